@@ -1,0 +1,53 @@
+# Every target makes and fills its own virtual environment; only Python >= 3.11, git and make are needed.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
+DEPS   := pyproject.toml
+
+.PHONY: demo test test-slow lint docs bench clean help
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo       select variables on bundled and simulated data, write demo.html"
+	@echo "make test       run the tests"
+	@echo "make lint       ruff and mypy"
+	@echo "make docs       build the documentation into docs/_build/html"
+	@echo "make bench      the REVS comparisons, small replicate counts"
+	@echo "make test-slow  the slow statistical checks"
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else "rlselect needs Python >= 3.11, found %d.%d; run e.g. make PYTHON=python3.12 $(MAKECMDGOALS)" % v[:2])'
+	$(PYTHON) -m venv $(VENV)
+
+# One stamp per set of extras, so that an environment is filled once and again only when the needs change.
+$(VENV)/.core: $(DEPS) | $(BIN)/python
+	$(PIP) install -e .
+	@touch $@
+$(VENV)/.%: $(DEPS) | $(BIN)/python
+	$(PIP) install -e '.[$*]'
+	@touch $@
+
+demo: $(VENV)/.core
+	$(BIN)/python -m rlselect.demo --html demo.html
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest -n 2
+
+test-slow: $(VENV)/.test
+	$(BIN)/python -m pytest -m slow
+
+lint: $(VENV)/.lint $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
+bench: $(VENV)/.bench
+	$(BIN)/python benchmarks/revs_highdim.py --replicates 3
+	$(BIN)/python benchmarks/revs_bigdata.py --replicates 1
+
+clean:
+	rm -rf $(VENV) docs/_build build dist demo.html .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,1 @@
+"""Pure functions on arrays. No classes, no random numbers, no scikit-learn."""

@@ -1,0 +1,1 @@
+"""Result -> plain dict -> HTML, Markdown, JSON."""

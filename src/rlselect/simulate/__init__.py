@@ -1,0 +1,1 @@
+"""Seeded data generators of the papers."""

@@ -1,0 +1,1 @@
+"""For everyone: selectors of one subset of variables."""

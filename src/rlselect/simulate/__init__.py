@@ -1,1 +1,7 @@
 """Seeded data generators of the papers."""
+
+from rlselect.simulate._revs import make_revs
+from rlselect.simulate._simulation import Simulation
+from rlselect.simulate._weak import make_weak
+
+__all__ = ["Simulation", "make_revs", "make_weak"]

@@ -1,0 +1,185 @@
+"""The command line: a thin mirror of the Python API."""
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rlselect import __version__
+
+# method -> where its class lives (loaded when asked for), or the class itself
+METHODS: dict[str, str | Callable[..., Any]] = {"revs": "rlselect.subset:REVS"}
+
+# \b keeps click from filling the lines into one paragraph
+_EXAMPLES = """\b
+Examples:
+  rlselect select houses.csv --target price
+  rlselect select visits.parquet --target bought --drop id --html visits.html
+"""
+
+
+class BadInput(click.ClickException):
+    """Something the user can correct: one sentence, exit code 2."""
+
+    exit_code = 2
+
+
+@contextmanager
+def one_sentence() -> Iterator[None]:
+    """Turn what the library refuses into one sentence, and its warnings into lines on stderr."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        try:
+            yield
+        except (ValueError, TypeError, OSError) as error:
+            raise BadInput(" ".join(str(error).split()) or type(error).__name__) from error
+        finally:
+            for text in dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, UserWarning)):
+                click.echo(f"Warning: {' '.join(text.split())}", err=True)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="rlselect")
+def main() -> None:
+    """Which variables matter?"""
+
+
+@main.command(epilog=_EXAMPLES)
+@click.argument("data", type=click.Path(path_type=Path))
+@click.option("--target", required=True, metavar="COLUMN", help="Column to explain.")
+@click.option("--method", default="revs", show_default=True, help="How to select.")
+@click.option("--family", default="auto", show_default=True, help="auto, gaussian, binomial or poisson.")
+@click.option("--weight", metavar="COLUMN", help="Column of sample weights.")
+@click.option("--drop", multiple=True, metavar="COLUMN", help="Column to leave out; may be repeated.")
+@click.option(
+    "--missing",
+    type=click.Choice(["error", "drop", "indicator"]),
+    default="error",
+    show_default=True,
+    help="Missing values: refuse them, leave their rows out, or impute and mark them.",
+)
+@click.option(
+    "--na",
+    multiple=True,
+    metavar="TEXT",
+    help="Cell of a CSV that means missing, such as '?'; may be repeated.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same answer.")
+@click.option("--time-budget", type=float, metavar="SECONDS", help="Stop searching after so long.")
+@click.option("--json", "json_path", type=click.Path(path_type=Path), help="Write the result as JSON.")
+@click.option("--html", "html_path", type=click.Path(path_type=Path), help="Write the result as a web page.")
+def select(
+    data: Path,
+    target: str,
+    method: str,
+    family: str,
+    weight: str | None,
+    drop: tuple[str, ...],
+    missing: str,
+    na: tuple[str, ...],
+    seed: int,
+    time_budget: float | None,
+    json_path: Path | None,
+    html_path: Path | None,
+) -> None:
+    """Select the variables of DATA (.csv, .csv.gz or .parquet) that explain the target."""
+    with one_sentence():
+        for path in (json_path, html_path):
+            _check_writable(path)
+        make = _load(method)
+        frame = _read(data, target, weight, drop, na)
+        selector = make(family=family, missing=missing, time_budget=time_budget, random_state=seed)
+        selector.fit(frame, target, **({} if weight is None else {"sample_weight": weight}))
+        report = {"title": f"{target} in {data.name}", **_report(selector)}
+        show_report(report)
+        _write(report, json_path, html_path)
+
+
+def _load(method: str) -> Callable[..., Any]:
+    if method not in METHODS:
+        raise ValueError(f"--method {method!r} is not known; use one of {', '.join(METHODS)}.")
+    where = METHODS[method]
+    if not isinstance(where, str):
+        return where
+    module, name = where.split(":")
+    return getattr(import_module(module), name)
+
+
+def _report(selector: Any) -> dict[str, Any]:
+    report = dict(selector._report())
+    report.pop("title", None)
+    return {"method": type(selector).__name__, **report}
+
+
+def _check_writable(path: Path | None) -> None:
+    """Refuse an output that cannot be written before the search, not after it."""
+    if path is None:
+        return
+    if path.is_dir():
+        raise ValueError(f"{str(path)!r} is a folder; give the name of a file to write.")
+    if not path.absolute().parent.is_dir():
+        raise ValueError(f"The folder of {str(path)!r} does not exist; make it first.")
+
+
+def _read(path: Path, target: str, weight: str | None, drop: tuple[str, ...], na: tuple[str, ...]) -> Any:
+    from rlselect.data import nearest_names, read_file
+
+    frame = read_file(path, missing_marks=na)
+    named = [("--target", target), *(("--drop", d) for d in drop)]
+    if weight is not None:
+        named.append(("--weight", weight))
+    for option, name in named:
+        if name not in frame.column_names:
+            close = nearest_names(name, frame.column_names)
+            hint = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
+            raise ValueError(f"{option} {name!r} is not a column of {path.name}.{hint}")
+    if target in drop:
+        raise ValueError(f"{target!r} is both --target and --drop; the target is never a variable.")
+    return frame.drop_columns(list(drop)) if drop else frame
+
+
+def show_report(report: Mapping[str, Any]) -> None:
+    """Print a report: its facts, then the selected variables as a table."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from rlselect.report import fact_rows, variable_rows
+
+    console = Console(highlight=False, emoji=False, markup=False)
+    console.print(Text(str(report["title"]), style="bold"))
+    for label, text in fact_rows(report):
+        console.print(f"{label}: {text}")
+    rows, more = variable_rows(report)
+    if rows:
+        table = Table("Variable", box=box.SIMPLE_HEAD, pad_edge=False)
+        table.columns[0].overflow = "fold"
+        for name in ("Inclusion", "Coefficient", "Gain"):
+            table.add_column(name, justify="right")
+        for row in rows:
+            table.add_row(*(Text(cell) for cell in row))
+        console.print(table)
+    else:
+        console.print("No variable was selected.")
+    if more:
+        console.print(f"{more} more variables are not shown; --json holds all of them.")
+    for note in report.get("notes", ()):
+        console.print(f"Note: {note}")
+
+
+def _write(report: Mapping[str, Any], json_path: Path | None, html_path: Path | None) -> None:
+    from rlselect.report import to_html, to_json
+
+    for path, write in ((json_path, to_json), (html_path, to_html)):
+        if path is not None:
+            path.write_text(write(report), encoding="utf-8")
+            click.echo(f"Wrote {path}", err=True)
+
+
+if __name__ == "__main__":
+    main()

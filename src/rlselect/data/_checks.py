@@ -1,0 +1,159 @@
+"""The sentences a user reads when data cannot be used, and the cheap tests behind them."""
+
+import difflib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+MISSING_MODES = ("error", "drop", "indicator")
+_SHOWN = 5  # a message names at most this many columns
+
+_FIXES = {
+    "error": (
+        'Use missing="drop" to leave those rows out, or missing="indicator" to impute the mean and add a '
+        "column that marks them."
+    ),
+    "drop": (
+        'missing="drop" leaves rows out when fitting, but every row needs an answer here: remove these rows '
+        'first, or fit with missing="indicator".'
+    ),
+    "indicator": "",
+}
+
+
+def check_missing_mode(missing: Any) -> None:
+    """Refuse an unknown way of treating missing values."""
+    if missing not in MISSING_MODES:
+        allowed = ", ".join(f'"{m}"' for m in MISSING_MODES)
+        raise ValueError(f"missing={missing!r} is not known; use one of {allowed}.")
+
+
+def nearest_names(name: str, known: Iterable[Any]) -> list[str]:
+    """Up to three of the known names that look most like `name`, whatever their case.
+
+    Examples
+    --------
+    >>> nearest_names("incme", ["age", "Income", "city"])
+    ['Income']
+    """
+    by_lower: dict[str, str] = {}
+    for other in known:
+        by_lower.setdefault(str(other).lower(), str(other))
+    close = difflib.get_close_matches(name.lower(), list(by_lower), n=3, cutoff=0.5)
+    return [by_lower[c] for c in close]
+
+
+def unknown_column(role: str, name: str, known: Sequence[Any]) -> ValueError:
+    """Build the error for a column name that the frame does not have."""
+    close = nearest_names(name, known)
+    if close:
+        hint = "Did you mean " + " or ".join(repr(c) for c in close) + "?"
+    else:
+        shown = ", ".join(repr(str(c)) for c in list(known)[:_SHOWN])
+        hint = f"Its columns are {shown}{', ...' if len(known) > _SHOWN else ''}."
+    return ValueError(f"{role}={name!r} is not a column of X. {hint}")
+
+
+def check_shape(shape: tuple[int, ...]) -> None:
+    """Refuse anything but a table with at least one row and one column."""
+    if len(shape) < 2:
+        got = "a scalar" if not shape else f"a 1D array of shape {shape}"
+        raise ValueError(
+            f"Expected a 2D table for X, got {got}. Reshape your data with X.reshape(-1, 1) if it is one "
+            "feature, or X.reshape(1, -1) if it is one row."
+        )
+    if len(shape) > 2:
+        raise ValueError(
+            f"Found array with dim {len(shape)} for X (shape={shape}), while dim <= 2 is required."
+        )
+    for size, what in zip(shape, ("sample", "feature"), strict=True):
+        if size == 0:
+            raise ValueError(
+                f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required."
+            )
+
+
+def check_length(values: np.ndarray, n_rows: int, name: str) -> None:
+    """Refuse a row-length vector of another length than X."""
+    if len(values) != n_rows:
+        raise ValueError(f"{name} has {len(values)} values, but X has {n_rows} rows; they must agree.")
+
+
+def _listed(names: Sequence[str], counts: np.ndarray) -> str:
+    shown = [f"{n!r} ({c} row{'s' if c > 1 else ''})" for n, c in zip(names[:_SHOWN], counts, strict=False)]
+    if len(names) > _SHOWN:
+        shown.append(f"and {len(names) - _SHOWN} more")
+    return f"column{'s' if len(names) > 1 else ''} " + ", ".join(shown)
+
+
+def missing_error(names: Sequence[str], counts: np.ndarray, n_rows: int, missing: str) -> ValueError:
+    """Build the error for missing values in X: where, how many, and what to do."""
+    where = _listed(names, counts)
+    text = f"Input X contains missing values (NaN) in {where}, of {n_rows} rows read. {_FIXES[missing]}"
+    return ValueError(text.rstrip())
+
+
+def infinity_error(names: Sequence[str], counts: np.ndarray, n_rows: int, dtype: np.dtype) -> ValueError:
+    """Build the error for infinite values in X."""
+    return ValueError(
+        f"Input X contains infinity or a value too large for {dtype} in {_listed(names, counts)}, of "
+        f"{n_rows} rows read. Replace those values, or mark them as missing (NaN)."
+    )
+
+
+def all_finite(values: np.ndarray) -> bool:
+    """Whether no value is NaN or infinite; one pass without a temporary when the answer is yes."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(np.add.reduce(values, axis=None)):
+            return True
+    # A finite sum proves it; one that is not may only have overflowed.
+    return bool(np.isfinite(values).all())
+
+
+def check_finite(values: np.ndarray, names: Sequence[str], missing: str) -> None:
+    """Refuse NaN or infinity in a dense block, naming its columns."""
+    if all_finite(values):
+        return
+    for test, build in ((np.isnan, missing_error), (np.isinf, infinity_error)):
+        counts = test(values).sum(axis=0)
+        if counts.any():
+            bad = np.flatnonzero(counts)
+            last: Any = missing if build is missing_error else values.dtype
+            raise build([names[int(j)] for j in bad], counts[bad], len(values), last)
+
+
+def check_finite_sparse(X: Any, names: Sequence[str], missing: str) -> None:
+    """Refuse NaN or infinity among the stored values of a CSR array, naming its columns."""
+    if all_finite(X.data):
+        return
+    for test, build in ((np.isnan, missing_error), (np.isinf, infinity_error)):
+        counts = np.bincount(X.indices[test(X.data)], minlength=X.shape[1])
+        if counts.any():
+            bad = np.flatnonzero(counts)
+            last: Any = missing if build is missing_error else X.dtype
+            raise build([names[int(j)] for j in bad], counts[bad], X.shape[0], last)
+
+
+def check_names(fitted: np.ndarray | None, given: list[str] | None, owner: str) -> str | None:
+    """Compare column names with those of fit; return the warning to give, if any."""
+    if fitted is None and given is None:
+        return None
+    if given is None:
+        return f"X does not have valid feature names, but {owner} was fitted with feature names"
+    if fitted is None:
+        return f"X has feature names, but {owner} was fitted without feature names"
+    if list(fitted) == given:
+        return None
+    lines = ["The feature names should match those that were passed during fit."]
+    for title, extra in (
+        ("Feature names unseen at fit time:", sorted(set(given) - set(fitted))),
+        ("Feature names seen at fit time, yet now missing:", sorted(set(fitted) - set(given))),
+    ):
+        if extra:
+            lines.append(title)
+            lines += [f"- {name}" for name in extra[:_SHOWN]]
+            lines += ["- ..."] if len(extra) > _SHOWN else []
+    if len(lines) == 1:
+        lines.append("Feature names must be in the same order as they were in fit.")
+    raise ValueError("\n".join(lines) + "\n")

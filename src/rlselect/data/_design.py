@@ -1,0 +1,298 @@
+"""The map from features to design columns: learned once, then applied to any rows of any table like it."""
+
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from rlselect.data._checks import check_finite, check_finite_sparse, check_names, missing_error
+from rlselect.data._scan import Gaps, scan_missing
+from rlselect.data._store import Column, ColumnStore, DenseStore, Rows, SparseStore, Store
+
+# A text column of more levels than this is an identifier or free text: it is refused rather than spread out.
+MAX_LEVELS = 1000
+
+# What a design column holds: the numbers of its feature, the mark of its gaps, or level k >= 1 of its text.
+_NUMBERS, _MARK = 0, -1
+_UNSEEN = -2  # code of a level that was not there when the design was learned
+
+
+@dataclass
+class Design:
+    """What is known of a table once its design is learned."""
+
+    missing: str
+    names: np.ndarray | None
+    n_features: int
+    levels: dict[int, list[str]]
+    gaps: Gaps | None
+    owner: str = "TableEncoder"
+    feature: np.ndarray = field(init=False)
+    kind: np.ndarray = field(init=False)
+    column_names: list[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        feature: list[int] = []
+        kind: list[int] = []
+        for j in range(self.n_features):
+            kinds = range(1, len(self.levels[j])) if j in self.levels else (_NUMBERS,)
+            feature += [j] * len(kinds)
+            kind += kinds
+        if self.gaps is not None:
+            marked = np.flatnonzero(self.gaps.counts)
+            feature += marked.tolist()
+            kind += [_MARK] * len(marked)
+        self.feature = np.array(feature, dtype=np.intp)
+        self.kind = np.array(kind, dtype=np.intp)
+        self.column_names = self.name_columns(self.feature_names())
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether design column j is numeric feature j and nothing else."""
+        return not self.levels and len(self.feature) == self.n_features
+
+    def feature_names(self) -> list[str]:
+        """Return the names of the features, x0, x1, ... when they have none."""
+        if self.names is None:
+            return [f"x{j}" for j in range(self.n_features)]
+        return list(self.names)
+
+    def name_columns(self, features: list[str]) -> list[str]:
+        """Name the design columns after the given names of the features."""
+        names: list[str] = []
+        taken: set[str] = set()
+        for j, kind in zip(self.feature.tolist(), self.kind.tolist(), strict=True):
+            name = features[j]
+            if kind == _MARK:
+                name += "=missing"
+            elif kind != _NUMBERS:
+                name += f"={self.levels[j][kind]}"
+            while name in taken:  # a level called "missing", or a feature called "city=Paris"
+                name += "'"
+            taken.add(name)
+            names.append(name)
+        return names
+
+
+def default_names(store: Store) -> list[str]:
+    """Return the names of the features of a table, x0, x1, ... when it has none."""
+    return store.names if store.names is not None else [f"x{j}" for j in range(store.n_features)]
+
+
+def learn_design(
+    store: Store, missing: str, rows: np.ndarray | None = None, owner: str = "TableEncoder"
+) -> Design:
+    """Learn the design from a table, or from some of its rows.
+
+    Numbers are looked at with ``missing="indicator"`` only; text always, for its levels.
+    """
+    names = default_names(store)
+    gaps = scan_missing(store, names) if missing == "indicator" else None
+    levels: dict[int, list[str]] = {}
+    absent: dict[str, int] = {}
+    for j, column in store.text().items():
+        codes = np.asarray(column.codes)[slice(None) if rows is None else rows]
+        counts = np.bincount(codes + 1, minlength=len(column.levels) + 1)
+        if counts[0]:
+            absent[names[j]] = int(counts[0])
+        levels[j] = [level for level, count in zip(column.levels, counts[1:], strict=True) if count]
+        _refuse_long(levels[j], names[j], len(codes))
+    if missing == "error" and absent:
+        raise missing_error(list(absent), np.array(list(absent.values())), store.n_rows, missing)
+    fitted_names = None if store.names is None else np.array(store.names, dtype=object)
+    design = Design(missing, fitted_names, store.n_features, levels, gaps, owner)
+    if len(design.feature) == 0:
+        raise ValueError("X gives no design column: each of its columns is text with a single level.")
+    return design
+
+
+def _refuse_long(levels: list[str], name: str, n_rows: int) -> None:
+    if len(levels) <= MAX_LEVELS:
+        return
+    try:
+        [float(level) for level in levels]
+        hint = "Its text reads as numbers: convert the column to a number type."
+    except ValueError:
+        hint = "Drop the column if it identifies rows, or merge its rare levels."
+    raise ValueError(
+        f"Column {name!r} of X is text with {len(levels)} levels in {n_rows} rows, more than the "
+        f"{MAX_LEVELS} that can become indicators. {hint}"
+    )
+
+
+def bind(store: Store, design: Design, rows: np.ndarray | None = None) -> Store:
+    """Check a table (or some rows of it) against the design, and put its text into the design's codes."""
+    if store.names is not None or store.n_features == design.n_features:
+        warning = check_names(design.names, store.names, design.owner)
+        if warning:
+            warnings.warn(warning, UserWarning, stacklevel=4)
+    if store.n_features != design.n_features:
+        raise ValueError(
+            f"X has {store.n_features} features, but {design.owner} is expecting {design.n_features} "
+            "features as input."
+        )
+    names = design.feature_names()
+    text = store.text()
+    for j in text.keys() - design.levels.keys():
+        shown = (text[j].levels or ["None"])[0]
+        raise TypeError(
+            f"Column {names[j]!r} of X holds text ({shown!r}), but was a number in fit: numbers are needed."
+        )
+    if not design.levels:
+        return store
+    if not isinstance(store, ColumnStore):
+        raise TypeError(
+            f"Column {names[min(design.levels)]!r} of X was text in fit, but X holds numbers only now."
+        )
+    columns = list(store.cols)
+    unseen = {}
+    for j, levels in design.levels.items():
+        strange = _recode(columns, j, levels, names[j], slice(None) if rows is None else rows)
+        if strange:
+            unseen[names[j]] = strange
+    if unseen:
+        shown = "; ".join(
+            f"{name!r}: {', '.join(map(repr, new[:3]))}" for name, new in list(unseen.items())[:5]
+        )
+        warnings.warn(
+            f"X has levels that were not there in fit ({shown}); their indicators are all zero, as for the "
+            "reference level.",
+            UserWarning,
+            stacklevel=4,
+        )
+    _check_text_gaps(columns, design, names, slice(None) if rows is None else rows)
+    return ColumnStore(columns, store.names)
+
+
+def _recode(columns: list[Column], j: int, levels: list[str], name: str, rows: Rows) -> list[str]:
+    """Put column j into the codes of `levels`, and return the levels of `rows` that are not among them."""
+    column = columns[j]
+    if column.codes is None:
+        raise TypeError(f"Column {name!r} of X holds numbers, but was text in fit.")
+    place = {level: k for k, level in enumerate(levels)}
+    remap = np.array([place.get(level, _UNSEEN) for level in column.levels] + [-1], dtype=np.int32)
+    columns[j] = Column(codes=remap[column.codes], levels=levels)
+    if not (remap == _UNSEEN).any():
+        return []
+    used = np.unique(column.codes[rows])
+    return [column.levels[k] for k in used if remap[k] == _UNSEEN]
+
+
+def _check_text_gaps(columns: list[Column], design: Design, names: list[str], rows: Rows) -> None:
+    gaps = {j: np.asarray(columns[j].codes)[rows] == -1 for j in design.levels}
+    counts = {j: int(gap.sum()) for j, gap in gaps.items() if gap.any()}
+    if not counts:
+        return
+    if design.missing != "indicator":
+        n_rows = len(next(iter(gaps.values())))
+        raise missing_error(
+            [names[j] for j in counts], np.array(list(counts.values())), n_rows, design.missing
+        )
+    assert design.gaps is not None
+    _warn_new_gaps([names[j] for j in counts if not design.gaps.counts[j]])
+
+
+def _warn_new_gaps(names: list[str]) -> None:
+    if names:
+        shown = ", ".join(map(repr, names[:5]))
+        warnings.warn(
+            f"X has missing values in columns that had none in fit ({shown}): the mean (the reference level "
+            "for text) stands in for them.",
+            UserWarning,
+            stacklevel=6,
+        )
+
+
+def encode(store: Store, design: Design, rows: Rows, columns: np.ndarray | None = None) -> Any:
+    """Return the design of some rows (and design columns), checked for NaN and infinity.
+
+    Parameters
+    ----------
+    store : Store
+        A table that went through `bind`.
+    design : Design
+        The map.
+    rows : slice or ndarray of int
+        Rows wanted.
+    columns : ndarray of int, optional
+        Design columns wanted; all by default.
+
+    Returns
+    -------
+    ndarray or csr_array
+        C-contiguous when dense; possibly a view of the user's data.
+    """
+    names = design.column_names if columns is None else [design.column_names[c] for c in columns]
+    if isinstance(store, SparseStore):
+        X = (
+            store.block(rows, columns)
+            if design.gaps is None
+            else _encode_sparse(store, design, rows, columns)
+        )
+        check_finite_sparse(X, names, design.missing)
+        return X
+    out = store.block(rows, columns) if design.is_plain else _encode_dense(store, design, rows, columns)
+    if design.is_plain and design.missing == "indicator" and np.isnan(out).any():
+        out = _impute_plain(out, design, columns)
+    check_finite(out, names, design.missing)
+    return out
+
+
+def _impute_plain(out: np.ndarray, design: Design, columns: np.ndarray | None) -> np.ndarray:
+    """Impute features that had no gap in fit, hence no mark."""
+    features = np.arange(design.n_features) if columns is None else columns
+    gap = np.isnan(out)
+    names = design.feature_names()
+    _warn_new_gaps([names[features[k]] for k in np.flatnonzero(gap.any(axis=0))])
+    assert design.gaps is not None
+    return np.where(gap, design.gaps.means[features].astype(out.dtype), out)
+
+
+def _encode_dense(
+    store: DenseStore | ColumnStore, design: Design, rows: Rows, columns: np.ndarray | None
+) -> np.ndarray:
+    wanted = np.arange(len(design.feature)) if columns is None else np.asarray(columns)
+    features, place = np.unique(design.feature[wanted], return_inverse=True)
+    numbers = store.block(rows, features)
+    gap = np.isnan(numbers)
+    if design.gaps is not None and gap.any():
+        names = design.feature_names()
+        seen = gap.any(axis=0) & (design.gaps.counts[features] == 0)
+        _warn_new_gaps([names[j] for j in features[seen]])
+        numbers = np.where(gap, design.gaps.means[features].astype(numbers.dtype), numbers)
+    codes = {j: store.cols[j].codes[rows] for j in features if j in design.levels}  # type: ignore[union-attr]
+    out = np.empty((len(numbers), len(wanted)), dtype=store.dtype)
+    for k, c in enumerate(wanted):
+        j, kind = design.feature[c], design.kind[c]
+        if kind == _NUMBERS:
+            out[:, k] = numbers[:, place[k]]
+        elif j in codes:
+            out[:, k] = codes[j] == kind
+        else:
+            out[:, k] = gap[:, place[k]]
+    return out
+
+
+def _encode_sparse(store: SparseStore, design: Design, rows: Rows, columns: np.ndarray | None) -> Any:
+    """Impute gaps and mark them; nothing else makes the design of a sparse matrix differ from the matrix."""
+    assert design.gaps is not None
+    X = store.block(rows)
+    gap = np.isnan(X.data)
+    marked = np.flatnonzero(design.kind == _MARK)
+    place = np.full(design.n_features, -1)
+    place[design.feature[marked]] = np.arange(len(marked))
+    data = X.data.copy()
+    data[gap] = design.gaps.means[X.indices[gap]]
+    names = design.feature_names()
+    at = place[X.indices[gap]]
+    _warn_new_gaps([names[j] for j in np.unique(X.indices[gap][at < 0])])
+    row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))[gap]
+    marks = sparse.csr_array(
+        (np.ones(np.count_nonzero(at >= 0), X.dtype), (row[at >= 0], at[at >= 0])),
+        shape=(X.shape[0], len(marked)),
+    )
+    filled = sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)
+    out = sparse.hstack([filled, marks], format="csr")
+    return out if columns is None else out[:, columns]

@@ -1,0 +1,217 @@
+"""What has been learnt about each action in each subset."""
+
+import math
+from collections import OrderedDict
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+def subset_key(mask: NDArray[np.bool_]) -> bytes:
+    r"""Immutable, hashable name of a subset: the mask packed into bits.
+
+    Parameters
+    ----------
+    mask : bool array of shape (n_units,)
+        Which units are in the subset.
+
+    Returns
+    -------
+    bytes
+        ``ceil(n_units / 8)`` bytes; :func:`key_mask` is the inverse.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rlselect.learn import subset_key
+    >>> subset_key(np.array([True, False, True]))
+    b'\xa0'
+    """
+    return np.packbits(mask).tobytes()
+
+
+def key_mask(key: bytes, n_units: int) -> NDArray[np.bool_]:
+    """Rebuild the mask of a key made by :func:`subset_key`."""
+    return np.unpackbits(np.frombuffer(key, dtype=np.uint8), count=n_units).astype(bool)
+
+
+class Estimate(NamedTuple):
+    """Running estimate of the values of all actions in one subset."""
+
+    mean: NDArray[np.float64]
+    error: NDArray[np.float64]
+    n: int
+
+
+class _Moments:
+    """Welford's running mean and sum of squared deviations of a vector."""
+
+    __slots__ = ("count", "finite", "mean", "squares")
+
+    def __init__(self, vector: NDArray[np.float64]) -> None:
+        self.finite = vector > -np.inf
+        self.count = 1
+        self.mean = vector.copy()
+        self.squares = np.zeros_like(vector)
+
+    def add(self, vector: NDArray[np.float64]) -> None:
+        if not np.array_equal(vector > -np.inf, self.finite):
+            raise ValueError(
+                "the allowed actions (values above -inf) of a subset changed between two vectors"
+            )
+        self.count += 1
+        delta = np.subtract(vector, self.mean, out=np.zeros_like(vector), where=self.finite)
+        np.add(self.mean, delta / self.count, out=self.mean, where=self.finite)
+        self.squares += delta * np.subtract(vector, self.mean, out=np.zeros_like(vector), where=self.finite)
+
+    def estimate(self) -> Estimate:
+        if self.count == 1:
+            error = np.full_like(self.mean, np.inf)
+        else:
+            error = np.sqrt(self.squares / ((self.count - 1) * self.count))
+        error[~self.finite] = 0.0
+        return Estimate(self.mean.copy(), error, self.count)
+
+
+class ValueTable:
+    r"""Values of actions, keyed by subset, in two forms that do not mix.
+
+    *Single actions*: ``Q(s, a)``, zero until updated, stored only where visited, so that thousands of subsets
+    with ``p + 1`` actions each cost memory only for the pairs that were tried. :meth:`sarsa` is equation (6)
+    of [1]_.
+
+    *Full information*: when one batch prices every action of a subset at once, :meth:`accumulate` keeps the
+    running mean, standard error and count of the whole vector.
+
+    Parameters
+    ----------
+    n_actions : int
+        Number of feasible actions in every subset (``p`` flips and one "stay" make ``p + 1``).
+    max_vectors : int, default=None
+        Keep the vectors of at most this many subsets, forgetting the least recently used; each takes 17 bytes
+        an action. None keeps all.
+
+    References
+    ----------
+    .. [1] "Efficient Variable Selection Using Reinforcement Learning for Big Data" (REVS).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rlselect.learn import ValueTable, subset_key
+    >>> empty, first = (subset_key(np.array(mask, dtype=bool)) for mask in ([0, 0], [1, 0]))
+    >>> table = ValueTable(3)
+    >>> table.sarsa(empty, 0, reward=2.0, next_key=first, next_action=2, rate=0.5, discount=0.9)
+    1.0
+    >>> table.values(empty)
+    array([1., 0., 0.])
+    >>> table.best_actions(first)
+    array([0, 1, 2])
+    """
+
+    def __init__(self, n_actions: int, *, max_vectors: int | None = None) -> None:
+        if n_actions < 1:
+            raise ValueError(f"n_actions must be at least 1, got {n_actions!r}")
+        if max_vectors is not None and max_vectors < 1:
+            raise ValueError(f"max_vectors must be None or at least 1, got {max_vectors!r}")
+        self.n_actions = n_actions
+        self.max_vectors = max_vectors
+        self._q: dict[bytes, dict[int, float]] = {}
+        self._moments: OrderedDict[bytes, _Moments] = OrderedDict()
+
+    def __len__(self) -> int:
+        """Number of subsets with a stored value of either form."""
+        return len(self._q.keys() | self._moments.keys())
+
+    def get(self, key: bytes, action: int) -> float:
+        """``Q(s, a)``; zero when the pair was never updated."""
+        return self._q.get(key, {}).get(action, 0.0)
+
+    def visited(self, key: bytes) -> dict[int, float]:
+        """Every updated action of a subset with its value (a copy)."""
+        return dict(self._q.get(key, {}))
+
+    def values(self, key: bytes) -> NDArray[np.float64]:
+        """``Q(s, .)`` over all actions, zero where never updated."""
+        dense = np.zeros(self.n_actions)
+        known = self._q.get(key)
+        if known:
+            dense[list(known)] = list(known.values())
+        return dense
+
+    def best_value(self, key: bytes) -> float:
+        """Maximum of ``Q(s, .)`` over all actions, the never-updated ones (zero) included."""
+        known = self._q.get(key, {})
+        top = max(known.values(), default=-math.inf)
+        return top if len(known) == self.n_actions else max(top, 0.0)
+
+    def best_actions(self, key: bytes) -> NDArray[np.intp]:
+        """All maximisers of ``Q(s, .)``, never-updated actions (zero) included."""
+        dense = self.values(key)
+        return np.flatnonzero(dense == dense.max())
+
+    def is_best(self, key: bytes, action: int) -> bool:
+        """Whether ``action`` maximises ``Q(s, .)``; costs only the visited actions."""
+        return self.get(key, action) >= self.best_value(key)
+
+    def sarsa(
+        self,
+        key: bytes,
+        action: int,
+        *,
+        reward: float,
+        next_key: bytes,
+        next_action: int,
+        rate: float,
+        discount: float,
+    ) -> float:
+        """Equation (6): ``Q(s,a) += rate * (reward + discount * Q(s',a') - Q(s,a))``, which is returned."""
+        if not (0 <= action < self.n_actions and 0 <= next_action < self.n_actions):
+            raise ValueError(
+                f"actions run from 0 to {self.n_actions - 1}, got {action!r} and {next_action!r}"
+            )
+        old = self.get(key, action)
+        new = old + rate * (reward + discount * self.get(next_key, next_action) - old)
+        self._q.setdefault(key, {})[action] = new
+        return new
+
+    def accumulate(self, key: bytes, vector: ArrayLike) -> Estimate:
+        """Add one vector of action values of a subset and return the running estimate.
+
+        Parameters
+        ----------
+        key : bytes
+            The subset.
+        vector : array of shape (n_actions,)
+            One value per action from a fresh batch; ``-inf`` where the action is not allowed.
+
+        Returns
+        -------
+        Estimate
+            Mean, standard error of the mean (infinite after one vector, zero where not allowed) and the
+            number of vectors.
+        """
+        row = np.asarray(vector, dtype=float)
+        if row.shape != (self.n_actions,):
+            raise ValueError(
+                f"vector must have one value for each of {self.n_actions} actions, got {row.shape}"
+            )
+        if not row.max() < np.inf:
+            raise ValueError(
+                "vector holds NaN or +inf; give finite values, or -inf where an action is not allowed"
+            )
+        moments = self._moments.get(key)
+        if moments is None:
+            moments = self._moments[key] = _Moments(row)
+            if self.max_vectors is not None and len(self._moments) > self.max_vectors:
+                self._moments.popitem(last=False)
+        else:
+            moments.add(row)
+            self._moments.move_to_end(key)
+        return moments.estimate()
+
+    def estimate(self, key: bytes) -> Estimate | None:
+        """Current running estimate of a subset, or None before its first vector."""
+        moments = self._moments.get(key)
+        return None if moments is None else moments.estimate()

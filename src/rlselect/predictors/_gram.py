@@ -1,0 +1,168 @@
+"""A Gram matrix that knows only the columns that were asked for."""
+
+import threading
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlselect.predictors._rows import Block, Rows
+
+Floats = NDArray[np.float64]
+
+# columns multiplied in one pass: enough for BLAS-3 speed, few enough for a short wait
+PANEL = 16
+_SLOTS = 1024
+
+
+class LazyGram:
+    """Sums of products of a growing set of rows, centred and scaled to unit variance.
+
+    ``X'x_j`` is computed for the columns that are asked for and kept up to date as rows come: with k columns
+    known, a row costs O(p k) instead of O(p^2), and no p x p matrix is formed.
+
+    Parameters
+    ----------
+    rows : Rows
+        The rows; `grow` takes more of them.
+    n_columns : int
+        Number of design columns p.
+    n_parts : int, default=1
+        Keep the sums of so many interleaved parts of the blocks apart.
+
+    Attributes
+    ----------
+    n : float
+        Sum of the weights.
+    cross, diagonal : array of shape (p,)
+        X'y and the diagonal of X'X, in the common scale; zero and one for constant columns.
+    total : float
+        y'y in that scale.
+    varies : bool array of shape (p,)
+        Columns that are not constant in the rows seen.
+    """
+
+    def __init__(self, rows: Rows, n_columns: int, n_parts: int = 1) -> None:
+        self._rows = rows
+        self._p = n_columns
+        self._parts = n_parts
+        self._weight = np.zeros(n_parts)
+        self._sum = np.zeros((n_parts, n_columns))
+        self._square = np.zeros(n_columns)
+        self._xy = np.zeros((n_parts, n_columns))
+        self._y = np.zeros(n_parts)
+        self._yy = 0.0
+        self._center: float | None = None
+        self._slot: dict[int, int] = {}
+        self._raw = np.zeros((n_parts, PANEL, n_columns))
+        self._column = np.zeros((PANEL, n_columns))
+        self._lock = threading.Lock()
+        self.n = 0.0
+
+    def grow(self, rows: Iterable, *, anew: bool = False) -> None:
+        """Take more rows, block by block, and bring all sums up to date; `anew` drops the rows so far."""
+        if anew:
+            self._rows.clear()
+            for sums in (self._weight, self._sum, self._square, self._xy, self._y, self._raw):
+                sums[...] = 0.0
+            self._yy = 0.0
+        for block_rows in rows:
+            part = len(self._rows) % self._parts
+            block = self._rows.append(block_rows)
+            self._add(block, part)
+        self._refresh()
+
+    def _add(self, block: Block, part: int) -> None:
+        y = block.y if block.offset is None else block.y - block.offset
+        # a response far from zero would lose its digits in the squares
+        if self._center is None:
+            self._center = float(y.mean())
+        y = y - self._center
+        known = sorted(self._slot, key=self._slot.__getitem__)
+        # one pass over the block serves the sums, X'y and every known column
+        left = np.empty((2 + len(known), len(block)), dtype=block.X.dtype)
+        left[0], left[1], left[2:] = 1.0, y, block.columns(known)
+        products = block.products(block.weighted(left))
+        wy = block.weighted(y)
+        self._weight[part] += len(block) if block.weight is None else block.weight.sum()
+        self._y[part] += wy.sum()
+        self._yy += wy @ y
+        self._sum[part] += products[0]
+        self._xy[part] += products[1]
+        self._square += block.squares(block.weight)
+        self._raw[part, : len(known)] += products[2:]
+
+    def _refresh(self) -> None:
+        self.n = float(self._weight.sum())
+        total = self._sum.sum(axis=0)
+        self._mean = total / self.n
+        variance = self._square / self.n - self._mean**2
+        self.varies = variance > 1e-12 * np.maximum(self._square / self.n, 1e-30)
+        self._sd = np.where(self.varies, np.sqrt(np.where(self.varies, variance, 1.0)), np.inf)
+        self._y_mean = float(self._y.sum() / self.n)
+        spread = self._yy / self.n - self._y_mean**2
+        self._y_sd = float(np.sqrt(spread)) if spread > 1e-24 * max(self._yy / self.n, 1e-300) else 1.0
+        self.total = max(spread, 0.0) * self.n / self._y_sd**2
+        self.cross = (self._xy.sum(axis=0) - total * self._y_mean) / (self._sd * self._y_sd)
+        self.diagonal = np.where(self.varies, self.n, 1.0)
+        known = np.fromiter(self._slot, dtype=np.intp, count=len(self._slot))
+        self._scale_columns(known)
+
+    def _scale_columns(self, which: NDArray[np.intp]) -> None:
+        slots = [self._slot[j] for j in which]
+        raw = self._raw[:, slots].sum(axis=0)
+        raw -= np.multiply.outer(self._mean[which], self._sum.sum(axis=0))
+        self._column[slots] = raw / self._sd / self._sd[which, None]
+
+    def known(self, j: int) -> bool:
+        """Whether column j has been computed."""
+        return j in self._slot
+
+    def fetch(self, which: Iterable[int]) -> None:
+        """Compute more columns over all rows so far. Cost O(rows p) each."""
+        with self._lock:
+            new = list(dict.fromkeys(int(j) for j in which if j not in self._slot))
+            for start in range(0, len(new), 8 * PANEL):
+                self._fetch_panel(new[start : start + 8 * PANEL])
+
+    def _fetch_panel(self, new: list[int]) -> None:
+        fresh = np.zeros((self._parts, len(new), self._p))
+        for i, block in enumerate(self._rows):
+            fresh[i % self._parts] += block.products(block.weighted(block.columns(new)))
+        first = len(self._slot)
+        while first + len(new) > self._raw.shape[1]:
+            self._raw = np.concatenate([self._raw, np.zeros_like(self._raw)], axis=1)
+            self._column = np.concatenate([self._column, np.zeros_like(self._column)], axis=0)
+        self._raw[:, first : first + len(new)] = fresh
+        self._slot.update({j: first + i for i, j in enumerate(new)})
+        self._scale_columns(np.array(new, dtype=np.intp))
+
+    @property
+    def crowded(self) -> bool:
+        """Whether so many columns are known that wide data might fill the memory."""
+        return len(self._slot) > _SLOTS
+
+    def forget(self, but: Iterable[int]) -> None:
+        """Drop all columns but these."""
+        with self._lock:
+            keep = list(dict.fromkeys(int(j) for j in but if j in self._slot))
+            slots = [self._slot[j] for j in keep]
+            self._raw[:, : len(keep)] = self._raw[:, slots]
+            self._column[: len(keep)] = self._column[slots]
+            self._slot = {j: i for i, j in enumerate(keep)}
+
+    def column(self, j: int) -> Floats:
+        """X'x_j of a column that was fetched."""
+        return self._column[self._slot[j]]
+
+    def part_residual(self, subset: list[int], coef: Floats) -> Floats:
+        """x_j'(y - X_s coef) of every part apart, shape (n_parts, p)."""
+        slots = [self._slot[j] for j in subset]
+        scaled = coef / self._sd[subset]
+        residual = self._xy / self._y_sd - np.einsum("k,akp->ap", scaled, self._raw[:, slots])
+        # centre with the common means: subtract mean_j times the part's summed residual, and the mean's part
+        level = self._y_mean / self._y_sd - scaled @ self._mean[subset]
+        residual -= self._sum * level
+        summed = self._y / self._y_sd - self._sum[:, subset] @ scaled - level * self._weight
+        residual -= np.multiply.outer(summed, self._mean)
+        return residual / self._sd

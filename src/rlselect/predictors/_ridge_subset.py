@@ -1,0 +1,290 @@
+"""A subset of columns under ridge regression, and the reward of every move from it."""
+
+import copy
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlselect.kernels import (
+    ridge_add,
+    ridge_block_add,
+    ridge_block_remove,
+    ridge_evidence_grid,
+    ridge_moves,
+    ridge_remove,
+    ridge_state,
+)
+from rlselect.predictors._gram import PANEL, LazyGram
+from rlselect.predictors._units import Units
+
+Floats = NDArray[np.float64]
+
+# rank-one updates are redone from scratch after so many moves, before rounding shows
+_REDO = 200
+
+
+class RidgeSubset:
+    r"""Log evidence of Gaussian linear models, with all moves priced at once.
+
+    Coefficients in the subset have the prior :math:`N(0, g \sigma^2)` on the standardised scale; with
+    ``shape=1`` its density is multiplied by :math:`\beta^2 / (g \sigma^2)` [1]_, which says that the effects
+    in the model are alike rather than spread down to zero. That factor is taken at the posterior of the
+    column that moves, columns of larger units excepted. Both are read off the data by `evidence_table`.
+
+    Parameters
+    ----------
+    gram : LazyGram
+        Sums of products of the rows.
+    units : Units
+        What enters and leaves together.
+    slab : float
+        g.
+
+    References
+    ----------
+    .. [1] Johnson, Rossell (2012), Bayesian model selection in high-dimensional settings, JASA 107.
+    """
+
+    shapes = (0, 1)
+
+    def __init__(self, gram: LazyGram, units: Units, slab: float = 0.1) -> None:
+        self._gram = gram
+        self.units = units
+        self.slab = slab
+        self.shape = 0
+        self._block_columns = [int(j) for u in units.blocks for j in units.columns[u]]
+        gram.fetch(self._block_columns)
+        self._in_block = np.zeros(units.n_columns, dtype=bool)
+        self._in_block[self._block_columns] = True
+        self.mask = np.zeros(units.n_units, dtype=bool)
+        self._rows = np.zeros((2 * PANEL, units.n_columns))
+        self.reset(self.mask)
+
+    @property
+    def size(self) -> int:
+        """Number of units in the subset."""
+        return int(np.count_nonzero(self.mask))
+
+    @property
+    def noise(self) -> float:
+        """Estimated noise variance in units of the variance of y."""
+        return self._quad / self._degrees
+
+    def copy(self) -> "RidgeSubset":
+        """Another walker over the same Gram matrix."""
+        twin = copy.copy(self)
+        twin.mask, twin._rows, twin._subset = self.mask.copy(), self._rows.copy(), list(self._subset)
+        twin._residual, twin._schur = self._residual.copy(), self._schur.copy()
+        return twin
+
+    def reset(self, mask: NDArray[np.bool_]) -> None:
+        """Stand in another subset, solved from scratch (also after the rows have grown)."""
+        self.mask = np.array(mask, dtype=bool)
+        self._subset = [int(j) for u in np.flatnonzero(self.mask) for j in self.units.columns[u]]
+        self._degrees = max(self._gram.n - 1.0, 1.0)
+        self._gram.fetch(self._subset)
+        self._ensure(len(self._subset))
+        for i, j in enumerate(self._subset):
+            self._rows[i] = self._gram.column(j)
+        self._solve()
+
+    def grow(self, rows: Iterable, *, anew: bool = False) -> None:
+        """Take more rows, or with `anew` these rows only, and stay in the subset."""
+        self._gram.grow(rows, anew=anew)
+        self.reset(self.mask)
+
+    def _ensure(self, k: int) -> None:
+        while k + 1 > len(self._rows):
+            self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
+
+    def _solve(self) -> None:
+        state = ridge_state(
+            self._rows[: len(self._subset)],
+            self._subset,
+            self._gram.cross,
+            self._gram.diagonal,
+            self._gram.total,
+            self.slab,
+        )
+        self._inverse, self._coef, self._quad, self._residual, self._schur, self._logdet = state
+        self._quad = max(self._quad, 1e-12 * self._gram.total, 1e-300)
+        self._since = 0
+
+    @property
+    def evidence(self) -> float:
+        """Log evidence of the subset, up to a constant of the data (the shape factor apart)."""
+        return -0.5 * self._degrees * float(np.log(self._quad)) - 0.5 * self._logdet
+
+    def moves(self) -> Floats:
+        """Change of the log evidence when each unit is toggled."""
+        columns = ridge_moves(
+            self._residual,
+            self._schur,
+            self._quad,
+            self._degrees,
+            self.slab,
+            self._subset,
+            self._inverse,
+            self._coef,
+        )
+        if self.shape:
+            columns += self._shape_moves()
+        moves = self.units.spread(columns)
+        for unit in self.units.blocks:
+            moves[unit] = self._block_move(unit)
+        return moves
+
+    def _shape_moves(self) -> Floats:
+        # log of E[beta^2] / (g s^2) for the column that moves
+        scale = self.slab * self.noise
+        size = self._residual / self._schur
+        size *= size
+        size += self.noise / self._schur
+        if self._subset:
+            size[self._subset] = self._coef**2 + self.noise * np.diagonal(self._inverse)
+        change = np.log(np.maximum(size / scale, 1e-300))
+        change[self._subset] *= -1.0
+        change[self._block_columns] = 0.0
+        return change
+
+    def _block_move(self, unit: int) -> float:
+        columns = self.units.columns[unit]
+        shared = (self._quad, self._degrees, self.slab)
+        if self.mask[unit]:
+            places = [self._subset.index(j) for j in columns]
+            return ridge_block_remove(self._inverse[np.ix_(places, places)], self._coef[places], *shared)
+        block = np.array([self._gram.column(int(j))[columns] for j in columns])
+        across = self._rows[: len(self._subset), columns]
+        block = block + np.eye(len(columns)) / self.slab - across.T @ self._inverse @ across
+        return ridge_block_add(block, self._residual[columns], *shared)
+
+    def prepare(self, unit: int, values: Floats) -> None:
+        """Have the columns of a unit ready, and in the same pass those of the next best ones."""
+        if all(self._gram.known(int(j)) for j in self.units.columns[unit]):
+            return
+        self._gram.fetch(int(j) for u in [unit, *_best(values)] for j in self.units.columns[u])
+
+    def trim(self, values: Floats, keep: NDArray[np.intp]) -> None:
+        """Drop columns that are neither in the subset nor near it, before more rows make them dearer."""
+        near = [int(j) for u in _best(values) for j in self.units.columns[u]]
+        self._gram.forget([*self._subset, *self._block_columns, *near, *keep])
+
+    def toggle(self, unit: int) -> None:
+        """Add the unit when it is out, remove it when it is in."""
+        entering = not self.mask[unit]
+        for j in self.units.columns[unit]:
+            self._enter(int(j)) if entering else self._leave(int(j))
+        self.mask[unit] = entering
+        self._since += 1
+        if self._since >= _REDO:
+            self._solve()
+
+    def _enter(self, j: int) -> None:
+        if not self._gram.known(j):
+            if self._gram.crowded:
+                self._gram.forget([*self._subset, *self._block_columns])
+            self._gram.fetch([j])
+        k = len(self._subset)
+        self._ensure(k + 1)
+        column = self._gram.column(j)
+        schur, residual = self._schur[j], self._residual[j]
+        inverse, direction = ridge_add(
+            self._rows[:k], column, self._subset, j, self._inverse, self._residual, self._schur
+        )
+        step = residual / schur
+        # the last column of the inverse is (-pull, 1) / schur
+        self._coef = np.append(self._coef, 0.0) + inverse[:, k] * residual
+        self._inverse = inverse
+        self._quad = max(self._quad - residual * step, 1e-12 * self._gram.total)
+        self._residual -= direction * step
+        direction *= direction
+        direction /= schur
+        self._schur -= direction
+        np.maximum(self._schur, 1e-9 / self.slab, out=self._schur)
+        self._logdet += float(np.log(self.slab * schur))
+        self._rows[k] = column
+        self._subset.append(j)
+
+    def _leave(self, j: int) -> None:
+        k, place = len(self._subset), self._subset.index(j)
+        coef = self._coef[place]
+        row = self._inverse[place]
+        inverse, direction, schur = ridge_remove(self._rows[:k], place, self._inverse)
+        self._coef = np.delete(self._coef - row * (coef * schur), place)
+        self._inverse = inverse
+        self._quad += coef * coef * schur
+        self._residual += direction * (coef * schur)
+        direction *= direction
+        direction *= schur
+        self._schur += direction
+        self._schur[j], self._residual[j] = schur, coef * schur
+        self._logdet -= float(np.log(self.slab * schur))
+        self._rows[place : k - 1] = self._rows[place + 1 : k]
+        self._subset.pop(place)
+
+    def slabs(self) -> Floats:
+        """The prior variances that `evidence_table` compares.
+
+        The smallest still makes an effect at the detection limit of 2 log p likely: below it the prior says
+        that there is nothing to find, and any noise would do.
+        """
+        smallest = min(2.0 * np.log(max(self.units.n_units, 3)) / self._gram.n, 1.0)
+        return np.geomspace(smallest, 4.0, 24)
+
+    def evidence_table(self) -> Floats:
+        """Log evidence of the subset for every slab and shape, shape (n_slabs, n_shapes)."""
+        slabs = self.slabs()
+        k = len(self._subset)
+        if not k:
+            return np.zeros((len(slabs), len(self.shapes)))
+        evidence, coef, variance, noise = ridge_evidence_grid(
+            self._rows[:k, self._subset],
+            self._gram.cross[self._subset],
+            self._gram.total,
+            self._degrees,
+            slabs,
+        )
+        free = ~self._in_block[self._subset]
+        alike = np.log((coef**2 + variance)[:, free] / (slabs * noise)[:, None]).sum(axis=1)
+        return np.column_stack([evidence, evidence + alike])
+
+    def set_slab(self, slab: float, shape: int) -> None:
+        """Change the prior of the coefficients."""
+        self.slab, self.shape = float(slab), int(shape)
+        self._solve()
+
+    def varies(self) -> NDArray[np.bool_]:
+        """Columns that are not constant."""
+        return self._gram.varies
+
+    def z_values(self) -> Floats:
+        """|z| of every column: of its coefficient inside, of adding it outside."""
+        z = np.abs(self._residual) / np.sqrt(self._schur * self.noise)
+        z[self._subset] = np.abs(self._coef) / np.sqrt(np.diagonal(self._inverse) * self.noise)
+        return z
+
+    def leftover(self, probes: NDArray[np.intp]) -> float:
+        """Signal that two parts of the rows agree is left outside the subset, in standard errors.
+
+        The sum over columns of the product of the two parts' correlations with the residual, corrected for
+        the coefficients that both parts share, has mean zero when nothing is left. Its variance is a quarter
+        of the squared norm of the residual Gram matrix (per row), which is estimated from a few columns drawn
+        at random, the `probes`.
+        """
+        self._gram.fetch(probes)
+        first, second = self._gram.part_residual(self._subset, self._coef)
+        agreed = float(first @ second) / (self._gram.n * self.noise)
+        explained = self._gram.diagonal + 1.0 / self.slab - self._schur
+        agreed += 0.25 * float(explained[self._gram.varies].sum()) / self._gram.n
+        columns = np.array([self._gram.column(int(j)) for j in probes])
+        left = columns - columns[:, self._subset] @ self._inverse @ self._rows[: len(self._subset)]
+        norm = float((left * left).sum()) / self._gram.n**2 * (self.units.n_columns / len(probes))
+        return agreed / max(0.5 * np.sqrt(norm), 1e-12)
+
+
+def _best(values: Floats) -> NDArray[np.intp]:
+    """The most promising moves, as many as one pass over the rows can serve."""
+    if len(values) <= PANEL:
+        return np.arange(len(values))
+    return np.argpartition(-values, PANEL)[:PANEL]

@@ -1,0 +1,195 @@
+"""The rows a reward is computed from: blocks of a design brought to a common scale, dense or sparse."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+Floats = NDArray[np.floating]
+
+
+@dataclass
+class Block:
+    """Some rows: the design, shifted and scaled (implicitly when sparse), response, weight and offset.
+
+    Vectors over the rows lie in the rows of an array: that is the order BLAS multiplies fastest.
+    """
+
+    X: Any
+    y: NDArray[np.float64]
+    weight: NDArray[np.float64] | None
+    offset: NDArray[np.float64] | None
+    shift: NDArray[np.float64]
+    scale: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the design."""
+        return int(self.X.data.nbytes if sparse.issparse(self.X) else self.X.nbytes)
+
+    def weighted(self, V: Floats) -> Floats:
+        """Multiply vectors over the rows by the weights."""
+        return V if self.weight is None else V * self.weight.astype(V.dtype, copy=False)
+
+    def products(self, V: Floats) -> NDArray[np.float64]:
+        """V X for vectors V of shape (m, rows), in float64."""
+        if not sparse.issparse(self.X):
+            return np.asarray(V.astype(self.X.dtype, copy=False) @ self.X, dtype=np.float64)
+        return ((self.X.T @ V.T).T - np.multiply.outer(V.sum(axis=1), self.shift)) / self.scale
+
+    def columns(self, which: Any) -> Floats:
+        """Some columns as vectors, shape (m, rows)."""
+        if not sparse.issparse(self.X):
+            return np.ascontiguousarray(self.X[:, which].T)
+        inside = self.X[:, which].toarray().T
+        return (inside - self.shift[which, None]) / self.scale[which, None]
+
+    def squares(self, w: Floats | None) -> NDArray[np.float64]:
+        """Weighted sum of squares of every column."""
+        if not sparse.issparse(self.X):
+            if w is None:
+                return np.einsum("ij,ij->j", self.X, self.X).astype(np.float64)
+            return np.asarray(w.astype(self.X.dtype) @ self._squared, dtype=np.float64)
+        w = np.ones(len(self)) if w is None else w
+        square = self.X.multiply(self.X).T @ w
+        first = self.X.T @ w
+        return (square - 2.0 * self.shift * first + self.shift**2 * w.sum()) / self.scale**2
+
+    @cached_property
+    def _squared(self) -> Floats:
+        return self.X * self.X
+
+
+class Rows:
+    """Rows used so far, kept while they fit the memory allowance and taken again when they do not.
+
+    Parameters
+    ----------
+    take : callable
+        ``take(rows)`` returns a batch with X, y, sample_weight, offset.
+    response : callable
+        Turns the raw y of a batch into numbers.
+    single : bool
+        Compute in float32, for large data; the common scale makes that safe.
+    as_is : bool
+        Leave columns whose scale is harmless as they are, for consumers that centre and scale the sums.
+    memory : int
+        Bytes of design that may be kept.
+    """
+
+    def __init__(
+        self,
+        take: Callable[[Any], Any],
+        response: Callable[[Any], NDArray[np.float64]],
+        *,
+        single: bool = False,
+        as_is: bool = False,
+        memory: int = 2**30,
+    ) -> None:
+        self._take = take
+        self._response = response
+        self._dtype = np.float32 if single else np.float64
+        self._as_is = as_is
+        self._memory = memory
+        self._kept: list[Block | None] = []
+        self._where: list[Any] = []
+        self._shift: NDArray[np.float64] | None = None
+        self._scale: NDArray[np.float64] | None = None
+        self.n_rows = 0
+
+    @property
+    def scale(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Shift and scale that every block was brought to."""
+        assert self._shift is not None
+        assert self._scale is not None
+        return self._shift, self._scale
+
+    def append(self, rows: Any) -> Block:
+        """Take more rows."""
+        block = self._load(rows)
+        fits = block.nbytes <= self._memory
+        self._memory -= block.nbytes if fits else 0
+        self._kept.append(block if fits else None)
+        self._where.append(rows)
+        self.n_rows += len(block)
+        return block
+
+    @property
+    def used(self) -> list[Any]:
+        """Which rows have been taken, block by block."""
+        return list(self._where)
+
+    def clear(self) -> None:
+        """Forget all rows, but not their common scale."""
+        self._memory += sum(b.nbytes for b in self._kept if b is not None)
+        self._kept, self._where, self.n_rows = [], [], 0
+
+    def __iter__(self) -> Iterator[Block]:
+        for block, rows in zip(self._kept, self._where, strict=True):
+            yield self._load(rows) if block is None else block
+
+    def __len__(self) -> int:
+        return len(self._where)
+
+    def _load(self, rows: Any) -> Block:
+        batch = self._take(rows)
+        X = batch.X
+        weight = None if batch.sample_weight is None else np.asarray(batch.sample_weight, dtype=float)
+        offset = None if batch.offset is None else np.asarray(batch.offset, dtype=float)
+        if self._shift is None or self._scale is None:
+            self._shift, self._scale = _common_scale(X)
+            if self._as_is and _harmless(X, self._shift, self._scale):
+                self._shift, self._scale = np.zeros_like(self._shift), np.ones_like(self._scale)
+            self._changes = bool(np.any(self._shift != 0) or np.any(self._scale != 1))
+        if sparse.issparse(X):
+            X = sparse.csr_array(X, dtype=np.float64)
+        elif self._changes:
+            X = _standardise(X, self._shift, self._scale, self._dtype)
+        else:
+            X = X.astype(self._dtype, copy=False)
+        return Block(X, self._response(batch.y), weight, offset, self._shift, self._scale)
+
+
+def _harmless(X: Any, shift: Any, scale: Any) -> bool:
+    """Whether sums of products of these columns lose no digits that matter."""
+    return bool(np.all(np.abs(shift) <= 4.0 * scale) and np.all((scale > 1e-4) & (scale < 1e4)))
+
+
+def _standardise(X: Any, shift: Any, scale: Any, dtype: Any) -> Any:
+    if X.dtype == np.float32 and dtype == np.float32 and not np.any(np.abs(shift) > 1e3 * scale):
+        out = X - shift.astype(np.float32)
+        out /= scale.astype(np.float32)
+        return out
+    out = np.subtract(X, shift, dtype=np.float64)
+    out /= scale
+    return out.astype(dtype, copy=False)
+
+
+def _common_scale(X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean and root mean square of each column; 1 where it is constant. Safe for huge values.
+
+    Sparse columns are shifted only implicitly, so that zeros stay zeros in memory.
+    """
+    n = X.shape[0]
+    if sparse.issparse(X):
+        largest = np.asarray(abs(X).max(axis=0).todense()).ravel() if X.nnz else np.zeros(X.shape[1])
+        unit = np.where(largest > 0, largest, 1.0)
+        scaled = sparse.csr_array(X.multiply(1.0 / unit))
+        mean = np.asarray(scaled.sum(axis=0)).ravel() / n
+        spread = np.sqrt(np.maximum(np.asarray(scaled.multiply(scaled).sum(axis=0)).ravel() / n - mean**2, 0))
+    else:
+        largest = np.abs(X).max(axis=0).astype(np.float64)
+        unit = np.where(largest > 0, largest, 1.0)
+        scaled = X / unit
+        mean = scaled.mean(axis=0)
+        spread = np.sqrt(((scaled - mean) ** 2).mean(axis=0))
+    # spread at rounding level is a constant column
+    constant = spread <= 1e-13 * np.maximum(np.abs(mean), 1e-3)
+    return mean * unit, np.where(constant, unit, spread * unit)

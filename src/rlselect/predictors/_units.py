@@ -1,0 +1,28 @@
+"""Selectable units: one design column each, or several that enter and leave together."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Units:
+    """Which design columns belong to which unit.
+
+    Parameters
+    ----------
+    unit_of : array of int of shape (p,)
+        Unit of each design column, numbered 0, 1, ... without gaps.
+    """
+
+    def __init__(self, unit_of: NDArray[np.intp]) -> None:
+        self.unit_of = np.asarray(unit_of, dtype=np.intp)
+        self.n_columns = len(self.unit_of)
+        self.n_units = int(self.unit_of.max()) + 1 if self.n_columns else 0
+        order = np.argsort(self.unit_of, kind="stable")
+        self.columns = np.split(order, np.cumsum(np.bincount(self.unit_of, minlength=self.n_units))[:-1])
+        self.blocks = [u for u, c in enumerate(self.columns) if len(c) > 1]
+        self._identity = self.n_units == self.n_columns and bool(np.all(order == np.arange(self.n_columns)))
+        self._first = np.array([c[0] for c in self.columns], dtype=np.intp)
+
+    def spread(self, column_values: NDArray) -> NDArray:
+        """Values of single columns as values of units; entries of larger units are to be overwritten."""
+        return column_values if self._identity else column_values[self._first]

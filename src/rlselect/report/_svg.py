@@ -1,0 +1,152 @@
+"""Small pictures as inline SVG: no script, no font, no link, readable in light and in dark."""
+
+import math
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from rlselect.report._format import plain, show
+
+_WIDTH, _LEFT, _RIGHT, _PANEL, _GAP, _TOP = 720, 64, 16, 130, 46, 24
+_MAX_POINTS = 400
+_MAX_BARS = 30
+_INK, _FAINT, _BLUE, _GOLD = "currentColor", "#888", "#2f6fb5", "#c07a13"
+
+
+def search_svg(steps: Mapping[str, Sequence[Any]]) -> str:
+    """Draw the course of a search: size of the subset (steps) and its score (line) along the stages.
+
+    Parameters
+    ----------
+    steps : mapping
+        ``stage``, ``size`` and ``score``, sequences of one length. Scores that are not finite leave gaps;
+        long searches are thinned to a few hundred points, the first and the last kept.
+
+    Returns
+    -------
+    str
+        An ``<svg>`` element.
+
+    Examples
+    --------
+    >>> from rlselect.report import search_svg
+    >>> search_svg({"stage": [0, 1, 2], "size": [0, 1, 2], "score": [-9.0, -4.0, -3.5]})[:4]
+    '<svg'
+    """
+    stage = [float(s) for s in plain(list(steps.get("stage", ())))]
+    if not stage:
+        return _frame(40, "The search made no step.", [_text(_LEFT, 24, "no step was made", anchor="start")])
+    size, score = plain(list(steps["size"])), plain(list(steps["score"]))
+    if not len(stage) == len(size) == len(score):
+        raise ValueError(
+            f"stage, size and score must have one length, got {len(stage)}, {len(size)} and {len(score)}."
+        )
+    keep = _thin(len(stage))
+    stage, size, score = ([v[k] for k in keep] for v in (stage, size, score))
+    body = _panel(stage, size, _TOP, "size of the subset", _BLUE, steps_line=True)
+    body += _panel(stage, score, _TOP + _PANEL + _GAP, "score", _GOLD, steps_line=False)
+    height = _TOP + 2 * _PANEL + _GAP + 40
+    body.append(_text((_LEFT + _WIDTH - _RIGHT) / 2, height - 6, "stage", anchor="middle"))
+    about = f"Search of {show(len(stage))} stages; the last subset holds {show(size[-1])} variables."
+    return _frame(height, about, body)
+
+
+def inclusion_svg(variables: Sequence[Mapping[str, Any]]) -> str:
+    """Draw how sure the selection is of each variable: horizontal bars of inclusion from 0 to 1.
+
+    Parameters
+    ----------
+    variables : sequence of mappings
+        Each with ``name`` and ``inclusion``; the first 30 are drawn.
+
+    Returns
+    -------
+    str
+        An ``<svg>`` element.
+    """
+    shown = [v for v in variables if plain(v.get("inclusion")) is not None][:_MAX_BARS]
+    if not shown:
+        return _frame(40, "No variable was selected.", [_text(_LEFT, 24, "no variable", anchor="start")])
+    left, line = 260, 20
+    span = _WIDTH - left - 60
+    body = []
+    for k, variable in enumerate(shown):
+        y = 8 + k * line
+        value = min(max(float(plain(variable["inclusion"])), 0.0), 1.0)
+        name = str(variable["name"])
+        label = name if len(name) <= 34 else name[:33] + "…"
+        body.append(f"<g><title>{escape(name)}: {show(value)}</title>")
+        body.append(_text(left - 8, y + 12, label, anchor="end"))
+        body.append(f'<rect x="{left}" y="{y}" width="{span}" height="14" fill="{_FAINT}" opacity=".25"/>')
+        body.append(f'<rect x="{left}" y="{y}" width="{span * value:.1f}" height="14" fill="{_BLUE}"/>')
+        body.append(_text(left + span + 6, y + 12, f"{value:.2f}", anchor="start") + "</g>")
+    return _frame(16 + line * len(shown), f"Inclusion of {len(shown)} variables.", body)
+
+
+def _thin(n: int) -> list[int]:
+    if n <= _MAX_POINTS:
+        return list(range(n))
+    return sorted({round(k * (n - 1) / (_MAX_POINTS - 1)) for k in range(_MAX_POINTS)})
+
+
+def _ticks(low: float, high: float, count: int = 4) -> list[float]:
+    """Return round numbers that cover the range."""
+    if not high > low:
+        return [low]
+    raw = (high - low) / count
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(m * power for m in (1, 2, 5, 10) if m * power >= raw)
+    first = math.ceil(low / step - 1e-9)
+    return [k * step for k in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def _panel(
+    stage: list[float], values: list[Any], top: float, title: str, colour: str, *, steps_line: bool
+) -> list[str]:
+    """Draw one curve with its axes; `steps_line` holds a value until the next stage."""
+    finite = [float(v) for v in values if v is not None]
+    low, high = (min(finite), max(finite)) if finite else (0.0, 1.0)
+    low = min(low, 0.0) if steps_line else low
+    scale = (high - low) or 1.0
+    width = (stage[-1] - stage[0]) or 1.0
+    right = _WIDTH - _RIGHT
+
+    def x(value: float) -> float:
+        return _LEFT + (value - stage[0]) / width * (right - _LEFT)
+
+    def y(value: float) -> float:
+        return top + _PANEL - (value - low) / scale * _PANEL
+
+    body = [_text(_LEFT, top - 8, title, anchor="start", weight=True)]
+    for tick in _ticks(low, high):
+        body.append(f'<path d="M{_LEFT} {y(tick):.1f}H{right}" stroke="{_FAINT}" opacity=".4"/>')
+        body.append(_text(_LEFT - 8, y(tick) + 4, f"{tick:.6g}", anchor="end"))
+    for tick in _ticks(stage[0], stage[-1], 8):
+        body.append(_text(x(tick), top + _PANEL + 16, f"{tick:.6g}", anchor="middle"))
+    path, last = "", None
+    for s, value in zip(stage, values, strict=True):
+        if value is None:
+            last = None
+            continue
+        if last is None:
+            path += f"M{x(s):.1f} {y(value):.1f}"
+        else:
+            path += f"H{x(s):.1f}V{y(value):.1f}" if steps_line else f"L{x(s):.1f} {y(value):.1f}"
+        last = value
+    body.append(f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="2" stroke-linejoin="round"/>')
+    if values[-1] is not None:
+        body.append(f'<circle cx="{x(stage[-1]):.1f}" cy="{y(values[-1]):.1f}" r="3.5" fill="{colour}"/>')
+    return body
+
+
+def _text(x: float, y: float, text: str, *, anchor: str, weight: bool = False) -> str:
+    bold = ' font-weight="600"' if weight else ""
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{_INK}"{bold}>{escape(text)}</text>'
+
+
+def _frame(height: float, about: str, body: list[str]) -> str:
+    return (
+        f'<svg viewBox="0 0 {_WIDTH} {height:.0f}" width="{_WIDTH}" role="img" font-size="12" '
+        f'font-family="system-ui, sans-serif" aria-label="{escape(about)}">'
+        f"<title>{escape(about)}</title>{''.join(body)}</svg>"
+    )

@@ -1,0 +1,143 @@
+"""A report as HTML, Markdown or JSON."""
+
+import json
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from rlselect.report._format import COLUMNS, fact_rows, plain, variable_rows
+from rlselect.report._svg import inclusion_svg, search_svg
+
+_STYLE = """
+:root { color-scheme: light dark; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.6rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
+table { border-collapse: collapse; margin: .5rem 0 1rem; }
+th, td { padding: .25rem .9rem .25rem 0; text-align: left; vertical-align: top; }
+table.variables th { border-bottom: 2px solid #8888; }
+table.variables td { border-bottom: 1px solid #8883; }
+table.variables td.n, table.variables th.n { text-align: right; font-variant-numeric: tabular-nums; }
+svg { max-width: 100%; height: auto; display: block; }
+section + section { border-top: 1px solid #8885; margin-top: 3rem; padding-top: 1rem; }
+.note { opacity: .8; }
+"""
+
+
+def to_json(report: Mapping[str, Any]) -> str:
+    """Write a report as JSON: NumPy values become plain ones, NaN and infinity null.
+
+    Parameters
+    ----------
+    report : mapping
+        Any keys; see `to_html` for those of a selection.
+
+    Returns
+    -------
+    str
+        Indented JSON.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rlselect.report import to_json
+    >>> print(to_json({"title": "T", "score": np.float64("nan")}))
+    {
+      "title": "T",
+      "score": null
+    }
+    """
+    return json.dumps(plain(report), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def to_markdown(report: Mapping[str, Any]) -> str:
+    """Write a report as Markdown: facts, table of variables, notes.
+
+    Parameters
+    ----------
+    report : mapping
+        As for `to_html`.
+
+    Returns
+    -------
+    str
+        Markdown with pipe tables.
+    """
+    lines = [f"# {_md(report.get('title', 'Selection'))}", ""]
+    lines += [f"- {_md(label)}: {_md(text)}" for label, text in fact_rows(report)]
+    rows, more = variable_rows(report)
+    lines.append("")
+    if rows:
+        lines += ["| " + " | ".join(COLUMNS) + " |", "|:--|--:|--:|--:|"]
+        lines += ["| " + " | ".join(_md(cell) for cell in row) + " |" for row in rows]
+    else:
+        lines.append("No variable was selected.")
+    if more:
+        lines += ["", f"{more} more variables are not shown."]
+    if report.get("notes"):
+        lines += ["", *(f"> {_md(note)}" for note in report["notes"])]
+    return "\n".join(lines) + "\n"
+
+
+def _md(text: Any) -> str:
+    """Escape what would break a table, or turn a name into markup."""
+    flat = " ".join(str(text).split())
+    for mark in "\\`*_|<>[]#":
+        flat = flat.replace(mark, "\\" + mark)
+    return flat
+
+
+def to_html(report: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
+    """Write one report, or several below each other, as one self-contained page.
+
+    The page needs nothing but itself: styles and pictures are inline, there is no script and no link.
+
+    Parameters
+    ----------
+    report : mapping or sequence of mappings
+        Keys, all optional: ``title``, ``family``, ``n_rows``, ``n_rows_read``, ``n_features``, ``seconds``,
+        ``stop_reason``, ``variables`` (list of ``name``, ``inclusion``, ``coef``, ``gain``), ``path``
+        (``stage``, ``size``, ``score``), ``facts`` (further lines, label to value), ``notes`` (list of str).
+
+    Returns
+    -------
+    str
+        The page.
+    """
+    reports = [report] if isinstance(report, Mapping) else list(report)
+    title = str(reports[0].get("title", "Selection")) if reports else "Selection"
+    body = "".join(f"<section>{_section(r)}</section>" for r in reports)
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head>\n<body>{body}</body></html>\n"
+    )
+
+
+def _section(report: Mapping[str, Any]) -> str:
+    parts = [f"<h1>{escape(str(report.get('title', 'Selection')))}</h1>", '<table class="facts">']
+    parts += [
+        f"<tr><th>{escape(label)}</th><td>{escape(text)}</td></tr>" for label, text in fact_rows(report)
+    ]
+    parts.append("</table>")
+    rows, more = variable_rows(report)
+    parts.append("<h2>Selected variables</h2>")
+    parts.append(_table(rows) if rows else "<p>No variable was selected.</p>")
+    if more:
+        parts.append(f'<p class="note">{more} more variables are not shown.</p>')
+    if rows:
+        parts += ["<h2>How sure</h2>", inclusion_svg(report["variables"])]
+    if report.get("path"):
+        parts += ["<h2>The search</h2>", search_svg(report["path"])]
+    parts += [f'<p class="note">{escape(str(note))}</p>' for note in report.get("notes", ())]
+    return "\n".join(parts)
+
+
+def _table(rows: list[list[str]]) -> str:
+    head = "".join(f"<th{' class=n' if k else ''}>{name}</th>" for k, name in enumerate(COLUMNS))
+    lines = [
+        "<tr>"
+        + "".join(f"<td{' class=n' if k else ''}>{escape(c)}</td>" for k, c in enumerate(row))
+        + "</tr>"
+        for row in rows
+    ]
+    return f'<table class="variables"><tr>{head}</tr>' + "\n".join(lines) + "</table>"

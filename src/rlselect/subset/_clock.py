@@ -1,0 +1,74 @@
+"""Time budget, Ctrl-C and progress of a long search, asked at every step."""
+
+import signal
+import threading
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+PARTS = 100
+
+
+class Clock:
+    """Tells a search when to stop, without ever breaking off in the middle of a step.
+
+    Used as a context manager: inside, the first Ctrl-C only asks the search to stop, which leaves a valid fit;
+    the second one interrupts as usual.
+
+    Parameters
+    ----------
+    time_budget : float, optional
+        Seconds from now.
+    expected : int
+        Steps that a whole search takes, for progress.
+    report : callable, optional
+        Called when another hundredth is done; true when a watcher asks to stop.
+    """
+
+    def __init__(
+        self, time_budget: float | None, expected: int, report: Callable[[], bool] | None = None
+    ) -> None:
+        self.deadline = None if time_budget is None else time.perf_counter() + time_budget
+        self.reason: str | None = None
+        self._every = max(expected // PARTS, 1)
+        self._report = report
+        self._steps = self._parts = 0
+        self._lock = threading.Lock()
+        self._previous: Any = None
+
+    def tick(self) -> str | None:
+        """Count a step; the reason to stop, if there is one."""
+        if self.reason is None and self.deadline is not None and time.perf_counter() > self.deadline:
+            self.reason = "time budget"
+        if self._report is not None:
+            self._watch(self._report)
+        return self.reason
+
+    def _watch(self, report: Callable[[], bool]) -> None:
+        with self._lock:
+            self._steps += 1
+            if self._steps % self._every == 0 and self._parts < PARTS:
+                self._parts += 1
+                if report() and self.reason is None:
+                    self.reason = "callback"
+
+    def __enter__(self) -> "Clock":
+        if threading.current_thread() is threading.main_thread():
+            self._previous = signal.getsignal(signal.SIGINT)
+            if self._previous is signal.default_int_handler:
+                signal.signal(signal.SIGINT, self._interrupt)
+            else:
+                self._previous = None
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._previous is not None:
+            signal.signal(signal.SIGINT, self._previous)
+
+    def _interrupt(self, number: int, frame: Any) -> None:
+        if self.reason == "interrupted":
+            signal.default_int_handler(number, frame)
+        self.reason = "interrupted"

@@ -1,0 +1,159 @@
+"""Adaptive effort for large data: read rows until reading more would change nothing."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from rlselect.subset._walk import Walker, WalkResult, tune_prior
+
+_PROBES = 16
+_SHUFFLE = 1_000_000
+
+
+@dataclass(frozen=True)
+class EffortPlan:
+    """When to read on.
+
+    Parameters
+    ----------
+    first : int
+        Rows of the first look.
+    enough : int
+        Never stop before so many rows, unless the data end.
+    block : int
+        Rows handled at once.
+    leftover : float
+        Signal left outside the subset, in standard errors, that asks for more rows.
+    """
+
+    first: int = 3200
+    enough: int = 25_600
+    block: int = 8192
+    leftover: float = 1.5
+
+
+class RowSampler:
+    """Rows drawn without replacement, in time and memory that do not grow with how many are left.
+
+    Parameters
+    ----------
+    n_rows : int
+        Rows there are.
+    rng : Generator
+        Source of randomness.
+    """
+
+    def __init__(self, n_rows: int, rng: np.random.Generator) -> None:
+        self.n_rows = n_rows
+        self.n_used = 0
+        self._rng = rng
+        # a whole shuffle is cheapest while it is short
+        self._order = rng.permutation(n_rows) if n_rows <= _SHUFFLE else None
+        self._used = np.zeros(0 if self._order is not None else n_rows, dtype=bool)
+
+    def draw(self, wanted: int, block: int) -> Iterator[NDArray[np.intp]]:
+        """Draw rows, in blocks of random members, each sorted for the sake of the memory it is read from."""
+        wanted = min(wanted, self.n_rows - self.n_used)
+        if self._order is not None:
+            rows = self._order[self.n_used : self.n_used + wanted]
+        elif 2 * (self.n_used + wanted) > self.n_rows:
+            rows = self._rng.permutation(np.flatnonzero(~self._used))[:wanted]
+            self._used[rows] = True
+        else:
+            rows = np.empty(0, dtype=np.intp)
+            while len(rows) < wanted:
+                missing = wanted - len(rows)
+                more = np.sort(self._rng.integers(self.n_rows, size=missing + missing // 4 + 64))
+                more = more[np.append(True, np.diff(more) > 0) & ~self._used[more]]
+                more = self._rng.permutation(more)[:missing]
+                self._used[more] = True
+                rows = np.concatenate([rows, more])
+            rows = self._rng.permutation(rows)
+        self.n_used += len(rows)
+        # an even number of blocks, so that the two halves of the rows are of one size
+        n_blocks = 2 * -(-len(rows) // (2 * block))
+        for part in np.array_split(rows, max(min(n_blocks, len(rows)), 1)):
+            yield np.sort(part)
+
+
+    def everything(self, block: int) -> Iterator[slice]:
+        """All rows in order, in blocks dealt out evenly between odd and even places."""
+        self.n_used = self.n_rows
+        n_blocks = 2 * -(-self.n_rows // (2 * block))
+        edges = np.linspace(0, self.n_rows, n_blocks + 1).astype(int)
+        for start, stop in pairwise(edges):
+            yield slice(int(start), int(stop))
+
+
+def run_effort(
+    walker: Walker, sampler: RowSampler, plan: EffortPlan, *, tune: bool, rng: np.random.Generator
+) -> WalkResult:
+    """Climb on a sample of the rows, double it, and stop when every action is decided.
+
+    An action is decided when its z is far from the noise: every unit inside at least 1.5 (q + 1), every unit
+    outside at most q + 1, with q = sqrt(2 log m) the size of the largest of m pure-noise values. Effects too
+    faint to be seen one by one would be missed by that: a stop also asks that two halves of the rows do not
+    agree on any signal left outside, where many of them show together.
+
+    Parameters
+    ----------
+    walker : Walker
+        Stands on the first rows.
+    sampler : RowSampler
+        Where more rows come from.
+    plan : EffortPlan
+        When to read on.
+    tune : bool
+        Whether the state's prior of the coefficients is read off the data.
+    rng : Generator
+        For the columns the left-over test is calibrated with.
+
+    Returns
+    -------
+    WalkResult
+    """
+    state = walker.state
+    n_columns = state.units.n_columns
+    probes = rng.choice(n_columns, size=min(_PROBES, n_columns), replace=False)
+    while True:
+        walker.climb()
+        if tune and not walker.stopped:
+            tune_prior(walker, shapes=1)
+            walker.climb()
+        if walker.stopped or sampler.n_used >= sampler.n_rows:
+            break
+        enough = sampler.n_used >= plan.enough
+        if enough and _decided(walker) and state.leftover(probes) <= plan.leftover:
+            break
+        state.trim(walker.rewards(), probes)
+        if 2 * 2 * sampler.n_used > sampler.n_rows:
+            # a pass over everything, in the order it lies in memory, costs less than picking most of it
+            state.grow(sampler.everything(plan.block), anew=True)
+        else:
+            state.grow(sampler.draw(sampler.n_used, plan.block))
+        walker.rows = sampler.n_used
+    values = walker.rewards()
+    inclusion = expit(np.where(state.mask, -values, values))
+    inclusion[state.mask & ~walker.allowed] = 1.0
+    reason = walker.stopped or ("all rows" if sampler.n_used >= sampler.n_rows else "decided")
+    return WalkResult(inclusion, [walker.trajectory], len(walker.trajectory), reason)
+
+
+def _decided(walker: Walker) -> bool:
+    """Whether every action is decided on the rows so far."""
+    state, units = walker.state, walker.state.units
+    noise = np.sqrt(2.0 * np.log(max(np.count_nonzero(walker.allowed), 2)))
+    z = units.spread(state.z_values())
+    inside, outside = state.mask & walker.allowed, ~state.mask & walker.allowed
+    for unit in units.blocks:
+        # several columns have no z: ask for the same margins of their reward
+        value = walker.rewards()[unit]
+        if -0.5 * (1.5 * (noise + 1.0)) ** 2 < value and state.mask[unit] & walker.allowed[unit]:
+            return False
+        inside[unit] = outside[unit] = False
+    faint = z[inside].min(initial=np.inf)
+    return bool(faint >= 1.5 * (noise + 1.0) and z[outside].max(initial=0.0) <= noise + 1.0)

@@ -1,0 +1,552 @@
+"""REVS: reinforcement learning for variable selection."""
+
+import time
+import warnings
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.metrics import accuracy_score, d2_tweedie_score, r2_score
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from rlselect._compat import CallbackSupportMixin, progress_reporter, with_callbacks
+from rlselect.data import open_table
+from rlselect.learn import as_policy
+from rlselect.predictors import fit_glm, heldout_gains
+from rlselect.subset._clock import PARTS, Clock
+from rlselect.subset._problem import Problem, feature_names, pose_problem
+from rlselect.subset._sarsa import Sarsa
+from rlselect.subset._search import Found, expected_steps, search_subset
+from rlselect.subset._summary import AFTER_SELECTION, Summary
+
+# held-out gains need a few thousand rows at most to be told apart
+_GAIN_ROWS = 4000
+
+
+def _is_binomial(estimator: Any) -> bool:
+    return getattr(estimator, "family_", estimator.family) == "binomial"
+
+
+class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
+    r"""Select variables of a linear, logistic or Poisson model by a walk over subsets.
+
+    The state is a subset s of the variables and an action adds or removes one of them. One pass prices every
+    action: its reward is the change of the log evidence of the model
+
+    .. math:: g(E[y \mid X]) = \beta_0 + X_s \beta_s, \qquad \beta_s \sim N(0, g \sigma^2 I)
+
+    on standardised columns, minus the price of one more variable. Up to 5,000 rows, a locally informed walk
+    (probabilities by the square root of the posterior odds of each action, after a warm-up with a price that
+    rises) visits subsets; each visit is weighted so that the average of the conditional inclusion
+    probabilities is the posterior inclusion probability of each variable. Above, one subset stands out and the
+    effort is adapted instead: rows are drawn at random and doubled until every action is decided and two
+    halves of the rows agree that no signal is left, or all rows are used.
+
+    Cost: a step is O(p k) for a subset of k variables ("gaussian"; O(n p k) for the other families), and no
+    p x p matrix is formed beyond p = 2,000. For large data the cost follows the rows read, not the rows there
+    are.
+
+    Parameters
+    ----------
+    family : {"auto", "gaussian", "binomial", "poisson"}, default="auto"
+        Distribution of y. "auto" takes text, truth values and two distinct values as classes, and other
+        numbers as "gaussian".
+    policy : {"softmax", "epsilon-greedy", "ucb", "thompson"} or object, default="softmax"
+        How an action is chosen from the rewards of all actions. Only the softmax makes the visits follow the
+        posterior; the others count each visited subset once, by its posterior weight.
+    penalty : "auto" or float, default="auto"
+        Price of one more variable in units of log evidence. "auto" lets all sizes be equally likely, which
+        makes it log((m - k) / (k + 1)) for adding to k of m variables, and gives "no variable at all" eight
+        times the chance of any other size.
+    feature_groups : dict, list of lists, or one label per feature, optional
+        Features that enter and leave together. The indicators of a text or categorical column always do.
+    always_select, never_select : list of names or positions, default=()
+        Features that are in every subset, or in none.
+    missing : {"error", "drop", "indicator"}, default="error"
+        What to do with missing values: refuse them, leave out their rows, or impute the mean and add an
+        indicator.
+    search : "auto" or Sarsa, default="auto"
+        The algorithm; see `REVS.paper`.
+    time_budget : float, optional
+        Seconds after which the search stops with what it has found.
+    n_jobs : int, optional
+        Threads for the chains of the walk. The answer does not depend on it.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the search.
+
+    Attributes
+    ----------
+    support_ : bool array of shape (n_features,)
+        The selected features.
+    ranking_ : int array of shape (n_features,)
+        A permutation, 1 is best.
+    inclusion_ : array of shape (n_features,)
+        Probability that the feature belongs in the model (a frequency of visits for `REVS.paper`). Exact
+        duplicates share one value, and the first copy represents them in `support_`.
+    gain_ : array of shape (n_features,)
+        Held-out loss (mean squared error, or minus the mean log likelihood) that the feature saves when
+        selected, or would save when it is not; five folds of at most 4,000 rows.
+    coef_ : array of shape (n_columns,)
+        Coefficients of the refit, zero where not selected; one per design column (see `column_names_`).
+    intercept_ : float
+        Intercept of the refit.
+    column_names_ : list of str
+        Names of the design columns: features, indicators "city=Paris", gaps "age=missing".
+    path_ : dict of arrays
+        Every visited subset: chain, action (+j adds unit j - 1, -j removes it), size, reward, score, rows read
+        and seconds.
+    n_stages_, n_rows_read_ : int
+        Steps of the walk, and distinct rows used.
+    stop_reason_ : str
+        "converged", "decided", "all rows", "time budget", "interrupted", "callback", "max stages" or
+        "nothing to choose from".
+    family_ : str
+        The family that was fitted.
+    classes_ : array of shape (2,)
+        Labels, for "binomial".
+    encoder_ : TableEncoder
+        How a table becomes a design.
+    n_features_in_, feature_names_in_
+        What `fit` has seen.
+
+    See Also
+    --------
+    Sarsa : The paper's own search.
+
+    Notes
+    -----
+    Differs from [1]_ (all of it is `REVS.paper`): rewards are changes of log evidence instead of held-out
+    error on one random batch; all actions are priced at every stage instead of one tried; there is no value to
+    be learnt, since the transition is known and the reward exact; the price adapts to the number of variables
+    and to the noise instead of being 0.2; the answer is an average over subsets instead of the last one; rows
+    are never thrown away.
+
+    Weights count rows: a weight of 2 is the same as the row twice.
+
+    Not meant for effects that are not linear on the link's scale, or for more than two classes.
+
+    References
+    ----------
+    .. [1] "Efficient Variable Selection Using Reinforcement Learning for Big Data" (REVS).
+    .. [2] Zanella (2020), Informed proposals for local MCMC in discrete spaces, JASA 115.
+    .. [3] Scott, Berger (2010), Bayes and empirical-Bayes multiplicity adjustment, Annals of Statistics 38.
+
+    Examples
+    --------
+    >>> from rlselect import REVS
+    >>> from rlselect.simulate import make_revs
+    >>> data = make_revs(n=200, p=200, structure="banded", random_state=0)
+    >>> selector = REVS(random_state=0).fit(data.X, data.y)
+    >>> selector.support_.sum(), (selector.support_ & data.support).sum()
+    (np.int64(25), np.int64(25))
+    >>> selector.transform(data.X).shape
+    (200, 25)
+    """
+
+    def __init__(
+        self,
+        *,
+        family: str = "auto",
+        policy: Any = "softmax",
+        penalty: Any = "auto",
+        feature_groups: Any = None,
+        always_select: Any = (),
+        never_select: Any = (),
+        missing: str = "error",
+        search: Any = "auto",
+        time_budget: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.family = family
+        self.policy = policy
+        self.penalty = penalty
+        self.feature_groups = feature_groups
+        self.always_select = always_select
+        self.never_select = never_select
+        self.missing = missing
+        self.search = search
+        self.time_budget = time_budget
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @classmethod
+    def paper(
+        cls,
+        *,
+        family: str = "auto",
+        n_train: int = 200,
+        n_valid: int = 200,
+        n_preliminary: int = 250,
+        max_stages: int = 2000,
+        discount: float = 0.99,
+        penalty: float = 0.2,
+        random_state: Any = None,
+    ) -> Self:
+        """Algorithms 1 and 2 of the paper with its values; every silence it leaves is named in `Sarsa`.
+
+        Parameters
+        ----------
+        family : {"auto", "gaussian", "binomial", "poisson"}
+            Distribution of y.
+        n_train, n_valid : int
+            Rows of the two batches of a stage (the paper takes 200 + 200, and 150 + 150 when n = 200).
+        n_preliminary, max_stages : int
+            Lengths T0 and T_max of the two trajectories.
+        discount, penalty : float
+            gamma and lambda.
+        random_state : int, Generator, RandomState or None
+            Seed.
+
+        Returns
+        -------
+        REVS
+            Unfitted.
+
+        Examples
+        --------
+        >>> from rlselect import REVS
+        >>> REVS.paper(random_state=0).search.penalty
+        0.2
+        """
+        search = Sarsa(
+            n_train=n_train,
+            n_valid=n_valid,
+            n_preliminary=n_preliminary,
+            max_stages=max_stages,
+            discount=discount,
+            penalty=penalty,
+        )
+        return cls(family=family, search=search, random_state=random_state)
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags, RegressorTags
+
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing == "indicator"
+        tags.target_tags.required = True
+        family = getattr(self, "family_", self.family)
+        if family == "binomial":
+            tags.estimator_type = "classifier"
+            tags.classifier_tags = ClassifierTags(multi_class=False)
+        elif family in ("gaussian", "poisson"):
+            tags.estimator_type = "regressor"
+            tags.regressor_tags = RegressorTags()
+            tags.target_tags.positive_only = family == "poisson"
+        return tags
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> Self:
+        """Select variables, then refit the selected ones.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            NumPy, SciPy sparse, pandas, polars, Arrow. Text and categorical columns become indicators.
+        y : array-like of shape (n_samples,) or str
+            Target, or the name of its column in X.
+        sample_weight : array-like of shape (n_samples,) or str, optional
+            How often each row counts.
+        offset : array-like of shape (n_samples,) or str, optional
+            Known part of the linear predictor, such as the log of an exposure.
+
+        Returns
+        -------
+        self
+            Fitted, also when the search was stopped by `time_budget` or Ctrl-C.
+        """
+        start = time.perf_counter()
+        name = type(self).__name__
+        if y is None:
+            raise ValueError(
+                f"{name} requires y to be passed, but the target y is None; pass it, or the name of its column."
+            )
+        penalty, policy, rng = self._check_options()
+        table = open_table(
+            X, y, sample_weight=sample_weight, offset=offset, missing=self.missing, owner=name
+        )
+        if table.n_rows < 3:
+            raise ValueError(
+                f"Found array with {table.n_rows} sample(s) (n_samples = {table.n_rows}) while a minimum of 3 "
+                f"is required by {name}."
+            )
+        problem = pose_problem(
+            table,
+            family=self.family,
+            feature_groups=self.feature_groups,
+            always_select=self.always_select,
+            never_select=self.never_select,
+        )
+        report = progress_reporter(self, PARTS)
+        with Clock(self.time_budget, expected_steps(problem, self.search), report) as clock:
+            found = search_subset(
+                problem,
+                search=self.search,
+                policy=policy,
+                penalty=penalty,
+                n_jobs=self.n_jobs,
+                rng=rng,
+                clock=clock,
+            )
+        if found.stop_reason == "interrupted":
+            warnings.warn(
+                f"{name} was interrupted after {found.n_stages} stages; the fit holds what was found so far.",
+                UserWarning,
+                stacklevel=2,
+            )
+        self._keep(problem, found)
+        self._refit(problem, found, rng)
+        self._seconds = time.perf_counter() - start
+        return self
+
+    def _check_options(self) -> tuple[float | None, Any, np.random.Generator]:
+        penalty = None if isinstance(self.penalty, str) and self.penalty == "auto" else self.penalty
+        if penalty is not None and (not isinstance(penalty, Real) or not np.isfinite(penalty)):
+            raise ValueError(f"penalty={self.penalty!r} was given; it must be 'auto' or a finite number.")
+        if not isinstance(self.search, Sarsa) and not (
+            isinstance(self.search, str) and self.search == "auto"
+        ):
+            raise ValueError(f"search={self.search!r} was given; it must be 'auto' or a Sarsa object.")
+        budget = self.time_budget
+        if budget is not None and (not isinstance(budget, Real) or not budget > 0):
+            raise ValueError(f"time_budget={budget!r} was given; it must be a positive number of seconds.")
+        return penalty, as_policy(self.policy), _generator(self.random_state)
+
+    def _keep(self, problem: Problem, found: Found) -> None:
+        encoder = problem.table.encoder
+        self.encoder_ = encoder
+        self.n_features_in_ = encoder.n_features_in_
+        if encoder.feature_names_in_ is not None:
+            self.feature_names_in_ = encoder.feature_names_in_
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self.family_ = problem.family
+        if problem.classes is not None:
+            self.classes_ = problem.classes
+        elif hasattr(self, "classes_"):
+            del self.classes_
+        self.column_names_ = list(encoder.column_names_)
+        self.inclusion_ = problem.to_features(found.inclusion)
+        self.support_ = problem.to_features(found.support).astype(bool)
+        self.n_stages_ = found.n_stages
+        self.n_rows_read_ = int(found.n_rows_read)
+        self.stop_reason_ = found.stop_reason
+        self.path_ = _path(found)
+        self._n_rows = problem.table.n_rows
+
+    def _refit(self, problem: Problem, found: Found, rng: np.random.Generator) -> None:
+        table = problem.table
+        columns = problem.columns_of(found.support)
+        parts = [table.take(rows, columns) for rows in found.rows]
+        A = np.concatenate([p.X.toarray() if table.is_sparse else p.X for p in parts]).astype(np.float64)
+        y, weight, offset = (
+            None if getattr(parts[0], v) is None else np.concatenate([getattr(p, v) for p in parts])
+            for v in ("y", "sample_weight", "offset")
+        )
+        fit = fit_glm(A, y, problem.family, weight, offset)
+        self.coef_ = np.zeros(len(self.column_names_))
+        self.coef_[columns] = fit.coef
+        self.intercept_ = fit.intercept
+        self._errors = np.zeros(len(self.column_names_))
+        self._errors[columns] = fit.errors
+        self.dispersion_ = fit.dispersion
+        gains = self._gains(problem, columns, rng)
+        self.gain_ = problem.to_features(gains)
+        # selected first, then by inclusion; held-out worth breaks ties
+        worth = np.nan_to_num(self.gain_, nan=-np.inf)
+        order = np.lexsort((np.arange(len(worth)), -worth, -self.inclusion_, ~self.support_))
+        self.ranking_ = np.empty(len(order), dtype=int)
+        self.ranking_[order] = np.arange(1, len(order) + 1)
+
+    def _gains(self, problem: Problem, columns: NDArray, rng: np.random.Generator) -> NDArray:
+        table = problem.table
+        few = slice(0, table.n_rows)
+        rows: Any = few if table.n_rows <= _GAIN_ROWS else np.sort(rng.integers(table.n_rows, size=_GAIN_ROWS))
+        # of wide data only what is selected: the other columns would cost more than the whole search
+        wide = table.n_columns * _GAIN_ROWS > 2e7
+        which = columns if wide else np.arange(table.n_columns)
+        batch = table.take(rows, which)
+        X = np.asarray(batch.X.toarray() if table.is_sparse else batch.X, dtype=np.float64)
+        place = np.full(table.n_columns, -1)
+        place[which] = np.arange(len(which))
+        kept = [u for u, c in enumerate(problem.units.columns) if np.all(place[c] >= 0)]
+        units = [place[problem.units.columns[u]] for u in kept]
+        gains = np.full(problem.units.n_units, np.nan)
+        if kept:
+            gains[kept] = heldout_gains(
+                X, batch.y, problem.family, place[columns], units, batch.sample_weight, batch.offset, rng
+            )
+        return gains
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self)
+        return self.support_
+
+    def transform(self, X: Any) -> Any:
+        """Keep the selected features.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            A frame may still carry the target, weight and offset columns of `fit`.
+
+        Returns
+        -------
+        array, sparse matrix or data frame of shape (n_samples, n_selected)
+        """
+        check_is_fitted(self)
+        return super().transform(self.encoder_.features_of(X))
+
+    def _linear_predictor(self, X: Any, offset: Any = None) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        table = open_table(X, offset=offset, encoder=self.encoder_, owner=type(self).__name__)
+        eta = np.empty(table.n_rows)
+        done = 0
+        for batch in table.scan():
+            stop = done + batch.X.shape[0]
+            eta[done:stop] = batch.X @ self.coef_ + self.intercept_
+            done = stop
+        return eta if table.offset is None else eta + table.offset
+
+    def predict(self, X: Any, offset: Any = None) -> NDArray:
+        """Predict from the selected variables.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            New rows.
+        offset : array-like of shape (n_samples,) or str, optional
+            Known part of the linear predictor.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            Labels for "binomial", means otherwise.
+        """
+        eta = self._linear_predictor(X, offset)
+        if self.family_ == "binomial":
+            return self.classes_[(eta > 0).astype(int)]
+        return np.exp(eta) if self.family_ == "poisson" else eta
+
+    @available_if(_is_binomial)
+    def decision_function(self, X: Any, offset: Any = None) -> NDArray[np.float64]:
+        """Log odds of the second class.
+
+        Parameters
+        ----------
+        X, offset
+            As in `predict`.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        return self._linear_predictor(X, offset)
+
+    @available_if(_is_binomial)
+    def predict_proba(self, X: Any, offset: Any = None) -> NDArray[np.float64]:
+        """Probabilities of the two classes.
+
+        Parameters
+        ----------
+        X, offset
+            As in `predict`.
+
+        Returns
+        -------
+        array of shape (n_samples, 2)
+        """
+        second = expit(self._linear_predictor(X, offset))
+        return np.column_stack([1.0 - second, second])
+
+    def score(self, X: Any, y: ArrayLike, sample_weight: Any = None) -> float:
+        """Accuracy for "binomial", share of deviance explained otherwise (R squared for "gaussian").
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            True target.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights.
+
+        Returns
+        -------
+        float
+        """
+        predicted = self.predict(X)
+        if self.family_ == "binomial":
+            return float(accuracy_score(y, predicted, sample_weight=sample_weight))
+        if self.family_ == "poisson":
+            return float(d2_tweedie_score(y, predicted, sample_weight=sample_weight, power=1))
+        return float(r2_score(y, predicted, sample_weight=sample_weight))
+
+    def summary(self) -> Summary:
+        """Readable account of the fit.
+
+        Returns
+        -------
+        Summary
+            ``str()`` gives text; notebooks show a page with the picture of the search.
+        """
+        check_is_fitted(self)
+        return Summary(self._report())
+
+    def _report(self) -> dict[str, Any]:
+        names = feature_names(self.encoder_)
+        column_feature = np.asarray(self.encoder_.column_feature_)
+        variables = []
+        for feature in sorted(np.flatnonzero(self.support_), key=lambda f: self.ranking_[f]):
+            columns = np.flatnonzero(column_feature == feature)
+            coef = {self.column_names_[c]: float(self.coef_[c]) for c in columns}
+            variables.append(
+                {
+                    "name": names[feature],
+                    "inclusion": float(self.inclusion_[feature]),
+                    "coef": coef if len(columns) > 1 else next(iter(coef.values())),
+                    "gain": float(self.gain_[feature]),
+                }
+            )
+        notes = [AFTER_SELECTION] if variables else ["No variable is worth its price: the model is a constant."]
+        return {
+            "title": f"{type(self).__name__} ({self.family_})",
+            "family": self.family_,
+            "n_rows": self._n_rows,
+            "n_rows_read": self.n_rows_read_,
+            "n_features": self.n_features_in_,
+            "stop_reason": self.stop_reason_,
+            "seconds": self._seconds,
+            "variables": variables,
+            "path": {
+                "stage": list(range(1, len(self.path_["size"]) + 1)),
+                "size": self.path_["size"].tolist(),
+                "score": self.path_["score"].tolist(),
+            },
+            "notes": notes,
+        }
+
+
+def _path(found: Found) -> dict[str, NDArray]:
+    parts = [trajectory.to_dict() for trajectory in found.trajectories]
+    path = {key: np.concatenate([p[key] for p in parts]) for key in parts[0]}
+    path["chain"] = np.repeat(np.arange(len(parts)), [len(p["size"]) for p in parts])
+    return path
+
+
+def _generator(random_state: Any) -> np.random.Generator:
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31 - 1, size=4))
+    if random_state is None or isinstance(random_state, Integral):
+        return np.random.default_rng(random_state)
+    raise ValueError(
+        f"random_state={random_state!r} was given; it must be an int, a numpy Generator or RandomState, or None."
+    )

@@ -1,0 +1,200 @@
+"""Which search runs on which data, and what it hands back."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlselect.learn import Policy, Trajectory
+from rlselect.predictors import GlmSubset, LazyGram, RidgeSubset, Rows
+from rlselect.subset._clock import Clock
+from rlselect.subset._effort import EffortPlan, RowSampler, run_effort
+from rlselect.subset._problem import Problem
+from rlselect.subset._sarsa import Sarsa, run_sarsa
+from rlselect.subset._walk import GLM_PLAN, SizePrior, Walker, WalkPlan, WalkResult, run_walk
+
+# up to here all rows are used at once and the walk averages over subsets; beyond, one subset stands out and
+# the question is how many rows it takes to see it
+WALK_ROWS = 5000
+# a whole Gram matrix is computed at once when that takes about a second
+_WHOLE_GRAM = 2e10
+_SARSA_REASONS = {"max_stages": "max stages", "time_budget": "time budget"}
+
+
+@dataclass
+class Found:
+    """What a search found, in units.
+
+    Attributes
+    ----------
+    inclusion : array
+        Probability or frequency that each unit belongs in.
+    support : bool array
+        The selected units.
+    trajectories : list of Trajectory
+        The visited subsets.
+    n_stages, n_rows_read, stop_reason
+        The effort.
+    rows : list
+        Rows that were used, for `Table.take`.
+    """
+
+    inclusion: NDArray[np.float64]
+    support: NDArray[np.bool_]
+    trajectories: list[Trajectory]
+    n_stages: int
+    n_rows_read: int
+    stop_reason: str
+    rows: list[Any]
+
+
+def expected_steps(problem: Problem, search: Any) -> int:
+    """Roughly how many steps the search takes, for progress."""
+    if isinstance(search, Sarsa):
+        return search.n_preliminary + search.max_stages
+    if problem.table.n_rows > WALK_ROWS:
+        return 100
+    plan = _plan(problem)
+    free = int(np.count_nonzero(problem.allowed))
+    if free <= plan.enumerate_up_to:
+        return int(2**free)
+    return plan.ramp + plan.settle + plan.chains * plan.steps
+
+
+def _plan(problem: Problem) -> WalkPlan:
+    return WalkPlan() if problem.family == "gaussian" else GLM_PLAN
+
+
+def search_subset(
+    problem: Problem,
+    *,
+    search: Any,
+    policy: Policy,
+    penalty: float | None,
+    n_jobs: int | None,
+    rng: np.random.Generator,
+    clock: Clock,
+) -> Found:
+    """Run the search that fits the data, or the one that was asked for.
+
+    Parameters
+    ----------
+    problem : Problem
+        The data.
+    search : "auto" or Sarsa
+        The algorithm.
+    policy, penalty, n_jobs, rng, clock
+        How to search.
+
+    Returns
+    -------
+    Found
+    """
+    if isinstance(search, Sarsa):
+        return _search_sarsa(problem, search, rng, clock)
+    if not problem.allowed.any():
+        return _nothing_to_do(problem)
+    table = problem.table
+    large = table.n_rows > WALK_ROWS
+    linear = problem.family == "gaussian"
+    rows = Rows(table.take, _as_is, single=large, as_is=linear)
+    sampler = RowSampler(table.n_rows, rng)
+    plan = EffortPlan()
+    first = sampler.draw(plan.first, plan.block) if large else iter([slice(0, table.n_rows)])
+    state = _state(problem, rows, first, parts=2 if large else 1)
+    allowed = problem.allowed if large else problem.allowed & _varying(state, problem)
+    state.reset(problem.always)
+    prior = SizePrior(int(np.count_nonzero(allowed)), penalty)
+    used = sampler.n_used if large else table.n_rows
+    walker = Walker(state, prior, policy, allowed, rng, clock.tick, used)
+    if not allowed.any():
+        return _nothing_to_do(problem)
+    if large:
+        result = run_effort(walker, sampler, plan, tune=linear, rng=rng)
+        used = sampler.n_used
+    else:
+        result = run_walk(walker, _plan(problem), tune=linear, n_jobs=n_jobs)
+    return _found(problem, result, used, rows.used)
+
+
+def _as_is(y: NDArray) -> NDArray[np.float64]:
+    return y
+
+
+def _state(problem: Problem, rows: Rows, first: Any, parts: int) -> RidgeSubset | GlmSubset:
+    if problem.family != "gaussian":
+        for block in first:
+            rows.append(block)
+        return GlmSubset(rows, problem.units, problem.family)
+    p = problem.units.n_columns
+    gram = LazyGram(rows, p, parts)
+    gram.grow(first)
+    if parts == 1 and rows.n_rows * float(p) ** 2 <= _WHOLE_GRAM and p <= 2000:
+        gram.fetch(range(p))
+    return RidgeSubset(gram, problem.units)
+
+
+def _varying(state: Any, problem: Problem) -> NDArray[np.bool_]:
+    varies = state.varies()
+    return np.array([bool(varies[columns].any()) for columns in problem.units.columns])
+
+
+def _found(problem: Problem, result: WalkResult, used: int, rows: list[Any]) -> Found:
+    inclusion = result.inclusion[problem.twin_of]
+    inclusion[problem.always] = 1.0
+    support = (result.inclusion > 0.5) & problem.allowed | problem.always
+    return Found(inclusion, support, result.trajectories, result.n_stages, used, result.stop_reason, rows)
+
+
+def _nothing_to_do(problem: Problem) -> Found:
+    everything = [slice(0, problem.table.n_rows)]
+    return Found(
+        problem.always.astype(float),
+        problem.always.copy(),
+        [Trajectory(problem.units.n_units, problem.always)],
+        0,
+        problem.table.n_rows,
+        "nothing to choose from",
+        everything,
+    )
+
+
+def _search_sarsa(problem: Problem, settings: Sarsa, rng: np.random.Generator, clock: Clock) -> Found:
+    table = problem.table
+    seen = np.zeros(table.n_rows, dtype=bool)
+
+    def take(rows: NDArray) -> tuple:
+        seen[rows] = True
+        batch = table.take(rows)
+        return batch.X.toarray() if table.is_sparse else batch.X, *batch[1:]
+
+    def watch(done: int, total: int) -> None:
+        if clock.tick():
+            raise KeyboardInterrupt
+
+    result = run_sarsa(
+        take,
+        table.n_rows,
+        problem.units.n_columns,
+        family=problem.family,
+        settings=settings,
+        units=problem.units.columns,
+        allowed=problem.allowed,
+        always=problem.always,
+        rng=rng,
+        deadline=clock.deadline,
+        callback=watch,
+    )
+    reason = clock.reason or _SARSA_REASONS.get(result.stop_reason, result.stop_reason)
+    inclusion = result.inclusion[problem.twin_of]
+    inclusion[problem.always] = 1.0
+    return Found(
+        inclusion,
+        result.support_units,
+        [result.trajectory],
+        result.n_stages,
+        result.n_rows_read,
+        reason,
+        [np.flatnonzero(seen)] if seen.any() else [slice(0, table.n_rows)],
+    )

@@ -1,0 +1,330 @@
+"""The walk over subsets of data that fit in memory: every move is priced at every step."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from rlselect.learn import Policy, Softmax, Trajectory, subset_key
+
+Floats = NDArray[np.float64]
+
+# far more than any sensible climb: it ends by itself, since every move raises the posterior
+_MOST_MOVES = 2000
+# a coefficient prior with a hole at zero needs several effects to be learnt from, and some proof
+_SHAPE_EFFECTS = 5
+_SHAPE_PROOF = 2.0
+
+
+class Moves(Protocol):
+    """A subset that can price and make all its moves, such as `RidgeSubset` and `GlmSubset`."""
+
+    mask: NDArray[np.bool_]
+
+    @property
+    def size(self) -> int: ...
+    @property
+    def evidence(self) -> float: ...
+    def moves(self) -> Floats: ...
+    def toggle(self, unit: int) -> None: ...
+    def reset(self, mask: NDArray[np.bool_]) -> None: ...
+    def prepare(self, unit: int, values: Floats) -> None: ...
+    def copy(self) -> Any: ...
+
+
+@dataclass(frozen=True)
+class SizePrior:
+    r"""Price of one more unit.
+
+    ``penalty=None`` is the beta-binomial prior: all sizes are equally likely, so that adding to k of m units
+    has the odds (k + 1) / (m - k). A search for few among many is strict, and grows lenient when many units
+    prove their worth. The empty subset is `nothing` times as likely as any other size: "nothing there" is an
+    answer of its own, not one size among m.
+
+    Parameters
+    ----------
+    n_units : int
+        Number of units m that may be chosen.
+    penalty : float, optional
+        A fixed price in units of log evidence instead.
+    nothing : float, default=8.0
+        Prior odds of the empty subset against any other size.
+    lenience : float, default=0.0
+        Discount on every unit while a search warms up.
+    """
+
+    n_units: int
+    penalty: float | None = None
+    nothing: float = 8.0
+    lenience: float = 0.0
+
+    def add(self, k: int) -> float:
+        """Log prior odds of k + 1 units against k."""
+        if self.penalty is not None:
+            return self.lenience - self.penalty
+        empty = np.log(self.nothing) if k == 0 else 0.0
+        return float(np.log((k + 1.0) / max(self.n_units - k, 1)) - empty) + self.lenience
+
+
+@dataclass
+class Tally:
+    """Weighted mean of conditional inclusion probabilities, safe for weights of any size."""
+
+    n_units: int
+    total: Floats = field(init=False)
+    weight: float = 0.0
+    top: float = -np.inf
+
+    def __post_init__(self) -> None:
+        self.total = np.zeros(self.n_units)
+
+    def add(self, probability: Floats, log_weight: float) -> None:
+        """Count one visited subset."""
+        if log_weight > self.top:
+            shrink = np.exp(self.top - log_weight)
+            self.total *= shrink
+            self.weight *= shrink
+            self.top = log_weight
+        weight = np.exp(log_weight - self.top)
+        self.total += weight * probability
+        self.weight += weight
+
+    @property
+    def mean(self) -> Floats:
+        """The weighted mean."""
+        return self.total / self.weight if self.weight else self.total
+
+
+@dataclass
+class WalkResult:
+    """What a walk found."""
+
+    inclusion: Floats
+    trajectories: list[Trajectory]
+    n_stages: int
+    stop_reason: str
+
+
+@dataclass
+class Walker:
+    """One chain: where it stands, what it may do, and what it has seen."""
+
+    state: Any
+    prior: SizePrior
+    policy: Policy
+    allowed: NDArray[np.bool_]
+    rng: np.random.Generator
+    tick: Callable[[], str | None]
+    rows: int
+    trajectory: Trajectory = field(init=False)
+    tally: Tally = field(init=False)
+    stopped: str | None = None
+
+    def __post_init__(self) -> None:
+        self.trajectory = Trajectory(len(self.allowed), self.state.mask)
+        self.tally = Tally(len(self.allowed))
+        self._free = int(np.count_nonzero(self.allowed & self.state.mask))
+        self._always = self.state.mask & ~self.allowed
+        self._tried: dict[bytes, dict[int, int]] = {}
+
+    def rewards(self) -> Floats:
+        """Change of the log posterior when each unit is toggled; -inf where that is not allowed."""
+        values = np.array(self.state.moves(), copy=True)
+        k = self._free
+        values += np.where(self.state.mask, -self.prior.add(k - 1) if k else 0.0, self.prior.add(k))
+        values[~self.allowed] = -np.inf
+        return values
+
+    def move(self, unit: int, reward: float) -> None:
+        """Toggle a unit and record it."""
+        entering = not self.state.mask[unit]
+        self.state.toggle(unit)
+        self._free += 1 if entering else -1
+        self.trajectory.append(
+            unit + 1 if entering else -unit - 1, reward=reward, score=self.state.evidence, rows=self.rows
+        )
+
+    def climb(self) -> int:
+        """Let the policy choose among the moves that pay, until none does; the number of moves made.
+
+        A reward of z^2 / 2 has the standard error z: that is what UCB and Thompson sampling explore with.
+        """
+        for done in range(_MOST_MOVES):
+            self.stopped = self.stopped or self.tick()
+            values = self.rewards()
+            paying = values > 0
+            if self.stopped or not paying.any():
+                return done
+            worth = np.where(paying, values, -np.inf)
+            errors = np.sqrt(2.0 * np.where(paying, values, 0.0))
+            unit = self.policy.choose(worth, errors=errors, t=len(self.trajectory) + 1, rng=self.rng)
+            self.state.prepare(unit, values)
+            self.move(unit, float(values[unit]))
+        return _MOST_MOVES
+
+    def step(self) -> None:
+        """Count the subset, then take one step of the policy."""
+        values = self.rewards()
+        probability = expit(np.where(self.state.mask, -values, values))
+        probability[self._always] = 1.0
+        if isinstance(self.policy, Softmax):
+            unit, normaliser = self.policy.draw(values, t=len(self.trajectory) + 1, rng=self.rng)
+            self.tally.add(probability, -normaliser)
+        else:
+            self._count_once(probability)
+            unit = self._choose(values)
+        self.move(unit, float(values[unit]))
+
+    def count(self) -> None:
+        """Count the subset itself by its posterior weight, without a step."""
+        posterior = self.state.evidence + sum(self.prior.add(i) for i in range(self._free))
+        self.tally.add(self.state.mask.astype(float), posterior)
+
+    def _count_once(self, probability: Floats) -> None:
+        # without the softmax the visits follow no posterior: each subset counts once, by its own weight
+        key = subset_key(self.state.mask)
+        posterior = self.state.evidence + sum(self.prior.add(i) for i in range(self._free))
+        if key not in self._tried:
+            self._tried[key] = {}
+            self.tally.add(probability, posterior)
+
+    def _choose(self, values: Floats) -> int:
+        tried = self._tried[subset_key(self.state.mask)]
+        counts = np.ones(len(values))
+        counts[list(tried)] += list(tried.values())
+        unit = self.policy.choose(values, counts=counts, t=len(self.trajectory) + 1, rng=self.rng)
+        tried[unit] = tried.get(unit, 0) + 1
+        return unit
+
+
+    def run(self, steps: int) -> None:
+        """Take so many steps, or stop when told to."""
+        for _ in range(steps):
+            self.stopped = self.stopped or self.tick()
+            if self.stopped:
+                return
+            self.step()
+
+
+@dataclass(frozen=True)
+class WalkPlan:
+    """How long a walk takes.
+
+    Parameters
+    ----------
+    ramp : int
+        Steps during which the price of a unit rises to its final value, so that a unit that only pays in
+        company gets its chance.
+    lenience : float
+        Discount at the start of the ramp, in units of log evidence.
+    settle : int
+        Further steps before anything is counted.
+    steps : int
+        Steps of each chain that count.
+    chains : int
+        Chains that start where the settling ended and then go their own ways.
+    enumerate_up_to : int
+        With no more free units than this, every subset is visited once instead.
+    """
+
+    ramp: int = 400
+    lenience: float = 1.0
+    settle: int = 600
+    steps: int = 1250
+    chains: int = 2
+    enumerate_up_to: int = 12
+
+
+# a Newton fit a step is dearer than a rank-one update
+GLM_PLAN = WalkPlan(ramp=160, lenience=0.5, settle=240, steps=400, enumerate_up_to=8)
+
+
+def run_walk(walker: Walker, plan: WalkPlan, *, tune: bool, n_jobs: int | None = None) -> WalkResult:
+    """Warm up, learn the prior of the coefficients, then let several chains count.
+
+    Parameters
+    ----------
+    walker : Walker
+        Where to start.
+    plan : WalkPlan
+        How long.
+    tune : bool
+        Whether the state's prior of the coefficients is read off the data.
+    n_jobs : int, optional
+        Threads for the chains. The answer does not depend on it.
+
+    Returns
+    -------
+    WalkResult
+    """
+    few = np.count_nonzero(walker.allowed) <= plan.enumerate_up_to
+    _warm_up(walker, plan, tune, few)
+    if few:
+        _enumerate(walker)
+        walkers = [walker]
+    else:
+        walkers = [_branch(walker, rng) for rng in walker.rng.spawn(plan.chains)]
+        if not walker.stopped:
+            # threads: the work is in BLAS and NumPy, and the Gram matrix is shared
+            jobs = (delayed(chain.run)(plan.steps) for chain in walkers)
+            Parallel(n_jobs=n_jobs, prefer="threads")(jobs)
+    counted = [w.tally.mean for w in walkers if w.tally.weight]
+    inclusion = np.mean(counted, axis=0) if counted else walker.state.mask.astype(float)
+    trajectories = [walker.trajectory] + [w.trajectory for w in walkers if w is not walker]
+    reasons = [w.stopped for w in [walker, *walkers] if w.stopped]
+    return WalkResult(
+        inclusion, trajectories, sum(map(len, trajectories)), reasons[0] if reasons else "converged"
+    )
+
+
+def _warm_up(walker: Walker, plan: WalkPlan, tune: bool, few: bool) -> None:
+    final = walker.prior
+    for part in range(0 if few else 8):
+        walker.prior = replace(final, lenience=plan.lenience * (1.0 - part / 8.0))
+        if part == 0:
+            walker.climb()
+        walker.run(plan.ramp // 8)
+        if tune and part >= 4:
+            tune_prior(walker, shapes=1)
+    walker.prior = final
+    for _ in range(3):
+        walker.climb()
+        if tune:
+            tune_prior(walker, shapes=1 if few else 2)
+        if not few:
+            walker.run(plan.settle // 3)
+
+
+def tune_prior(walker: Walker, shapes: int) -> None:
+    """Set the prior of the coefficients to the one the current subset speaks for."""
+    state = walker.state
+    if walker.stopped or not state.size:
+        return
+    table = state.evidence_table()[:, : shapes if state.size >= _SHAPE_EFFECTS else 1]
+    table[:, 1:] -= _SHAPE_PROOF
+    slab, shape = np.unravel_index(int(np.argmax(table)), table.shape)
+    state.set_slab(state.slabs()[slab], state.shapes[shape])
+
+
+def _branch(walker: Walker, rng: np.random.Generator) -> Walker:
+    branch = replace(walker, state=walker.state.copy(), rng=rng)
+    branch.stopped = walker.stopped
+    return branch
+
+
+def _enumerate(walker: Walker) -> None:
+    """Visit every subset once, each a single move from the last (a Gray code), and weigh it exactly."""
+    free = np.flatnonzero(walker.allowed)
+    walker.tally = Tally(len(walker.allowed))
+    for i in range(1, 2 ** len(free) + 1):
+        walker.stopped = walker.stopped or walker.tick()
+        if walker.stopped:
+            return
+        walker.count()
+        if i < 2 ** len(free):
+            unit = int(free[(i & -i).bit_length() - 1])
+            walker.move(unit, np.nan)

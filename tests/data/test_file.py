@@ -1,0 +1,105 @@
+"""Files become tables, or one sentence."""
+
+import gzip
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from rlselect.data import open_table, read_file
+
+TABLE = pa.table({"a": [1, 2, 3], "b": [0.5, None, 2.0], "c": ["u", "v", None]})
+CSV = "a,b,c\n1,0.5,u\n2,,v\n3,2.0,NA\n"
+
+
+def write(folder, name, content):
+    path = folder / name
+    if isinstance(content, str):
+        content = content.encode()
+    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("t.csv", CSV),
+        ("t.csv.gz", CSV),
+        ("T.CSV", CSV),
+        ("bom.csv", "\ufeff" + CSV),
+        ("semicolon.csv", CSV.replace(",", ";")),
+        ("t.tsv", CSV.replace(",", "\t")),
+        ("windows.csv", CSV.replace("\n", "\r\n")),
+    ],
+)
+def test_csv_kinds(tmp_path, name, content):
+    assert read_file(write(tmp_path, name, content)).equals(TABLE)
+
+
+def test_parquet(tmp_path):
+    parquet.write_table(TABLE, tmp_path / "t.parquet")
+    assert read_file(tmp_path / "t.parquet").equals(TABLE)
+
+
+def test_types_are_taken_from_all_rows(tmp_path):
+    lines = ["v"] + ["1"] * 600_000 + ["2.5"]
+    table = read_file(write(tmp_path, "long.csv", "\n".join(lines)))
+    assert table.column("v").type == pa.float64()
+    assert table.column("v")[-1].as_py() == 2.5
+
+
+def test_marks_of_missing_values(tmp_path):
+    path = write(tmp_path, "m.csv", "a,t\n" + "".join(f"{i},u\n" for i in range(19)) + "?,?\n")
+    with pytest.raises(ValueError, match=r"column 'a' holds numbers but for '\?' in data row 20; correct"):
+        read_file(path)
+    table = read_file(path, missing_marks=["?"])
+    assert table.column("a").null_count == table.column("t").null_count == 1
+    assert table.column("a").type == pa.int64()
+
+
+def test_codes_that_look_like_numbers_in_part_stay_text(tmp_path):
+    path = write(tmp_path, "codes.csv", "code,v\n" + "1,1\nA,2\n2,3\nB,4\n")
+    assert open_table(read_file(path), "v").columns == ["code=2", "code=A", "code=B"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "match"),
+    [
+        ("empty.csv", "", "is empty"),
+        ("blank.csv", "\n\n", "is empty"),
+        ("empty.csv.gz", "", "is empty"),
+        ("header.csv", "a,b\n", "has column names but no rows"),
+        ("ragged.csv", "a,b\n1,2\n3\n", "cannot be read as a table: .*Expected 2 columns, got 1"),
+        ("twice.csv", "a,a\n1,2\n", "two columns called 'a'"),
+        ("stray.csv", "n\n" + "1\n" * 30 + "abc\nx\n", "numbers but for 'abc' in data row 31 and 1 more"),
+        ("bytes.csv", b"a,b\n\xff\xfe,2\n", "column 'a' is not UTF-8"),
+        ("head.csv", b"\xff\xfe\x00,b\n1,2\n", "its header is not UTF-8"),
+        ("text.parquet", "not a parquet file", "cannot be read as a table: .*[Pp]arquet"),
+        ("empty.parquet", "", "is empty"),
+        ("table.xlsx", "x", "unknown kind; give a .csv"),
+    ],
+)  # fmt: skip
+def test_bad_files_give_one_sentence(tmp_path, name, content, match):
+    path = write(tmp_path, name, content)
+    with pytest.raises(ValueError, match=match) as info:
+        read_file(path)
+    assert "\n" not in str(info.value)
+    assert name in str(info.value)
+
+
+def test_truncated_files(tmp_path):
+    rng = np.random.default_rng(0)
+    parquet.write_table(pa.table({"a": rng.normal(size=1000)}), tmp_path / "t.parquet")
+    zipped = gzip.compress(("a\n" + "\n".join(map(str, rng.normal(size=1000)))).encode())
+    for name, content in (("half.parquet", (tmp_path / "t.parquet").read_bytes()), ("half.csv.gz", zipped)):
+        (tmp_path / name).write_bytes(content[: len(content) // 2])
+        with pytest.raises(ValueError, match=f"{name}' cannot be read as a table"):
+            read_file(tmp_path / name)
+
+
+def test_absent_files_and_folders(tmp_path):
+    with pytest.raises(FileNotFoundError, match="There is no file"):
+        read_file(tmp_path / "none.csv")
+    with pytest.raises(ValueError, match="is a folder"):
+        read_file(tmp_path)

@@ -66,9 +66,14 @@ class DenseStore:
         """Return rows (and features) as a C-contiguous float array; a view where that is possible."""
         if isinstance(rows, slice):
             part = self.X[rows] if features is None else self.X[rows][:, features]
+        elif features is not None:
+            part = self.X[np.ix_(rows, features)]
+        elif self.X.flags.c_contiguous and len(rows) and 0 <= rows.min() and rows.max() < self.n_rows:
+            # copies whole rows, twice as fast as an index; it would first copy all of another layout, and
+            # without the bounds checked it would have to
+            part = np.take(self.X, rows, axis=0, mode="clip")
         else:
-            # not X.take, which first makes a contiguous copy of all of an array that is not contiguous
-            part = self.X[rows] if features is None else self.X[np.ix_(rows, features)]
+            part = self.X[rows]
         return np.ascontiguousarray(part, dtype=self.dtype)
 
 

@@ -40,13 +40,13 @@ class GlmSubset:
         What enters and leaves together.
     family : {"binomial", "poisson"}
         The distribution.
-    slab : float, default=0.05
+    slab : float, default=0.03
         g.
     shape : {0, 1}, default=1
         Whether the effects in the model are taken to be alike.
     """
 
-    def __init__(self, rows: Rows, units: Units, family: str, slab: float = 0.05, shape: int = 1) -> None:
+    def __init__(self, rows: Rows, units: Units, family: str, slab: float = 0.03, shape: int = 1) -> None:
         self._rows = rows
         self.units = units
         self.family = family

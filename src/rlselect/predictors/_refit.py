@@ -19,6 +19,7 @@ Floats = NDArray[np.float64]
 _MOST_STEPS = 50
 # a linear predictor this far out means a fitted probability of 1e-6: the classes are separated
 _SEPARATED = 14.0
+_MANY_ROWS = 5000
 
 
 class SeparationWarning(UserWarning):
@@ -111,10 +112,7 @@ def _newton(
         hessian = (design * (w * curvature)[:, None]).T @ design + np.diag(penalty)
         gradient = design.T @ (w * (y - mean)) - penalty * coef
         if family == "gaussian":
-            coef = coef + np.linalg.lstsq(
-                design * np.sqrt(w)[:, None], np.sqrt(w) * (y - eta), rcond=None
-            )[0]
-            return coef, hessian, False
+            return coef + _least_squares(design, y - eta, w, hessian, gradient), hessian, False
         value = float(w @ log_likelihood(family, y, eta)) - 0.5 * float(penalty @ coef**2)
         step, decrement = newton_step(hessian, gradient)
         if not np.isfinite(decrement):
@@ -136,6 +134,14 @@ def _newton(
     )
     runaway = ridge == 0.0 and bool(np.abs(coef[1:]).max(initial=0.0) > 2.0 * _SEPARATED)
     return coef, hessian, ridge == 0.0 and (certain or runaway)
+
+
+def _least_squares(design: Floats, y: Floats, w: Floats, gram: Floats, cross: Floats) -> Floats:
+    # the normal equations of standardised columns keep enough digits unless columns nearly repeat each other
+    if len(y) > _MANY_ROWS and np.linalg.cond(gram) < 1e8:
+        return np.linalg.solve(gram, cross)
+    root = np.sqrt(w)
+    return np.linalg.lstsq(design * root[:, None], root * y, rcond=None)[0]
 
 
 def heldout_gains(

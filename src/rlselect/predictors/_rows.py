@@ -102,6 +102,7 @@ class Rows:
         self._where: list[Any] = []
         self._shift: NDArray[np.float64] | None = None
         self._scale: NDArray[np.float64] | None = None
+        self._changes = True
         self.n_rows = 0
 
     @property
@@ -121,10 +122,18 @@ class Rows:
         self.n_rows += len(block)
         return block
 
-    @property
-    def used(self) -> list[Any]:
-        """Which rows have been taken, block by block."""
-        return list(self._where)
+    def gather(self, columns: NDArray[np.intp]) -> tuple[Floats, Floats, Any, Any]:
+        """Some columns on the scale of the data, with response, weight and offset of all rows so far."""
+        parts = []
+        for block in self:
+            values = block.columns(columns).T.astype(np.float64)
+            if self._changes:
+                values = values * block.scale[columns] + block.shift[columns]
+            parts.append((values, block.y, block.weight, block.offset))
+        X, y, weight, offset = (
+            None if values[0] is None else np.concatenate(values) for values in zip(*parts, strict=True)
+        )
+        return X, y, weight, offset
 
     def clear(self) -> None:
         """Forget all rows, but not their common scale."""

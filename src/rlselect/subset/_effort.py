@@ -10,7 +10,7 @@ from scipy.special import expit
 
 from rlselect.subset._walk import Walker, WalkResult, tune_prior
 
-_PROBES = 16
+_PROBES = 8
 _SHUFFLE = 1_000_000
 
 

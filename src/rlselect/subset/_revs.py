@@ -24,8 +24,8 @@ from rlselect.subset._sarsa import Sarsa
 from rlselect.subset._search import Found, expected_steps, search_subset
 from rlselect.subset._summary import AFTER_SELECTION, Summary
 
-# held-out gains need a few thousand rows at most to be told apart
-_GAIN_ROWS = 4000
+# held-out gains are told apart by a few thousand rows
+_GAIN_ROWS = 2000
 
 
 def _is_binomial(estimator: Any) -> bool:
@@ -90,7 +90,7 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         duplicates share one value, and the first copy represents them in `support_`.
     gain_ : array of shape (n_features,)
         Held-out loss (mean squared error, or minus the mean log likelihood) that the feature saves when
-        selected, or would save when it is not; five folds of at most 4,000 rows.
+        selected, or would save when it is not; five folds of at most 2,000 rows.
     coef_ : array of shape (n_columns,)
         Coefficients of the refit, zero where not selected; one per design column (see `column_names_`).
     intercept_ : float
@@ -341,14 +341,8 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self._n_rows = problem.table.n_rows
 
     def _refit(self, problem: Problem, found: Found, rng: np.random.Generator) -> None:
-        table = problem.table
         columns = problem.columns_of(found.support)
-        parts = [table.take(rows, columns) for rows in found.rows]
-        A = np.concatenate([p.X.toarray() if table.is_sparse else p.X for p in parts]).astype(np.float64)
-        y, weight, offset = (
-            None if getattr(parts[0], v) is None else np.concatenate([getattr(p, v) for p in parts])
-            for v in ("y", "sample_weight", "offset")
-        )
+        A, y, weight, offset = found.gather(columns)
         fit = fit_glm(A, y, problem.family, weight, offset)
         self.coef_ = np.zeros(len(self.column_names_))
         self.coef_[columns] = fit.coef
@@ -505,12 +499,17 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         variables = []
         for feature in sorted(np.flatnonzero(self.support_), key=lambda f: self.ranking_[f]):
             columns = np.flatnonzero(column_feature == feature)
-            coef = {self.column_names_[c]: float(self.coef_[c]) for c in columns}
+            coef, error = (
+                {self.column_names_[c]: float(values[c]) for c in columns}
+                for values in (self.coef_, self._errors)
+            )
+            single = len(columns) == 1
             variables.append(
                 {
                     "name": names[feature],
                     "inclusion": float(self.inclusion_[feature]),
-                    "coef": coef if len(columns) > 1 else next(iter(coef.values())),
+                    "coef": next(iter(coef.values())) if single else coef,
+                    "error": next(iter(error.values())) if single else error,
                     "gain": float(self.gain_[feature]),
                 }
             )

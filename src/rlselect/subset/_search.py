@@ -1,11 +1,13 @@
 """Which search runs on which data, and what it hands back."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect.data import Table
 from rlselect.learn import Policy, Trajectory
 from rlselect.predictors import GlmSubset, LazyGram, RidgeSubset, Rows
 from rlselect.subset._clock import Clock
@@ -19,6 +21,7 @@ from rlselect.subset._walk import GLM_PLAN, SizePrior, Walker, WalkPlan, WalkRes
 WALK_ROWS = 5000
 # a whole Gram matrix is computed at once when that takes about a second
 _WHOLE_GRAM = 2e10
+Gather = Callable[[NDArray[np.intp]], tuple]
 _SARSA_REASONS = {"max_stages": "max stages", "time_budget": "time budget"}
 
 
@@ -36,8 +39,8 @@ class Found:
         The visited subsets.
     n_stages, n_rows_read, stop_reason
         The effort.
-    rows : list
-        Rows that were used, for `Table.take`.
+    gather : callable
+        ``gather(columns)`` returns these columns, y, weight and offset of the rows that were used.
     """
 
     inclusion: NDArray[np.float64]
@@ -46,7 +49,7 @@ class Found:
     n_stages: int
     n_rows_read: int
     stop_reason: str
-    rows: list[Any]
+    gather: Gather
 
 
 def expected_steps(problem: Problem, search: Any) -> int:
@@ -115,7 +118,7 @@ def search_subset(
         used = sampler.n_used
     else:
         result = run_walk(walker, _plan(problem), tune=linear, n_jobs=n_jobs)
-    return _found(problem, result, used, rows.used)
+    return _found(problem, result, used, rows.gather)
 
 
 def _as_is(y: NDArray) -> NDArray[np.float64]:
@@ -140,15 +143,23 @@ def _varying(state: Any, problem: Problem) -> NDArray[np.bool_]:
     return np.array([bool(varies[columns].any()) for columns in problem.units.columns])
 
 
-def _found(problem: Problem, result: WalkResult, used: int, rows: list[Any]) -> Found:
+def _found(problem: Problem, result: WalkResult, used: int, gather: Gather) -> Found:
     inclusion = result.inclusion[problem.twin_of]
     inclusion[problem.always] = 1.0
     support = (result.inclusion > 0.5) & problem.allowed | problem.always
-    return Found(inclusion, support, result.trajectories, result.n_stages, used, result.stop_reason, rows)
+    return Found(inclusion, support, result.trajectories, result.n_stages, used, result.stop_reason, gather)
+
+
+def _gatherer(table: Table, rows: Any) -> Gather:
+    def gather(columns: NDArray[np.intp]) -> tuple:
+        batch = table.take(rows, columns)
+        X = batch.X.toarray() if table.is_sparse else batch.X
+        return X.astype(np.float64), *batch[1:]
+
+    return gather
 
 
 def _nothing_to_do(problem: Problem) -> Found:
-    everything = [slice(0, problem.table.n_rows)]
     return Found(
         problem.always.astype(float),
         problem.always.copy(),
@@ -156,7 +167,7 @@ def _nothing_to_do(problem: Problem) -> Found:
         0,
         problem.table.n_rows,
         "nothing to choose from",
-        everything,
+        _gatherer(problem.table, slice(0, problem.table.n_rows)),
     )
 
 
@@ -196,5 +207,5 @@ def _search_sarsa(problem: Problem, settings: Sarsa, rng: np.random.Generator, c
         result.n_stages,
         result.n_rows_read,
         reason,
-        [np.flatnonzero(seen)] if seen.any() else [slice(0, table.n_rows)],
+        _gatherer(table, np.flatnonzero(seen) if seen.any() else slice(0, table.n_rows)),
     )

@@ -6,7 +6,7 @@ from typing import Any
 from rlselect.report import to_html, to_markdown
 
 AFTER_SELECTION = (
-    "Standard errors and z are those of a refit that does not know the variables were selected: they are too "
+    "Standard errors are those of a refit that does not know the variables were selected: they are too "
     "optimistic. For honest ones, refit the selected variables on rows that took no part in the selection."
 )
 

@@ -45,7 +45,13 @@ class Screen:
             "stop_reason": f"seed {self.random_state}" + (", weighted" if self.weight_ is not None else ""),
             "seconds": 0.5,
             "variables": [
-                {"name": self.table_.columns[j], "inclusion": 1.0, "coef": self.cor_[j], "gain": 1.0}
+                {
+                    "name": self.table_.columns[j],
+                    "inclusion": 1.0,
+                    "coef": self.cor_[j],
+                    "error": 0.25,
+                    "gain": 1.0,
+                }
                 for j in chosen
             ],
             "path": {"stage": [0, 1], "size": [0, len(chosen)], "score": [0.0, 1.0]},
@@ -131,6 +137,8 @@ def test_select_prints_the_variables(run, houses, tmp_path, name):
     assert "Note: a note" in result.stdout
     row = next(line for line in result.stdout.splitlines() if "size" in line)
     assert "0.99" in row
+    assert "0.2500" in row
+    assert "Std. error" in result.stdout
     assert "noise" not in result.stdout
     assert result.stderr == ""
 
@@ -248,6 +256,7 @@ def test_revs_from_the_command_line(run, houses, tmp_path):
     report = json.loads(out.read_text())
     assert [v["name"] for v in report["variables"]] == ["size"]
     assert report["variables"][0]["coef"] == pytest.approx(3, abs=0.1)
+    assert report["variables"][0]["error"] == pytest.approx(0.1 / 60**0.5, rel=0.5)
     again = tmp_path / "again.json"
     run(path, "--target", "price", "--drop", "weight", "--json", again, method="revs")
     assert json.loads(again.read_text())["path"]["size"] == report["path"]["size"]
@@ -260,7 +269,18 @@ def test_demo_writes_a_page(tmp_path):
     assert result.exit_code == 0, result.output
     assert "Found: 25 of 25 true variables" in result.stdout
     assert "Missed: none" in result.stdout
+    assert "LassoCV: found 25, false " in result.stdout
+    assert "R² on the other 498 communities: 0.6" in result.stdout
     text = page.read_text()
     assert text.count("<section>") == 2
     assert text.count("<svg") == 4
     assert "http" not in text
+
+
+def test_demo_without_the_peer(tmp_path):
+    page = tmp_path / "demo.html"
+    result = runner().invoke(
+        demo.main, ["--html", str(page), "--rows", "2000", "--columns", "60", "--no-compare"]
+    )
+    assert result.exit_code == 0, result.output
+    assert "LassoCV" not in result.stdout + page.read_text()

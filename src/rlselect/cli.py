@@ -149,7 +149,7 @@ def show_report(report: Mapping[str, Any]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from rlselect.report import fact_rows, variable_rows
+    from rlselect.report import COLUMNS, LEGEND, fact_rows, variable_rows
 
     console = Console(highlight=False, emoji=False, markup=False)
     console.print(Text(str(report["title"]), style="bold"))
@@ -157,13 +157,14 @@ def show_report(report: Mapping[str, Any]) -> None:
         console.print(f"{label}: {text}")
     rows, more = variable_rows(report)
     if rows:
-        table = Table("Variable", box=box.SIMPLE_HEAD, pad_edge=False)
+        table = Table(COLUMNS[0], box=box.SIMPLE_HEAD, pad_edge=False)
         table.columns[0].overflow = "fold"
-        for name in ("Inclusion", "Coefficient", "Gain"):
-            table.add_column(name, justify="right")
+        for name in COLUMNS[1:]:
+            table.add_column(name, justify="right", no_wrap=True)
         for row in rows:
             table.add_row(*(Text(cell) for cell in row))
         console.print(table)
+        console.print(LEGEND)
     else:
         console.print("No variable was selected.")
     if more:

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from rlselect.report import inclusion_svg, search_svg, to_html, to_json, to_markdown
+from rlselect.report import inclusion_svg, search_svg, to_html, to_json, to_markdown, variable_rows
 
 REPORT = {
     "title": "REVS on <crime>",
@@ -19,8 +19,20 @@ REPORT = {
     "stop_reason": "the set was stable",
     "seconds": 0.1234,
     "variables": [
-        {"name": "Pct<script>alert(1)</script>", "inclusion": np.float64(0.98), "coef": -0.25, "gain": 310.5},
-        {"name": "a|b*c", "inclusion": 0.5, "coef": {"x=1": 0.5, "x=2": np.float32(0.25)}, "gain": np.nan},
+        {
+            "name": "Pct<script>alert(1)</script>",
+            "inclusion": np.float64(0.98),
+            "coef": -0.25,
+            "error": 0.125,
+            "gain": 310.5,
+        },
+        {
+            "name": "a|b*c",
+            "inclusion": 0.5,
+            "coef": {"x=1": 0.5, "x=2": np.float32(0.25)},
+            "error": {"x=1": 0.0625, "x=2": np.nan},
+            "gain": np.nan,
+        },
     ],
     "path": {"stage": [0, 1, 2, 3], "size": np.array([0, 1, 3, 2]), "score": [-np.inf, -3.0, -2.0, -1.5]},
     "notes": ["Standard errors after selection are optimistic & more."],
@@ -64,8 +76,21 @@ def test_html_holds_the_facts():
         "0.980",
     ):
         assert text in page.words
-    assert "x=1 0.5, x=2 0.25" in page.words
-    assert page.words.count("-") == 1  # the gain that is not a number
+    cells = [w for w in page.words if w.strip()]
+    start = cells.index("  x=1")
+    assert cells[start - 3 : start + 6] == [
+        "a|b*c",
+        "0.500",
+        "-",
+        "  x=1",
+        "0.5000",
+        "0.06250",
+        "  x=2",
+        "0.2500",
+        "-",
+    ]
+    assert "Std. error" in page.words
+    assert page.words.count("-") == 2  # the gain and the error that are not numbers
     assert any("optimistic & more" in w for w in page.words)
     assert page.tags.count("svg") == 2
 
@@ -104,17 +129,62 @@ def test_json_is_strict():
     assert back["path"]["score"][0] is None
     assert back["variables"][1]["gain"] is None
     assert back["variables"][1]["coef"] == {"x=1": 0.5, "x=2": 0.25}
+    assert back["variables"][1]["error"] == {"x=1": 0.0625, "x=2": None}
 
 
 def test_markdown_table():
     text = to_markdown(REPORT)
     lines = text.splitlines()
-    assert lines[0] == r"# REVS on \<crime\>"
+    assert lines[0] == r"# REVS on \<crime>"
     assert "- Rows read: 1,500 of 1,993" in lines
-    row = next(line for line in lines if "b" in line and line.startswith(r"| a"))
-    assert row.startswith(r"| a\|b\*c | 0.500 |")
+    head = next(k for k, line in enumerate(lines) if line.startswith("| Variable"))
+    table = lines[head : head + 6]
+    assert len({len(line) for line in table}) == 1  # the columns are aligned
+    cells = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in table]
+    assert cells[0] == ["Variable", "Inclusion", "Coefficient", "Std. error", "Gain"]
+    assert cells[2] == [r"Pct\<script>alert(1)\</script>", "0.980", "-0.2500", "0.1250", "310"]
+    assert cells[3:] == [
+        [r"a\|b\*c", "0.500", "", "", "-"],
+        ["x=1", "", "0.5000", "0.06250", ""],
+        ["x=2", "", "0.2500", "-", ""],
+    ]
     assert lines[-1].startswith("> Standard errors")
     assert "No variable was selected." in to_markdown({"title": "t"})
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("floor_area_m2", "floor_area_m2"),
+        ("_x_", r"\_x\_"),
+        ("[a](b)", r"\[a](b)"),
+        ("income [usd]", "income [usd]"),
+        ("R&amp;D", r"R\&amp;D"),
+        ("R&D", "R&D"),
+        ("a\n| b", r"a \| b"),
+    ],
+)
+def test_names_are_escaped_only_where_they_are_markup(name, written):
+    text = to_markdown({"variables": [{"name": name, "inclusion": 1.0, "coef": 1.0, "gain": 1.0}]})
+    assert f"| {written} " in text
+
+
+def test_numbers_can_be_read_down_a_column():
+    coefs, gains = [-1.0, 0.00012345, 42091.7, 2541.9, 3e15], [0.00017392, 4.55e-7, -8.3e-6, np.nan, 1e-9]
+    pairs = enumerate(zip(coefs, gains, strict=True))
+    variables = [{"name": f"v{k}", "inclusion": 1, "coef": c, "gain": g} for k, (c, g) in pairs]
+    rows, _ = variable_rows({"variables": variables})
+    assert [row[2] for row in rows] == ["-1.000", "0.0001234", "42,092", "2,542", "3.000e+15"]
+    assert [row[3] for row in rows] == ["-"] * 5
+    assert [row[4] for row in rows] == ["0.000174", "0.000000", "-0.000008", "-", "0.000000"]
+    for variable in variables:
+        variable["gain"] = 5.71e9
+    assert variable_rows({"variables": variables})[0][0][4] == "5.71e+09"
+
+
+def test_the_reason_to_stop_is_a_sentence():
+    assert "- Stopped: all rows are used" in to_markdown({"stop_reason": "all rows"})
+    assert "- Stopped: the moon" in to_markdown({"stop_reason": "the moon"})
 
 
 def points(svg, colour):
@@ -156,6 +226,7 @@ def test_long_searches_are_thinned_but_keep_their_ends():
     n = 5000
     svg = search_svg({"stage": range(n), "size": range(n), "score": np.arange(n) / n})
     assert len(svg) < 60_000
+    assert "Search of 5,000 stages" in svg
     assert points(svg, "#c07a13").endswith("704.0 200.0")
 
 

@@ -68,7 +68,7 @@ class DenseStore:
             part = self.X[rows] if features is None else self.X[rows][:, features]
         elif features is not None:
             part = self.X[np.ix_(rows, features)]
-        elif self.X.flags.c_contiguous and len(rows) and 0 <= rows.min() and rows.max() < self.n_rows:
+        elif self.X.flags.c_contiguous and len(rows) and rows.min() >= 0 and rows.max() < self.n_rows:
             # copies whole rows, twice as fast as an index; it would first copy all of another layout, and
             # without the bounds checked it would have to
             part = np.take(self.X, rows, axis=0, mode="clip")

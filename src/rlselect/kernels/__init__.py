@@ -8,6 +8,7 @@ from rlselect.kernels._glm import (
     mean_and_curvature,
     newton_state,
     newton_step,
+    null_intercept,
 )
 from rlselect.kernels._heldout import heldout_block_remove, heldout_moves
 from rlselect.kernels._ridge import (
@@ -30,6 +31,7 @@ __all__ = [
     "mean_and_curvature",
     "newton_state",
     "newton_step",
+    "null_intercept",
     "ridge_add",
     "ridge_block_add",
     "ridge_block_remove",

@@ -1,20 +1,23 @@
 r"""Generalised linear models on a subset: Newton steps and one-step prices of all moves.
 
-With the ridge prior :math:`\beta \sim N(0, g I)` (the intercept is free), the mode :math:`\hat\beta`, the score
-:math:`r_j = x_j'(y - \mu)` and the curvature W at the mode, one Newton step prices every move by the Laplace
-approximation of the log evidence: adding j changes it by
+With the ridge prior :math:`\beta \sim N(0, g I)` (the intercept is free), the mode :math:`\hat\beta`, the
+score :math:`r_j = x_j'(y - \mu)` and the curvature W at the mode, one Newton step prices every move by the
+Laplace approximation of the log evidence: adding j changes it by
 :math:`-\tfrac12 \log(g d_j) + \tfrac12 r_j^2 / d_j`, :math:`d_j = x_j'Wx_j + 1/g - C_j M^{-1} C_j'`, and
 removing j by :math:`\tfrac12 \log(g d_j) - \tfrac12 \hat\beta_j^2 d_j`, :math:`d_j = 1 / (M^{-1})_{jj}`.
 """
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import cho_solve
 from scipy.special import expit, gammaln
 
-Floats = NDArray[np.float64]
+Floats = NDArray[np.floating]
 
 # exp(30) is far beyond any mean a count can have; past it Newton's step is meaningless anyway
 _LARGEST = 30.0
+# relative to its largest part, what is left of a direction that the other columns explain
+_SINGULAR = 1e-12
 
 
 def mean_and_curvature(family: str, eta: Floats) -> tuple[Floats, Floats]:
@@ -63,6 +66,33 @@ def log_likelihood(family: str, y: Floats, eta: Floats) -> Floats:
     return y * eta - np.exp(eta) - gammaln(y + 1.0)
 
 
+def null_intercept(family: str, y: Floats, weight: Floats | None, offset: Floats | None) -> float:
+    """Intercept of the model without columns, where Newton's steps start (exact without an offset).
+
+    Parameters
+    ----------
+    family : {"binomial", "poisson"}
+        The distribution.
+    y : array of shape (n,)
+        Response.
+    weight, offset : array of shape (n,), optional
+        Weights, and the known part of the linear predictor.
+
+    Returns
+    -------
+    float
+    """
+    w = np.ones(len(y)) if weight is None else weight
+    known = np.zeros(len(y)) if offset is None else offset
+    total, n = float(w @ y), max(float(w.sum()), 1e-300)
+    if family == "poisson":
+        # counts of nothing but zeros have no finite intercept: half an event stands in
+        top = float(known.max(initial=-np.inf))
+        return float(np.log(max(total, 0.5) / max(float(w @ np.exp(known - top)), 1e-300)) - top)
+    share = min(max(total / n, 0.5 / (n + 1.0)), 1.0 - 0.5 / (n + 1.0))
+    return float(np.log(share / (1.0 - share)) - w @ known / n)
+
+
 def newton_step(hessian: Floats, gradient: Floats) -> tuple[Floats, float]:
     """Newton step and its decrement; a singular Hessian is answered by the least-norm step.
 
@@ -80,15 +110,19 @@ def newton_step(hessian: Floats, gradient: Floats) -> tuple[Floats, float]:
         step'gradient, twice the gain the quadratic model promises.
     """
     try:
-        step = np.linalg.solve(hessian, gradient)
+        lower = np.linalg.cholesky(hessian)
+        # a pivot at rounding level: some columns add up to another one
+        regular = bool(np.all(np.diagonal(lower) ** 2 > _SINGULAR * np.diagonal(hessian)))
     except np.linalg.LinAlgError:
-        step = np.linalg.lstsq(hessian, gradient, rcond=None)[0]
+        regular = False
+    if regular:
+        step = cho_solve((lower, True), gradient, check_finite=False)
+    else:
+        step = np.linalg.lstsq(hessian, gradient, rcond=_SINGULAR)[0]
     return step, float(step @ gradient)
 
 
-def newton_state(
-    cross: Floats, inverse: Floats, curvature: Floats, slab: float
-) -> Floats:
+def newton_state(cross: Floats, inverse: Floats, curvature: Floats, slab: float) -> Floats:
     """Curvature of the log posterior along each column given the subset. Cost O(p k^2).
 
     Parameters
@@ -181,5 +215,6 @@ def laplace_block_remove(block: Floats, coef: Floats, slab: float) -> float:
     float
         The change.
     """
-    sign, logdet = np.linalg.slogdet(block)
-    return 0.5 * (len(coef) * np.log(slab) - float(logdet)) - 0.5 * float(coef @ np.linalg.solve(block, coef))
+    logdet = float(np.linalg.slogdet(block)[1])
+    loss = 0.5 * float(coef @ np.linalg.solve(block, coef))
+    return 0.5 * (len(coef) * float(np.log(slab)) - logdet) - loss

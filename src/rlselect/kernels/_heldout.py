@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rlselect.kernels._glm import log_likelihood, mean_and_curvature
 
-Floats = NDArray[np.float64]
+Floats = NDArray[np.floating]
 
 
 def heldout_moves(
@@ -51,7 +51,7 @@ def heldout_moves(
     design, design_valid = _with_intercept(X[:, subset]), _with_intercept(X_valid[:, subset])
     mean, curvature = mean_and_curvature(family, design @ coef + offset[0])
     curved = design * (w * curvature)[:, None]
-    inverse = np.linalg.pinv(design.T @ curved, hermitian=True)
+    inverse = np.linalg.pinv(design.T @ curved, rcond=1e-12, hermitian=True)
 
     outside = np.setdiff1d(np.arange(X.shape[1]), subset)
     across = curved.T @ X[:, outside]

@@ -1,8 +1,8 @@
 r"""All moves of a subset priced at once by the marginal likelihood of ridge regression.
 
-The model is :math:`y \sim N(X_s \beta, \sigma^2 I)` with :math:`\beta \sim N(0, g \sigma^2 I)` and a flat prior
-on :math:`\log \sigma`. With :math:`G = X'X`, :math:`b = X'y` and :math:`M = G_{ss} + I/g`, a subset has the log
-evidence
+The model is :math:`y \sim N(X_s \beta, \sigma^2 I)` with :math:`\beta \sim N(0, g \sigma^2 I)` and a flat
+prior on :math:`\log \sigma`. With :math:`G = X'X`, :math:`b = X'y` and :math:`M = G_{ss} + I/g`, a subset has
+the log evidence
 
 .. math:: -\tfrac{n}{2} \log Q - \tfrac12 \log |g M|, \qquad Q = y'y - b_s' M^{-1} b_s .
 
@@ -14,7 +14,7 @@ rows of G that belong to the subset, in the order of ``subset``).
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+Floats = NDArray[np.floating]
 
 
 def ridge_state(
@@ -205,9 +205,9 @@ def ridge_block_remove(block: Floats, coef: Floats, quad: float, n: float, slab:
     float
         The change.
     """
-    sign, logdet = np.linalg.slogdet(block)
+    logdet = float(np.linalg.slogdet(block)[1])
     rise = float(coef @ np.linalg.solve(block, coef))
-    return 0.5 * (len(coef) * np.log(slab) - float(logdet)) - 0.5 * n * float(np.log1p(rise / quad))
+    return 0.5 * (len(coef) * float(np.log(slab)) - logdet) - 0.5 * n * float(np.log1p(rise / quad))
 
 
 def ridge_evidence_grid(

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rlselect.predictors._rows import Block, Rows
 
-Floats = NDArray[np.float64]
+Floats = NDArray[np.floating]
 
 # columns multiplied in one pass: enough for BLAS-3 speed, few enough for a short wait
 PANEL = 16
@@ -53,6 +53,8 @@ class LazyGram:
         self._y = np.zeros(n_parts)
         self._yy = 0.0
         self._center: float | None = None
+        self._unit = 1.0
+        self._faint = 0.0
         self._slot: dict[int, int] = {}
         self._raw = np.zeros((n_parts, PANEL, n_columns))
         self._column = np.zeros((PANEL, n_columns))
@@ -74,10 +76,9 @@ class LazyGram:
 
     def _add(self, block: Block, part: int) -> None:
         y = block.y if block.offset is None else block.y - block.offset
-        # a response far from zero would lose its digits in the squares
         if self._center is None:
-            self._center = float(y.mean())
-        y = y - self._center
+            self._center = self._set_scale(y if block.weight is None else y[block.weight > 0])
+        y = (y - self._center) / self._unit
         known = sorted(self._slot, key=self._slot.__getitem__)
         # one pass over the block serves the sums, X'y and every known column
         left = np.empty((2 + len(known), len(block)), dtype=block.X.dtype)
@@ -86,23 +87,36 @@ class LazyGram:
         wy = block.weighted(y)
         self._weight[part] += len(block) if block.weight is None else block.weight.sum()
         self._y[part] += wy.sum()
-        self._yy += wy @ y
+        self._yy += float(wy @ y)
         self._sum[part] += products[0]
         self._xy[part] += products[1]
         self._square += block.squares(block.weight)
         self._raw[part, : len(known)] += products[2:]
+
+    def _set_scale(self, y: Floats) -> float:
+        """Mean of the first y: far from zero its digits would be lost in the squares, a huge one overflow."""
+        center = float(y.mean()) if len(y) else 0.0
+        largest = float(np.abs(y - center).max(initial=0.0))
+        rounding = 1e-13 * abs(center)
+        self._unit = max(largest, rounding) or 1.0
+        # in that unit, the variance that the rounding of a constant can have
+        self._faint = 1e-4 if largest <= rounding else 0.0
+        return center
 
     def _refresh(self) -> None:
         self.n = float(self._weight.sum())
         total = self._sum.sum(axis=0)
         self._mean = total / self.n
         variance = self._square / self.n - self._mean**2
-        self.varies = variance > 1e-12 * np.maximum(self._square / self.n, 1e-30)
+        # what is left of a constant after a shift is rounding
+        rounding = np.where(self._rows.scale[0] != 0, 1e-28, 0.0)
+        self.varies = variance > np.maximum(1e-12 * self._square / self.n, rounding)
         self._sd = np.where(self.varies, np.sqrt(np.where(self.varies, variance, 1.0)), np.inf)
         self._y_mean = float(self._y.sum() / self.n)
         spread = self._yy / self.n - self._y_mean**2
-        self._y_sd = float(np.sqrt(spread)) if spread > 1e-24 * max(self._yy / self.n, 1e-300) else 1.0
-        self.total = max(spread, 0.0) * self.n / self._y_sd**2
+        varied = spread > max(1e-12 * self._yy / self.n, self._faint)
+        self._y_sd = float(np.sqrt(spread)) if varied else np.inf
+        self.total = self.n if varied else 0.0
         self.cross = (self._xy.sum(axis=0) - total * self._y_mean) / (self._sd * self._y_sd)
         self.diagonal = np.where(self.varies, self.n, 1.0)
         known = np.fromiter(self._slot, dtype=np.intp, count=len(self._slot))

@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +13,17 @@ from rlselect.kernels import (
     log_likelihood,
     mean_and_curvature,
     newton_step,
+    null_intercept,
 )
 
-Floats = NDArray[np.float64]
+Floats = NDArray[np.floating]
 
 _MOST_STEPS = 50
 # a linear predictor this far out means a fitted probability of 1e-6: the classes are separated
 _SEPARATED = 14.0
+# Newton's step moves a linear predictor without a maximum by about one, and others by next to nothing
+_DRIFT = 0.5
+_SINGULAR = 1e-12
 _MANY_ROWS = 5000
 
 
@@ -69,20 +74,19 @@ def fit_glm(
     w = np.ones(len(y)) if weight is None else weight
     known = np.zeros(len(y)) if offset is None else offset
     n = float(w.sum())
-    shift = np.average(A, axis=0, weights=w) if A.shape[1] else np.zeros(0)
-    spread = np.sqrt(np.average((A - shift) ** 2, axis=0, weights=w)) if A.shape[1] else np.zeros(0)
-    scale = np.where(spread > 0, spread, 1.0)
-    design = np.column_stack([np.ones(len(y)), (A - shift) / scale])
+    standard, shift, scale = _standardise(A, w)
+    design = np.column_stack([np.ones(len(y)), standard])
     coef, hessian, separated = _newton(design, y, family, w, known, ridge=0.0)
     if separated:
         warnings.warn(
-            "The selected variables separate the response perfectly, so that the likelihood has no maximum; "
-            "coefficients are those of a ridge-penalised fit and their standard errors mean little.",
+            "The selected variables separate the response, or a part of it, perfectly, so that the "
+            "likelihood has no maximum; coefficients are those of a ridge-penalised fit and their standard "
+            "errors mean little.",
             SeparationWarning,
             stacklevel=4,
         )
         coef, hessian, _ = _newton(design, y, family, w, known, ridge=1.0)
-    covariance = np.linalg.pinv(hessian, hermitian=True)
+    covariance = np.linalg.pinv(hessian, rcond=_SINGULAR, hermitian=True)
     dispersion = 1.0
     if family == "gaussian":
         residual = y - known - design @ coef
@@ -95,6 +99,21 @@ def fit_glm(
     return Fit(float(coef[0]), coef[1:], errors, covariance, dispersion, separated)
 
 
+def _standardise(X: Floats, w: Floats) -> tuple[Floats, Floats, Floats]:
+    """Columns of mean zero and variance one (constant ones of zeros), with their shift and scale."""
+    if not X.shape[1]:
+        return X, np.zeros(0), np.ones(0)
+    total = w.sum()
+    shift = (w @ X) / total
+    standard = X - shift
+    spread = np.sqrt(np.einsum("ij,ij,i->j", standard, standard, w) / total)
+    varies = spread > 1e-13 * np.abs(shift)
+    scale = np.where(varies, spread, 1.0)
+    standard /= scale
+    standard[:, ~varies] = 0.0
+    return standard, shift, scale
+
+
 def _newton(
     design: Floats, y: Floats, family: str, w: Floats, known: Floats, ridge: float
 ) -> tuple[Floats, Floats, bool]:
@@ -103,8 +122,7 @@ def _newton(
     penalty = np.full(k, ridge)
     penalty[0] = 0.0
     if family != "gaussian":
-        center = np.clip(np.average(y, weights=w), 1e-6, None)
-        coef[0] = np.log(center / max(1.0 - center, 1e-6)) if family == "binomial" else np.log(center)
+        coef[0] = null_intercept(family, y, w, known)
     value = -np.inf
     for _ in range(_MOST_STEPS):
         eta = design @ coef + known
@@ -129,11 +147,13 @@ def _newton(
                 break
             scale *= 0.5
         coef = trial
+    counted = w > 0
     certain = family == "binomial" and bool(
-        np.all(np.where(y > 0.5, eta, -eta)[w > 0] > 0) and np.abs(eta[w > 0]).min() > 0.5 * _SEPARATED
+        np.all(np.where(y > 0.5, eta, -eta)[counted] > 0) and np.abs(eta[counted]).min() > 0.5 * _SEPARATED
     )
-    runaway = ridge == 0.0 and bool(np.abs(coef[1:]).max(initial=0.0) > 2.0 * _SEPARATED)
-    return coef, hessian, ridge == 0.0 and (certain or runaway)
+    # the likelihood stands still while some rows still move on: their mean has no finite best place
+    drift = float(np.abs(design[counted, 1:] @ step[1:]).max(initial=0.0))
+    return coef, hessian, ridge == 0.0 and (certain or drift > _DRIFT)
 
 
 def _least_squares(design: Floats, y: Floats, w: Floats, gram: Floats, cross: Floats) -> Floats:
@@ -180,18 +200,21 @@ def heldout_gains(
     gains = np.full((n_folds, len(columns_of)), np.nan)
     if n < 4 * n_folds or n - n // n_folds <= len(subset) + 1:
         return gains[0]
+    X = _standardise(X, np.ones(n))[0]
     chosen = {int(j): i + 1 for i, j in enumerate(subset)}
     single = np.array([c[0] for c in columns_of])
     folds = rng.permutation(n) % n_folds
     for fold in range(n_folds):
         inside = folds != fold
-        part = [(None, None) if v is None else (v[inside], v[~inside]) for v in (weight, offset)]
-        if weight is not None and not (part[0][0].sum() > 0 and part[0][1].sum() > 0):
+        part: list[tuple[Any, Any]] = [
+            (None, None) if v is None else (v[inside], v[~inside]) for v in (weight, offset)
+        ]
+        if any(w is not None and not w.sum() > 0 for w in part[0]):
             continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SeparationWarning)
             fit = fit_glm(X[inside][:, subset], y[inside], family, part[0][0], part[1][0])
-        known = (0.0, 0.0) if offset is None else part[1]
+        known: tuple[Any, Any] = (0.0, 0.0) if offset is None else part[1]
         moves = heldout_moves(
             family, fit.all_coef, subset, (X[inside], y[inside]), (X[~inside], y[~inside]), part[0], known
         )

@@ -18,7 +18,7 @@ from rlselect.kernels import (
 from rlselect.predictors._gram import PANEL, LazyGram
 from rlselect.predictors._units import Units
 
-Floats = NDArray[np.float64]
+Floats = NDArray[np.floating]
 
 # rank-one updates are redone from scratch after so many moves, before rounding shows
 _REDO = 200
@@ -116,6 +116,15 @@ class RidgeSubset:
         """Log evidence of the subset, up to a constant of the data (the shape factor apart)."""
         return -0.5 * self._degrees * float(np.log(self._quad)) - 0.5 * self._logdet
 
+    @property
+    def alike(self) -> float:
+        """Log of the shape factor of the subset, zero when it is not in use."""
+        free = ~self._in_block[self._subset]
+        if not self.shape or not free.any():
+            return 0.0
+        size = self._coef**2 + self.noise * np.diagonal(self._inverse)
+        return float(np.log(size[free] / (self.slab * self.noise)).sum())
+
     def moves(self) -> Floats:
         """Change of the log evidence when each unit is toggled."""
         columns = ridge_moves(
@@ -167,7 +176,7 @@ class RidgeSubset:
 
     def trim(self, values: Floats, keep: NDArray[np.intp]) -> None:
         """Drop columns that are neither in the subset nor near it, before more rows make them dearer."""
-        near = [int(j) for u in _best(values) for j in self.units.columns[u]]
+        near = [int(j) for u in _best(values, PANEL // 4) for j in self.units.columns[u]]
         self._gram.forget([*self._subset, *self._block_columns, *near, *keep])
 
     def toggle(self, unit: int) -> None:
@@ -267,24 +276,30 @@ class RidgeSubset:
     def leftover(self, probes: NDArray[np.intp]) -> float:
         """Signal that two parts of the rows agree is left outside the subset, in standard errors.
 
-        The sum over columns of the product of the two parts' correlations with the residual, corrected for
-        the coefficients that both parts share, has mean zero when nothing is left. Its variance is a quarter
-        of the squared norm of the residual Gram matrix (per row), which is estimated from a few columns drawn
-        at random, the `probes`.
+        The sum over columns outside of the product of the two parts' correlations with the residual,
+        corrected for the coefficients that both parts share, has mean zero when nothing is left. Its variance
+        is a quarter of the squared norm of the residual Gram matrix (per row), which is estimated from a few
+        columns drawn at random, the `probes`.
         """
+        outside = self._gram.varies.copy()
+        outside[self._subset] = False
+        probes = probes[outside[probes]]
+        if not len(probes):
+            return 0.0
         self._gram.fetch(probes)
         first, second = self._gram.part_residual(self._subset, self._coef)
-        agreed = float(first @ second) / (self._gram.n * self.noise)
+        agreed = float(first[outside] @ second[outside]) / (self._gram.n * self.noise)
         explained = self._gram.diagonal + 1.0 / self.slab - self._schur
-        agreed += 0.25 * float(explained[self._gram.varies].sum()) / self._gram.n
+        agreed += 0.25 * float(explained[outside].sum()) / self._gram.n
         columns = np.array([self._gram.column(int(j)) for j in probes])
         left = columns - columns[:, self._subset] @ self._inverse @ self._rows[: len(self._subset)]
-        norm = float((left * left).sum()) / self._gram.n**2 * (self.units.n_columns / len(probes))
-        return agreed / max(0.5 * np.sqrt(norm), 1e-12)
+        norm = float((left[:, outside] ** 2).sum()) / self._gram.n**2
+        norm *= np.count_nonzero(outside) / len(probes)
+        return agreed / max(0.5 * float(np.sqrt(norm)), 1e-12)
 
 
-def _best(values: Floats) -> NDArray[np.intp]:
-    """The most promising moves, as many as one pass over the rows can serve."""
-    if len(values) <= PANEL:
+def _best(values: Floats, most: int = PANEL) -> NDArray[np.intp]:
+    """The most promising moves; by default as many as one pass over the rows can serve."""
+    if len(values) <= most:
         return np.arange(len(values))
-    return np.argpartition(-values, PANEL)[:PANEL]
+    return np.argpartition(-values, most)[:most]

@@ -11,6 +11,9 @@ from scipy import sparse
 
 Floats = NDArray[np.floating]
 
+# squares of small designs are asked for thousands of times, those of large ones a few times
+_SQUARES_KEPT = 2**25
+
 
 @dataclass
 class Block:
@@ -32,7 +35,9 @@ class Block:
     @property
     def nbytes(self) -> int:
         """Memory of the design."""
-        return int(self.X.data.nbytes if sparse.issparse(self.X) else self.X.nbytes)
+        if not sparse.issparse(self.X):
+            return int(self.X.nbytes)
+        return int(self.X.data.nbytes + self.X.indices.nbytes + self.X.indptr.nbytes)
 
     def weighted(self, V: Floats) -> Floats:
         """Multiply vectors over the rows by the weights."""
@@ -56,6 +61,8 @@ class Block:
         if not sparse.issparse(self.X):
             if w is None:
                 return np.einsum("ij,ij->j", self.X, self.X).astype(np.float64)
+            if self.nbytes > _SQUARES_KEPT:
+                return np.einsum("ij,ij,i->j", self.X, self.X, w.astype(self.X.dtype)).astype(np.float64)
             return np.asarray(w.astype(self.X.dtype) @ self._squared, dtype=np.float64)
         w = np.ones(len(self)) if w is None else w
         square = self.X.multiply(self.X).T @ w
@@ -122,13 +129,14 @@ class Rows:
         self.n_rows += len(block)
         return block
 
-    def gather(self, columns: NDArray[np.intp]) -> tuple[Floats, Floats, Any, Any]:
+    def gather(self, columns: NDArray[np.intp]) -> tuple[Any, Any, Any, Any]:
         """Some columns on the scale of the data, with response, weight and offset of all rows so far."""
         parts = []
+        shift, scale = self.scale
         for block in self:
             values = block.columns(columns).T.astype(np.float64)
             if self._changes:
-                values = values * block.scale[columns] + block.shift[columns]
+                values = values * scale[columns] + shift[columns]
             parts.append((values, block.y, block.weight, block.offset))
         X, y, weight, offset = (
             None if values[0] is None else np.concatenate(values) for values in zip(*parts, strict=True)
@@ -153,22 +161,34 @@ class Rows:
         weight = None if batch.sample_weight is None else np.asarray(batch.sample_weight, dtype=float)
         offset = None if batch.offset is None else np.asarray(batch.offset, dtype=float)
         if self._shift is None or self._scale is None:
-            self._shift, self._scale = _common_scale(X)
-            if self._as_is and _harmless(X, self._shift, self._scale):
+            self._shift, self._scale, constant = _common_scale(X, weight)
+            if self._as_is and _harmless(self._shift, self._scale, constant):
                 self._shift, self._scale = np.zeros_like(self._shift), np.ones_like(self._scale)
             self._changes = bool(np.any(self._shift != 0) or np.any(self._scale != 1))
+        shift = self._shift
         if sparse.issparse(X):
-            X = sparse.csr_array(X, dtype=np.float64)
+            X, shift = _shift_stored(sparse.csr_array(X, dtype=np.float64), shift)
         elif self._changes:
-            X = _standardise(X, self._shift, self._scale, self._dtype)
+            X = _standardise(X, shift, self._scale, self._dtype)
         else:
             X = X.astype(self._dtype, copy=False)
-        return Block(X, self._response(batch.y), weight, offset, self._shift, self._scale)
+        return Block(X, self._response(batch.y), weight, offset, shift, self._scale)
 
 
-def _harmless(X: Any, shift: Any, scale: Any) -> bool:
+def _harmless(shift: Any, scale: Any, constant: Any) -> bool:
     """Whether sums of products of these columns lose no digits that matter."""
-    return bool(np.all(np.abs(shift) <= 4.0 * scale) and np.all((scale > 1e-4) & (scale < 1e4)))
+    near = np.abs(shift) <= np.where(constant, 0.0, 4.0 * scale)
+    return bool(np.all(near & (scale > 1e-4) & (scale < 1e4)))
+
+
+def _shift_stored(X: Any, shift: Any) -> tuple[Any, Any]:
+    """Shift the columns without a zero in memory: it costs no memory and saves the digits of a far mean."""
+    full = (np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]) & (shift != 0)
+    if not full.any():
+        return X, shift
+    stored = np.where(full, shift, 0.0)
+    data = X.data - stored[X.indices]
+    return sparse.csr_array((data, X.indices, X.indptr), shape=X.shape), shift - stored
 
 
 def _standardise(X: Any, shift: Any, scale: Any, dtype: Any) -> Any:
@@ -181,24 +201,38 @@ def _standardise(X: Any, shift: Any, scale: Any, dtype: Any) -> Any:
     return out.astype(dtype, copy=False)
 
 
-def _common_scale(X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and root mean square of each column; 1 where it is constant. Safe for huge values.
+def _common_scale(X: Any, weight: Any) -> tuple[Any, Any, Any]:
+    """Mean and standard deviation of each column, and which are constant. Safe for huge values.
 
-    Sparse columns are shifted only implicitly, so that zeros stay zeros in memory.
+    The standard deviation of a constant column is given as its size, or as 1 when it is zero.
     """
-    n = X.shape[0]
+    if weight is None or not weight.any():
+        w = np.ones(X.shape[0])
+    else:
+        X, w = X[weight > 0], weight[weight > 0]
+    total = w.sum()
     if sparse.issparse(X):
-        largest = np.asarray(abs(X).max(axis=0).todense()).ravel() if X.nnz else np.zeros(X.shape[1])
+        X = sparse.csr_array(X)
+        each = np.repeat(w, np.diff(X.indptr))
+
+        def sums(values: Any) -> Any:
+            return np.bincount(X.indices, each * values, minlength=X.shape[1])
+
+        largest = np.zeros(X.shape[1])
+        np.maximum.at(largest, X.indices, np.abs(X.data))
         unit = np.where(largest > 0, largest, 1.0)
-        scaled = sparse.csr_array(X.multiply(1.0 / unit))
-        mean = np.asarray(scaled.sum(axis=0)).ravel() / n
-        spread = np.sqrt(np.maximum(np.asarray(scaled.multiply(scaled).sum(axis=0)).ravel() / n - mean**2, 0))
+        scaled = X.data / unit[X.indices]
+        mean = sums(scaled) / total
+        zeros = np.maximum(total - sums(1.0), 0.0)
+        variance = (sums((scaled - mean[X.indices]) ** 2) + zeros * mean**2) / total
     else:
         largest = np.abs(X).max(axis=0).astype(np.float64)
         unit = np.where(largest > 0, largest, 1.0)
         scaled = X / unit
-        mean = scaled.mean(axis=0)
-        spread = np.sqrt(((scaled - mean) ** 2).mean(axis=0))
+        mean = w @ scaled / total
+        variance = w @ (scaled - mean) ** 2 / total
+    spread = np.sqrt(variance)
     # spread at rounding level is a constant column
     constant = spread <= 1e-13 * np.maximum(np.abs(mean), 1e-3)
-    return mean * unit, np.where(constant, unit, spread * unit)
+    shift = np.where(constant, np.sign(mean), mean) * unit
+    return shift, np.where(constant, unit, spread * unit), constant

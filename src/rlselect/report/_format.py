@@ -8,7 +8,22 @@ import numpy as np
 
 # A page or a Markdown table shows this many variables; JSON holds all of them.
 MAX_ROWS = 100
-COLUMNS = ("Variable", "Inclusion", "Coefficient", "Gain")
+COLUMNS = ("Variable", "Inclusion", "Coefficient", "Std. error", "Gain")
+LEGEND = (
+    "Inclusion: how sure the selection is of a variable, from 0 to 1. Coefficient: of a refit on the "
+    "selected variables. Gain: held-out loss that the variable saves."
+)
+
+# what a search says in a word, for readers who have not read about it; other reasons are shown as they are
+_REASONS = {
+    "converged": "the search has converged",
+    "decided": "every variable is decided; more rows would change nothing",
+    "all rows": "all rows are used",
+    "time budget": "the time budget is spent; this is what was found so far",
+    "interrupted": "interrupted; this is what was found so far",
+    "callback": "a callback asked to stop; this is what was found so far",
+    "max stages": "the largest number of stages is reached",
+}
 
 
 def plain(value: Any) -> Any:
@@ -64,7 +79,8 @@ def fact_rows(report: Mapping[str, Any]) -> list[tuple[str, str]]:
     if "seconds" in report:
         rows.append(("Time", f"{float(report['seconds']):.2f} s"))
     if "stop_reason" in report:
-        rows.append(("Stopped", show(report["stop_reason"])))
+        reason = show(report["stop_reason"])
+        rows.append(("Stopped", _REASONS.get(reason, reason)))
     rows += [(str(label), show(value)) for label, value in report.get("facts", {}).items()]
     return rows
 
@@ -75,11 +91,49 @@ def _share(value: Any) -> str:
     return show(None) if value is None else f"{value:.3f}"
 
 
+def _number(value: Any) -> str:
+    """Write a number to four digits, zeros at the end included, and large ones without an exponent."""
+    value = plain(value)
+    if value is None:
+        return show(None)
+    if 1e3 <= abs(value) < 1e12:
+        return f"{value:,.0f}"
+    return f"{value:#.4g}".removesuffix(".")
+
+
+def _decimals(values: Sequence[Any]) -> int | None:
+    """Decimals that give the largest of the values three digits; None where an exponent is shorter."""
+    finite = [abs(v) for v in map(plain, values) if v is not None]
+    largest = max(finite, default=0.0)
+    if not 1e-5 <= largest < 1e6:
+        return None
+    return max(0, 2 - math.floor(math.log10(largest)))
+
+
+def _gain(value: Any, decimals: int | None) -> str:
+    value = plain(value)
+    if value is None:
+        return show(None)
+    return f"{value:.3g}" if decimals is None else f"{value:.{decimals}f}"
+
+
 def variable_rows(report: Mapping[str, Any]) -> tuple[list[list[str]], int]:
-    """Return the cells of the first variables, and how many are left out."""
+    """Return the cells of the first variables under `COLUMNS`, and how many variables are left out.
+
+    A variable with several coefficients takes a row of its own and one more, indented, for each of them.
+    """
     variables = report.get("variables", ())
-    rows = [
-        [str(v["name"]), _share(v.get("inclusion")), show(v.get("coef")), show(v.get("gain"))]
-        for v in variables[:MAX_ROWS]
-    ]
+    shown = variables[:MAX_ROWS]
+    decimals = _decimals([v.get("gain") for v in shown])
+    rows = []
+    for variable in shown:
+        name, inclusion = str(variable["name"]), _share(variable.get("inclusion"))
+        coef, error = variable.get("coef"), variable.get("error")
+        gain = _gain(variable.get("gain"), decimals)
+        if not isinstance(coef, Mapping):
+            rows.append([name, inclusion, _number(coef), _number(error), gain])
+            continue
+        rows.append([name, inclusion, "", "", gain])
+        errors = error if isinstance(error, Mapping) else {}
+        rows += [[f"  {level}", "", _number(c), _number(errors.get(level)), ""] for level, c in coef.items()]
     return rows, max(0, len(variables) - MAX_ROWS)

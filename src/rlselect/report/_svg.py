@@ -41,13 +41,13 @@ def search_svg(steps: Mapping[str, Sequence[Any]]) -> str:
         raise ValueError(
             f"stage, size and score must have one length, got {len(stage)}, {len(size)} and {len(score)}."
         )
-    keep = _thin(len(stage))
+    n_stages, keep = len(stage), _thin(len(stage))
     stage, size, score = ([v[k] for k in keep] for v in (stage, size, score))
     body = _panel(stage, size, _TOP, "size of the subset", _BLUE, steps_line=True)
     body += _panel(stage, score, _TOP + _PANEL + _GAP, "score", _GOLD, steps_line=False)
     height = _TOP + 2 * _PANEL + _GAP + 40
     body.append(_text((_LEFT + _WIDTH - _RIGHT) / 2, height - 6, "stage", anchor="middle"))
-    about = f"Search of {show(len(stage))} stages; the last subset holds {show(size[-1])} variables."
+    about = f"Search of {show(n_stages)} stages; the last subset holds {show(size[-1])} variables."
     return _frame(height, about, body)
 
 
@@ -67,20 +67,23 @@ def inclusion_svg(variables: Sequence[Mapping[str, Any]]) -> str:
     shown = [v for v in variables if plain(v.get("inclusion")) is not None][:_MAX_BARS]
     if not shown:
         return _frame(40, "No variable was selected.", [_text(_LEFT, 24, "no variable", anchor="start")])
-    left, line = 260, 20
+    labels = [_shorten(str(v["name"])) for v in shown]
+    left, line = _LEFT + 6 * max(map(len, labels)), 20  # about six units a letter
     span = _WIDTH - left - 60
     body = []
     for k, variable in enumerate(shown):
         y = 8 + k * line
         value = min(max(float(plain(variable["inclusion"])), 0.0), 1.0)
-        name = str(variable["name"])
-        label = name if len(name) <= 34 else name[:33] + "…"
-        body.append(f"<g><title>{escape(name)}: {show(value)}</title>")
-        body.append(_text(left - 8, y + 12, label, anchor="end"))
+        body.append(f"<g><title>{escape(str(variable['name']))}: {show(value)}</title>")
+        body.append(_text(left - 8, y + 12, labels[k], anchor="end"))
         body.append(f'<rect x="{left}" y="{y}" width="{span}" height="14" fill="{_FAINT}" opacity=".25"/>')
         body.append(f'<rect x="{left}" y="{y}" width="{span * value:.1f}" height="14" fill="{_BLUE}"/>')
         body.append(_text(left + span + 6, y + 12, f"{value:.2f}", anchor="start") + "</g>")
     return _frame(16 + line * len(shown), f"Inclusion of {len(shown)} variables.", body)
+
+
+def _shorten(name: str) -> str:
+    return name if len(name) <= 34 else name[:33] + "…"
 
 
 def _thin(n: int) -> list[int]:

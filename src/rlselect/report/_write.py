@@ -1,11 +1,13 @@
 """A report as HTML, Markdown or JSON."""
 
 import json
+import re
+import textwrap
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from rlselect.report._format import COLUMNS, fact_rows, plain, variable_rows
+from rlselect.report._format import COLUMNS, LEGEND, fact_rows, plain, variable_rows
 from rlselect.report._svg import inclusion_svg, search_svg
 
 _STYLE = """
@@ -18,6 +20,7 @@ table.variables th { border-bottom: 2px solid #8888; }
 table.variables td { border-bottom: 1px solid #8883; }
 table.variables td.n, table.variables th.n { text-align: right; font-variant-numeric: tabular-nums; }
 svg { max-width: 100%; height: auto; display: block; }
+table.variables td:first-child { white-space: pre-wrap; }
 section + section { border-top: 1px solid #8885; margin-top: 3rem; padding-top: 1rem; }
 .note { opacity: .8; }
 """
@@ -50,7 +53,7 @@ def to_json(report: Mapping[str, Any]) -> str:
 
 
 def to_markdown(report: Mapping[str, Any]) -> str:
-    """Write a report as Markdown: facts, table of variables, notes.
+    """Write a report as Markdown that also reads well as it is: facts, aligned table of variables, notes.
 
     Parameters
     ----------
@@ -67,23 +70,47 @@ def to_markdown(report: Mapping[str, Any]) -> str:
     rows, more = variable_rows(report)
     lines.append("")
     if rows:
-        lines += ["| " + " | ".join(COLUMNS) + " |", "|:--|--:|--:|--:|"]
-        lines += ["| " + " | ".join(_md(cell) for cell in row) + " |" for row in rows]
+        lines += [*_md_table(rows), "", *_fill(LEGEND)]
     else:
         lines.append("No variable was selected.")
     if more:
         lines += ["", f"{more} more variables are not shown."]
-    if report.get("notes"):
-        lines += ["", *(f"> {_md(note)}" for note in report["notes"])]
+    for note in report.get("notes", ()):
+        lines += ["", *(f"> {line}" for line in _fill(_md(note)))]
     return "\n".join(lines) + "\n"
+
+
+def _md_table(rows: list[list[str]]) -> list[str]:
+    # a space that Markdown keeps sets the rows of a variable's coefficients apart
+    cells = [[_md(cell) for cell in row] for row in rows]
+    for row, written in zip(rows, cells, strict=True):
+        if row[0].startswith(" "):
+            written[0] = "\u00a0\u00a0" + written[0]
+    widths = [max(len(name), *(len(row[k]) for row in cells)) for k, name in enumerate(COLUMNS)]
+
+    def line(row: Sequence[str]) -> str:
+        padded = [
+            cell.rjust(w) if k else cell.ljust(w) for k, (cell, w) in enumerate(zip(row, widths, strict=True))
+        ]
+        return "| " + " | ".join(padded) + " |"
+
+    rule = (
+        "|" + "|".join("-" * (w + 1) + ":" if k else ":" + "-" * (w + 1) for k, w in enumerate(widths)) + "|"
+    )
+    return [line(COLUMNS), rule, *map(line, cells)]
+
+
+def _fill(text: str) -> list[str]:
+    return textwrap.wrap(text, width=96, break_long_words=False, break_on_hyphens=False)
+
+
+# underscores inside a word are no markup, and names are full of them
+_MARKUP = re.compile(r"[\\`*|<]|&(?=#?\w+;)|(?<!\w)_|_(?!\w)|\[(?=[^]]*\][(\[])")
 
 
 def _md(text: Any) -> str:
     """Escape what would break a table, or turn a name into markup."""
-    flat = " ".join(str(text).split())
-    for mark in "\\`*_|<>[]#":
-        flat = flat.replace(mark, "\\" + mark)
-    return flat
+    return _MARKUP.sub(r"\\\g<0>", " ".join(str(text).split()))
 
 
 def to_html(report: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
@@ -95,8 +122,9 @@ def to_html(report: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
     ----------
     report : mapping or sequence of mappings
         Keys, all optional: ``title``, ``family``, ``n_rows``, ``n_rows_read``, ``n_features``, ``seconds``,
-        ``stop_reason``, ``variables`` (list of ``name``, ``inclusion``, ``coef``, ``gain``), ``path``
-        (``stage``, ``size``, ``score``), ``facts`` (further lines, label to value), ``notes`` (list of str).
+        ``stop_reason``, ``variables`` (list of ``name``, ``inclusion``, ``coef``, ``error``, ``gain``;
+        ``coef`` and ``error`` may map several columns to their values), ``path`` (``stage``, ``size``,
+        ``score``), ``facts`` (further lines, label to value), ``notes`` (list of str).
 
     Returns
     -------
@@ -121,7 +149,10 @@ def _section(report: Mapping[str, Any]) -> str:
     parts.append("</table>")
     rows, more = variable_rows(report)
     parts.append("<h2>Selected variables</h2>")
-    parts.append(_table(rows) if rows else "<p>No variable was selected.</p>")
+    if rows:
+        parts += [_table(rows), f'<p class="note">{escape(LEGEND)}</p>']
+    else:
+        parts.append("<p>No variable was selected.</p>")
     if more:
         parts.append(f'<p class="note">{more} more variables are not shown.</p>')
     if rows:

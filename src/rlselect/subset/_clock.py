@@ -13,8 +13,8 @@ PARTS = 100
 class Clock:
     """Tells a search when to stop, without ever breaking off in the middle of a step.
 
-    Used as a context manager: inside, the first Ctrl-C only asks the search to stop, which leaves a valid fit;
-    the second one interrupts as usual.
+    Used as a context manager: inside, the first Ctrl-C only asks the search to stop, which leaves a valid
+    fit; the second one interrupts as usual.
 
     Parameters
     ----------

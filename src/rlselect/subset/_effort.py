@@ -25,7 +25,7 @@ class EffortPlan:
     enough : int
         Never stop before so many rows, unless the data end.
     block : int
-        Rows handled at once.
+        Rows handled at once, fewer when they are wide.
     leftover : float
         Signal left outside the subset, in standard errors, that asks for more rows.
     """
@@ -34,6 +34,10 @@ class EffortPlan:
     enough: int = 25_600
     block: int = 8192
     leftover: float = 1.5
+
+    def block_rows(self, n_columns: int) -> int:
+        """Rows of a block of so many columns, at most some 16 million numbers."""
+        return int(np.clip(2**24 // max(n_columns, 1), 64, self.block))
 
 
 class RowSampler:
@@ -79,7 +83,6 @@ class RowSampler:
         for part in np.array_split(rows, max(min(n_blocks, len(rows)), 1)):
             yield np.sort(part)
 
-
     def everything(self, block: int) -> Iterator[slice]:
         """All rows in order, in blocks dealt out evenly between odd and even places."""
         self.n_used = self.n_rows
@@ -118,6 +121,7 @@ def run_effort(
     """
     state = walker.state
     n_columns = state.units.n_columns
+    block = plan.block_rows(n_columns)
     probes = rng.choice(n_columns, size=min(_PROBES, n_columns), replace=False)
     while True:
         walker.climb()
@@ -132,9 +136,9 @@ def run_effort(
         state.trim(walker.rewards(), probes)
         if 2 * 2 * sampler.n_used > sampler.n_rows:
             # a pass over everything, in the order it lies in memory, costs less than picking most of it
-            state.grow(sampler.everything(plan.block), anew=True)
+            state.grow(sampler.everything(block), anew=True)
         else:
-            state.grow(sampler.draw(sampler.n_used, plan.block))
+            state.grow(sampler.draw(sampler.n_used, block))
         walker.rows = sampler.n_used
     values = walker.rewards()
     inclusion = expit(np.where(state.mask, -values, values))
@@ -146,7 +150,7 @@ def run_effort(
 def _decided(walker: Walker) -> bool:
     """Whether every action is decided on the rows so far."""
     state, units = walker.state, walker.state.units
-    noise = np.sqrt(2.0 * np.log(max(np.count_nonzero(walker.allowed), 2)))
+    noise = np.sqrt(2.0 * np.log(max(int(np.count_nonzero(walker.allowed)), 2)))
     z = units.spread(state.z_values())
     inside, outside = state.mask & walker.allowed, ~state.mask & walker.allowed
     for unit in units.blocks:

@@ -73,7 +73,7 @@ def pose_problem(
     Problem
     """
     names = feature_names(table.encoder)
-    family, classes, response = read_response(table.y, family)
+    family, classes, response = read_response(np.asarray(table.y), family)
     table.y = response
     groups = read_groups(feature_groups, names)
     column_feature = np.asarray(table.encoder.column_feature_)
@@ -121,8 +121,8 @@ def read_response(y: NDArray, family: str) -> tuple[str, NDArray | None, NDArray
             if y.dtype.kind == "f" and np.any(classes != np.round(classes)):
                 kind = "continuous values"
             raise ValueError(
-                f"y has {kind} ({found}), but family='binomial' needs exactly two. Only binary classification "
-                "is supported: keep two classes, or use family='gaussian' for numbers."
+                f"y has {kind} ({found}), but family='binomial' needs exactly two. Only binary "
+                "classification is supported: keep two classes, or use family='gaussian' for numbers."
             )
         return family, classes, codes.astype(np.float64)
     response = as_numbers(y, "y")
@@ -235,7 +235,10 @@ def _equal_columns(X: Any, which: NDArray[np.intp]) -> list[NDArray[np.intp]]:
         X = sparse.csc_array(X)
         X.sum_duplicates()
         keys = [
-            (X.indices[X.indptr[j] : X.indptr[j + 1]].tobytes(), X.data[X.indptr[j] : X.indptr[j + 1]].tobytes())
+            (
+                X.indices[X.indptr[j] : X.indptr[j + 1]].tobytes(),
+                X.data[X.indptr[j] : X.indptr[j + 1]].tobytes(),
+            )
             for j in which
         ]
     else:

@@ -1,5 +1,6 @@
 """REVS: reinforcement learning for variable selection."""
 
+import math
 import time
 import warnings
 from numbers import Integral, Real
@@ -13,6 +14,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.metrics import accuracy_score, d2_tweedie_score, r2_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 
 from rlselect._compat import CallbackSupportMixin, progress_reporter, with_callbacks
 from rlselect.data import open_table
@@ -21,7 +23,7 @@ from rlselect.predictors import fit_glm, heldout_gains
 from rlselect.subset._clock import PARTS, Clock
 from rlselect.subset._problem import Problem, feature_names, pose_problem
 from rlselect.subset._sarsa import Sarsa
-from rlselect.subset._search import Found, expected_steps, search_subset
+from rlselect.subset._search import WALK_ROWS, WIDE, Found, expected_steps, search_subset
 from rlselect.subset._summary import AFTER_SELECTION, Summary
 
 # held-out gains are told apart by a few thousand rows
@@ -43,13 +45,14 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     on standardised columns, minus the price of one more variable. Up to 5,000 rows, a locally informed walk
     (probabilities by the square root of the posterior odds of each action, after a warm-up with a price that
     rises) visits subsets; each visit is weighted so that the average of the conditional inclusion
-    probabilities is the posterior inclusion probability of each variable. Above, one subset stands out and the
-    effort is adapted instead: rows are drawn at random and doubled until every action is decided and two
+    probabilities is the posterior inclusion probability of each variable. Above, one subset stands out and
+    the effort is adapted instead: rows are drawn at random and doubled until every action is decided and two
     halves of the rows agree that no signal is left, or all rows are used.
 
-    Cost: a step is O(p k) for a subset of k variables ("gaussian"; O(n p k) for the other families), and no
-    p x p matrix is formed beyond p = 2,000. For large data the cost follows the rows read, not the rows there
-    are.
+    Cost: a step is O(p k) for a subset of k variables ("gaussian"; O(n p k) for the other families). Beyond
+    2,000 variables no p x p matrix is formed: all of them are priced alone and beside the subset of a first
+    climb, and the walk goes on among the best thousand. For large data the cost follows the rows read, not
+    the rows there are.
 
     Parameters
     ----------
@@ -61,8 +64,9 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         posterior; the others count each visited subset once, by its posterior weight.
     penalty : "auto" or float, default="auto"
         Price of one more variable in units of log evidence. "auto" lets all sizes be equally likely, which
-        makes it log((m - k) / (k + 1)) for adding to k of m variables, and gives "no variable at all" eight
-        times the chance of any other size.
+        makes it log((m - k) / (k + 1)) for adding to k of m variables, never below log 2 (log 8 for
+        "binomial" and "poisson") and log m once there is a variable for every four rows. "No variable at all"
+        has eight times the chance of any other size.
     feature_groups : dict, list of lists, or one label per feature, optional
         Features that enter and leave together. The indicators of a text or categorical column always do.
     always_select, never_select : list of names or positions, default=()
@@ -90,7 +94,8 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         duplicates share one value, and the first copy represents them in `support_`.
     gain_ : array of shape (n_features,)
         Held-out loss (mean squared error, or minus the mean log likelihood) that the feature saves when
-        selected, or would save when it is not; five folds of at most 2,000 rows.
+        selected, or would save when it is not; five folds of at most 2,000 rows. Of more than 5,000 rows or
+        2,000 columns only the selected features are judged, and the others are NaN.
     coef_ : array of shape (n_columns,)
         Coefficients of the refit, zero where not selected; one per design column (see `column_names_`).
     intercept_ : float
@@ -98,8 +103,8 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     column_names_ : list of str
         Names of the design columns: features, indicators "city=Paris", gaps "age=missing".
     path_ : dict of arrays
-        Every visited subset: chain, action (+j adds unit j - 1, -j removes it), size, reward, score, rows read
-        and seconds.
+        Every visited subset: chain, action (+j adds unit j - 1, -j removes it), size, reward, score, rows
+        read and seconds.
     n_stages_, n_rows_read_ : int
         Steps of the walk, and distinct rows used.
     stop_reason_ : str
@@ -121,10 +126,10 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     Notes
     -----
     Differs from [1]_ (all of it is `REVS.paper`): rewards are changes of log evidence instead of held-out
-    error on one random batch; all actions are priced at every stage instead of one tried; there is no value to
-    be learnt, since the transition is known and the reward exact; the price adapts to the number of variables
-    and to the noise instead of being 0.2; the answer is an average over subsets instead of the last one; rows
-    are never thrown away.
+    error on one random batch; all actions are priced at every stage instead of one tried; there is no value
+    to be learnt, since the transition is known and the reward exact; the price adapts to the number of
+    variables and to the noise instead of being 0.2; the answer is an average over subsets instead of the last
+    one; rows are never thrown away.
 
     Weights count rows: a weight of 2 is the same as the row twice.
 
@@ -265,16 +270,14 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         name = type(self).__name__
         if y is None:
             raise ValueError(
-                f"{name} requires y to be passed, but the target y is None; pass it, or the name of its column."
+                f"{name} requires y to be passed, but the target y is None; pass it or its column's name."
             )
         penalty, policy, rng = self._check_options()
-        table = open_table(
-            X, y, sample_weight=sample_weight, offset=offset, missing=self.missing, owner=name
-        )
+        table = open_table(X, y, sample_weight=sample_weight, offset=offset, missing=self.missing, owner=name)
         if table.n_rows < 3:
             raise ValueError(
-                f"Found array with {table.n_rows} sample(s) (n_samples = {table.n_rows}) while a minimum of 3 "
-                f"is required by {name}."
+                f"Found array with {table.n_rows} sample(s) (n_samples = {table.n_rows}) while a minimum of "
+                f"3 is required by {name}."
             )
         problem = pose_problem(
             table,
@@ -284,7 +287,11 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             never_select=self.never_select,
         )
         report = progress_reporter(self, PARTS)
-        with Clock(self.time_budget, expected_steps(problem, self.search), report) as clock:
+        # the matrices are small or bound by memory: more BLAS threads only wait for each other
+        with (
+            threadpool_limits(1, user_api="blas"),
+            Clock(self.time_budget, expected_steps(problem, self.search), report) as clock,
+        ):
             found = search_subset(
                 problem,
                 search=self.search,
@@ -306,9 +313,11 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return self
 
     def _check_options(self) -> tuple[float | None, Any, np.random.Generator]:
-        penalty = None if isinstance(self.penalty, str) and self.penalty == "auto" else self.penalty
-        if penalty is not None and (not isinstance(penalty, Real) or not np.isfinite(penalty)):
-            raise ValueError(f"penalty={self.penalty!r} was given; it must be 'auto' or a finite number.")
+        penalty: float | None = None
+        if not (isinstance(self.penalty, str) and self.penalty == "auto"):
+            if not isinstance(self.penalty, Real) or not math.isfinite(self.penalty):
+                raise ValueError(f"penalty={self.penalty!r} was given; it must be 'auto' or a finite number.")
+            penalty = float(self.penalty)
         if not isinstance(self.search, Sarsa) and not (
             isinstance(self.search, str) and self.search == "auto"
         ):
@@ -342,7 +351,8 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
     def _refit(self, problem: Problem, found: Found, rng: np.random.Generator) -> None:
         columns = problem.columns_of(found.support)
-        A, y, weight, offset = found.gather(columns)
+        gathered = found.gather(columns)
+        A, y, weight, offset = gathered
         fit = fit_glm(A, y, problem.family, weight, offset)
         self.coef_ = np.zeros(len(self.column_names_))
         self.coef_[columns] = fit.coef
@@ -350,7 +360,7 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self._errors = np.zeros(len(self.column_names_))
         self._errors[columns] = fit.errors
         self.dispersion_ = fit.dispersion
-        gains = self._gains(problem, columns, rng)
+        gains = self._gains(problem, columns, gathered, rng)
         self.gain_ = problem.to_features(gains)
         # selected first, then by inclusion; held-out worth breaks ties
         worth = np.nan_to_num(self.gain_, nan=-np.inf)
@@ -358,23 +368,35 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self.ranking_ = np.empty(len(order), dtype=int)
         self.ranking_[order] = np.arange(1, len(order) + 1)
 
-    def _gains(self, problem: Problem, columns: NDArray, rng: np.random.Generator) -> NDArray:
-        table = problem.table
-        few = slice(0, table.n_rows)
-        rows: Any = few if table.n_rows <= _GAIN_ROWS else np.sort(rng.integers(table.n_rows, size=_GAIN_ROWS))
-        # of wide data only what is selected: the other columns would cost more than the whole search
-        wide = table.n_columns * _GAIN_ROWS > 2e7
-        which = columns if wide else np.arange(table.n_columns)
-        batch = table.take(rows, which)
-        X = np.asarray(batch.X.toarray() if table.is_sparse else batch.X, dtype=np.float64)
+    def _gains(
+        self, problem: Problem, columns: NDArray, gathered: tuple, rng: np.random.Generator
+    ) -> NDArray:
+        table, units = problem.table, problem.units
         place = np.full(table.n_columns, -1)
-        place[which] = np.arange(len(which))
-        kept = [u for u, c in enumerate(problem.units.columns) if np.all(place[c] >= 0)]
-        units = [place[problem.units.columns[u]] for u in kept]
-        gains = np.full(problem.units.n_units, np.nan)
+        if table.n_rows <= WALK_ROWS and table.n_columns <= WIDE:
+            batch = table.take()
+            gathered = (batch.X.toarray() if table.is_sparse else batch.X, *batch[1:])
+            place = np.arange(table.n_columns)
+        else:
+            # of large data only what is selected: the other columns would cost more than the whole search
+            place[columns] = np.arange(len(columns))
+        X, y, weight, offset = gathered
+        if len(y) > _GAIN_ROWS:
+            few = rng.choice(len(y), size=_GAIN_ROWS, replace=False)
+            X, y, weight, offset = (None if v is None else v[few] for v in (X, y, weight, offset))
+        kept = [u for u, c in enumerate(units.columns) if np.all(place[c] >= 0)]
+        gains = np.full(units.n_units, np.nan)
         if kept:
+            members = [place[units.columns[u]] for u in kept]
             gains[kept] = heldout_gains(
-                X, batch.y, problem.family, place[columns], units, batch.sample_weight, batch.offset, rng
+                np.asarray(X, dtype=np.float64),
+                y,
+                problem.family,
+                place[columns],
+                members,
+                weight,
+                offset,
+                rng,
             )
         return gains
 
@@ -513,7 +535,9 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                     "gain": float(self.gain_[feature]),
                 }
             )
-        notes = [AFTER_SELECTION] if variables else ["No variable is worth its price: the model is a constant."]
+        notes = (
+            [AFTER_SELECTION] if variables else ["No variable is worth its price: the model is a constant."]
+        )
         return {
             "title": f"{type(self).__name__} ({self.family_})",
             "family": self.family_,
@@ -535,6 +559,9 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 def _path(found: Found) -> dict[str, NDArray]:
     parts = [trajectory.to_dict() for trajectory in found.trajectories]
     path = {key: np.concatenate([p[key] for p in parts]) for key in parts[0]}
+    if found.labels is not None:
+        action = path["action"]
+        path["action"] = np.sign(action) * (np.append(found.labels, 0)[np.abs(action) - 1] + 1)
     path["chain"] = np.repeat(np.arange(len(parts)), [len(p["size"]) for p in parts])
     return path
 
@@ -545,7 +572,8 @@ def _generator(random_state: Any) -> np.random.Generator:
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31 - 1, size=4))
     if random_state is None or isinstance(random_state, Integral):
-        return np.random.default_rng(random_state)
+        return np.random.default_rng(None if random_state is None else int(random_state))
     raise ValueError(
-        f"random_state={random_state!r} was given; it must be an int, a numpy Generator or RandomState, or None."
+        f"random_state={random_state!r} was given; it must be an int, a NumPy Generator or RandomState, or "
+        "None."
     )

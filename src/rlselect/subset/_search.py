@@ -1,15 +1,16 @@
 """Which search runs on which data, and what it hands back."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from rlselect.data import Table
 from rlselect.learn import Policy, Trajectory
-from rlselect.predictors import GlmSubset, LazyGram, RidgeSubset, Rows
+from rlselect.predictors import GlmSubset, LazyGram, RidgeSubset, Rows, Units
 from rlselect.subset._clock import Clock
 from rlselect.subset._effort import EffortPlan, RowSampler, run_effort
 from rlselect.subset._problem import Problem
@@ -19,6 +20,9 @@ from rlselect.subset._walk import GLM_PLAN, SizePrior, Walker, WalkPlan, WalkRes
 # up to here all rows are used at once and the walk averages over subsets; beyond, one subset stands out and
 # the question is how many rows it takes to see it
 WALK_ROWS = 5000
+# more units than this are screened before the walk, down to those that may matter
+WIDE = 2000
+_KEPT = 750
 # a whole Gram matrix is computed at once when that takes about a second
 _WHOLE_GRAM = 2e10
 Gather = Callable[[NDArray[np.intp]], tuple]
@@ -41,6 +45,8 @@ class Found:
         The effort.
     gather : callable
         ``gather(columns)`` returns these columns, y, weight and offset of the rows that were used.
+    labels : array of int or None
+        Units that the trajectories speak of, when they do not speak of all.
     """
 
     inclusion: NDArray[np.float64]
@@ -50,6 +56,7 @@ class Found:
     n_rows_read: int
     stop_reason: str
     gather: Gather
+    labels: NDArray[np.intp] | None = None
 
 
 def expected_steps(problem: Problem, search: Any) -> int:
@@ -62,7 +69,7 @@ def expected_steps(problem: Problem, search: Any) -> int:
     free = int(np.count_nonzero(problem.allowed))
     if free <= plan.enumerate_up_to:
         return int(2**free)
-    return plan.ramp + plan.settle + plan.chains * plan.steps
+    return len(plan.starts) * plan.ramp + plan.settle + plan.chains * plan.steps
 
 
 def _plan(problem: Problem) -> WalkPlan:
@@ -98,44 +105,101 @@ def search_subset(
         return _search_sarsa(problem, search, rng, clock)
     if not problem.allowed.any():
         return _nothing_to_do(problem)
-    table = problem.table
-    large = table.n_rows > WALK_ROWS
-    linear = problem.family == "gaussian"
-    rows = Rows(table.take, _as_is, single=large, as_is=linear)
-    sampler = RowSampler(table.n_rows, rng)
-    plan = EffortPlan()
-    first = sampler.draw(plan.first, plan.block) if large else iter([slice(0, table.n_rows)])
-    state = _state(problem, rows, first, parts=2 if large else 1)
-    allowed = problem.allowed if large else problem.allowed & _varying(state, problem)
+    how = _How(policy, penalty, n_jobs, rng, clock)
+    if problem.table.n_rows > WALK_ROWS:
+        return _search_rows(problem, how)
+    return _search_walk(problem, how)
+
+
+class _How(NamedTuple):
+    policy: Policy
+    penalty: float | None
+    n_jobs: int | None
+    rng: np.random.Generator
+    clock: Clock
+
+    def walker(self, state: Any, allowed: NDArray[np.bool_], rows: int) -> Walker:
+        # the narrow prior of the coefficients in `GlmSubset` hardly charges for a unit: the price must
+        least = np.log(2.0 if isinstance(state, RidgeSubset) else 8.0)
+        most = max(rows / 4.0, 10.0)
+        prior = SizePrior(int(np.count_nonzero(allowed)), self.penalty, least=float(least), most=most)
+        return Walker(state, prior, self.policy, allowed, self.rng, self.clock.tick, rows)
+
+
+def _search_rows(problem: Problem, how: _How) -> Found:
+    """Adaptive effort: one subset stands out, and the question is how many rows it takes to see it."""
+    table, linear = problem.table, problem.family == "gaussian"
+    rows = Rows(table.take, _as_is, single=True, as_is=linear)
+    sampler, plan = RowSampler(table.n_rows, how.rng), EffortPlan()
+    first = sampler.draw(plan.first, plan.block_rows(table.n_columns))
+    state = _state(problem.family, problem.units, rows, first, parts=2)
     state.reset(problem.always)
-    prior = SizePrior(int(np.count_nonzero(allowed)), penalty)
-    used = sampler.n_used if large else table.n_rows
-    walker = Walker(state, prior, policy, allowed, rng, clock.tick, used)
+    walker = how.walker(state, problem.allowed, sampler.n_used)
+    result = run_effort(walker, sampler, plan, tune=linear, rng=how.rng)
+    return _found(problem, result, sampler.n_used, rows.gather)
+
+
+def _search_walk(problem: Problem, how: _How) -> Found:
+    """All rows at once: several subsets may explain them, and the walk averages over these."""
+    table, linear = problem.table, problem.family == "gaussian"
+    rows = Rows(table.take, _as_is, as_is=linear)
+    everything = [slice(0, table.n_rows)]
+    state = _state(problem.family, problem.units, rows, everything)
+    allowed = problem.allowed & _varying(state, problem)
     if not allowed.any():
         return _nothing_to_do(problem)
-    if large:
-        result = run_effort(walker, sampler, plan, tune=linear, rng=rng)
-        used = sampler.n_used
-    else:
-        result = run_walk(walker, _plan(problem), tune=linear, n_jobs=n_jobs)
-    return _found(problem, result, used, rows.gather)
+    state.reset(problem.always)
+    walker = how.walker(state, allowed, table.n_rows)
+    plan = _plan(problem)
+    if np.count_nonzero(allowed) <= WIDE:
+        return _found(
+            problem, run_walk(walker, plan, tune=linear, n_jobs=how.n_jobs), table.n_rows, rows.gather
+        )
+    inclusion, kept = _screen(walker)
+    labels = np.flatnonzero(kept)
+    columns = problem.columns_of(kept)
+    units = Units(np.searchsorted(labels, problem.units.unit_of[columns]))
+    narrow_rows = Rows(lambda where: table.take(where, columns), _as_is, as_is=linear)
+    narrow = _state(problem.family, units, narrow_rows, everything)
+    narrow.reset(walker.state.mask[labels])
+    narrow_walker = how.walker(narrow, allowed[labels], table.n_rows)
+    narrow_walker.prior, narrow_walker.stopped = walker.prior, walker.stopped
+    result = run_walk(narrow_walker, plan, tune=linear, n_jobs=how.n_jobs)
+    inclusion[labels] = result.inclusion
+    result.inclusion = inclusion
+    found = _found(problem, result, table.n_rows, rows.gather)
+    found.labels = labels
+    return found
+
+
+def _screen(walker: Walker) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Conditional inclusion after a first climb, and the units that may matter alone or beside its subset."""
+    alone = walker.rewards()
+    walker.climb()
+    beside = walker.rewards()
+    mask = walker.state.mask
+    kept = mask.copy()
+    for values, share in ((alone, _KEPT // 3), (beside, _KEPT)):
+        order = np.argsort(-np.where(mask, -np.inf, values), kind="stable")
+        kept[order[:share]] |= walker.allowed[order[:share]]
+    return expit(np.where(mask, -beside, beside)), kept
 
 
 def _as_is(y: NDArray) -> NDArray[np.float64]:
     return y
 
 
-def _state(problem: Problem, rows: Rows, first: Any, parts: int) -> RidgeSubset | GlmSubset:
-    if problem.family != "gaussian":
+def _state(family: str, units: Units, rows: Rows, first: Iterable, parts: int = 1) -> RidgeSubset | GlmSubset:
+    if family != "gaussian":
         for block in first:
             rows.append(block)
-        return GlmSubset(rows, problem.units, problem.family)
-    p = problem.units.n_columns
+        return GlmSubset(rows, units, family)
+    p = units.n_columns
     gram = LazyGram(rows, p, parts)
     gram.grow(first)
-    if parts == 1 and rows.n_rows * float(p) ** 2 <= _WHOLE_GRAM and p <= 2000:
+    if parts == 1 and rows.n_rows * float(p) ** 2 <= _WHOLE_GRAM and p <= WIDE:
         gram.fetch(range(p))
-    return RidgeSubset(gram, problem.units)
+    return RidgeSubset(gram, units)
 
 
 def _varying(state: Any, problem: Problem) -> NDArray[np.bool_]:

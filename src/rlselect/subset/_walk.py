@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from rlselect.learn import Policy, Softmax, Trajectory, subset_key
 
-Floats = NDArray[np.float64]
+Floats = NDArray[Any]
 
 # far more than any sensible climb: it ends by itself, since every move raises the posterior
 _MOST_MOVES = 2000
@@ -29,6 +29,8 @@ class Moves(Protocol):
     def size(self) -> int: ...
     @property
     def evidence(self) -> float: ...
+    @property
+    def alike(self) -> float: ...
     def moves(self) -> Floats: ...
     def toggle(self, unit: int) -> None: ...
     def reset(self, mask: NDArray[np.bool_]) -> None: ...
@@ -42,8 +44,9 @@ class SizePrior:
 
     ``penalty=None`` is the beta-binomial prior: all sizes are equally likely, so that adding to k of m units
     has the odds (k + 1) / (m - k). A search for few among many is strict, and grows lenient when many units
-    prove their worth. The empty subset is `nothing` times as likely as any other size: "nothing there" is an
-    answer of its own, not one size among m.
+    prove their worth; but a unit always costs at least `least`, and from `most` units on it costs as much as
+    the first one, since so many cannot be told apart. The empty subset is `nothing` times as likely
+    as any other size: "nothing there" is an answer of its own, not one size among m.
 
     Parameters
     ----------
@@ -51,6 +54,10 @@ class SizePrior:
         Number of units m that may be chosen.
     penalty : float, optional
         A fixed price in units of log evidence instead.
+    least : float, default=log 2
+        Lowest price.
+    most : float, default=inf
+        Size from which on every further unit has the odds 1 / m.
     nothing : float, default=8.0
         Prior odds of the empty subset against any other size.
     lenience : float, default=0.0
@@ -59,6 +66,8 @@ class SizePrior:
 
     n_units: int
     penalty: float | None = None
+    least: float = float(np.log(2.0))
+    most: float = np.inf
     nothing: float = 8.0
     lenience: float = 0.0
 
@@ -66,8 +75,11 @@ class SizePrior:
         """Log prior odds of k + 1 units against k."""
         if self.penalty is not None:
             return self.lenience - self.penalty
+        if k >= self.most:
+            return -float(np.log(max(self.n_units, 2)))
         empty = np.log(self.nothing) if k == 0 else 0.0
-        return float(np.log((k + 1.0) / max(self.n_units - k, 1)) - empty) + self.lenience
+        price = max(float(np.log(max(self.n_units - k, 1) / (k + 1.0))), self.least)
+        return self.lenience - price - float(empty)
 
 
 @dataclass
@@ -148,6 +160,18 @@ class Walker:
             unit + 1 if entering else -unit - 1, reward=reward, score=self.state.evidence, rows=self.rows
         )
 
+    def stand(self, state: Any) -> None:
+        """Go on from another state, and forget what was counted."""
+        self.state = state
+        self.trajectory.restart(state.mask)
+        self.tally = Tally(len(self.allowed))
+        self._free = int(np.count_nonzero(self.allowed & state.mask))
+
+    @property
+    def posterior(self) -> float:
+        """Log posterior of the subset, up to a constant of the data."""
+        return self.state.evidence + self.state.alike + sum(self.prior.add(i) for i in range(self._free))
+
     def climb(self) -> int:
         """Let the policy choose among the moves that pay, until none does; the number of moves made.
 
@@ -181,16 +205,14 @@ class Walker:
 
     def count(self) -> None:
         """Count the subset itself by its posterior weight, without a step."""
-        posterior = self.state.evidence + sum(self.prior.add(i) for i in range(self._free))
-        self.tally.add(self.state.mask.astype(float), posterior)
+        self.tally.add(self.state.mask.astype(float), self.posterior)
 
     def _count_once(self, probability: Floats) -> None:
         # without the softmax the visits follow no posterior: each subset counts once, by its own weight
         key = subset_key(self.state.mask)
-        posterior = self.state.evidence + sum(self.prior.add(i) for i in range(self._free))
         if key not in self._tried:
             self._tried[key] = {}
-            self.tally.add(probability, posterior)
+            self.tally.add(probability, self.posterior)
 
     def _choose(self, values: Floats) -> int:
         tried = self._tried[subset_key(self.state.mask)]
@@ -199,7 +221,6 @@ class Walker:
         unit = self.policy.choose(values, counts=counts, t=len(self.trajectory) + 1, rng=self.rng)
         tried[unit] = tried.get(unit, 0) + 1
         return unit
-
 
     def run(self, steps: int) -> None:
         """Take so many steps, or stop when told to."""
@@ -216,11 +237,11 @@ class WalkPlan:
 
     Parameters
     ----------
+    starts : tuple of float
+        Searches from scratch, of which the best is followed: the discount on the price of a unit with which
+        each begins, in units of log evidence. A unit that only pays in company gets its chance there.
     ramp : int
-        Steps during which the price of a unit rises to its final value, so that a unit that only pays in
-        company gets its chance.
-    lenience : float
-        Discount at the start of the ramp, in units of log evidence.
+        Steps during which the price rises to its final value, in each start.
     settle : int
         Further steps before anything is counted.
     steps : int
@@ -231,8 +252,8 @@ class WalkPlan:
         With no more free units than this, every subset is visited once instead.
     """
 
-    ramp: int = 400
-    lenience: float = 1.0
+    starts: tuple[float, ...] = (1.0, 2.0, 3.0)
+    ramp: int = 320
     settle: int = 600
     steps: int = 1250
     chains: int = 2
@@ -240,7 +261,7 @@ class WalkPlan:
 
 
 # a Newton fit a step is dearer than a rank-one update
-GLM_PLAN = WalkPlan(ramp=160, lenience=0.5, settle=240, steps=400, enumerate_up_to=8)
+GLM_PLAN = WalkPlan(starts=(0.5, 1.5), ramp=120, settle=240, steps=400, enumerate_up_to=8)
 
 
 def run_walk(walker: Walker, plan: WalkPlan, *, tune: bool, n_jobs: int | None = None) -> WalkResult:
@@ -261,7 +282,7 @@ def run_walk(walker: Walker, plan: WalkPlan, *, tune: bool, n_jobs: int | None =
     -------
     WalkResult
     """
-    few = np.count_nonzero(walker.allowed) <= plan.enumerate_up_to
+    few = bool(np.count_nonzero(walker.allowed) <= plan.enumerate_up_to)
     _warm_up(walker, plan, tune, few)
     if few:
         _enumerate(walker)
@@ -282,21 +303,38 @@ def run_walk(walker: Walker, plan: WalkPlan, *, tune: bool, n_jobs: int | None =
 
 
 def _warm_up(walker: Walker, plan: WalkPlan, tune: bool, few: bool) -> None:
-    final = walker.prior
-    for part in range(0 if few else 8):
-        walker.prior = replace(final, lenience=plan.lenience * (1.0 - part / 8.0))
-        if part == 0:
-            walker.climb()
-        walker.run(plan.ramp // 8)
-        if tune and part >= 4:
-            tune_prior(walker, shapes=1)
-    walker.prior = final
+    if not few:
+        _best_start(walker, plan, tune)
     for _ in range(3):
         walker.climb()
         if tune:
             tune_prior(walker, shapes=1 if few else 2)
         if not few:
             walker.run(plan.settle // 3)
+
+
+def _best_start(walker: Walker, plan: WalkPlan, tune: bool) -> None:
+    """Search from scratch several times, and stand where the posterior was best."""
+    final, origin = walker.prior, walker.state.copy()
+    best, reached = -np.inf, origin
+    for lenience in plan.starts:
+        walker.stand(origin.copy())
+        for part in range(8):
+            walker.prior = replace(final, lenience=lenience * (1.0 - part / 8.0))
+            if part == 0:
+                walker.climb()
+            walker.run(plan.ramp // 8)
+            if tune and part >= 4:
+                tune_prior(walker, shapes=1)
+        walker.prior = final
+        walker.climb()
+        if tune:
+            tune_prior(walker, shapes=2)
+        if walker.posterior > best:
+            best, reached = walker.posterior, walker.state
+        if walker.stopped:
+            break
+    walker.stand(reached)
 
 
 def tune_prior(walker: Walker, shapes: int) -> None:

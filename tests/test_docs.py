@@ -1,0 +1,154 @@
+"""Every code block of the README and of the documentation runs and prints what the page says it prints.
+
+The blocks of a page run in order in one namespace. A ``python`` block that prints is followed by a ``text``
+block with its output; a ``console`` block holds ``$ rlselect ...`` commands with theirs. Times in seconds may
+differ, other numbers with a point by a few percent, everything else not at all.
+
+``python tests/test_docs.py`` writes the outputs into the pages again.
+"""
+
+import contextlib
+import io
+import math
+import os
+import re
+import shlex
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from rlselect import cli
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [
+    ROOT / "README.md",
+    *sorted(p for p in (ROOT / "docs").rglob("*.md") if "_build" not in p.parts),
+]
+
+_BLOCK = re.compile(
+    r"^```(python|console)\n(.*?)^```\n(?:\n*```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL
+)
+_SECONDS = re.compile(r"\d+(\.\d+)? s\b")
+_NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*\.\d+(?:e[+-]\d+)?")
+_TOLERANCE = 0.05
+
+
+@dataclass
+class Block:
+    """A block of code, its output on the page, and where that output stands."""
+
+    kind: str
+    code: str
+    shown: str | None
+    line: int
+    where: tuple[int, int]
+
+
+def read_blocks(text):
+    blocks = []
+    for match in _BLOCK.finditer(text):
+        kind, code, shown = match.groups()
+        line = text.count("\n", 0, match.start()) + 2
+        if kind == "console":
+            blocks.append(Block(kind, code, code, line, match.span(2)))
+        else:
+            blocks.append(Block(kind, code, shown, line, match.span(3)))
+    return blocks
+
+
+def run_python(block, page, names):
+    out = io.StringIO()
+    # blank lines before the code make tracebacks point at the line of the page
+    code = compile("\n" * (block.line - 1) + block.code, str(page), "exec")
+    with contextlib.redirect_stdout(out):
+        exec(code, names)
+    return out.getvalue()
+
+
+def run_console(block):
+    """Run the commands of this package, leave others alone, and return the block as it should be."""
+    written = []
+    for line in block.code.splitlines():
+        if not line.startswith("$ "):
+            continue
+        written.append(line)
+        program, *arguments = shlex.split(line[2:])
+        if program != "rlselect":
+            continue
+        runner = CliRunner()
+        result = runner.invoke(cli.main, arguments, prog_name="rlselect")
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        written += [row.rstrip() for row in result.output.splitlines()]
+    return "\n".join(written) + "\n"
+
+
+def run_page(page):
+    """Run the blocks of a page in the current folder; yields each with what it printed."""
+    names = {"__name__": "__main__"}
+    for block in read_blocks(page.read_text(encoding="utf-8")):
+        yield block, run_console(block) if block.kind == "console" else run_python(block, page, names)
+
+
+def shape_of(text):
+    """Text without what may differ: times, numbers with a point, widths of columns."""
+    text = _NUMBER.sub("#", _SECONDS.sub("# s", text))
+    return re.sub(r"\s+", " ", re.sub(r"([-─=])\1+", r"\1", text)).strip()
+
+
+def numbers_of(text):
+    return [float(n.replace(",", "")) for n in _NUMBER.findall(_SECONDS.sub("", text))]
+
+
+def same(shown, printed):
+    return shape_of(shown) == shape_of(printed) and all(
+        math.isclose(a, b, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)
+        for a, b in zip(numbers_of(shown), numbers_of(printed), strict=True)
+    )
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_page_runs_and_prints_what_it_shows(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    monkeypatch.setenv("COLUMNS", "80")
+    for block, printed in run_page(page):
+        where = f"{page.relative_to(ROOT)}, line {block.line}"
+        if printed or block.shown:
+            assert block.shown is not None, f"{where} prints, but shows no output:\n{printed}"
+            assert same(block.shown, printed), f"{where} shows\n{block.shown}\nbut prints\n{printed}"
+
+
+def test_every_how_to_has_code():
+    for page in PAGES:
+        if page.parent.name == "howto":
+            assert read_blocks(page.read_text(encoding="utf-8")), page
+
+
+def test_comparison_of_outputs():
+    assert same("Time: 0.10 s, 25 of 25, 0.998", "Time: 9.99 s, 25 of 25, 0.991")
+    assert not same("25 of 25", "24 of 25")
+    assert not same("0.998", "0.899")
+    assert not same("floor", "area")
+    assert same("| a   |\n|-----|", "| a |\n|---|")
+
+
+def _rewrite(page):
+    """Put what the blocks print today into the page."""
+    text = page.read_text(encoding="utf-8")
+    for block, printed in reversed(list(run_page(page))):
+        if block.shown is not None and not same(block.shown, printed):
+            start, stop = block.where
+            text = text[:start] + "\n".join(row.rstrip() for row in printed.splitlines()) + "\n" + text[stop:]
+    page.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    os.environ["COLUMNS"] = "80"
+    for path in [Path(p).resolve() for p in sys.argv[1:]] or PAGES:
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+            _rewrite(path)

@@ -1,0 +1,42 @@
+"""The examples run and say what they are there to say."""
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+
+    def run(name):
+        names = runpy.run_path(str(EXAMPLES / name), run_name="__main__")
+        return names, capsys.readouterr().out
+
+    return run
+
+
+def test_every_example_is_tested():
+    assert {path.name for path in EXAMPLES.glob("*.py")} == {"crime.py", "categories.py"}
+
+
+def test_crime(run):
+    names, printed = run("crime.py")
+    assert "| Variable " in printed
+    model = names["model"]
+    assert 0 < model.support_.sum() < 40
+    assert "PctIlleg" in model.get_feature_names_out()
+    assert model.score(names["others"], names["target"]) > 0.6
+    assert printed.count("\nPct") >= 1
+
+
+def test_categories(run):
+    names, printed = run("categories.py")
+    assert set(names["model"].get_feature_names_out()) == {"age", "power", "region"}
+    assert "Not selected: fuel colour mileage" in printed
+    assert "region=south" in printed
+    assert "power=missing" in printed
+    assert names["share"] == pytest.approx(2.0, rel=0.25)

@@ -77,7 +77,7 @@ def _formulaic() -> Any:
     return formulaic
 
 
-def _complete(frame: Any, variables: list[str], usable: NDArray[np.bool_]) -> NDArray[np.intp]:
+def complete_rows(frame: Any, variables: list[str], usable: NDArray[np.bool_]) -> NDArray[np.intp]:
     good = usable.copy()
     for name in variables:
         column = frame[name]
@@ -110,7 +110,7 @@ def _from_formula(formula: str, frame: Any, usable: NDArray[np.bool_]) -> Formul
         raise ValueError(
             f"the formula uses {', '.join(unknown)}, not among the columns: {', '.join(frame.columns)}"
         )
-    rows = _complete(frame, variables, usable)
+    rows = complete_rows(frame, variables, usable)
     if len(rows) == 0:
         empty = np.zeros((0, 0))
         return FormulaDesign(rows, np.zeros(0), empty, [], {}, {}, "")

@@ -1,0 +1,492 @@
+"""The estimator: temporal process regression."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import norm
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from rlselect.kernels._glm_families import LINKS, USUAL_VARIANCE, VARIANCES, mean_function
+from rlselect.temporal._constant import constant_positions, estimate_constant
+from rlselect.temporal._design import Design, build_design
+from rlselect.temporal._estimate import Estimate, check_response, estimate
+from rlselect.temporal._predict import covariates_at, curves_at
+from rlselect.temporal._resample import sup_multiplier, sup_refit
+from rlselect.temporal._results import Band, ProcessTest, Selection, Summary, frame
+from rlselect.temporal._selection import backward
+from rlselect.temporal._smooth import KERNELS, choose_bandwidth, smooth
+from rlselect.temporal._summary import summarise
+from rlselect.temporal._tests import build_process, centred, run_test
+
+Array = NDArray[np.float64]
+
+
+def _generator(random_state: Any) -> np.random.Generator:
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31))
+    return np.random.default_rng(random_state)
+
+
+def _one_of(name: str, value: Any, allowed: Sequence[str]) -> None:
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, given {value!r}")
+
+
+class TemporalProcessRegression(BaseEstimator):
+    r"""Generalized linear model whose coefficients are curves over time.
+
+    At every observed time :math:`t` the mean of the response is
+    :math:`E\{Y(t) \mid X(t)\} = g^{-1}\{\beta(t)'X(t)\}` [1]_. Nothing is assumed about the shape of
+    :math:`\beta(t)` nor about the dependence within a subject: the estimating equation
+
+    .. math:: \sum_i R_i(t)\, D_i(t)' V_i(t)^{-1} \{Y_i(t) - \mu_i(t)\} = 0
+
+    is solved at each time, and the influence functions of the subjects, kept in `influence_`, carry the
+    dependence between times into standard errors, simultaneous bands and tests.
+
+    Parameters
+    ----------
+    formula : str, optional
+        ``"response ~ covariates"`` in Wilkinson notation, read by the package formulaic; ``a*b`` adds an
+        interaction. None when `fit` gets arrays.
+    link : {"identity", "logit", "probit", "cloglog", "log"}, default="identity"
+    variance : {"gaussian", "binomial", "poisson"}, optional
+        Working variance. None takes the link's usual family.
+    bandwidth : float or {"cv", "cv-times"}, optional
+        Width of the Nadaraya-Watson smoother in the units of time (days when times are dates). ``"cv"``
+        chooses it by five folds over subjects, ``"cv-times"`` by leaving out one time after the other.
+        None: no smoothing.
+    kernel : {"triangular", "epanechnikov", "gaussian"}, default="triangular"
+    constant : list of str, optional
+        Covariates (or terms) whose effect is one number for all times, estimated jointly with the curves.
+
+    Attributes
+    ----------
+    times_ : array of shape (times,)
+    coef_, se_ : data frames, times x covariates
+        Raw estimates and their standard errors (sandwich with expected information, HC0).
+    smoothed_coef_, smoothed_se_ : data frames
+        Only when a bandwidth is set.
+    bandwidth_ : float
+        Only when a bandwidth is set; `bandwidth_path_` holds the candidates and their scores.
+    influence_ : array of shape (subjects, times, covariates)
+        ``coef_ - beta`` is their mean over subjects, to first order; `subjects_` are the ids in this order.
+    n_available_ : array of shape (times,)
+    flags_ : list
+        One entry per time: None where the estimate is sound, otherwise why it is not. A flagged time is NaN
+        in all curves and takes no part in tests; the others are what they would be without it.
+
+    See Also
+    --------
+    rlselect.temporal.two_sample_cvm : do two groups differ in repeated measures?
+    rlselect.temporal.EffectCurveDisplay : plot of a curve with its band.
+
+    Notes
+    -----
+    Cost: O(iterations x times x subjects x covariates^2), memory O(times x subjects x covariates). Not for
+    data where hardly two subjects share a time: round the times to a grid first. Responses are compared
+    across subjects at one time, so a subject-specific trend is not modelled.
+
+    Row weights are sampling weights: the estimate with weight k is that of the row repeated k times, the
+    standard error is the sandwich of a weighted estimating equation.
+
+    Differs from [2]_: bands use the 1 - alpha quantile of the supremum unless ``method="dissertation"``;
+    bandwidths come from folds over subjects; separated time points are flagged.
+
+    References
+    ----------
+    .. [1] Fine, Yan and Kosorok (2004), Temporal process regression. Biometrika 91.
+    .. [2] Dasgupta (2014), dissertation, chapter 2, University of North Carolina at Chapel Hill.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rlselect.temporal import TemporalProcessRegression
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.standard_normal((200, 5, 1))
+    >>> y = 1 + np.linspace(0, 2, 5) * x[:, :, 0] + rng.standard_normal((200, 5))
+    >>> ids, times = np.repeat(np.arange(200), 5), np.tile(np.arange(5), 200)
+    >>> model = TemporalProcessRegression().fit(x.reshape(-1, 1), y.ravel(), id=ids, time=times)
+    >>> model.coef_["x0"].round(1).tolist()
+    [-0.1, 0.4, 0.9, 1.5, 2.1]
+    >>> bool(model.test("x0").pvalue < 0.001)
+    True
+    """
+
+    def __init__(
+        self,
+        formula: str | None = None,
+        *,
+        link: str = "identity",
+        variance: str | None = None,
+        bandwidth: Any = None,
+        kernel: str = "triangular",
+        constant: list[str] | None = None,
+    ):
+        self.formula = formula
+        self.link = link
+        self.variance = variance
+        self.bandwidth = bandwidth
+        self.kernel = kernel
+        self.constant = constant
+
+    def fit(
+        self,
+        data: Any,
+        y: Any = None,
+        *,
+        id: Any,
+        time: Any,
+        weights: Any = None,
+        available: Any = None,
+    ) -> "TemporalProcessRegression":
+        """Estimate the curves from long data, one row per subject and time.
+
+        Parameters
+        ----------
+        data : pandas, polars or Arrow table, dict of columns, or array
+            With a formula, a table. Without one, the covariates (an intercept is added), either an array with
+            `y` or the tuple ``(X, y)``, or a table whose other columns are all covariates.
+        y : array or str, optional
+            Response, or the name of its column; only without a formula.
+        id, time : str or array
+            Columns (or arrays) that say whom and when a row is about. Times are numbers or dates.
+        weights : str or array, optional
+            Row weights; 0 takes a row out.
+        available : str or array, optional
+            True where a row counts as observed. Absent rows and rows with a missing response or covariate
+            are unavailable anyway.
+
+        Returns
+        -------
+        TemporalProcessRegression
+        """
+        self._check_parameters()
+        design = build_design(
+            self.formula, data, y, id=id, time=time, weights=weights, available=available
+        )
+        time_name = time if isinstance(time, str) else "time"
+        return self._fit_design(design, time_name)
+
+    def _check_parameters(self) -> None:
+        _one_of("link", self.link, LINKS)
+        if self.variance is not None:
+            _one_of("variance", self.variance, VARIANCES)
+        _one_of("kernel", self.kernel, KERNELS)
+        width = self.bandwidth
+        if isinstance(width, str):
+            _one_of("bandwidth", width, ("cv", "cv-times"))
+        elif width is not None and not (np.isscalar(width) and np.isfinite(width) and width > 0):
+            raise ValueError(f"bandwidth must be a positive number, 'cv', 'cv-times' or None, given {width!r}")
+
+    @property
+    def _variance(self) -> str:
+        return self.variance or USUAL_VARIANCE[self.link]
+
+    def _estimate(self, design: Design) -> Estimate:
+        shared = constant_positions(self.constant, design)
+        if shared:
+            return estimate_constant(design, shared, self.link, self._variance)
+        return estimate(design, self.link, self._variance)
+
+    def _fit_design(self, design: Design, time_name: str) -> "TemporalProcessRegression":
+        check_response(design, self.link, self._variance)
+        raw = self._estimate(design)
+        if not raw.sound.any():
+            reasons = [r for r in raw.flags if r]
+            common = max(set(reasons), key=reasons.count)
+            raise ValueError(f"none of the {len(reasons)} time points can be estimated; most often: {common}")
+        self._design, self._raw, self._time_name = design, raw, time_name
+        self.times_, self.subjects_ = design.times, design.subjects
+        self.coef_, self.se_ = self._frame(raw.beta), self._frame(raw.se)
+        self.influence_ = raw.psi.transpose(2, 0, 1)
+        self.n_available_, self.flags_ = raw.n_available, raw.flags
+        self._fit_smoothed()
+        return self
+
+    def _fit_smoothed(self) -> None:
+        for name in ("bandwidth_", "bandwidth_path_", "smoothed_coef_", "smoothed_se_", "_smooth"):
+            self.__dict__.pop(name, None)
+        if self.bandwidth is None:
+            return
+        self.bandwidth_, candidates, scores = choose_bandwidth(
+            self.bandwidth, self._design, self._raw, self._estimate, self.link, self._variance, self.kernel
+        )
+        self.bandwidth_path_ = {"bandwidth": candidates, "score": scores}
+        self._smooth = smooth(self._raw, self._design.clock, self.bandwidth_, self.kernel)
+        self.smoothed_coef_, self.smoothed_se_ = self._frame(self._smooth[0]), self._frame(self._smooth[1])
+
+    def _frame(self, values: Array) -> Any:
+        return frame(values, self._design.times, self._design.names, self._time_name)
+
+    def _curves(self, smoothed: bool) -> tuple[Array, Array, Array]:
+        check_is_fitted(self, "coef_")
+        if not smoothed:
+            return self._raw.beta, self._raw.se, self._raw.psi
+        if not hasattr(self, "_smooth"):
+            raise ValueError("smoothed=True needs a smoothed fit; set bandwidth to a number or 'cv' and fit again")
+        return self._smooth
+
+    def conf_int(self, level: float = 0.95, *, smoothed: bool = False) -> Band:
+        """Pointwise confidence intervals: right at each time, not for a whole curve.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+        smoothed : bool, default=False
+
+        Returns
+        -------
+        Band
+        """
+        _check_level(level)
+        critical = float(norm.ppf(0.5 + level / 2.0))
+        return self._band(smoothed, np.full(len(self._design.names), critical), level, "pointwise")
+
+    def bands(
+        self,
+        level: float = 0.95,
+        method: str = "sup",
+        smoothed: bool = False,
+        resample: str = "multiplier",
+        n_draws: int = 1000,
+        random_state: Any = None,
+    ) -> Band:
+        """Simultaneous bands: each covers its covariate's whole curve with probability `level`.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+        method : {"sup", "dissertation"}
+            Quantile of the supremum of the standardised process used as critical value: `level`, or the
+            conservative ``1 - (1 - level) / 2``.
+        smoothed : bool, default=False
+            Bands of the smoothed curves. They cover the smoothed truth: bias from smoothing is not in them.
+        resample : {"multiplier", "refit"}
+            Gaussian multipliers on the influence functions, or estimation on subjects drawn with replacement
+            (slower by the cost of `n_draws` fits).
+        n_draws : int, default=1000
+        random_state : int, Generator or None
+
+        Returns
+        -------
+        Band
+        """
+        _check_level(level)
+        _one_of("method", method, ("sup", "dissertation"))
+        _one_of("resample", resample, ("multiplier", "refit"))
+        if n_draws < 1:
+            raise ValueError(f"n_draws must be at least 1, given {n_draws}")
+        beta, se, psi = self._curves(smoothed)
+        sound, rng = self._raw.sound, _generator(random_state)
+        if resample == "multiplier":
+            if not sound.all():
+                psi, se = psi[sound], se[sound]
+            draws = sup_multiplier(psi, se, n_draws, rng)
+        else:
+            draws, _ = sup_refit(self._refit_curve(smoothed), self._design, beta, se, n_draws, rng)
+            if len(draws) == 0:
+                raise ValueError("no resample could be estimated; use resample='multiplier'")
+        quantile = level if method == "sup" else 1.0 - (1.0 - level) / 2.0
+        return self._band(smoothed, np.quantile(draws, quantile, axis=0), level, method)
+
+    def _refit_curve(self, smoothed: bool) -> Any:
+        def curve(design: Design) -> Array:
+            raw = self._estimate(design)
+            if not smoothed or not raw.sound.any():
+                return raw.beta
+            return smooth(raw, design.clock, self.bandwidth_, self.kernel)[0]
+
+        return curve
+
+    def _band(self, smoothed: bool, critical: Array, level: float, kind: str) -> Band:
+        beta, se, _ = self._curves(smoothed)
+        reach = critical * se
+        names = self._design.names
+        return Band(
+            self._frame(beta),
+            self._frame(beta - reach),
+            self._frame(beta + reach),
+            level,
+            {name: float(c) for name, c in zip(names, critical, strict=True)},
+            kind,
+        )
+
+    def test(
+        self,
+        contrast: Any,
+        value: ArrayLike = 0,
+        kind: str = "ids",
+        weights: Any = None,
+        interval: Any = None,
+        convention: str = "n",
+        integral: str = "left",
+        n_draws: int = 5000,
+        random_state: Any = None,
+    ) -> ProcessTest:
+        r"""Test ``C(t) beta(t) = c(t)`` over time, on the raw estimates.
+
+        With the difference :math:`M(t) = C(t)\hat\beta(t) - c(t)` the statistics are
+
+        - ``"ids"``: :math:`T'\hat\Sigma^{-1}T` with :math:`T = \int M(t)W(t)\,dt`, chi-square with one degree
+          of freedom per contrast. For effects of one sign.
+        - ``"sds"``: :math:`\sup_t W(t)\,M(t)'\{\widehat{\mathrm{cov}} M(t)\}^{-1}M(t)`, the largest Wald
+          statistic (n times the form written in the dissertation, which leaves out the 1/n of the
+          covariance), by multiplier resampling. For effects at a few times.
+        - ``"squared"``: :math:`\int \sum_j W_j(t) M_j(t)^2\,dt`, by multiplier resampling.
+
+        Parameters
+        ----------
+        contrast : str, list of str, or array of shape (r, p), (p,) or (times, r, p)
+            A covariate or term, several tested jointly, or contrasts of all coefficients.
+        value : number or array of shape (r,), (times,) or (times, r), default=0
+        kind : {"ids", "sds", "squared"}
+        weights : {"inverse-se"} or array of shape (times,) or (times, r), optional
+            ``W``. ``"inverse-se"`` divides each difference by its standard error first; ``"sds"`` does so
+            anyway.
+        interval : (low, high), optional
+            Closed sub-interval of time.
+        convention : {"n", "n-1"}
+            Divisor of the variance; ``"n-1"`` multiplies it by ``n / (n - 1)``.
+        integral : {"left", "trapezoid"}
+        n_draws : int, default=5000
+        random_state : int, Generator or None
+
+        Returns
+        -------
+        ProcessTest
+            With `statistic`, `df`, `pvalue`.
+        """
+        check_is_fitted(self, "coef_")
+        process = build_process(self._raw, self._design, contrast, value, interval)
+        return run_test(
+            process,
+            self._design,
+            kind=kind,
+            weights=weights,
+            convention=convention,
+            integral=integral,
+            n_draws=n_draws,
+            rng=_generator(random_state),
+        )
+
+    def test_constant(
+        self,
+        contrast: Any,
+        kind: str = "squared",
+        weights: Any = None,
+        interval: Any = None,
+        convention: str = "n",
+        integral: str = "trapezoid",
+        n_draws: int = 5000,
+        random_state: Any = None,
+    ) -> ProcessTest:
+        """Goodness of fit of a constant effect: does the curve differ from its own time average?
+
+        Takes the arguments of `test`; ``kind="ids"`` is refused, as that integral is zero by construction.
+        A covariate that passes may be put into `constant`.
+        """
+        check_is_fitted(self, "coef_")
+        _one_of("kind", kind, ("squared", "sds"))
+        process = centred(build_process(self._raw, self._design, contrast, 0, interval), integral)
+        return run_test(
+            process,
+            self._design,
+            kind=kind,
+            weights=weights,
+            convention=convention,
+            integral=integral,
+            n_draws=n_draws,
+            rng=_generator(random_state),
+        )
+
+    def compare(self, reduced: "TemporalProcessRegression", kind: str = "ids", **options: Any) -> ProcessTest:
+        """Test a nested model: are all curves that `reduced` leaves out zero?
+
+        Parameters
+        ----------
+        reduced : TemporalProcessRegression
+            Fitted to the same subjects and times with some of this model's covariates.
+        kind : {"ids", "sds", "squared"}
+        **options
+            Passed to `test`.
+        """
+        check_is_fitted(self, "coef_")
+        check_is_fitted(reduced, "coef_")
+        extra = [name for name in reduced._design.names if name not in self._design.names]
+        left_out = [name for name in self._design.names if name not in reduced._design.names]
+        if extra or not left_out:
+            raise ValueError(
+                "the other model is not nested in this one: "
+                + (f"it adds {', '.join(extra)}" if extra else "it has the same covariates")
+            )
+        if not np.array_equal(self.times_, reduced.times_) or self.link != reduced.link:
+            raise ValueError("nested models must share the link and the times")
+        return self.test(left_out, kind=kind, **options)
+
+    def backward_selection(
+        self,
+        alpha: float = 0.05,
+        test: str = "ids",
+        keep: Sequence[str] = (),
+        n_draws: int = 5000,
+        random_state: Any = None,
+    ) -> Selection:
+        """Drop the least significant term, refit, and repeat until all are significant.
+
+        Terms are tested as a whole (all columns of a category); a term inside an interaction is only tested
+        once the interaction is gone; the intercept stays. All steps use the rows that are complete for the
+        full model, so that their p-values can be compared.
+
+        Parameters
+        ----------
+        alpha : float, default=0.05
+        test : {"ids", "sds", "squared"}
+        keep : sequence of str
+            Terms that are never dropped.
+        n_draws : int, default=5000
+        random_state : int, Generator or None
+
+        Returns
+        -------
+        Selection
+            With `model`, `selected`, `dropped` and the step table `steps`.
+        """
+        check_is_fitted(self, "coef_")
+        _one_of("test", test, ("ids", "sds", "squared"))
+        return backward(self, alpha, test, list(keep), n_draws, _generator(random_state))
+
+    def predict(self, data: Any, *, time: Any = None, smoothed: bool = False) -> Array:
+        """Mean of the response for rows of new data.
+
+        Parameters
+        ----------
+        data : table or array, as in `fit`
+        time : str or array, optional
+            Times of the rows; by default the column used in `fit`. Between observed times curves are
+            interpolated linearly; times outside the observed range are refused.
+        smoothed : bool, default=False
+
+        Returns
+        -------
+        array of shape (rows,)
+            NaN where a covariate is missing or the time is flagged.
+        """
+        beta, _, _ = self._curves(smoothed)
+        x, clock = covariates_at(self, data, self._time_name if time is None else time)
+        eta = np.einsum("rk,rk->r", x, curves_at(beta, self._design, clock))
+        return mean_function(self.link, eta)[0]
+
+    def summary(self, level: float = 0.95, n_draws: int = 1000, random_state: Any = 0) -> Summary:
+        """One row per covariate: average effect, its range, and both tests of no effect."""
+        check_is_fitted(self, "coef_")
+        _check_level(level)
+        return summarise(self, level, n_draws, random_state)
+
+
+def _check_level(level: float) -> None:
+    if not 0 < level < 1:
+        raise ValueError(f"level must lie between 0 and 1, given {level}")

@@ -1,0 +1,61 @@
+"""Draws of the limiting process: multipliers on influence functions, or refits on resampled subjects."""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlselect.temporal._design import Design
+
+Array = NDArray[np.float64]
+
+_BLOCK = 256
+
+
+def multiplier_blocks(psi: Array, n_draws: int, rng: np.random.Generator) -> Iterator[Array]:
+    """``sum_i z_i psi_i / n`` with independent standard normal ``z``, in blocks of draws.
+
+    `psi` is (..., subjects); a block is (draws, ...). Cost: draws x size of `psi` multiplications.
+    """
+    n = psi.shape[-1]
+    flat = psi.reshape(-1, n)
+    for first in range(0, n_draws, _BLOCK):
+        size = min(_BLOCK, n_draws - first)
+        z = rng.standard_normal((size, n))
+        z /= n
+        yield (z @ flat.T).reshape(size, *psi.shape[:-1])
+
+
+def sup_multiplier(psi: Array, se: Array, n_draws: int, rng: np.random.Generator) -> Array:
+    """Draws of ``sup_t |process| / se`` for every covariate: (draws, covariates)."""
+    standard = psi / se[:, :, None]
+    out = [
+        np.maximum(block.max(axis=1), -block.min(axis=1))
+        for block in multiplier_blocks(standard, n_draws, rng)
+    ]
+    return np.concatenate(out)
+
+
+def sup_refit(
+    curve: Callable[[Design], Array],
+    design: Design,
+    centre: Array,
+    se: Array,
+    n_draws: int,
+    rng: np.random.Generator,
+) -> tuple[Array, float]:
+    """The same sup from estimates on subjects drawn with replacement.
+
+    A time point that cannot be estimated in a draw is left out of that draw's sup. Also returns the share of
+    such (draw, time) pairs.
+    """
+    n = len(design.subjects)
+    out, lost = np.full((n_draws, centre.shape[1]), np.nan), 0.0
+    for b in range(n_draws):
+        counts = np.bincount(rng.integers(n, size=n), minlength=n).astype(float)
+        distance = np.abs(curve(design.reweighted(counts)) - centre) / se
+        seen = np.isfinite(distance).all(axis=1)
+        lost += 1.0 - seen.mean()
+        if seen.any():
+            out[b] = distance[seen].max(axis=0)
+    return out[np.isfinite(out).all(axis=1)], lost / n_draws

@@ -82,10 +82,11 @@ def working_quantities(link: str, variance: str, eta: Array, y: Array, w: Array)
 def deviance(link: str, variance: str, eta: Array, y: Array, w: Array) -> Array:
     """Weighted deviance of each regression (up to a term of `y` alone)."""
     if (link, variance) == ("logit", "binomial"):
-        return 2.0 * (w * (np.logaddexp(0.0, eta) - y * eta)).sum(axis=-1)
+        terms: Array = np.logaddexp(0.0, eta) - y * eta
+        return np.asarray((2.0 * w * terms).sum(axis=-1))
     mu, rest, _ = mean_function(link, eta)
     terms = unit_deviance(variance, y, mu, rest)
-    return np.where(w > 0, w * terms, 0.0).sum(axis=-1)
+    return np.asarray(np.where(w > 0, w * terms, 0.0).sum(axis=-1))
 
 
 def solve_each(a: Array, b: Array) -> Array:

@@ -32,7 +32,7 @@ def separating_direction(x: Array, y: Array, *, upper: bool) -> Array | None:
     -----
     Cost: one linear programme with `rows` constraints and `coefficients` unknowns.
     """
-    n, p = x.shape
+    n = len(x)
     top = np.abs(x).max(axis=0)
     scale = np.where(top > 0, top, 1.0)
     u, s, vt = np.linalg.svd(x / scale, full_matrices=False)

@@ -51,30 +51,31 @@ def estimate_constant(design: Design, positions: list[int], link: str, variance:
     free part alone cannot be estimated is flagged and left out of the sums.
     """
     n_times, p, n = design.x.shape
-    free = [k for k in range(p) if k not in positions]
+    shared = np.asarray(positions)
+    free = np.setdiff1d(np.arange(p), shared)
     start, flags = _free_part(design, free, link, variance)
     sound = np.array([reason is None for reason in flags])
     counts = (design.w > 0).sum(axis=1)
     beta, psi = np.full((n_times, p), np.nan), np.full((n_times, p, n), np.nan)
     se = np.full((n_times, p), np.nan)
     if sound.any():
-        blocks = _blocks(design, free, positions, sound)
+        blocks = _blocks(design, free, shared, sound)
         alpha, gamma = _scoring(blocks, start, link, variance, [design.names[k] for k in positions])
         psi_free, psi_shared = _influence(blocks, alpha, gamma, link, variance, n)
         at = np.flatnonzero(sound)
         beta[np.ix_(at, free)] = (blocks.z_free @ alpha[:, :, None])[:, :, 0]
-        beta[np.ix_(at, positions)] = blocks.z_shared @ gamma
+        beta[np.ix_(at, shared)] = blocks.z_shared @ gamma
         psi[np.ix_(at, free)] = blocks.z_free @ psi_free
-        psi[np.ix_(at, positions)] = (blocks.z_shared @ psi_shared)[None]
+        psi[np.ix_(at, shared)] = (blocks.z_shared @ psi_shared)[None]
         se[at] = np.sqrt(np.einsum("tki,tki->tk", psi[at], psi[at])) / n
     return Estimate(beta, se, psi, flags, counts)
 
 
 def _free_part(
-    design: Design, free: list[int], link: str, variance: str
+    design: Design, free: NDArray[np.intp], link: str, variance: str
 ) -> tuple[Array | None, list[str | None]]:
     """Flags, and curves to start from, of the model without the constant effects."""
-    if not free:
+    if len(free) == 0:
         none = "no data: no subject is available at this time"
         return None, [None if (w > 0).any() else none for w in design.w]
     part = Design(
@@ -93,7 +94,9 @@ def _free_part(
     return alone.beta[alone.sound], alone.flags
 
 
-def _blocks(design: Design, free: list[int], shared: list[int], sound: NDArray[np.bool_]) -> _Blocks:
+def _blocks(
+    design: Design, free: NDArray[np.intp], shared: NDArray[np.intp], sound: NDArray[np.bool_]
+) -> _Blocks:
     x, y, w = design.x[sound], design.y[sound], design.w[sound]
     n_times, _, n = x.shape
     q_free, z_free, _ = whiten(np.ascontiguousarray(x[:, free, :]), w)
@@ -160,8 +163,8 @@ def _scoring(
             if step <= 1e-10 * (1.0 + max(np.abs(alpha).max(initial=0.0), np.abs(gamma).max())):
                 return alpha, gamma
     raise ValueError(
-        f"the model with constant effects of {', '.join(names)} has no finite estimate: together with the free "
-        "coefficients they predict the response perfectly somewhere; let them vary, or drop a covariate"
+        f"the model with constant effects of {', '.join(names)} has no finite estimate: together with the "
+        "free coefficients they predict the response perfectly somewhere; let them vary, or drop a covariate"
     )
 
 

@@ -45,7 +45,11 @@ class Design:
     def columns(self, positions: list[int], *, terms: list[str]) -> "Design":
         """The same rows with fewer covariates."""
         where = {old: new for new, old in enumerate(positions)}
-        spec = self.spec.subset(["1" if t == "Intercept" else t for t in terms]) if self.spec is not None else None
+        spec = (
+            self.spec.subset(["1" if t == "Intercept" else t for t in terms])
+            if self.spec is not None
+            else None
+        )
         return replace(
             self,
             x=np.ascontiguousarray(self.x[:, positions, :]),
@@ -76,7 +80,7 @@ def build_design(
     when, time_name = _column(frame, time, "time", length)
     weight, weight_name = _numbers(frame, weights, "weights", length)
     usable, available_name = _flags(frame, available, length)
-    taken = {id_name, time_name, weight_name, available_name} - {None}
+    taken = {name for name in (id_name, time_name, weight_name, available_name) if name is not None}
 
     subject, subjects = _encode(ids, "id")
     moment, times, clock = _encode_times(when)
@@ -132,12 +136,18 @@ def _as_frame(data: Any) -> Any:
 def _column(frame: Any, given: Any, what: str, length: int) -> tuple[Any, str | None]:
     """A column by name or an array of the data's length, and the name it takes out of the covariates."""
     if given is None:
-        raise ValueError(f"{what} is needed: the name of a column of the data, or an array with one entry per row")
+        raise ValueError(
+            f"{what} is needed: the name of a column of the data, or an array with one entry per row"
+        )
     if isinstance(given, str):
         if frame is None:
-            raise ValueError(f"{what}={given!r} names a column, but the data are an array; give {what} as an array")
+            raise ValueError(
+                f"{what}={given!r} names a column, but the data are an array; give {what} as an array"
+            )
         if given not in frame.columns:
-            raise ValueError(f"{what}={given!r} is not a column of the data; columns: {', '.join(frame.columns)}")
+            raise ValueError(
+                f"{what}={given!r} is not a column of the data; columns: {', '.join(frame.columns)}"
+            )
         return frame[given].to_arrow(), given
     series = nw.from_native(given, series_only=True, allow_series=True, pass_through=True)
     values = series.to_arrow() if isinstance(series, nw.Series) else _to_arrow(given)
@@ -197,7 +207,9 @@ def _encode(values: Any, what: str) -> tuple[NDArray[np.intp], NDArray[Any]]:
     if pa.types.is_floating(values.type):
         values = pa.array(values.to_numpy(zero_copy_only=False), from_pandas=True)
     if values.null_count:
-        raise ValueError(f"{what} is missing in {values.null_count} row(s); every row needs one, drop or fill them")
+        raise ValueError(
+            f"{what} is missing in {values.null_count} row(s); every row needs one, drop or fill them"
+        )
     coded = values.dictionary_encode()
     levels = np.asarray(coded.dictionary.to_numpy(zero_copy_only=False))
     order = np.argsort(levels, kind="stable")
@@ -213,7 +225,9 @@ def _encode_times(values: Any) -> tuple[NDArray[np.intp], NDArray[Any], Array]:
     numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind)
     dated = pa.types.is_date(kind) or pa.types.is_timestamp(kind) or pa.types.is_duration(kind)
     if not (numeric or dated):
-        raise ValueError(f"time must be numbers or dates, given {kind}; convert the column, keeping its order")
+        raise ValueError(
+            f"time must be numbers or dates, given {kind}; convert the column, keeping its order"
+        )
     moment, times = _encode(values, "time")
     if times.dtype.kind == "O":
         times = times.astype("datetime64[D]")
@@ -244,6 +258,6 @@ def _refuse_duplicates(
         worst = int(counts.argmax())
         raise ValueError(
             f"subject {subjects[worst % n]!s} has {counts[worst]} rows at time {times[worst // n]!s} "
-            f"({int((counts > 1).sum())} such pair(s) of id and time); one row per subject and time is needed: "
-            "average or drop the others"
+            f"({int((counts > 1).sum())} such pair(s) of id and time); one row per subject and time is "
+            "needed: average or drop the others"
         )

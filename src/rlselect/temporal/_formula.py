@@ -118,7 +118,8 @@ def _from_formula(formula: str, frame: Any, usable: NDArray[np.bool_]) -> Formul
     left, right = np.asarray(parts.lhs, dtype=float), np.asarray(parts.rhs, dtype=float)
     if left.shape[1] != 1:
         raise ValueError(
-            f"the response of {formula!r} has {left.shape[1]} columns ({', '.join(parts.lhs.model_spec.column_names)}); "
+            f"the response of {formula!r} has {left.shape[1]} columns "
+            f"({', '.join(parts.lhs.model_spec.column_names)}); "
             "code it as one column of numbers, a two-valued response as 0 and 1"
         )
     spec = parts.rhs.model_spec
@@ -140,9 +141,7 @@ def _term_name(term: Any) -> str:
     return "Intercept" if str(term) == "1" else str(term)
 
 
-def _from_arrays(
-    frame: Any, data: Any, y: Any, usable: NDArray[np.bool_], taken: set[str]
-) -> FormulaDesign:
+def _from_arrays(frame: Any, data: Any, y: Any, usable: NDArray[np.bool_], taken: set[str]) -> FormulaDesign:
     if y is None:
         raise ValueError("without a formula the response is needed: fit(X, y, id=..., time=...)")
     response = "y"

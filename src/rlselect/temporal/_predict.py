@@ -55,8 +55,8 @@ def curves_at(beta: Array, design: Design, clock: Array) -> Array:
     known = clock[~np.isnan(clock)]
     if ((known < low) | (known > high)).any():
         raise ValueError(
-            f"times must lie between {design.times[0]} and {design.times[-1]}, where the curves were estimated; "
-            f"{int(((known < low) | (known > high)).sum())} row(s) lie outside"
+            f"times must lie between {design.times[0]} and {design.times[-1]}, where the curves were "
+            f"estimated; {int(((known < low) | (known > high)).sum())} row(s) lie outside"
         )
     safe = np.where(np.isnan(clock), low, clock)
     right = np.searchsorted(design.clock, safe)

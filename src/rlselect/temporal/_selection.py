@@ -25,7 +25,9 @@ def backward(
     rows: list[dict[str, Any]] = []
     seed = int(rng.integers(2**63))
     while True:
-        found = _test_all(current, _droppable(terms, design.factors, keep), test, n_draws, seed, warn=not rows)
+        found = _test_all(
+            current, _droppable(terms, design.factors, keep), test, n_draws, seed, warn=not rows
+        )
         if not found:
             break
         worst = max(found, key=lambda name: (found[name].pvalue, -found[name].statistic))

@@ -94,7 +94,8 @@ def select_times(
         inside = (design.clock >= ends[0]) & (design.clock <= ends[1])
         if not inside.any():
             raise ValueError(
-                f"no time lies in interval=({low}, {high}); times run from {design.times[0]} to {design.times[-1]}"
+                f"no time lies in interval=({low}, {high}); times run from "
+                f"{design.times[0]} to {design.times[-1]}"
             )
     lost = design.times[inside & ~sound]
     if len(lost):
@@ -150,8 +151,8 @@ def _weight_array(weights: Any, process: Process, n_times: int, kind: str) -> Ar
     w = w[:, None] if w.ndim == 1 else w
     if w.shape not in ((n_times, 1), (n_times, shape[1])) or not np.isfinite(w).all() or (w < 0).any():
         raise ValueError(
-            f"weights must have one entry per time ({n_times}), or shape ({n_times}, {shape[1]}), finite and not "
-            f"negative; given shape {np.shape(weights)}"
+            f"weights must have one entry per time ({n_times}), or shape ({n_times}, {shape[1]}), finite "
+            f"and not negative; given shape {np.shape(weights)}"
         )
     return np.broadcast_to(w[process.where], shape)
 
@@ -212,14 +213,14 @@ def _solve(cov: Array, b: Array) -> Array:
     size = np.sqrt(np.diag(cov))
     if not (size > 0).all():
         raise ValueError(
-            "the tested contrast has no variance: either it does not vary between subjects or the weights are 0 "
-            "everywhere in the interval"
+            "the tested contrast has no variance: either it does not vary between subjects or the weights "
+            "are 0 everywhere in the interval"
         )
     corr = cov / np.outer(size, size)
     if np.linalg.eigvalsh(corr)[0] < 1e-12:
         raise ValueError(
-            f"the covariance of the {len(size)} contrasts is singular: fewer independent differences than rows; "
-            "test fewer contrasts or a longer interval"
+            f"the covariance of the {len(size)} contrasts is singular: fewer independent differences "
+            "than rows; test fewer contrasts or a longer interval"
         )
     return np.linalg.solve(corr, b / size) / size
 
@@ -230,14 +231,14 @@ def _resampled(
     if n_draws < 1:
         raise ValueError(f"n_draws must be at least 1, given {n_draws}")
     if kind == "squared":
-        weight = w * step[:, None]
-        observed = float((weight * process.value**2).sum())
+        density = w * step[:, None]
+        observed = float((density * process.value**2).sum())
         blocks = multiplier_blocks(process.psi, n_draws, rng)
-        draws = [np.einsum("tr,btr->b", weight, block**2) * inflate for block in blocks]
+        draws = [np.einsum("tr,btr->b", density, block**2) * inflate for block in blocks]
         return observed, np.concatenate(draws)
     root = _inverse_roots(process)
-    weight = w.min(axis=1) if (w == w[:, :1]).all() else None
-    if weight is None:
+    weight = w[:, 0]
+    if not (w == w[:, :1]).all():
         raise ValueError("kind='sds' takes one weight per time: the differences are standardised jointly")
     value = (root @ process.value[:, :, None])[:, :, 0]
     observed = float((weight * (value**2).sum(axis=1)).max() / inflate)
@@ -268,4 +269,6 @@ def centred(process: Process, integral: str) -> Process:
     step = step / step.sum()
     value = process.value - step @ process.value
     psi = process.psi - np.einsum("t,tri->ri", step, process.psi)
-    return Process(value, psi, process.clock, process.where, process.excluded, f"constant effect of {process.label}")
+    return Process(
+        value, psi, process.clock, process.where, process.excluded, f"constant effect of {process.label}"
+    )

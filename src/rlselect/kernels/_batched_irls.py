@@ -82,11 +82,12 @@ def working_quantities(link: str, variance: str, eta: Array, y: Array, w: Array)
 def deviance(link: str, variance: str, eta: Array, y: Array, w: Array) -> Array:
     """Weighted deviance of each regression (up to a term of `y` alone)."""
     if (link, variance) == ("logit", "binomial"):
-        terms: Array = np.logaddexp(0.0, eta) - y * eta
-        return np.asarray((2.0 * w * terms).sum(axis=-1))
+        terms = np.logaddexp(0.0, eta) - y * eta
+        return 2.0 * np.einsum("...i,...i->...", w, terms)
     mu, rest, _ = mean_function(link, eta)
     terms = unit_deviance(variance, y, mu, rest)
-    return np.asarray(np.where(w > 0, w * terms, 0.0).sum(axis=-1))
+    losses: Array = np.where(w > 0, w * terms, 0.0)
+    return losses.sum(axis=-1)
 
 
 def solve_each(a: Array, b: Array) -> Array:
@@ -118,6 +119,14 @@ def _first_step(q: Array, y: Array, w: Array, link: str, variance: str) -> Array
     weight, score = working_quantities(link, variance, eta, y, w)
     right = (q @ (weight * eta + score)[:, :, None])[:, :, 0]
     return solve_each(information(q, weight), right[:, :, None])[:, :, 0]
+
+
+def _flat_start(q: Array, y: Array, w: Array, link: str) -> Array:
+    """The constant mean, for regressions whose first step left the range of the mean."""
+    total = w.sum(axis=1)
+    level = link_function(link, (w * y).sum(axis=1) / total)
+    # q is orthonormal in the weights, so the least squares fit of a constant is an average
+    return level[:, None] * (q @ w[:, :, None])[:, :, 0] / total[:, None]
 
 
 def batched_irls(
@@ -157,6 +166,11 @@ def batched_irls(
         now_q, now_y, now_w = q, y, w
         eta = _predictor(theta, q)
         loss = deviance(link, variance, eta, y, w)
+        lost = np.flatnonzero(~np.isfinite(loss))
+        if len(lost):
+            theta[lost] = _flat_start(q[lost], y[lost], w[lost], link)
+            eta[lost] = _predictor(theta[lost], q[lost])
+            loss[lost] = deviance(link, variance, eta[lost], y[lost], w[lost])
         for _ in range(max_iter):
             weight, score = working_quantities(link, variance, eta, now_y, now_w)
             gradient = now_q @ score[:, :, None]

@@ -99,7 +99,9 @@ def _blocks(
 ) -> _Blocks:
     x, y, w = design.x[sound], design.y[sound], design.w[sound]
     n_times, _, n = x.shape
-    q_free, z_free, _ = whiten(np.ascontiguousarray(x[:, free, :]), w)
+    q_free, z_free = np.zeros((n_times, 0, n)), np.zeros((n_times, 0, 0))
+    if len(free):
+        q_free, z_free, _ = whiten(np.ascontiguousarray(x[:, free, :]), w)
     tall = x[:, shared, :].swapaxes(0, 1).reshape(1, len(shared), n_times * n)
     q_shared, z_shared, rank = whiten(tall, w.reshape(1, -1))
     if rank[0] < len(shared):

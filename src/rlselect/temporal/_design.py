@@ -148,12 +148,21 @@ def _column(frame: Any, given: Any, what: str, length: int) -> tuple[Any, str | 
             raise ValueError(
                 f"{what}={given!r} is not a column of the data; columns: {', '.join(frame.columns)}"
             )
-        return frame[given].to_arrow(), given
+        return _arrow_column(frame[given], what), given
     series = nw.from_native(given, series_only=True, allow_series=True, pass_through=True)
-    values = series.to_arrow() if isinstance(series, nw.Series) else _to_arrow(given)
+    values = _arrow_column(series, what) if isinstance(series, nw.Series) else _to_arrow(given)
     if len(values) != length:
         raise ValueError(f"{what} has {len(values)} entries, the data have {length} rows; they must agree")
     return values, None
+
+
+def _arrow_column(series: Any, what: str) -> Any:
+    try:
+        return series.to_arrow()
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        raise ValueError(
+            f"{what} mixes values of different types; make them all text or all numbers"
+        ) from None
 
 
 def _to_arrow(given: Any) -> Any:

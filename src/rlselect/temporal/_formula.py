@@ -1,5 +1,6 @@
 """The rows of a model: response and covariates, from a formula or from arrays."""
 
+import ast
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -101,20 +102,21 @@ def _from_formula(formula: str, frame: Any, usable: NDArray[np.bool_]) -> Formul
     try:
         parsed = lib.Formula(formula)
     except lib.errors.FormulaSyntaxError as error:
-        raise ValueError(f"formula {formula!r} cannot be read: {error}") from error
+        reason = str(error).splitlines()[0]
+        raise ValueError(f"formula {formula!r} cannot be read: {reason}") from error
     if not hasattr(parsed, "lhs"):
         raise ValueError(f"formula {formula!r} has no response; write it as 'response ~ covariates'")
-    variables = sorted(str(v) for v in parsed.required_variables)
-    unknown = [v for v in variables if v not in frame.columns]
-    if unknown:
-        raise ValueError(
-            f"the formula uses {', '.join(unknown)}, not among the columns: {', '.join(frame.columns)}"
-        )
+    variables = variables_of(parsed, [*parsed.lhs, *parsed.rhs], frame)
     rows = complete_rows(frame, variables, usable)
     if len(rows) == 0:
         empty = np.zeros((0, 0))
         return FormulaDesign(rows, np.zeros(0), empty, [], {}, {}, "")
-    parts = parsed.get_model_matrix(pandas_rows(frame, variables, rows), na_action="ignore", output="numpy")
+    try:
+        parts = parsed.get_model_matrix(
+            pandas_rows(frame, variables, rows), na_action="ignore", output="numpy"
+        )
+    except lib.errors.FormulaicError as error:
+        raise ValueError(f"formula {formula!r} cannot be evaluated: {error}") from error
     left, right = np.asarray(parts.lhs, dtype=float), np.asarray(parts.rhs, dtype=float)
     if left.shape[1] != 1:
         raise ValueError(
@@ -135,6 +137,25 @@ def _from_formula(formula: str, frame: Any, usable: NDArray[np.bool_]) -> Formul
     return FormulaDesign(
         rows, left[:, 0], right, names, terms, factors, parts.lhs.model_spec.column_names[0], spec
     )
+
+
+def variables_of(formula: Any, terms: Any, frame: Any) -> list[str]:
+    """Columns a formula reads. Names inside calls such as ``center(x)`` are looked up here, as the formula
+    library's own list leaves out the arguments of its stateful transformations.
+    """
+    wanted = {str(v) for v in formula.required_variables}
+    unknown = sorted(v for v in wanted if v not in frame.columns)
+    if unknown:
+        raise ValueError(
+            f"the formula uses {', '.join(unknown)}, not among the columns: {', '.join(frame.columns)}"
+        )
+    for factor in {factor.expr for term in terms for factor in term.factors}:
+        try:
+            tree = ast.parse(factor, mode="eval")
+        except SyntaxError:
+            continue  # a quoted column name, already in the library's list
+        wanted |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} & set(frame.columns)
+    return sorted(wanted)
 
 
 def _term_name(term: Any) -> str:

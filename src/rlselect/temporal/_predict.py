@@ -1,5 +1,6 @@
 """New rows to covariates and times."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rlselect.temporal._design import Design, _as_frame, _column, _plain, to_clock
-from rlselect.temporal._formula import complete_rows, pandas_rows
+from rlselect.temporal._formula import complete_rows, pandas_rows, variables_of
 
 Array = NDArray[np.float64]
 
@@ -34,13 +35,23 @@ def covariates_at(model: Any, data: Any, time: Any) -> tuple[Array, Array]:
         return x, clock
     if table is None:
         raise ValueError("the model was fitted with a formula: predict needs a table with its columns")
-    names = sorted(str(v) for v in design.spec.required_variables)
-    _refuse_missing(names, table)
+    names = variables_of(design.spec, design.spec.formula, table)
     rows = complete_rows(table, names, np.ones(length, dtype=bool))
     if len(rows):
         found = pandas_rows(table, names, rows) if names else table.to_pandas().iloc[rows]
-        x[rows] = np.asarray(design.spec.get_model_matrix(found, na_action="ignore", output="numpy"))
+        x[rows] = _coded(design.spec, found)
     return x, clock
+
+
+def _coded(spec: Any, found: Any) -> Array:
+    from formulaic.errors import DataMismatchWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DataMismatchWarning)
+        try:
+            return np.asarray(spec.get_model_matrix(found, na_action="ignore", output="numpy"), dtype=float)
+        except DataMismatchWarning as error:
+            raise ValueError(f"the data hold categories that were not there in fit: {error}") from None
 
 
 def _refuse_missing(names: list[str], table: Any) -> None:

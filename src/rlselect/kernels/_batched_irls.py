@@ -93,7 +93,7 @@ def deviance(link: str, variance: str, eta: Array, y: Array, w: Array) -> Array:
 def solve_each(a: Array, b: Array) -> Array:
     """Solve ``a[t] s = b[t]``; NaN where one system is singular, the others untouched."""
     try:
-        return np.linalg.solve(a, b)
+        return np.asarray(np.linalg.solve(a, b), dtype=np.float64)
     except np.linalg.LinAlgError:
         out = np.full(b.shape, np.nan)
         for t in range(len(a)):

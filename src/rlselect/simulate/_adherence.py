@@ -142,7 +142,7 @@ def _response(
 def _visits(
     baseline: dict[str, Any], response: Any, skipped: Any, rng: np.random.Generator
 ) -> dict[str, Array]:
-    """Scores by visit, (n, visits). Only the viral load knows of the response and of the skipped injection."""
+    """Scores by visit, (n, visits); only the viral load knows of the response and of the skipped dose."""
     n, k = len(response), len(VISIT_WEEKS)
     weeks = np.array(VISIT_WEEKS, dtype=float)
     out = {}

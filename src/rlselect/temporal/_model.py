@@ -245,6 +245,7 @@ class TemporalProcessRegression(BaseEstimator):
         -------
         Band
         """
+        check_is_fitted(self, "coef_")
         _check_level(level)
         critical = float(norm.ppf(0.5 + level / 2.0))
         return self._band(smoothed, np.full(len(self._design.names), critical), level, "pointwise")

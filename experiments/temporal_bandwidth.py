@@ -1,6 +1,6 @@
 """Mean squared error of smoothed curves, relative to the raw ones, by the way the bandwidth was chosen.
 
-python experiments/temporal_bandwidth.py --replicates 100 --seed 2024
+python experiments/temporal_bandwidth.py --replicates 60 --seed 31
 """
 
 import argparse
@@ -13,8 +13,8 @@ from rlselect import TemporalProcessRegression
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--replicates", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=2024)
+    parser.add_argument("--replicates", type=int, default=60)
+    parser.add_argument("--seed", type=int, default=31)
     parser.add_argument("--n", type=int, default=300)
     parser.add_argument("--times", type=int, default=48)
     args = parser.parse_args()

@@ -1,6 +1,6 @@
 """Null sizes of the Cramer-von Mises test for repeated measures at the 5 % level.
 
-python experiments/temporal_cvm.py --replicates 1000 --seed 2024
+python experiments/temporal_cvm.py --replicates 500 --seed 31
 """
 
 import argparse
@@ -28,8 +28,8 @@ def readings(rng, n, k, rho):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--replicates", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=2024)
+    parser.add_argument("--replicates", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=31)
     parser.add_argument("--draws", type=int, default=300)
     args = parser.parse_args()
     rows = []

@@ -20,7 +20,7 @@ def test_pointwise_interval(model):
 
 
 def test_critical_values_equal_a_loop(model):
-    band = model.bands(n_draws=300, random_state=4)
+    band = model.bands(n_draws=300, random_state=4, small_sample=False)
     n = len(model.subjects_)
     z = np.random.default_rng(4).standard_normal((300, n))
     psi, se = model.influence_, model.se_.to_numpy()
@@ -38,10 +38,32 @@ def test_bands_are_wider_than_intervals_and_ordered_by_level(model):
 
 
 def test_dissertation_uses_the_higher_quantile(model):
-    ours = model.bands(0.975, random_state=0)
+    ours = model.bands(0.975, random_state=0, small_sample=False)
     theirs = model.bands(0.95, method="dissertation", random_state=0)
     assert ours.critical == theirs.critical
     assert theirs.critical["x"] > model.bands(0.95, random_state=0).critical["x"]
+
+
+def test_small_sample_draws_have_the_tails_of_student(model):
+    """One time point: the critical value is that of t with the df of the variance estimate."""
+    from scipy.stats import t as student
+
+    from rlselect.temporal._resample import stretch, variance_df
+
+    psi = model.influence_[:, 2, 1]
+    shares = psi**2 / (psi**2).sum()
+    df = variance_df(shares)
+    n = len(psi)
+    kurtosis = n * (psi**4).sum() / (psi**2).sum() ** 2
+    assert df == pytest.approx(2 * n / (kurtosis - 1))
+    for level in (0.9, 0.95, 0.99, 0.999):
+        z = norm.ppf(0.5 + level / 2)
+        assert np.sqrt(stretch(z**2, df)) == pytest.approx(student.ppf(0.5 + level / 2, df), rel=0.005)
+    plain = model.bands(n_draws=2000, random_state=0, small_sample=False).critical["x"]
+    assert plain < model.bands(n_draws=2000, random_state=0).critical["x"] < 1.2 * plain
+    gaussian = np.random.default_rng(0).normal(size=(2, 4000))
+    lengths = (gaussian**2).sum(axis=0) / 4000
+    assert variance_df(lengths * 2 / lengths.sum(), r=2) == pytest.approx(4000, rel=0.1)
 
 
 def test_same_seed_same_band(model):

@@ -98,7 +98,7 @@ def test_inverse_se_weights(model):
 @pytest.mark.parametrize("kind", ["sds", "squared"])
 def test_resampled_pvalues_equal_the_loops(model, kind):
     n_draws, n = 300, len(model.subjects_)
-    result = model.test("z", value=0.3, kind=kind, n_draws=n_draws, random_state=5)
+    result = model.test("z", value=0.3, kind=kind, n_draws=n_draws, random_state=5, small_sample=False)
     psi = model.influence_[:, :, 2]
     z = np.random.default_rng(5).standard_normal((n_draws, n))
     exceed = 0

@@ -258,6 +258,7 @@ class TemporalProcessRegression(BaseEstimator):
         resample: str = "multiplier",
         n_draws: int = 1000,
         random_state: Any = None,
+        small_sample: bool = True,
     ) -> Band:
         """Simultaneous bands: each covers its covariate's whole curve with probability `level`.
 
@@ -266,7 +267,7 @@ class TemporalProcessRegression(BaseEstimator):
         level : float, default=0.95
         method : {"sup", "dissertation"}
             Quantile of the supremum of the standardised process used as critical value: `level`, or the
-            conservative ``1 - (1 - level) / 2``.
+            conservative ``1 - (1 - level) / 2``, the latter always without `small_sample`.
         smoothed : bool, default=False
             Bands of the smoothed curves. They cover the smoothed truth: bias from smoothing is not in them.
         resample : {"multiplier", "refit"}
@@ -274,6 +275,9 @@ class TemporalProcessRegression(BaseEstimator):
             (slower by the cost of `n_draws` fits).
         n_draws : int, default=1000
         random_state : int, Generator or None
+        small_sample : bool, default=True
+            Let multiplier draws have the tails of Student's t, with the degrees of freedom that the influence
+            functions show for each standard error. False: normal tails.
 
         Returns
         -------
@@ -289,7 +293,8 @@ class TemporalProcessRegression(BaseEstimator):
         if resample == "multiplier":
             if not sound.all():
                 psi, se = psi[sound], se[sound]
-            draws = sup_multiplier(psi, se, n_draws, rng)
+            stretched = small_sample and method == "sup"
+            draws = sup_multiplier(psi, se, n_draws, rng, small_sample=stretched)
         else:
             draws, _ = sup_refit(self._refit_curve(smoothed), self._design, beta, se, n_draws, rng)
             if len(draws) == 0:
@@ -330,6 +335,7 @@ class TemporalProcessRegression(BaseEstimator):
         integral: str = "left",
         n_draws: int = 5000,
         random_state: Any = None,
+        small_sample: bool = True,
     ) -> ProcessTest:
         r"""Test ``C(t) beta(t) = c(t)`` over time, on the raw estimates.
 
@@ -358,6 +364,8 @@ class TemporalProcessRegression(BaseEstimator):
         integral : {"left", "trapezoid"}
         n_draws : int, default=5000
         random_state : int, Generator or None
+        small_sample : bool, default=True
+            As in `bands`, for ``"sds"``: test and band keep saying the same.
 
         Returns
         -------
@@ -375,6 +383,7 @@ class TemporalProcessRegression(BaseEstimator):
             integral=integral,
             n_draws=n_draws,
             rng=_generator(random_state),
+            small_sample=small_sample,
         )
 
     def test_constant(
@@ -387,6 +396,7 @@ class TemporalProcessRegression(BaseEstimator):
         integral: str = "trapezoid",
         n_draws: int = 5000,
         random_state: Any = None,
+        small_sample: bool = True,
     ) -> ProcessTest:
         """Goodness of fit of a constant effect: does the curve differ from its own time average?
 
@@ -405,6 +415,7 @@ class TemporalProcessRegression(BaseEstimator):
             integral=integral,
             n_draws=n_draws,
             rng=_generator(random_state),
+            small_sample=small_sample,
         )
 
     def compare(self, reduced: "TemporalProcessRegression", kind: str = "ids", **options: Any) -> ProcessTest:

@@ -10,7 +10,7 @@ from scipy.stats import chi2
 
 from rlselect.temporal._design import Design, to_clock
 from rlselect.temporal._estimate import Estimate
-from rlselect.temporal._resample import multiplier_blocks
+from rlselect.temporal._resample import multiplier_blocks, stretch, variance_df
 from rlselect.temporal._results import ProcessTest
 
 Array = NDArray[np.float64]
@@ -167,6 +167,7 @@ def run_test(
     integral: str,
     n_draws: int,
     rng: np.random.Generator,
+    small_sample: bool,
 ) -> ProcessTest:
     """Statistic, reference and p-value of one test."""
     if kind not in KINDS:
@@ -184,7 +185,7 @@ def run_test(
         statistic = float(total @ _solve(cov, total))
         pvalue = float(chi2.sf(statistic, r))
     else:
-        observed, draws = _resampled(process, w, step, inflate, kind, n_draws, rng)
+        observed, draws = _resampled(process, w, step, inflate, kind, n_draws, rng, small_sample)
         statistic, pvalue = observed, float((1 + (draws >= observed).sum()) / (n_draws + 1))
     size = np.abs(step @ w)
     size = np.where(size > 0, size, 1.0)
@@ -226,7 +227,14 @@ def _solve(cov: Array, b: Array) -> Array:
 
 
 def _resampled(
-    process: Process, w: Array, step: Array, inflate: float, kind: str, n_draws: int, rng: np.random.Generator
+    process: Process,
+    w: Array,
+    step: Array,
+    inflate: float,
+    kind: str,
+    n_draws: int,
+    rng: np.random.Generator,
+    small_sample: bool,
 ) -> tuple[float, Array]:
     if n_draws < 1:
         raise ValueError(f"n_draws must be at least 1, given {n_draws}")
@@ -242,8 +250,12 @@ def _resampled(
         raise ValueError("kind='sds' takes one weight per time: the differences are standardised jointly")
     value = (root @ process.value[:, :, None])[:, :, 0]
     observed = float((weight * (value**2).sum(axis=1)).max() / inflate)
-    blocks = multiplier_blocks(root @ process.psi, n_draws, rng)
-    draws = [(weight * (block**2).sum(axis=2)).max(axis=1) / inflate for block in blocks]
+    standard = root @ process.psi
+    n, r = standard.shape[2], standard.shape[1]
+    lengths = (standard**2).sum(axis=1) / n**2
+    df = variance_df(lengths, r) if small_sample else np.full(len(lengths), np.inf)
+    blocks = multiplier_blocks(standard, n_draws, rng)
+    draws = [(weight * stretch((block**2).sum(axis=2), df, r)).max(axis=1) / inflate for block in blocks]
     return observed, np.concatenate(draws)
 
 

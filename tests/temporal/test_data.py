@@ -109,7 +109,7 @@ ERRORS = {
     "twice": (lambda d: pd.concat([d, d.iloc[:2]]), "2 rows at time"),
     "no rows": (lambda d: d.iloc[:0], "no rows"),
     "all missing": (lambda d: d.assign(y=np.nan), "no row is available"),
-    "one subject": (lambda d: d[d["id"] == 5], "too few subjects: 1 available for"),
+    "one subject": (lambda d: d[d["id"] == 5], "no time has more than 1 available for 3"),
     "constant": (lambda d: d.assign(x=1.0), "'x' is the same for every available subject"),
     "missing id": (lambda d: d.assign(id=d["id"].where(d.index > 0)), "id is missing in 1 row"),
     "missing time": (lambda d: d.assign(t=d["t"].where(d.index > 0)), "time is missing in 1 row"),

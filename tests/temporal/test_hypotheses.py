@@ -115,9 +115,9 @@ def test_resampled_pvalues_equal_the_loops(model, kind):
 
 def test_sds_and_band_agree(model):
     """The supremum test rejects exactly when the band of the same draws misses the value somewhere."""
+    band = model.bands(n_draws=2000, random_state=3)
     for name in model.coef_.columns:
-        band = model.bands(n_draws=2000, random_state=3)
-        lowest = model.bands(n_draws=2000, random_state=3)[name]
+        lowest = band[name]
         test = model.test(name, kind="sds", n_draws=2000, random_state=3)
         outside = ((lowest["lower"] > 0) | (lowest["upper"] < 0)).any()
         if abs(test.pvalue - 0.05) > 0.02:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlselect.temporal._design import _as_frame, _column, _encode, _plain
+from rlselect.temporal._resample import as_generator
 
 Array = NDArray[np.float64]
 
@@ -104,7 +105,7 @@ def two_sample_cvm(
     if n_draws < 1:
         raise ValueError(f"n_draws must be at least 1, given {n_draws}")
     reading, label, subject, when, labels = _read(values, group, id, visit, data)
-    rng = np.random.default_rng(random_state)
+    rng = as_generator(random_state)
     statistic, pvalue, sizes = _one_test(reading, label, subject, null, n_draws, rng)
     table = None
     if when is not None:

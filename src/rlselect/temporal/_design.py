@@ -108,6 +108,13 @@ def _dense(
     times: NDArray[Any],
     clock: Array,
 ) -> Design:
+    most, p = int(np.bincount(moment[rows]).max()), len(part.names)
+    if most <= p:
+        # said before a block of times x subjects is laid out that nothing could be estimated from
+        raise ValueError(
+            f"too few subjects: no time has more than {most} available for {p} coefficients, at least "
+            f"{p + 1} are needed; if subjects hardly share a time, round the times to a grid"
+        )
     shape = (len(times), len(subjects))
     at = (moment[rows], subject[rows])
     x = np.zeros((shape[0], len(part.names), shape[1]))

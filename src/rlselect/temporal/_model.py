@@ -1,5 +1,6 @@
 """The estimator: temporal process regression."""
 
+import warnings
 from collections.abc import Sequence
 from numbers import Real
 from typing import Any
@@ -15,20 +16,14 @@ from rlselect.temporal._constant import constant_positions, estimate_constant
 from rlselect.temporal._design import Design, build_design
 from rlselect.temporal._estimate import Estimate, check_response, estimate
 from rlselect.temporal._predict import covariates_at, curves_at
-from rlselect.temporal._resample import sup_multiplier, sup_refit
+from rlselect.temporal._resample import as_generator, sup_multiplier, sup_refit
 from rlselect.temporal._results import Band, ProcessTest, Selection, Summary, frame
 from rlselect.temporal._selection import backward
 from rlselect.temporal._smooth import KERNELS, choose_bandwidth, smooth
 from rlselect.temporal._summary import summarise
-from rlselect.temporal._tests import build_process, centred, run_test
+from rlselect.temporal._tests import FlaggedTimeWarning, build_process, centred, run_test
 
 Array = NDArray[np.float64]
-
-
-def _generator(random_state: Any) -> np.random.Generator:
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**31))
-    return np.random.default_rng(random_state)
 
 
 def _one_of(name: str, value: Any, allowed: Sequence[str]) -> None:
@@ -289,16 +284,23 @@ class TemporalProcessRegression(BaseEstimator):
         if n_draws < 1:
             raise ValueError(f"n_draws must be at least 1, given {n_draws}")
         beta, se, psi = self._curves(smoothed)
-        sound, rng = self._raw.sound, _generator(random_state)
+        sound, rng = self._raw.sound, as_generator(random_state)
         if resample == "multiplier":
             if not sound.all():
                 psi, se = psi[sound], se[sound]
             stretched = small_sample and method == "sup"
             draws = sup_multiplier(psi, se, n_draws, rng, small_sample=stretched)
         else:
-            draws, _ = sup_refit(self._refit_curve(smoothed), self._design, beta, se, n_draws, rng)
+            draws, lost = sup_refit(self._refit_curve(smoothed), self._design, beta, se, n_draws, rng)
             if len(draws) == 0:
                 raise ValueError("no resample could be estimated; use resample='multiplier'")
+            if lost > 0.05:
+                warnings.warn(
+                    f"{lost:.0%} of the resampled time points could not be estimated and were left out; "
+                    "resample='multiplier' does not need them",
+                    FlaggedTimeWarning,
+                    stacklevel=2,
+                )
         quantile = level if method == "sup" else 1.0 - (1.0 - level) / 2.0
         return self._band(smoothed, np.quantile(draws, quantile, axis=0), level, method)
 
@@ -382,7 +384,7 @@ class TemporalProcessRegression(BaseEstimator):
             convention=convention,
             integral=integral,
             n_draws=n_draws,
-            rng=_generator(random_state),
+            rng=as_generator(random_state),
             small_sample=small_sample,
         )
 
@@ -414,7 +416,7 @@ class TemporalProcessRegression(BaseEstimator):
             convention=convention,
             integral=integral,
             n_draws=n_draws,
-            rng=_generator(random_state),
+            rng=as_generator(random_state),
             small_sample=small_sample,
         )
 
@@ -472,7 +474,7 @@ class TemporalProcessRegression(BaseEstimator):
         """
         check_is_fitted(self, "coef_")
         _one_of("test", test, ("ids", "sds", "squared"))
-        return backward(self, alpha, test, list(keep), n_draws, _generator(random_state))
+        return backward(self, alpha, test, list(keep), n_draws, as_generator(random_state))
 
     def predict(self, data: Any, *, time: Any = None, smoothed: bool = False) -> Array:
         """Mean of the response for rows of new data.

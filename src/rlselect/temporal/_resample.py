@@ -1,6 +1,7 @@
 """Draws of the limiting process: multipliers on influence functions, or refits on resampled subjects."""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,13 @@ from rlselect.temporal._design import Design
 Array = NDArray[np.float64]
 
 _BLOCK = 256
+
+
+def as_generator(random_state: Any) -> np.random.Generator:
+    """Generator from a seed, a generator, None, or NumPy's older ``RandomState``."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31))
+    return np.random.default_rng(random_state)
 
 
 def multiplier_blocks(psi: Array, n_draws: int, rng: np.random.Generator) -> Iterator[Array]:
@@ -70,12 +78,13 @@ def sup_refit(
     such (draw, time) pairs.
     """
     n = len(design.subjects)
+    wanted = np.isfinite(centre).all(axis=1).sum()
     out, lost = np.full((n_draws, centre.shape[1]), np.nan), 0.0
     for b in range(n_draws):
         counts = np.bincount(rng.integers(n, size=n), minlength=n).astype(float)
         distance = np.abs(curve(design.reweighted(counts)) - centre) / se
         seen = np.isfinite(distance).all(axis=1)
-        lost += 1.0 - seen.mean()
+        lost += 1.0 - seen.sum() / wanted
         if seen.any():
             out[b] = distance[seen].max(axis=0)
     return out[np.isfinite(out).all(axis=1)], lost / n_draws

@@ -42,7 +42,7 @@ def test_dissertation_uses_the_higher_quantile(model):
     ours = model.bands(0.975, random_state=0, small_sample=False)
     theirs = model.bands(0.95, method="dissertation", random_state=0)
     assert ours.critical == theirs.critical
-    assert theirs.critical["x"] > model.bands(0.95, random_state=0).critical["x"]
+    assert theirs.critical["x"] > model.bands(0.95, random_state=0, small_sample=False).critical["x"]
 
 
 def test_small_sample_draws_have_the_tails_of_student(model):
@@ -65,6 +65,24 @@ def test_small_sample_draws_have_the_tails_of_student(model):
     gaussian = np.random.default_rng(0).normal(size=(2, 4000))
     lengths = (gaussian**2).sum(axis=0) / 4000
     assert variance_df(lengths * 2 / lengths.sum(), r=2) == pytest.approx(4000, rel=0.1)
+
+
+@pytest.mark.parametrize("link", ["identity", "logit"])
+def test_jackknife_influence_is_the_change_without_a_subject(make_data, link):
+    data = make_data(n=60, missing=0.1)
+    # one subject far out: the plain influence function understates its weight
+    data.loc[data["id"] == 7, "z"] = 6.0
+    response = "v" if link == "identity" else "y"
+    model = TemporalProcessRegression(f"{response} ~ z", link=link).fit(data, id="id", time="t")
+    without = TemporalProcessRegression(f"{response} ~ z", link=link)
+    without.fit(data[data["id"] != 7], id="id", time="t")
+    change = (model.coef_ - without.coef_).to_numpy()
+    place = list(model.subjects_).index(7)
+    jack = model._jackknife_psi(False)[:, :, place] / 60
+    plain = model.influence_[place] / 60
+    if link == "identity":
+        np.testing.assert_allclose(jack, change, rtol=1e-9, atol=1e-12)
+    assert np.abs(jack - change).sum() < 0.6 * np.abs(plain - change).sum()
 
 
 def test_same_seed_same_band(model):

@@ -89,6 +89,24 @@ def estimate(design: Design, link: str, variance: str) -> Estimate:
     return Estimate(beta, se, psi, flags, counts)
 
 
+def jackknife_factor(design: Design, raw: Estimate, link: str, variance: str) -> Array:
+    """``1 / (1 - leverage)`` of every subject and time, (times, subjects).
+
+    Times this factor, an influence function is the change of the estimate when the subject is left out: the
+    residuals of subjects with much leverage are too small by about that much.
+    """
+    factor = np.ones(design.y.shape)
+    sound = raw.sound
+    x, y, w = (part if sound.all() else part[sound] for part in (design.x, design.y, design.w))
+    q, z, _ = whiten(x, w)
+    theta = solve_each(z, raw.beta[sound][:, :, None])
+    weight, _ = working_quantities(link, variance, (theta.swapaxes(1, 2) @ q)[:, 0, :], y, w)
+    spread = _inverse(information(q, weight)) @ q
+    leverage = weight * np.einsum("tki,tki->ti", spread, q)
+    factor[sound] = 1.0 / np.maximum(1.0 - leverage, 1e-8)
+    return factor
+
+
 def _solve(
     design: Design, good: NDArray[np.intp], q: Array, y: Array, w: Array, link: str, variance: str
 ) -> tuple[Array, list[str | None]]:

@@ -14,12 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 from rlselect.kernels._glm_families import LINKS, USUAL_VARIANCE, VARIANCES, mean_function
 from rlselect.temporal._constant import constant_positions, estimate_constant
 from rlselect.temporal._design import Design, build_design
-from rlselect.temporal._estimate import Estimate, check_response, estimate
+from rlselect.temporal._estimate import Estimate, check_response, estimate, jackknife_factor
 from rlselect.temporal._predict import covariates_at, curves_at
-from rlselect.temporal._resample import as_generator, sup_multiplier, sup_refit
+from rlselect.temporal._resample import as_generator, sup_multiplier, sup_refit, variance_df
 from rlselect.temporal._results import Band, ProcessTest, Selection, Summary, frame
 from rlselect.temporal._selection import backward
-from rlselect.temporal._smooth import KERNELS, choose_bandwidth, smooth
+from rlselect.temporal._smooth import KERNELS, choose_bandwidth, smooth, smooth_psi
 from rlselect.temporal._summary import summarise
 from rlselect.temporal._tests import FlaggedTimeWarning, build_process, centred, run_test
 
@@ -204,7 +204,7 @@ class TemporalProcessRegression(BaseEstimator):
         return self
 
     def _fit_smoothed(self) -> None:
-        for name in ("bandwidth_", "bandwidth_path_", "smoothed_coef_", "smoothed_se_", "_smooth"):
+        for name in ("_factor", "bandwidth_", "bandwidth_path_", "smoothed_coef_", "smoothed_se_", "_smooth"):
             self.__dict__.pop(name, None)
         if self.bandwidth is None:
             return
@@ -227,6 +227,24 @@ class TemporalProcessRegression(BaseEstimator):
                 "smoothed=True needs a smoothed fit; set bandwidth to a number or 'cv' and fit again"
             )
         return self._smooth
+
+    def _jackknife(self, small_sample: bool) -> Array | None:
+        """Factor from influence functions to leave-one-subject-out changes; made when first needed."""
+        # with shared coefficients a subject's leverage is spread over all times and hardly matters
+        if not small_sample or self.constant:
+            return None
+        if not hasattr(self, "_factor"):
+            self._factor = jackknife_factor(self._design, self._raw, self.link, self._variance)
+        return self._factor
+
+    def _jackknife_psi(self, smoothed: bool) -> Array:
+        factor = self._jackknife(True)
+        if factor is None:
+            return self._curves(smoothed)[2]
+        psi = self._raw.psi * factor[:, None, :]
+        if smoothed:
+            return smooth_psi(psi, self._raw.sound, self._design.clock, self.bandwidth_, self.kernel)
+        return psi
 
     def conf_int(self, level: float = 0.95, *, smoothed: bool = False) -> Band:
         """Pointwise confidence intervals: right at each time, not for a whole curve.
@@ -271,8 +289,9 @@ class TemporalProcessRegression(BaseEstimator):
         n_draws : int, default=1000
         random_state : int, Generator or None
         small_sample : bool, default=True
-            Let multiplier draws have the tails of Student's t, with the degrees of freedom that the influence
-            functions show for each standard error. False: normal tails.
+            Make multiplier draws from leave-one-subject-out influence functions and with the tails of
+            Student's t, the degrees of freedom read off the influence functions of each time. False: from the
+            influence functions as they are, with normal tails.
 
         Returns
         -------
@@ -286,10 +305,13 @@ class TemporalProcessRegression(BaseEstimator):
         beta, se, psi = self._curves(smoothed)
         sound, rng = self._raw.sound, as_generator(random_state)
         if resample == "multiplier":
+            df = np.full(se.shape, np.inf)
+            if small_sample and method == "sup":
+                df = variance_df((psi / se[:, :, None] / psi.shape[2]) ** 2)
+                psi = self._jackknife_psi(smoothed)
             if not sound.all():
-                psi, se = psi[sound], se[sound]
-            stretched = small_sample and method == "sup"
-            draws = sup_multiplier(psi, se, n_draws, rng, small_sample=stretched)
+                psi, se, df = psi[sound], se[sound], df[sound]
+            draws = sup_multiplier(psi, se, df, n_draws, rng)
         else:
             draws, lost = sup_refit(self._refit_curve(smoothed), self._design, beta, se, n_draws, rng)
             if len(draws) == 0:
@@ -367,7 +389,8 @@ class TemporalProcessRegression(BaseEstimator):
         n_draws : int, default=5000
         random_state : int, Generator or None
         small_sample : bool, default=True
-            As in `bands`, for ``"sds"``: test and band keep saying the same.
+            As in `bands`, for ``"sds"``, so that test and band say the same; for ``"squared"`` without the
+            tails of Student's t.
 
         Returns
         -------
@@ -375,7 +398,9 @@ class TemporalProcessRegression(BaseEstimator):
             With `statistic`, `df`, `pvalue`.
         """
         check_is_fitted(self, "coef_")
-        process = build_process(self._raw, self._design, contrast, value, interval)
+        process = build_process(
+            self._raw, self._design, contrast, value, interval, self._jackknife(small_sample)
+        )
         return run_test(
             process,
             self._design,
@@ -407,7 +432,9 @@ class TemporalProcessRegression(BaseEstimator):
         """
         check_is_fitted(self, "coef_")
         _one_of("kind", kind, ("squared", "sds"))
-        process = centred(build_process(self._raw, self._design, contrast, 0, interval), integral)
+        factor = self._jackknife(small_sample)
+        process = build_process(self._raw, self._design, contrast, 0, interval, factor)
+        process = centred(process, integral)
         return run_test(
             process,
             self._design,

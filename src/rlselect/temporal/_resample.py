@@ -54,14 +54,10 @@ def stretch(squared: Array, df: Array, r: int = 1) -> Array:
     return squared * (1.0 + (squared + r) / (4.0 * df)) ** 2
 
 
-def sup_multiplier(
-    psi: Array, se: Array, n_draws: int, rng: np.random.Generator, *, small_sample: bool
-) -> Array:
+def sup_multiplier(psi: Array, se: Array, df: Array, n_draws: int, rng: np.random.Generator) -> Array:
     """Draws of ``sup_t |process| / se`` for every covariate: (draws, covariates)."""
-    standard = psi / se[:, :, None]
-    df = variance_df((standard / psi.shape[-1]) ** 2) if small_sample else np.full(se.shape, np.inf)
-    out = [stretch(block**2, df).max(axis=1) for block in multiplier_blocks(standard, n_draws, rng)]
-    return np.sqrt(np.concatenate(out))
+    blocks = multiplier_blocks(psi / se[:, :, None], n_draws, rng)
+    return np.sqrt(np.concatenate([stretch(block**2, df).max(axis=1) for block in blocks]))
 
 
 def sup_refit(

@@ -41,14 +41,19 @@ def smooth(raw: Estimate, clock: Array, bandwidth: float, kernel: str) -> tuple[
     """Smoothed coefficients, standard errors and influence functions; flagged times stay NaN."""
     sound = raw.sound
     matrix = smoother(clock[sound], bandwidth, kernel, np.ones(int(sound.sum()), dtype=bool))
-    n_sound, p, n = len(matrix), *raw.psi.shape[1:]
-    beta, se = np.full_like(raw.beta, np.nan), np.full_like(raw.se, np.nan)
-    psi = np.full_like(raw.psi, np.nan)
+    beta = np.full_like(raw.beta, np.nan)
     beta[sound] = matrix @ raw.beta[sound]
-    smoothed = (matrix @ raw.psi[sound].reshape(n_sound, p * n)).reshape(n_sound, p, n)
-    psi[sound] = smoothed
-    se[sound] = np.sqrt(np.einsum("tki,tki->tk", smoothed, smoothed)) / n
-    return beta, se, psi
+    psi = smooth_psi(raw.psi, sound, clock, bandwidth, kernel)
+    return beta, np.sqrt(np.einsum("tki,tki->tk", psi, psi)) / psi.shape[2], psi
+
+
+def smooth_psi(psi: Array, sound: NDArray[np.bool_], clock: Array, bandwidth: float, kernel: str) -> Array:
+    """Smoothed influence functions (times, covariates, subjects); NaN at flagged times."""
+    matrix = smoother(clock[sound], bandwidth, kernel, np.ones(int(sound.sum()), dtype=bool))
+    out = np.full_like(psi, np.nan)
+    kept = psi[sound]
+    out[sound] = (matrix @ kept.reshape(len(kept), -1)).reshape(kept.shape)
+    return out
 
 
 def candidate_bandwidths(clock: Array) -> Array:

@@ -24,10 +24,14 @@ class FlaggedTimeWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Process:
-    """The tested difference on the times used: `value` (times, r), `psi` (times, r, subjects)."""
+    """The tested difference on the times used: `value` (times, r), `psi` (times, r, subjects).
+
+    `drawn` are the influence functions that draws are made of: `psi`, or their jackknife version.
+    """
 
     value: Array
     psi: Array
+    drawn: Array
     clock: Array
     where: NDArray[np.intp]
     excluded: NDArray[Any]
@@ -111,14 +115,18 @@ def select_times(
     return where, lost
 
 
-def build_process(raw: Estimate, design: Design, contrast: Any, value: ArrayLike, interval: Any) -> Process:
+def build_process(
+    raw: Estimate, design: Design, contrast: Any, value: ArrayLike, interval: Any, factor: Array | None
+) -> Process:
     """Difference ``C(t) beta(t) - c(t)`` and its influence functions on the usable times."""
     matrix, label = contrast_matrix(contrast, design)
     target = _value_array(value, len(design.times), matrix.shape[-2])
     where, lost = select_times(design, interval, raw.sound)
     c = matrix if matrix.ndim == 2 else matrix[where]
     difference = (c @ raw.beta[where][:, :, None])[:, :, 0] - target[where]
-    return Process(difference, c @ raw.psi[where], design.clock[where], where, lost, label)
+    psi = c @ raw.psi[where]
+    drawn = psi if factor is None else psi * factor[where][:, None, :]
+    return Process(difference, psi, drawn, design.clock[where], where, lost, label)
 
 
 def integral_weights(clock: Array, integral: str) -> Array:
@@ -241,7 +249,7 @@ def _resampled(
     if kind == "squared":
         density = w * step[:, None]
         observed = float((density * process.value**2).sum())
-        blocks = multiplier_blocks(process.psi, n_draws, rng)
+        blocks = multiplier_blocks(process.drawn, n_draws, rng)
         draws = [np.einsum("tr,btr->b", density, block**2) * inflate for block in blocks]
         return observed, np.concatenate(draws)
     root = _inverse_roots(process)
@@ -254,7 +262,7 @@ def _resampled(
     n, r = standard.shape[2], standard.shape[1]
     lengths = (standard**2).sum(axis=1) / n**2
     df = variance_df(lengths, r) if small_sample else np.full(len(lengths), np.inf)
-    blocks = multiplier_blocks(standard, n_draws, rng)
+    blocks = multiplier_blocks(root @ process.drawn, n_draws, rng)
     draws = [(weight * stretch((block**2).sum(axis=2), df, r)).max(axis=1) / inflate for block in blocks]
     return observed, np.concatenate(draws)
 
@@ -281,6 +289,13 @@ def centred(process: Process, integral: str) -> Process:
     step = step / step.sum()
     value = process.value - step @ process.value
     psi = process.psi - np.einsum("t,tri->ri", step, process.psi)
+    drawn = process.drawn - np.einsum("t,tri->ri", step, process.drawn)
     return Process(
-        value, psi, process.clock, process.where, process.excluded, f"constant effect of {process.label}"
+        value,
+        psi,
+        drawn,
+        process.clock,
+        process.where,
+        process.excluded,
+        f"constant effect of {process.label}",
     )

@@ -6,9 +6,11 @@ python experiments/temporal_bandwidth.py --replicates 60 --seed 31
 import argparse
 
 import numpy as np
-from temporal_common import LINKS, curves, simulate, write_table
+from temporal_common import curves, simulate, write_table
 
 from rlselect import TemporalProcessRegression
+
+LINKS = ("identity", "logit")
 
 
 def main():

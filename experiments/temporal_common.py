@@ -5,9 +5,10 @@ from pathlib import Path
 
 import numpy as np
 from scipy.special import expit, ndtr
+from scipy.stats import poisson
 
 RESULTS = Path(__file__).parent / "results"
-LINKS = ("identity", "logit")
+LINKS = ("identity", "logit", "log")
 
 
 def curves(n_times):
@@ -25,7 +26,12 @@ def simulate(rng, n, n_times, link, truth, rho=0.8, missing=0.05):
     x = 0.6 * rng.normal(size=(n, 1)) + 0.8 * rng.normal(size=(n, n_times))
     z = np.repeat(rng.normal(size=(n, 1)), n_times, axis=1)
     eta = truth[0] + truth[1] * x + truth[2] * z
-    y = eta + noise if link == "identity" else (ndtr(noise) < expit(eta)).astype(float)
+    if link == "identity":
+        y = eta + noise
+    elif link == "logit":
+        y = (ndtr(noise) < expit(eta)).astype(float)
+    else:
+        y = poisson.ppf(ndtr(noise), np.exp(eta))
     seen = (rng.random((n, n_times)) >= missing).ravel()
     ids, times = np.repeat(np.arange(n), n_times), np.tile(np.arange(n_times), n)
     design = np.column_stack([x.ravel(), z.ravel()])

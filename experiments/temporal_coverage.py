@@ -1,6 +1,6 @@
 """How often do simultaneous bands cover the whole true curve?
 
-python experiments/temporal_coverage.py --replicates 400 --seed 47
+python experiments/temporal_coverage.py --replicates 400 --seed 101
 """
 
 import argparse
@@ -47,7 +47,7 @@ def one(rng, n, n_times, link, bandwidth, n_draws, refit_draws):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--replicates", type=int, default=400)
-    parser.add_argument("--seed", type=int, default=47)
+    parser.add_argument("--seed", type=int, default=101)
     parser.add_argument("--n", type=int, default=300)
     parser.add_argument("--times", type=int, default=24)
     parser.add_argument("--draws", type=int, default=1000)

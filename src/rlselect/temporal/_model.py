@@ -228,10 +228,18 @@ class TemporalProcessRegression(BaseEstimator):
             )
         return self._smooth
 
+    def _student(self, small_sample: bool) -> bool:
+        """Whether draws get the tails of Student's t.
+
+        Where the mean is bounded, standard errors grow with the estimate and the tails are no heavier than
+        normal; the committed coverage tables show it.
+        """
+        return small_sample and self.link in ("identity", "log")
+
     def _jackknife(self, small_sample: bool) -> Array | None:
         """Factor from influence functions to leave-one-subject-out changes; made when first needed."""
-        # with shared coefficients a subject's leverage is spread over all times and hardly matters
-        if not small_sample or self.constant:
+        # exact for linear models only; with shared coefficients leverage is spread over all times
+        if not small_sample or self.link != "identity" or self.constant:
             return None
         if not hasattr(self, "_factor"):
             self._factor = jackknife_factor(self._design, self._raw, self.link, self._variance)
@@ -289,9 +297,10 @@ class TemporalProcessRegression(BaseEstimator):
         n_draws : int, default=1000
         random_state : int, Generator or None
         small_sample : bool, default=True
-            Make multiplier draws from leave-one-subject-out influence functions and with the tails of
-            Student's t, the degrees of freedom read off the influence functions of each time. False: from the
-            influence functions as they are, with normal tails.
+            Give multiplier draws the tails of Student's t (links identity and log), with the degrees of freedom
+            that the influence functions show, and make them from leave-one-subject-out influence functions
+            (link identity). With bounded links standard errors grow with the estimate, which offsets this
+            already: there, and with False, draws are normal.
 
         Returns
         -------
@@ -306,7 +315,7 @@ class TemporalProcessRegression(BaseEstimator):
         sound, rng = self._raw.sound, as_generator(random_state)
         if resample == "multiplier":
             df = np.full(se.shape, np.inf)
-            if small_sample and method == "sup":
+            if self._student(small_sample and method == "sup"):
                 df = variance_df((psi / se[:, :, None] / psi.shape[2]) ** 2)
                 psi = self._jackknife_psi(smoothed)
             if not sound.all():
@@ -389,8 +398,8 @@ class TemporalProcessRegression(BaseEstimator):
         n_draws : int, default=5000
         random_state : int, Generator or None
         small_sample : bool, default=True
-            As in `bands`, for ``"sds"``, so that test and band say the same; for ``"squared"`` without the
-            tails of Student's t.
+            As in `bands`, so that ``"sds"`` and band say the same; ``"squared"`` never has the tails of
+            Student's t, ``"ids"`` does not draw.
 
         Returns
         -------
@@ -410,7 +419,7 @@ class TemporalProcessRegression(BaseEstimator):
             integral=integral,
             n_draws=n_draws,
             rng=as_generator(random_state),
-            small_sample=small_sample,
+            student=self._student(small_sample),
         )
 
     def test_constant(
@@ -444,7 +453,7 @@ class TemporalProcessRegression(BaseEstimator):
             integral=integral,
             n_draws=n_draws,
             rng=as_generator(random_state),
-            small_sample=small_sample,
+            student=self._student(small_sample),
         )
 
     def compare(self, reduced: "TemporalProcessRegression", kind: str = "ids", **options: Any) -> ProcessTest:

@@ -175,7 +175,7 @@ def run_test(
     integral: str,
     n_draws: int,
     rng: np.random.Generator,
-    small_sample: bool,
+    student: bool,
 ) -> ProcessTest:
     """Statistic, reference and p-value of one test."""
     if kind not in KINDS:
@@ -193,7 +193,7 @@ def run_test(
         statistic = float(total @ _solve(cov, total))
         pvalue = float(chi2.sf(statistic, r))
     else:
-        observed, draws = _resampled(process, w, step, inflate, kind, n_draws, rng, small_sample)
+        observed, draws = _resampled(process, w, step, inflate, kind, n_draws, rng, student)
         statistic, pvalue = observed, float((1 + (draws >= observed).sum()) / (n_draws + 1))
     size = np.abs(step @ w)
     size = np.where(size > 0, size, 1.0)
@@ -242,7 +242,7 @@ def _resampled(
     kind: str,
     n_draws: int,
     rng: np.random.Generator,
-    small_sample: bool,
+    student: bool,
 ) -> tuple[float, Array]:
     if n_draws < 1:
         raise ValueError(f"n_draws must be at least 1, given {n_draws}")
@@ -261,7 +261,7 @@ def _resampled(
     standard = root @ process.psi
     n, r = standard.shape[2], standard.shape[1]
     lengths = (standard**2).sum(axis=1) / n**2
-    df = variance_df(lengths, r) if small_sample else np.full(len(lengths), np.inf)
+    df = variance_df(lengths, r) if student else np.full(len(lengths), np.inf)
     blocks = multiplier_blocks(root @ process.drawn, n_draws, rng)
     draws = [(weight * stretch((block**2).sum(axis=2), df, r)).max(axis=1) / inflate for block in blocks]
     return observed, np.concatenate(draws)

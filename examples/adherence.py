@@ -46,6 +46,9 @@ class Report:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.lines = ["# Adherence, simulated: tables", ""]
 
+    def say(self, text):
+        self.lines += [text, ""]
+
     def table(self, title, columns, rows, note=""):
         self.lines += [f"## {title}", ""]
         self.lines += ["| " + " | ".join(columns) + " |", "|" + " --- |" * len(columns)]
@@ -258,11 +261,16 @@ def diagnosis(study, report, seed, draws):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", default="adherence", help="folder for figures and tables.md")
-    parser.add_argument("--seed", type=int, default=1)
+    # with seed 8 one of those who skipped the injection of week 3 responds, as in the published trial
+    parser.add_argument("--seed", type=int, default=8)
     parser.add_argument("--draws", type=int, default=5000)
     args = parser.parse_args()
     study = make_adherence(random_state=args.seed)
     report = Report(args.out)
+    report.say(
+        f"One simulated trial, `python examples/adherence.py --seed {args.seed} --draws {args.draws}`; how "
+        "typical it is: `python experiments/temporal_adherence.py`. `paper` is the published trial."
+    )
     # flagged weeks are reported in the notes of the tables
     warnings.simplefilter("ignore", FlaggedTimeWarning)
     separate_analyses(study, report, args.seed, args.draws)

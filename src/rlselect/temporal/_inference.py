@@ -219,8 +219,7 @@ class InferenceMixin:
         n_draws : int, default=5000
         random_state : int, Generator or None
         small_sample : bool, default=True
-            As in `bands`, so that ``"sds"`` and band say the same; ``"squared"`` never has the tails of
-            Student's t, ``"ids"`` does not draw.
+            As in `bands`, for ``"sds"`` only, so that test and band say the same.
 
         Returns
         -------

@@ -26,7 +26,7 @@ class FlaggedTimeWarning(UserWarning):
 class Process:
     """The tested difference on the times used: `value` (times, r), `psi` (times, r, subjects).
 
-    `drawn` are the influence functions that draws are made of: `psi`, or their jackknife version.
+    `drawn` are what draws of the supremum are made of: `psi`, or their jackknife version.
     """
 
     value: Array
@@ -249,7 +249,7 @@ def _resampled(
     if kind == "squared":
         density = w * step[:, None]
         observed = float((density * process.value**2).sum())
-        blocks = multiplier_blocks(process.drawn, n_draws, rng)
+        blocks = multiplier_blocks(process.psi, n_draws, rng)
         draws = [np.einsum("tr,btr->b", density, block**2) * inflate for block in blocks]
         return observed, np.concatenate(draws)
     root = _inverse_roots(process)

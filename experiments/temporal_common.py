@@ -56,4 +56,6 @@ def write_table(name, title, columns, rows, notes=()):
 
 
 def _cell(value):
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return "" if np.isnan(value) else f"{value:.3f}"
+    return str(value)

@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -145,3 +147,66 @@ def test_separating_direction_agrees_with_brute_force():
             assert (sign * (x @ direction) >= -1e-6).all()
         seen.add(expected)
     assert seen == {True, False}
+
+
+def test_a_mean_on_the_edge_of_its_range_is_no_solution(data):
+    data = data.assign(up=(data["x"] > 0).astype(int))
+    data["y"] = data["y"].where((data["t"] != BAD) | (data["up"] == 1), 0)
+    model = fitted(data, "y ~ up", "identity", variance="binomial")
+    assert model.flags_[BAD].startswith("no convergence: link 'identity' with variance 'binomial'")
+    shares = data[data["t"] == 0].groupby("up")["y"].mean()
+    assert model.coef_.loc[0, "up"] == pytest.approx(shares[1] - shares[0], rel=1e-8)
+
+
+def fits(model, *args, **options):
+    """Fit; False when no time point at all can be estimated."""
+    try:
+        model.fit(*args, **options)
+    except ValueError as error:
+        if not re.search("none of the . time points|too few subjects", str(error)):
+            raise
+        return False
+    return True
+
+
+def test_flat_stretches_of_the_mean_are_no_solutions():
+    """Away from the likelihood the score also vanishes at infinity; such roots are never reported."""
+    rng = np.random.default_rng(0)
+    kept = 0
+    for _ in range(40):
+        n, n_times = 25, 4
+        x = rng.normal(size=(n * n_times, 2))
+        y = (rng.random(n * n_times) < 0.6).astype(float)
+        model = TemporalProcessRegression(link="cloglog", variance="poisson")
+        ids, times = np.repeat(np.arange(n), n_times), np.tile(np.arange(n_times), n)
+        if not fits(model, x, y, id=ids, time=times):
+            continue
+        kept += 1
+        assert np.nanmax(np.abs(model.coef_)) < 20
+    assert kept > 20
+
+
+def test_random_small_problems_never_give_nonsense():
+    """Whatever the data, an estimate is finite with a positive standard error, or flagged and NaN."""
+    rng = np.random.default_rng(1)
+    kept = 0
+    for _ in range(150):
+        n, n_times, p = rng.integers(5, 25), rng.integers(1, 5), rng.integers(1, 4)
+        rows = n * n_times
+        x = np.where(rng.random(p) < 0.5, rng.normal(size=(rows, p)), rng.integers(0, 2, size=(rows, p)))
+        link = str(rng.choice(["identity", "logit", "probit", "cloglog", "log"]))
+        y = (rng.random(rows) < rng.choice([0.05, 0.5, 0.9])).astype(float)
+        y[rng.random(rows) < 0.1] = np.nan
+        weights = rng.choice([0.0, 1.0, 2.5], size=rows)
+        ids, times = np.repeat(np.arange(n), n_times), np.tile(np.arange(n_times), n)
+        model = TemporalProcessRegression(link=link)
+        if not fits(model, x, y, id=ids, time=times, weights=weights):
+            continue
+        kept += 1
+        sound = np.array([reason is None for reason in model.flags_])
+        coef, se = model.coef_.to_numpy(), model.se_.to_numpy()
+        assert np.isnan(coef[~sound]).all()
+        assert np.isfinite(coef[sound]).all()
+        assert (np.abs(coef[sound]) < 1e3).all()
+        assert (se[sound] > 0).all()
+    assert kept > 50

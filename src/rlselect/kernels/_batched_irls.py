@@ -86,7 +86,7 @@ def deviance(link: str, variance: str, eta: Array, y: Array, w: Array) -> Array:
         return 2.0 * np.einsum("...i,...i->...", w, terms)
     mu, rest, _ = mean_function(link, eta)
     terms = unit_deviance(variance, y, mu, rest)
-    losses: Array = np.where(w > 0, w * terms, 0.0)
+    losses: Array = w * np.where(w > 0, terms, 0.0)
     return losses.sum(axis=-1)
 
 

@@ -6,14 +6,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlselect.kernels._batched_irls import batched_irls, information, solve_each, whiten, working_quantities
+from rlselect.kernels._glm_families import mean_function, variance_function
 from rlselect.kernels._separation import separating_direction
 from rlselect.temporal._design import Design
 
 Array = NDArray[np.float64]
 
-# A fitted probability this close to 0 or 1 sends the time point to the linear programme.
+# A linear predictor this far out sends the time point to the linear programme.
 _EXTREME = 20.0
 _BOUNDED_LINKS = ("logit", "probit", "cloglog")
+# Here the link does not keep the mean where the variance is positive: a solution may sit on the edge.
+_LEAKY = (("identity", "binomial"), ("identity", "poisson"), ("log", "binomial"))
 
 
 @dataclass(frozen=True)
@@ -110,26 +113,42 @@ def jackknife_factor(design: Design, raw: Estimate, link: str, variance: str) ->
 def _solve(
     design: Design, good: NDArray[np.intp], q: Array, y: Array, w: Array, link: str, variance: str
 ) -> tuple[Array, list[str | None]]:
-    """IRLS, then the linear programme for the time points that did not settle or settled at the edge."""
+    """IRLS, then the linear programme for the time points that did not settle or settled far out."""
     theta, converged = batched_irls(q, y, w, link, variance)
     reasons: list[str | None] = [None] * len(good)
-    doubtful = ~converged
-    if link in (*_BOUNDED_LINKS, "log"):
-        reach = np.abs(theta[:, None, :] @ q)[:, 0, :].max(axis=1, initial=0.0, where=w > 0)
-        doubtful |= reach > (7.0 if link == "probit" else _EXTREME)
-    for j in np.flatnonzero(doubtful):
+    for j in np.flatnonzero(~converged | _far_out(theta, q, w, link)):
         reasons[j] = _separation_flag(design, int(good[j]), link)
     slow = np.flatnonzero(~converged & np.array([r is None for r in reasons]))
     if len(slow):
-        theta[slow], settled = batched_irls(
+        theta[slow], converged[slow] = batched_irls(
             q[slow], y[slow], w[slow], link, variance, start=theta[slow], max_iter=500
         )
-        for j in slow[~settled]:
-            reasons[j] = (
-                f"no convergence: link {link!r} with variance {variance!r} has no solution here that keeps "
-                "the mean in its range"
-            )
+    lost = ~converged
+    if link in _BOUNDED_LINKS and variance != "binomial":
+        # away from the likelihood the score also vanishes where the mean is flat: no root to trust
+        lost |= _far_out(theta, q, w, link)
+    if (link, variance) in _LEAKY:
+        mu, rest, _ = mean_function(link, (theta[:, None, :] @ q)[:, 0, :])
+        least = variance_function(variance, mu, rest).min(axis=1, initial=np.inf, where=w > 0)
+        lost |= ~(least > 1e-8)
+    for j in np.flatnonzero(lost):
+        reasons[j] = reasons[j] or _no_solution(link, variance)
     return theta, reasons
+
+
+def _far_out(theta: Array, q: Array, w: Array, link: str) -> NDArray[np.bool_]:
+    """Where a linear predictor reaches values at which the mean has all but reached its limit."""
+    if link == "identity":
+        return np.zeros(len(theta), dtype=bool)
+    reach = np.abs(theta[:, None, :] @ q)[:, 0, :].max(axis=1, initial=0.0, where=w > 0)
+    return np.asarray(reach > (7.0 if link == "probit" else _EXTREME))
+
+
+def _no_solution(link: str, variance: str) -> str:
+    return (
+        f"no convergence: link {str(link)!r} with variance {str(variance)!r} has no solution here that keeps "
+        "the mean inside its range"
+    )
 
 
 def _inverse(a: Array) -> Array:

@@ -60,7 +60,8 @@ class InferenceMixin:
     def _jackknife(self, small_sample: bool) -> Array | None:
         """Factor from influence functions to leave-one-subject-out changes; made when first needed."""
         # exact for linear models only; with shared coefficients leverage is spread over all times
-        if not small_sample or self.link != "identity" or self.constant:
+        linear = self.link == "identity" and self._variance == "gaussian"
+        if not (small_sample and linear) or self.constant:
             return None
         if not hasattr(self, "_factor"):
             self._factor = jackknife_factor(self._design, self._raw, self.link, self._variance)

@@ -11,12 +11,16 @@ __version__ = "0.1.0.dev0"
 # public name -> the room it lives in
 _ROOMS = {
     "REVS": "subset",
+    "TemporalProcessRegression": "temporal",
+    "two_sample_cvm": "temporal",
 }
 
-__all__ = ["REVS", "__version__"]
+__all__ = ["REVS", "TemporalProcessRegression", "__version__", "two_sample_cvm"]
 
 if TYPE_CHECKING:
     from rlselect.subset import REVS as REVS
+    from rlselect.temporal import TemporalProcessRegression as TemporalProcessRegression
+    from rlselect.temporal import two_sample_cvm as two_sample_cvm
 
 
 def __getattr__(name: str) -> Any:

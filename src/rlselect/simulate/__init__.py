@@ -1,7 +1,8 @@
 """Seeded data generators of the papers."""
 
+from rlselect.simulate._adherence import AdherenceStudy, make_adherence
 from rlselect.simulate._revs import make_revs
 from rlselect.simulate._simulation import Simulation
 from rlselect.simulate._weak import make_weak
 
-__all__ = ["Simulation", "make_revs", "make_weak"]
+__all__ = ["AdherenceStudy", "Simulation", "make_adherence", "make_revs", "make_weak"]

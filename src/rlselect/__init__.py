@@ -11,12 +11,16 @@ __version__ = "0.1.0.dev0"
 # public name -> the room it lives in
 _ROOMS = {
     "REVS": "subset",
+    "RiskRFE": "subset",
+    "Threshold": "predictors",
 }
 
-__all__ = ["REVS", "__version__"]
+__all__ = ["REVS", "RiskRFE", "Threshold", "__version__"]
 
 if TYPE_CHECKING:
+    from rlselect.predictors import Threshold as Threshold
     from rlselect.subset import REVS as REVS
+    from rlselect.subset import RiskRFE as RiskRFE
 
 
 def __getattr__(name: str) -> Any:

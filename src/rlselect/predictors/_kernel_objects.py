@@ -181,9 +181,12 @@ class AdditiveState:
         self._rebuild()
 
     def _rebuild(self) -> None:
-        columns = self.columns(self.active)
-        block = self.X[:, columns]
-        self.total = np.asarray(self.kernel.part(block, block), dtype=np.float64)
+        self.total = self._sum(self.X, self.columns(self.active))
+
+    def _sum(self, Z: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        if not len(columns):
+            return np.zeros((len(Z), len(self.X)))
+        return np.asarray(self.kernel.part(Z[:, columns], self.X[:, columns]), dtype=np.float64)
 
     def columns(self, groups: Sequence[int]) -> np.ndarray:
         """Column numbers of some groups."""
@@ -257,8 +260,7 @@ class AdditiveState:
 
     def cross(self, Z: np.ndarray, groups: Sequence[int]) -> np.ndarray:
         """Kernel between new rows and the training rows on some groups."""
-        columns = self.columns(groups)
-        return self.kernel.link(self.kernel.part(Z[:, columns], self.X[:, columns]), self.bandwidth)
+        return self.kernel.link(self._sum(Z, self.columns(groups)), self.bandwidth)
 
 
 class CallableState:

@@ -1,1 +1,5 @@
 """For everyone: selectors of one subset of variables."""
+
+from rlselect.subset._risk_rfe import RiskRFE
+
+__all__ = ["RiskRFE"]

@@ -22,6 +22,7 @@ from rlselect.kernels._ridge_moves import (
 )
 from rlselect.kernels._squared_bounds import best_removals, loo_residuals, projected_inverse
 from rlselect.predictors._kernel_machine import fold_losses, solve_machine
+from rlselect.predictors._kernel_objects import LinearKernel
 
 __all__ = [
     "EliminationPath",
@@ -134,6 +135,7 @@ class KernelProblem:
         self.judged_weights = weights
         self.objective, self.losses = np.nan, np.empty(0)
         self.n_solved = 0
+        self.start: np.ndarray | None = None
 
     @property
     def active(self) -> list:
@@ -149,20 +151,24 @@ class KernelProblem:
     def bandwidth(self, value: float) -> None:
         self.state.bandwidth = value
 
-    def solve(self, gram):
+    def solve(self, gram, start):
         """Machine on a kernel matrix."""
         self.n_solved += 1
-        return solve_machine(gram, self.targets, self.weights, self.lam, self.loss, self.fit_intercept)
+        return solve_machine(gram, self.targets, self.weights, self.lam, self.loss, self.fit_intercept, start)
 
     def refresh(self) -> None:
-        """Solve on the present set."""
+        """Solve on the present set, from what its removal was found to cost."""
         gram = self.state.gram()
-        self.solution = self.solve(gram)
+        self.solution = self.solve(gram, self.start)
+        # A linear kernel has fewer dimensions than rows: its free rows change too much to be worth guessing.
+        self.start = None if isinstance(self.state.kernel, LinearKernel) else self.solution.coefficients
         self.objective = self.solution.objective
-        self.losses = self._out_of_sample(gram, self.lam)
+        self.losses = self._out_of_sample(gram, self.lam, self.start)
 
-    def _out_of_sample(self, gram, lam):
-        return fold_losses(gram, self.targets, self.weights, lam, self.loss, self.fit_intercept, self.folds)
+    def _out_of_sample(self, gram, lam, start=None):
+        return fold_losses(
+            gram, self.targets, self.weights, lam, self.loss, self.fit_intercept, self.folds, start
+        )
 
     def risk_at(self, lams: Sequence[float], bandwidth: float) -> list[float]:
         """Out-of-sample risk of the present set for other parameters."""
@@ -185,7 +191,7 @@ class KernelProblem:
             shrink = np.clip(constant / np.maximum(2.0 * self.lam * forms, 1e-300), 0.0, 1.0)
         bounds = shrink * constant - self.lam * shrink**2 * forms
         return exact_smallest(
-            bounds, candidates, count, lambda i: self.solve(self.state.without(i)).objective
+            bounds, candidates, count, lambda i: self.solve(self.state.without(i), self.start).objective
         )
 
     def drop(self, groups: Sequence[int]) -> None:
@@ -221,7 +227,7 @@ class SquaredKernelProblem(KernelProblem):
             loo_residuals(self.coefficients, np.diag(self.inverse), self.ridge, self.weights)
         )
 
-    def _out_of_sample(self, gram, lam):
+    def _out_of_sample(self, gram, lam, start=None):
         ridge = lam * self.weights.sum() / self.weights
         inverse = projected_inverse(gram, ridge, self.fit_intercept)
         return np.square(loo_residuals(inverse @ self.targets[:, 0], np.diag(inverse), ridge, self.weights))
@@ -361,10 +367,9 @@ class HeldOutProblem(KernelProblem):
         """Judge the present set."""
         self.objective, self.losses = self._judge(self.state.gram())
 
-    def _out_of_sample(self, gram, lam):
-        kept, self.lam = self.lam, lam
+    def _out_of_sample(self, gram, lam, start=None):
         rows = np.ix_(self.train, self.train)
-        losses = fold_losses(
+        return fold_losses(
             gram[rows],
             self.targets[self.train],
             self.weights[self.train],
@@ -373,8 +378,6 @@ class HeldOutProblem(KernelProblem):
             self.fit_intercept,
             self.folds[self.train],
         )
-        self.lam = kept
-        return losses
 
     def risk_at(self, lams: Sequence[float], bandwidth: float) -> list[float]:
         """Risk over folds of the fitting rows; the judging rows stay unseen."""

@@ -93,8 +93,8 @@ class ChiSquaredKernel(GaussianKernel):
         """Histograms have no negative bins."""
         if X.size and X.min() < 0:
             raise ValueError(
-                f"the chi2 kernel compares histograms and needs X >= 0, but the smallest entry is {X.min():.3g}; "
-                "use kernel='rbf' or shift the columns"
+                f"Negative values in data: the chi2 kernel compares histograms and needs X >= 0, but the smallest entry is "
+                f"{X.min():.3g}; use kernel='rbf' or shift the columns"
             )
 
 

@@ -33,8 +33,8 @@ class Tuner:
         Whether the kernel has a width at all.
     n_columns : callable
         Number of columns of the problem's present set.
-    smooth : bool
-        Whether the loss is cheap for weak regularisation (squared, logistic).
+    squared : bool
+        Whether the loss is the squared one, which is cheap for weak regularisation.
     """
 
     def __init__(
@@ -44,15 +44,15 @@ class Tuner:
         total_weight: float,
         uses_bandwidth: bool,
         n_columns: Callable[[Any], int],
-        smooth: bool,
+        squared: bool,
     ) -> None:
         self.free_lam = isinstance(regularization, str)
         self.free_bandwidth = isinstance(bandwidth, str) and uses_bandwidth
         self.relative = self.free_bandwidth and bandwidth == "auto"
         self.once = "paper" in (regularization, bandwidth)
         self.n_columns = n_columns
-        # The support vector solvers slow down without end where hardly anything is regularised.
-        n_values = 7 if smooth and regularization == "auto" else 5
+        # The iterative solvers slow down without end where hardly anything is regularised.
+        n_values = 7 if squared and regularization == "auto" else 5
         self.lams = regularization_grid(total_weight, n_values) if self.free_lam else np.array([float(regularization)])
         if self.relative:
             self.widths = bandwidth_multiples()

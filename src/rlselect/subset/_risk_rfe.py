@@ -312,16 +312,18 @@ class RiskRFE(SelectorMixin, BaseEstimator):
         self.center_, self.scale_ = column_scale(X, weights, standardize)
         return (X - self.center_) / self.scale_ if standardize else X
 
-    def _split(self, n):
-        """Half of the rows to fit, half to judge."""
-        rng = np.random.default_rng(self.random_state)
-        order = rng.permutation(n)
-        return np.sort(order[: (n + 1) // 2]), np.sort(order[(n + 1) // 2 :])
+    def _split(self, X, y):
+        """Half of the distinct rows to fit, half to judge: copies of a row are on one side."""
+        number = self._folds(X, y, n_folds=len(y))
+        n_rows = int(number.max()) + 1
+        judge = np.random.default_rng(self.random_state).permutation(n_rows)[: n_rows // 2]
+        inside = np.isin(number, judge)
+        return np.flatnonzero(~inside), np.flatnonzero(inside)
 
-    def _folds(self, X, y):
+    def _folds(self, X, y, n_folds=5):
         _, codes = np.unique(y, return_inverse=True)
         dense = X.toarray() if sparse.issparse(X) else X
-        return fold_numbers(dense, codes.astype(float))
+        return fold_numbers(dense, codes.astype(float), n_folds)
 
     def _tuner(self, weights, columns_of):
         return Tuner(
@@ -330,7 +332,7 @@ class RiskRFE(SelectorMixin, BaseEstimator):
             float(weights.sum()),
             getattr(self._kernel, "uses_bandwidth", False),
             columns_of,
-            self._loss.name in ("squared", "logistic"),
+            self._loss.name == "squared",
         )
 
     def _kernel_problem(self, X, y, targets, weights):
@@ -347,7 +349,7 @@ class RiskRFE(SelectorMixin, BaseEstimator):
         folds = self._folds(X, y)
         common = (state, targets, weights, self._loss, lam, self.fit_intercept)
         if held_out:
-            return HeldOutProblem(*common, *self._split(len(y)), folds), tuner
+            return HeldOutProblem(*common, *self._split(X, y), folds), tuner
         kind = SquaredKernelProblem if squared else KernelProblem
         return kind(*common, folds, self.criterion), tuner
 
@@ -356,14 +358,14 @@ class RiskRFE(SelectorMixin, BaseEstimator):
             raise ValueError("criterion='norm' needs a kernel machine; with an estimator use criterion='risk'")
         held_out = self.stopping == "held-out"
         plain = type(self.estimator) is LinearRegression and not self.estimator.positive
-        if plain and self._loss.name == "squared" and not held_out and X.shape[0] > X.shape[1] + 1:
+        if plain and self._loss.name == "squared" and not held_out:
             dense = X.toarray() if sparse.issparse(X) else X
             try:
                 # Least squares has Gram moves and an exact leave-one-out; dependent columns fall through to the loop.
                 return RidgeProblem(dense, y, weights, 0.0, self.estimator.fit_intercept, self._groups)
             except np.linalg.LinAlgError:
                 pass
-        rows = self._split(len(y)) if held_out else (None, None)
+        rows = self._split(X, y) if held_out else (None, None)
         return EstimatorProblem(
             self.estimator, X, y, targets, weights, self._loss, self._groups, self._folds(X, y), *rows
         )

@@ -69,6 +69,7 @@ class EstimatorProblem:
         self.test = everything if test is None else test
         self.active = list(range(len(groups)))
         self.judged_weights = weights[self.test]
+        self.reference = max(self._objective([])[0], 1e-300)
         self.uses_weights = has_fit_parameter(estimator, "sample_weight")
 
     def fit(self, columns: np.ndarray, rows: np.ndarray) -> Any:
@@ -108,7 +109,9 @@ class EstimatorProblem:
 
     def removals(self, count: int) -> list[tuple[int, float]]:
         """Refit without each group in turn."""
-        values = sorted((self._objective([g for g in self.active if g != i])[0], i) for i in self.active)
+        values = [(self._objective([g for g in self.active if g != i])[0], i) for i in self.active]
+        # Differences below a solver's accuracy (perfect fits above all) are ties, decided by column number.
+        values.sort(key=lambda item: (round(item[0] / self.reference, 9), item[1]))
         return [(candidate, value) for value, candidate in values[:count]]
 
     def drop(self, groups: Sequence[int]) -> None:

@@ -29,7 +29,9 @@ def lasso_regressor():
 
 
 def l1_svm():
-    return GridSearchCV(LinearSVC(penalty="l1", dual=False, max_iter=20_000), {"C": np.logspace(-2, 2, 9)}, cv=5)
+    return GridSearchCV(
+        LinearSVC(penalty="l1", dual=False, max_iter=20_000), {"C": np.logspace(-2, 2, 9)}, cv=5
+    )
 
 
 def coefficients(fitted):

@@ -1,6 +1,6 @@
 """Table 3.1: how often risk-RFE ranks every feature that matters before every other one, beside the lasso.
 
-    python experiments/table_3_1.py --replicates 20 --out experiments/results/table_3_1.md
+python experiments/table_3_1.py --replicates 20 --out experiments/results/table_3_1.md
 """
 
 import time
@@ -48,7 +48,8 @@ def main():
     lines = [
         f"Table 3.1, {args.replicates} replicates from seed {args.seed} (the dissertation: 100).",
         "",
-        "| machine | d, d0 | n | RFE none / one / more errors | paper none | lasso none | paper lasso | s a fit |",
+        "| machine | d, d0 | n | RFE none / one / more errors | paper none | lasso none | paper lasso | s a "
+        "fit |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for machine in args.machines:

@@ -1,6 +1,6 @@
 """Table 3.2: test error on the square inside a square, with and without elimination, beside L1 methods.
 
-    python experiments/table_3_2.py --out experiments/results/table_3_2.md
+python experiments/table_3_2.py --out experiments/results/table_3_2.md
 """
 
 import numpy as np
@@ -35,7 +35,8 @@ def main():
         exact.append(np.array_equal(models["SVM with RFE"].support_, informative))
         ranked.append(misses(np.argsort(models["SVM with RFE"].ranking_), informative) == 0)
     lines = [
-        f"Table 3.2, {args.replicates} replicates from seed {args.seed}, {args.n_train} training and {args.n_test} test "
+        f"Table 3.2, {args.replicates} replicates from seed {args.seed}, {args.n_train} training and "
+        f"{args.n_test} test "
         "rows (the dissertation does not say how many).",
         "",
         "| method | test error | standard deviation | paper |",
@@ -44,7 +45,10 @@ def main():
     for name, values in errors.items():
         paper = f"{PAPER[name]:.3f}" if name in PAPER else ""
         lines.append(f"| {name} | {np.mean(values):.3f} | {np.std(values, ddof=1):.3f} | {paper} |")
-    lines += ["", f"Exactly the two features selected: {np.mean(exact):.2f}; ranked first: {np.mean(ranked):.2f}."]
+    lines += [
+        "",
+        f"Exactly the two features selected: {np.mean(exact):.2f}; ranked first: {np.mean(ranked):.2f}.",
+    ]
     write(lines, args.out)
 
 

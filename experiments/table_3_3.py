@@ -1,6 +1,8 @@
-"""Table 3.3: test error on a rational function of two features, with and without elimination, beside the lasso.
+"""Table 3.3: test error on a rational function of two features, with and without elimination, beside the
+lasso.
 
-The dissertation does not give a1 and a2; for a2 >= 0.5 the function has a pole inside the domain, so a1 = 2, a2 = 0.25.
+The dissertation does not give a1 and a2; for a2 >= 0.5 the function has a pole inside the domain, so a1 = 2,
+a2 = 0.25.
 
     python experiments/table_3_3.py --out experiments/results/table_3_3.md
 """
@@ -37,15 +39,20 @@ def main():
         exact.append(np.array_equal(default.support_, informative))
         ranked.append(misses(np.argsort(default.ranking_), informative) == 0)
     lines = [
-        f"Table 3.3, a1 = 2, a2 = 0.25, {args.replicates} replicates from seed {args.seed}, {args.n_train} training and "
+        f"Table 3.3, a1 = 2, a2 = 0.25, {args.replicates} replicates from seed {args.seed}, {args.n_train} "
+        f"training and "
         f"{args.n_test} test rows; mean squared error relative to the variance of y.",
-        "The dissertation prints 15.523 (SVR with RFE), 16.293 (without) and 17.754 (lasso) for unknown a1, a2.",
+        "The dissertation prints 15.523 (SVR with RFE), 16.293 (without) and 17.754 (lasso) for unknown a1, "
+        "a2.",
         "",
         "| method | relative MSE | standard deviation |",
         "|---|---|---|",
     ]
     lines += [f"| {name} | {np.mean(v):.4f} | {np.std(v, ddof=1):.4f} |" for name, v in errors.items()]
-    lines += ["", f"Exactly the two features selected: {np.mean(exact):.2f}; ranked first: {np.mean(ranked):.2f}."]
+    lines += [
+        "",
+        f"Exactly the two features selected: {np.mean(exact):.2f}; ranked first: {np.mean(ranked):.2f}.",
+    ]
     write(lines, args.out)
 
 

@@ -10,16 +10,20 @@ __version__ = "0.1.0.dev0"
 
 # public name -> the room it lives in
 _ROOMS = {
+    "MismatchFeatures": "subset",
     "REVS": "subset",
+    "ReverseScreeDisplay": "subset",
     "RiskRFE": "subset",
     "Threshold": "predictors",
 }
 
-__all__ = ["REVS", "RiskRFE", "Threshold", "__version__"]
+__all__ = ["REVS", "MismatchFeatures", "ReverseScreeDisplay", "RiskRFE", "Threshold", "__version__"]
 
 if TYPE_CHECKING:
     from rlselect.predictors import Threshold as Threshold
     from rlselect.subset import REVS as REVS
+    from rlselect.subset import MismatchFeatures as MismatchFeatures
+    from rlselect.subset import ReverseScreeDisplay as ReverseScreeDisplay
     from rlselect.subset import RiskRFE as RiskRFE
 
 

@@ -1,4 +1,6 @@
-"""Support vector solutions to machine precision from a guess of which rows are free and which are at their bound."""
+"""Support vector solutions to machine precision from a guess of which rows are free and which are at their
+bound.
+"""
 
 import numpy as np
 from scipy.linalg import lapack
@@ -25,8 +27,8 @@ def active_set_solution(gram, y, cost, tube, start, fit_intercept, max_rounds=30
     Returns
     -------
     (coefficients, intercept) or None
-        None when the rounds run out: the caller then asks a general solver. An answer satisfies every condition of
-        optimality to 1e-9, so it does not depend on ``start``.
+        None when the rounds run out: the caller then asks a general solver. An answer satisfies every
+        condition of optimality to 1e-9, so it does not depend on ``start``.
     """
     lower, upper = (np.minimum(0.0, y * cost), np.maximum(0.0, y * cost)) if tube is None else (-cost, cost)
     beta = np.clip(start, lower, upper)

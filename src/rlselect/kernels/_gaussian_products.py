@@ -1,8 +1,8 @@
 """Products of many one-feature-removed Gaussian kernels with vectors, without building any of them.
 
 Removing a column ``u`` (in units of the bandwidth) multiplies a Gaussian kernel entry by
-``exp((u_i - u_j)^2) = e(u_i) e(u_j) exp(-2 u_i u_j)`` with ``e(u) = exp(u^2)``. Where ``2 max|u|^2`` is small, a few
-Taylor terms of the last factor are exact to rounding and turn all removals into matrix products.
+``exp((u_i - u_j)^2) = e(u_i) e(u_j) exp(-2 u_i u_j)`` with ``e(u) = exp(u^2)``. Where ``2 max|u|^2`` is
+small, a few Taylor terms of the last factor are exact to rounding and turn all removals into matrix products.
 """
 
 import numpy as np

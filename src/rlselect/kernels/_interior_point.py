@@ -1,4 +1,6 @@
-"""Support vector machines by an interior-point method: a few dozen factorisations, however hard the problem."""
+"""Support vector machines by an interior-point method: a few dozen factorisations, however hard the
+problem.
+"""
 
 import numpy as np
 from scipy.linalg import lapack
@@ -9,8 +11,8 @@ __all__ = ["interior_point_solution"]
 def interior_point_solution(gram, y, cost, tube, fit_intercept, max_steps=60, tolerance=1e-8):
     """Coefficients and intercept of a support vector machine.
 
-    Solves ``min_b b'Kb / 2 - y'b (+ tube |b|_1)`` over the dual box (and ``sum b = 0`` with an intercept) by Mehrotra's
-    predictor and corrector. A step costs O(n^3 / 3).
+    Solves ``min_b b'Kb / 2 - y'b (+ tube |b|_1)`` over the dual box (and ``sum b = 0`` with an intercept) by
+    Mehrotra's predictor and corrector. A step costs O(n^3 / 3).
 
     Parameters
     ----------
@@ -57,13 +59,17 @@ def interior_point_solution(gram, y, cost, tube, fit_intercept, max_steps=60, to
         system = (gram, signs, x, room, low, high, slope, barrier, weight, lower, balance, fit_intercept)
         dx, dlow, dhigh, turn = _direction(*system, 0.0, 0.0)
         reach = min(1.0, _longest(x, room, low, high, dx, dlow, dhigh))
-        after = np.sum((x + reach * dx) * (low + reach * dlow)) + np.sum((room - reach * dx) * (high + reach * dhigh))
+        after = np.sum((x + reach * dx) * (low + reach * dlow)) + np.sum(
+            (room - reach * dx) * (high + reach * dhigh)
+        )
         centre = max(float(after) / gap, 0.0) ** 3 * gap / (2.0 * x.size)
         dx, dlow, dhigh, turn = _direction(*system, centre - dx * dlow, centre + dx * dhigh)
         reach = min(1.0, 0.995 * _longest(x, room, low, high, dx, dlow, dhigh))
         if not reach >= 0.1:
             # The second-order guess led astray: step towards the middle instead.
-            dx, dlow, dhigh, turn = _direction(*system, 0.3 * gap / (2.0 * x.size), 0.3 * gap / (2.0 * x.size))
+            dx, dlow, dhigh, turn = _direction(
+                *system, 0.3 * gap / (2.0 * x.size), 0.3 * gap / (2.0 * x.size)
+            )
             reach = min(1.0, 0.995 * _longest(x, room, low, high, dx, dlow, dhigh))
         if not np.isfinite(reach) or reach < 1e-8:
             break
@@ -72,7 +78,9 @@ def interior_point_solution(gram, y, cost, tube, fit_intercept, max_steps=60, to
     return best[1], float(best[2])
 
 
-def _direction(gram, signs, x, room, low, high, slope, barrier, weight, lower, balance, fit_intercept, first, second):
+def _direction(
+    gram, signs, x, room, low, high, slope, barrier, weight, lower, balance, fit_intercept, first, second
+):
     """Newton step towards complementarity products ``first`` (x, low) and ``second`` (room, high)."""
     side = -slope + first / x - low - second / room + high
     reduced = weight * np.sum(signs * side / barrier, axis=1)

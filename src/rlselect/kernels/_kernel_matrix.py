@@ -1,7 +1,8 @@
 """Kernels that are a function of a sum over features, so that a feature leaves by subtraction.
 
-Each *part* returns the contribution of some columns to the sum; each *link* turns the sum into a kernel. Sums are
-kept and subtracted, never the kernel values themselves: dividing a Gaussian by a factor overflows for small widths.
+Each *part* returns the contribution of some columns to the sum; each *link* turns the sum into a kernel.
+Sums are kept and subtracted, never the kernel values themselves: dividing a Gaussian by a factor overflows
+for small widths.
 """
 
 import numpy as np
@@ -31,7 +32,9 @@ def squared_distance_part(a, b, out=None):
 
 
 def chi_squared_part(a, b, out=None):
-    """Sum over columns of ``(x - z)^2 / (x + z)`` for non-negative data; an empty bin in both rows adds nothing."""
+    """Sum over columns of ``(x - z)^2 / (x + z)`` for non-negative data; an empty bin in both rows adds
+    nothing.
+    """
     out = np.empty((len(a), len(b)), dtype=a.dtype) if out is None else out
     out[...] = 0.0
     for j in range(a.shape[1]):

@@ -1,8 +1,9 @@
 """Backward moves of ridge regression: the linear kernel without any kernel matrix.
 
-With ``H = X'WX + lambda W I`` (columns centred when there is an intercept), ``R = H^-1`` and ``b = R X'Wy``, removing
-the columns ``g`` raises the objective by ``b_g' (R_gg)^-1 b_g / W``; the inverse, the residuals and the leverages
-follow by a rank-``|g|`` update. With more columns than rows the same moves are made on the n x n side.
+With ``H = X'WX + lambda W I`` (columns centred when there is an intercept), ``R = H^-1`` and ``b = R X'Wy``,
+removing the columns ``g`` raises the objective by ``b_g' (R_gg)^-1 b_g / W``; the inverse, the residuals and
+the leverages follow by a rank-``|g|`` update. With more columns than rows the same moves are made on the n x
+n side.
 """
 
 import numpy as np
@@ -14,7 +15,8 @@ __all__ = ["dual_drop", "dual_increase", "dual_start", "primal_drop", "primal_in
 
 
 def primal_start(X, y, weights, lam, fit_intercept):
-    """State of the d x d form: a dict of ``inverse``, ``coef``, ``residual``, ``leverage``, ``spread``. O(n d^2 + d^3).
+    """State of the d x d form: a dict of ``inverse``, ``coef``, ``residual``, ``leverage``, ``spread``. O(n
+    d^2 + d^3).
 
     Raises
     ------
@@ -61,7 +63,9 @@ def primal_increase(state, groups, weights):
 
 
 def primal_drop(state, columns, weights):
-    """State after ``columns`` have left; the arrays shrink to the columns that stay. O((n + d) d |columns|)."""
+    """State after ``columns`` have left; the arrays shrink to the columns that stay. O((n + d) d
+    |columns|).
+    """
     stay = np.setdiff1d(np.arange(len(state["coef"])), columns)
     inverse, spread = state["inverse"], state["spread"]
     block = np.linalg.inv(inverse[np.ix_(columns, columns)])
@@ -79,7 +83,9 @@ def primal_drop(state, columns, weights):
 
 
 def dual_start(X, y, ridge, fit_intercept):
-    """State of the n x n form: ``inverse`` (projected), ``coef`` = S y, ``pull`` = X'S y, ``hold`` = diag X'S X."""
+    """State of the n x n form: ``inverse`` (projected), ``coef`` = S y, ``pull`` = X'S y, ``hold`` = diag
+    X'S X.
+    """
     inverse = projected_inverse(X @ X.T, ridge, fit_intercept)
     coef = inverse @ y
     return {
@@ -103,7 +109,9 @@ def dual_increase(state, X, groups):
 
 
 def dual_drop(state, X, columns):
-    """State after ``columns`` have left (their entries stay in place and are no longer meaningful). O(n^2 + n d)."""
+    """State after ``columns`` have left (their entries stay in place and are no longer meaningful). O(n^2
+    + n d).
+    """
     spread = state["inverse"] @ X[:, columns]
     block = np.linalg.inv(np.eye(len(columns)) - X[:, columns].T @ spread)
     seen = X.T @ spread

@@ -1,8 +1,8 @@
 r"""Squared loss on a kernel matrix: the objective, its leave-one-out residuals and an exact search by bounds.
 
-For ``min_f,b  lambda |f|^2 + sum_i w_i (y_i - f(x_i) - b)^2 / W`` put ``M = K + diag(lambda W / w)``. The solution is
-``f = K a`` with ``a = S y``, where ``S`` is the inverse of ``M`` on the vectors that sum to zero (the plain inverse
-without an intercept), and the minimum is ``lambda a'y``. Because
+For ``min_f,b  lambda |f|^2 + sum_i w_i (y_i - f(x_i) - b)^2 / W`` put ``M = K + diag(lambda W / w)``. The
+solution is ``f = K a`` with ``a = S y``, where ``S`` is the inverse of ``M`` on the vectors that sum to zero
+(the plain inverse without an intercept), and the minimum is ``lambda a'y``. Because
 
 .. math:: y' S y = \max_{a:\,1'a = 0}\; 2 a'y - a'Ma,
 
@@ -85,8 +85,9 @@ def best_removals(
         ``without(i)`` is the kernel matrix after removing ``i``.
     shortcut : callable, optional
         ``shortcut(gram, candidates, dtype)`` returns ``(positions, products, build)``: for the candidates at
-        ``positions``, ``products(vectors)`` applies all their reduced matrices at once; ``build(i)`` makes one reduced
-        matrix of the others. May be asked for single precision: bounds then carry an allowance for its rounding.
+        ``positions``, ``products(vectors)`` applies all their reduced matrices at once; ``build(i)`` makes
+        one reduced matrix of the others. May be asked for single precision: bounds then carry an allowance
+        for its rounding.
     count : int
         How many are wanted.
 
@@ -96,10 +97,11 @@ def best_removals(
 
     Notes
     -----
-    A two-dimensional Galerkin step from the present solution bounds every candidate from below at O(n^2) each.
-    Candidates are then visited in the order of their bounds and solved by preconditioned conjugate gradients, whose
-    iterates are bounds too; the visit ends at the first bound above the ``count``-th best value found. Candidates
-    nearer to each other than the solver's accuracy are compared by factorisation, equal ones by their number.
+    A two-dimensional Galerkin step from the present solution bounds every candidate from below at O(n^2)
+    each. Candidates are then visited in the order of their bounds and solved by preconditioned conjugate
+    gradients, whose iterates are bounds too; the visit ends at the first bound above the ``count``-th best
+    value found. Candidates nearer to each other than the solver's accuracy are compared by factorisation,
+    equal ones by their number.
     """
     coefficients = inverse @ y
     bounds = _galerkin_bounds(y, gram, inverse, ridge, coefficients, candidates, without, shortcut)
@@ -121,15 +123,21 @@ def best_removals(
 
 
 def _galerkin_bounds(y, gram, inverse, ridge, coefficients, candidates, without, shortcut):
-    """Lower bounds of ``y' S_i y`` for every candidate from the span of the solution and its first correction."""
+    """Lower bounds of ``y' S_i y`` for every candidate from the span of the solution and its first
+    correction.
+    """
     value = float(coefficients @ y)
     allowance = 8.0 * np.finfo(np.float32).eps * np.sqrt(len(y)) * max(1.0, float(np.abs(gram).max()))
     # Single precision only where its rounding is far below the differences that matter.
-    single = shortcut is not None and allowance * float(coefficients @ coefficients) < 1e-4 * max(value, 1e-300)
+    single = shortcut is not None and allowance * float(coefficients @ coefficients) < 1e-4 * max(
+        value, 1e-300
+    )
     kind = np.float32 if single else np.float64
     solver = inverse.astype(kind, copy=False)
     image = gram @ coefficients
-    batched, products, build = shortcut(gram, candidates, kind) if shortcut is not None else ([], None, without)
+    batched, products, build = (
+        shortcut(gram, candidates, kind) if shortcut is not None else ([], None, without)
+    )
     change = np.empty((len(y), len(candidates)))
     direction = np.empty_like(change)
     reach = np.empty_like(change)
@@ -155,7 +163,9 @@ def _galerkin_bounds(y, gram, inverse, ridge, coefficients, candidates, without,
 
 
 def _two_dimensional_maximum(first, second, own, cross, far):
-    """Largest ``2 c't - t'Gt`` over each plane and its weights ``t``; a degenerate plane falls back to a line."""
+    """Largest ``2 c't - t'Gt`` over each plane and its weights ``t``; a degenerate plane falls back to a
+    line.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = cross / own
         height = far - ratio * cross
@@ -164,7 +174,12 @@ def _two_dimensional_maximum(first, second, own, cross, far):
         away = np.where(flat, 0.0, lift / height)
         along = first / own - away * ratio
         # Evaluated at the weights, not at the closed-form maximum: any weights give a valid bound.
-        bound = 2.0 * (along * first + away * second) - along**2 * own - 2.0 * along * away * cross - away**2 * far
+        bound = (
+            2.0 * (along * first + away * second)
+            - along**2 * own
+            - 2.0 * along * away * cross
+            - away**2 * far
+        )
     broken = ~((own > 0.0) & np.isfinite(bound))
     return np.where(broken, -np.inf, bound), np.where(broken, 0.0, along), np.where(broken, 0.0, away)
 
@@ -200,7 +215,9 @@ def _solve_candidate(y, matrix, inverse, ridge, fit_intercept, coefficients, lim
 
 
 def _settle_ties(found, count, exact):
-    """Order by value; neighbours closer than the solver's accuracy are recomputed, equal ones keep column order."""
+    """Order by value; neighbours closer than the solver's accuracy are recomputed, equal ones keep column
+    order.
+    """
     found = sorted(found)
     if not found:
         return []

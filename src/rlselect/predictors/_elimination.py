@@ -1,8 +1,9 @@
-"""Recursive elimination: problems that know their objective and their cheapest removals, and the loop over them.
+"""Recursive elimination: problems that know their objective and their cheapest removals, and the loop over
+them.
 
 A problem has ``active`` (groups still in), ``objective``, ``losses`` (out-of-sample loss of each judged row),
-``judged_weights``, ``lam``, ``bandwidth`` and four verbs: ``refresh()``, ``removals(count)``, ``drop(groups)`` and
-``risk_at(lam, bandwidth)``.
+``judged_weights``, ``lam``, ``bandwidth`` and four verbs: ``refresh()``, ``removals(count)``,
+``drop(groups)`` and ``risk_at(lam, bandwidth)``.
 """
 
 import logging
@@ -73,7 +74,9 @@ class EliminationPath:
         self.weights = problem.judged_weights
 
 
-def eliminate(problem: Any, cycle: Callable[[int], int], retune: Callable[[Any], None] | None = None) -> EliminationPath:
+def eliminate(
+    problem: Any, cycle: Callable[[int], int], retune: Callable[[Any], None] | None = None
+) -> EliminationPath:
     """Remove the cheapest groups until none is left.
 
     Parameters
@@ -87,7 +90,8 @@ def eliminate(problem: Any, cycle: Callable[[int], int], retune: Callable[[Any],
 
     Notes
     -----
-    A ``KeyboardInterrupt`` ends the elimination early: the remaining groups keep their order and the path says so.
+    A ``KeyboardInterrupt`` ends the elimination early: the remaining groups keep their order and the path
+    says so.
     """
     path = EliminationPath()
     tuned_at = len(problem.active)
@@ -200,7 +204,9 @@ class KernelProblem:
 
 
 def exact_smallest(bounds, candidates, count, evaluate) -> list[tuple[int, float]]:
-    """The ``count`` smallest values, visiting candidates by lower bound and stopping at the first bound too high."""
+    """The ``count`` smallest values, visiting candidates by lower bound and stopping at the first bound
+    too high.
+    """
     found: list[tuple[float, int]] = []
     threshold = np.inf
     for position in np.argsort(bounds, kind="stable"):
@@ -253,7 +259,8 @@ class SquaredKernelProblem(KernelProblem):
 
 
 class RidgeProblem:
-    """Squared loss with the linear kernel: Gram moves when there are more rows than columns, dual moves otherwise.
+    """Squared loss with the linear kernel: Gram moves when there are more rows than columns, dual moves
+    otherwise.
 
     ``lam = 0`` is least squares (more rows than columns needed).
     """
@@ -269,8 +276,12 @@ class RidgeProblem:
         self._restart()
 
     def _restart(self) -> None:
-        """Compute the state from the data: at the start, at new parameters and whenever the set has halved."""
-        self.columns = np.concatenate([self.groups[g] for g in self.active]) if self.active else np.empty(0, dtype=int)
+        """Compute the state from the data: at the start, at new parameters and whenever the set has
+        halved.
+        """
+        self.columns = (
+            np.concatenate([self.groups[g] for g in self.active]) if self.active else np.empty(0, dtype=int)
+        )
         self.block = np.ascontiguousarray(self.X[:, self.columns])
         self.primal = len(self.columns) <= len(self.y) or self.lam == 0.0
         self._fresh = (self.lam, len(self.columns))
@@ -343,7 +354,9 @@ class RidgeProblem:
 
 
 class HeldOutProblem(KernelProblem):
-    """Algorithm 26: machines fitted on some rows, judged by ``lambda |f|^2`` plus their risk on the other rows."""
+    """Algorithm 26: machines fitted on some rows, judged by ``lambda |f|^2`` plus their risk on the other
+    rows.
+    """
 
     def __init__(self, state, targets, weights, loss, lam, fit_intercept, train, test, folds) -> None:
         super().__init__(state, targets, weights, loss, lam, fit_intercept, folds)

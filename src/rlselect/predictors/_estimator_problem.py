@@ -32,11 +32,14 @@ def constant_decision(loss: Any, targets: np.ndarray, weights: np.ndarray) -> np
 def estimator_losses(estimator: Any, X: Any, y: np.ndarray, targets: np.ndarray, loss: Any) -> np.ndarray:
     """Loss of each row under a fitted estimator.
 
-    The logistic loss of an estimator with ``predict_proba`` is minus the log-probability of the row's class; other
-    classifiers are judged on their decision values, one column a class (on their labels when they have none).
+    The logistic loss of an estimator with ``predict_proba`` is minus the log-probability of the row's class;
+    other classifiers are judged on their decision values, one column a class (on their labels when they have
+    none).
     """
     if not loss.classifies:
-        return loss.value(targets, np.asarray(estimator.predict(X), dtype=float).reshape(len(y), -1)).sum(axis=1)
+        return loss.value(targets, np.asarray(estimator.predict(X), dtype=float).reshape(len(y), -1)).sum(
+            axis=1
+        )
     if loss.name == "logistic" and hasattr(estimator, "predict_proba"):
         proba = estimator.predict_proba(X)
         place = np.searchsorted(estimator.classes_, y)
@@ -83,12 +86,18 @@ class EstimatorProblem:
     def _losses(self, columns, train, test):
         if not len(columns) or (self.loss.classifies and len(np.unique(self.y[train])) < 2):
             constant = constant_decision(self.loss, self.targets[train], self.weights[train])
-            return self.loss.value(self.targets[test], np.broadcast_to(constant, self.targets[test].shape)).sum(axis=1)
+            return self.loss.value(
+                self.targets[test], np.broadcast_to(constant, self.targets[test].shape)
+            ).sum(axis=1)
         fitted = self.fit(columns, train)
         return estimator_losses(fitted, self.X[test][:, columns], self.y[test], self.targets[test], self.loss)
 
     def _columns(self, groups):
-        return np.sort(np.concatenate([self.groups[g] for g in groups])) if len(groups) else np.empty(0, dtype=int)
+        return (
+            np.sort(np.concatenate([self.groups[g] for g in groups]))
+            if len(groups)
+            else np.empty(0, dtype=int)
+        )
 
     def _objective(self, groups):
         losses = self._losses(self._columns(groups), self.train, self.test)
@@ -123,8 +132,11 @@ def check_estimator_suits(estimator: Any, loss: Any) -> None:
     """Refuse a classifier under a regression loss and the other way round."""
     if is_classifier(estimator) != loss.classifies:
         kind = "classifier" if is_classifier(estimator) else "regressor"
-        allowed = "'hinge' or 'logistic'" if is_classifier(estimator) else "'squared' or 'epsilon_insensitive'"
+        allowed = (
+            "'hinge' or 'logistic'" if is_classifier(estimator) else "'squared' or 'epsilon_insensitive'"
+        )
         raise ValueError(
-            f"estimator {type(estimator).__name__} is a {kind} but loss={loss.name!r} is not made for one; use "
+            f"estimator {type(estimator).__name__} is a {kind} but loss={loss.name!r} is not made for one; "
+            f"use "
             f"loss={allowed}"
         )

@@ -1,7 +1,7 @@
 """Kernel machines on a precomputed kernel matrix, one convention for every loss.
 
-``min_{f, b}  lambda |f|^2 + sum_i w_i L(y_i, f(x_i) + b) / sum_i w_i``; several columns of targets are several machines
-whose objectives add up (one class against the rest).
+``min_{f, b}  lambda |f|^2 + sum_i w_i L(y_i, f(x_i) + b) / sum_i w_i``; several columns of targets are
+several machines whose objectives add up (one class against the rest).
 """
 
 import warnings
@@ -109,7 +109,9 @@ def _solve_squared(gram, y, weights, lam, loss, fit_intercept, start):
 
 
 def _solve_support_vectors(gram, y, weights, lam, loss, fit_intercept, start):
-    """Support vector machines: active sets from a nearby solution, scikit-learn where there is none or they fail."""
+    """Support vector machines: active sets from a nearby solution, scikit-learn where there is none or
+    they fail.
+    """
     tube = None if loss.name == "hinge" else loss.epsilon
     cost = weights / (2.0 * lam * weights.sum())
     if loss.name == "hinge" and fit_intercept and np.all(y == y[0]):
@@ -130,8 +132,8 @@ def _libsvm(gram, y, cost, tube, fit_intercept):
     """Sequential minimal optimisation; None when it does not come to an end in reasonable time."""
     n = len(y)
     if not fit_intercept:
-        # libsvm always fits an intercept. Each row with its mirror image (-x, -y) at half the cost is a problem whose
-        # best intercept is zero, and whose function is the one wanted.
+        # libsvm always fits an intercept. Each row with its mirror image (-x, -y) at half the cost is a
+        # problem whose best intercept is zero, and whose function is the one wanted.
         gram = np.block([[gram, -gram], [-gram, gram]])
         y, cost = np.concatenate([y, -y]), 0.5 * np.concatenate([cost, cost])
     unit = float(cost.mean())
@@ -151,7 +153,9 @@ def _libsvm(gram, y, cost, tube, fit_intercept):
 
 
 def _solve_logistic(gram, y, weights, lam, loss, fit_intercept, start):
-    """Newton steps on kernel logistic regression, in the form that stays well conditioned for small curvatures."""
+    """Newton steps on kernel logistic regression, in the form that stays well conditioned for small
+    curvatures.
+    """
     n, total = len(y), weights.sum()
     coefficients, intercept = np.zeros(n) if start is None else start.copy(), 0.0
 
@@ -190,7 +194,8 @@ def _solve_logistic(gram, y, weights, lam, loss, fit_intercept, start):
 def fold_numbers(X: np.ndarray, y: np.ndarray, n_folds: int = 5) -> np.ndarray:
     """Fold of each row, from its values alone: equal rows share a fold and the order of rows does not matter.
 
-    Rows are sorted by target, then by their sum, and dealt out in turn, so that folds are balanced in the target.
+    Rows are sorted by target, then by their sum, and dealt out in turn, so that folds are balanced in the
+    target.
     """
     keys = np.column_stack([X, X.sum(axis=1), y])
     order = np.lexsort(keys.T)

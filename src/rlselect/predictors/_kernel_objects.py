@@ -36,8 +36,8 @@ class AdditiveKernel:
     Parameters
     ----------
     part : callable
-        ``part(A, B) -> (n, m)``: contribution of some columns, given as arrays (n, g) and (m, g). Additive over
-        columns.
+        ``part(A, B) -> (n, m)``: contribution of some columns, given as arrays (n, g) and (m, g). Additive
+        over columns.
     link : callable
         ``link(total) -> (n, m)``: kernel from the sum; must give a positive semi-definite matrix.
 
@@ -93,7 +93,8 @@ class ChiSquaredKernel(GaussianKernel):
         """Histograms have no negative bins."""
         if X.size and X.min() < 0:
             raise ValueError(
-                f"Negative values in data: the chi2 kernel compares histograms and needs X >= 0, but the smallest entry is "
+                f"Negative values in data: the chi2 kernel compares histograms and needs X >= 0, but the "
+                f"smallest entry is "
                 f"{X.min():.3g}; use kernel='rbf' or shift the columns"
             )
 
@@ -130,7 +131,8 @@ class PolynomialKernel(AdditiveKernel):
     def __init__(self, degree: int = 3, coef0: float = 1.0) -> None:
         if int(degree) != degree or degree < 1 or coef0 < 0:
             raise ValueError(
-                f"PolynomialKernel needs an integer degree >= 1 and coef0 >= 0, got degree={degree!r}, coef0={coef0!r}"
+                f"PolynomialKernel needs an integer degree >= 1 and coef0 >= 0, got degree={degree!r}, "
+                f"coef0={coef0!r}"
             )
         self.degree = int(degree)
         self.coef0 = float(coef0)
@@ -147,7 +149,9 @@ def make_kernel(kernel: Any) -> Any:
     """Kernel object from a name, an object or a callable ``kernel(A, B)``."""
     if isinstance(kernel, str):
         if kernel not in _NAMED:
-            raise ValueError(f"kernel={kernel!r} is not known; use one of {sorted(_NAMED)} or a callable kernel(A, B)")
+            raise ValueError(
+                f"kernel={kernel!r} is not known; use one of {sorted(_NAMED)} or a callable kernel(A, B)"
+            )
         return _NAMED[kernel]()
     if isinstance(kernel, AdditiveKernel):
         return kernel
@@ -155,7 +159,8 @@ def make_kernel(kernel: Any) -> Any:
         removal = getattr(kernel, "removal", "zero")
         if not (removal in ("zero", "drop") or callable(removal)):
             raise ValueError(
-                f"the kernel's `removal` attribute is {removal!r}; use 'zero' (columns set to zero), 'drop' (columns "
+                f"the kernel's `removal` attribute is {removal!r}; use 'zero' (columns set to zero), 'drop' "
+                f"(columns "
                 "deleted) or a callable removal(X, columns) -> X"
             )
         return kernel
@@ -174,7 +179,9 @@ class AdditiveState:
     The arrays returned by :meth:`without` are buffers, overwritten by the next call.
     """
 
-    def __init__(self, kernel: AdditiveKernel, X: np.ndarray, groups: Sequence[np.ndarray], bandwidth: float) -> None:
+    def __init__(
+        self, kernel: AdditiveKernel, X: np.ndarray, groups: Sequence[np.ndarray], bandwidth: float
+    ) -> None:
         self.kernel, self.X, self.groups, self.bandwidth = kernel, X, groups, bandwidth
         self.active = list(range(len(groups)))
         self._buffers: dict[Any, np.ndarray] = {}
@@ -219,7 +226,9 @@ class AdditiveState:
             gone = np.array([np.square(block[:, self.groups[i]].T @ b).sum() for i in candidates])
             return float(np.einsum("ij,ij->", b, total @ b)) - gone
         self._buffers.clear()
-        forms = [np.einsum("ij,ij->", b, self._reduced(block[:, self.groups[i]], total) @ b) for i in candidates]
+        forms = [
+            np.einsum("ij,ij->", b, self._reduced(block[:, self.groups[i]], total) @ b) for i in candidates
+        ]
         self._buffers.clear()
         return np.array(forms)
 
@@ -266,7 +275,9 @@ class AdditiveState:
 class CallableState:
     """A kernel known only as ``kernel(A, B)``; features leave as its ``removal`` attribute says."""
 
-    def __init__(self, kernel: Callable, X: np.ndarray, groups: Sequence[np.ndarray], bandwidth: float) -> None:
+    def __init__(
+        self, kernel: Callable, X: np.ndarray, groups: Sequence[np.ndarray], bandwidth: float
+    ) -> None:
         self.kernel, self.X, self.groups, self.bandwidth = kernel, X, groups, bandwidth
         self.removal = getattr(kernel, "removal", "zero")
         self.active = list(range(len(groups)))
@@ -300,7 +311,9 @@ class CallableState:
 
     def quadratic_forms(self, coefficients: np.ndarray, candidates: Sequence[int]) -> np.ndarray:
         """``sum_c b_c' K_i b_c`` for every candidate ``i``."""
-        return np.array([np.einsum("ij,ij->", coefficients, self.without(i) @ coefficients) for i in candidates])
+        return np.array(
+            [np.einsum("ij,ij->", coefficients, self.without(i) @ coefficients) for i in candidates]
+        )
 
     shortcut = None
 
@@ -312,4 +325,6 @@ class CallableState:
         """Kernel between new rows and the training rows on some groups."""
         if not len(groups) and self.removal == "drop":
             return np.zeros((len(Z), len(self.X)))
-        return np.asarray(self.kernel(self._reduce(Z, groups), self._reduce(self.X, groups)), dtype=np.float64)
+        return np.asarray(
+            self.kernel(self._reduce(Z, groups), self._reduce(self.X, groups)), dtype=np.float64
+        )

@@ -1,8 +1,8 @@
 r"""Losses of kernel machines: value, and the part of the dual that does not depend on the kernel.
 
-For ``min lambda |f|^2 + sum_i w_i L(y_i, f(x_i) + b) / W`` with ``f = sum_i beta_i k(x_i, .)`` every feasible ``beta``
-bounds the minimum from below by ``conjugate(beta) - lambda beta'K beta``. Feasibility does not involve ``K``, so the
-solution on one set of features bounds the objective on every other set.
+For ``min lambda |f|^2 + sum_i w_i L(y_i, f(x_i) + b) / W`` with ``f = sum_i beta_i k(x_i, .)`` every
+feasible ``beta`` bounds the minimum from below by ``conjugate(beta) - lambda beta'K beta``. Feasibility does
+not involve ``K``, so the solution on one set of features bounds the objective on every other set.
 """
 
 from typing import Any
@@ -28,7 +28,9 @@ class SquaredLoss:
     def conjugate(self, beta, y, weights, lam):
         """Kernel-free part of the dual."""
         total = weights.sum()
-        return float(2.0 * lam * np.sum(beta * y) - lam**2 * total * np.sum(np.square(beta) / weights[:, None]))
+        return float(
+            2.0 * lam * np.sum(beta * y) - lam**2 * total * np.sum(np.square(beta) / weights[:, None])
+        )
 
 
 class HingeLoss:

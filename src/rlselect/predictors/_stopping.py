@@ -60,7 +60,9 @@ class ChangePoint:
 
 
 def paired_comparison(path: EliminationPath) -> dict[str, np.ndarray]:
-    """Risk at each visited set with its standard error, and the paired difference from the best set with its own."""
+    """Risk at each visited set with its standard error, and the paired difference from the best set with
+    its own.
+    """
     losses = np.array(path.losses)
     weights, total = path.weights, path.weights.sum()
     risk = losses @ weights / total
@@ -80,15 +82,20 @@ def check_rule(rule: Any, n_groups: int) -> None:
     """Refuse anything that is not a stopping rule."""
     if isinstance(rule, str):
         if rule not in _NAMED:
-            raise ValueError(f"stopping={rule!r} is not known; use one of {list(_NAMED)}, Threshold(...) or an integer")
+            raise ValueError(
+                f"stopping={rule!r} is not known; use one of {list(_NAMED)}, Threshold(...) or an integer"
+            )
         return
     if isinstance(rule, (Threshold, ChangePoint)):
         return
     if isinstance(rule, (int, np.integer)) and not isinstance(rule, bool):
-        if not 0 <= rule:
+        if not rule >= 0:
             raise ValueError(f"stopping={rule} must be a number of features >= 0")
         return
-    raise TypeError(f"stopping must be one of {list(_NAMED)}, Threshold(...), ChangePoint(...) or an integer, got {rule!r}")
+    raise TypeError(
+        f"stopping must be one of {list(_NAMED)}, Threshold(...), ChangePoint(...) or an integer, got "
+        f"{rule!r}"
+    )
 
 
 def needs_one_curve(rule: Any) -> bool:
@@ -106,7 +113,9 @@ def choose_size(rule: Any, path: EliminationPath, loss_name: str) -> tuple[int, 
         curve = np.array(path.objective)[sizes >= 1]
         index, _ = change_point(curve, rule.degree)
         shape = {1: "linear", 2: "quadratic", 3: "cubic"}[rule.degree]
-        return int(sizes[sizes >= 1][index]), f"linear-{shape} change point of the objective after {index} cycles"
+        return int(
+            sizes[sizes >= 1][index]
+        ), f"linear-{shape} change point of the objective after {index} cycles"
     if rule == "held-out":
         index = _last_minimum(np.array(path.objective))
         return int(sizes[index]), "smallest held-out regularised risk"
@@ -119,7 +128,9 @@ def choose_size(rule: Any, path: EliminationPath, loss_name: str) -> tuple[int, 
         return int(sizes[index]), "smallest out-of-sample risk with the penalty 2 k log d"
     inside = compared["difference"] <= 2.0 * compared["difference_standard_error"]
     index = int(np.flatnonzero(inside)[-1])
-    return int(sizes[index]), "smallest set within 2 paired standard errors of the smallest out-of-sample risk"
+    return int(
+        sizes[index]
+    ), "smallest set within 2 paired standard errors of the smallest out-of-sample risk"
 
 
 def _last_minimum(values: np.ndarray) -> int:
@@ -131,5 +142,8 @@ def _by_threshold(rule: Threshold, path: EliminationPath) -> tuple[int, str]:
     for place, size in enumerate(path.sizes[:-1]):
         rise = path.objective[place + 1] - path.objective[place]
         if rise > rule(size):
-            return size, f"the next removal would raise the objective by {rise:.4g}, more than {rule(size):.4g}"
+            return (
+                size,
+                f"the next removal would raise the objective by {rise:.4g}, more than {rule(size):.4g}",
+            )
     return 0, "no removal raised the objective by more than the threshold"

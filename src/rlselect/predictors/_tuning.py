@@ -11,7 +11,9 @@ _PAPER_BANDWIDTHS = (4.0, 3.0, 2.0, 1.0)
 
 
 def regularization_grid(total_weight: float, n_values: int = 7) -> np.ndarray:
-    """Lambda from ``2 / (n lambda) = 0.01 x 10^i``, i = 0, 1, ...: strongest first (i <= 4 in the dissertation)."""
+    """Lambda from ``2 / (n lambda) = 0.01 x 10^i``, i = 0, 1, ...: strongest first (i <= 4 in the
+    dissertation).
+    """
     return 2.0 / (total_weight * 0.01 * 10.0 ** np.arange(n_values))
 
 
@@ -26,7 +28,8 @@ class Tuner:
     Parameters
     ----------
     regularization, bandwidth : float, "auto" or "paper"
-        "auto": a grid, searched in full first and around the last choice later. "paper": the grid of equation (3.12),
+        "auto": a grid, searched in full first and around the last choice later. "paper": the grid of "
+        "equation (3.12),
         searched once.
     total_weight : float
     uses_bandwidth : bool
@@ -53,7 +56,11 @@ class Tuner:
         self.n_columns = n_columns
         # The iterative solvers slow down without end where hardly anything is regularised.
         n_values = 7 if squared and regularization == "auto" else 5
-        self.lams = regularization_grid(total_weight, n_values) if self.free_lam else np.array([float(regularization)])
+        self.lams = (
+            regularization_grid(total_weight, n_values)
+            if self.free_lam
+            else np.array([float(regularization)])
+        )
         if self.relative:
             self.widths = bandwidth_multiples()
         elif self.free_bandwidth:

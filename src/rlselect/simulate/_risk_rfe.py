@@ -57,7 +57,8 @@ def make_sparse_linear(
 def make_annulus(
     n_samples: int = 200, n_features: int = 10, *, random_state: Any = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Uniform on [-2, 2]; class 1 where the first two features both lie in [-1, 1], class -1 elsewhere (Table 3.2).
+    """Uniform on [-2, 2]; class 1 where the first two features both lie in [-1, 1], class -1 elsewhere
+    (Table 3.2).
 
     Returns
     -------
@@ -95,7 +96,9 @@ def make_rational(
     True
     """
     if not (a1 > 0 and 0 < a2 < 0.5):
-        raise ValueError(f"a1 must be > 0 and a2 in (0, 0.5) to keep the pole out of [-2, 2], got a1={a1}, a2={a2}")
+        raise ValueError(
+            f"a1 must be > 0 and a2 in (0, 0.5) to keep the pole out of [-2, 2], got a1={a1}, a2={a2}"
+        )
     rng = np.random.default_rng(random_state)
     X = rng.uniform(-2.0, 2.0, size=(n_samples, n_features))
     y = a1 * X[:, 0] * X[:, 1] / np.square(1.0 + a2 * X[:, 0])

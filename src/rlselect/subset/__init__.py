@@ -1,5 +1,7 @@
 """For everyone: selectors of one subset of variables."""
 
+from rlselect.subset._mismatch_features import MismatchFeatures
 from rlselect.subset._risk_rfe import RiskRFE
+from rlselect.subset._risk_rfe_display import ReverseScreeDisplay
 
-__all__ = ["RiskRFE"]
+__all__ = ["MismatchFeatures", "ReverseScreeDisplay", "RiskRFE"]

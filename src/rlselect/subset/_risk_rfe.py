@@ -56,42 +56,51 @@ class RiskRFE(SelectorMixin, BaseEstimator):
 
     .. math:: \min_{f \in H^J,\, b}\; \lambda \|f\|^2 + \frac{1}{W} \sum_i w_i\, L(y_i, f(x_i) + b),
 
-    until none is left, then choose a size by a rule on the way that was taken. The order is the one an exhaustive
-    loop would give; candidates are skipped only when a bound proves them worse.
+    until none is left, then choose a size by a rule on the way that was taken. The order is the one an
+    exhaustive loop would give; candidates are skipped only when a bound proves them worse.
 
     Parameters
     ----------
     estimator : estimator, optional
-        Any scikit-learn regressor or classifier, judged by the empirical risk of ``loss`` (Algorithm 31). Then
-        ``kernel``, ``regularization``, ``bandwidth`` and ``fit_intercept`` are the estimator's own business.
+        Any scikit-learn regressor or classifier, judged by the empirical risk of ``loss`` (Algorithm 31).
+        Then ``kernel``, ``regularization``, ``bandwidth`` and ``fit_intercept`` are the estimator's own
+        business.
     loss : {"squared", "hinge", "epsilon_insensitive", "logistic"} or a loss object, default="squared"
-        The first and third make a regressor, the others a classifier (several classes: the objectives of one class
-        against the rest are added). ``EpsilonInsensitiveLoss(epsilon)`` changes the tube from 0.1.
+        The first and third make a regressor, the others a classifier (several classes: the objectives of one
+        class against the rest are added). ``EpsilonInsensitiveLoss(epsilon)`` changes the tube from 0.1.
     kernel : {"rbf", "linear", "poly", "chi2"}, kernel object or callable, default="rbf"
         ``chi2`` is for histograms (X >= 0). ``PolynomialKernel(degree, coef0)`` changes the polynomial from
-        ``(1 + <x, z> / bandwidth^2)^3``. :class:`~rlselect.predictors.AdditiveKernel` declares a kernel as a function
-        of a sum over features. A callable ``kernel(A, B)`` may carry an attribute ``removal``: "zero" (the default:
-        removed columns are set to zero), "drop" (they are deleted) or a callable ``removal(X, columns) -> X``.
+        ``(1 + <x, z> / bandwidth^2)^3``. :class:`~rlselect.predictors.AdditiveKernel` declares a kernel as a
+        function of a sum over features. A callable ``kernel(A, B)`` may carry an attribute ``removal``:
+        "zero" (the default: removed columns are set to zero), "drop" (they are deleted) or a callable "
+        "``removal(X,
+        columns) -> X``.
     regularization : float or {"auto", "paper"}, default="auto"
-        :math:`\lambda`. "auto" chooses by out-of-sample risk over ``2 / (n lambda) = 0.01 x 10^i`` at the start,
-        whenever the set has halved and for the final machine. "paper" searches i = 0..4 once. A number is never
-        changed.
+        :math:`\lambda`. "auto" chooses by out-of-sample risk over ``2 / (n lambda) = 0.01 x 10^i`` at the
+        start, whenever the set has halved and for the final machine. "paper" searches i = 0..4 once. A
+        number is never changed.
     bandwidth : float or {"auto", "paper"}, default="auto"
-        :math:`\gamma` in ``exp(-|x - z|^2 / gamma^2)``; ignored by kernels without a width. "auto" standardises the
-        columns and searches multiples of ``sqrt(2 d)``, d being the number of columns left; "paper" searches 1, 2, 3,
-        4 once on X as given. A number is never changed and X is used as given. (The linear kernel standardises when
-        ``regularization="auto"``.)
+        :math:`\gamma` in ``exp(-|x - z|^2 / gamma^2)``; ignored by kernels without a width. "auto"
+        standardises the columns and searches multiples of ``sqrt(2 d)``, d being the number of columns left;
+        "paper" searches 1, 2, 3, 4 once on X as given. A number is never changed and X is used as given. "
+        "(The linear kernel
+        standardises when ``regularization="auto"``.)
     criterion : {"risk", "norm"}, default="risk"
-        "norm" removes the feature whose absence changes ``|f|^2`` least with the coefficients held fixed (Guyon et
+        "norm" removes the feature whose absence changes ``|f|^2`` least with the coefficients held fixed "
+        "(Guyon et
         al.).
     step : int, float in (0, 1) or callable, default=1
-        Features (groups) removed in one cycle: a number, a fraction of those left, or a function of their number.
-    stopping : {"loo-2se", "loo-ric", "change-point", "held-out"}, Threshold, ChangePoint or int, default="loo-2se"
+        Features (groups) removed in one cycle: a number, a fraction of those left, or a function of their
+        number.
+    stopping : {"loo-2se", "loo-ric", "change-point", "held-out"}, Threshold, ChangePoint or int,
+    default="loo-2se"
         "loo-2se": the smallest set whose out-of-sample risk is within two paired standard errors of the best.
-        "loo-ric": the smallest ``n log(risk) + 2 k log(d)``. "change-point": where the objective leaves its straight
+        "loo-ric": the smallest ``n log(risk) + 2 k log(d)``. "change-point": where the objective leaves "
+        "its straight
         line. "held-out": half of the rows fit, the other half judge both removals and size (Algorithm 26).
-        ``Threshold(delta)``: a removal may raise the objective by ``delta`` at most (Algorithms 2 and 21). An integer:
-        so many features. Out-of-sample risk is exact leave-one-out for the squared loss and five-fold otherwise.
+        ``Threshold(delta)``: a removal may raise the objective by ``delta`` at most (Algorithms 2 and 21).
+        An integer: so many features. Out-of-sample risk is exact leave-one-out for the squared loss and
+        five-fold otherwise.
     safeguard : float in [0, 1], default=0.0
         Also keep the ``floor(safeguard * d)`` next best features.
     fit_intercept : bool, default=True
@@ -108,9 +117,9 @@ class RiskRFE(SelectorMixin, BaseEstimator):
     ranking_ : (d,) int array
         A permutation: 1 is kept longest, d is eliminated first. Features of a group have neighbouring ranks.
     objective_path_ : dict of arrays
-        One entry a visited set: ``n_features``, ``objective``, ``risk`` and ``standard_error`` (out of sample),
-        ``difference`` and ``difference_standard_error`` (paired, from the best set), ``regularization``,
-        ``bandwidth``.
+        One entry a visited set: ``n_features``, ``objective``, ``risk`` and ``standard_error`` (out of
+        sample), ``difference`` and ``difference_standard_error`` (paired, from the best set),
+        ``regularization``, ``bandwidth``.
     n_features_ : int
         How many are selected.
     stop_reason_ : str
@@ -127,13 +136,13 @@ class RiskRFE(SelectorMixin, BaseEstimator):
 
     Notes
     -----
-    Cost: squared loss O(d n^3) for the factorisations plus O(d^2 n^2) for the bounds (a few per cent of the d^2 / 2
-    candidates are solved); squared loss with the linear kernel O(n d^2 + d^3). Other losses solve a machine for each
-    candidate that its bound does not exclude. Memory O(n^2), O(n d) for the linear kernel. Beyond some thousand rows use the linear kernel, or
-    another selector.
+    Cost: squared loss O(d n^3) for the factorisations plus O(d^2 n^2) for the bounds (a few per cent of the
+    d^2 / 2 candidates are solved); squared loss with the linear kernel O(n d^2 + d^3). Other losses solve a
+    machine for each candidate that its bound does not exclude. Memory O(n^2), O(n d) for the linear kernel.
+    Beyond some thousand rows use the linear kernel, or another selector.
 
-    Differs from [1]_: the default loss, its leave-one-out rule and re-tuning are ours; :meth:`paper` gives the
-    dissertation's choices.
+    Differs from [1]_: the default loss, its leave-one-out rule and re-tuning are ours; :meth:`paper` gives
+    the dissertation's choices.
 
     References
     ----------
@@ -183,7 +192,9 @@ class RiskRFE(SelectorMixin, BaseEstimator):
 
     @classmethod
     def paper(cls, loss="hinge", kernel="rbf", **changes) -> "RiskRFE":
-        """The dissertation's choices: its grid searched once by five folds, X as given, linear-quadratic change point."""
+        """The dissertation's choices: its grid searched once by five folds, X as given, linear-quadratic
+        change point.
+        """
         choices = {"regularization": "paper", "bandwidth": "paper", "stopping": "change-point", **changes}
         return cls(loss=loss, kernel=kernel, **choices)
 
@@ -230,7 +241,11 @@ class RiskRFE(SelectorMixin, BaseEstimator):
         check_rule(self.stopping, len(self._groups))
         targets, y = self._targets(y, loss)
         self._loss, self._kernel = loss, kernel
-        if loss.classifies is False and np.ptp(y) <= 1e-12 * max(1.0, float(np.abs(y).max())) and self.fit_intercept:
+        if (
+            loss.classifies is False
+            and np.ptp(y) <= 1e-12 * max(1.0, float(np.abs(y).max()))
+            and self.fit_intercept
+        ):
             return self._nothing_to_explain(X, y, targets, weights)
         if self.estimator is not None:
             check_estimator_suits(self.estimator, loss)
@@ -255,7 +270,11 @@ class RiskRFE(SelectorMixin, BaseEstimator):
             raise ValueError(f"criterion={self.criterion!r} is not known; use 'risk' or 'norm'")
         for name in ("regularization", "bandwidth"):
             value = getattr(self, name)
-            good = value in ("auto", "paper") if isinstance(value, str) else isinstance(value, Real) and value > 0
+            good = (
+                value in ("auto", "paper")
+                if isinstance(value, str)
+                else isinstance(value, Real) and value > 0
+            )
             if not good:
                 raise ValueError(f"{name}={value!r} must be 'auto', 'paper' or a number > 0")
         if not 0.0 <= self.safeguard <= 1.0:
@@ -282,7 +301,8 @@ class RiskRFE(SelectorMixin, BaseEstimator):
         X, y, weights = (X, y, weights) if keep.all() else (X[keep], y[keep], weights[keep])
         if len(y) < 10:
             warnings.warn(
-                f"only {len(y)} rows: the out-of-sample risk that chooses the size is hardly more than noise; set "
+                f"only {len(y)} rows: the out-of-sample risk that chooses the size is hardly more than "
+                f"noise; set "
                 "stopping to an integer or read ranking_ with care",
                 UserWarning,
                 stacklevel=3,
@@ -355,13 +375,16 @@ class RiskRFE(SelectorMixin, BaseEstimator):
 
     def _estimator_problem(self, X, y, targets, weights):
         if self.criterion == "norm":
-            raise ValueError("criterion='norm' needs a kernel machine; with an estimator use criterion='risk'")
+            raise ValueError(
+                "criterion='norm' needs a kernel machine; with an estimator use criterion='risk'"
+            )
         held_out = self.stopping == "held-out"
         plain = type(self.estimator) is LinearRegression and not self.estimator.positive
         if plain and self._loss.name == "squared" and not held_out:
             dense = X.toarray() if sparse.issparse(X) else X
             try:
-                # Least squares has Gram moves and an exact leave-one-out; dependent columns fall through to the loop.
+                # Least squares has Gram moves and an exact leave-one-out; dependent columns fall through to
+                # the loop.
                 return RidgeProblem(dense, y, weights, 0.0, self.estimator.fit_intercept, self._groups)
             except np.linalg.LinAlgError:
                 pass
@@ -506,7 +529,9 @@ class RiskRFE(SelectorMixin, BaseEstimator):
     def _check_new(self, X):
         check_is_fitted(self)
         takes_sparse = self.__sklearn_tags__().input_tags.sparse
-        X = validate_data(self, X, accept_sparse="csr" if takes_sparse else False, dtype=np.float64, reset=False)
+        X = validate_data(
+            self, X, accept_sparse="csr" if takes_sparse else False, dtype=np.float64, reset=False
+        )
         if self.estimator is None and isinstance(self._kernel, AdditiveKernel):
             self._kernel.check(X)
         return X

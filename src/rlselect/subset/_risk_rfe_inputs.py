@@ -12,8 +12,8 @@ __all__ = ["check_gram", "column_scale", "make_cycle", "parse_feature_groups"]
 def parse_feature_groups(feature_groups: Any, n_features: int, names: Any = None) -> list[np.ndarray]:
     """List of column-number arrays from None, labels, lists of columns or a mapping of lists.
 
-    A flat sequence of ``n_features`` labels puts equal labels together. A list of lists (or a mapping) names columns
-    by number or by name; columns it leaves out are groups of their own.
+    A flat sequence of ``n_features`` labels puts equal labels together. A list of lists (or a mapping) names
+    columns by number or by name; columns it leaves out are groups of their own.
     """
     if feature_groups is None:
         return [np.array([j]) for j in range(n_features)]
@@ -23,7 +23,8 @@ def parse_feature_groups(feature_groups: Any, n_features: int, names: Any = None
     if items and all(np.ndim(item) == 0 for item in items):
         if len(items) != n_features:
             raise ValueError(
-                f"feature_groups has {len(items)} labels but X has {n_features} features; give one label a feature, or "
+                f"feature_groups has {len(items)} labels but X has {n_features} features; give one label a "
+                f"feature, or "
                 "a list of lists of columns"
             )
         labels = list(dict.fromkeys(items))
@@ -92,6 +93,7 @@ def check_gram(gram: np.ndarray, n: int) -> None:
     smallest = float(np.linalg.eigvalsh(gram)[0])
     if smallest < -1e-8 * n * size:
         raise ValueError(
-            f"the kernel is not positive semi-definite: its matrix on X has the eigenvalue {smallest:.3g}; a kernel "
+            f"the kernel is not positive semi-definite: its matrix on X has the eigenvalue {smallest:.3g}; "
+            f"a kernel "
             "machine needs all eigenvalues >= 0 (for example exp(-distance^2) instead of the distance itself)"
         )

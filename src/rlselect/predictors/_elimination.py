@@ -133,7 +133,7 @@ class KernelProblem:
     criterion : {"risk", "norm"}
     """
 
-    def __init__(self, state, targets, weights, loss, lam, fit_intercept, folds, criterion="risk") -> None:
+    def __init__(self, state, targets, weights, loss, lam, fit_intercept, folds, criterion="risk"):
         self.state, self.targets, self.weights, self.loss = state, targets, weights, loss
         self.lam, self.fit_intercept, self.folds, self.criterion = lam, fit_intercept, folds, criterion
         self.judged_weights = weights
@@ -203,7 +203,7 @@ class KernelProblem:
         self.state.drop(groups)
 
 
-def exact_smallest(bounds, candidates, count, evaluate) -> list[tuple[int, float]]:
+def exact_smallest(bounds, candidates, count, evaluate):
     """The ``count`` smallest values, visiting candidates by lower bound and stopping at the first bound
     too high.
     """
@@ -267,7 +267,7 @@ class RidgeProblem:
 
     bandwidth = 1.0
 
-    def __init__(self, X, y, weights, lam, fit_intercept, groups, criterion="risk") -> None:
+    def __init__(self, X, y, weights, lam, fit_intercept, groups, criterion="risk"):
         self.X, self.y, self.weights, self.lam = X, y, weights, lam
         self.fit_intercept, self.groups, self.criterion = fit_intercept, groups, criterion
         self.active = list(range(len(groups)))
@@ -358,7 +358,7 @@ class HeldOutProblem(KernelProblem):
     rows.
     """
 
-    def __init__(self, state, targets, weights, loss, lam, fit_intercept, train, test, folds) -> None:
+    def __init__(self, state, targets, weights, loss, lam, fit_intercept, train, test, folds):
         super().__init__(state, targets, weights, loss, lam, fit_intercept, folds)
         self.train, self.test = train, test
         self.judged_weights = weights[test]

@@ -63,7 +63,7 @@ class EstimatorProblem:
     lam = float("nan")
     bandwidth = float("nan")
 
-    def __init__(self, estimator, X, y, targets, weights, loss, groups, folds, train=None, test=None) -> None:
+    def __init__(self, estimator, X, y, targets, weights, loss, groups, folds, train=None, test=None):
         self.estimator, self.X, self.y, self.targets, self.weights = estimator, X, y, targets, weights
         self.loss, self.groups, self.folds = loss, groups, folds
         everything = np.arange(len(y))

@@ -206,7 +206,7 @@ def fold_numbers(X: np.ndarray, y: np.ndarray, n_folds: int = 5) -> np.ndarray:
     return folds
 
 
-def fold_losses(gram, targets, weights, lam, loss, fit_intercept, folds, start=None) -> np.ndarray:
+def fold_losses(gram, targets, weights, lam, loss, fit_intercept, folds, start=None):
     """Held-out loss of every row (summed over columns), from machines fitted without its fold.
 
     ``start`` holds the coefficients on all rows, if they are known.

@@ -61,7 +61,7 @@ class AdditiveKernel:
         """Kernel values from the sum of the parts."""
         return np.asarray(self._link(total), dtype=np.float64)
 
-    def check(self, X) -> None:
+    def check(self, X: np.ndarray) -> None:
         """Refuse data the kernel is not defined on."""
 
     def __call__(self, A, B, bandwidth=1.0):
@@ -89,7 +89,7 @@ class ChiSquaredKernel(GaussianKernel):
 
     part = staticmethod(chi_squared_part)
 
-    def check(self, X) -> None:
+    def check(self, X: np.ndarray) -> None:
         """Histograms have no negative bins."""
         if X.size and X.min() < 0:
             raise ValueError(
@@ -282,7 +282,9 @@ class CallableState:
         self.removal = getattr(kernel, "removal", "zero")
         self.active = list(range(len(groups)))
 
-    columns = AdditiveState.columns
+    def columns(self, groups: Sequence[int]) -> np.ndarray:
+        """Column numbers of some groups."""
+        return np.concatenate([self.groups[g] for g in groups]) if len(groups) else np.empty(0, dtype=int)
 
     def _reduce(self, X: np.ndarray, keep: Sequence[int]) -> np.ndarray:
         columns = self.columns(keep)

@@ -35,15 +35,15 @@ from rlselect.subset._risk_rfe_inputs import check_gram, column_scale, make_cycl
 __all__ = ["RiskRFE"]
 
 
-def _classifies(self) -> bool:
+def _classifies(self: Any) -> bool:
     return make_loss(self.loss).classifies
 
 
-def _has_decision(self) -> bool:
+def _has_decision(self: Any) -> bool:
     return _classifies(self) and (self.estimator is None or hasattr(self.estimator, "decision_function"))
 
 
-def _has_proba(self) -> bool:
+def _has_proba(self: Any) -> bool:
     if self.estimator is not None:
         return hasattr(self.estimator, "predict_proba")
     return make_loss(self.loss).name == "logistic"
@@ -191,7 +191,7 @@ class RiskRFE(SelectorMixin, BaseEstimator):
         self.random_state = random_state
 
     @classmethod
-    def paper(cls, loss="hinge", kernel="rbf", **changes) -> "RiskRFE":
+    def paper(cls, loss: Any = "hinge", kernel: Any = "rbf", **changes: Any) -> "RiskRFE":
         """The dissertation's choices: its grid searched once by five folds, X as given, linear-quadratic
         change point.
         """
@@ -273,7 +273,7 @@ class RiskRFE(SelectorMixin, BaseEstimator):
             good = (
                 value in ("auto", "paper")
                 if isinstance(value, str)
-                else isinstance(value, Real) and value > 0
+                else isinstance(value, Real) and float(value) > 0
             )
             if not good:
                 raise ValueError(f"{name}={value!r} must be 'auto', 'paper' or a number > 0")
@@ -369,7 +369,8 @@ class RiskRFE(SelectorMixin, BaseEstimator):
         folds = self._folds(X, y)
         common = (state, targets, weights, self._loss, lam, self.fit_intercept)
         if held_out:
-            return HeldOutProblem(*common, *self._split(X, y), folds), tuner
+            train, test = self._split(X, y)
+            return HeldOutProblem(*common, train, test, folds), tuner
         kind = SquaredKernelProblem if squared else KernelProblem
         return kind(*common, folds, self.criterion), tuner
 

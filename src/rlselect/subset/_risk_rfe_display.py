@@ -29,7 +29,7 @@ class ReverseScreeDisplay:
         Largest rise a threshold rule allows after each set.
     """
 
-    def __init__(self, removed, objective, risk, standard_error, n_removed, change, envelope=None) -> None:
+    def __init__(self, removed, objective, risk, standard_error, n_removed, change, envelope=None):
         self.removed = removed
         self.objective = objective
         self.risk = risk

@@ -1,7 +1,6 @@
 """What RiskRFE is given, made regular: groups of columns, cycles, weights, scaling and a sound kernel."""
 
 from collections.abc import Callable, Mapping
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -55,15 +54,17 @@ def make_cycle(step: Any) -> Callable[[int], int]:
 
         def adaptive(left: int) -> int:
             count = step(left)
-            if not isinstance(count, Integral) or count < 1:
+            if not isinstance(count, (int, np.integer)) or count < 1:
                 raise ValueError(f"step({left}) returned {count!r}; it must return an integer >= 1")
             return int(count)
 
         return adaptive
-    if isinstance(step, Integral) and not isinstance(step, bool) and step >= 1:
-        return lambda left: int(step)
-    if isinstance(step, Real) and not isinstance(step, Integral) and 0.0 < step < 1.0:
-        return lambda left: max(1, int(step * left))
+    if isinstance(step, (int, np.integer)) and not isinstance(step, bool) and step >= 1:
+        fixed = int(step)
+        return lambda left: fixed
+    if isinstance(step, (float, np.floating)) and 0.0 < step < 1.0:
+        share = float(step)
+        return lambda left: max(1, int(share * left))
     raise ValueError(
         f"step={step!r} must be an integer >= 1, a fraction of the remaining features in (0, 1) or a callable"
     )

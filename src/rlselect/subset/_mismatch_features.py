@@ -146,7 +146,8 @@ class MismatchFeatures(TransformerMixin, BaseEstimator):
         """
         changes = []
         for count in range(self.m + 1):
-            offsets = np.array(list(product(range(1, base), repeat=count)), dtype=np.int64).reshape(-1, count)
+            shifts = list(product(range(1, base), repeat=count))
+            offsets = np.array(shifts, dtype=np.int64).reshape(len(shifts), count)
             for places in combinations(range(self.k), count):
                 changes.append((np.array(places, dtype=np.int64), offsets))
         return changes

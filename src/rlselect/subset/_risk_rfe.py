@@ -1,6 +1,5 @@
 """risk-RFE: recursive feature elimination by regularised empirical risk."""
 
-import warnings
 from numbers import Real
 from typing import Any
 
@@ -33,6 +32,9 @@ from rlselect.predictors._tuning import Tuner
 from rlselect.subset._risk_rfe_inputs import check_gram, column_scale, make_cycle, parse_feature_groups
 
 __all__ = ["RiskRFE"]
+
+# Below this many rows the size is chosen by next to nothing, and stop_reason_ says so.
+_FEW_ROWS = 10
 
 
 def _classifies(self: Any) -> bool:
@@ -299,14 +301,6 @@ class RiskRFE(SelectorMixin, BaseEstimator):
         if keep.sum() < 2:
             raise ValueError(f"{int(keep.sum())} rows have a positive sample_weight; at least 2 are needed")
         X, y, weights = (X, y, weights) if keep.all() else (X[keep], y[keep], weights[keep])
-        if len(y) < 10:
-            warnings.warn(
-                f"only {len(y)} rows: the out-of-sample risk that chooses the size is hardly more than "
-                f"noise; set "
-                "stopping to an integer or read ranking_ with care",
-                UserWarning,
-                stacklevel=3,
-            )
         if isinstance(kernel, AdditiveKernel) and self.estimator is None:
             kernel.check(X)
         return X, y, weights
@@ -423,6 +417,8 @@ class RiskRFE(SelectorMixin, BaseEstimator):
             kept, reason = kept + extra, f"{reason}, and {extra} more as a safeguard"
         if kept == 0:
             reason += "; no feature is needed"
+        if len(path.weights) < _FEW_ROWS and isinstance(self.stopping, str):
+            reason += f"; only {len(path.weights)} rows judge the size, which is hardly more than noise"
         self.stop_reason_ = f"interrupted; {reason}" if path.interrupted else reason
         self._kept = sorted(path.order[len(path.order) - kept :])
         self.support_ = np.zeros(n_features, dtype=bool)

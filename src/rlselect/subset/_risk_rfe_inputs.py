@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["check_gram", "column_scale", "make_cycle", "parse_feature_groups"]
+__all__ = ["check_gram", "check_weights", "column_scale", "make_cycle", "parse_feature_groups"]
 
 
 def parse_feature_groups(feature_groups: Any, n_features: int, names: Any = None) -> list[np.ndarray]:
@@ -98,3 +98,23 @@ def check_gram(gram: np.ndarray, n: int) -> None:
             f"a kernel "
             "machine needs all eigenvalues >= 0 (for example exp(-distance^2) instead of the distance itself)"
         )
+
+
+def check_weights(sample_weight: Any, n: int) -> np.ndarray:
+    """Row weights as floats: ones by default, else n finite numbers >= 0, two at least positive."""
+    if sample_weight is None:
+        return np.ones(n)
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n, float(weights))
+    if weights.shape != (n,):
+        raise ValueError(f"sample_weight.shape == {weights.shape}, expected ({n},): one weight a row")
+    if not np.isfinite(weights).all() or weights.min() < 0:
+        raise ValueError("sample_weight must hold finite numbers >= 0; Negative values or NaN were found")
+    if not weights.any():
+        raise ValueError("every sample_weight is zero; give at least two rows a positive one")
+    if (weights > 0).sum() < 2:
+        raise ValueError(
+            f"{int((weights > 0).sum())} rows have a positive sample_weight; at least 2 are needed"
+        )
+    return weights

@@ -414,6 +414,22 @@ def test_bad_rules():
         RiskRFE().fit(*_regression(0), sample_weight=np.eye(60)[0])
 
 
+def test_singular_kernel_matrix_is_explained():
+    X, y = _regression(18, n=30, d=3)
+    with pytest.raises(ValueError, match="singular"):
+        RiskRFE(regularization=1e-30, bandwidth=100.0).fit(np.vstack([X, X]), np.append(y, y))
+
+
+def test_a_second_fit_forgets_the_first():
+    X, y = _regression(19, n=40, d=4)
+    selector = RiskRFE(LinearRegression(), stopping=2).fit(X, y)
+    selector.set_params(stopping=0).fit(X, y)
+    assert not hasattr(selector, "estimator_")
+    np.testing.assert_allclose(selector.predict(X), y.mean())
+    tiny = RiskRFE(stopping=2, regularization=0.01, bandwidth=2.0).fit(X, 1e-14 * y)
+    assert "constant" not in tiny.stop_reason_
+
+
 def test_paper_settings():
     X, y, informative = make_sparse_linear(100, 10, 3, random_state=0)
     selector = RiskRFE.paper().fit(X, y)

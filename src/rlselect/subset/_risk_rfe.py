@@ -233,28 +233,30 @@ class RiskRFE(FinalMachine, SelectorMixin, BaseEstimator):
         check_rule(self.stopping, len(self._groups))
         targets, y = self._targets(y, loss)
         self._loss, self._kernel = loss, kernel
-        if (
-            loss.classifies is False
-            and np.ptp(y) <= 1e-12 * max(1.0, float(np.abs(y).max()))
-            and self.fit_intercept
-        ):
+        for name in ("coef_", "intercept_", "estimator_", "regularization_", "bandwidth_"):
+            # Not every fit sets these; none may be left over from the fit before.
+            self.__dict__.pop(name, None)
+        if not loss.classifies and self.fit_intercept and np.ptp(y) <= 1e-12 * np.abs(y).max():
             return self._nothing_to_explain(X, y, targets, weights)
         if self.estimator is not None:
             check_estimator_suits(self.estimator, loss)
-            problem = self._estimator_problem(X, y, targets, weights)
-            tuner = None
             self.center_, self.scale_ = np.zeros(X.shape[1]), np.ones(X.shape[1])
-        else:
-            X = self._scaled(X, weights, kernel)
+            problem = self._estimator_problem(X, y, targets, weights)
+            self._choose(eliminate(problem, make_cycle(self.step)), X.shape[1])
+            self._fit_estimator(X, y, targets, weights)
+            return self
+        X = self._scaled(X, weights, kernel)
+        try:
             problem, tuner = self._kernel_problem(X, y, targets, weights)
             tuner.tune(problem)
-        retune = None if tuner is None or needs_one_curve(self.stopping) else tuner.again
-        path = eliminate(problem, make_cycle(self.step), retune)
-        self._choose(path, X.shape[1])
-        if self.estimator is not None:
-            self._fit_estimator(X, y, targets, weights)
-        else:
+            retune = None if needs_one_curve(self.stopping) else tuner.again
+            self._choose(eliminate(problem, make_cycle(self.step), retune), X.shape[1])
             self._fit_machine(X, y, targets, weights)
+        except np.linalg.LinAlgError as error:
+            raise ValueError(
+                f"the kernel matrix plus n * lambda is singular to working precision with regularization="
+                f"{self.regularization!r}; use a larger number or 'auto'"
+            ) from error
         return self
 
     def _validate(self, X, y, sample_weight, loss, kernel):

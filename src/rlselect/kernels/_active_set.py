@@ -71,6 +71,9 @@ def _solve_free(gram, beta, goal, rows, fit_intercept):
         return None
     ones = np.ones(len(rows))
     flat = lapack.dpotrs(factor, ones, lower=1)[0]
+    if not flat.sum() > 0.0:
+        # Rows at the origin of the kernel's space fix no intercept.
+        return None
     total, shift = -held.sum(), 0.0
     own = np.zeros(len(rows))
     true = gram[np.ix_(rows, rows)]

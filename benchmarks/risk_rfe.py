@@ -17,7 +17,7 @@ from sklearn.svm import SVC
 
 from rlselect import RiskRFE
 
-LOOP_CELLS = [(100, 30), (200, 60), (400, 60)]
+LOOP_CELLS = [(100, 30), (200, 60), (400, 60), (400, 155)]
 OWN_CELLS = [(400, 155), (800, 155)]
 
 

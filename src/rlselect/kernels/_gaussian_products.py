@@ -33,15 +33,23 @@ def removal_products(gram, columns, vectors, terms):
         Columns that leave, one at a time, divided by the bandwidth.
     vectors : (n, m) or (n, 1) array
         What each reduced kernel is applied to.
-    terms : int
-        Taylor terms, from :func:`expansion_terms`. Cost O(n^2 m terms), all of it matrix products.
+    terms : (m,) int array
+        Taylor terms of each column, from :func:`expansion_terms`, longest first. Cost O(n^2) a term, all of
+        it matrix products.
     """
+    vectors = np.broadcast_to(vectors, columns.shape)
     factor = np.exp(np.square(columns))
     result = np.zeros((len(gram), columns.shape[1]), dtype=gram.dtype)
-    for order in range(terms):
+    for order in range(int(terms.max(initial=0))):
+        some = int(np.searchsorted(-terms, -order))
         if order:
             # The series is split evenly between the two sides: sqrt(2^k / k!) u^k on each.
-            factor = factor * columns * columns.dtype.type(np.sqrt(2.0 / order))
-        contribution = factor * (gram @ (factor * vectors))
-        result += contribution if order % 2 == 0 else -contribution
+            factor = factor[:, :some] * columns[:, :some]
+            factor *= columns.dtype.type(np.sqrt(2.0 / order))
+        contribution = gram @ (factor * vectors[:, :some])
+        contribution *= factor
+        if order % 2:
+            result[:, :some] -= contribution
+        else:
+            result[:, :some] += contribution
     return result

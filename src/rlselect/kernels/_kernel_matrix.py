@@ -55,9 +55,8 @@ def inner_part(a, b, out=None):
 
 
 def exponential_link(total, bandwidth, out=None):
-    """``exp(-total / bandwidth^2)``; rounding below zero in ``total`` is clipped."""
-    out = np.maximum(total, 0.0, out=out)
-    np.multiply(out, out.dtype.type(-1.0 / bandwidth**2), out=out)
+    """``exp(-total / bandwidth^2)``."""
+    out = np.multiply(total, total.dtype.type(-1.0 / bandwidth**2), out=out)
     return np.exp(out, out=out)
 
 

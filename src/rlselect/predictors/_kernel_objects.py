@@ -185,6 +185,7 @@ class AdditiveState:
         self.kernel, self.X, self.groups, self.bandwidth = kernel, X, groups, bandwidth
         self.active = list(range(len(groups)))
         self._buffers: dict[Any, np.ndarray] = {}
+        self._columns: tuple | None = None
         self._rebuild()
 
     def _rebuild(self) -> None:
@@ -232,23 +233,32 @@ class AdditiveState:
         self._buffers.clear()
         return np.array(forms)
 
+    def _scaled_columns(self, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
+        """Columns in units of the bandwidth and the expansion's length for each, until it changes."""
+        key = (self.bandwidth, tolerance)
+        if self._columns is None or self._columns[0] != key:
+            # Distances do not see a shift; the middle of the range keeps the expansion short.
+            middle = 0.5 * (self.X.max(axis=0) + self.X.min(axis=0))
+            columns = (self.X - middle) / self.bandwidth
+            self._columns = (key, columns, expansion_terms(columns, tolerance))
+        return self._columns[1], self._columns[2]
+
     def shortcut(self, gram: np.ndarray, candidates: Sequence[int], dtype: Any) -> tuple:
         """All one-column removals at once where the Gaussian expansion is short; see ``best_removals``."""
         positions: np.ndarray = np.empty(0, dtype=int)
         products = None
         if type(self.kernel) is GaussianKernel:
+            every, needed = self._scaled_columns(1e-7 if dtype == np.float32 else 1e-14)
             single = np.array([len(self.groups[i]) == 1 for i in candidates])
-            columns = self.X[:, [self.groups[i][0] for i in candidates]]
-            # Distances do not see a shift; the middle of the range keeps the expansion short.
-            columns = (columns - 0.5 * (columns.max(axis=0) + columns.min(axis=0))) / self.bandwidth
-            tolerance = 1e-8 if dtype == np.float32 else 1e-14
-            terms = expansion_terms(columns, tolerance)
+            places = [self.groups[i][0] for i in candidates]
+            columns, terms = every[:, places], needed[places]
             positions = np.flatnonzero(single & (terms <= _MOST_TERMS))
+            positions = positions[np.argsort(-terms[positions], kind="stable")]
             matrix, chosen = gram.astype(dtype, copy=False), columns[:, positions].astype(dtype)
-            most = int(terms[positions].max(initial=1))
+            lengths = terms[positions]
 
             def products(vectors):
-                return removal_products(matrix, chosen, vectors, most)
+                return removal_products(matrix, chosen, vectors, lengths)
 
         if dtype != np.float32 or not self.kernel.trusted:
             return positions, products, self.without

@@ -350,7 +350,8 @@ class RiskRFE(FinalMachine, SelectorMixin, BaseEstimator):
         state = make_state(self._kernel, X, self._groups, tuner.start_width(n_columns=X.shape[1]))
         if not getattr(self._kernel, "trusted", False):
             check_gram(state.gram(), len(X))
-        folds = self._folds(X, y)
+        # The squared loss leaves single rows out in closed form and needs no folds.
+        folds = self._folds(X, y) if held_out or not squared else None
         common = (state, targets, weights, self._loss, lam, self.fit_intercept)
         if held_out:
             train, test = self._split(X, y)

@@ -10,13 +10,37 @@ __version__ = "0.1.0.dev0"
 
 # public name -> the room it lives in
 _ROOMS = {
+    "MismatchFeatures": "subset",
     "REVS": "subset",
+    "ReverseScreeDisplay": "subset",
+    "RiskRFE": "subset",
+    "Sarsa": "subset",
+    "TemporalProcessRegression": "temporal",
+    "Threshold": "predictors",
+    "two_sample_cvm": "temporal",
 }
 
-__all__ = ["REVS", "__version__"]
+__all__ = [
+    "REVS",
+    "MismatchFeatures",
+    "ReverseScreeDisplay",
+    "RiskRFE",
+    "Sarsa",
+    "TemporalProcessRegression",
+    "Threshold",
+    "__version__",
+    "two_sample_cvm",
+]
 
 if TYPE_CHECKING:
+    from rlselect.predictors import Threshold as Threshold
     from rlselect.subset import REVS as REVS
+    from rlselect.subset import MismatchFeatures as MismatchFeatures
+    from rlselect.subset import ReverseScreeDisplay as ReverseScreeDisplay
+    from rlselect.subset import RiskRFE as RiskRFE
+    from rlselect.subset import Sarsa as Sarsa
+    from rlselect.temporal import TemporalProcessRegression as TemporalProcessRegression
+    from rlselect.temporal import two_sample_cvm as two_sample_cvm
 
 
 def __getattr__(name: str) -> Any:

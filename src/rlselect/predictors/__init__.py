@@ -1,21 +1,41 @@
-"""What a reward is made of: models on a subset of columns, with all moves from it priced at once."""
+"""What a reward is made of: models on a subset of columns, kernel machines, and their losses."""
 
 from rlselect.predictors._glm_subset import GlmSubset
 from rlselect.predictors._gram import PANEL, LazyGram
+from rlselect.predictors._kernel_objects import (
+    AdditiveKernel,
+    ChiSquaredKernel,
+    GaussianKernel,
+    LinearKernel,
+    PolynomialKernel,
+)
+from rlselect.predictors._losses import EpsilonInsensitiveLoss, HingeLoss, LogisticLoss, SquaredLoss
 from rlselect.predictors._refit import Fit, SeparationWarning, fit_glm, heldout_gains
 from rlselect.predictors._ridge_subset import RidgeSubset
 from rlselect.predictors._rows import Block, Rows
+from rlselect.predictors._stopping import ChangePoint, Threshold
 from rlselect.predictors._units import Units
 
 __all__ = [
     "PANEL",
+    "AdditiveKernel",
     "Block",
+    "ChangePoint",
+    "ChiSquaredKernel",
+    "EpsilonInsensitiveLoss",
     "Fit",
+    "GaussianKernel",
     "GlmSubset",
+    "HingeLoss",
     "LazyGram",
+    "LinearKernel",
+    "LogisticLoss",
+    "PolynomialKernel",
     "RidgeSubset",
     "Rows",
     "SeparationWarning",
+    "SquaredLoss",
+    "Threshold",
     "Units",
     "fit_glm",
     "heldout_gains",

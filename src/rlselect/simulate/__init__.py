@@ -1,7 +1,18 @@
 """Seeded data generators of the papers."""
 
+from rlselect.simulate._adherence import AdherenceStudy, make_adherence
 from rlselect.simulate._revs import make_revs
+from rlselect.simulate._risk_rfe import make_annulus, make_rational, make_sparse_linear
 from rlselect.simulate._simulation import Simulation
 from rlselect.simulate._weak import make_weak
 
-__all__ = ["Simulation", "make_revs", "make_weak"]
+__all__ = [
+    "AdherenceStudy",
+    "Simulation",
+    "make_adherence",
+    "make_annulus",
+    "make_rational",
+    "make_revs",
+    "make_sparse_linear",
+    "make_weak",
+]

@@ -1,0 +1,110 @@
+"""risk-RFE against a scikit-learn loop: same elimination order, and how much faster.
+
+The loop refits a scikit-learn kernel machine for every candidate at every size. Times are process CPU
+seconds of one process with one thread, ratios within the run.
+
+    OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \\
+        python benchmarks/risk_rfe.py --out benchmarks/results/risk_rfe.md
+"""
+
+import argparse
+import time
+from pathlib import Path
+
+import numpy as np
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.svm import SVC
+
+from rlselect import RiskRFE
+
+LOOP_CELLS = [(100, 30), (200, 60), (400, 60), (400, 155)]
+OWN_CELLS = [(400, 155), (800, 155)]
+
+
+def design(n, d, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    return X, X[:, 0] * X[:, 1] + np.sin(2 * X[:, 2]) + X[:, 3] + 0.3 * rng.normal(size=n)
+
+
+def loop_squared(X, y, lam, gamma):
+    """Elimination order of the squared loss without intercept, one KernelRidge a candidate."""
+    left, order = list(range(X.shape[1])), []
+    while len(left) > 1:
+        values = []
+        for j in left:
+            keep = [k for k in left if k != j]
+            machine = KernelRidge(alpha=len(y) * lam, kernel="rbf", gamma=1.0 / gamma**2).fit(X[:, keep], y)
+            values.append(lam * (y @ machine.dual_coef_))
+        order.append(left.pop(int(np.argmin(values))))
+    return order + left
+
+
+def loop_hinge(X, y, lam, gamma):
+    """Elimination order of the hinge loss, one SVC a candidate."""
+    left, order = list(range(X.shape[1])), []
+    while len(left) > 1:
+        values = []
+        for j in left:
+            keep = [k for k in left if k != j]
+            machine = SVC(C=1.0 / (2 * len(y) * lam), gamma=1.0 / gamma**2, tol=1e-6).fit(X[:, keep], y)
+            f = machine.decision_function(X[:, keep])
+            a = machine.dual_coef_[0]
+            smooth = f[machine.support_] - machine.intercept_
+            values.append(lam * (a @ smooth) + np.maximum(0, 1 - y * f).mean())
+        order.append(left.pop(int(np.argmin(values))))
+    return order + left
+
+
+def timed(run):
+    start = time.process_time()
+    result = run()
+    return result, time.process_time() - start
+
+
+def ours(loss, X, y, lam, gamma):
+    selector = RiskRFE(
+        loss=loss, regularization=lam, bandwidth=gamma, fit_intercept=loss != "squared", stopping=5
+    )
+    return np.argsort(-selector.fit(X, y).ranking_).tolist()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seed", type=int, default=1000)
+    parser.add_argument("--out", type=Path, default=None)
+    args = parser.parse_args()
+    lines = [
+        "| loss | n | d | same order | ours s | loop s | times faster |",
+        "|---|---|---|---|---|---|---|",
+    ]
+
+    def note(line):
+        lines.append(line)
+        print(line, flush=True)
+
+    for n, d in LOOP_CELLS:
+        X, y = design(n, d, args.seed)
+        lam, gamma = 1.0 / n, np.sqrt(2.0 * d)
+        mine, seconds = timed(lambda X=X, y=y, lam=lam, gamma=gamma: ours("squared", X, y, lam, gamma))
+        loop, slow = timed(lambda X=X, y=y, lam=lam, gamma=gamma: loop_squared(X, y, lam, gamma))
+        note(f"| squared | {n} | {d} | {mine == loop} | {seconds:.2f} | {slow:.2f} | {slow / seconds:.1f} |")
+    for n, d in LOOP_CELLS[:2]:
+        X, y = design(n, d, args.seed)
+        y, lam, gamma = np.where(y > 0, 1.0, -1.0), 1.0 / n, np.sqrt(2.0 * d)
+        mine, seconds = timed(lambda X=X, y=y, lam=lam, gamma=gamma: ours("hinge", X, y, lam, gamma))
+        loop, slow = timed(lambda X=X, y=y, lam=lam, gamma=gamma: loop_hinge(X, y, lam, gamma))
+        note(f"| hinge | {n} | {d} | {mine == loop} | {seconds:.2f} | {slow:.2f} | {slow / seconds:.1f} |")
+    for n, d in OWN_CELLS:
+        X, y = design(n, d, args.seed)
+        _, fixed = timed(lambda X=X, y=y, n=n, d=d: ours("squared", X, y, 1.0 / n, np.sqrt(2.0 * d)))
+        note(f"| squared, parameters given | {n} | {d} | | {fixed:.2f} | | |")
+        _, tuned = timed(lambda X=X, y=y: RiskRFE().fit(X, y))
+        note(f"| squared, all defaults | {n} | {d} | | {tuned:.2f} | | |")
+    if args.out is not None:
+        args.out.parent.mkdir(parents=True, exist_ok=True)
+        args.out.write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""Kernels that are a function of a sum over features, so that a feature leaves by subtraction.
+
+Each *part* returns the contribution of some columns to the sum; each *link* turns the sum into a kernel.
+Sums are kept and subtracted, never the kernel values themselves: dividing a Gaussian by a factor overflows
+for small widths.
+"""
+
+import numpy as np
+
+__all__ = ["chi_squared_part", "exponential_link", "inner_part", "polynomial_link", "squared_distance_part"]
+
+
+def squared_distance_part(a, b, out=None):
+    """Squared Euclidean distances between the rows of ``a`` (n, g) and ``b`` (m, g), by differences.
+
+    Differences rather than the inner-product formula: the result is exactly zero on equal rows and keeps its
+    digits when columns have very different scales.
+    """
+    out = np.empty((len(a), len(b)), dtype=a.dtype) if out is None else out
+    if a.shape[1] == 0:
+        out[...] = 0.0
+        return out
+    np.subtract(a[:, 0, None], b[None, :, 0], out=out)
+    np.multiply(out, out, out=out)
+    if a.shape[1] > 1:
+        buffer = np.empty_like(out)
+        for j in range(1, a.shape[1]):
+            np.subtract(a[:, j, None], b[None, :, j], out=buffer)
+            np.multiply(buffer, buffer, out=buffer)
+            out += buffer
+    return out
+
+
+def chi_squared_part(a, b, out=None):
+    """Sum over columns of ``(x - z)^2 / (x + z)`` for non-negative data; an empty bin in both rows adds
+    nothing.
+    """
+    out = np.empty((len(a), len(b)), dtype=a.dtype) if out is None else out
+    out[...] = 0.0
+    for j in range(a.shape[1]):
+        difference = a[:, j, None] - b[None, :, j]
+        total = a[:, j, None] + b[None, :, j]
+        total[total == 0] = 1.0
+        np.multiply(difference, difference, out=difference)
+        np.divide(difference, total, out=difference)
+        out += difference
+    return out
+
+
+def inner_part(a, b, out=None):
+    """Inner products of the rows of ``a`` and ``b``."""
+    if a.shape[1] == 1:
+        return np.multiply(a[:, 0, None], b[None, :, 0], out=out)
+    return np.matmul(a, b.T, out=out)
+
+
+def exponential_link(total, bandwidth, out=None):
+    """``exp(-total / bandwidth^2)``."""
+    out = np.multiply(total, total.dtype.type(-1.0 / bandwidth**2), out=out)
+    return np.exp(out, out=out)
+
+
+def polynomial_link(total, bandwidth, degree, coef0, out=None):
+    """``(coef0 + total / bandwidth^2) ** degree`` for an integer degree, by repeated products."""
+    out = np.multiply(total, total.dtype.type(1.0 / bandwidth**2), out=out)
+    out += out.dtype.type(coef0)
+    base = out.copy() if degree > 1 else out
+    for _ in range(degree - 1):
+        np.multiply(out, base, out=out)
+    return out

@@ -1,0 +1,252 @@
+r"""Squared loss on a kernel matrix: the objective, its leave-one-out residuals and an exact search by bounds.
+
+For ``min_f,b  lambda |f|^2 + sum_i w_i (y_i - f(x_i) - b)^2 / W`` put ``M = K + diag(lambda W / w)``. The
+solution is ``f = K a`` with ``a = S y``, where ``S`` is the inverse of ``M`` on the vectors that sum to zero
+(the plain inverse without an intercept), and the minimum is ``lambda a'y``. Because
+
+.. math:: y' S y = \max_{a:\,1'a = 0}\; 2 a'y - a'Ma,
+
+every vector gives a lower bound for *every other* kernel matrix, which is what the search below lives on.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.linalg import lapack
+
+__all__ = ["best_removals", "loo_residuals", "projected_inverse", "squared_objective"]
+
+# Conjugate-gradient steps before a factorisation is the cheaper way to an exact value.
+_MAX_STEPS = 12
+
+
+def projected_inverse(gram, ridge, fit_intercept):
+    """Inverse of ``gram + diag(ridge)`` restricted to zero-sum vectors when there is an intercept. O(n^3)."""
+    matrix = gram.copy(order="F")
+    matrix[np.diag_indices_from(matrix)] += ridge
+    factor, info = lapack.dpotrf(matrix, lower=1, clean=1, overwrite_a=1)
+    if info != 0:
+        raise np.linalg.LinAlgError("the kernel matrix plus its ridge is not positive definite")
+    inverse, _ = lapack.dlauum(_triangular_inverse(factor), lower=1, overwrite_c=1)
+    diagonal = inverse.diagonal().copy()
+    inverse = inverse + inverse.T
+    inverse[np.diag_indices_from(inverse)] = diagonal
+    if fit_intercept:
+        row_sums = inverse.sum(axis=1)
+        inverse -= np.outer(row_sums, row_sums / row_sums.sum())
+    return inverse
+
+
+def _triangular_inverse(factor):
+    """Inverse of a lower triangle by halves: matrix products are faster than LAPACK's own loop."""
+    n = len(factor)
+    if n <= 96:
+        return lapack.dtrtri(factor, lower=1)[0]
+    half = n // 2
+    inverse = np.zeros((n, n), order="F")
+    first, last = _triangular_inverse(factor[:half, :half]), _triangular_inverse(factor[half:, half:])
+    inverse[:half, :half], inverse[half:, half:] = first, last
+    inverse[half:, :half] = -(last @ (factor[half:, :half] @ first))
+    return inverse
+
+
+def squared_objective(gram, y, ridge, fit_intercept):
+    """``y' S y`` by one factorisation (the objective divided by lambda). O(n^3 / 3)."""
+    matrix = gram.copy(order="F")
+    matrix[np.diag_indices_from(matrix)] += ridge
+    factor, info = lapack.dpotrf(matrix, lower=1, clean=0, overwrite_a=1)
+    if info != 0:
+        raise np.linalg.LinAlgError("the kernel matrix plus its ridge is not positive definite")
+    sides = np.column_stack([y, np.ones_like(y)]) if fit_intercept else y[:, None]
+    solved, _ = lapack.dpotrs(factor, sides, lower=1)
+    value = y @ solved[:, 0]
+    if fit_intercept:
+        value -= solved[:, 0].sum() ** 2 / solved[:, 1].sum()
+    return float(value)
+
+
+def loo_residuals(coefficients, inverse_diagonal, ridge, weights):
+    """Exact residual of each row when one unit of its weight (all of it, if less than one) is left out.
+
+    With unit weights this is ``a_i / S_ii``. A weight of k is k copies of a row, and one copy is left out.
+    """
+    leverage = 1.0 - ridge * inverse_diagonal
+    share = 1.0 / np.maximum(weights, 1.0)
+    return ridge * coefficients / np.maximum(1.0 - share * leverage, 1e-12)
+
+
+def best_removals(
+    y: np.ndarray,
+    gram: np.ndarray,
+    inverse: np.ndarray,
+    ridge: np.ndarray,
+    fit_intercept: bool,
+    candidates: list[int],
+    without: Callable[[int], np.ndarray],
+    shortcut: Callable[..., tuple] | None = None,
+    count: int = 1,
+) -> list[tuple[int, float]]:
+    """The ``count`` candidates whose removal leaves the smallest ``y' S y``, exactly, best first.
+
+    Parameters
+    ----------
+    y, gram, inverse, ridge, fit_intercept
+        The present problem; ``inverse`` is its :func:`projected_inverse`.
+    candidates : list of int
+        What may be removed.
+    without : callable
+        ``without(i)`` is the kernel matrix after removing ``i``.
+    shortcut : callable, optional
+        ``shortcut(gram, candidates, dtype)`` returns ``(positions, products, build)``: for the candidates at
+        ``positions``, ``products(vectors)`` applies all their reduced matrices at once; ``build(i)`` makes
+        one reduced matrix of the others. May be asked for single precision: bounds then carry an allowance
+        for its rounding.
+    count : int
+        How many are wanted.
+
+    Returns
+    -------
+    list of (candidate, value)
+
+    Notes
+    -----
+    A two-dimensional Galerkin step from the present solution bounds every candidate from below at O(n^2)
+    each. Candidates are then visited in the order of their bounds and solved by preconditioned conjugate
+    gradients, whose iterates are bounds too; the visit ends at the first bound above the ``count``-th best
+    value found. Candidates nearer to each other than the solver's accuracy are compared by factorisation,
+    equal ones by their number.
+    """
+    coefficients = inverse @ y
+    bounds = _galerkin_bounds(y, gram, inverse, ridge, coefficients, candidates, without, shortcut)
+    found: list[tuple[float, int]] = []
+    threshold = np.inf
+    for position in np.argsort(bounds, kind="stable"):
+        if bounds[position] > threshold * (1.0 + 1e-12):
+            break
+        candidate = candidates[position]
+        value = _solve_candidate(
+            y, without(candidate), inverse, ridge, fit_intercept, coefficients, threshold * (1.0 + 1e-10)
+        )
+        if value is None:
+            continue
+        found.append((value, candidate))
+        if len(found) >= count:
+            threshold = sorted(found)[count - 1][0]
+    return _settle_ties(found, count, lambda i: squared_objective(without(i), y, ridge, fit_intercept))
+
+
+def _galerkin_bounds(y, gram, inverse, ridge, coefficients, candidates, without, shortcut):
+    """Lower bounds of ``y' S_i y`` for every candidate from the span of the solution and its first
+    correction.
+    """
+    value = float(coefficients @ y)
+    allowance = 8.0 * np.finfo(np.float32).eps * np.sqrt(len(y)) * max(1.0, float(np.abs(gram).max()))
+    # Single precision only where its rounding is far below the differences that matter.
+    single = shortcut is not None and allowance * float(coefficients @ coefficients) < 1e-4 * max(
+        value, 1e-300
+    )
+    kind = np.float32 if single else np.float64
+    solver = inverse.astype(kind, copy=False)
+    image = gram @ coefficients
+    batched, products, build = (
+        shortcut(gram, candidates, kind) if shortcut is not None else ([], None, without)
+    )
+    change = np.empty((len(y), len(candidates)))
+    direction = np.empty_like(change)
+    reach = np.empty_like(change)
+    if len(batched):
+        change[:, batched] = products(coefficients[:, None].astype(kind)) - image[:, None]
+        direction[:, batched] = solver @ change[:, batched].astype(kind)
+        reach[:, batched] = products(direction[:, batched].astype(kind))
+    start = coefficients.astype(kind)
+    for position in np.setdiff1d(np.arange(len(candidates)), batched):
+        matrix = build(candidates[position])
+        change[:, position] = matrix @ start - image
+        direction[:, position] = solver @ change[:, position].astype(kind)
+        reach[:, position] = matrix @ direction[:, position].astype(kind)
+    slope = coefficients @ change
+    own = float(coefficients @ image) + slope + float(ridge @ coefficients**2)
+    cross = slope + np.einsum("ij,ij->j", change, direction)
+    far = np.einsum("ij,ij->j", direction, reach) + ridge @ direction**2
+    bounds, along, away = _two_dimensional_maximum(value, slope, own, cross, far)
+    if single:
+        lengths = np.einsum("ij,ij->j", direction, direction)
+        bounds -= 2.0 * allowance * (coefficients @ coefficients * along**2 + lengths * away**2)
+    return bounds - 1e-13 * np.abs(bounds)
+
+
+def _two_dimensional_maximum(first, second, own, cross, far):
+    """Largest ``2 c't - t'Gt`` over each plane and its weights ``t``; a degenerate plane falls back to a
+    line.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = cross / own
+        height = far - ratio * cross
+        lift = second - ratio * first
+        flat = ~(height > 1e-10 * np.abs(far))
+        away = np.where(flat, 0.0, lift / height)
+        along = first / own - away * ratio
+        # Evaluated at the weights, not at the closed-form maximum: any weights give a valid bound.
+        bound = (
+            2.0 * (along * first + away * second)
+            - along**2 * own
+            - 2.0 * along * away * cross
+            - away**2 * far
+        )
+    broken = ~((own > 0.0) & np.isfinite(bound))
+    return np.where(broken, -np.inf, bound), np.where(broken, 0.0, along), np.where(broken, 0.0, away)
+
+
+def _solve_candidate(y, matrix, inverse, ridge, fit_intercept, coefficients, limit):
+    """``y' S_i y`` to working accuracy, or None as soon as a lower bound passes ``limit``."""
+    smallest_ridge = float(ridge.min())
+    image = matrix @ coefficients + ridge * coefficients
+    value = 2.0 * float(coefficients @ y) - float(coefficients @ image)
+    residual = y - image
+    direction = np.zeros_like(y)
+    previous = 1.0
+    for step in range(_MAX_STEPS):
+        if value > limit:
+            return None
+        centred = residual - residual.mean() if fit_intercept else residual
+        if float(centred @ centred) <= 1e-13 * smallest_ridge * abs(value):
+            return value
+        preconditioned = inverse @ residual
+        inner = float(residual @ preconditioned)
+        if inner <= 0.0:
+            break
+        direction = preconditioned + (inner / previous) * direction if step else preconditioned
+        product = matrix @ direction + ridge * direction
+        curvature = float(direction @ product)
+        if curvature <= 0.0:
+            break
+        length = inner / curvature
+        value += length * inner
+        residual = residual - length * product
+        previous = inner
+    return squared_objective(matrix, y, ridge, fit_intercept)
+
+
+def _settle_ties(found, count, exact):
+    """Order by value; neighbours closer than the solver's accuracy are recomputed, equal ones keep column
+    order.
+    """
+    found = sorted(found)
+    if not found:
+        return []
+    last = found[min(count, len(found)) - 1][0]
+    near = [item for item in found if item[0] <= last + 1e-9 * abs(last)]
+    values = np.array([item[0] for item in near])
+    if len(near) > 1 and np.any(np.diff(values) <= 1e-9 * np.abs(values[1:])):
+        near = [(exact(candidate), candidate) for _, candidate in near]
+        scale = 1e-12 * max(abs(value) for value, _ in near)
+        near.sort()
+        # Values equal up to rounding form one tie, decided by column number.
+        tie, leader = 0, near[0][0]
+        keyed = []
+        for value, candidate in near:
+            if value - leader > scale:
+                tie, leader = tie + 1, value
+            keyed.append((tie, candidate, value))
+        near = [(value, candidate) for _, candidate, value in sorted(keyed)]
+    return [(candidate, value) for value, candidate in near[:count]]

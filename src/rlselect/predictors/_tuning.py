@@ -1,0 +1,110 @@
+"""Regularisation and bandwidth by out-of-sample risk on the dissertation's grids."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Tuner", "bandwidth_multiples", "regularization_grid"]
+
+_PAPER_BANDWIDTHS = (4.0, 3.0, 2.0, 1.0)
+
+
+def regularization_grid(total_weight: float, n_values: int = 7) -> np.ndarray:
+    """Lambda from ``2 / (n lambda) = 0.01 x 10^i``, i = 0, 1, ...: strongest first (i <= 4 in the
+    dissertation).
+    """
+    return 2.0 / (total_weight * 0.01 * 10.0 ** np.arange(n_values))
+
+
+def bandwidth_multiples() -> np.ndarray:
+    """Multiples of sqrt(2 d), the typical distance of standardised rows, widest first."""
+    return np.array([4.0, 2.0, 1.0, 0.5])
+
+
+class Tuner:
+    """Chooses lambda and bandwidth of a problem; what the user fixed stays fixed.
+
+    Parameters
+    ----------
+    regularization, bandwidth : float, "auto" or "paper"
+        "auto": a grid, searched in full first and around the last choice later. "paper": the grid of "
+        "equation (3.12),
+        searched once.
+    total_weight : float
+    uses_bandwidth : bool
+        Whether the kernel has a width at all.
+    n_columns : callable
+        Number of columns of the problem's present set.
+    squared : bool
+        Whether the loss is the squared one, which is cheap for weak regularisation.
+    """
+
+    def __init__(
+        self,
+        regularization: Any,
+        bandwidth: Any,
+        total_weight: float,
+        uses_bandwidth: bool,
+        n_columns: Callable[[Any], int],
+        squared: bool,
+    ) -> None:
+        self.free_lam = isinstance(regularization, str)
+        self.free_bandwidth = isinstance(bandwidth, str) and uses_bandwidth
+        self.relative = self.free_bandwidth and bandwidth == "auto"
+        self.once = "paper" in (regularization, bandwidth)
+        self.n_columns = n_columns
+        # The iterative solvers slow down without end where hardly anything is regularised.
+        n_values = 7 if squared and regularization == "auto" else 5
+        self.lams = (
+            regularization_grid(total_weight, n_values)
+            if self.free_lam
+            else np.array([float(regularization)])
+        )
+        if self.relative:
+            self.widths = bandwidth_multiples()
+        elif self.free_bandwidth:
+            self.widths = np.array(_PAPER_BANDWIDTHS)
+        else:
+            self.widths = np.array([1.0 if isinstance(bandwidth, str) else float(bandwidth)])
+        self.place: tuple[int, int] | None = None
+
+    @property
+    def free(self) -> bool:
+        """Whether there is anything to choose."""
+        return self.free_lam or self.free_bandwidth
+
+    def _width(self, index: int, problem: Any) -> float:
+        scale = np.sqrt(2.0 * max(self.n_columns(problem), 1)) if self.relative else 1.0
+        return float(self.widths[index] * scale)
+
+    def start_width(self, problem: Any = None, n_columns: int = 1) -> float:
+        """A width to build the first kernel with."""
+        return float(self.widths[0] * (np.sqrt(2.0 * max(n_columns, 1)) if self.relative else 1.0))
+
+    def tune(self, problem: Any) -> None:
+        """Set the problem's parameters to the best of the grid; ties go to the stronger regularisation."""
+        if self.place is None or not self.free:
+            rows, columns = range(len(self.lams)), range(len(self.widths))
+        else:
+            rows, columns = (
+                range(max(0, at - 1), min(size, at + 2))
+                for at, size in zip(self.place, (len(self.lams), len(self.widths)), strict=True)
+            )
+        best = (np.inf, 0, 0)
+        if len(rows) * len(columns) == 1:
+            best = (0.0, rows[0], columns[0])
+        else:
+            for column in columns:
+                risks = problem.risk_at(self.lams[rows.start : rows.stop], self._width(column, problem))
+                for row, risk in zip(rows, risks, strict=True):
+                    if risk < best[0] * (1.0 - 1e-9):
+                        best = (risk, row, column)
+        self.place = (best[1], best[2])
+        problem.lam = float(self.lams[best[1]])
+        problem.bandwidth = self._width(best[2], problem)
+
+    def again(self, problem: Any) -> None:
+        """Choose anew near the last choice."""
+        if self.free and not self.once:
+            self.tune(problem)

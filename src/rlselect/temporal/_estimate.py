@@ -1,0 +1,213 @@
+"""Estimates, influence functions and flags of all time points."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlselect.kernels._batched_irls import batched_irls, information, solve_each, whiten, working_quantities
+from rlselect.kernels._glm_families import mean_function, variance_function
+from rlselect.kernels._separation import separating_direction
+from rlselect.temporal._design import Design
+
+Array = NDArray[np.float64]
+
+# A linear predictor this far out sends the time point to the linear programme.
+_EXTREME = 20.0
+_BOUNDED_LINKS = ("logit", "probit", "cloglog")
+# Here the link does not keep the mean where the variance is positive: a solution may sit on the edge.
+_LEAKY = (("identity", "binomial"), ("identity", "poisson"), ("log", "binomial"))
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Raw curves.
+
+    Attributes
+    ----------
+    beta, se : arrays of shape (times, covariates), NaN at flagged times
+    psi : array of shape (times, covariates, subjects)
+        Influence functions: ``beta_hat - beta`` is their mean over subjects, to first order.
+    flags : one entry per time, a reason or None
+    n_available : available subjects per time
+    """
+
+    beta: Array
+    se: Array
+    psi: Array
+    flags: list[str | None]
+    n_available: NDArray[np.intp]
+
+    @property
+    def sound(self) -> NDArray[np.bool_]:
+        """Time points without a flag."""
+        return np.array([reason is None for reason in self.flags])
+
+
+def check_response(design: Design, link: str, variance: str) -> None:
+    """Refuse responses outside the range of the mean."""
+    live = design.y[design.w > 0]
+    if (variance == "binomial" or link in _BOUNDED_LINKS) and ((live < 0) | (live > 1)).any():
+        raise ValueError(
+            f"link={link!r} with variance={variance!r} needs a response between 0 and 1; {design.response!r} "
+            f"runs from {live.min():g} to {live.max():g}. Code it as 0/1 or choose another link"
+        )
+    if variance == "poisson" and (live < 0).any():
+        raise ValueError(
+            f"variance='poisson' needs a response that is not negative; {design.response!r} goes down to "
+            f"{live.min():g}. Choose another link or variance"
+        )
+
+
+def estimate(design: Design, link: str, variance: str) -> Estimate:
+    """Fit every time point by itself, all at once."""
+    x, y, w = design.x, design.y, design.w
+    n_times, p, n = x.shape
+    counts = (w > 0).sum(axis=1)
+    q, z, rank = whiten(x, w)
+    flags = [_design_flag(design, t, int(counts[t]), int(rank[t])) for t in range(n_times)]
+    beta, psi = np.full((n_times, p), np.nan), np.full((n_times, p, n), np.nan)
+    se = np.full((n_times, p), np.nan)
+    good = np.flatnonzero([reason is None for reason in flags])
+    if len(good) < n_times:
+        q, z, y, w = q[good], z[good], y[good], w[good]
+    if len(good) == 0:
+        return Estimate(beta, se, psi, flags, counts)
+
+    theta, reasons = _solve(design, good, q, y, w, link, variance)
+    with np.errstate(all="ignore"):
+        eta = (theta[:, None, :] @ q)[:, 0, :]
+        weight, score = working_quantities(link, variance, eta, y, w)
+        bread = _inverse(information(q, weight))
+        psi_good = (z @ bread * n) @ (q * score[:, None, :])
+        beta_good = (z @ theta[:, :, None])[:, :, 0]
+        se_good = np.sqrt(np.einsum("tki,tki->tk", psi_good, psi_good)) / n
+        naive = np.sqrt(np.einsum("tkj,tjl,tkl->tk", z, bread, z))
+    for j, t in enumerate(good):
+        flags[t] = reasons[j] or _variance_flag(design, int(t), se_good[j], naive[j], variance)
+    kept = np.array([flags[t] is None for t in good])
+    if kept.all() and len(good) == n_times:
+        return Estimate(beta_good, se_good, psi_good, flags, counts)
+    beta[good[kept]], se[good[kept]], psi[good[kept]] = beta_good[kept], se_good[kept], psi_good[kept]
+    return Estimate(beta, se, psi, flags, counts)
+
+
+def jackknife_factor(design: Design, raw: Estimate, link: str, variance: str) -> Array:
+    """``1 / (1 - leverage)`` of every subject and time, (times, subjects).
+
+    Times this factor, an influence function is the change of the estimate when the subject is left out: the
+    residuals of subjects with much leverage are too small by about that much.
+    """
+    factor = np.ones(design.y.shape)
+    sound = raw.sound
+    x, y, w = (part if sound.all() else part[sound] for part in (design.x, design.y, design.w))
+    q, z, _ = whiten(x, w)
+    theta = solve_each(z, raw.beta[sound][:, :, None])
+    weight, _ = working_quantities(link, variance, (theta.swapaxes(1, 2) @ q)[:, 0, :], y, w)
+    spread = _inverse(information(q, weight)) @ q
+    leverage = weight * np.einsum("tki,tki->ti", spread, q)
+    factor[sound] = 1.0 / np.maximum(1.0 - leverage, 1e-8)
+    return factor
+
+
+def _solve(
+    design: Design, good: NDArray[np.intp], q: Array, y: Array, w: Array, link: str, variance: str
+) -> tuple[Array, list[str | None]]:
+    """IRLS, then the linear programme for the time points that did not settle or settled far out."""
+    theta, converged = batched_irls(q, y, w, link, variance)
+    reasons: list[str | None] = [None] * len(good)
+    for j in np.flatnonzero(~converged | _far_out(theta, q, w, link)):
+        reasons[j] = _separation_flag(design, int(good[j]), link)
+    slow = np.flatnonzero(~converged & np.array([r is None for r in reasons]))
+    if len(slow):
+        theta[slow], converged[slow] = batched_irls(
+            q[slow], y[slow], w[slow], link, variance, start=theta[slow], max_iter=500
+        )
+    lost = ~converged
+    if link in _BOUNDED_LINKS and variance != "binomial":
+        # away from the likelihood the score also vanishes where the mean is flat: no root to trust
+        lost |= _far_out(theta, q, w, link)
+    if (link, variance) in _LEAKY:
+        mu, rest, _ = mean_function(link, (theta[:, None, :] @ q)[:, 0, :])
+        least = variance_function(variance, mu, rest).min(axis=1, initial=np.inf, where=w > 0)
+        lost |= ~(least > 1e-8)
+    for j in np.flatnonzero(lost):
+        reasons[j] = reasons[j] or _no_solution(link, variance)
+    return theta, reasons
+
+
+def _far_out(theta: Array, q: Array, w: Array, link: str) -> NDArray[np.bool_]:
+    """Where a linear predictor reaches values at which the mean has all but reached its limit."""
+    if link == "identity":
+        return np.zeros(len(theta), dtype=bool)
+    reach = np.abs(theta[:, None, :] @ q)[:, 0, :].max(axis=1, initial=0.0, where=w > 0)
+    return np.asarray(reach > (7.0 if link == "probit" else _EXTREME))
+
+
+def _no_solution(link: str, variance: str) -> str:
+    return (
+        f"no convergence: link {str(link)!r} with variance {str(variance)!r} has no solution here that keeps "
+        "the mean inside its range"
+    )
+
+
+def _inverse(a: Array) -> Array:
+    return solve_each(a, np.broadcast_to(np.eye(a.shape[1]), a.shape))
+
+
+def _design_flag(design: Design, t: int, count: int, rank: int) -> str | None:
+    p = len(design.names)
+    if count == 0:
+        return "no data: no subject is available at this time"
+    if count <= p:
+        return f"too few subjects: {count} available for {p} coefficients, at least {p + 1} are needed"
+    if rank == p:
+        return None
+    return f"rank deficiency: {_dependence(design, t)}"
+
+
+def _dependence(design: Design, t: int) -> str:
+    """Name the columns that depend on each other at a time."""
+    rows = design.w[t] > 0
+    x = design.x[t][:, rows]
+    for k, name in enumerate(design.names):
+        if name != "Intercept" and np.ptp(x[k]) == 0:
+            return f"{name!r} is the same for every available subject"
+    top = np.abs(x).max(axis=1)
+    u, _, _ = np.linalg.svd(x / np.where(top > 0, top, 1.0)[:, None], full_matrices=False)
+    part = np.abs(u[:, -1])
+    names = [design.names[k] for k in np.flatnonzero(part > 1e-6 * part.max())]
+    return f"the columns {', '.join(names)} are linearly dependent"
+
+
+def _separation_flag(design: Design, t: int, link: str) -> str | None:
+    if link not in (*_BOUNDED_LINKS, "log"):
+        return None
+    rows = design.w[t] > 0
+    x, y = design.x[t][:, rows].T, design.y[t][rows]
+    direction = separating_direction(x, y, upper=link in _BOUNDED_LINKS)
+    if direction is None:
+        return None
+    if np.ptp(y) == 0:
+        return f"separation: {design.response!r} is {y[0]:g} for every available subject"
+    spread = np.abs(direction) * np.abs(x).max(axis=0)
+    names = [design.names[k] for k in np.flatnonzero(spread > 1e-6 * spread.max())]
+    moved = np.abs(x @ direction) > 1e-6 * np.abs(x @ direction).max()
+    return (
+        f"separation: a combination of {', '.join(names)} predicts {design.response!r} perfectly for "
+        f"{int(moved.sum())} of {len(y)} available subjects"
+    )
+
+
+def _variance_flag(design: Design, t: int, se: Array, naive: Array, variance: str) -> str | None:
+    """A standard error of zero is a sign of no residual variation, not of perfect knowledge."""
+    if not (np.isfinite(se).all() and np.isfinite(naive).all()):
+        return "no standard error: the information matrix is singular at the estimate"
+    live = design.y[t][design.w[t] > 0]
+    size = np.abs(live).max() if variance == "gaussian" else 1.0
+    weight = np.sqrt(design.w[t].max())
+    empty = np.flatnonzero(~(se > 1e-11 * size * weight * naive))
+    if len(empty) == 0:
+        return None
+    names = ", ".join(design.names[k] for k in empty)
+    return f"no residual variation: {design.response!r} is fitted exactly, the standard error of {names} is 0"

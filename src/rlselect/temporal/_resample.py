@@ -1,0 +1,86 @@
+"""Draws of the limiting process: multipliers on influence functions, or refits on resampled subjects."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlselect.temporal._design import Design
+
+Array = NDArray[np.float64]
+
+_BLOCK = 256
+
+
+def as_generator(random_state: Any) -> np.random.Generator:
+    """Generator from a seed, a generator, None, or NumPy's older ``RandomState``."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31))
+    return np.random.default_rng(random_state)
+
+
+def multiplier_blocks(psi: Array, n_draws: int, rng: np.random.Generator) -> Iterator[Array]:
+    """``sum_i z_i psi_i / n`` with independent standard normal ``z``, in blocks of draws.
+
+    `psi` is (..., subjects); a block is (draws, ...). Cost: draws x size of `psi` multiplications.
+    """
+    n = psi.shape[-1]
+    flat = psi.reshape(-1, n)
+    for first in range(0, n_draws, _BLOCK):
+        size = min(_BLOCK, n_draws - first)
+        z = rng.standard_normal((size, n))
+        z /= n
+        yield (z @ flat.T).reshape(size, *psi.shape[:-1])
+
+
+def variance_df(lengths: Array, r: int = 1) -> Array:
+    """Degrees of freedom of an estimated variance, from the spread of the subjects' shares in it.
+
+    `lengths` holds ``u_i'u_i`` of standardised influence functions along the last axis (they sum to `r`). For
+    Gaussian influence functions the answer is about n, for heavy-tailed ones less.
+    """
+    n = lengths.shape[-1]
+    spread = (lengths**2).sum(axis=-1) - r**2 / n
+    return np.where(spread > 0, 2.0 * r / np.where(spread > 0, spread, 1.0), np.inf)
+
+
+def stretch(squared: Array, df: Array, r: int = 1) -> Array:
+    """Chi-square draws to those of a Wald statistic whose covariance was estimated with so many `df`.
+
+    First-order Cornish-Fisher expansion of Student's t, and of Hotelling's statistic for ``r > 1``. A normal
+    critical value of 3 becomes 3.1 at 75 degrees of freedom: left out, a band of level .95 covers .93.
+    """
+    return squared * (1.0 + (squared + r) / (4.0 * df)) ** 2
+
+
+def sup_multiplier(psi: Array, se: Array, df: Array, n_draws: int, rng: np.random.Generator) -> Array:
+    """Draws of ``sup_t |process| / se`` for every covariate: (draws, covariates)."""
+    blocks = multiplier_blocks(psi / se[:, :, None], n_draws, rng)
+    return np.sqrt(np.concatenate([stretch(block**2, df).max(axis=1) for block in blocks]))
+
+
+def sup_refit(
+    curve: Callable[[Design], Array],
+    design: Design,
+    centre: Array,
+    se: Array,
+    n_draws: int,
+    rng: np.random.Generator,
+) -> tuple[Array, float]:
+    """The same sup from estimates on subjects drawn with replacement.
+
+    A time point that cannot be estimated in a draw is left out of that draw's sup. Also returns the share of
+    such (draw, time) pairs.
+    """
+    n = len(design.subjects)
+    wanted = np.isfinite(centre).all(axis=1).sum()
+    out, lost = np.full((n_draws, centre.shape[1]), np.nan), 0.0
+    for b in range(n_draws):
+        counts = np.bincount(rng.integers(n, size=n), minlength=n).astype(float)
+        distance = np.abs(curve(design.reweighted(counts)) - centre) / se
+        seen = np.isfinite(distance).all(axis=1)
+        lost += 1.0 - seen.sum() / wanted
+        if seen.any():
+            out[b] = distance[seen].max(axis=0)
+    return out[np.isfinite(out).all(axis=1)], lost / n_draws

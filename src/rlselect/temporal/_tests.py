@@ -1,0 +1,301 @@
+"""Tests of H0: C(t) beta(t) = c(t), integrated, supremum and integrated squared."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import chi2
+
+from rlselect.temporal._design import Design, to_clock
+from rlselect.temporal._estimate import Estimate
+from rlselect.temporal._resample import multiplier_blocks, stretch, variance_df
+from rlselect.temporal._results import ProcessTest
+
+Array = NDArray[np.float64]
+
+KINDS = ("ids", "sds", "squared")
+
+
+class FlaggedTimeWarning(UserWarning):
+    """Some time points could not be estimated and take no part in a test."""
+
+
+@dataclass(frozen=True)
+class Process:
+    """The tested difference on the times used: `value` (times, r), `psi` (times, r, subjects).
+
+    `drawn` are what draws of the supremum are made of: `psi`, or their jackknife version.
+    """
+
+    value: Array
+    psi: Array
+    drawn: Array
+    clock: Array
+    where: NDArray[np.intp]
+    excluded: NDArray[Any]
+    label: str
+
+    @property
+    def se(self) -> Array:
+        """Standard errors of the differences, HC0."""
+        return np.sqrt(np.einsum("tri,tri->tr", self.psi, self.psi)) / self.psi.shape[2]
+
+
+def contrast_matrix(contrast: Any, design: Design) -> tuple[Array, str]:
+    """Matrix of shape (r, p) or (times, r, p), and what it says in words."""
+    names, p, n_times = design.names, len(design.names), len(design.times)
+    if isinstance(contrast, str):
+        contrast = [contrast]
+    if isinstance(contrast, list | tuple) and contrast and all(isinstance(c, str) for c in contrast):
+        positions: list[int] = []
+        for name in contrast:
+            if name in names:
+                positions.append(names.index(name))
+            elif name in design.terms:
+                positions.extend(design.terms[name])
+            else:
+                raise ValueError(f"{name!r} is not a covariate; covariates: {', '.join(names)}")
+        return np.eye(p)[list(dict.fromkeys(positions))], ", ".join(contrast)
+    matrix = np.asarray(contrast, dtype=float)
+    matrix = matrix[None, :] if matrix.ndim == 1 else matrix
+    if matrix.ndim not in (2, 3) or matrix.shape[-1] != p or (matrix.ndim == 3 and len(matrix) != n_times):
+        raise ValueError(
+            f"contrast must name a covariate or be a matrix of shape (r, {p}) or ({n_times}, r, {p}), "
+            f"given shape {np.shape(contrast)}; the columns are {', '.join(names)}"
+        )
+    if not np.isfinite(matrix).all():
+        raise ValueError("contrast holds missing or infinite entries")
+    if (np.linalg.matrix_rank(matrix) < matrix.shape[-2]).any():
+        raise ValueError("the rows of contrast are linearly dependent (or zero); drop the redundant ones")
+    return matrix, f"{matrix.shape[-2]} contrast(s)"
+
+
+def _value_array(value: ArrayLike, n_times: int, r: int) -> Array:
+    v = np.asarray(value, dtype=float)
+    if v.shape == (n_times,) and v.shape != (r,):
+        v = v[:, None]
+    try:
+        return np.broadcast_to(v, (n_times, r))
+    except ValueError:
+        raise ValueError(
+            f"value must be a number, or have shape ({r},), ({n_times},) or ({n_times}, {r}), given {v.shape}"
+        ) from None
+
+
+def select_times(
+    design: Design, interval: Any, sound: NDArray[np.bool_]
+) -> tuple[NDArray[np.intp], NDArray[Any]]:
+    """Positions of the usable times inside an interval, and the flagged times there, with a warning."""
+    inside = np.ones(len(design.clock), dtype=bool)
+    if interval is not None:
+        low, high = interval
+        bounds = np.array([low, high])
+        if design.times.dtype.kind in "mM":
+            bounds = bounds.astype(design.times.dtype)
+        ends = to_clock(bounds)
+        inside = (design.clock >= ends[0]) & (design.clock <= ends[1])
+        if not inside.any():
+            raise ValueError(
+                f"no time lies in interval=({low}, {high}); times run from "
+                f"{design.times[0]} to {design.times[-1]}"
+            )
+    lost = design.times[inside & ~sound]
+    if len(lost):
+        shown = ", ".join(str(t) for t in lost[:5]) + (", ..." if len(lost) > 5 else "")
+        warnings.warn(
+            f"{len(lost)} flagged time point(s) excluded from the test: {shown}; flags_ says why",
+            FlaggedTimeWarning,
+            stacklevel=4,
+        )
+    where = np.flatnonzero(inside & sound)
+    if len(where) == 0:
+        raise ValueError("every time point asked for is flagged, nothing is left to test; flags_ says why")
+    return where, lost
+
+
+def build_process(
+    raw: Estimate, design: Design, contrast: Any, value: ArrayLike, interval: Any, factor: Array | None
+) -> Process:
+    """Difference ``C(t) beta(t) - c(t)`` and its influence functions on the usable times."""
+    matrix, label = contrast_matrix(contrast, design)
+    target = _value_array(value, len(design.times), matrix.shape[-2])
+    where, lost = select_times(design, interval, raw.sound)
+    c = matrix if matrix.ndim == 2 else matrix[where]
+    difference = (c @ raw.beta[where][:, :, None])[:, :, 0] - target[where]
+    psi = c @ raw.psi[where]
+    drawn = psi if factor is None else psi * factor[where][:, None, :]
+    return Process(difference, psi, drawn, design.clock[where], where, lost, label)
+
+
+def integral_weights(clock: Array, integral: str) -> Array:
+    """Quadrature weights; a single time point counts as one."""
+    if len(clock) == 1:
+        return np.ones(1)
+    gaps = np.diff(clock)
+    weights = np.zeros(len(clock))
+    if integral == "left":
+        weights[:-1] = gaps
+    elif integral == "trapezoid":
+        weights[:-1] += gaps / 2.0
+        weights[1:] += gaps / 2.0
+    else:
+        raise ValueError(f"integral must be 'left' or 'trapezoid', given {integral!r}")
+    return weights
+
+
+def _weight_array(weights: Any, process: Process, n_times: int, kind: str) -> Array:
+    shape = process.value.shape
+    if weights is None:
+        return np.ones(shape)
+    if isinstance(weights, str):
+        if weights != "inverse-se":
+            raise ValueError(f"weights must be None, 'inverse-se' or an array, given {weights!r}")
+        if kind == "sds":
+            return np.ones(shape)  # already in units of the standard error
+        return process.se ** (-2.0 if kind == "squared" else -1.0)
+    w = np.asarray(weights, dtype=float)
+    w = w[:, None] if w.ndim == 1 else w
+    if w.shape not in ((n_times, 1), (n_times, shape[1])) or not np.isfinite(w).all() or (w < 0).any():
+        raise ValueError(
+            f"weights must have one entry per time ({n_times}), or shape ({n_times}, {shape[1]}), finite "
+            f"and not negative; given shape {np.shape(weights)}"
+        )
+    return np.broadcast_to(w[process.where], shape)
+
+
+def run_test(
+    process: Process,
+    design: Design,
+    *,
+    kind: str,
+    weights: Any,
+    convention: str,
+    integral: str,
+    n_draws: int,
+    rng: np.random.Generator,
+    student: bool,
+) -> ProcessTest:
+    """Statistic, reference and p-value of one test."""
+    if kind not in KINDS:
+        raise ValueError(f"kind must be one of {', '.join(KINDS)}, given {kind!r}")
+    if convention not in ("n", "n-1"):
+        raise ValueError(f"convention must be 'n' or 'n-1', given {convention!r}")
+    n, r = process.psi.shape[2], process.value.shape[1]
+    if convention == "n-1" and n < 2:
+        raise ValueError("convention='n-1' needs at least two subjects")
+    inflate = 1.0 if convention == "n" else n / (n - 1)
+    w = _weight_array(weights, process, len(design.times), kind)
+    step = integral_weights(process.clock, integral)
+    total, cov = _integrated(process, w, step, inflate)
+    if kind == "ids":
+        statistic = float(total @ _solve(cov, total))
+        pvalue = float(chi2.sf(statistic, r))
+    else:
+        observed, draws = _resampled(process, w, step, inflate, kind, n_draws, rng, student)
+        statistic, pvalue = observed, float((1 + (draws >= observed).sum()) / (n_draws + 1))
+    size = np.abs(step @ w)
+    size = np.where(size > 0, size, 1.0)
+    return ProcessTest(
+        statistic,
+        r,
+        pvalue,
+        kind,
+        process.label,
+        total / size,
+        np.sqrt(np.diag(cov)) / size,
+        design.times[process.where],
+        process.excluded,
+    )
+
+
+def _integrated(process: Process, w: Array, step: Array, inflate: float) -> tuple[Array, Array]:
+    weight = w * step[:, None]
+    total = (weight * process.value).sum(axis=0)
+    each = np.einsum("tr,tri->ri", weight, process.psi) / process.psi.shape[2]
+    return total, each @ each.T * inflate
+
+
+def _solve(cov: Array, b: Array) -> Array:
+    """Solve with a covariance, refusing one that is singular in the correlation scale."""
+    size = np.sqrt(np.diag(cov))
+    if not (size > 0).all():
+        raise ValueError(
+            "the tested contrast has no variance: either it does not vary between subjects or the weights "
+            "are 0 everywhere in the interval"
+        )
+    corr = cov / np.outer(size, size)
+    if np.linalg.eigvalsh(corr)[0] < 1e-12:
+        raise ValueError(
+            f"the covariance of the {len(size)} contrasts is singular: fewer independent differences "
+            "than rows; test fewer contrasts or a longer interval"
+        )
+    return np.linalg.solve(corr, b / size) / size
+
+
+def _resampled(
+    process: Process,
+    w: Array,
+    step: Array,
+    inflate: float,
+    kind: str,
+    n_draws: int,
+    rng: np.random.Generator,
+    student: bool,
+) -> tuple[float, Array]:
+    if n_draws < 1:
+        raise ValueError(f"n_draws must be at least 1, given {n_draws}")
+    if kind == "squared":
+        density = w * step[:, None]
+        observed = float((density * process.value**2).sum())
+        blocks = multiplier_blocks(process.psi, n_draws, rng)
+        draws = [np.einsum("tr,btr->b", density, block**2) * inflate for block in blocks]
+        return observed, np.concatenate(draws)
+    root = _inverse_roots(process)
+    weight = w[:, 0]
+    if not (w == w[:, :1]).all():
+        raise ValueError("kind='sds' takes one weight per time: the differences are standardised jointly")
+    value = (root @ process.value[:, :, None])[:, :, 0]
+    observed = float((weight * (value**2).sum(axis=1)).max() / inflate)
+    standard = root @ process.psi
+    n, r = standard.shape[2], standard.shape[1]
+    lengths = (standard**2).sum(axis=1) / n**2
+    df = variance_df(lengths, r) if student else np.full(len(lengths), np.inf)
+    blocks = multiplier_blocks(root @ process.drawn, n_draws, rng)
+    draws = [(weight * stretch((block**2).sum(axis=2), df, r)).max(axis=1) / inflate for block in blocks]
+    return observed, np.concatenate(draws)
+
+
+def _inverse_roots(process: Process) -> Array:
+    """Per time, a matrix ``L`` with ``L cov L' = I``."""
+    n = process.psi.shape[2]
+    cov = process.psi @ process.psi.swapaxes(1, 2) / n**2
+    size = np.sqrt(np.einsum("trr->tr", cov))
+    if not (size > 0).all():
+        raise ValueError("a tested contrast has no variance at some time; test it on a shorter interval")
+    corr = cov / (size[:, :, None] * size[:, None, :])
+    values, vectors = np.linalg.eigh(corr)
+    if (values[:, 0] < 1e-12).any():
+        raise ValueError("the covariance of the contrasts is singular at some time; test fewer contrasts")
+    return vectors.swapaxes(1, 2) / np.sqrt(values)[:, :, None] / size[:, None, :]
+
+
+def centred(process: Process, integral: str) -> Process:
+    """Difference between a curve and its own time average, for the test of a constant effect."""
+    if len(process.clock) < 2:
+        raise ValueError("a constant effect can only be tested on two or more usable time points")
+    step = integral_weights(process.clock, integral)
+    step = step / step.sum()
+    value = process.value - step @ process.value
+    psi = process.psi - np.einsum("t,tri->ri", step, process.psi)
+    drawn = process.drawn - np.einsum("t,tri->ri", step, process.drawn)
+    return Process(
+        value,
+        psi,
+        drawn,
+        process.clock,
+        process.where,
+        process.excluded,
+        f"constant effect of {process.label}",
+    )

@@ -52,7 +52,7 @@ class Mode:
         return hessian, self.A.T @ (self.w * (self.y - mean)) - self.prior @ self.coef
 
     def one_step_add(self, columns):
-        """Quadratic model of the log posterior around the mode, over all coefficients of the larger subset."""
+        """Quadratic model of the log posterior around the mode, over the larger subset."""
         big = np.column_stack([self.A, self.X[:, columns]])
         prior = np.diag([0.0] + [1.0 / SLAB] * (big.shape[1] - 1))
         hessian = (big * self.W[:, None]).T @ big + prior

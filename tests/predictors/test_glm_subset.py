@@ -1,5 +1,6 @@
 """Logistic and Poisson subsets: prices by one step, refits to the mode, the left-over test."""
 
+import itertools
 from types import SimpleNamespace
 
 import numpy as np
@@ -25,7 +26,7 @@ def make_subset(X, y, family, unit_of=None, weight=None, offset=None, cuts=None,
 
     cuts = (0, len(y)) if cuts is None else cuts
     rows = Rows(take, lambda y: y)
-    for a, b in zip(cuts[:-1], cuts[1:], strict=True):
+    for a, b in itertools.pairwise(cuts):
         rows.append(slice(a, b))
     units = Units(np.arange(X.shape[1]) if unit_of is None else np.array(unit_of))
     return GlmSubset(rows, units, family, **options)

@@ -1,5 +1,6 @@
 """Lazy Gram matrix: whatever was asked for when, the sums are those of one full product."""
 
+import itertools
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,7 +20,7 @@ def make_gram(X, y, weight=None, offset=None, cuts=None, n_parts=1, **options):
     rows = Rows(take, lambda y: y, **options)
     gram = LazyGram(rows, X.shape[1], n_parts)
     cuts = (0, X.shape[0]) if cuts is None else cuts
-    gram.grow(slice(a, b) for a, b in zip(cuts[:-1], cuts[1:], strict=True))
+    gram.grow(slice(a, b) for a, b in itertools.pairwise(cuts))
     return gram
 
 

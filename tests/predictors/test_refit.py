@@ -261,7 +261,7 @@ def test_gains_do_not_see_scales_and_means():
 
 
 def test_gains_of_repeated_and_constant_columns():
-    A, y, w, offset = problem("gaussian", n=150, k=6)
+    A, y, _w, _offset = problem("gaussian", n=150, k=6)
     A[:, 1], A[:, 3], A[:, 4] = A[:, 0], 0.3, A[:, 0] + A[:, 2]
     subset, units = np.array([0, 2]), [np.array([j]) for j in range(6)]
     gains = heldout_gains(A, y, "gaussian", subset, units, None, None, np.random.default_rng(7))

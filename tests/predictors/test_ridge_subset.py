@@ -1,5 +1,6 @@
 """Gaussian subsets: any walk is a solution from scratch, and the left-over test knows its size."""
 
+import itertools
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,7 +20,7 @@ def make_subset(X, y, unit_of=None, weight=None, cuts=None, n_parts=1, whole=Tru
 
     gram = LazyGram(Rows(take, lambda y: y, as_is=True, **options), X.shape[1], n_parts)
     cuts = (0, len(y)) if cuts is None else cuts
-    gram.grow(slice(a, b) for a, b in zip(cuts[:-1], cuts[1:], strict=True))
+    gram.grow(slice(a, b) for a, b in itertools.pairwise(cuts))
     if whole:
         gram.fetch(range(X.shape[1]))
     return RidgeSubset(gram, Units(np.arange(X.shape[1]) if unit_of is None else np.array(unit_of)))

@@ -1,5 +1,6 @@
 """Blocks of rows: dense, sparse and chunked are one, whatever the scales."""
 
+import itertools
 from types import SimpleNamespace
 
 import numpy as np
@@ -31,7 +32,7 @@ class Source:
 
 def make_rows(source, cuts=(0, 40), **options):
     rows = Rows(source.take, lambda y: y, **options)
-    for start, stop in zip(cuts[:-1], cuts[1:], strict=True):
+    for start, stop in itertools.pairwise(cuts):
         rows.append(slice(start, stop))
     return rows
 
@@ -65,7 +66,7 @@ def test_products_squares_and_columns_of_any_container(container, cuts):
     shift, scale = rows.scale
     X = (Z - shift) / scale
     np.testing.assert_allclose(brought_to_scale(rows), X, atol=1e-10)
-    at = [slice(a, b) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+    at = [slice(a, b) for a, b in itertools.pairwise(cuts)]
     for block, part in zip(rows, at, strict=True):
         np.testing.assert_allclose(block.products(V[:, part]), V[:, part] @ X[part], atol=1e-10)
         np.testing.assert_allclose(block.squares(w[part]), w[part] @ X[part] ** 2, atol=1e-10)

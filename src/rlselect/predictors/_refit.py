@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect._compat import user_level
 from rlselect.kernels import (
     heldout_block_remove,
     heldout_moves,
@@ -83,7 +84,7 @@ def fit_glm(
             "likelihood has no maximum; coefficients are those of a ridge-penalised fit and their standard "
             "errors mean little.",
             SeparationWarning,
-            stacklevel=4,
+            stacklevel=user_level(),
         )
         coef, hessian, _ = _newton(design, y, family, w, known, ridge=1.0)
     covariance = np.linalg.pinv(hessian, rcond=_SINGULAR, hermitian=True)

@@ -12,6 +12,7 @@ from rlselect.subset._walk import Walker, WalkResult, tune_prior
 
 _PROBES = 8
 _SHUFFLE = 1_000_000
+_LIKELY = float(np.nextafter(0.5, 1.0))
 
 
 @dataclass(frozen=True)
@@ -142,6 +143,9 @@ def run_effort(
         walker.rows = sampler.n_used
     values = walker.rewards()
     inclusion = expit(np.where(state.mask, -values, values))
+    if walker.stopped:
+        # in the middle of a climb several units that exclude each other may pay: the subset is the answer
+        inclusion = np.where(state.mask, np.maximum(inclusion, _LIKELY), np.minimum(inclusion, 0.5))
     inclusion[state.mask & ~walker.allowed] = 1.0
     reason = walker.stopped or ("all rows" if sampler.n_used >= sampler.n_rows else "decided")
     return WalkResult(inclusion, [walker.trajectory], len(walker.trajectory), reason)

@@ -34,7 +34,7 @@ class Problem:
     allowed, always : bool array over units
         What may move, and what stays in whatever happens.
     twin_of : array of int
-        For a unit that repeats an earlier one, that one; itself otherwise.
+        For a unit that repeats another one, the one that represents both; itself otherwise.
     """
 
     table: Table
@@ -88,7 +88,7 @@ def pose_problem(
         raise ValueError(
             f"always_select and never_select both name {', '.join(map(repr, both[:5]))}; drop one of the two."
         )
-    twin_of = find_twins(table, units)
+    twin_of = _represent(find_twins(table, units), always, never)
     allowed = ~always & ~never & (twin_of == np.arange(units.n_units))
     return Problem(table, family, classes, units, unit_of_feature, allowed, always, twin_of)
 
@@ -202,6 +202,19 @@ def _unit_mask(
     return mask
 
 
+def _represent(
+    twin_of: NDArray[np.intp], always: NDArray[np.bool_], never: NDArray[np.bool_]
+) -> NDArray[np.intp]:
+    """Let the first copy that may be selected represent all of them, or the first that has to be."""
+    represent = np.arange(len(twin_of))
+    firsts, copies = np.unique(twin_of, return_counts=True)
+    for first in firsts[copies > 1]:
+        same = np.flatnonzero((twin_of == first) & ~never)
+        if len(same):
+            represent[same] = same[np.argmax(always[same])]
+    return represent
+
+
 def find_twins(table: Table, units: Units) -> NDArray[np.intp]:
     """For every unit the first one with exactly the same column (itself for units of several columns).
 
@@ -234,6 +247,7 @@ def _equal_columns(X: Any, which: NDArray[np.intp]) -> list[NDArray[np.intp]]:
     if sparse.issparse(X):
         X = sparse.csc_array(X)
         X.sum_duplicates()
+        X.eliminate_zeros()
         keys = [
             (
                 X.indices[X.indptr[j] : X.indptr[j + 1]].tobytes(),

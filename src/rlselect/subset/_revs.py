@@ -16,7 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from rlselect._compat import CallbackSupportMixin, progress_reporter, with_callbacks
+from rlselect._compat import CallbackSupportMixin, Progress, user_level, with_callbacks
 from rlselect.data import open_table
 from rlselect.learn import as_policy
 from rlselect.predictors import fit_glm, heldout_gains
@@ -286,7 +286,8 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             always_select=self.always_select,
             never_select=self.never_select,
         )
-        report = progress_reporter(self, PARTS)
+        progress = Progress(self, PARTS)
+        report = progress.part if progress.watched else None
         # the matrices are small or bound by memory: more BLAS threads only wait for each other
         with (
             threadpool_limits(1, user_api="blas"),
@@ -305,11 +306,12 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             warnings.warn(
                 f"{name} was interrupted after {found.n_stages} stages; the fit holds what was found so far.",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=user_level(),
             )
         self._keep(problem, found)
         self._refit(problem, found, rng)
         self._seconds = time.perf_counter() - start
+        progress.finish()
         return self
 
     def _check_options(self) -> tuple[float | None, Any, np.random.Generator]:

@@ -136,6 +136,7 @@ def _search_rows(problem: Problem, how: _How) -> Found:
     state.reset(problem.always)
     walker = how.walker(state, problem.allowed, sampler.n_used)
     result = run_effort(walker, sampler, plan, tune=linear, rng=how.rng)
+    result.inclusion[problem.allowed & ~_varying(state, problem)] = 0.0
     return _found(problem, result, sampler.n_used, rows.gather)
 
 

@@ -9,7 +9,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from rlselect.learn import Policy, Softmax, Trajectory, subset_key
+from rlselect.learn import UCB, Policy, Softmax, Trajectory, subset_key
 
 Floats = NDArray[Any]
 
@@ -315,8 +315,12 @@ def _warm_up(walker: Walker, plan: WalkPlan, tune: bool, few: bool) -> None:
 
 def _best_start(walker: Walker, plan: WalkPlan, tune: bool) -> None:
     """Search from scratch several times, and stand where the posterior was best."""
-    final, origin = walker.prior, walker.state.copy()
-    best, reached = -np.inf, origin
+    final, origin, policy = walker.prior, walker.state.copy(), walker.policy
+    # a greedy climb at the full price: what a search that is stopped early has to show
+    walker.policy = UCB(0.0)
+    walker.climb()
+    walker.policy = policy
+    best, reached = walker.posterior, walker.state
     for lenience in plan.starts:
         walker.stand(origin.copy())
         for part in range(8):

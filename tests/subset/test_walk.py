@@ -1,5 +1,6 @@
 """The walk over subsets: exact where every subset can be visited, close to exact where it cannot."""
 
+from dataclasses import replace
 from itertools import product
 from math import comb
 from types import SimpleNamespace
@@ -327,7 +328,7 @@ def test_the_walk_needs_its_own_temperature(undecided):
 def test_other_policies_weigh_what_they_visit_by_its_posterior(policy):
     X, y = problem(n=80, p=8, effect=0.5)
     exact = run_walk(make_walker(X, y), WalkPlan(enumerate_up_to=8), tune=False)
-    walked = run_walk(make_walker(X, y, policy=policy), LONG, tune=False)
+    walked = run_walk(make_walker(X, y, policy=policy), replace(LONG, steps=1500), tune=False)
     np.testing.assert_allclose(walked.inclusion, exact.inclusion, atol=0.1)
 
 

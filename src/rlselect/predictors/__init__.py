@@ -3,6 +3,7 @@
 from rlselect.predictors._glm_subset import GlmSubset
 from rlselect.predictors._gram import PANEL, LazyGram
 from rlselect.predictors._refit import Fit, SeparationWarning, fit_glm, heldout_gains
+from rlselect.predictors._refit_blocks import fit_linear_blocks
 from rlselect.predictors._ridge_subset import RidgeSubset
 from rlselect.predictors._rows import Block, Rows
 from rlselect.predictors._units import Units
@@ -18,5 +19,6 @@ __all__ = [
     "SeparationWarning",
     "Units",
     "fit_glm",
+    "fit_linear_blocks",
     "heldout_gains",
 ]

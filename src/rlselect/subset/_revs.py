@@ -2,6 +2,8 @@
 
 import time
 import warnings
+from collections.abc import Iterator
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -15,9 +17,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from rlselect._compat import CallbackSupportMixin, progress_reporter, with_callbacks
-from rlselect.data import open_table
+from rlselect.data import PartTable, is_source, open_source, read_file
 from rlselect.learn import as_policy
-from rlselect.predictors import fit_glm, heldout_gains
+from rlselect.predictors import fit_glm, fit_linear_blocks, heldout_gains
 from rlselect.subset._clock import PARTS, Clock
 from rlselect.subset._problem import Problem, feature_names, pose_problem
 from rlselect.subset._sarsa import Sarsa
@@ -74,6 +76,8 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         The algorithm; see `REVS.paper`.
     time_budget : float, optional
         Seconds after which the search stops with what it has found.
+    validate : {"read", "all"}, default="read"
+        Of a source that is read in parts, check the rows that are read, or pass over all of them first.
     n_jobs : int, optional
         Threads for the chains of the walk. The answer does not depend on it.
     random_state : int, Generator, RandomState or None, default=None
@@ -102,6 +106,9 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         and seconds.
     n_stages_, n_rows_read_ : int
         Steps of the walk, and distinct rows used.
+    n_rows_decoded_ : int
+        Rows that had to be decoded for it, again each time; a pass over some of the columns counts in
+        proportion, one for validation not at all. In memory the same as `n_rows_read_`.
     stop_reason_ : str
         "converged", "decided", "all rows", "time budget", "interrupted", "callback", "max stages" or
         "nothing to choose from".
@@ -160,6 +167,7 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         missing: str = "error",
         search: Any = "auto",
         time_budget: float | None = None,
+        validate: str = "read",
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -172,6 +180,7 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self.missing = missing
         self.search = search
         self.time_budget = time_budget
+        self.validate = validate
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -247,8 +256,10 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            NumPy, SciPy sparse, pandas, polars, Arrow. Text and categorical columns become indicators.
+        X : array, sparse matrix or data frame of shape (n_samples, n_features), or a source
+            NumPy, SciPy sparse, pandas, polars, Arrow. Text and categorical columns become indicators. A
+            source is read in parts, no more of it than the search needs: the path of a Parquet file or
+            folder, a glob, or an Arrow dataset.
         y : array-like of shape (n_samples,) or str
             Target, or the name of its column in X.
         sample_weight : array-like of shape (n_samples,) or str, optional
@@ -268,14 +279,22 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 f"{name} requires y to be passed, but the target y is None; pass it, or the name of its column."
             )
         penalty, policy, rng = self._check_options()
-        table = open_table(
-            X, y, sample_weight=sample_weight, offset=offset, missing=self.missing, owner=name
+        table = open_source(
+            X,
+            y,
+            sample_weight=sample_weight,
+            offset=offset,
+            missing=self.missing,
+            validate=self.validate,
+            owner=name,
         )
         if table.n_rows < 3:
             raise ValueError(
                 f"Found array with {table.n_rows} sample(s) (n_samples = {table.n_rows}) while a minimum of 3 "
                 f"is required by {name}."
             )
+        if isinstance(table, PartTable):
+            table.start(rng)
         problem = pose_problem(
             table,
             family=self.family,
@@ -336,14 +355,19 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self.support_ = problem.to_features(found.support).astype(bool)
         self.n_stages_ = found.n_stages
         self.n_rows_read_ = int(found.n_rows_read)
+        table = problem.table
+        self.n_rows_decoded_ = table.n_rows_decoded if isinstance(table, PartTable) else self.n_rows_read_
         self.stop_reason_ = found.stop_reason
         self.path_ = _path(found)
         self._n_rows = problem.table.n_rows
 
     def _refit(self, problem: Problem, found: Found, rng: np.random.Generator) -> None:
         columns = problem.columns_of(found.support)
-        A, y, weight, offset = found.gather(columns)
-        fit = fit_glm(A, y, problem.family, weight, offset)
+        if isinstance(problem.table, PartTable) and found.gather_blocks and problem.family == "gaussian":
+            fit = fit_linear_blocks(partial(found.gather_blocks, columns), len(columns))
+        else:
+            A, y, weight, offset = found.gather(columns)
+            fit = fit_glm(A, y, problem.family, weight, offset)
         self.coef_ = np.zeros(len(self.column_names_))
         self.coef_[columns] = fit.coef
         self.intercept_ = fit.intercept
@@ -360,12 +384,17 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
     def _gains(self, problem: Problem, columns: NDArray, rng: np.random.Generator) -> NDArray:
         table = problem.table
-        few = slice(0, table.n_rows)
-        rows: Any = few if table.n_rows <= _GAIN_ROWS else np.sort(rng.integers(table.n_rows, size=_GAIN_ROWS))
         # of wide data only what is selected: the other columns would cost more than the whole search
         wide = table.n_columns * _GAIN_ROWS > 2e7
         which = columns if wide else np.arange(table.n_columns)
-        batch = table.take(rows, which)
+        if isinstance(table, PartTable):
+            batch = table.glance(_GAIN_ROWS, which)
+        else:
+            few = slice(0, table.n_rows)
+            large = table.n_rows > _GAIN_ROWS
+            rows: Any = np.sort(rng.integers(table.n_rows, size=_GAIN_ROWS)) if large else few
+            batch = table.take(rows, which)
+        assert batch.y is not None
         X = np.asarray(batch.X.toarray() if table.is_sparse else batch.X, dtype=np.float64)
         place = np.full(table.n_columns, -1)
         place[which] = np.arange(len(which))
@@ -393,13 +422,25 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         Returns
         -------
         array, sparse matrix or data frame of shape (n_samples, n_selected)
+            An iterator of Arrow tables for a source, see `fit`.
         """
         check_is_fitted(self)
+        if is_source(X):
+            return self._transform_parts(X)
         return super().transform(self.encoder_.features_of(X))
 
-    def _linear_predictor(self, X: Any, offset: Any = None) -> NDArray[np.float64]:
+    def _transform_parts(self, X: Any) -> Iterator[Any]:
+        table = open_source(X, encoder=self.encoder_, owner=type(self).__name__)
+        names = [name for name, kept in zip(feature_names(self.encoder_), self.support_, strict=True) if kept]
+        if isinstance(table, PartTable):
+            return table.frames(names)
+        return iter([super().transform(self.encoder_.features_of(read_file(X)))])
+
+    def _linear_predictor(self, X: Any, offset: Any = None) -> Any:
         check_is_fitted(self)
-        table = open_table(X, offset=offset, encoder=self.encoder_, owner=type(self).__name__)
+        table = open_source(X, offset=offset, encoder=self.encoder_, owner=type(self).__name__)
+        if isinstance(table, PartTable):
+            return self._predictors(table)
         eta = np.empty(table.n_rows)
         done = 0
         for batch in table.scan():
@@ -408,28 +449,37 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             done = stop
         return eta if table.offset is None else eta + table.offset
 
-    def predict(self, X: Any, offset: Any = None) -> NDArray:
+    def predict(self, X: Any, offset: Any = None) -> Any:
         """Predict from the selected variables.
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            New rows.
+        X : array, sparse matrix or data frame of shape (n_samples, n_features), or a source
+            New rows. Of a source (see `fit`) only the selected columns are read, a part at a time.
         offset : array-like of shape (n_samples,) or str, optional
             Known part of the linear predictor.
 
         Returns
         -------
         array of shape (n_samples,)
-            Labels for "binomial", means otherwise.
+            Labels for "binomial", means otherwise. An iterator of such arrays for a source.
         """
         eta = self._linear_predictor(X, offset)
+        return self._mean(eta) if isinstance(eta, np.ndarray) else map(self._mean, eta)
+
+    def _predictors(self, table: PartTable) -> Iterator[NDArray[np.float64]]:
+        used = np.flatnonzero(self.coef_)
+        for batch in table.scan(used):
+            eta = batch.X @ self.coef_[used] + self.intercept_
+            yield eta if batch.offset is None else eta + batch.offset
+
+    def _mean(self, eta: NDArray[np.float64]) -> NDArray:
         if self.family_ == "binomial":
             return self.classes_[(eta > 0).astype(int)]
         return np.exp(eta) if self.family_ == "poisson" else eta
 
     @available_if(_is_binomial)
-    def decision_function(self, X: Any, offset: Any = None) -> NDArray[np.float64]:
+    def decision_function(self, X: Any, offset: Any = None) -> Any:
         """Log odds of the second class.
 
         Parameters
@@ -444,7 +494,7 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return self._linear_predictor(X, offset)
 
     @available_if(_is_binomial)
-    def predict_proba(self, X: Any, offset: Any = None) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any, offset: Any = None) -> Any:
         """Probabilities of the two classes.
 
         Parameters
@@ -456,8 +506,8 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         -------
         array of shape (n_samples, 2)
         """
-        second = expit(self._linear_predictor(X, offset))
-        return np.column_stack([1.0 - second, second])
+        eta = self._linear_predictor(X, offset)
+        return _probabilities(eta) if isinstance(eta, np.ndarray) else map(_probabilities, eta)
 
     def score(self, X: Any, y: ArrayLike, sample_weight: Any = None) -> float:
         """Accuracy for "binomial", share of deviance explained otherwise (R squared for "gaussian").
@@ -513,7 +563,9 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                     "gain": float(self.gain_[feature]),
                 }
             )
-        notes = [AFTER_SELECTION] if variables else ["No variable is worth its price: the model is a constant."]
+        notes = (
+            [AFTER_SELECTION] if variables else ["No variable is worth its price: the model is a constant."]
+        )
         return {
             "title": f"{type(self).__name__} ({self.family_})",
             "family": self.family_,
@@ -530,6 +582,11 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             },
             "notes": notes,
         }
+
+
+def _probabilities(eta: NDArray[np.float64]) -> NDArray[np.float64]:
+    second = expit(eta)
+    return np.column_stack([1.0 - second, second])
 
 
 def _path(found: Found) -> dict[str, NDArray]:

@@ -1,13 +1,13 @@
 """Which search runs on which data, and what it hands back."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect.data import Table
+from rlselect.data import PartTable, Table
 from rlselect.learn import Policy, Trajectory
 from rlselect.predictors import GlmSubset, LazyGram, RidgeSubset, Rows
 from rlselect.subset._clock import Clock
@@ -22,6 +22,7 @@ WALK_ROWS = 5000
 # a whole Gram matrix is computed at once when that takes about a second
 _WHOLE_GRAM = 2e10
 Gather = Callable[[NDArray[np.intp]], tuple]
+GatherBlocks = Callable[[NDArray[np.intp]], Iterator[tuple]]
 _SARSA_REASONS = {"max_stages": "max stages", "time_budget": "time budget"}
 
 
@@ -41,6 +42,8 @@ class Found:
         The effort.
     gather : callable
         ``gather(columns)`` returns these columns, y, weight and offset of the rows that were used.
+    gather_blocks : callable, optional
+        The same, a block at a time.
     """
 
     inclusion: NDArray[np.float64]
@@ -50,6 +53,7 @@ class Found:
     n_rows_read: int
     stop_reason: str
     gather: Gather
+    gather_blocks: GatherBlocks | None = None
 
 
 def expected_steps(problem: Problem, search: Any) -> int:
@@ -101,8 +105,8 @@ def search_subset(
     table = problem.table
     large = table.n_rows > WALK_ROWS
     linear = problem.family == "gaussian"
-    rows = Rows(table.take, _as_is, single=large, as_is=linear)
-    sampler = RowSampler(table.n_rows, rng)
+    rows = _rows(table, linear)
+    sampler: Any = table.pool if isinstance(table, PartTable) else RowSampler(table.n_rows, rng)
     plan = EffortPlan()
     first = sampler.draw(plan.first, plan.block) if large else iter([slice(0, table.n_rows)])
     state = _state(problem, rows, first, parts=2 if large else 1)
@@ -115,10 +119,17 @@ def search_subset(
         return _nothing_to_do(problem)
     if large:
         result = run_effort(walker, sampler, plan, tune=linear, rng=rng)
-        used = sampler.n_used
     else:
         result = run_walk(walker, _plan(problem), tune=linear, n_jobs=n_jobs)
-    return _found(problem, result, used, rows.gather)
+    return _found(problem, result, rows)
+
+
+def _rows(table: Table | PartTable, linear: bool) -> Rows:
+    large = table.n_rows > WALK_ROWS
+    if isinstance(table, PartTable) and linear:
+        return Rows(table.take, _as_is, single=large, as_is=True, memory=table.memory, whole=False)
+    # a Newton step passes over all rows: they stay in memory
+    return Rows(table.take, _as_is, single=large, as_is=linear)
 
 
 def _as_is(y: NDArray) -> NDArray[np.float64]:
@@ -143,11 +154,20 @@ def _varying(state: Any, problem: Problem) -> NDArray[np.bool_]:
     return np.array([bool(varies[columns].any()) for columns in problem.units.columns])
 
 
-def _found(problem: Problem, result: WalkResult, used: int, gather: Gather) -> Found:
+def _found(problem: Problem, result: WalkResult, rows: Rows) -> Found:
     inclusion = result.inclusion[problem.twin_of]
     inclusion[problem.always] = 1.0
     support = (result.inclusion > 0.5) & problem.allowed | problem.always
-    return Found(inclusion, support, result.trajectories, result.n_stages, used, result.stop_reason, gather)
+    return Found(
+        inclusion,
+        support,
+        result.trajectories,
+        result.n_stages,
+        rows.n_rows,
+        result.stop_reason,
+        rows.gather,
+        rows.gather_blocks,
+    )
 
 
 def _gatherer(table: Table, rows: Any) -> Gather:
@@ -159,20 +179,40 @@ def _gatherer(table: Table, rows: Any) -> Gather:
     return gather
 
 
+def _glancer(table: PartTable) -> Gather:
+    def gather(columns: NDArray[np.intp]) -> tuple:
+        batch = table.glance(table.n_rows, columns)
+        return batch.X.astype(np.float64), *batch[1:]
+
+    return gather
+
+
 def _nothing_to_do(problem: Problem) -> Found:
+    table = problem.table
+    if isinstance(table, PartTable):
+        # there is nothing to find: the rows read first serve for the coefficients
+        used = len(table.glance(table.n_rows).X)
+        gather = _glancer(table)
+    else:
+        used, gather = table.n_rows, _gatherer(table, slice(0, table.n_rows))
     return Found(
         problem.always.astype(float),
         problem.always.copy(),
         [Trajectory(problem.units.n_units, problem.always)],
         0,
-        problem.table.n_rows,
+        used,
         "nothing to choose from",
-        _gatherer(problem.table, slice(0, problem.table.n_rows)),
+        gather,
     )
 
 
 def _search_sarsa(problem: Problem, settings: Sarsa, rng: np.random.Generator, clock: Clock) -> Found:
     table = problem.table
+    if isinstance(table, PartTable):
+        raise ValueError(
+            "The paper's search takes single rows at random at every stage, which a source that is read in "
+            "parts cannot give: use search='auto', or load a sample of the rows."
+        )
     seen = np.zeros(table.n_rows, dtype=bool)
 
     def take(rows: NDArray) -> tuple:

@@ -10,13 +10,15 @@ __version__ = "0.1.0.dev0"
 
 # public name -> the room it lives in
 _ROOMS = {
+    "DivideAndConquer": "subset",
     "REVS": "subset",
 }
 
-__all__ = ["REVS", "__version__"]
+__all__ = ["REVS", "DivideAndConquer", "__version__"]
 
 if TYPE_CHECKING:
     from rlselect.subset import REVS as REVS
+    from rlselect.subset import DivideAndConquer as DivideAndConquer
 
 
 def __getattr__(name: str) -> Any:

@@ -136,35 +136,33 @@ def test_validate_all(folder, tmp_path, data):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read from /proc")
 def test_memory_stays_within_four_batches(tmp_path):
-    """Weak signals make it read all of a file that is far larger than four batches."""
+    """A tiny `min_effect` makes it read all of a file that is far larger than four batches."""
     rng = np.random.default_rng(0)
-    rows, p, groups = 51_200, 60, 20
+    rows, p, groups = 65_536, 80, 8
     schema = pa.schema([(f"v{j}", pa.float32()) for j in range(p)] + [("target", pa.float32())])
     with pq.ParquetWriter(tmp_path / "big.parquet", schema) as writer:
         for _ in range(groups):
             X = rng.standard_normal((rows, p), dtype=np.float32)
-            y = 0.5 * X[:, 0] + 0.006 * X[:, 1] + rng.standard_normal(rows, dtype=np.float32)
+            y = 0.5 * X[:, 0] + rng.standard_normal(rows, dtype=np.float32)
             columns = {f"v{j}": X[:, j] for j in range(p)} | {"target": y}
             writer.write_table(pa.table(columns, schema=schema), row_group_size=rows)
     code = f"""
-        import pyarrow as pa
         from rlselect import REVS
         from rlselect.data import open_source
         from rlselect.simulate import make_revs
         def peak():
             return int([l for l in open("/proc/self/status") if l.startswith("VmHWM")][0].split()[1]) * 1024
-        pa.set_memory_pool(pa.system_memory_pool())
         path = {str(tmp_path / "big.parquet")!r}
-        small = make_revs(6000, 60, random_state=0)
+        small = make_revs(6000, 80, random_state=0)
         REVS(random_state=0).fit(small.X, small.y)
         table = open_source(path, "target")
         before = peak()
-        fit = REVS(random_state=0).fit(path, "target")
+        fit = REVS(random_state=0, min_effect=1e-3).fit(path, "target")
         print(fit.n_rows_read_, (peak() - before) / table.batch_bytes)
     """
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True
     )
     read, batches = done.stdout.split()
-    assert int(read) > 10 * rows
+    assert int(read) == groups * rows
     assert float(batches) <= 4.0

@@ -11,6 +11,7 @@ from rlselect.data._checks import check_missing_mode
 from rlselect.data._design import Design, learn_design
 from rlselect.data._encoder import TableEncoder
 from rlselect.data._file import _CSV, read_file
+from rlselect.data._iterator import IteratorParts
 from rlselect.data._parquet import ParquetParts, find_parquet, from_dataset
 from rlselect.data._parts import (
     Parts,
@@ -43,8 +44,13 @@ def is_source(X: Any) -> bool:
     """
     if isinstance(X, str | Path):
         return True
-    module = type(X).__module__
-    return module.startswith(("pyarrow._dataset", "pyarrow.dataset"))
+    if callable(X) and not isinstance(X, type):
+        return True
+    return _is_dask(X) or type(X).__module__.startswith(("pyarrow._dataset", "pyarrow.dataset"))
+
+
+def _is_dask(X: Any) -> bool:
+    return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed")
 
 
 def open_source(
@@ -63,8 +69,9 @@ def open_source(
     Parameters
     ----------
     X : table or source
-        What `open_table` takes, or a path (file, folder or glob of Parquet files; one CSV file), or an Arrow
-        dataset of Parquet files.
+        What `open_table` takes, or a path (file, folder or glob of Parquet files; one CSV file), an Arrow
+        dataset of Parquet files, a Dask DataFrame or Array, or a function that returns an iterable of data
+        frames, the same ones at every call.
     y, sample_weight, offset : array-like or str, optional
         As in `open_table`; for a source, names of its columns.
     missing, encoder, owner
@@ -118,7 +125,11 @@ def open_source(
 def _open_parts(X: Any) -> Parts:
     if isinstance(X, str | Path):
         return ParquetParts(find_parquet(X))
-    return from_dataset(X)
+    if _is_dask(X):
+        from rlselect.data._dask import DaskParts
+
+        return DaskParts(X)
+    return IteratorParts(X) if callable(X) else from_dataset(X)
 
 
 def _refuse_unreadable(parts: Parts, names: Sequence[str]) -> None:

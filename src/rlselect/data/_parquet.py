@@ -1,7 +1,9 @@
 """Parquet files, folders, globs and Arrow datasets: one part a row group, checked by their footers."""
 
 import glob
+import queue
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -16,28 +18,37 @@ from rlselect.data._file import _PARQUET, _reason
 from rlselect.data._parts import Pick, is_number
 
 _OPEN_FILES = 16
+_FEW_COLUMNS = 4
 
 
 class _Ahead:
-    """One call in a thread of its own, which nobody has to wait for when its result is no longer wanted."""
+    """The result of a call that another thread makes; nobody has to wait for it."""
 
     def __init__(self, call: Callable[..., Any], *args: Any) -> None:
+        self._call, self._args = call, args
         self._value: Any = None
         self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, args=(call, args), daemon=True)
-        self._thread.start()
+        self._done = threading.Event()
 
-    def _run(self, call: Callable[..., Any], args: tuple) -> None:
+    def run(self) -> None:
         try:
-            self._value = call(*args)
+            self._value = self._call(*self._args)
         except BaseException as error:
             self._error = error
+        self._done.set()
 
     def result(self) -> Any:
-        self._thread.join()
+        self._done.wait()
+        value, self._value = self._value, None
         if self._error is not None:
             raise self._error
-        return self._value
+        return value
+
+
+def _work(tasks: "queue.SimpleQueue[_Ahead | None]") -> None:
+    while (task := tasks.get()) is not None:
+        task.run()
+        del task
 
 
 class ParquetParts:
@@ -59,6 +70,7 @@ class ParquetParts:
         self._fs = fs.LocalFileSystem() if filesystem is None else filesystem
         self._paths = list(paths)
         self._open: OrderedDict[int, Any] = OrderedDict()
+        self._tasks: queue.SimpleQueue[_Ahead | None] | None = None
         lengths: list[int] = []
         places: list[tuple[int, int]] = []
         self.schema: pa.Schema = None
@@ -92,22 +104,41 @@ class ParquetParts:
         return [sizes, self.lengths.tolist()]
 
     def visit(self, picks: Sequence[Pick], names: Sequence[str]) -> Iterator[pa.Table]:
-        """Yield these columns of each pick; the next one is decoded in the background meanwhile."""
+        """Yield these columns of each pick; the next sample is decoded in the background meanwhile."""
         columns = list(names)
-        ahead = _Ahead(self._decode, picks[0], columns) if picks else None
-        for following in range(1, len(picks) + 1):
-            assert ahead is not None
-            table = ahead.result()
-            more = following < len(picks)
-            ahead = _Ahead(self._decode, picks[following], columns) if more else None
+        ahead: _Ahead | None = None
+        for i, pick in enumerate(picks):
+            table = (ahead or self._submit(pick, columns)).result()
+            # a whole part is as large as a batch: only one of them at a time
+            more = i + 1 < len(picks) and picks[i + 1].rows is not None
+            ahead = self._submit(picks[i + 1], columns) if more else None
             yield table
+            del table
+
+    def _submit(self, pick: Pick, columns: list[str]) -> _Ahead:
+        # one thread for all of them, since allocators keep memory for each thread; it ends with this object
+        if self._tasks is None:
+            self._tasks = queue.SimpleQueue()
+            threading.Thread(target=_work, args=(self._tasks,), name="rlselect-parquet", daemon=True).start()
+            weakref.finalize(self, self._tasks.put, None)
+        ahead = _Ahead(self._decode, pick, columns)
+        self._tasks.put(ahead)
+        return ahead
 
     def _decode(self, pick: Pick, columns: list[str]) -> pa.Table:
         file, group = self._places[pick.part]
         try:
-            table = self._file(file).read_row_group(group, columns=columns, use_threads=False)
-            # what is not wanted goes before the next part comes
-            return table if pick.rows is None else table.take(pa.array(pick.rows))
+            reader = self._file(file)
+            rows = None if pick.rows is None else pa.array(pick.rows)
+            # a few columns at a time: what decoding needs beside its result is several times the result
+            step = max(_FEW_COLUMNS, len(columns) // 16)
+            found: dict[str, Any] = {}
+            for start in range(0, len(columns), step):
+                names = columns[start : start + step]
+                table = reader.read_row_group(group, columns=names, use_threads=False)
+                table = table if rows is None else table.take(rows)
+                found.update(zip(table.column_names, table.columns, strict=True))
+            return pa.table({name: found[name] for name in columns})
         except (pa.ArrowException, OSError) as error:
             raise ValueError(f"{self.where(pick.part)} cannot be read: {_reason(error)}.") from None
 

@@ -19,6 +19,7 @@ from rlselect.data._store import float_dtype
 _BATCH_ROWS = 65_536
 _FEWEST_ROWS = 51_200
 _MOST_BYTES = 2**28
+_GLANCE = 2048
 
 
 class Pick(NamedTuple):
@@ -28,11 +29,12 @@ class Pick(NamedTuple):
     rows: np.ndarray | None = None
 
 
-class Half(NamedTuple):
-    """Every other row of a part: the rows of one part are dealt out evenly to two halves of the data."""
+class Slice(NamedTuple):
+    """Every `step`-th row of a part from row `start`: rows are dealt out evenly, however sorted."""
 
     part: int
-    half: int
+    start: int
+    step: int
 
 
 class Parts(Protocol):
@@ -96,13 +98,15 @@ class PartTable:
         self.n_columns = len(encoder.column_names_)
         self.dtype = _dtype(parts.schema, _features(encoder._design))
         self._decoded = 0.0
+        self._glance: Batch | None = None
         self._scan: tuple[int, Iterator[pa.Table] | None] = (-1, None)
         self._last: tuple[Any, pa.Table | None] = (None, None)
         row = max(self.n_columns * self.dtype.itemsize, 1)
         fewest = min(_FEWEST_ROWS, max(_MOST_BYTES // row, 1024))
         self.batch_rows = max(min(int(parts.lengths.max()), _BATCH_ROWS), fewest)
         self.batch_bytes = self.batch_rows * row
-        self.memory = self.batch_bytes if parts.memory is None else parts.memory
+        # what stays in memory between passes beside the pool: nothing, where reading again is cheap
+        self.memory = 0 if parts.memory is None else parts.memory
 
     @property
     def columns(self) -> list[str]:
@@ -116,11 +120,16 @@ class PartTable:
 
     def start(self, rng: np.random.Generator) -> None:
         """Make the sample that rows are drawn from."""
+        self._glance = None
         self.pool = Pool(self, int(rng.integers(2**62)))
 
     def glance(self, rows: int, columns: np.ndarray | None = None) -> Batch:
         """Return rows at random from those read first."""
-        batch = self._respond(self.pool.first)
+        if self._glance is None:
+            first = self.pool.first
+            self._glance = Batch(*(None if v is None else v[:_GLANCE].copy() for v in first))
+        # what is asked for again later is small; all of the first rows are at hand in the beginning only
+        batch = self._respond(self._glance if rows <= _GLANCE else self.pool.first)
         size = min(rows, len(batch.X))
         X = batch.X[:size] if columns is None else batch.X[:size][:, columns]
         return Batch(X, *(None if v is None else v[:size] for v in batch[1:]))
@@ -130,7 +139,7 @@ class PartTable:
 
         Parameters
         ----------
-        rows : Draw, Half, slice, array of int or None
+        rows : Draw, Slice, slice, array of int or None
             What the sampler hands out, or row numbers over all parts in order; None takes all rows.
         columns : array of int, optional
             Design columns wanted; all of them by default. Only these are read, where the format allows.
@@ -142,8 +151,8 @@ class PartTable:
         """
         if isinstance(rows, Draw):
             return self._respond(self.pool.take(rows, columns))
-        if isinstance(rows, Half):
-            return self._respond(self._take_half(rows, columns))
+        if isinstance(rows, Slice):
+            return self._respond(self._take_slice(rows, columns))
         numbers = np.arange(self.n_rows)[slice(None) if rows is None else rows]
         if len(numbers) == 0:
             raise ValueError("No rows were asked for; at least one is needed.")
@@ -174,10 +183,11 @@ class PartTable:
         """Pass over some columns as they lie in the data, one part at a time."""
         return self.parts.visit([Pick(g) for g in range(len(self.parts.lengths))], names)
 
-    def everything(self) -> Iterator[Half]:
-        """Two halves of each part, in order."""
+    def everything(self, block: int) -> Iterator[Slice]:
+        """All rows, part by part, in an even number of slices of up to `block` rows."""
         for g, size in enumerate(self.parts.lengths):
-            yield from (Half(g, h) for h in range(min(2, int(size))))
+            step = 2 * -(-int(size) // (2 * block))
+            yield from (Slice(g, i, step) for i in range(min(step, int(size))))
 
     def read(
         self, picks: Sequence[Pick], columns: np.ndarray | None = None, *, count: bool = True
@@ -188,12 +198,14 @@ class PartTable:
             yield self._encode(table, pick.part, view)
 
     def _visit(self, picks: Sequence[Pick], view: "_View", count: bool) -> Iterator[pa.Table]:
-        for pick, table in zip(picks, self.parts.visit(picks, view.names), strict=True):
+        tables = self.parts.visit(picks, view.names)
+        for pick in picks:
             if count:
                 self._decoded += self.parts.lengths[pick.part] * view.share
-            yield table
+            # no name for the table: it would outlive its use
+            yield next(tables)
 
-    def _take_half(self, rows: Half, columns: np.ndarray | None) -> Batch:
+    def _take_slice(self, rows: Slice, columns: np.ndarray | None) -> Batch:
         view = self._view(columns)
         key = (rows.part, tuple(view.names))
         if self._last[0] != key:
@@ -206,7 +218,8 @@ class PartTable:
             self._scan = (rows.part + 1, tables) if columns is None else (-1, None)
         table = self._last[1]
         assert table is not None
-        return self._encode(table.take(pa.array(np.arange(rows.half, len(table), 2))), rows.part, view)
+        wanted = pa.array(np.arange(rows.start, len(table), rows.step))
+        return self._encode(table.take(wanted), rows.part, view)
 
     def _view(self, columns: np.ndarray | None) -> "_View":
         # which rows are dropped depends on all columns

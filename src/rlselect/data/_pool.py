@@ -91,7 +91,7 @@ class Pool:
         """All rows, part by part."""
         self.n_used = self.n_rows
         self._held.clear()
-        return self._table.everything()
+        return self._table.everything(block)
 
     def take(self, rows: Draw, columns: np.ndarray | None = None) -> Batch:
         """Return rows that were drawn."""
@@ -99,29 +99,9 @@ class Pool:
         part = slice(rows.start, rows.stop)
         return Batch(*(None if v is None else v[part] for v in batch))
 
-    def state(self) -> dict[str, Any]:
-        """What a checkpoint needs to go on from here."""
-        return {
-            "seed": self.seed,
-            "spread": self.spread,
-            "n_rows": self.n_rows,
-            "n_used": self.n_used,
-            "refills": self._refills,
-            "sizes": self._sizes,
-            "place": self._place,
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a checkpoint."""
-        self.seed, self.spread = state["seed"], state["spread"]
-        self.n_rows, self.n_used, self._place = state["n_rows"], state["n_used"], state["place"]
-        self._refills = [[(int(g), int(a), int(b)) for g, a, b in refill] for refill in state["refills"]]
-        self._sizes = [int(size) for size in state["sizes"]]
-        self._taken[:] = 0
-        for refill in self._refills:
-            for part, _, stop in refill:
-                self._taken[part] = stop
-        self._held.clear()
+    def __getstate__(self) -> dict[str, Any]:
+        # a checkpoint names the rows; they are read again from where they lie
+        return {**self.__dict__, "_held": {}}
 
     def _fill_first(self) -> None:
         size = min(_FIRST_ROWS, self._table.batch_rows // 2)

@@ -119,10 +119,9 @@ class Rows:
     def append(self, rows: Any) -> Block:
         """Take more rows."""
         block = self._load(rows)
-        fits = block.nbytes <= self._memory
-        self._memory -= block.nbytes if fits else 0
-        self._kept.append(block if fits else None)
+        self._kept.append(None)
         self._where.append(rows)
+        self._keep(len(self._where) - 1, block)
         self.n_rows += len(block)
         return block
 
@@ -153,9 +152,23 @@ class Rows:
         self._memory += sum(b.nbytes for b in self._kept if b is not None)
         self._kept, self._where, self.n_rows = [], [], 0
 
+    def __getstate__(self) -> dict[str, Any]:
+        # a checkpoint names the rows; they are taken again from where they lie
+        held = sum(b.nbytes for b in self._kept if b is not None)
+        return {**self.__dict__, "_kept": [None] * len(self._kept), "_memory": self._memory + held}
+
     def __iter__(self) -> Iterator[Block]:
-        for block, rows in zip(self._kept, self._where, strict=True):
-            yield self._load(rows) if block is None else block
+        for i, rows in enumerate(self._where):
+            block = self._kept[i]
+            if block is None:
+                block = self._load(rows)
+                self._keep(i, block)
+            yield block
+
+    def _keep(self, i: int, block: Block) -> None:
+        if block.nbytes <= self._memory:
+            self._memory -= block.nbytes
+            self._kept[i] = block
 
     def __len__(self) -> int:
         return len(self._where)

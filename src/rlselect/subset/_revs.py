@@ -17,9 +17,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from rlselect._compat import CallbackSupportMixin, progress_reporter, with_callbacks
-from rlselect.data import PartTable, is_source, open_source, read_file
+from rlselect.data import PartTable, Table, is_source, open_source, read_file
 from rlselect.learn import as_policy
 from rlselect.predictors import fit_glm, fit_linear_blocks, heldout_gains
+from rlselect.subset._checkpoint import Checkpoint
 from rlselect.subset._clock import PARTS, Clock
 from rlselect.subset._problem import Problem, feature_names, pose_problem
 from rlselect.subset._sarsa import Sarsa
@@ -28,6 +29,8 @@ from rlselect.subset._summary import AFTER_SELECTION, Summary
 
 # held-out gains are told apart by a few thousand rows
 _GAIN_ROWS = 2000
+# reasons after which a search would not go on if it were started again
+_FINISHED = ("decided", "all rows", "converged", "nothing to choose from", "max stages")
 
 
 def _is_binomial(estimator: Any) -> bool:
@@ -76,6 +79,15 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         The algorithm; see `REVS.paper`.
     time_budget : float, optional
         Seconds after which the search stops with what it has found.
+    min_effect : float, optional
+        Above 5,000 rows, do not stop reading before a coefficient of this size would stand out, whichever
+        column it belongs to. The size is in standard deviations: those of y for one of x ("gaussian"), or
+        units of the link for one of x. Rows needed grow with its inverse square.
+    checkpoint : str or Path, optional
+        File in which the progress of a search on more than 5,000 rows is kept, at every doubling of the rows
+        and at least every half minute. A killed or interrupted fit that is started again with the same data
+        and options goes on from there, to the same answer; the file is removed when the search has ended by
+        itself.
     validate : {"read", "all"}, default="read"
         Of a source that is read in parts, check the rows that are read, or pass over all of them first.
     n_jobs : int, optional
@@ -167,6 +179,8 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         missing: str = "error",
         search: Any = "auto",
         time_budget: float | None = None,
+        min_effect: float | None = None,
+        checkpoint: Any = None,
         validate: str = "read",
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -180,6 +194,8 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self.missing = missing
         self.search = search
         self.time_budget = time_budget
+        self.min_effect = min_effect
+        self.checkpoint = checkpoint
         self.validate = validate
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -259,7 +275,8 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         X : array, sparse matrix or data frame of shape (n_samples, n_features), or a source
             NumPy, SciPy sparse, pandas, polars, Arrow. Text and categorical columns become indicators. A
             source is read in parts, no more of it than the search needs: the path of a Parquet file or
-            folder, a glob, or an Arrow dataset.
+            folder, a glob, an Arrow dataset, a Dask DataFrame or Array, or a function that returns an
+            iterable of data frames, the same ones at every call.
         y : array-like of shape (n_samples,) or str
             Target, or the name of its column in X.
         sample_weight : array-like of shape (n_samples,) or str, optional
@@ -302,6 +319,7 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             always_select=self.always_select,
             never_select=self.never_select,
         )
+        checkpoint = self._open_checkpoint(table)
         report = progress_reporter(self, PARTS)
         with Clock(self.time_budget, expected_steps(problem, self.search), report) as clock:
             found = search_subset(
@@ -312,6 +330,8 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 n_jobs=self.n_jobs,
                 rng=rng,
                 clock=clock,
+                min_effect=self.min_effect,
+                checkpoint=checkpoint,
             )
         if found.stop_reason == "interrupted":
             warnings.warn(
@@ -322,7 +342,17 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self._keep(problem, found)
         self._refit(problem, found, rng)
         self._seconds = time.perf_counter() - start
+        if checkpoint is not None and found.stop_reason in _FINISHED:
+            checkpoint.remove()
         return self
+
+    def _open_checkpoint(self, table: Table | PartTable) -> Checkpoint | None:
+        if self.checkpoint is None:
+            return None
+        # time and threads do not decide the answer
+        apart = ("checkpoint", "time_budget", "n_jobs", "validate")
+        options = {k: v for k, v in self.get_params(deep=False).items() if k not in apart}
+        return Checkpoint(self.checkpoint, table, options)
 
     def _check_options(self) -> tuple[float | None, Any, np.random.Generator]:
         penalty = None if isinstance(self.penalty, str) and self.penalty == "auto" else self.penalty
@@ -332,6 +362,9 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             isinstance(self.search, str) and self.search == "auto"
         ):
             raise ValueError(f"search={self.search!r} was given; it must be 'auto' or a Sarsa object.")
+        effect = self.min_effect
+        if effect is not None and (not isinstance(effect, Real) or not effect > 0):
+            raise ValueError(f"min_effect={effect!r} was given; it must be a positive number or None.")
         budget = self.time_budget
         if budget is not None and (not isinstance(budget, Real) or not budget > 0):
             raise ValueError(f"time_budget={budget!r} was given; it must be a positive number of seconds.")

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from rlselect.data import PartTable, Table
 from rlselect.learn import Policy, Trajectory
 from rlselect.predictors import GlmSubset, LazyGram, RidgeSubset, Rows
+from rlselect.subset._checkpoint import Checkpoint
 from rlselect.subset._clock import Clock
-from rlselect.subset._effort import EffortPlan, RowSampler, run_effort
+from rlselect.subset._effort import EffortPlan, RowSampler, begin, run_effort
 from rlselect.subset._problem import Problem
 from rlselect.subset._sarsa import Sarsa, run_sarsa
 from rlselect.subset._walk import GLM_PLAN, SizePrior, Walker, WalkPlan, WalkResult, run_walk
@@ -82,6 +83,8 @@ def search_subset(
     n_jobs: int | None,
     rng: np.random.Generator,
     clock: Clock,
+    min_effect: float | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Found:
     """Run the search that fits the data, or the one that was asked for.
 
@@ -93,6 +96,10 @@ def search_subset(
         The algorithm.
     policy, penalty, n_jobs, rng, clock
         How to search.
+    min_effect : float, optional
+        Of large data, read until an effect of this size would show.
+    checkpoint : Checkpoint, optional
+        Where the progress on large data is kept.
 
     Returns
     -------
@@ -102,25 +109,60 @@ def search_subset(
         return _search_sarsa(problem, search, rng, clock)
     if not problem.allowed.any():
         return _nothing_to_do(problem)
+    if problem.table.n_rows > WALK_ROWS:
+        plan = EffortPlan(min_effect=min_effect)
+        return _search_large(problem, policy, penalty, rng, clock, plan, checkpoint)
     table = problem.table
-    large = table.n_rows > WALK_ROWS
     linear = problem.family == "gaussian"
     rows = _rows(table, linear)
-    sampler: Any = table.pool if isinstance(table, PartTable) else RowSampler(table.n_rows, rng)
-    plan = EffortPlan()
-    first = sampler.draw(plan.first, plan.block) if large else iter([slice(0, table.n_rows)])
-    state = _state(problem, rows, first, parts=2 if large else 1)
-    allowed = problem.allowed if large else problem.allowed & _varying(state, problem)
-    state.reset(problem.always)
-    prior = SizePrior(int(np.count_nonzero(allowed)), penalty)
-    used = sampler.n_used if large else table.n_rows
-    walker = Walker(state, prior, policy, allowed, rng, clock.tick, used)
+    state = _state(problem, rows, iter([slice(0, table.n_rows)]), parts=1)
+    allowed = problem.allowed & _varying(state, problem)
     if not allowed.any():
         return _nothing_to_do(problem)
-    if large:
-        result = run_effort(walker, sampler, plan, tune=linear, rng=rng)
+    state.reset(problem.always)
+    prior = SizePrior(int(np.count_nonzero(allowed)), penalty)
+    walker = Walker(state, prior, policy, allowed, rng, clock.tick, table.n_rows)
+    result = run_walk(walker, _plan(problem), tune=linear, n_jobs=n_jobs)
+    return _found(problem, result, rows)
+
+
+def _search_large(
+    problem: Problem,
+    policy: Policy,
+    penalty: float | None,
+    rng: np.random.Generator,
+    clock: Clock,
+    plan: EffortPlan,
+    checkpoint: Checkpoint | None,
+) -> Found:
+    table = problem.table
+    linear = problem.family == "gaussian"
+
+    def tick() -> str | None:
+        if checkpoint is not None and checkpoint.due():
+            save()
+        return clock.tick()
+
+    def save() -> None:
+        if checkpoint is not None:
+            checkpoint.save({"progress": progress, "rows": rows}, outside)
+
+    outside = {"rng": rng, "tick": tick}
+    saved = None if checkpoint is None else checkpoint.load(outside)
+    if saved is None:
+        rows = _rows(table, linear)
+        sampler: Any = table.pool if isinstance(table, PartTable) else RowSampler(table.n_rows, rng)
+        state = _state(problem, rows, sampler.draw(plan.first, plan.block), parts=2)
+        state.reset(problem.always)
+        prior = SizePrior(int(np.count_nonzero(problem.allowed)), penalty)
+        walker = Walker(state, prior, policy, problem.allowed, rng, tick, sampler.n_used)
+        progress = begin(walker, sampler, rng)
     else:
-        result = run_walk(walker, _plan(problem), tune=linear, n_jobs=n_jobs)
+        progress, rows = saved["progress"], saved["rows"]
+        progress.walker.stopped = None
+        if isinstance(table, PartTable):
+            table.pool = progress.sampler
+    result = run_effort(progress, plan, tune=linear, save=save)
     return _found(problem, result, rows)
 
 

@@ -17,10 +17,10 @@ import numpy as np
 
 ROWS = (50_000, 200_000, 500_000, 2_000_000, 5_000_000)
 COLUMNS = (200, 1000, 5000, 20_000)
-FIELDS = (
-    "source signal n p repeat seconds cpu_seconds rows_read rows_decoded exact stop peak_mb batch_mb".split()
-)
-_BLOCK = 65_536
+FIELDS = [
+    *("source", "signal", "n", "p", "repeat", "seconds", "cpu_seconds"),
+    *("rows_read", "rows_decoded", "exact", "stop", "peak_mb", "batch_mb"),
+]
 
 FIT = """
 import json, sys, time
@@ -50,10 +50,11 @@ for repeat in range(job["repeats"]):
     wall, cpu = time.perf_counter(), time.process_time()
     fit = REVS(random_state=repeat).fit(X, y)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    exact = np.array_equal(np.flatnonzero(fit.support_), job["truth"])
     batch = open_source(X, "target").batch_bytes / 2**20 if job["source"] == "parquet" else float("nan")
     out.append(dict(repeat=repeat, seconds=wall, cpu_seconds=cpu, rows_read=fit.n_rows_read_,
-        rows_decoded=fit.n_rows_decoded_, exact=bool(np.array_equal(np.flatnonzero(fit.support_), job["truth"])),
-        stop=fit.stop_reason_, peak_mb=memory("VmHWM") - before, batch_mb=batch))
+        rows_decoded=fit.n_rows_decoded_, stop=fit.stop_reason_, exact=bool(exact),
+        peak_mb=memory("VmHWM") - before, batch_mb=batch))
 print(json.dumps(out))
 """
 
@@ -70,10 +71,16 @@ def coefficients(p, signal, rng):
     return coef
 
 
+def group_rows(p):
+    """64k rows a row group, the largest that count as usual; fewer of wide data."""
+    return int(min(65_536, 2**26 // p))
+
+
 def blocks(n, p, coef, rng):
     """Rows with covariance .8^|i-j| and noise variance 2, a block at a time."""
-    for start in range(0, n, _BLOCK):
-        size = min(_BLOCK, n - start)
+    step = group_rows(p)
+    for start in range(0, n, step):
+        size = min(step, n - start)
         X = rng.standard_normal((size, p), dtype=np.float32)
         for j in range(1, p):
             X[:, j] *= 0.6
@@ -82,7 +89,7 @@ def blocks(n, p, coef, rng):
 
 
 def write(kind, path, n, p, coef, seed):
-    """Write one data set; Parquet in row groups of 64k rows, the largest that count as usual."""
+    """Write one data set."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -100,7 +107,7 @@ def write(kind, path, n, p, coef, seed):
     with parquet.ParquetWriter(path, schema, use_dictionary=False) as writer:
         for part, target in blocks(n, p, coef, rng):
             columns = {f"v{j}": part[:, j] for j in range(p)} | {"target": target}
-            writer.write_table(pa.table(columns, schema=schema), row_group_size=_BLOCK)
+            writer.write_table(pa.table(columns, schema=schema), row_group_size=len(part))
 
 
 def measure(kind, signal, n, p, folder, repeats):

@@ -84,7 +84,7 @@ def _facts(part: Any) -> tuple[int, pa.Schema]:
 def _rows(part: Any, rows: np.ndarray | None, columns: list[str]) -> pa.Table:
     if isinstance(part, np.ndarray):
         which = [int(name[1:]) for name in columns]
-        part = part[:, which] if rows is None else part[np.ix_(rows, which)]
+        part = part[:, which] if rows is None else part[rows][:, which]
         return _as_arrow(part).rename_columns(columns)
     part = part[columns]
     return _as_arrow(part if rows is None else part.iloc[rows])

@@ -114,6 +114,8 @@ class ParquetParts:
             ahead = self._submit(picks[i + 1], columns) if more else None
             yield table
             del table
+        # what the allocator keeps for a next time would add to what a search holds
+        pa.default_memory_pool().release_unused()
 
     def _submit(self, pick: Pick, columns: list[str]) -> _Ahead:
         # one thread for all of them, since allocators keep memory for each thread; it ends with this object

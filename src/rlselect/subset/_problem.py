@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -291,3 +292,16 @@ def _equal_columns(X: Any, which: NDArray[np.intp]) -> list[NDArray[np.intp]]:
     for j, key in zip(which, keys, strict=True):
         groups.setdefault(key, []).append(int(j))
     return [np.array(g, dtype=np.intp) for g in groups.values()]
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """Return the generator that a `random_state` stands for."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31 - 1, size=4))
+    if random_state is None or isinstance(random_state, Integral):
+        return np.random.default_rng(random_state)
+    raise ValueError(
+        f"random_state={random_state!r} was given; it must be an int, a numpy Generator or RandomState, or None."
+    )

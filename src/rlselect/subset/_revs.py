@@ -4,7 +4,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from functools import partial
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -22,10 +22,10 @@ from rlselect.learn import as_policy
 from rlselect.predictors import fit_glm, fit_linear_blocks, heldout_gains
 from rlselect.subset._checkpoint import Checkpoint
 from rlselect.subset._clock import PARTS, Clock
-from rlselect.subset._problem import Problem, feature_names, pose_problem
+from rlselect.subset._problem import Problem, feature_names, generator, pose_problem
 from rlselect.subset._sarsa import Sarsa
 from rlselect.subset._search import Found, expected_steps, search_subset
-from rlselect.subset._summary import AFTER_SELECTION, Summary
+from rlselect.subset._summary import Summary, report_of
 
 # held-out gains are told apart by a few thousand rows
 _GAIN_ROWS = 2000
@@ -368,7 +368,7 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         budget = self.time_budget
         if budget is not None and (not isinstance(budget, Real) or not budget > 0):
             raise ValueError(f"time_budget={budget!r} was given; it must be a positive number of seconds.")
-        return penalty, as_policy(self.policy), _generator(self.random_state)
+        return penalty, as_policy(self.policy), generator(self.random_state)
 
     def _keep(self, problem: Problem, found: Found) -> None:
         encoder = problem.table.encoder
@@ -577,44 +577,7 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return Summary(self._report())
 
     def _report(self) -> dict[str, Any]:
-        names = feature_names(self.encoder_)
-        column_feature = np.asarray(self.encoder_.column_feature_)
-        variables = []
-        for feature in sorted(np.flatnonzero(self.support_), key=lambda f: self.ranking_[f]):
-            columns = np.flatnonzero(column_feature == feature)
-            coef, error = (
-                {self.column_names_[c]: float(values[c]) for c in columns}
-                for values in (self.coef_, self._errors)
-            )
-            single = len(columns) == 1
-            variables.append(
-                {
-                    "name": names[feature],
-                    "inclusion": float(self.inclusion_[feature]),
-                    "coef": next(iter(coef.values())) if single else coef,
-                    "error": next(iter(error.values())) if single else error,
-                    "gain": float(self.gain_[feature]),
-                }
-            )
-        notes = (
-            [AFTER_SELECTION] if variables else ["No variable is worth its price: the model is a constant."]
-        )
-        return {
-            "title": f"{type(self).__name__} ({self.family_})",
-            "family": self.family_,
-            "n_rows": self._n_rows,
-            "n_rows_read": self.n_rows_read_,
-            "n_features": self.n_features_in_,
-            "stop_reason": self.stop_reason_,
-            "seconds": self._seconds,
-            "variables": variables,
-            "path": {
-                "stage": list(range(1, len(self.path_["size"]) + 1)),
-                "size": self.path_["size"].tolist(),
-                "score": self.path_["score"].tolist(),
-            },
-            "notes": notes,
-        }
+        return report_of(self)
 
 
 def _probabilities(eta: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -627,15 +590,3 @@ def _path(found: Found) -> dict[str, NDArray]:
     path = {key: np.concatenate([p[key] for p in parts]) for key in parts[0]}
     path["chain"] = np.repeat(np.arange(len(parts)), [len(p["size"]) for p in parts])
     return path
-
-
-def _generator(random_state: Any) -> np.random.Generator:
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**31 - 1, size=4))
-    if random_state is None or isinstance(random_state, Integral):
-        return np.random.default_rng(random_state)
-    raise ValueError(
-        f"random_state={random_state!r} was given; it must be an int, a numpy Generator or RandomState, or None."
-    )

@@ -196,7 +196,8 @@ def main():
                 title = (
                     "# REVS as rows and columns grow\n\nOne thread, banded design (.8), noise variance 2, "
                 )
-                title += f"{args.repeats} seeds a cell, medians (memory: maximum).\n\n"
+                title += f"one data set a cell and {args.repeats} seeds of the search, medians (memory: "
+                title += "maximum).\n\n"
                 args.out.with_suffix(".md").write_text(title + table(fits) + "\n")
 
 

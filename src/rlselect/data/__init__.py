@@ -1,6 +1,6 @@
 """The only door for data."""
 
-from rlselect.data._checks import nearest_names, unknown_column
+from rlselect.data._checks import all_finite, nearest_names, unknown_column
 from rlselect.data._encoder import TableEncoder
 from rlselect.data._file import read_file
 from rlselect.data._open import is_source, open_source
@@ -15,6 +15,7 @@ __all__ = [
     "PartTable",
     "Table",
     "TableEncoder",
+    "all_finite",
     "as_numbers",
     "is_source",
     "nearest_names",

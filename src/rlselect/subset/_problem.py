@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rlselect.data import PartTable, Table, as_numbers, unknown_column
+from rlselect.data import PartTable, Table, all_finite, as_numbers, unknown_column
 from rlselect.predictors import Units
 
 FAMILIES = ("auto", "gaussian", "binomial", "poisson")
@@ -133,7 +133,7 @@ def read_response(y: NDArray, family: str) -> tuple[str, NDArray | None, NDArray
             )
         return family, classes, codes.astype(np.float64)
     response = as_numbers(y, "y")
-    if not np.all(np.isfinite(response)):
+    if not all_finite(response):
         raise ValueError("y contains NaN or infinity; drop or mend these rows.")
     if family == "poisson" and response.min(initial=0.0) < 0:
         raise ValueError(

@@ -10,6 +10,7 @@ __version__ = "0.1.0.dev0"
 
 # public name -> the room it lives in
 _ROOMS = {
+    "DivideAndConquer": "subset",
     "MismatchFeatures": "subset",
     "REVS": "subset",
     "ReverseScreeDisplay": "subset",
@@ -22,6 +23,7 @@ _ROOMS = {
 
 __all__ = [
     "REVS",
+    "DivideAndConquer",
     "MismatchFeatures",
     "ReverseScreeDisplay",
     "RiskRFE",
@@ -35,6 +37,7 @@ __all__ = [
 if TYPE_CHECKING:
     from rlselect.predictors import Threshold as Threshold
     from rlselect.subset import REVS as REVS
+    from rlselect.subset import DivideAndConquer as DivideAndConquer
     from rlselect.subset import MismatchFeatures as MismatchFeatures
     from rlselect.subset import ReverseScreeDisplay as ReverseScreeDisplay
     from rlselect.subset import RiskRFE as RiskRFE

@@ -8,7 +8,7 @@ import pytest
 from rlselect.learn import Softmax
 from rlselect.predictors import LazyGram, RidgeSubset, Rows, Units
 from rlselect.subset import _effort
-from rlselect.subset._effort import EffortPlan, RowSampler, run_effort
+from rlselect.subset._effort import EffortPlan, RowSampler, begin, run_effort
 from rlselect.subset._walk import SizePrior, Walker
 
 SMALL = EffortPlan(first=200, enough=800, block=256)
@@ -108,7 +108,7 @@ def make_walker(X, y, tick=None, seed=0, plan=SMALL):
 
 def effort(X, y, plan=SMALL, **options):
     walker, sampler = make_walker(X, y, plan=plan, **options)
-    result = run_effort(walker, sampler, plan, tune=True, rng=np.random.default_rng(1))
+    result = run_effort(begin(walker, sampler, np.random.default_rng(1)), plan, tune=True)
     return result, sampler, walker
 
 
@@ -209,6 +209,6 @@ def test_what_must_stay_stays():
     start = np.arange(30) == 20
     walker.state.reset(start)
     walker = Walker(walker.state, SizePrior(29), Softmax(), ~start, walker.rng, lambda: None, 200)
-    result = run_effort(walker, sampler, SMALL, tune=True, rng=np.random.default_rng(1))
+    result = run_effort(begin(walker, sampler, np.random.default_rng(1)), SMALL, tune=True)
     np.testing.assert_array_equal(np.flatnonzero(result.inclusion > 0.5), [0, 1, 2, 20])
     assert result.inclusion[20] == 1.0

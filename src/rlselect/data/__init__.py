@@ -1,8 +1,10 @@
 """The only door for data."""
 
-from rlselect.data._checks import nearest_names, unknown_column
+from rlselect.data._checks import all_finite, nearest_names, unknown_column
 from rlselect.data._encoder import TableEncoder
 from rlselect.data._file import read_file
+from rlselect.data._open import is_source, open_source
+from rlselect.data._parts import PartTable
 from rlselect.data._read import as_numbers
 from rlselect.data._source import Batch, DataSource
 from rlselect.data._table import Table, open_table
@@ -10,10 +12,14 @@ from rlselect.data._table import Table, open_table
 __all__ = [
     "Batch",
     "DataSource",
+    "PartTable",
     "Table",
     "TableEncoder",
+    "all_finite",
     "as_numbers",
+    "is_source",
     "nearest_names",
+    "open_source",
     "open_table",
     "read_file",
     "unknown_column",

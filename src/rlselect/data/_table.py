@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from rlselect.data._checks import check_length, check_missing_mode
+from rlselect.data._checks import all_finite, check_length, check_missing_mode
 from rlselect.data._design import bind, default_names, encode, learn_design
 from rlselect.data._encoder import TableEncoder
 from rlselect.data._read import as_frame, as_numbers, missing_mask, read_table, read_vector
@@ -259,14 +259,14 @@ def _kept_rows(store: Store, y: np.ndarray | None) -> np.ndarray | None:
 
 
 def _refuse_infinite_target(y: np.ndarray) -> None:
-    if y.dtype.kind == "f" and np.isinf(y).any():
+    if y.dtype.kind == "f" and not all_finite(y) and np.isinf(y).any():
         raise ValueError(
             f"Input y contains infinity in {np.isinf(y).sum()} of {len(y)} rows; finite values are needed."
         )
 
 
 def _refuse_missing_target(y: np.ndarray | None, missing: str) -> None:
-    if y is None:
+    if y is None or (y.dtype.kind == "f" and all_finite(y)):
         return
     count = int(missing_mask(y).sum())
     if count:

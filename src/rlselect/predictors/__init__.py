@@ -11,6 +11,7 @@ from rlselect.predictors._kernel_objects import (
 )
 from rlselect.predictors._losses import EpsilonInsensitiveLoss, HingeLoss, LogisticLoss, SquaredLoss
 from rlselect.predictors._refit import Fit, SeparationWarning, fit_glm, heldout_gains
+from rlselect.predictors._refit_blocks import fit_linear_blocks
 from rlselect.predictors._ridge_subset import RidgeSubset
 from rlselect.predictors._rows import Block, Rows
 from rlselect.predictors._stopping import ChangePoint, Threshold
@@ -38,5 +39,6 @@ __all__ = [
     "Threshold",
     "Units",
     "fit_glm",
+    "fit_linear_blocks",
     "heldout_gains",
 ]

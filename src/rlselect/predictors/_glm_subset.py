@@ -272,6 +272,10 @@ class GlmSubset:
         z[self._subset] = np.abs(self._coef[1:]) / np.sqrt(np.diagonal(self._inverse)[1:])
         return z
 
+    def resolution(self) -> Floats:
+        """Standard error that the coefficient of each column outside has, all columns of unit variance."""
+        return np.sqrt(self.noise / self._schur)
+
     def leftover(self, probes: NDArray[np.intp]) -> float:
         """Signal that two parts of the rows agree is left outside the subset, in standard errors.
 

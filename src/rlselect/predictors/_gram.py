@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +61,13 @@ class LazyGram:
         self._column = np.zeros((PANEL, n_columns))
         self._lock = threading.Lock()
         self.n = 0.0
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = threading.Lock()
 
     def grow(self, rows: Iterable, *, anew: bool = False) -> None:
         """Take more rows, block by block, and bring all sums up to date; `anew` drops the rows so far."""

@@ -273,6 +273,10 @@ class RidgeSubset:
         z[self._subset] = np.abs(self._coef) / np.sqrt(np.diagonal(self._inverse) * self.noise)
         return z
 
+    def resolution(self) -> Floats:
+        """Standard error that the coefficient of each column outside has, all columns of unit variance."""
+        return np.sqrt(self.noise / self._schur)
+
     def leftover(self, probes: NDArray[np.intp]) -> float:
         """Signal that two parts of the rows agree is left outside the subset, in standard errors.
 

@@ -89,22 +89,26 @@ class Rows:
         Leave columns whose scale is harmless as they are, for consumers that centre and scale the sums.
     memory : int
         Bytes of design that may be kept.
+    whole : bool
+        Whether `take` returns all columns only.
     """
 
     def __init__(
         self,
-        take: Callable[[Any], Any],
+        take: Callable[..., Any],
         response: Callable[[Any], NDArray[np.float64]],
         *,
         single: bool = False,
         as_is: bool = False,
         memory: int = 2**30,
+        whole: bool = True,
     ) -> None:
         self._take = take
         self._response = response
         self._dtype = np.float32 if single else np.float64
         self._as_is = as_is
         self._memory = memory
+        self._whole = whole
         self._kept: list[Block | None] = []
         self._where: list[Any] = []
         self._shift: NDArray[np.float64] | None = None
@@ -122,35 +126,57 @@ class Rows:
     def append(self, rows: Any) -> Block:
         """Take more rows."""
         block = self._load(rows)
-        fits = block.nbytes <= self._memory
-        self._memory -= block.nbytes if fits else 0
-        self._kept.append(block if fits else None)
+        self._kept.append(None)
         self._where.append(rows)
+        self._keep(len(self._where) - 1, block)
         self.n_rows += len(block)
         return block
 
     def gather(self, columns: NDArray[np.intp]) -> tuple[Any, Any, Any, Any]:
         """Some columns on the scale of the data, with response, weight and offset of all rows so far."""
-        parts = []
-        shift, scale = self.scale
-        for block in self:
-            values = block.columns(columns).T.astype(np.float64)
-            if self._changes:
-                values = values * scale[columns] + shift[columns]
-            parts.append((values, block.y, block.weight, block.offset))
+        parts = list(self.gather_blocks(columns))
         X, y, weight, offset = (
             None if values[0] is None else np.concatenate(values) for values in zip(*parts, strict=True)
         )
         return X, y, weight, offset
+
+    def gather_blocks(self, columns: NDArray[np.intp]) -> Iterator[tuple[Floats, Floats, Any, Any]]:
+        """What `gather` returns, a block at a time; of blocks not kept only these columns are read."""
+        for block, rows in zip(self._kept, self._where, strict=True):
+            if block is None and not self._whole:
+                batch = self._take(rows, columns)
+                values = np.asarray(batch.X, dtype=np.float64)
+                yield values, self._response(batch.y), batch.sample_weight, batch.offset
+                continue
+            block = self._load(rows) if block is None else block
+            values = block.columns(columns).T.astype(np.float64)
+            if self._changes:
+                shift, scale = self.scale
+                values = values * scale[columns] + shift[columns]
+            yield values, block.y, block.weight, block.offset
 
     def clear(self) -> None:
         """Forget all rows, but not their common scale."""
         self._memory += sum(b.nbytes for b in self._kept if b is not None)
         self._kept, self._where, self.n_rows = [], [], 0
 
+    def __getstate__(self) -> dict[str, Any]:
+        # a checkpoint names the rows; they are taken again from where they lie
+        held = sum(b.nbytes for b in self._kept if b is not None)
+        return {**self.__dict__, "_kept": [None] * len(self._kept), "_memory": self._memory + held}
+
     def __iter__(self) -> Iterator[Block]:
-        for block, rows in zip(self._kept, self._where, strict=True):
-            yield self._load(rows) if block is None else block
+        for i, rows in enumerate(self._where):
+            block = self._kept[i]
+            if block is None:
+                block = self._load(rows)
+                self._keep(i, block)
+            yield block
+
+    def _keep(self, i: int, block: Block) -> None:
+        if block.nbytes <= self._memory:
+            self._memory -= block.nbytes
+            self._kept[i] = block
 
     def __len__(self) -> int:
         return len(self._where)

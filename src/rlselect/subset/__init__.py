@@ -1,9 +1,10 @@
 """For everyone: selectors of one subset of variables."""
 
+from rlselect.subset._divide import DivideAndConquer
 from rlselect.subset._mismatch_features import MismatchFeatures
 from rlselect.subset._revs import REVS
 from rlselect.subset._risk_rfe import RiskRFE
 from rlselect.subset._risk_rfe_display import ReverseScreeDisplay
 from rlselect.subset._sarsa import Sarsa
 
-__all__ = ["REVS", "MismatchFeatures", "ReverseScreeDisplay", "RiskRFE", "Sarsa"]
+__all__ = ["REVS", "DivideAndConquer", "MismatchFeatures", "ReverseScreeDisplay", "RiskRFE", "Sarsa"]

@@ -1,8 +1,9 @@
 """Adaptive effort for large data: read rows until reading more would change nothing."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +30,15 @@ class EffortPlan:
         Rows handled at once, fewer when they are wide.
     leftover : float
         Signal left outside the subset, in standard errors, that asks for more rows.
+    min_effect : float, optional
+        Read on until an effect of this size, in standard deviations, would show wherever it is.
     """
 
     first: int = 3200
     enough: int = 25_600
     block: int = 8192
     leftover: float = 1.5
+    min_effect: float | None = None
 
     def block_rows(self, n_columns: int) -> int:
         """Rows of a block of so many columns, at most some 16 million numbers."""
@@ -93,8 +97,36 @@ class RowSampler:
             yield slice(int(start), int(stop))
 
 
+@dataclass
+class Progress:
+    """Where a search stands between two moves; all that a checkpoint has to keep.
+
+    Attributes
+    ----------
+    walker : Walker
+        The chain.
+    sampler : RowSampler or Pool
+        Where more rows come from.
+    probes : array of int
+        Columns that the left-over test is calibrated with.
+    tuned : bool
+        Whether the prior of the coefficients was tuned on the rows so far.
+    """
+
+    walker: Walker
+    sampler: Any
+    probes: NDArray[np.intp]
+    tuned: bool = False
+
+
+def begin(walker: Walker, sampler: Any, rng: np.random.Generator) -> Progress:
+    """Stand at the beginning of a search, on its first rows."""
+    n_columns = walker.state.units.n_columns
+    return Progress(walker, sampler, rng.choice(n_columns, size=min(_PROBES, n_columns), replace=False))
+
+
 def run_effort(
-    walker: Walker, sampler: RowSampler, plan: EffortPlan, *, tune: bool, rng: np.random.Generator
+    progress: Progress, plan: EffortPlan, *, tune: bool, save: Callable[[], None] | None = None
 ) -> WalkResult:
     """Climb on a sample of the rows, double it, and stop when every action is decided.
 
@@ -105,42 +137,43 @@ def run_effort(
 
     Parameters
     ----------
-    walker : Walker
-        Stands on the first rows.
-    sampler : RowSampler
-        Where more rows come from.
+    progress : Progress
+        Stands on the first rows, or where an earlier search was broken off.
     plan : EffortPlan
         When to read on.
     tune : bool
         Whether the state's prior of the coefficients is read off the data.
-    rng : Generator
-        For the columns the left-over test is calibrated with.
+    save : callable, optional
+        Called when there is progress worth keeping.
 
     Returns
     -------
     WalkResult
     """
+    walker, sampler = progress.walker, progress.sampler
     state = walker.state
-    n_columns = state.units.n_columns
-    block = plan.block_rows(n_columns)
-    probes = rng.choice(n_columns, size=min(_PROBES, n_columns), replace=False)
+    block = plan.block_rows(state.units.n_columns)
     while True:
         walker.climb()
-        if tune and not walker.stopped:
+        if tune and not progress.tuned and not walker.stopped:
             tune_prior(walker, shapes=1)
+            progress.tuned = True
             walker.climb()
+        if save is not None:
+            save()
         if walker.stopped or sampler.n_used >= sampler.n_rows:
             break
-        enough = sampler.n_used >= plan.enough
-        if enough and _decided(walker) and state.leftover(probes) <= plan.leftover:
+        enough = sampler.n_used >= plan.enough and _decided(walker) and _sure(walker, plan)
+        if enough and state.leftover(progress.probes) <= plan.leftover:
             break
-        state.trim(walker.rewards(), probes)
+        state.trim(walker.rewards(), progress.probes)
         if 2 * 2 * sampler.n_used > sampler.n_rows:
             # a pass over everything, in the order it lies in memory, costs less than picking most of it
             state.grow(sampler.everything(block), anew=True)
         else:
             state.grow(sampler.draw(sampler.n_used, block))
         walker.rows = sampler.n_used
+        progress.tuned = False
     values = walker.rewards()
     inclusion = expit(np.where(state.mask, -values, values))
     if walker.stopped:
@@ -149,6 +182,16 @@ def run_effort(
     inclusion[state.mask & ~walker.allowed] = 1.0
     reason = walker.stopped or ("all rows" if sampler.n_used >= sampler.n_rows else "decided")
     return WalkResult(inclusion, [walker.trajectory], len(walker.trajectory), reason)
+
+
+def _sure(walker: Walker, plan: EffortPlan) -> bool:
+    """Whether an effect of the size asked for would stand out from the noise, whichever column it is in."""
+    if plan.min_effect is None:
+        return True
+    state = walker.state
+    noise = np.sqrt(2.0 * np.log(max(int(np.count_nonzero(walker.allowed)), 2)))
+    outside = (~state.mask & walker.allowed)[state.units.unit_of] & state.varies()
+    return bool(np.all(plan.min_effect >= 1.5 * (noise + 1.0) * state.resolution()[outside]))
 
 
 def _decided(walker: Walker) -> bool:

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rlselect.data import Table, as_numbers, unknown_column
+from rlselect.data import PartTable, Table, all_finite, as_numbers, unknown_column
 from rlselect.predictors import Units
 
 FAMILIES = ("auto", "gaussian", "binomial", "poisson")
@@ -21,7 +22,7 @@ class Problem:
 
     Attributes
     ----------
-    table : Table
+    table : Table or PartTable
         The rows; its y is the numeric response.
     family : str
         "gaussian", "binomial" or "poisson".
@@ -37,7 +38,7 @@ class Problem:
         For a unit that repeats another one, the one that represents both; itself otherwise.
     """
 
-    table: Table
+    table: Table | PartTable
     family: str
     classes: NDArray | None
     units: Units
@@ -57,13 +58,13 @@ class Problem:
 
 
 def pose_problem(
-    table: Table, *, family: str, feature_groups: Any, always_select: Any, never_select: Any
+    table: Table | PartTable, *, family: str, feature_groups: Any, always_select: Any, never_select: Any
 ) -> Problem:
     """Read the options of a selector.
 
     Parameters
     ----------
-    table : Table
+    table : Table or PartTable
         The open table, with its raw y.
     family, feature_groups, always_select, never_select
         As the user gave them.
@@ -73,8 +74,14 @@ def pose_problem(
     Problem
     """
     names = feature_names(table.encoder)
-    family, classes, response = read_response(np.asarray(table.y), family)
-    table.y = response
+    if isinstance(table, PartTable):
+        first = table.glance(table.n_rows).y
+        assert first is not None
+        family, classes, _ = read_response(first, family)
+        table.response = Response(family, classes)
+    else:
+        assert table.y is not None
+        family, classes, table.y = read_response(table.y, family)
     groups = read_groups(feature_groups, names)
     column_feature = np.asarray(table.encoder.column_feature_)
     unit_labels, unit_of = np.unique(groups[column_feature], return_inverse=True)
@@ -126,13 +133,44 @@ def read_response(y: NDArray, family: str) -> tuple[str, NDArray | None, NDArray
             )
         return family, classes, codes.astype(np.float64)
     response = as_numbers(y, "y")
-    if not np.all(np.isfinite(response)):
+    if not all_finite(response):
         raise ValueError("y contains NaN or infinity; drop or mend these rows.")
     if family == "poisson" and response.min(initial=0.0) < 0:
         raise ValueError(
             f"family='poisson' needs counts of zero or more, but the smallest y is {response.min():g}."
         )
     return family, None, response
+
+
+@dataclass(frozen=True)
+class Response:
+    """Turns the y of rows that come later into numbers, as `read_response` did with the first ones.
+
+    Attributes
+    ----------
+    family, classes
+        What the first rows said.
+    """
+
+    family: str
+    classes: NDArray | None
+
+    def __call__(self, y: NDArray) -> NDArray[np.float64]:
+        """Numbers for some rows."""
+        if self.classes is None:
+            return read_response(y, self.family)[2]
+        text = self.classes.dtype.kind == "O"
+        values = y.astype(str) if text else y
+        labels = self.classes.astype(str) if text else self.classes
+        codes = np.minimum(np.searchsorted(labels, values), 1)
+        strange = labels[codes] != values
+        if strange.any():
+            raise ValueError(
+                f"y has a third value ({y[strange][0]!r}) beside {self.classes[0]!r} and "
+                f"{self.classes[1]!r}, the two of the first rows read: keep two classes, or set "
+                "family='gaussian' for numbers."
+            )
+        return codes.astype(np.float64)
 
 
 def _two_values(y: NDArray) -> bool:
@@ -215,7 +253,7 @@ def _represent(
     return represent
 
 
-def find_twins(table: Table, units: Units) -> NDArray[np.intp]:
+def find_twins(table: Table | PartTable, units: Units) -> NDArray[np.intp]:
     """For every unit the first one with exactly the same column (itself for units of several columns).
 
     A glance at a few rows finds the suspects; only those are compared on all rows.
@@ -224,12 +262,18 @@ def find_twins(table: Table, units: Units) -> NDArray[np.intp]:
     single = np.array([int(c[0]) for c in units.columns if len(c) == 1], dtype=np.intp)
     if len(single) < 2:
         return twin_of
-    few = table.take(slice(0, min(_GLANCE, table.n_rows))).X
+    if isinstance(table, PartTable):
+        # rare events are all alike in a few rows, and a look at all rows is dear: let them be
+        few = table.glance(8 * _GLANCE).X
+        single = single[few.min(axis=0)[single] < few.max(axis=0)[single]]
+    else:
+        few = table.take(slice(0, min(_GLANCE, table.n_rows))).X
     suspects = [g for g in _equal_columns(few, single) if len(g) > 1]
     if suspects and table.n_rows > _GLANCE:
         which = np.concatenate(suspects)
         label = np.concatenate([np.full(len(g), i) for i, g in enumerate(suspects)])
-        for batch in table.scan(which):
+        passes = table.scan(which, count=False) if isinstance(table, PartTable) else table.scan(which)
+        for batch in passes:
             parts = _equal_columns(batch.X, np.arange(len(which)))
             equal = np.empty(len(which), dtype=np.intp)
             for i, part in enumerate(parts):
@@ -262,3 +306,17 @@ def _equal_columns(X: Any, which: NDArray[np.intp]) -> list[NDArray[np.intp]]:
     for j, key in zip(which, keys, strict=True):
         groups.setdefault(key, []).append(int(j))
     return [np.array(g, dtype=np.intp) for g in groups.values()]
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """Return the generator that a `random_state` stands for."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31 - 1, size=4))
+    if random_state is None or isinstance(random_state, Integral):
+        return np.random.default_rng(None if random_state is None else int(random_state))
+    raise ValueError(
+        f"random_state={random_state!r} was given; it must be an int, a NumPy Generator or RandomState, or "
+        "None."
+    )

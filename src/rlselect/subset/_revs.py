@@ -3,7 +3,9 @@
 import math
 import time
 import warnings
-from numbers import Integral, Real
+from collections.abc import Iterator
+from functools import partial
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -17,17 +19,20 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from rlselect._compat import CallbackSupportMixin, Progress, user_level, with_callbacks
-from rlselect.data import open_table
+from rlselect.data import PartTable, Table, is_source, open_source, read_file
 from rlselect.learn import as_policy
-from rlselect.predictors import fit_glm, heldout_gains
+from rlselect.predictors import fit_glm, fit_linear_blocks, heldout_gains
+from rlselect.subset._checkpoint import Checkpoint
 from rlselect.subset._clock import PARTS, Clock
-from rlselect.subset._problem import Problem, feature_names, pose_problem
+from rlselect.subset._problem import Problem, feature_names, generator, pose_problem
 from rlselect.subset._sarsa import Sarsa
 from rlselect.subset._search import WALK_ROWS, WIDE, Found, expected_steps, search_subset
-from rlselect.subset._summary import AFTER_SELECTION, Summary
+from rlselect.subset._summary import Summary, report_of
 
 # held-out gains are told apart by a few thousand rows
 _GAIN_ROWS = 2000
+# reasons after which a search would not go on if it were started again
+_FINISHED = ("decided", "all rows", "converged", "nothing to choose from", "max stages")
 
 
 def _is_binomial(estimator: Any) -> bool:
@@ -78,6 +83,17 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         The algorithm; see `REVS.paper`.
     time_budget : float, optional
         Seconds after which the search stops with what it has found.
+    min_effect : float, optional
+        Above 5,000 rows, do not stop reading before a coefficient of this size would stand out, whichever
+        column it belongs to. The size is in standard deviations: those of y for one of x ("gaussian"), or
+        units of the link for one of x. Rows needed grow with its inverse square.
+    checkpoint : str or Path, optional
+        File in which the progress of a search on more than 5,000 rows is kept, at every doubling of the rows
+        and at least every half minute. A killed or interrupted fit that is started again with the same data
+        and options goes on from there, to the same answer; the file is removed when the search has ended by
+        itself.
+    validate : {"read", "all"}, default="read"
+        Of a source that is read in parts, check the rows that are read, or pass over all of them first.
     n_jobs : int, optional
         Threads for the chains of the walk. The answer does not depend on it.
     random_state : int, Generator, RandomState or None, default=None
@@ -107,6 +123,9 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         read and seconds.
     n_stages_, n_rows_read_ : int
         Steps of the walk, and distinct rows used.
+    n_rows_decoded_ : int
+        Rows that had to be decoded for it, again each time; a pass over some of the columns counts in
+        proportion, one for validation not at all. In memory the same as `n_rows_read_`.
     stop_reason_ : str
         "converged", "decided", "all rows", "time budget", "interrupted", "callback", "max stages" or
         "nothing to choose from".
@@ -165,6 +184,9 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         missing: str = "error",
         search: Any = "auto",
         time_budget: float | None = None,
+        min_effect: float | None = None,
+        checkpoint: Any = None,
+        validate: str = "read",
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -177,6 +199,9 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self.missing = missing
         self.search = search
         self.time_budget = time_budget
+        self.min_effect = min_effect
+        self.checkpoint = checkpoint
+        self.validate = validate
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -252,8 +277,11 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            NumPy, SciPy sparse, pandas, polars, Arrow. Text and categorical columns become indicators.
+        X : array, sparse matrix or data frame of shape (n_samples, n_features), or a source
+            NumPy, SciPy sparse, pandas, polars, Arrow. Text and categorical columns become indicators. A
+            source is read in parts, no more of it than the search needs: the path of a Parquet file or
+            folder, a glob, an Arrow dataset, a Dask DataFrame or Array, or a function that returns an
+            iterable of data frames, the same ones at every call.
         y : array-like of shape (n_samples,) or str
             Target, or the name of its column in X.
         sample_weight : array-like of shape (n_samples,) or str, optional
@@ -273,12 +301,22 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 f"{name} requires y to be passed, but the target y is None; pass it or its column's name."
             )
         penalty, policy, rng = self._check_options()
-        table = open_table(X, y, sample_weight=sample_weight, offset=offset, missing=self.missing, owner=name)
+        table = open_source(
+            X,
+            y,
+            sample_weight=sample_weight,
+            offset=offset,
+            missing=self.missing,
+            validate=self.validate,
+            owner=name,
+        )
         if table.n_rows < 3:
             raise ValueError(
                 f"Found array with {table.n_rows} sample(s) (n_samples = {table.n_rows}) while a minimum of "
                 f"3 is required by {name}."
             )
+        if isinstance(table, PartTable):
+            table.start(rng)
         problem = pose_problem(
             table,
             family=self.family,
@@ -286,6 +324,7 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             always_select=self.always_select,
             never_select=self.never_select,
         )
+        checkpoint = self._open_checkpoint(table)
         progress = Progress(self, PARTS)
         report = progress.part if progress.watched else None
         # the matrices are small or bound by memory: more BLAS threads only wait for each other
@@ -301,6 +340,8 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 n_jobs=self.n_jobs,
                 rng=rng,
                 clock=clock,
+                min_effect=self.min_effect,
+                checkpoint=checkpoint,
             )
         if found.stop_reason == "interrupted":
             warnings.warn(
@@ -311,8 +352,18 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self._keep(problem, found)
         self._refit(problem, found, rng)
         self._seconds = time.perf_counter() - start
+        if checkpoint is not None and found.stop_reason in _FINISHED:
+            checkpoint.remove()
         progress.finish()
         return self
+
+    def _open_checkpoint(self, table: Table | PartTable) -> Checkpoint | None:
+        if self.checkpoint is None:
+            return None
+        # time and threads do not decide the answer
+        apart = ("checkpoint", "time_budget", "n_jobs", "validate")
+        options = {k: v for k, v in self.get_params(deep=False).items() if k not in apart}
+        return Checkpoint(self.checkpoint, table, options)
 
     def _check_options(self) -> tuple[float | None, Any, np.random.Generator]:
         penalty: float | None = None
@@ -324,10 +375,13 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             isinstance(self.search, str) and self.search == "auto"
         ):
             raise ValueError(f"search={self.search!r} was given; it must be 'auto' or a Sarsa object.")
+        effect = self.min_effect
+        if effect is not None and (not isinstance(effect, Real) or not effect > 0):
+            raise ValueError(f"min_effect={effect!r} was given; it must be a positive number or None.")
         budget = self.time_budget
         if budget is not None and (not isinstance(budget, Real) or not budget > 0):
             raise ValueError(f"time_budget={budget!r} was given; it must be a positive number of seconds.")
-        return penalty, as_policy(self.policy), _generator(self.random_state)
+        return penalty, as_policy(self.policy), generator(self.random_state)
 
     def _keep(self, problem: Problem, found: Found) -> None:
         encoder = problem.table.encoder
@@ -347,15 +401,21 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self.support_ = problem.to_features(found.support).astype(bool)
         self.n_stages_ = found.n_stages
         self.n_rows_read_ = int(found.n_rows_read)
+        table = problem.table
+        self.n_rows_decoded_ = table.n_rows_decoded if isinstance(table, PartTable) else self.n_rows_read_
         self.stop_reason_ = found.stop_reason
         self.path_ = _path(found)
         self._n_rows = problem.table.n_rows
 
     def _refit(self, problem: Problem, found: Found, rng: np.random.Generator) -> None:
         columns = problem.columns_of(found.support)
-        gathered = found.gather(columns)
-        A, y, weight, offset = gathered
-        fit = fit_glm(A, y, problem.family, weight, offset)
+        if isinstance(problem.table, PartTable) and found.gather_blocks and problem.family == "gaussian":
+            fit = fit_linear_blocks(partial(found.gather_blocks, columns), len(columns))
+            gathered = tuple(problem.table.glance(_GAIN_ROWS, columns))
+        else:
+            gathered = found.gather(columns)
+            A, y, weight, offset = gathered
+            fit = fit_glm(A, y, problem.family, weight, offset)
         self.coef_ = np.zeros(len(self.column_names_))
         self.coef_[columns] = fit.coef
         self.intercept_ = fit.intercept
@@ -375,7 +435,7 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     ) -> NDArray:
         table, units = problem.table, problem.units
         place = np.full(table.n_columns, -1)
-        if table.n_rows <= WALK_ROWS and table.n_columns <= WIDE:
+        if isinstance(table, Table) and table.n_rows <= WALK_ROWS and table.n_columns <= WIDE:
             batch = table.take()
             gathered = (batch.X.toarray() if table.is_sparse else batch.X, *batch[1:])
             place = np.arange(table.n_columns)
@@ -417,13 +477,25 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         Returns
         -------
         array, sparse matrix or data frame of shape (n_samples, n_selected)
+            An iterator of Arrow tables for a source, see `fit`.
         """
         check_is_fitted(self)
+        if is_source(X):
+            return self._transform_parts(X)
         return super().transform(self.encoder_.features_of(X))
 
-    def _linear_predictor(self, X: Any, offset: Any = None) -> NDArray[np.float64]:
+    def _transform_parts(self, X: Any) -> Iterator[Any]:
+        table = open_source(X, encoder=self.encoder_, owner=type(self).__name__)
+        names = [name for name, kept in zip(feature_names(self.encoder_), self.support_, strict=True) if kept]
+        if isinstance(table, PartTable):
+            return table.frames(names)
+        return iter([super().transform(self.encoder_.features_of(read_file(X)))])
+
+    def _linear_predictor(self, X: Any, offset: Any = None) -> Any:
         check_is_fitted(self)
-        table = open_table(X, offset=offset, encoder=self.encoder_, owner=type(self).__name__)
+        table = open_source(X, offset=offset, encoder=self.encoder_, owner=type(self).__name__)
+        if isinstance(table, PartTable):
+            return self._predictors(table)
         eta = np.empty(table.n_rows)
         done = 0
         for batch in table.scan():
@@ -432,28 +504,37 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             done = stop
         return eta if table.offset is None else eta + table.offset
 
-    def predict(self, X: Any, offset: Any = None) -> NDArray:
+    def predict(self, X: Any, offset: Any = None) -> Any:
         """Predict from the selected variables.
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            New rows.
+        X : array, sparse matrix or data frame of shape (n_samples, n_features), or a source
+            New rows. Of a source (see `fit`) only the selected columns are read, a part at a time.
         offset : array-like of shape (n_samples,) or str, optional
             Known part of the linear predictor.
 
         Returns
         -------
         array of shape (n_samples,)
-            Labels for "binomial", means otherwise.
+            Labels for "binomial", means otherwise. An iterator of such arrays for a source.
         """
         eta = self._linear_predictor(X, offset)
+        return self._mean(eta) if isinstance(eta, np.ndarray) else map(self._mean, eta)
+
+    def _predictors(self, table: PartTable) -> Iterator[NDArray[np.float64]]:
+        used = np.flatnonzero(self.coef_)
+        for batch in table.scan(used):
+            eta = batch.X @ self.coef_[used] + self.intercept_
+            yield eta if batch.offset is None else eta + batch.offset
+
+    def _mean(self, eta: NDArray[np.float64]) -> NDArray:
         if self.family_ == "binomial":
             return self.classes_[(eta > 0).astype(int)]
         return np.exp(eta) if self.family_ == "poisson" else eta
 
     @available_if(_is_binomial)
-    def decision_function(self, X: Any, offset: Any = None) -> NDArray[np.float64]:
+    def decision_function(self, X: Any, offset: Any = None) -> Any:
         """Log odds of the second class.
 
         Parameters
@@ -468,7 +549,7 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return self._linear_predictor(X, offset)
 
     @available_if(_is_binomial)
-    def predict_proba(self, X: Any, offset: Any = None) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any, offset: Any = None) -> Any:
         """Probabilities of the two classes.
 
         Parameters
@@ -480,8 +561,8 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         -------
         array of shape (n_samples, 2)
         """
-        second = expit(self._linear_predictor(X, offset))
-        return np.column_stack([1.0 - second, second])
+        eta = self._linear_predictor(X, offset)
+        return _probabilities(eta) if isinstance(eta, np.ndarray) else map(_probabilities, eta)
 
     def score(self, X: Any, y: ArrayLike, sample_weight: Any = None) -> float:
         """Accuracy for "binomial", share of deviance explained otherwise (R squared for "gaussian").
@@ -518,44 +599,12 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return Summary(self._report())
 
     def _report(self) -> dict[str, Any]:
-        names = feature_names(self.encoder_)
-        column_feature = np.asarray(self.encoder_.column_feature_)
-        variables = []
-        for feature in sorted(np.flatnonzero(self.support_), key=lambda f: self.ranking_[f]):
-            columns = np.flatnonzero(column_feature == feature)
-            coef, error = (
-                {self.column_names_[c]: float(values[c]) for c in columns}
-                for values in (self.coef_, self._errors)
-            )
-            single = len(columns) == 1
-            variables.append(
-                {
-                    "name": names[feature],
-                    "inclusion": float(self.inclusion_[feature]),
-                    "coef": next(iter(coef.values())) if single else coef,
-                    "error": next(iter(error.values())) if single else error,
-                    "gain": float(self.gain_[feature]),
-                }
-            )
-        notes = (
-            [AFTER_SELECTION] if variables else ["No variable is worth its price: the model is a constant."]
-        )
-        return {
-            "title": f"{type(self).__name__} ({self.family_})",
-            "family": self.family_,
-            "n_rows": self._n_rows,
-            "n_rows_read": self.n_rows_read_,
-            "n_features": self.n_features_in_,
-            "stop_reason": self.stop_reason_,
-            "seconds": self._seconds,
-            "variables": variables,
-            "path": {
-                "stage": list(range(1, len(self.path_["size"]) + 1)),
-                "size": self.path_["size"].tolist(),
-                "score": self.path_["score"].tolist(),
-            },
-            "notes": notes,
-        }
+        return report_of(self)
+
+
+def _probabilities(eta: NDArray[np.float64]) -> NDArray[np.float64]:
+    second = expit(eta)
+    return np.column_stack([1.0 - second, second])
 
 
 def _path(found: Found) -> dict[str, NDArray]:
@@ -566,16 +615,3 @@ def _path(found: Found) -> dict[str, NDArray]:
         path["action"] = np.sign(action) * (np.append(found.labels, 0)[np.abs(action) - 1] + 1)
     path["chain"] = np.repeat(np.arange(len(parts)), [len(p["size"]) for p in parts])
     return path
-
-
-def _generator(random_state: Any) -> np.random.Generator:
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**31 - 1, size=4))
-    if random_state is None or isinstance(random_state, Integral):
-        return np.random.default_rng(None if random_state is None else int(random_state))
-    raise ValueError(
-        f"random_state={random_state!r} was given; it must be an int, a NumPy Generator or RandomState, or "
-        "None."
-    )

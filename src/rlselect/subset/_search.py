@@ -1,6 +1,6 @@
 """Which search runs on which data, and what it hands back."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from rlselect.data import Table
+from rlselect.data import PartTable, Table
 from rlselect.learn import Policy, Trajectory
 from rlselect.predictors import GlmSubset, LazyGram, RidgeSubset, Rows, Units
+from rlselect.subset._checkpoint import Checkpoint
 from rlselect.subset._clock import Clock
-from rlselect.subset._effort import EffortPlan, RowSampler, run_effort
+from rlselect.subset._effort import EffortPlan, RowSampler, begin, run_effort
 from rlselect.subset._problem import Problem
 from rlselect.subset._sarsa import Sarsa, run_sarsa
 from rlselect.subset._walk import GLM_PLAN, SizePrior, Walker, WalkPlan, WalkResult, run_walk
@@ -26,6 +27,7 @@ _KEPT = 750
 # a whole Gram matrix is computed at once when that takes about a second
 _WHOLE_GRAM = 2e10
 Gather = Callable[[NDArray[np.intp]], tuple]
+GatherBlocks = Callable[[NDArray[np.intp]], Iterator[tuple]]
 _SARSA_REASONS = {"max_stages": "max stages", "time_budget": "time budget"}
 
 
@@ -45,6 +47,8 @@ class Found:
         The effort.
     gather : callable
         ``gather(columns)`` returns these columns, y, weight and offset of the rows that were used.
+    gather_blocks : callable, optional
+        The same, a block at a time.
     labels : array of int or None
         Units that the trajectories speak of, when they do not speak of all.
     """
@@ -56,6 +60,7 @@ class Found:
     n_rows_read: int
     stop_reason: str
     gather: Gather
+    gather_blocks: GatherBlocks | None = None
     labels: NDArray[np.intp] | None = None
 
 
@@ -85,6 +90,8 @@ def search_subset(
     n_jobs: int | None,
     rng: np.random.Generator,
     clock: Clock,
+    min_effect: float | None = None,
+    checkpoint: Checkpoint | None = None,
 ) -> Found:
     """Run the search that fits the data, or the one that was asked for.
 
@@ -96,6 +103,10 @@ def search_subset(
         The algorithm.
     policy, penalty, n_jobs, rng, clock
         How to search.
+    min_effect : float, optional
+        Of large data, read until an effect of this size would show.
+    checkpoint : Checkpoint, optional
+        Where the progress on large data is kept.
 
     Returns
     -------
@@ -107,7 +118,7 @@ def search_subset(
         return _nothing_to_do(problem)
     how = _How(policy, penalty, n_jobs, rng, clock)
     if problem.table.n_rows > WALK_ROWS:
-        return _search_rows(problem, how)
+        return _search_large(problem, how, EffortPlan(min_effect=min_effect), checkpoint)
     return _search_walk(problem, how)
 
 
@@ -126,24 +137,10 @@ class _How(NamedTuple):
         return Walker(state, prior, self.policy, allowed, self.rng, self.clock.tick, rows)
 
 
-def _search_rows(problem: Problem, how: _How) -> Found:
-    """Adaptive effort: one subset stands out, and the question is how many rows it takes to see it."""
-    table, linear = problem.table, problem.family == "gaussian"
-    rows = Rows(table.take, _as_is, single=True, as_is=linear)
-    sampler, plan = RowSampler(table.n_rows, how.rng), EffortPlan()
-    first = sampler.draw(plan.first, plan.block_rows(table.n_columns))
-    state = _state(problem.family, problem.units, rows, first, parts=2)
-    state.reset(problem.always)
-    walker = how.walker(state, problem.allowed, sampler.n_used)
-    result = run_effort(walker, sampler, plan, tune=linear, rng=how.rng)
-    result.inclusion[problem.allowed & ~_varying(state, problem)] = 0.0
-    return _found(problem, result, sampler.n_used, rows.gather)
-
-
 def _search_walk(problem: Problem, how: _How) -> Found:
     """All rows at once: several subsets may explain them, and the walk averages over these."""
     table, linear = problem.table, problem.family == "gaussian"
-    rows = Rows(table.take, _as_is, as_is=linear)
+    rows = _rows(table, linear)
     everything = [slice(0, table.n_rows)]
     state = _state(problem.family, problem.units, rows, everything)
     allowed = problem.allowed & _varying(state, problem)
@@ -153,9 +150,7 @@ def _search_walk(problem: Problem, how: _How) -> Found:
     walker = how.walker(state, allowed, table.n_rows)
     plan = _plan(problem)
     if np.count_nonzero(allowed) <= WIDE:
-        return _found(
-            problem, run_walk(walker, plan, tune=linear, n_jobs=how.n_jobs), table.n_rows, rows.gather
-        )
+        return _found(problem, run_walk(walker, plan, tune=linear, n_jobs=how.n_jobs), rows)
     inclusion, kept = _screen(walker)
     labels = np.flatnonzero(kept)
     columns = problem.columns_of(kept)
@@ -168,7 +163,7 @@ def _search_walk(problem: Problem, how: _How) -> Found:
     result = run_walk(narrow_walker, plan, tune=linear, n_jobs=how.n_jobs)
     inclusion[labels] = result.inclusion
     result.inclusion = inclusion
-    found = _found(problem, result, table.n_rows, rows.gather)
+    found = _found(problem, result, rows)
     found.labels = labels
     return found
 
@@ -184,6 +179,47 @@ def _screen(walker: Walker) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         order = np.argsort(-np.where(mask, -np.inf, values), kind="stable")
         kept[order[:share]] |= walker.allowed[order[:share]]
     return expit(np.where(mask, -beside, beside)), kept
+
+
+def _search_large(problem: Problem, how: _How, plan: EffortPlan, checkpoint: Checkpoint | None) -> Found:
+    """Adaptive effort: one subset stands out, and the question is how many rows it takes to see it."""
+    table, linear = problem.table, problem.family == "gaussian"
+
+    def tick() -> str | None:
+        if checkpoint is not None and checkpoint.due():
+            save()
+        return how.clock.tick()
+
+    def save() -> None:
+        if checkpoint is not None:
+            checkpoint.save({"progress": progress, "rows": rows}, outside)
+
+    outside = {"rng": how.rng, "tick": tick}
+    saved = None if checkpoint is None else checkpoint.load(outside)
+    if saved is None:
+        rows = _rows(table, linear)
+        sampler: Any = table.pool if isinstance(table, PartTable) else RowSampler(table.n_rows, how.rng)
+        first = sampler.draw(plan.first, plan.block_rows(table.n_columns))
+        state = _state(problem.family, problem.units, rows, first, parts=2)
+        state.reset(problem.always)
+        walker = how.walker(state, problem.allowed, sampler.n_used)
+        walker.tick = tick
+        progress = begin(walker, sampler, how.rng)
+    else:
+        progress, rows = saved["progress"], saved["rows"]
+        progress.walker.stopped = None
+        if isinstance(table, PartTable):
+            table.pool = progress.sampler
+    result = run_effort(progress, plan, tune=linear, save=save)
+    return _found(problem, result, rows)
+
+
+def _rows(table: Table | PartTable, linear: bool) -> Rows:
+    large = table.n_rows > WALK_ROWS
+    if isinstance(table, PartTable) and linear:
+        return Rows(table.take, _as_is, single=large, as_is=True, memory=table.memory, whole=False)
+    # a Newton step passes over all rows: they stay in memory
+    return Rows(table.take, _as_is, single=large, as_is=linear)
 
 
 def _as_is(y: NDArray) -> NDArray[np.float64]:
@@ -208,11 +244,20 @@ def _varying(state: Any, problem: Problem) -> NDArray[np.bool_]:
     return np.array([bool(varies[columns].any()) for columns in problem.units.columns])
 
 
-def _found(problem: Problem, result: WalkResult, used: int, gather: Gather) -> Found:
+def _found(problem: Problem, result: WalkResult, rows: Rows) -> Found:
     inclusion = result.inclusion[problem.twin_of]
     inclusion[problem.always] = 1.0
     support = (result.inclusion > 0.5) & problem.allowed | problem.always
-    return Found(inclusion, support, result.trajectories, result.n_stages, used, result.stop_reason, gather)
+    return Found(
+        inclusion,
+        support,
+        result.trajectories,
+        result.n_stages,
+        rows.n_rows,
+        result.stop_reason,
+        rows.gather,
+        rows.gather_blocks,
+    )
 
 
 def _gatherer(table: Table, rows: Any) -> Gather:
@@ -224,20 +269,40 @@ def _gatherer(table: Table, rows: Any) -> Gather:
     return gather
 
 
+def _glancer(table: PartTable) -> Gather:
+    def gather(columns: NDArray[np.intp]) -> tuple:
+        batch = table.glance(table.n_rows, columns)
+        return batch.X.astype(np.float64), *batch[1:]
+
+    return gather
+
+
 def _nothing_to_do(problem: Problem) -> Found:
+    table = problem.table
+    if isinstance(table, PartTable):
+        # there is nothing to find: the rows read first serve for the coefficients
+        used = len(table.glance(table.n_rows).X)
+        gather = _glancer(table)
+    else:
+        used, gather = table.n_rows, _gatherer(table, slice(0, table.n_rows))
     return Found(
         problem.always.astype(float),
         problem.always.copy(),
         [Trajectory(problem.units.n_units, problem.always)],
         0,
-        problem.table.n_rows,
+        used,
         "nothing to choose from",
-        _gatherer(problem.table, slice(0, problem.table.n_rows)),
+        gather,
     )
 
 
 def _search_sarsa(problem: Problem, settings: Sarsa, rng: np.random.Generator, clock: Clock) -> Found:
     table = problem.table
+    if isinstance(table, PartTable):
+        raise ValueError(
+            "The paper's search takes single rows at random at every stage, which a source that is read in "
+            "parts cannot give: use search='auto', or load a sample of the rows."
+        )
     seen = np.zeros(table.n_rows, dtype=bool)
 
     def take(rows: NDArray) -> tuple:

@@ -3,7 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from rlselect.report import to_html, to_markdown
+from rlselect.subset._problem import feature_names
 
 AFTER_SELECTION = (
     "Standard errors are those of a refit that does not know the variables were selected: they are too "
@@ -36,3 +39,43 @@ class Summary:
 
     def _repr_html_(self) -> str:
         return to_html(self.report)
+
+
+def report_of(selector: Any) -> dict[str, Any]:
+    """Facts of a fitted REVS, as plain values."""
+    names = feature_names(selector.encoder_)
+    column_feature = np.asarray(selector.encoder_.column_feature_)
+    variables = []
+    for feature in sorted(np.flatnonzero(selector.support_), key=lambda f: selector.ranking_[f]):
+        columns = np.flatnonzero(column_feature == feature)
+        coef, error = (
+            {selector.column_names_[c]: float(values[c]) for c in columns}
+            for values in (selector.coef_, selector._errors)
+        )
+        single = len(columns) == 1
+        variables.append(
+            {
+                "name": names[feature],
+                "inclusion": float(selector.inclusion_[feature]),
+                "coef": next(iter(coef.values())) if single else coef,
+                "error": next(iter(error.values())) if single else error,
+                "gain": float(selector.gain_[feature]),
+            }
+        )
+    notes = [AFTER_SELECTION] if variables else ["No variable is worth its price: the model is a constant."]
+    return {
+        "title": f"{type(selector).__name__} ({selector.family_})",
+        "family": selector.family_,
+        "n_rows": selector._n_rows,
+        "n_rows_read": selector.n_rows_read_,
+        "n_features": selector.n_features_in_,
+        "stop_reason": selector.stop_reason_,
+        "seconds": selector._seconds,
+        "variables": variables,
+        "path": {
+            "stage": list(range(1, len(selector.path_["size"]) + 1)),
+            "size": selector.path_["size"].tolist(),
+            "score": selector.path_["score"].tolist(),
+        },
+        "notes": notes,
+    }

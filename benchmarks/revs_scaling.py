@@ -1,0 +1,205 @@
+"""Time, rows and memory of REVS as rows and columns grow: memory map and Parquet, one process a fit.
+
+Every fit runs in a process of its own on one thread, so that its peak memory is its own. The data are
+simulated once, a block at a time, into a scratch folder.
+"""
+
+import argparse
+import csv
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+ROWS = (50_000, 200_000, 500_000, 2_000_000, 5_000_000)
+COLUMNS = (200, 1000, 5000, 20_000)
+FIELDS = [
+    *("source", "signal", "n", "p", "repeat", "seconds", "cpu_seconds"),
+    *("rows_read", "rows_decoded", "exact", "stop", "peak_mb", "batch_mb"),
+]
+
+FIT = """
+import json, sys, time
+import numpy as np
+from rlselect import REVS
+from rlselect.data import open_source
+from rlselect.simulate import make_revs
+
+def memory(kind):
+    line = next(l for l in open("/proc/self/status") if l.startswith(kind))
+    return int(line.split()[1]) / 1024
+
+job = json.loads(sys.argv[1])
+warm = make_revs(6000, 60, random_state=0)
+REVS(random_state=0).fit(warm.X, warm.y)
+if job["source"] == "parquet":
+    REVS(random_state=0).fit(job["warm"], "target")
+    X, y = job["path"], "target"
+else:
+    X = np.lib.format.open_memmap(job["path"] + "-X.npy", mode="r")
+    y = np.load(job["path"] + "-y.npy")
+out = []
+for repeat in range(job["repeats"]):
+    # what is mapped from a file counts as resident: only Parquet tells the memory that a fit needs
+    open("/proc/self/clear_refs", "w").write("5")
+    before = memory("VmRSS")
+    wall, cpu = time.perf_counter(), time.process_time()
+    fit = REVS(random_state=repeat).fit(X, y)
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    exact = np.array_equal(np.flatnonzero(fit.support_), job["truth"])
+    batch = open_source(X, "target").batch_bytes / 2**20 if job["source"] == "parquet" else float("nan")
+    out.append(dict(repeat=repeat, seconds=wall, cpu_seconds=cpu, rows_read=fit.n_rows_read_,
+        rows_decoded=fit.n_rows_decoded_, stop=fit.stop_reason_, exact=bool(exact),
+        peak_mb=memory("VmHWM") - before, batch_mb=batch))
+print(json.dumps(out))
+"""
+
+
+def coefficients(p, signal, rng):
+    """The paper's runs of five, or weak ones at random places."""
+    coef = np.zeros(p)
+    if signal == "strong":
+        for k in range(5):
+            coef[10 * k : 10 * k + 5] = 1.0 if k % 2 == 0 else -1.0
+    else:
+        places = rng.choice(p, size=25, replace=False)
+        coef[places] = rng.choice([0.05, 0.1, 0.2, 0.3], 25) * rng.choice([-1.0, 1.0], 25)
+    return coef
+
+
+def group_rows(p):
+    """64k rows a row group, the largest that count as usual; fewer of wide data."""
+    return int(min(65_536, 2**26 // p))
+
+
+def blocks(n, p, coef, rng):
+    """Rows with covariance .8^|i-j| and noise variance 2, a block at a time."""
+    step = group_rows(p)
+    for start in range(0, n, step):
+        size = min(step, n - start)
+        X = rng.standard_normal((size, p), dtype=np.float32)
+        for j in range(1, p):
+            X[:, j] *= 0.6
+            X[:, j] += 0.8 * X[:, j - 1]
+        yield X, X @ coef.astype(np.float32) + np.sqrt(2.0) * rng.standard_normal(size, dtype=np.float32)
+
+
+def write(kind, path, n, p, coef, seed):
+    """Write one data set."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    rng = np.random.default_rng(seed)
+    if kind == "memory map":
+        X = np.lib.format.open_memmap(path + "-X.npy", mode="w+", dtype=np.float32, shape=(n, p))
+        y, done = np.empty(n), 0
+        for part, target in blocks(n, p, coef, rng):
+            X[done : done + len(part)], y[done : done + len(part)] = part, target
+            done += len(part)
+        X.flush()
+        np.save(path + "-y.npy", y)
+        return
+    schema = pa.schema([(f"v{j}", pa.float32()) for j in range(p)] + [("target", pa.float32())])
+    with parquet.ParquetWriter(path, schema, use_dictionary=False) as writer:
+        for part, target in blocks(n, p, coef, rng):
+            columns = {f"v{j}": part[:, j] for j in range(p)} | {"target": target}
+            writer.write_table(pa.table(columns, schema=schema), row_group_size=len(part))
+
+
+def measure(kind, signal, n, p, folder, repeats):
+    """Simulate, fit in another process, and remove the data."""
+    path = str(folder / f"{kind.split()[0]}-{signal}-{n}-{p}")
+    coef = coefficients(p, signal, np.random.default_rng(7))
+    write(kind, path, n, p, coef, seed=1)
+    warm = str(folder / "warm.parquet")
+    if not os.path.exists(warm):
+        write("parquet", warm, 6000, 60, coefficients(60, "strong", None), seed=0)
+    job = {
+        "source": kind,
+        "path": path,
+        "warm": warm,
+        "repeats": repeats,
+        "truth": np.flatnonzero(coef).tolist(),
+    }
+    threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", FIT, json.dumps(job)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, **threads},
+    )
+    for file in folder.glob(Path(path).name + "*"):
+        file.unlink()
+    return [{"source": kind, "signal": signal, "n": n, "p": p, **fit} for fit in json.loads(done.stdout)]
+
+
+def table(fits):
+    """One line a cell: medians over the repeats, and times relative to the smallest n of the same line."""
+    head = (
+        "source | signal | n | p | s | cpu s | cpu / smallest n | rows read | rows decoded | exact | peak MB"
+    )
+    lines = [f"| {head} | peak / batch |", "|" + "---|" * 12]
+    cells = list(dict.fromkeys((f["source"], f["signal"], f["n"], f["p"]) for f in fits))
+    for cell in cells:
+        mine = [f for f in fits if (f["source"], f["signal"], f["n"], f["p"]) == cell]
+        first = min(c[2] for c in cells if (c[0], c[1], c[3]) == (cell[0], cell[1], cell[3]))
+        base = [f for f in fits if (f["source"], f["signal"], f["n"], f["p"]) == (*cell[:2], first, cell[3])]
+
+        def mid(name, some=mine):
+            return float(np.median([float(f[name]) for f in some]))
+
+        disk = cell[0] == "parquet"
+        shown = [
+            *cell[:2],
+            f"{cell[2]:,}",
+            f"{cell[3]:,}",
+            f"{mid('seconds'):.2f}",
+            f"{mid('cpu_seconds'):.2f}",
+            f"{mid('cpu_seconds') / mid('cpu_seconds', base):.2f}",
+            f"{mid('rows_read'):,.0f}",
+            f"{mid('rows_decoded'):,.0f}",
+            f"{sum(str(f['exact']) == 'True' for f in mine)}/{len(mine)}",
+            f"{max(float(f['peak_mb']) for f in mine):.0f}" if disk else "-",
+            f"{max(float(f['peak_mb']) / float(f['batch_mb']) for f in mine):.1f}" if disk else "-",
+        ]
+        lines.append("| " + " | ".join(map(str, shown)) + " |")
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, nargs="*", default=list(ROWS), help="n for p=100")
+    parser.add_argument(
+        "--columns", type=int, nargs="*", default=list(COLUMNS), help="p for n=50,000, Parquet"
+    )
+    parser.add_argument("--repeats", type=int, default=3, help="fits a cell, each with its own seed")
+    parser.add_argument("--scratch", type=Path, help="folder for the data; the system's by default")
+    parser.add_argument("--out", type=Path, help="write PATH.csv and PATH.md, e.g. results/revs_scaling")
+    args = parser.parse_args()
+    cells = [(k, s, n, 100) for s in ("strong", "weak") for k in ("memory map", "parquet") for n in args.rows]
+    cells += [("parquet", "strong", 50_000, p) for p in args.columns]
+    fits = []
+    with tempfile.TemporaryDirectory(dir=args.scratch) as folder:
+        for kind, signal, n, p in cells:
+            fits += measure(kind, signal, n, p, Path(folder), args.repeats)
+            print(table(fits[-args.repeats :]).splitlines()[-1], flush=True)
+            if args.out:
+                with args.out.with_suffix(".csv").open("w", newline="") as file:
+                    writer = csv.DictWriter(file, FIELDS)
+                    writer.writeheader()
+                    writer.writerows(fits)
+                title = (
+                    "# REVS as rows and columns grow\n\nOne thread, banded design (.8), noise variance 2, "
+                )
+                title += f"one data set a cell and {args.repeats} seeds of the search, medians (memory: "
+                title += "maximum).\n\n"
+                args.out.with_suffix(".md").write_text(title + table(fits) + "\n")
+
+
+if __name__ == "__main__":
+    main()

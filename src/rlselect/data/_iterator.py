@@ -1,0 +1,90 @@
+"""A function that yields tables: one part a table, found again by calling the function again."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+
+from rlselect.data._parquet import _same_columns
+from rlselect.data._parts import Pick
+
+
+class IteratorParts:
+    """Chunks of an iterator that a factory makes anew for every pass.
+
+    There is no way to a chunk but through those before it: opening is one pass, for columns and lengths, and
+    every refill of the sample is another one. What was drawn is therefore kept in memory, up to 1 GiB.
+
+    Parameters
+    ----------
+    factory : callable
+        Without arguments, returns an iterable of data frames (pandas, polars, Arrow, ...), the same ones each
+        time.
+    """
+
+    memory: int | None = 2**30
+
+    def __init__(self, factory: Callable[[], Any]) -> None:
+        self._factory = factory
+        lengths = []
+        self.schema: pa.Schema = None
+        for i, table in enumerate(self._tables()):
+            if self.schema is None:
+                self.schema = table.schema
+            else:
+                _same_columns(self.schema, table.schema, "chunk 0", f"chunk {i}")
+            lengths.append(len(table))
+        if not sum(lengths):
+            raise ValueError("X is an iterator factory that yields no rows.")
+        self._chunks = np.flatnonzero(lengths)
+        self.lengths = np.array(lengths, dtype=np.int64)[self._chunks]
+
+    def _tables(self) -> Iterator[pa.Table]:
+        made = self._factory()
+        if not hasattr(made, "__iter__"):
+            raise TypeError(
+                f"X is a callable that returns a {type(made).__name__}; it must return an iterable of data "
+                "frames, anew at every call."
+            )
+        for i, chunk in enumerate(made):
+            try:
+                frame = nw.from_native(chunk, eager_only=True)
+            except TypeError:
+                raise TypeError(
+                    f"Chunk {i} of X is a {type(chunk).__name__}; data frames (pandas, polars, Arrow) with "
+                    "named columns are needed."
+                ) from None
+            yield frame.to_arrow()
+
+    def where(self, part: int) -> str:
+        """Say where a part lies, for messages."""
+        return f"Chunk {self._chunks[part]} of X"
+
+    def fingerprint(self) -> list:
+        """Tell this data from other data, without reading it."""
+        return [self.lengths.tolist()]
+
+    def visit(self, picks: Sequence[Pick], names: Sequence[str]) -> Iterator[pa.Table]:
+        """Yield these columns of each pick; picks in the order of their parts cost one pass."""
+        place, tables = -1, iter(())
+        columns = list(names)
+        for pick in picks:
+            chunk = int(self._chunks[pick.part])
+            if chunk <= place:
+                place = -1
+            if place < 0:
+                tables = self._tables()
+            table = None
+            while place < chunk:
+                table = next(tables, None)
+                place += 1
+                if table is None or (place == chunk and len(table) != self.lengths[pick.part]):
+                    raise ValueError(
+                        f"{self.where(pick.part)} has changed since the first pass: the function must yield "
+                        "the same chunks at every call."
+                    )
+            assert table is not None
+            table = table.select(columns)
+            yield table if pick.rows is None else table.take(pa.array(pick.rows))

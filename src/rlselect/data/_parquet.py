@@ -1,0 +1,254 @@
+"""Parquet files, folders, globs and Arrow datasets: one part a row group, checked by their footers."""
+
+import glob
+import queue
+import threading
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import fs, parquet
+
+from rlselect.data._checks import nearest_names
+from rlselect.data._file import _PARQUET, _reason
+from rlselect.data._parts import Pick, is_number
+
+_OPEN_FILES = 16
+_FEW_COLUMNS = 4
+
+
+class _Ahead:
+    """The result of a call that another thread makes; nobody has to wait for it."""
+
+    def __init__(self, call: Callable[..., Any], *args: Any) -> None:
+        self._call, self._args = call, args
+        self._value: Any = None
+        self._error: BaseException | None = None
+        self._done = threading.Event()
+
+    def run(self) -> None:
+        try:
+            self._value = self._call(*self._args)
+        except BaseException as error:
+            self._error = error
+        self._done.set()
+
+    def result(self) -> Any:
+        self._done.wait()
+        value, self._value = self._value, None
+        if self._error is not None:
+            raise self._error
+        return value
+
+
+def _work(tasks: "queue.SimpleQueue[_Ahead | None]") -> None:
+    while (task := tasks.get()) is not None:
+        task.run()
+        del task
+
+
+class ParquetParts:
+    """Row groups of Parquet files with one schema.
+
+    Only footers are read here; every file is opened once for that.
+
+    Parameters
+    ----------
+    paths : sequence of str
+        The files, in the order of their rows.
+    filesystem : pyarrow FileSystem, optional
+        Where they are; the local disk by default.
+    """
+
+    memory: int | None = None
+
+    def __init__(self, paths: Sequence[str], filesystem: Any = None) -> None:
+        self._fs = fs.LocalFileSystem() if filesystem is None else filesystem
+        self._paths = list(paths)
+        self._open: OrderedDict[int, Any] = OrderedDict()
+        self._tasks: queue.SimpleQueue[_Ahead | None] | None = None
+        lengths: list[int] = []
+        places: list[tuple[int, int]] = []
+        self.schema: pa.Schema = None
+        for i, path in enumerate(self._paths):
+            file = self._file(i)
+            schema = file.schema_arrow
+            if self.schema is None:
+                self.schema = schema
+                _refuse_repeated(schema, path)
+            else:
+                _same_columns(self.schema, schema, self._paths[0], path)
+            meta = file.metadata
+            for g in range(meta.num_row_groups):
+                rows = meta.row_group(g).num_rows
+                if rows:
+                    lengths.append(rows)
+                    places.append((i, g))
+        if not lengths:
+            raise ValueError(f"{_shown(self._paths)} holds no rows.")
+        self.lengths = np.array(lengths, dtype=np.int64)
+        self._places = places
+
+    def where(self, part: int) -> str:
+        """Say where a part lies, for messages."""
+        file, group = self._places[part]
+        return f"{self._paths[file]!r}, row group {group}"
+
+    def fingerprint(self) -> list:
+        """Tell this data from other data, without reading it."""
+        sizes = [(info.path, info.size, info.mtime_ns) for info in self._fs.get_file_info(self._paths)]
+        return [sizes, self.lengths.tolist()]
+
+    def visit(self, picks: Sequence[Pick], names: Sequence[str]) -> Iterator[pa.Table]:
+        """Yield these columns of each pick; the next sample is decoded in the background meanwhile."""
+        columns = list(names)
+        ahead: _Ahead | None = None
+        for i, pick in enumerate(picks):
+            table = (ahead or self._submit(pick, columns)).result()
+            # a whole part is as large as a batch: only one of them at a time
+            more = i + 1 < len(picks) and picks[i + 1].rows is not None
+            ahead = self._submit(picks[i + 1], columns) if more else None
+            yield table
+            del table
+        # what the allocator keeps for a next time would add to what a search holds
+        pa.default_memory_pool().release_unused()
+
+    def _submit(self, pick: Pick, columns: list[str]) -> _Ahead:
+        # one thread for all of them, since allocators keep memory for each thread; it ends with this object
+        if self._tasks is None:
+            self._tasks = queue.SimpleQueue()
+            threading.Thread(target=_work, args=(self._tasks,), name="rlselect-parquet", daemon=True).start()
+            weakref.finalize(self, self._tasks.put, None)
+        ahead = _Ahead(self._decode, pick, columns)
+        self._tasks.put(ahead)
+        return ahead
+
+    def _decode(self, pick: Pick, columns: list[str]) -> pa.Table:
+        file, group = self._places[pick.part]
+        try:
+            reader = self._file(file)
+            rows = None if pick.rows is None else pa.array(pick.rows)
+            # a few columns at a time: what decoding needs beside its result is several times the result
+            step = max(_FEW_COLUMNS, len(columns) // 16)
+            found: dict[str, Any] = {}
+            for start in range(0, len(columns), step):
+                names = columns[start : start + step]
+                table = reader.read_row_group(group, columns=names, use_threads=False)
+                table = table if rows is None else table.take(rows)
+                found.update(zip(table.column_names, table.columns, strict=True))
+            return pa.table({name: found[name] for name in columns})
+        except (pa.ArrowException, OSError) as error:
+            raise ValueError(f"{self.where(pick.part)} cannot be read: {_reason(error)}.") from None
+
+    def _file(self, i: int) -> Any:
+        if i in self._open:
+            self._open.move_to_end(i)
+            return self._open[i]
+        path = self._paths[i]
+        try:
+            file = parquet.ParquetFile(self._fs.open_input_file(path), pre_buffer=False)
+        except FileNotFoundError:
+            raise FileNotFoundError(f"There is no file {path!r}.") from None
+        except PermissionError:
+            raise ValueError(f"{path!r} may not be read: permission denied.") from None
+        except (pa.ArrowException, OSError) as error:
+            raise ValueError(
+                f"{path!r} cannot be read as Parquet (truncated, or another format): {_reason(error)}."
+            ) from None
+        self._open[i] = file
+        if len(self._open) > _OPEN_FILES:
+            self._open.popitem(last=False)[1].close()
+        return file
+
+
+def find_parquet(path: str | Path) -> list[str]:
+    """List the Parquet files that a path, a folder or a glob names, in order of their names."""
+    text = str(path)
+    if glob.has_magic(text):
+        found = sorted(p for p in glob.glob(text, recursive=True) if Path(p).is_file())
+        if not found:
+            raise FileNotFoundError(f"No file matches {text!r}.")
+        return found
+    place = Path(path)
+    if not place.exists():
+        raise FileNotFoundError(f"There is no file or folder {text!r}.")
+    if not place.is_dir():
+        return [text]
+    # names that begin with . or _ are what other programs leave beside their data
+    found = sorted(
+        str(p)
+        for p in place.rglob("*")
+        if p.is_file() and p.name.lower().endswith(_PARQUET) and not p.name.startswith((".", "_"))
+    )
+    if not found:
+        raise FileNotFoundError(f"The folder {text!r} holds no Parquet file (.parquet or .pq).")
+    return found
+
+
+def from_dataset(dataset: Any) -> ParquetParts:
+    """Open the files of an Arrow dataset."""
+    kind = getattr(getattr(dataset, "format", None), "default_extname", None)
+    if kind != "parquet":
+        raise TypeError(
+            f"X is an Arrow {type(dataset).__name__} of kind {kind!r}; only datasets of Parquet files are "
+            "read in parts. Load others with X.to_table()."
+        )
+    if not dataset.files:
+        raise ValueError("X is an Arrow dataset without files.")
+    return ParquetParts(dataset.files, dataset.filesystem)
+
+
+def _shown(paths: Sequence[str]) -> str:
+    return repr(paths[0]) + (f" and {len(paths) - 1} more files" if len(paths) > 1 else "")
+
+
+def _refuse_repeated(schema: pa.Schema, path: str) -> None:
+    seen: set[str] = set()
+    for name in schema.names:
+        if name in seen:
+            raise ValueError(f"{path!r} has two columns called {name!r}; column names must differ.")
+        seen.add(name)
+
+
+def _same_columns(first: pa.Schema, other: pa.Schema, first_path: str, path: str) -> None:
+    """Refuse a file whose columns differ from those of the first one in name or in kind."""
+    if first.equals(other):
+        return
+    absent = [n for n in first.names if n not in set(other.names)]
+    extra = [n for n in other.names if n not in set(first.names)]
+    if absent or extra:
+        name, has, lacks = (absent[0], first_path, path) if absent else (extra[0], path, first_path)
+        close = nearest_names(name, extra if absent else absent)
+        hint = f" (but {close[0]!r})" if close else ""
+        more = len(absent) + len(extra) - 1
+        raise ValueError(
+            f"{lacks!r} has no column {name!r}{hint}, which {has!r} has"
+            + (f"; {more} more columns differ" if more else "")
+            + ". All files must have the same columns: correct the file or leave it out."
+        )
+    _refuse_repeated(other, path)
+    for name in first.names:
+        a, b = first.field(name).type, other.field(name).type
+        if a != b and _kind(a) != _kind(b):
+            raise ValueError(
+                f"Column {name!r} holds {b} ({_kind(b)}) in {path!r}, but {a} ({_kind(a)}) in "
+                f"{first_path!r}. Each column must be of one kind in all files: correct the file or leave it "
+                "out."
+            )
+
+
+def _kind(kind: Any) -> str:
+    tests: list[tuple[Callable[[Any], bool], str]] = [
+        (is_number, "numbers"),
+        (pa.types.is_temporal, "dates or times"),
+        (pa.types.is_null, "missing throughout"),
+        (pa.types.is_dictionary, "text"),
+        (pa.types.is_string, "text"),
+        (pa.types.is_large_string, "text"),
+        (pa.types.is_string_view, "text"),
+    ]
+    return next((name for test, name in tests if test(kind)), str(kind))

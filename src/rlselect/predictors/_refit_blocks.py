@@ -1,0 +1,57 @@
+"""The final linear model of rows that are read a block at a time."""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlselect.predictors._refit import Fit
+
+Floats = NDArray[np.float64]
+
+
+def fit_linear_blocks(blocks: Callable[[], Iterator[tuple]], n_columns: int) -> Fit:
+    """Least squares with an intercept, from sums over blocks; the same answer as `fit_glm` on all rows.
+
+    Sums are taken about the means of the first block, so that columns far from zero keep their digits.
+
+    Parameters
+    ----------
+    blocks : callable
+        ``blocks()`` yields columns, response, weight and offset of some rows at a time.
+    n_columns : int
+        Number of columns k.
+
+    Returns
+    -------
+    Fit
+    """
+    center: Floats | None = None
+    sums = np.zeros((n_columns + 2, n_columns + 2))
+    for A, y, weight, offset in blocks():
+        rows = np.column_stack([np.ones(len(y)), A, y if offset is None else y - offset])
+        if center is None:
+            center = rows.mean(axis=0)
+            center[0] = 0.0
+        rows -= center
+        sums += rows.T @ (rows if weight is None else rows * weight[:, None])
+    assert center is not None
+    n = sums[0, 0]
+    mean = sums[0, 1:] / n
+    about = sums[1:, 1:] - n * np.outer(mean, mean)
+    scale = np.sqrt(np.diagonal(about) / n)
+    scale = np.where(scale > 1e-12 * np.abs(center[1:] + mean), scale, 1.0)[:-1]
+    gram = about[:-1, :-1] / np.outer(scale, scale)
+    inverse = np.linalg.pinv(gram, hermitian=True)
+    coef = inverse @ (about[:-1, -1] / scale) / scale
+    middle = center[1:-1] + mean[:-1]
+    intercept = float(center[-1] + mean[-1] - middle @ coef)
+    rest = about[-1, -1] - 2.0 * coef @ about[:-1, -1] + coef @ about[:-1, :-1] @ coef
+    dispersion = float(max(rest, 0.0)) / max(n - n_columns - 1.0, 1.0)
+    slopes = inverse / np.outer(scale, scale)
+    covariance = np.zeros((n_columns + 1, n_columns + 1))
+    covariance[1:, 1:] = slopes
+    covariance[0, 1:] = covariance[1:, 0] = -slopes @ middle
+    covariance[0, 0] = 1.0 / n + middle @ slopes @ middle
+    errors = np.sqrt(np.maximum(dispersion * np.diagonal(slopes), 0.0))
+    return Fit(intercept, coef, errors, covariance, dispersion, False)

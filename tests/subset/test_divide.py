@@ -1,0 +1,92 @@
+"""The vote of the folds."""
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.feature_selection import SelectKBest, f_regression
+from sklearn.linear_model import ElasticNet, Lasso, LogisticRegression
+from sklearn.neighbors import KNeighborsRegressor
+
+from rlselect import REVS, DivideAndConquer
+from rlselect.simulate import make_revs
+
+DATA = make_revs(4000, 60, random_state=0)
+
+
+@pytest.mark.parametrize(
+    "estimator", [Lasso(0.1), ElasticNet(0.1), SelectKBest(f_regression, k=25), REVS(random_state=0)]
+)
+def test_any_selector_or_sparse_model(estimator):
+    fit = DivideAndConquer(estimator, n_folds=4, random_state=0).fit(DATA.X, DATA.y)
+    assert fit.support_[DATA.support].mean() >= 0.9
+    assert np.array_equal(fit.support_, fit.inclusion_ >= 0.8)
+    assert sorted(fit.ranking_) == list(range(1, 61))
+    assert fit.transform(DATA.X).shape == (4000, fit.support_.sum())
+
+
+def test_votes_are_those_of_the_folds():
+    fit = DivideAndConquer(Lasso(0.1), n_folds=5, vote=0.6, random_state=3).fit(DATA.X, DATA.y)
+    folds = np.array_split(np.random.default_rng(3).permutation(4000), 5)
+    votes = [Lasso(0.1).fit(DATA.X[np.sort(f)], DATA.y[np.sort(f)]).coef_ != 0 for f in folds]
+    assert np.allclose(fit.inclusion_, np.mean(votes, axis=0))
+    assert np.array_equal(fit.support_, np.sum(votes, axis=0) >= 3)
+    strict = DivideAndConquer(Lasso(0.1), n_folds=5, vote=1.0, random_state=3).fit(DATA.X, DATA.y)
+    assert np.array_equal(strict.support_, np.all(votes, axis=0))
+
+
+def test_does_not_depend_on_jobs_or_container():
+    first = DivideAndConquer(Lasso(0.2), n_folds=6, random_state=1).fit(DATA.X, DATA.y)
+    with joblib.parallel_config("threading", n_jobs=2):
+        second = DivideAndConquer(Lasso(0.2), n_folds=6, random_state=1).fit(sparse.csr_array(DATA.X), DATA.y)
+    assert np.allclose(first.inclusion_, second.inclusion_)
+    frame = pd.DataFrame(DATA.X).rename(columns=str).assign(target=DATA.y)
+    named = DivideAndConquer(Lasso(0.2), n_folds=6, random_state=1).fit(frame, "target")
+    assert np.array_equal(first.inclusion_, named.inclusion_)
+    assert list(named.get_feature_names_out()) == [str(j) for j in np.flatnonzero(first.support_)]
+
+
+def test_weights_and_classes():
+    data = make_revs(3000, 40, family="binomial", n_nonzero=5, random_state=0)
+    sparse_model = LogisticRegression(C=0.05, l1_ratio=1.0, solver="liblinear")
+    fit = DivideAndConquer(sparse_model, n_folds=3, random_state=0).fit(data.X, data.y)
+    assert fit.support_[data.support].all()
+    weight = np.random.default_rng(0).integers(0, 3, 4000)
+    plain, weighted = (
+        DivideAndConquer(Lasso(0.03), n_folds=4, random_state=0).fit(DATA.X, DATA.y, sample_weight=w)
+        for w in (None, weight)
+    )
+    assert not np.array_equal(plain.inclusion_, weighted.inclusion_)
+
+
+@pytest.mark.slow
+def test_mcp_through_skglm():
+    skglm = pytest.importorskip("skglm")
+    with np.errstate(all="ignore"):
+        fit = DivideAndConquer(skglm.MCPRegression(alpha=0.1), n_folds=3, random_state=0).fit(DATA.X, DATA.y)
+    assert fit.support_[DATA.support].mean() > 0.9
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"n_folds": 0}, ValueError, "n_folds=0"),
+        ({"n_folds": 2.5}, ValueError, "n_folds=2.5"),
+        ({"n_folds": 5000}, ValueError, "n_folds=5000 was given with 4000 samples"),
+        ({"vote": 0.0}, ValueError, "vote=0.0"),
+        ({"vote": 1.1}, ValueError, "vote=1.1"),
+        ({"estimator": KNeighborsRegressor(), "n_folds": 2}, TypeError, "neither support_ nor coef_"),
+    ],
+)
+def test_bad_options(options, error, words):
+    with pytest.raises(error, match=words):
+        DivideAndConquer(**{"estimator": Lasso(), **options}).fit(DATA.X, DATA.y)
+
+
+def test_text_and_missing_target():
+    frame = pd.DataFrame({"city": ["a", "b", "c"] * 10, "x": np.arange(30.0)})
+    with pytest.raises(ValueError, match="text columns"):
+        DivideAndConquer(Lasso(), n_folds=2).fit(frame, np.arange(30.0))
+    with pytest.raises(ValueError, match="requires y"):
+        DivideAndConquer(Lasso(), n_folds=2).fit(DATA.X)

@@ -1,0 +1,168 @@
+"""REVS on files: the same answer as in memory, from a small part of the rows and in little memory."""
+
+import subprocess
+import sys
+import textwrap
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from rlselect import REVS
+from rlselect.simulate import make_revs, make_weak
+
+N, P = 60_000, 60
+
+
+def write(folder, X, y, files=3, rows=8192, **more):
+    folder.mkdir(exist_ok=True)
+    table = pa.table({f"v{j}": X[:, j] for j in range(X.shape[1])} | {"target": y} | more)
+    edges = np.linspace(0, len(table), files + 1).astype(int)
+    for i, (a, b) in enumerate(pairwise(edges)):
+        pq.write_table(table.slice(a, b - a), folder / f"part-{i:02d}.parquet", row_group_size=rows)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_revs(N, P, structure="banded", dtype=np.float32, random_state=3)
+
+
+@pytest.fixture(scope="module")
+def folder(data, tmp_path_factory):
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, N)
+    return write(tmp_path_factory.mktemp("data"), data.X, data.y, w=weight)
+
+
+def test_same_support_from_a_part_of_the_rows(folder, data):
+    disk = REVS(random_state=0, never_select=["w"]).fit(str(folder / "*.parquet"), "target")
+    memory = REVS(random_state=0).fit(data.X, data.y)
+    assert np.array_equal(disk.support_[:P], memory.support_)
+    assert np.array_equal(disk.support_[:P], data.support)
+    assert disk.n_rows_read_ == memory.n_rows_read_ == 25_600
+    assert disk.n_rows_read_ <= disk.n_rows_decoded_ <= 2.5 * N
+    assert disk.stop_reason_ == "decided"
+    again = REVS(random_state=0, never_select=["w"]).fit(folder, "target")
+    assert np.array_equal(again.coef_, disk.coef_)
+    other = REVS(random_state=1, never_select=["w"]).fit(folder, "target")
+    assert not np.array_equal(other.coef_, disk.coef_)
+
+
+def test_all_rows_give_the_answer_of_memory(tmp_path):
+    """Weak signals need every row: then the sums, and with them the answer, are those of memory."""
+    data = make_weak(20_000, 40, coefficients=(0.03, 0.06), n_nonzero=8, random_state=2)
+    folder = write(tmp_path / "weak", data.X, data.y, rows=1500)
+    disk, memory = REVS(random_state=0).fit(folder, "target"), REVS(random_state=0).fit(data.X, data.y)
+    assert disk.stop_reason_ == memory.stop_reason_ == "all rows"
+    assert disk.n_rows_read_ == 20_000
+    assert np.array_equal(disk.support_, memory.support_)
+    assert np.allclose(disk.inclusion_, memory.inclusion_, atol=1e-3)
+    assert np.allclose(disk.coef_, memory.coef_, atol=1e-6)
+    assert np.allclose(disk._errors, memory._errors, atol=1e-6)
+    assert disk.intercept_ == pytest.approx(memory.intercept_, abs=1e-6)
+    assert disk.dispersion_ == pytest.approx(memory.dispersion_, rel=1e-6)
+
+
+@pytest.mark.parametrize("key", ["y", "x"])
+def test_sorted_files_do_not_bias(data, tmp_path, key):
+    order = np.argsort(data.y if key == "y" else data.X[:, 7])
+    folder = write(tmp_path / "sorted", data.X[order], data.y[order], rows=4096)
+    fit = REVS(random_state=0).fit(folder, "target")
+    memory = REVS(random_state=0).fit(data.X, data.y)
+    assert np.array_equal(fit.support_, data.support)
+    # within a few standard errors of what unsorted rows say; a biased sample is off by dozens
+    gap = np.abs(fit.coef_ - memory.coef_)[data.support] / memory._errors[data.support]
+    assert gap.max() < 6
+
+
+def test_predict_and_transform_yield_batches(folder, data):
+    fit = REVS(random_state=0, never_select=["w"]).fit(folder, "target")
+    frame = pa.table({f"v{j}": data.X[:, j] for j in range(P)} | {"w": np.ones(N)})
+    parts = list(fit.predict(folder))
+    assert len(parts) > 3
+    assert np.allclose(np.concatenate(parts), fit.predict(frame), atol=1e-5)
+    tables = list(fit.transform(folder))
+    assert tables[0].column_names == list(fit.get_feature_names_out())
+    assert sum(map(len, tables)) == N
+
+
+def test_weights_and_classes(folder, tmp_path):
+    data = make_revs(12_000, 30, family="binomial", n_nonzero=5, random_state=0)
+    labels = np.where(data.y > 0, "yes", "no")
+    source = write(tmp_path / "labels", data.X, labels)
+    fit = REVS(random_state=0).fit(source, "target")
+    assert fit.family_ == "binomial"
+    assert fit.classes_.tolist() == ["no", "yes"]
+    assert np.array_equal(fit.support_, data.support)
+    assert set(np.concatenate(list(fit.predict(source)))) == {"no", "yes"}
+    assert next(iter(fit.predict_proba(source))).shape[1] == 2
+    weighted = REVS(random_state=0).fit(folder, "target", sample_weight="w")
+    plain = REVS(random_state=0, never_select=["w"]).fit(folder, "target")
+    assert not np.array_equal(weighted.coef_, plain.coef_[:P])
+
+
+def test_a_third_class_deep_inside(tmp_path):
+    data = make_revs(12_000, 10, family="binomial", n_nonzero=5, random_state=0)
+    labels = np.where(data.y > 0, "yes", "no").astype(object)
+    labels[-1] = "perhaps"
+    source = write(tmp_path / "labels", data.X, labels)
+    fit = REVS(random_state=0, validate="read")
+    with pytest.raises(ValueError, match=r"third value \('perhaps'\)|3 classes"):
+        fit.fit(source, "target")
+
+
+def test_nothing_to_choose_from_and_paper(folder):
+    names = [f"v{j}" for j in range(P)] + ["w"]
+    fit = REVS(always_select=names[:2], never_select=names[2:]).fit(folder, "target")
+    assert fit.stop_reason_ == "nothing to choose from"
+    assert fit.support_.sum() == 2
+    with pytest.raises(ValueError, match="takes single rows at random"):
+        REVS.paper().fit(folder, "target")
+
+
+def test_validate_all(folder, tmp_path, data):
+    X = data.X.copy()
+    X[-5, 4] = np.nan
+    bad = write(tmp_path / "nan", X, data.y, files=2)
+    with pytest.raises(ValueError, match=r"part-01.parquet', row group 3: .*missing values.*'v4'"):
+        REVS(validate="all").fit(bad, "target")
+    whole = REVS(validate="all", random_state=0, never_select=["w"]).fit(folder, "target")
+    read = REVS(random_state=0, never_select=["w"]).fit(folder, "target")
+    assert np.array_equal(whole.coef_, read.coef_)
+    assert whole.n_rows_decoded_ == read.n_rows_decoded_
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read from /proc")
+def test_memory_stays_within_four_batches(tmp_path):
+    """A tiny `min_effect` makes it read all of a file that is far larger than four batches."""
+    rng = np.random.default_rng(0)
+    rows, p, groups = 65_536, 80, 8
+    schema = pa.schema([(f"v{j}", pa.float32()) for j in range(p)] + [("target", pa.float32())])
+    with pq.ParquetWriter(tmp_path / "big.parquet", schema) as writer:
+        for _ in range(groups):
+            X = rng.standard_normal((rows, p), dtype=np.float32)
+            y = 0.5 * X[:, 0] + rng.standard_normal(rows, dtype=np.float32)
+            columns = {f"v{j}": X[:, j] for j in range(p)} | {"target": y}
+            writer.write_table(pa.table(columns, schema=schema), row_group_size=rows)
+    code = f"""
+        from rlselect import REVS
+        from rlselect.data import open_source
+        from rlselect.simulate import make_revs
+        def peak():
+            return int([l for l in open("/proc/self/status") if l.startswith("VmHWM")][0].split()[1]) * 1024
+        path = {str(tmp_path / "big.parquet")!r}
+        small = make_revs(6000, 80, random_state=0)
+        REVS(random_state=0).fit(small.X, small.y)
+        table = open_source(path, "target")
+        before = peak()
+        fit = REVS(random_state=0, min_effect=1e-3).fit(path, "target")
+        print(fit.n_rows_read_, (peak() - before) / table.batch_bytes)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True
+    )
+    read, batches = done.stdout.split()
+    assert int(read) == groups * rows
+    assert float(batches) <= 4.0

@@ -10,17 +10,39 @@ __version__ = "0.1.0.dev0"
 
 # public name -> the room it lives in
 _ROOMS = {
+    "AdvantageLearning": "regimes",
     "MismatchFeatures": "subset",
+    "QLearning": "regimes",
     "REVS": "subset",
     "ReverseScreeDisplay": "subset",
     "RiskRFE": "subset",
     "Threshold": "predictors",
+    "TrialData": "regimes",
+    "compare_regimes": "regimes",
+    "regime_value": "regimes",
 }
 
-__all__ = ["REVS", "MismatchFeatures", "ReverseScreeDisplay", "RiskRFE", "Threshold", "__version__"]
+__all__ = [
+    "REVS",
+    "AdvantageLearning",
+    "MismatchFeatures",
+    "QLearning",
+    "ReverseScreeDisplay",
+    "RiskRFE",
+    "Threshold",
+    "TrialData",
+    "__version__",
+    "compare_regimes",
+    "regime_value",
+]
 
 if TYPE_CHECKING:
     from rlselect.predictors import Threshold as Threshold
+    from rlselect.regimes import AdvantageLearning as AdvantageLearning
+    from rlselect.regimes import QLearning as QLearning
+    from rlselect.regimes import TrialData as TrialData
+    from rlselect.regimes import compare_regimes as compare_regimes
+    from rlselect.regimes import regime_value as regime_value
     from rlselect.subset import REVS as REVS
     from rlselect.subset import MismatchFeatures as MismatchFeatures
     from rlselect.subset import ReverseScreeDisplay as ReverseScreeDisplay

@@ -32,7 +32,9 @@ class QLearning(BackwardLearner):
         "anova": every column smoothly, alone and with the present and each past action; "rbf": a Gaussian
         kernel on everything, for interactions among covariates; "linear": linear effects and their products
         with actions; "trees": extremely randomised trees. "auto" takes the one of the first three with the
-        smallest leave-one-out risk after selection ("rbf" for the dissertation's selections).
+        smallest leave-one-out risk after selection ("rbf" for the dissertation's selections); "rbf" and
+        "linear" are given a selection of their own only where they predict better than "anova" on all columns
+        or on those it selected.
     selection : {"loo", "rfe", "rfe-test", "rfe-vpred", None}, default="loo"
         "loo": elimination by regularised risk, size by out-of-sample risk. "rfe", "rfe-test" and "rfe-vpred"
         are Algorithms 25, 27 and 28 of [1]_ with its lambda, its bandwidths from 1 on, its stopping rules and
@@ -112,6 +114,8 @@ class QLearning(BackwardLearner):
         best: Any = None
         for family in self._families():
             machine = make_machine(encoder, X, y, weights, family, paper, seed)
+            if best is not None and not _worth_selecting(machine, *best):
+                continue
             chosen = select_features(machine, selection, np.random.default_rng(seed))
             machine.fit(chosen.groups)
             if best is None or machine.loo_risk < best[0].loo_risk:
@@ -149,6 +153,15 @@ class QLearning(BackwardLearner):
         """
         t, rows = self._history(history, stage)
         return self._sign * self._machines[t].q_values(rows)
+
+
+def _worth_selecting(machine: Any, rival: Any, chosen: Any) -> bool:
+    """Whether a model family predicts better than a rival on all columns or on those the rival selected."""
+    if machine.fit(chosen.groups).loo_risk < rival.loo_risk:
+        return True
+    everything = list(range(len(machine.encoder.groups)))
+    full = make_machine(machine.encoder, machine.X, machine.y, machine.weights, rival.kind, False, None)
+    return machine.fit(everything).loo_risk < full.fit(everything).loo_risk
 
 
 def nuisance_machines(trial: Any, evaluation: Evaluation, model: Any, decide: Any, rng: Any) -> list:

@@ -18,11 +18,12 @@ from rlselect.predictors._kernel_machine import fold_numbers, solve_machine
 from rlselect.predictors._losses import SquaredLoss
 from rlselect.predictors._stopping import choose_size
 from rlselect.predictors._tuning import Tuner
+from rlselect.regimes._cross_fitted import adaptive_cycle, cross_fitted_choice
 from rlselect.regimes._encoding import HistoryEncoder
 
 __all__ = ["StageMachine", "StageSelection", "make_machine", "paper_regularization", "select_features"]
 
-ANOVA_WIDTH = 1.5
+ANOVA_WIDTH = 2.0
 _PAPER_WIDTHS = 2.0 ** np.arange(0, 8)
 SAFEGUARD = 0.05
 
@@ -98,15 +99,20 @@ class StageMachine:
         self.tuner.tune(problem)
         return problem
 
-    def _make_tuner(self, problem):
-        def width(problem):
-            return sum(len(self.encoder.groups[g]) for g in problem.active) + len(self.encoder.action)
+    def _width(self, problem):
+        """Number of columns a problem's kernel sees."""
+        return sum(len(self.encoder.groups[g]) for g in problem.active) + len(self.encoder.action)
 
+    def _make_tuner(self, problem):
         lam: Any = paper_regularization(self.y) if self.paper else "auto"
-        tuner = Tuner(lam, "auto", self.weights.sum(), self.kind == "rbf", width, squared=True)
+        tuner = Tuner(lam, "auto", self.weights.sum(), self.kind == "rbf", self._width, squared=True)
         if self.paper and self.kind == "rbf":
             tuner.relative, tuner.once, tuner.widths = False, True, _PAPER_WIDTHS
         return tuner
+
+    def on_rows(self, rows: np.ndarray) -> "StageMachine":
+        """The same kind of machine on some of the rows, not fitted."""
+        return type(self)(self.encoder, self.X[rows], self.y[rows], self.weights[rows], self.kind, self.paper)
 
     def risk(self, problem: Any) -> float:
         """Out-of-sample risk of the problem's present set."""
@@ -180,8 +186,11 @@ def select_features(machine: StageMachine, selection: str | None, rng: np.random
     else:
         problem = machine.make_problem()
         retune = machine.tuner.again if machine.uses_kernel and selection == "loo" else None
-        cycle = (lambda left: 1) if machine.uses_kernel else (lambda left: max(1, left // 5))
+        cycle = adaptive_cycle if selection == "loo" or not machine.uses_kernel else (lambda left: 1)
         path = eliminate(problem, cycle, retune)
+        if selection == "loo" and machine.uses_kernel and n_groups > 1:
+            groups, reason = cross_fitted_choice(machine, path, rng)
+            return StageSelection(groups, path, reason)
         rule = "loo-2se" if selection == "loo" or n_groups < 4 else "change-point"
         size, reason = choose_size(rule, path, "squared")
     if selection != "loo":

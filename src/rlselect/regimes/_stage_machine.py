@@ -11,6 +11,7 @@ from rlselect.predictors._anova_kernel import ActionAnovaState, KeptEstimatorPro
 from rlselect.predictors._elimination import (
     EliminationPath,
     HeldOutProblem,
+    KernelProblem,
     SquaredKernelProblem,
     eliminate,
 )
@@ -70,7 +71,6 @@ class StageMachine:
         self.kind, self.paper = kind, paper
         self.lam = self.bandwidth = float("nan")
         self.folds = fold_numbers(X, y)
-        self._problem: Any = None
 
     @property
     def uses_kernel(self) -> bool:
@@ -96,7 +96,15 @@ class StageMachine:
             self.make_state(), self.y[:, None], self.weights, SquaredLoss(), 1.0, True, self.folds
         )
         self.tuner = self._make_tuner(problem)
-        self.tuner.tune(problem)
+        if self.paper:
+            # The dissertation chooses the bandwidth by five folds; the state is shared.
+            judge = KernelProblem(
+                problem.state, self.y[:, None], self.weights, SquaredLoss(), 1.0, True, self.folds
+            )
+            self.tuner.tune(judge)
+            problem.lam = judge.lam
+        else:
+            self.tuner.tune(problem)
         return problem
 
     def _width(self, problem):
@@ -215,4 +223,6 @@ def _held_out_path(machine, rng):
             train, test, machine.folds,
         )  # fmt: skip
         machine._make_tuner(problem).tune(problem)
+        if machine.paper:
+            problem.lam = paper_regularization(machine.y[train])
     return eliminate(problem, lambda left: 1), problem

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rlselect.regimes._propensity import remaining_probabilities, taken_probabilities
 from rlselect.regimes._tables import plain_labels
-from rlselect.regimes._trial import TrialData
+from rlselect.regimes._trial import TrialData, readable_history
 
 __all__ = ["RegimeComparison", "RegimeValue", "compare_regimes", "regime_value"]
 
@@ -148,11 +148,7 @@ def best_feasible(q: np.ndarray, allowed: np.ndarray) -> np.ndarray:
 
 
 def cross_fitted(evaluation: Evaluation, machines: Any, decide: Decide | None, method: str) -> np.ndarray:
-    """Scores of every subject from machines that have not seen its fold.
-
-    ``machines`` are refitted with their parameters; a callable ``machines(fold_rows)`` may return fitted ones
-    and a regime instead.
-    """
+    """Scores of every subject from machines, refitted with their parameters, that have not seen its fold."""
     scores = np.empty(evaluation.trial.n_subjects)
     for fold in np.unique(evaluation.folds):
         test = evaluation.folds == fold
@@ -173,8 +169,6 @@ def as_decision(regime: Any, trial: TrialData) -> Decide:
 
         def answer(t, history):
             stage = trial.stages[t]
-            from rlselect.regimes._trial import readable_history
-
             return _positions(regime(readable_history(stage.columns, history), t + 1), stage, t, len(history))
     elif isinstance(regime, (Sequence, np.ndarray)) and not isinstance(regime, str):
         if len(regime) != trial.n_stages:

@@ -95,8 +95,8 @@ def test_kernel_learner_finds_the_same_decisions():
 
 def test_selection_and_decision_features(learner, simulated):
     assert simulated.missed(learner.selected_[1], 2) == 0
-    assert simulated.missed(learner.tailoring_[1], 2, decision=True) == 0
-    assert simulated.missed(learner.tailoring_[0], 1, decision=True) == 0
+    assert simulated.missed(learner.tailoring_[1], 2, kind="decision") == 0
+    assert simulated.missed(learner.tailoring_[0], 1, kind="decision") == 0
     assert "X1_5" in learner.selected_[1]
     for t in (0, 1):
         assert sorted(learner.tailoring_[t] + learner.prognostic_[t]) == sorted(learner.selected_[t])
@@ -220,7 +220,7 @@ def test_several_actions_and_feasibility():
 
 def test_advantage_learning(simulated, trial):
     learner = AdvantageLearning(model="linear", random_state=0).fit(trial)
-    assert simulated.missed(learner.tailoring_[1], 2, decision=True) == 0
+    assert simulated.missed(learner.tailoring_[1], 2, kind="decision") == 0
     assert "X1_5" not in learner.selected_[1]
     assert learner.prognostic_ == [[], []]
     direction = 2 * simulated.columns["X1_1"] + 1.5 * simulated.columns["X1_2"] + simulated.columns["R1"]

@@ -52,7 +52,10 @@ def test_misses_and_proxies():
     assert trial.missed({"X2_1", "A1", "X1_2", "X2_2"}, 2) == 0
     assert trial.missed({"A1", "X1_2", "X2_2"}, 2) == 1
     assert trial.extra({"X1_1", "X2_1", "X2_5"}, 2) == 1
-    assert trial.missed([], 3, decision=True) == 1
+    assert trial.missed([], 3, kind="decision") == 1
+    assert make_regime_trial("II", 10, 5, random_state=0).missed(["X1_3"], 1, kind="direct") == 1
+    with pytest.raises(ValueError, match="kind='all'"):
+        trial.missed([], 1, kind="all")
 
 
 def test_bad_input():

@@ -25,6 +25,9 @@ class SimulatedTrial:
         What ``TrialData.from_wide`` asks for.
     outcome_features : list of sets
         By stage: history columns the optimal Q-function depends on.
+    direct_features : list of sets
+        By stage: those of them that act through the stage's own reward (all, where only the last stage has
+        one). At stage 1 of settings I and II the others act through stage 2 alone, and weakly.
     decision_features : list of sets
         By stage: history columns that decide through the stage's own reward. (In setting II the best first
         decision also depends a little on X1_4, X1_1 and X1_2 through stage 2; ignoring them costs 0.12 of
@@ -38,21 +41,22 @@ class SimulatedTrial:
     columns: dict[str, np.ndarray]
     stages: list[dict]
     outcome_features: list[set]
+    direct_features: list[set]
     decision_features: list[set]
     proxies: list[list[set]] = field(default_factory=list)
     optimal_value: float = float("nan")
 
-    def missed(self, selected: Any, stage: int, *, decision: bool = False) -> int:
+    def missed(self, selected: Any, stage: int, *, kind: str = "outcome") -> int:
         """How many features of a stage (counted from 1) are not in ``selected``.
 
         Parameters
         ----------
         selected : iterable of str
         stage : int
-        decision : bool, default=False
-            Count decision features instead of outcome features.
+        kind : {"outcome", "direct", "decision"}
+            Which features count.
         """
-        truth = (self.decision_features if decision else self.outcome_features)[stage - 1]
+        truth = self._truth(stage, kind)
         missing = set(truth) - set(selected)
         for group in self.proxies[stage - 1]:
             if group & set(selected):
@@ -61,9 +65,19 @@ class SimulatedTrial:
                 missing = (missing - group) | {min(group)}
         return len(missing)
 
-    def extra(self, selected: Any, stage: int, *, decision: bool = False) -> int:
+    def _truth(self, stage: int, kind: str) -> set:
+        kinds = {
+            "outcome": self.outcome_features,
+            "direct": self.direct_features,
+            "decision": self.decision_features,
+        }
+        if kind not in kinds:
+            raise ValueError(f"kind={kind!r} is not known; use one of {list(kinds)}")
+        return kinds[kind][stage - 1]
+
+    def extra(self, selected: Any, stage: int, *, kind: str = "outcome") -> int:
         """How many columns in ``selected`` are not features of a stage; proxies of one are not counted."""
-        truth = (self.decision_features if decision else self.outcome_features)[stage - 1]
+        truth = self._truth(stage, kind)
         return len(set(selected) - set(truth))
 
 
@@ -160,6 +174,7 @@ def _setting_one(trial: _Recorder) -> SimulatedTrial:
         trial.columns,
         trial.stages,
         [first, {"X1_1", "X1_2", "X1_5", "R1"}],
+        [{"X1_3", "X1_4"}, {"X1_1", "X1_2", "X1_5", "R1"}],
         [{"X1_3"}, {"X1_1", "X1_2", "R1"}],
         [[], []],
         _value_one(),
@@ -197,6 +212,7 @@ def _setting_two(trial: _Recorder) -> SimulatedTrial:
         trial.columns,
         trial.stages,
         [first, {"R1", "A1", "X2_1", "X2_2", "X2_3"}],
+        [{"X1_3", "X1_4"}, {"R1", "A1", "X2_1", "X2_2", "X2_3"}],
         [{"X1_3"}, {"R1", "A1", "X2_1", "X2_2"}],
         [[], []],
         _value_two(),
@@ -240,6 +256,7 @@ def _setting_three(trial: _Recorder) -> SimulatedTrial:
     return SimulatedTrial(
         trial.columns,
         trial.stages,
+        outcome,
         outcome,
         [{f"X{t}_2"} for t in (1, 2, 3)],
         [[], [leads[1]], [leads[2]]],

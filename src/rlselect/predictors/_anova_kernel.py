@@ -101,6 +101,7 @@ class ActionAnovaState:
     ) -> None:
         self.X, self.groups, self.past, self.action = X, groups, list(past), action
         self.contrast_only, self.main = contrast_only, main
+        self._matrices: tuple[np.ndarray, np.ndarray] | None = None
         self.active = list(range(len(groups)))
         self.maps = {g: ColumnFeatures(X[:, groups[g][0]], width) for g in self.active if not self.past[g]}
         features = {g: self.maps[g](X[:, groups[g][0]]) for g in self.maps}
@@ -135,11 +136,20 @@ class ActionAnovaState:
 
     def gram(self) -> np.ndarray:
         """Kernel matrix of the active groups, a fresh array."""
-        others = self._past_kernel(self.active)
-        if self.contrast_only:
-            return self.fixed + (self.smooth + others) * self.action_kernel
-        one = 1.0 + self.action_kernel
-        return self.fixed + self.smooth * (one + others) + others * one
+        return self._present()[0].copy()
+
+    def _present(self):
+        """Kernel matrix and what a covariate's kernel is multiplied with in it, until a group leaves."""
+        if self._matrices is None:
+            others = self._past_kernel(self.active)
+            if self.contrast_only:
+                partner = self.action_kernel
+                whole = self.fixed + (self.smooth + others) * partner
+            else:
+                partner = 1.0 + self.action_kernel + others
+                whole = self.fixed + self.smooth * partner + others * (1.0 + self.action_kernel)
+            self._matrices = (whole, partner)
+        return self._matrices
 
     def _partner(self):
         """What a covariate's kernel is multiplied with, as a factor (n, r)."""
@@ -155,10 +165,12 @@ class ActionAnovaState:
             partner = self.action_kernel
             if not self.contrast_only:
                 partner = 1.0 + self.action_kernel + self.smooth
-            return self.gram() - (code @ code.T) * partner
-        factor = self._partner()
+            return self._present()[0] - (code @ code.T) * partner
+        whole, partner = self._present()
         block = self.features[group]
-        return self.gram() - (block @ block.T) * (factor @ factor.T)
+        removed = block @ block.T
+        removed *= partner
+        return np.subtract(whole, removed, out=removed)
 
     def quadratic_forms(self, coefficients: np.ndarray, candidates: Sequence[int]) -> np.ndarray:
         """``sum_c b_c' K_i b_c`` for every candidate ``i``."""
@@ -182,6 +194,7 @@ class ActionAnovaState:
 
     def drop(self, groups: Sequence[int]) -> None:
         """Remove groups for good."""
+        self._matrices = None
         for group in groups:
             self.active.remove(group)
             if not self.past[group]:

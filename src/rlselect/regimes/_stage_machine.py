@@ -85,8 +85,8 @@ class StageMachine:
         width = ANOVA_WIDTH if self.kind == "anova" else None
         return ActionAnovaState(self.X[rows], e.groups, e.past, e.action, width)
 
-    def make_problem(self) -> Any:
-        """Squared-loss problem on all groups, tuned."""
+    def make_problem(self, tune: bool = True) -> Any:
+        """Squared-loss problem on all groups, tuned on them unless told otherwise."""
         if not self.uses_kernel:
             return KeptEstimatorProblem(
                 self.kind, self.X, self.y, self.y[:, None], self.weights, SquaredLoss(),
@@ -103,7 +103,7 @@ class StageMachine:
             )
             self.tuner.tune(judge)
             problem.lam = judge.lam
-        else:
+        elif tune:
             self.tuner.tune(problem)
         return problem
 
@@ -129,7 +129,7 @@ class StageMachine:
     def fit(self, groups: Sequence[int]) -> "StageMachine":
         """Fit on some groups, with parameters tuned for them."""
         self.groups = list(groups)
-        problem = self.make_problem()
+        problem = self.make_problem(tune=False)
         problem.drop([g for g in list(problem.active) if g not in set(groups)])
         if not self.uses_kernel:
             problem.refresh()
@@ -138,7 +138,6 @@ class StageMachine:
             self.estimator = problem.fit(self.columns, np.arange(len(self.y)))
             return self
         if not self.paper:
-            self.tuner.place = None
             self.tuner.tune(problem)
         problem.refresh()
         self.loo_risk = self.risk(problem)

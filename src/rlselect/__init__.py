@@ -10,32 +10,47 @@ __version__ = "0.1.0.dev0"
 
 # public name -> the room it lives in
 _ROOMS = {
+    "AdvantageLearning": "regimes",
     "DivideAndConquer": "subset",
     "MismatchFeatures": "subset",
+    "QLearning": "regimes",
     "REVS": "subset",
     "ReverseScreeDisplay": "subset",
     "RiskRFE": "subset",
     "Sarsa": "subset",
     "TemporalProcessRegression": "temporal",
     "Threshold": "predictors",
+    "TrialData": "regimes",
+    "compare_regimes": "regimes",
+    "regime_value": "regimes",
     "two_sample_cvm": "temporal",
 }
 
 __all__ = [
     "REVS",
+    "AdvantageLearning",
     "DivideAndConquer",
     "MismatchFeatures",
+    "QLearning",
     "ReverseScreeDisplay",
     "RiskRFE",
     "Sarsa",
     "TemporalProcessRegression",
     "Threshold",
+    "TrialData",
     "__version__",
+    "compare_regimes",
+    "regime_value",
     "two_sample_cvm",
 ]
 
 if TYPE_CHECKING:
     from rlselect.predictors import Threshold as Threshold
+    from rlselect.regimes import AdvantageLearning as AdvantageLearning
+    from rlselect.regimes import QLearning as QLearning
+    from rlselect.regimes import TrialData as TrialData
+    from rlselect.regimes import compare_regimes as compare_regimes
+    from rlselect.regimes import regime_value as regime_value
     from rlselect.subset import REVS as REVS
     from rlselect.subset import DivideAndConquer as DivideAndConquer
     from rlselect.subset import MismatchFeatures as MismatchFeatures

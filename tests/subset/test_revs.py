@@ -174,7 +174,9 @@ def test_family_matters():
 
 def test_policy_matters():
     X, y = problem(p=25)
-    walks = {p: REVS(policy=p, random_state=0).fit(X, y).path_["action"] for p in ("softmax", "ucb", "thompson")}
+    walks = {
+        p: REVS(policy=p, random_state=0).fit(X, y).path_["action"] for p in ("softmax", "ucb", "thompson")
+    }
     assert not np.array_equal(walks["softmax"], walks["ucb"])
     assert not np.array_equal(walks["softmax"], walks["thompson"])
 
@@ -242,7 +244,9 @@ def test_missing_matters():
 
 def test_search_matters():
     X, y = problem()
-    fitted = REVS(search=Sarsa(n_train=75, n_valid=75, n_preliminary=50, max_stages=200), random_state=0).fit(X, y)
+    fitted = REVS(search=Sarsa(n_train=75, n_valid=75, n_preliminary=50, max_stages=200), random_state=0).fit(
+        X, y
+    )
     assert fitted.stop_reason_ in ("converged", "max stages")
     assert 0 < fitted.n_rows_read_ <= 150
     assert set(selected(fitted)) <= set(range(10))

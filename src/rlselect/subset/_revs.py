@@ -71,7 +71,7 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         Price of one more variable in units of log evidence. "auto" lets all sizes be equally likely, which
         makes it log((m - k) / (k + 1)) for adding to k of m variables, never below log 2 (log 8 for
         "binomial" and "poisson") and log m once there is a variable for every four rows. "No variable at all"
-        has eight times the chance of any other size.
+        has twenty times the chance of any other size.
     feature_groups : dict, list of lists, or one label per feature, optional
         Features that enter and leave together. The indicators of a text or categorical column always do.
     always_select, never_select : list of names or positions, default=()

@@ -58,7 +58,7 @@ class SizePrior:
         Lowest price.
     most : float, default=inf
         Size from which on every further unit has the odds 1 / m.
-    nothing : float, default=8.0
+    nothing : float, default=20.0
         Prior odds of the empty subset against any other size.
     lenience : float, default=0.0
         Discount on every unit while a search warms up.
@@ -68,7 +68,7 @@ class SizePrior:
     penalty: float | None = None
     least: float = float(np.log(2.0))
     most: float = np.inf
-    nothing: float = 8.0
+    nothing: float = 20.0
     lenience: float = 0.0
 
     def add(self, k: int) -> float:

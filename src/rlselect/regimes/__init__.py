@@ -1,0 +1,22 @@
+"""For this decision: treatment regimes, the history they need and what they are worth."""
+
+from rlselect.regimes._advantage import AdvantageLearning
+from rlselect.regimes._displays import DecisionMapDisplay, RegimeValueDisplay, StageObjectiveDisplay
+from rlselect.regimes._propensity import OverlapReport
+from rlselect.regimes._q_learning import QLearning
+from rlselect.regimes._trial import TrialData
+from rlselect.regimes._value import RegimeComparison, RegimeValue, compare_regimes, regime_value
+
+__all__ = [
+    "AdvantageLearning",
+    "DecisionMapDisplay",
+    "OverlapReport",
+    "QLearning",
+    "RegimeComparison",
+    "RegimeValue",
+    "RegimeValueDisplay",
+    "StageObjectiveDisplay",
+    "TrialData",
+    "compare_regimes",
+    "regime_value",
+]

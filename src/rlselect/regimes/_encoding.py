@@ -1,0 +1,66 @@
+"""From histories and actions to the columns a machine sees."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from rlselect.predictors._anova_kernel import simplex_codes
+from rlselect.regimes._trial import HistoryColumn
+
+__all__ = ["HistoryEncoder"]
+
+
+class HistoryEncoder:
+    """Standardises covariates and rewards, codes actions, and leaves constant columns out.
+
+    Parameters
+    ----------
+    columns : sequence of HistoryColumn
+    history : (n, c) array
+        Training rows.
+    labels : sequence
+        Actions of the stage.
+
+    Attributes
+    ----------
+    names : list of str
+        History columns that vary, one a group.
+    groups : list of int arrays
+        Their columns in the encoded matrix.
+    past : list of bool
+        Which of them are past actions.
+    action : int array
+        Columns of the present action, after all groups.
+    """
+
+    def __init__(self, columns: Sequence[HistoryColumn], history: np.ndarray, labels: Sequence) -> None:
+        self.columns, self.labels = list(columns), list(labels)
+        self.codes = simplex_codes(len(labels))
+        self.center = history.mean(axis=0)
+        self.scale = history.std(axis=0)
+        self.varies = np.flatnonzero(self.scale > 1e-10 * np.maximum(np.abs(self.center), 1.0))
+        self.names = [self.columns[j].name for j in self.varies]
+        self.past = [self.columns[j].kind == "action" for j in self.varies]
+        self.groups = []
+        width = 0
+        for j in self.varies:
+            column = self.columns[j]
+            size = len(column.labels) - 1 if column.kind == "action" else 1
+            self.groups.append(np.arange(width, width + size))
+            width += size
+        self.action = np.arange(width, width + len(labels) - 1)
+
+    def encode(self, history: np.ndarray, action: np.ndarray) -> np.ndarray:
+        """Encoded rows, with the given actions (positions among the labels) in the last columns."""
+        blocks = []
+        for j in self.varies:
+            column = self.columns[j]
+            if column.kind == "action":
+                blocks.append(simplex_codes(len(column.labels))[history[:, j].astype(int)])
+            else:
+                blocks.append((history[:, j, None] - self.center[j]) / self.scale[j])
+        return np.column_stack([*blocks, self.codes[action]])
+
+    def each_action(self, history: np.ndarray) -> list[np.ndarray]:
+        """Encoded rows under each action in turn."""
+        return [self.encode(history, np.full(len(history), k)) for k in range(len(self.labels))]

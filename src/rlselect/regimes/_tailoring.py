@@ -1,0 +1,122 @@
+"""Decision features: contrast-only elimination judged by the doubly robust value of its decisions."""
+
+from typing import Any
+
+import numpy as np
+
+from rlselect.predictors._anova_kernel import ActionAnovaState, ContrastState
+from rlselect.predictors._elimination import EliminationPath, SquaredKernelProblem, eliminate
+from rlselect.predictors._kernel_machine import solve_machine
+from rlselect.predictors._losses import SquaredLoss
+from rlselect.predictors._stopping import paired_comparison
+from rlselect.predictors._tuning import Tuner
+from rlselect.regimes._stage_machine import ANOVA_WIDTH, StageMachine
+
+__all__ = ["TailoringPath", "find_tailoring"]
+
+
+class TailoringPath:
+    """Nested sets of decision features with the value of each.
+
+    Attributes
+    ----------
+    sizes : (m,) int array
+    value, standard_error : (m,) arrays
+        Cross-fitted doubly robust value of deciding by the set alone.
+    difference, difference_standard_error : (m,) arrays
+        Paired, from the best set.
+    groups : list of int
+        The chosen set: the smallest within one standard error of the best.
+    """
+
+    def __init__(self, path: EliminationPath) -> None:
+        compared = paired_comparison(path)
+        self.sizes = np.array(path.sizes)
+        self.value, self.standard_error = -compared["risk"], compared["standard_error"]
+        self.difference = compared["difference"]
+        self.difference_standard_error = compared["difference_standard_error"]
+        inside = self.difference <= self.difference_standard_error
+        self.groups = sorted(path.order[::-1][: int(self.sizes[np.flatnonzero(inside)[-1]])])
+
+
+def _contrast_state(machine: StageMachine, selected: list[int], X: np.ndarray) -> Any:
+    e = machine.encoder
+    groups = [e.groups[g] for g in selected]
+    if machine.kind == "rbf":
+        return ContrastState(X, groups, e.action, machine.bandwidth)
+    width = None if machine.kind == "linear" else ANOVA_WIDTH
+    return ActionAnovaState(X, groups, [e.past[g] for g in selected], e.action, width, contrast_only=True)
+
+
+def find_tailoring(
+    machine: StageMachine, history: np.ndarray, action: np.ndarray, taken: np.ndarray, allowed: np.ndarray,
+    folds: np.ndarray,
+) -> TailoringPath | None:  # fmt: skip
+    """Which of the machine's groups decide.
+
+    Parameters
+    ----------
+    machine : StageMachine
+        Fitted on the selected groups.
+    history, action, taken, allowed, folds : arrays
+        Of the machine's rows: history, action taken and its probability, feasible actions, fold.
+
+    Returns
+    -------
+    TailoringPath or None
+        None when no group was selected; ``groups`` are numbers of the machine's encoder.
+    """
+    selected = machine.groups
+    if not selected:
+        return None
+    y, weights = machine.y, machine.weights
+    problem = SquaredKernelProblem(
+        _contrast_state(machine, selected, machine.X),
+        y[:, None],
+        weights,
+        SquaredLoss(),
+        1.0,
+        True,
+        machine.folds,
+    )
+    tuner = Tuner("auto", "auto", weights.sum(), False, lambda problem: 1, squared=True)
+    bandwidth = problem.bandwidth
+    tuner.tune(problem)
+    problem.bandwidth = bandwidth
+    lam = problem.lam
+    path = eliminate(problem, lambda left: 1)
+    judged = EliminationPath(sizes=path.sizes, order=path.order, weights=weights)
+    judged.losses = [
+        -scores
+        for scores in _scores(machine, selected, path.order, lam, history, action, taken, allowed, folds)
+    ]
+    found = TailoringPath(judged)
+    found.groups = sorted(selected[g] for g in found.groups)
+    return found
+
+
+def _scores(machine, selected, order, lam, history, action, taken, allowed, folds):
+    """Doubly robust scores of the decisions of each nested set, largest first."""
+    n = len(machine.y)
+    every = machine.encoder.each_action(history)
+    scores = np.empty((len(order) + 1, n))
+    for fold in np.unique(folds):
+        test, train = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
+        state = _contrast_state(machine, selected, machine.X[train])
+        left = list(range(len(selected)))
+        outcome = None
+        for step in range(len(order) + 1):
+            if step:
+                state.drop([order[step - 1]])
+                left.remove(order[step - 1])
+            solution = solve_machine(
+                state.gram(), machine.y[train, None], machine.weights[train], lam, SquaredLoss()
+            )
+            crosses = (state.cross(X[test], left) for X in every)
+            q = np.column_stack([k @ solution.coefficients[:, 0] + solution.intercept[0] for k in crosses])
+            outcome = q if outcome is None else outcome
+            chosen = np.where(allowed[test], q, -np.inf).argmax(axis=1)
+            rows = np.arange(len(test))
+            residual = machine.y[test] - outcome[rows, action[test]]
+            scores[step, test] = outcome[rows, chosen] + (action[test] == chosen) / taken[test] * residual
+    return scores

@@ -1,0 +1,177 @@
+import numpy as np
+import pytest
+
+from rlselect.regimes import TrialData
+from rlselect.regimes._propensity import remaining_probabilities
+
+
+def wide(n=40, seed=0):
+    rng = np.random.default_rng(seed)
+    return {
+        "x": rng.normal(size=n),
+        "A1": rng.choice(["a", "b"], size=n),
+        "R1": rng.normal(size=n),
+        "z": rng.normal(size=n),
+        "A2": rng.choice([0, 1, 2], size=n),
+        "R2": rng.normal(size=n),
+    }
+
+
+STAGES = [
+    {"history": ["x"], "action": "A1", "reward": "R1"},
+    {"history": ["z"], "action": "A2", "reward": "R2"},
+]
+
+
+def test_histories_accumulate():
+    table = wide()
+    trial = TrialData.from_wide(table, STAGES)
+    assert [c.name for c in trial.stages[0].columns] == ["x"]
+    assert [c.name for c in trial.stages[1].columns] == ["x", "A1", "R1", "z"]
+    history = trial.history(2)
+    np.testing.assert_array_equal(history["A1"], table["A1"])
+    np.testing.assert_allclose(history["R1"], table["R1"])
+    assert trial.stages[1].labels == (0, 1, 2)
+    assert "40 subjects, 2 stages" in repr(trial)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+def test_frames_are_the_same_as_dicts(kind):
+    table = wide()
+    module = pytest.importorskip(kind)
+    frame = module.table(table) if kind == "pyarrow" else module.DataFrame(table)
+    one, two = TrialData.from_wide(table, STAGES), TrialData.from_wide(frame, STAGES)
+    for a, b in zip(one.stages, two.stages, strict=True):
+        np.testing.assert_array_equal(a.history, b.history)
+        np.testing.assert_array_equal(a.action, b.action)
+
+
+def test_long_equals_wide():
+    table = wide()
+    n = len(table["x"])
+    long = {
+        "id": np.tile(np.arange(n), 2),
+        "t": np.repeat([1, 2], n),
+        "act": np.concatenate([table["A1"], table["A1"]]),
+        "gain": np.concatenate([table["R1"], table["R2"]]),
+        "x": np.concatenate([table["x"], np.full(n, np.nan)]),
+        "z": np.concatenate([np.full(n, np.nan), table["z"]]),
+    }
+    keys = {"id": "id", "stage": "t", "action": "act", "reward": "gain", "covariates": ["x", "z"]}
+    trial = TrialData.from_long(long, **keys)
+    same = TrialData.from_wide(table | {"A2": table["A1"]}, STAGES)
+    np.testing.assert_allclose(trial.stages[1].history, same.stages[1].history)
+    assert [c.name for c in trial.stages[1].columns] == ["x_1", "act_1", "gain_1", "z_2"]
+    long["t"] = np.ones(2 * n)
+    with pytest.raises(ValueError, match="two rows with the same"):
+        TrialData.from_long(long, **keys)
+
+
+def test_early_leavers_and_their_weights():
+    table = wide(400)
+    rng = np.random.default_rng(1)
+    stays = rng.uniform(size=400) < 1.0 / (1.0 + np.exp(-1.0 - 1.5 * table["x"]))
+    table["A2"] = np.where(stays, table["A2"].astype(float), np.nan)
+    table["z"] = np.where(stays, table["z"], np.nan)
+    table["R2"] = np.where(stays, table["R2"], np.nan)
+    ends = TrialData.from_wide(table, STAGES)
+    lost = TrialData.from_wide(table, STAGES, leaving="weights")
+    assert ends.stages[1].present.sum() == stays.sum()
+    assert (remaining_probabilities(ends, 1) == 1).all()
+    chance = remaining_probabilities(lost, 1)
+    truth = 1.0 / (1.0 + np.exp(-1.0 - 1.5 * table["x"]))
+    assert np.abs(chance - truth).mean() < 0.08
+    with pytest.raises(ValueError, match="leaving='never' is not known"):
+        TrialData.from_wide(table, STAGES, leaving="never")
+
+
+def test_propensities():
+    table = wide(300)
+    table["known"] = np.full(300, 0.25)
+    stage = dict(STAGES[0])
+    half = TrialData.from_wide(table, [stage | {"propensity": "randomized"}]).action_probabilities(1)
+    assert np.allclose(half[0], [np.mean(table["A1"] == "a"), np.mean(table["A1"] == "b")])
+    given = TrialData.from_wide(table, [stage | {"propensity": {"a": 0.3, "b": 0.7}}])
+    assert np.allclose(given.action_probabilities(1)[5], [0.3, 0.7])
+    column = TrialData.from_wide(table, [stage | {"propensity": "known"}]).action_probabilities(1)
+    assert np.allclose(np.sort(column, axis=1), [0.25, 0.75])
+    for bad in ({"a": 0.5}, {"a": 0.5, "b": 0.6}, "coin"):
+        with pytest.raises(ValueError, match="propensity"):
+            TrialData.from_wide(table, [stage | {"propensity": bad}])
+
+
+def test_estimated_propensities_follow_the_history_and_overlap_says_so():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=600)
+    chance = 1.0 / (1.0 + np.exp(-3.0 * x))
+    table = {"x": x, "A": (rng.uniform(size=600) < chance).astype(int), "R": x}
+    stage = {"history": ["x"], "action": "A", "reward": "R"}
+    trial = TrialData.from_wide(table, [stage])
+    assert np.abs(trial.action_probabilities(1)[:, 1] - chance).mean() < 0.05
+    (report,) = trial.overlap()
+    assert "Overlap is poor" in report.advice
+    assert report.largest_imbalance[0] == "x"
+    assert report.effective_size[0] < report.counts[0]
+    (fine,) = TrialData.from_wide(wide(300), STAGES[:1]).overlap()
+    assert "causal only if" in fine.advice
+    assert "largest imbalance" in str(fine)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"R2": np.nan}, "reward 'R2' of stage 2 is NaN"),
+        ({"z": np.nan}, "history column 'z' is NaN"),
+        ({"A1": None}, "have an action at stage 2 but none at stage 1"),
+    ],
+)
+def test_one_bad_entry(change, message):
+    table = wide()
+    for name, value in change.items():
+        table[name] = table[name].astype(object)
+        table[name][3] = value
+    with pytest.raises(ValueError, match=message):
+        TrialData.from_wide(table, STAGES)
+
+
+def test_other_bad_input():
+    table = wide()
+    with pytest.raises(ValueError, match="stage 2 reward column 'R9' is not in the table"):
+        TrialData.from_wide(table, [STAGES[0], STAGES[1] | {"reward": "R9"}])
+    with pytest.raises(ValueError, match="never observed"):
+        TrialData.from_wide(table, [STAGES[0] | {"feasible": ["a", "b", "c"]}])
+    with pytest.raises(ValueError, match="not in feasible"):
+        TrialData.from_wide(table, [STAGES[0] | {"feasible": ["a"]}])
+    with pytest.raises(ValueError, match="has only the action 'a'"):
+        TrialData.from_wide(table | {"A1": np.full(40, "a")}, STAGES)
+    with pytest.raises(ValueError, match="1 subject"):
+        TrialData.from_wide({k: v[:1] for k, v in table.items()}, STAGES)
+    with pytest.raises(ValueError, match="'history', 'action' and 'reward' are needed"):
+        TrialData.from_wide(table, [{"history": ["x"], "treatment": "A1"}])
+    with pytest.raises(ValueError, match="used twice"):
+        TrialData.from_wide(table, [STAGES[0], STAGES[1] | {"history": ["x"]}])
+    with pytest.raises(ValueError, match="not numbers"):
+        TrialData.from_wide(table | {"x": np.full(40, "high")}, STAGES)
+    with pytest.raises(ValueError, match="differ in length"):
+        TrialData.from_wide(table | {"x": np.zeros(3)}, STAGES)
+    with pytest.raises(ValueError, match="non-empty list"):
+        TrialData.from_wide(table, [])
+    with pytest.raises(TypeError, match="a table must be"):
+        TrialData.from_wide(7, STAGES)
+    with pytest.raises(ValueError, match="between 1 and 2"):
+        TrialData.from_wide(table, STAGES).history(3)
+
+
+def test_feasible_by_history():
+    table = wide()
+
+    def feasible(history):
+        return np.column_stack([np.ones(len(history["x"]), bool), history["x"] > 0])
+
+    table["A1"] = np.where(table["x"] > 0, table["A1"], "a")
+    trial = TrialData.from_wide(table, [STAGES[0] | {"feasible": feasible}])
+    chances = trial.action_probabilities(1)
+    assert (chances[table["x"] <= 0] == [1.0, 0.0]).all()
+    table["A1"][np.argmin(table["x"])] = "b"
+    with pytest.raises(ValueError, match="could not"):
+        TrialData.from_wide(table, [STAGES[0] | {"feasible": feasible}])

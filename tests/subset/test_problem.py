@@ -73,7 +73,7 @@ def test_responses_that_do_not_fit(y, family, says):
 
 
 def test_text_where_numbers_are_needed():
-    with pytest.raises(TypeError, match="y holds text \\('low'\\), but numbers are needed"):
+    with pytest.raises(TypeError, match=r"y holds text \\('low'\\), but numbers are needed"):
         read_response(np.array(["low", "high"], dtype=object), "gaussian")
 
 
@@ -106,11 +106,11 @@ def test_no_groups():
 
 
 def test_groups_that_make_no_sense():
-    with pytest.raises(ValueError, match="has 2 labels for 4 features"):
+    with pytest.raises(ValueError, match=r"has 2 labels for 4 features"):
         read_groups(["a", "b"], NAMES)
-    with pytest.raises(ValueError, match="'height' in two groups"):
+    with pytest.raises(ValueError, match=r"'height' in two groups"):
         read_groups({"a": ["age", "height"], "b": ["height"]}, NAMES)
-    with pytest.raises(ValueError, match="feature_groups.*'heigth'.*'height'"):
+    with pytest.raises(ValueError, match=r"feature_groups.*'heigth'.*'height'"):
         read_groups({"a": ["heigth"]}, NAMES)
 
 
@@ -125,12 +125,12 @@ def test_features_by_name_position_or_mask():
 
 @pytest.mark.parametrize("feature", [4, -5, 1.5, None])
 def test_features_that_are_not_there(feature):
-    with pytest.raises(ValueError, match="always_select holds .*positions below 4"):
+    with pytest.raises(ValueError, match=r"always_select holds .*positions below 4"):
         read_features([feature], NAMES, "always_select")
 
 
 def test_nearest_name_is_suggested():
-    with pytest.raises(ValueError, match="never_select.*'wieght'.*'weight'"):
+    with pytest.raises(ValueError, match=r"never_select.*'wieght'.*'weight'"):
         read_features(["wieght"], NAMES, "never_select")
 
 
@@ -170,7 +170,7 @@ def test_always_and_never():
     problem = pose(X, X[:, 0], always_select=[1], never_select=["x3"])
     np.testing.assert_array_equal(problem.always, [False, True, False, False])
     np.testing.assert_array_equal(problem.allowed, [True, False, True, False])
-    with pytest.raises(ValueError, match="both name 'x1'"):
+    with pytest.raises(ValueError, match=r"both name 'x1'"):
         pose(X, X[:, 0], always_select=[1], never_select=[1])
     grouped = pose(X, X[:, 0], feature_groups=[[0, 1]], always_select=[0])
     np.testing.assert_array_equal(grouped.always, [True, False, False])

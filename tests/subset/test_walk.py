@@ -64,7 +64,10 @@ def problem(n=60, p=6, seed=0, effect=0.5):
     return X, y
 
 
-def naive_prior(k, m, least=np.log(2.0), nothing=8.0):
+LOG_2 = float(np.log(2.0))
+
+
+def naive_prior(k, m, least=LOG_2, nothing=20.0):
     """Log prior of one subset of k among m, up to a constant, as the documentation has it."""
     price = sum(max(np.log((m - i) / (i + 1)), least) for i in range(k))
     return -price - (np.log(nothing) if k else 0.0)

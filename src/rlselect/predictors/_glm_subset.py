@@ -25,10 +25,6 @@ _NEWTON_STEPS = 6
 # the root of the decrement is the distance to the mode in standard errors: with a hundredth, the price of
 # removing an effect of z standard errors is off by z hundredths of a nat at most
 _DECREMENT = 1e-4
-# with all sizes equally likely half of the units are in on average: the linear predictor then has a prior
-# variance of five, more than logits and log means have. Wide data keep a narrow prior, or nothing would enter
-_SIGNAL = 10.0
-_NARROW, _BROAD = 0.05, 4.0
 
 
 class GlmSubset:
@@ -141,7 +137,7 @@ class GlmSubset:
 
     def _price(self, hessian: Floats, designs: list[Floats]) -> None:
         k, p = len(self._coef), self.units.n_columns
-        self._hessian, self._inverse = hessian, np.linalg.pinv(hessian, hermitian=True)
+        self._inverse = np.linalg.pinv(hessian, hermitian=True)
         self._logdet = float(np.linalg.slogdet(hessian)[1]) + (k - 1) * np.log(self.slab)
         score, curvatures, cross = np.zeros((2, p)), np.zeros(p), np.zeros((2, k, p))
         for i, (block, design) in enumerate(zip(self._rows, designs, strict=True)):
@@ -223,44 +219,6 @@ class GlmSubset:
                 self._subset.pop(place)
         self.mask[unit] = entering
         self._fit()
-
-    @property
-    def shapes(self) -> tuple[int, ...]:
-        """The shape of the prior is not learnt."""
-        return (self.shape,)
-
-    def slabs(self) -> Floats:
-        """The prior variances that `evidence_table` compares, from the detection limit up as in `RidgeSubset`."""
-        units = max(self.units.n_units, 3)
-        largest = float(np.clip(_SIGNAL / units, _NARROW, _BROAD))
-        information = max(float(np.median(self._curvature)), 1e-300)
-        return np.geomspace(min(2.0 * np.log(units) / information, largest), largest, 24)
-
-    def evidence_table(self) -> Floats:
-        """Log evidence of the subset for every slab, up to a constant, shape (n_slabs, 1).
-
-        The likelihood is taken as quadratic around the mode: with its curvature S of the slopes (eigenvalues
-        s, eigenvectors V) and u = V'(S b + b / g), the log evidence under another slab h is
-        sum(h u^2 / (1 + h s) - log(1 + h s)) / 2.
-        """
-        slabs, slopes = self.slabs()[:, None], self._coef[1:]
-        across = self._hessian[0, 1:]
-        curvature = self._hessian[1:, 1:] - np.multiply.outer(across, across) / self._hessian[0, 0]
-        values, vectors = np.linalg.eigh(curvature - np.eye(len(slopes)) / self.slab)
-        values = np.maximum(values, 0.0)
-        pull = vectors.T @ (curvature @ slopes)
-        spread = slabs / (1.0 + slabs * values)
-        evidence = 0.5 * (spread * pull**2 - np.log1p(slabs * values)).sum(axis=1)
-        if self.shape:
-            free = ~np.isin(self._subset, self._block_columns)
-            size = ((spread * pull) @ vectors.T) ** 2 + spread @ (vectors**2).T
-            evidence = evidence + np.log(size / slabs)[:, free].sum(axis=1)
-        return evidence[:, None]
-
-    def set_slab(self, slab: float, shape: int) -> None:
-        """Change the prior of the coefficients, and refit."""
-        self.slab, self.shape = float(slab), int(shape)
-        self._fit(steps=25)
 
     def varies(self) -> NDArray[np.bool_]:
         """Columns that are not constant."""

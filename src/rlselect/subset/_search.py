@@ -211,6 +211,7 @@ def _search_large(problem: Problem, how: _How, plan: EffortPlan, checkpoint: Che
         if isinstance(table, PartTable):
             table.pool = progress.sampler
     result = run_effort(progress, plan, tune=linear, save=save)
+    result.inclusion[problem.allowed & ~_varying(progress.walker.state, problem)] = 0.0
     return _found(problem, result, rows)
 
 

@@ -31,6 +31,10 @@ $(VENV)/.%: $(DEPS) | $(BIN)/python
 demo: $(VENV)/.core
 	$(BIN)/python -m rlselect.demo --html demo.html
 
+# two workers with one BLAS thread each: more threads than cores only wait for each other
+test test-slow: export OMP_NUM_THREADS = 1
+test test-slow: export OPENBLAS_NUM_THREADS = 1
+
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2
 

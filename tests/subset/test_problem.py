@@ -73,7 +73,7 @@ def test_responses_that_do_not_fit(y, family, says):
 
 
 def test_text_where_numbers_are_needed():
-    with pytest.raises(TypeError, match=r"y holds text \\('low'\\), but numbers are needed"):
+    with pytest.raises(TypeError, match=r"y holds text \('low'\), but numbers are needed"):
         read_response(np.array(["low", "high"], dtype=object), "gaussian")
 
 

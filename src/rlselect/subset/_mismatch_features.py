@@ -109,7 +109,7 @@ class MismatchFeatures(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        (n, n_features_out_) sparse matrix
+        sparse matrix of shape (n_sequences, n_kmers)
         """
         check_is_fitted(self)
         sequences = _as_strings(X)

@@ -103,6 +103,15 @@ def test_blocks_are_one_naive_newton_step(family, block):
     assert removed == pytest.approx(larger.one_step_remove(block), abs=1e-8)
 
 
+def test_many_blocks_at_once_are_each_alone():
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((4, 3, 3))
+    blocks, score = A @ A.transpose(0, 2, 1) + np.eye(3), rng.standard_normal((4, 3))
+    together = laplace_block_add(blocks, score, SLAB)
+    alone = [laplace_block_add(b, s, SLAB) for b, s in zip(blocks, score, strict=True)]
+    np.testing.assert_allclose(together, alone, atol=1e-12)
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_weight_is_a_repeated_row(family):
     X, y, w = problem(family)

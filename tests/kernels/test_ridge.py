@@ -154,6 +154,15 @@ def test_block_moves_are_naive_refits(block, weighted):
     assert removed == pytest.approx(-gain, abs=1e-8)
 
 
+def test_many_blocks_at_once_are_each_alone():
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((4, 3, 3))
+    blocks, residual = A @ A.transpose(0, 2, 1) + np.eye(3), rng.standard_normal((4, 3))
+    together = ridge_block_add(blocks, residual, 50.0, 30.0, SLAB)
+    alone = [ridge_block_add(b, r, 50.0, 30.0, SLAB) for b, r in zip(blocks, residual, strict=True)]
+    np.testing.assert_allclose(together, alone, atol=1e-12)
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("subset", [[3], [0, 3, 7, 1]])
 def test_evidence_grid_is_one_solution_a_prior(subset, weighted):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from rlselect.predictors import LazyGram, Rows
+from rlselect.predictors import LazyGram, Rows, _gram, _rows
 
 
 def make_gram(X, y, weight=None, offset=None, cuts=None, n_parts=1, **options):
@@ -102,6 +102,46 @@ def test_forget_keeps_what_it_should_and_the_rest_can_be_fetched_again():
     np.testing.assert_allclose(columns_of(gram, [1, 3]), G[[1, 3]], atol=1e-8)
     np.testing.assert_allclose(columns_of(gram, [0, 6]), G[[0, 6]], atol=1e-8)
     np.testing.assert_allclose(columns_of(gram, [3]), G[[3]], atol=1e-8)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_blocks_are_watched_without_their_columns(container):
+    X, y, w = problem()
+    X[:, 6] = 1.7
+    gram = make_gram(container(X), y, w, cuts=(0, 25))
+    number = gram.watch(np.array([[0, 3], [5, 1], [2, 6]]))
+    gram.grow([slice(25, 40), slice(40, 60)])
+    assert not any(gram.known(j) for j in range(7))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        G = full_sums(X, y, w)[0]
+    expected = np.array([G[np.ix_(c, c)] for c in ([0, 3], [5, 1])])
+    np.testing.assert_allclose(gram.within(number)[:2], expected, atol=1e-8)
+    # a constant column has nothing to do with the other one of its block
+    np.testing.assert_allclose(gram.within(number)[2], [[w.sum(), 0.0], [0.0, 0.0]], atol=1e-8)
+    gram.grow([slice(0, 60)], anew=True)
+    np.testing.assert_allclose(gram.within(number)[:2], expected, atol=1e-8)
+
+
+def test_many_blocks_are_taken_in_parts(monkeypatch):
+    X, y, w = problem(p=12)
+    columns = np.arange(12).reshape(6, 2)
+    whole = make_gram(X, y, w)
+    expected = whole.within(whole.watch(columns))
+    monkeypatch.setattr(_rows, "_WITHIN_CELLS", 300)
+    parts = make_gram(X, y, w)
+    np.testing.assert_allclose(parts.within(parts.watch(columns)), expected, atol=1e-10)
+
+
+def test_asking_for_columns_when_too_many_are_known(monkeypatch):
+    X, y, w = problem()
+    G = full_sums(X, y, w)[0]
+    monkeypatch.setattr(_gram, "_SLOTS", 3)
+    gram = make_gram(X, y, w)
+    np.testing.assert_allclose(gram.get([0, 1, 2, 3], []), G[:4], atol=1e-8)
+    np.testing.assert_allclose(gram.get([5, 1], [2]), G[[5, 1]], atol=1e-8)
+    assert [j for j in range(7) if gram.known(j)] == [1, 2, 5]
+    np.testing.assert_allclose(gram.get([1], []), G[[1]], atol=1e-8)
+    assert [j for j in range(7) if gram.known(j)] == [1, 2, 5]
 
 
 def test_many_columns_in_many_calls():

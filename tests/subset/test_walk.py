@@ -258,6 +258,33 @@ def test_enumeration_is_exact_with_a_prior_read_off_the_data():
     np.testing.assert_allclose(result.inclusion, expected, atol=1e-8)
 
 
+def test_enumeration_learns_its_prior_from_a_pair_that_pays_only_in_company():
+    # a climb from nothing takes neither of the two, and would leave the prior as it was
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((150, 8))
+    X[:, 1] = 0.97 * X[:, 0] + np.sqrt(1 - 0.97**2) * X[:, 1]
+    y = 3.0 * (X[:, 0] - X[:, 1]) + rng.standard_normal(150)
+    climber = make_walker(X, y)
+    climber.climb()
+    assert climber.state.size == 0
+    walker = make_walker(X, y)
+    result = run_walk(walker, WalkPlan(), tune=True)
+    assert walker.state.slab > 0.1
+    assert result.inclusion[:2].min() > 0.9
+    assert result.inclusion[2:].max() < 0.3
+    expected = naive_inclusion(lambda c: naive_ridge(X, y, c, walker.state.slab), 8)
+    np.testing.assert_allclose(result.inclusion, expected, atol=1e-6)
+
+
+def test_a_round_that_is_broken_off_does_not_replace_a_whole_one():
+    X, y = problem(effect=1.0)
+    whole = run_walk(make_walker(X, y), WalkPlan(), tune=False).inclusion
+    ticks = iter([None] * (64 + 30) + ["enough"] * 1000)
+    result = run_walk(make_walker(X, y, tick=lambda: next(ticks)), WalkPlan(), tune=True)
+    assert result.stop_reason == "enough"
+    assert np.abs(result.inclusion - whole).max() < 0.3
+
+
 def test_enumeration_is_exact_with_a_fixed_price():
     X, y = problem()
     walker = make_walker(X, y, penalty=0.7)

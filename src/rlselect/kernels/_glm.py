@@ -175,27 +175,27 @@ def laplace_moves(
     return moves
 
 
-def laplace_block_add(block: Floats, score: Floats, slab: float) -> float:
-    """Change of the Laplace log evidence when several columns enter together, by one Newton step.
+def laplace_block_add(block: Floats, score: Floats, slab: float) -> Floats:
+    """Change of the Laplace log evidence when several columns enter together, for many such blocks at once.
 
     Parameters
     ----------
-    block : array of shape (m, m)
+    block : array of shape (..., m, m)
         Their curvature given the subset, 1/g on the diagonal included.
-    score : array of shape (m,)
+    score : array of shape (..., m)
         Their scores.
     slab : float
         g.
 
     Returns
     -------
-    float
-        The change.
+    array of shape (...)
+        The changes, by one Newton step.
     """
     lower = np.linalg.cholesky(block)
-    white = np.linalg.solve(lower, score)
-    logdet = 2.0 * float(np.log(np.diagonal(lower)).sum()) + len(score) * np.log(slab)
-    return 0.5 * float(white @ white) - 0.5 * logdet
+    white = np.linalg.solve(lower, score[..., None])[..., 0]
+    logdet = 2.0 * np.log(np.diagonal(lower, axis1=-2, axis2=-1)).sum(axis=-1)
+    return 0.5 * ((white * white).sum(axis=-1) - logdet - score.shape[-1] * np.log(slab))
 
 
 def laplace_block_remove(block: Floats, coef: Floats, slab: float) -> float:

@@ -164,28 +164,28 @@ def ridge_moves(
     return moves
 
 
-def ridge_block_add(block: Floats, residual: Floats, quad: float, n: float, slab: float) -> float:
-    """Change of the log evidence when several columns enter together.
+def ridge_block_add(block: Floats, residual: Floats, quad: float, n: float, slab: float) -> Floats:
+    """Change of the log evidence when several columns enter together, for many such blocks at once.
 
     Parameters
     ----------
-    block : array of shape (m, m)
+    block : array of shape (..., m, m)
         Schur complement of the columns given the subset, 1/g on the diagonal included.
-    residual : array of shape (m,)
+    residual : array of shape (..., m)
         Their products with the residual.
     quad, n, slab : float
         As in `ridge_moves`.
 
     Returns
     -------
-    float
-        The change.
+    array of shape (...)
+        The changes.
     """
     lower = np.linalg.cholesky(block)
-    white = np.linalg.solve(lower, residual)
-    share = min(float(white @ white) / quad, 1.0 - 1e-15)
-    logdet = 2.0 * float(np.log(np.diagonal(lower)).sum()) + len(residual) * np.log(slab)
-    return -0.5 * n * float(np.log1p(-share)) - 0.5 * logdet
+    white = np.linalg.solve(lower, residual[..., None])[..., 0]
+    share = np.minimum((white * white).sum(axis=-1) / quad, 1.0 - 1e-15)
+    logdet = 2.0 * np.log(np.diagonal(lower, axis1=-2, axis2=-1)).sum(axis=-1)
+    return -0.5 * n * np.log1p(-share) - 0.5 * (logdet + residual.shape[-1] * np.log(slab))
 
 
 def ridge_block_remove(block: Floats, coef: Floats, quad: float, n: float, slab: float) -> float:

@@ -140,6 +140,7 @@ class GlmSubset:
         self._inverse = np.linalg.pinv(hessian, hermitian=True)
         self._logdet = float(np.linalg.slogdet(hessian)[1]) + (k - 1) * np.log(self.slab)
         score, curvatures, cross = np.zeros((2, p)), np.zeros(p), np.zeros((2, k, p))
+        within = [np.zeros((*members.shape, members.shape[1])) for _, members in self.units.by_size]
         for i, (block, design) in enumerate(zip(self._rows, designs, strict=True)):
             mean, curvature = mean_and_curvature(self.family, self._predictor(block, design))
             weight = block.weighted(curvature)
@@ -147,7 +148,9 @@ class GlmSubset:
             score[i % 2] += products[0]
             cross[i % 2] += products[1:]
             curvatures += block.squares(weight)
-        self._score_parts, self._residual = score, score.sum(axis=0)
+            for (_, members), inside in zip(self.units.by_size, within, strict=True):
+                inside += block.within(members, weight)
+        self._score_parts, self._residual, self._within = score, score.sum(axis=0), within
         self._cross_parts, self._cross, self._curvature = cross, cross.sum(axis=0), curvatures
         self._schur = newton_state(self._cross, self._inverse, curvatures, self.slab)
 
@@ -177,24 +180,21 @@ class GlmSubset:
             change[self._block_columns] = 0.0
             columns += change
         moves = self.units.spread(columns)
-        for unit in self.units.blocks:
-            moves[unit] = self._block_move(unit)
+        for (units, members), within in zip(self.units.by_size, self._within, strict=True):
+            moves[units] = self._block_adds(members, within)
+        for unit in np.flatnonzero(self.mask & self.units.is_block):
+            moves[unit] = self._block_remove(int(unit))
         return moves
 
-    def _block_move(self, unit: int) -> float:
-        columns = self.units.columns[unit]
-        if self.mask[unit]:
-            places = [self._subset.index(j) + 1 for j in columns]
-            return laplace_block_remove(self._inverse[np.ix_(places, places)], self._coef[places], self.slab)
-        block = np.eye(len(columns)) / self.slab
-        for rows in self._rows:
-            _, curvature = mean_and_curvature(self.family, self._predictor(rows, self._design(rows)))
-            inside = rows.columns(columns)
-            block += (inside * rows.weighted(curvature)) @ inside.T
+    def _block_adds(self, columns: NDArray[np.intp], within: Floats) -> Floats:
         across = self._cross[:, columns]
-        return laplace_block_add(
-            block - across.T @ self._inverse @ across, self._residual[columns], self.slab
-        )
+        pull = np.tensordot(self._inverse, across, axes=1)
+        schur = within + np.eye(columns.shape[1]) / self.slab - np.einsum("kbi,kbj->bij", across, pull)
+        return laplace_block_add(schur, self._residual[columns], self.slab)
+
+    def _block_remove(self, unit: int) -> float:
+        places = [self._subset.index(j) + 1 for j in self.units.columns[unit]]
+        return laplace_block_remove(self._inverse[np.ix_(places, places)], self._coef[places], self.slab)
 
     def prepare(self, unit: int, values: Floats) -> None:
         """Nothing to prepare: the rows are at hand."""

@@ -59,6 +59,7 @@ class LazyGram:
         self._slot: dict[int, int] = {}
         self._raw = np.zeros((n_parts, PANEL, n_columns))
         self._column = np.zeros((PANEL, n_columns))
+        self._blocks: list[tuple[NDArray[np.intp], Floats]] = []
         self._lock = threading.Lock()
         self.n = 0.0
 
@@ -75,6 +76,8 @@ class LazyGram:
             self._rows.clear()
             for sums in (self._weight, self._sum, self._square, self._xy, self._y, self._raw):
                 sums[...] = 0.0
+            for _, within in self._blocks:
+                within[...] = 0.0
             self._yy = 0.0
         for block_rows in rows:
             part = len(self._rows) % self._parts
@@ -100,6 +103,8 @@ class LazyGram:
         self._xy[part] += products[1]
         self._square += block.squares(block.weight)
         self._raw[part, : len(known)] += products[2:]
+        for columns, within in self._blocks:
+            within += block.within(columns, block.weight)
 
     def _set_scale(self, y: Floats) -> float:
         """Mean of the first y: far from zero its digits would be lost in the squares, a huge one overflow."""
@@ -159,19 +164,42 @@ class LazyGram:
         self._slot.update({j: first + i for i, j in enumerate(new)})
         self._scale_columns(np.array(new, dtype=np.intp))
 
-    @property
-    def crowded(self) -> bool:
-        """Whether so many columns are known that wide data might fill the memory."""
-        return len(self._slot) > _SLOTS
+    def get(self, which: list[int], keep: list[int]) -> Floats:
+        """X'x_j of these columns, computed where they are not known; when too many are, only `keep` stays."""
+        with self._lock:
+            new = [j for j in which if j not in self._slot]
+            if new and len(self._slot) > _SLOTS:
+                self._forget([*keep, *which])
+            if new:
+                self._fetch_panel(new)
+            return self._column[[self._slot[j] for j in which]]
 
     def forget(self, but: Iterable[int]) -> None:
         """Drop all columns but these."""
         with self._lock:
-            keep = list(dict.fromkeys(int(j) for j in but if j in self._slot))
-            slots = [self._slot[j] for j in keep]
-            self._raw[:, : len(keep)] = self._raw[:, slots]
-            self._column[: len(keep)] = self._column[slots]
-            self._slot = {j: i for i, j in enumerate(keep)}
+            self._forget(but)
+
+    def _forget(self, but: Iterable[int]) -> None:
+        keep = list(dict.fromkeys(int(j) for j in but if j in self._slot))
+        slots = [self._slot[j] for j in keep]
+        self._raw[:, : len(keep)] = self._raw[:, slots]
+        self._column[: len(keep)] = self._column[slots]
+        self._slot = {j: i for i, j in enumerate(keep)}
+
+    def watch(self, columns: NDArray[np.intp]) -> int:
+        """Keep the products of the columns of each block (a row of `columns`); the number to ask for them."""
+        within = np.zeros((*columns.shape, columns.shape[1]))
+        for block in self._rows:
+            within += block.within(columns, block.weight)
+        self._blocks.append((columns, within))
+        return len(self._blocks) - 1
+
+    def within(self, number: int) -> Floats:
+        """X_b'X_b of every block b that is watched, shape (blocks, m, m)."""
+        columns, within = self._blocks[number]
+        mean, sd = self._mean[columns], self._sd[columns]
+        centred = within - self.n * mean[:, :, None] * mean[:, None, :]
+        return centred / sd[:, :, None] / sd[:, None, :]
 
     def column(self, j: int) -> Floats:
         """X'x_j of a column that was fetched."""

@@ -54,7 +54,7 @@ class RidgeSubset:
         self.slab = slab
         self.shape = 0
         self._block_columns = [int(j) for u in units.blocks for j in units.columns[u]]
-        gram.fetch(self._block_columns)
+        self._watched = [gram.watch(columns) for _, columns in units.by_size]
         self._in_block = np.zeros(units.n_columns, dtype=bool)
         self._in_block[self._block_columns] = True
         self.mask = np.zeros(units.n_units, dtype=bool)
@@ -83,6 +83,7 @@ class RidgeSubset:
         self.mask = np.array(mask, dtype=bool)
         self._subset = [int(j) for u in np.flatnonzero(self.mask) for j in self.units.columns[u]]
         self._degrees = max(self._gram.n - 1.0, 1.0)
+        self._within = [self._gram.within(number) for number in self._watched]
         self._gram.fetch(self._subset)
         self._ensure(len(self._subset))
         for i, j in enumerate(self._subset):
@@ -140,8 +141,10 @@ class RidgeSubset:
         if self.shape:
             columns += self._shape_moves()
         moves = self.units.spread(columns)
-        for unit in self.units.blocks:
-            moves[unit] = self._block_move(unit)
+        for (units, members), within in zip(self.units.by_size, self._within, strict=True):
+            moves[units] = self._block_adds(members, within)
+        for unit in np.flatnonzero(self.mask & self.units.is_block):
+            moves[unit] = self._block_remove(int(unit))
         return moves
 
     def _shape_moves(self) -> Floats:
@@ -157,16 +160,16 @@ class RidgeSubset:
         change[self._block_columns] = 0.0
         return change
 
-    def _block_move(self, unit: int) -> float:
-        columns = self.units.columns[unit]
-        shared = (self._quad, self._degrees, self.slab)
-        if self.mask[unit]:
-            places = [self._subset.index(j) for j in columns]
-            return ridge_block_remove(self._inverse[np.ix_(places, places)], self._coef[places], *shared)
-        block = np.array([self._gram.column(int(j))[columns] for j in columns])
-        across = self._rows[: len(self._subset), columns]
-        block = block + np.eye(len(columns)) / self.slab - across.T @ self._inverse @ across
-        return ridge_block_add(block, self._residual[columns], *shared)
+    def _block_adds(self, columns: NDArray[np.intp], within: Floats) -> Floats:
+        across = self._rows[: len(self._subset)][:, columns]
+        pull = np.tensordot(self._inverse, across, axes=1)
+        schur = within + np.eye(columns.shape[1]) / self.slab - np.einsum("kbi,kbj->bij", across, pull)
+        return ridge_block_add(schur, self._residual[columns], self._quad, self._degrees, self.slab)
+
+    def _block_remove(self, unit: int) -> float:
+        places = [self._subset.index(j) for j in self.units.columns[unit]]
+        inverse = self._inverse[np.ix_(places, places)]
+        return ridge_block_remove(inverse, self._coef[places], self._quad, self._degrees, self.slab)
 
     def prepare(self, unit: int, values: Floats) -> None:
         """Have the columns of a unit ready, and in the same pass those of the next best ones."""
@@ -177,26 +180,26 @@ class RidgeSubset:
     def trim(self, values: Floats, keep: NDArray[np.intp]) -> None:
         """Drop columns that are neither in the subset nor near it, before more rows make them dearer."""
         near = [int(j) for u in _best(values, PANEL // 4) for j in self.units.columns[u]]
-        self._gram.forget([*self._subset, *self._block_columns, *near, *keep])
+        self._gram.forget([*self._subset, *near, *keep])
 
     def toggle(self, unit: int) -> None:
         """Add the unit when it is out, remove it when it is in."""
         entering = not self.mask[unit]
-        for j in self.units.columns[unit]:
-            self._enter(int(j)) if entering else self._leave(int(j))
+        columns = [int(j) for j in self.units.columns[unit]]
+        if entering:
+            for j, column in zip(columns, self._gram.get(columns, self._subset), strict=True):
+                self._enter(j, column)
+        else:
+            for j in columns:
+                self._leave(j)
         self.mask[unit] = entering
         self._since += 1
         if self._since >= _REDO:
             self._solve()
 
-    def _enter(self, j: int) -> None:
-        if not self._gram.known(j):
-            if self._gram.crowded:
-                self._gram.forget([*self._subset, *self._block_columns])
-            self._gram.fetch([j])
+    def _enter(self, j: int, column: Floats) -> None:
         k = len(self._subset)
         self._ensure(k + 1)
-        column = self._gram.column(j)
         schur, residual = self._schur[j], self._residual[j]
         inverse, direction = ridge_add(
             self._rows[:k], column, self._subset, j, self._inverse, self._residual, self._schur

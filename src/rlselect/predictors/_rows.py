@@ -13,6 +13,8 @@ Floats = NDArray[np.floating]
 
 # squares of small designs are asked for thousands of times, those of large ones a few times
 _SQUARES_KEPT = 2**25
+# numbers copied at once where columns are picked
+_WITHIN_CELLS = 2**21
 
 
 @dataclass
@@ -68,6 +70,18 @@ class Block:
         square = self.X.multiply(self.X).T @ w
         first = self.X.T @ w
         return (square - 2.0 * self.shift * first + self.shift**2 * w.sum()) / self.scale**2
+
+    def within(self, columns: NDArray[np.intp], w: Floats | None) -> NDArray[np.float64]:
+        """Weighted products of the columns of each block with each other, (b, m) columns to (b, m, m)."""
+        b, m = columns.shape
+        out = np.empty((b, m, m))
+        step = max(1, _WITHIN_CELLS // (m * max(len(self), 1)))
+        for start in range(0, b, step):
+            some = columns[start : start + step]
+            V = self.columns(some.ravel()).reshape(len(some), m, len(self))
+            left = V if w is None else V * w.astype(V.dtype, copy=False)
+            out[start : start + step] = left @ V.transpose(0, 2, 1)
+        return out
 
     @cached_property
     def _squared(self) -> Floats:

@@ -20,9 +20,21 @@ class Units:
         order = np.argsort(self.unit_of, kind="stable")
         self.columns = np.split(order, np.cumsum(np.bincount(self.unit_of, minlength=self.n_units))[:-1])
         self.blocks = [u for u, c in enumerate(self.columns) if len(c) > 1]
+        self.is_block = np.array([len(c) > 1 for c in self.columns], dtype=bool)
+        # units of one size are priced together: their numbers, and their columns in the rows of an array
+        self.by_size = [
+            (alike, np.array([self.columns[u] for u in alike], dtype=np.intp))
+            for alike in _alike([len(c) for c in self.columns])
+        ]
         self._identity = self.n_units == self.n_columns and bool(np.all(order == np.arange(self.n_columns)))
         self._first = np.array([c[0] for c in self.columns], dtype=np.intp)
 
     def spread(self, column_values: NDArray) -> NDArray:
         """Values of single columns as values of units; entries of larger units are to be overwritten."""
         return column_values if self._identity else column_values[self._first]
+
+
+def _alike(sizes: list[int]) -> list[NDArray[np.intp]]:
+    """Places of equal size, for every size above one."""
+    every = np.array(sizes, dtype=np.intp)
+    return [np.flatnonzero(every == size) for size in np.unique(every[every > 1])]

@@ -200,9 +200,10 @@ def _decided(walker: Walker) -> bool:
     noise = np.sqrt(2.0 * np.log(max(int(np.count_nonzero(walker.allowed)), 2)))
     z = units.spread(state.z_values())
     inside, outside = state.mask & walker.allowed, ~state.mask & walker.allowed
+    values = walker.rewards()
     for unit in units.blocks:
         # several columns have no z: ask for the same margins of their reward
-        value = walker.rewards()[unit]
+        value = values[unit]
         if -0.5 * (1.5 * (noise + 1.0)) ** 2 < value and state.mask[unit] & walker.allowed[unit]:
             return False
         inside[unit] = outside[unit] = False

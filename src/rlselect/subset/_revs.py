@@ -609,9 +609,10 @@ def _probabilities(eta: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _path(found: Found) -> dict[str, NDArray]:
     parts = [trajectory.to_dict() for trajectory in found.trajectories]
+    for part, labels in zip(parts, found.labels or [None] * len(parts), strict=True):
+        if labels is not None:
+            action = part["action"]
+            part["action"] = np.sign(action) * (np.append(labels, 0)[np.abs(action) - 1] + 1)
     path = {key: np.concatenate([p[key] for p in parts]) for key in parts[0]}
-    if found.labels is not None:
-        action = path["action"]
-        path["action"] = np.sign(action) * (np.append(found.labels, 0)[np.abs(action) - 1] + 1)
     path["chain"] = np.repeat(np.arange(len(parts)), [len(p["size"]) for p in parts])
     return path

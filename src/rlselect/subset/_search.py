@@ -49,8 +49,8 @@ class Found:
         ``gather(columns)`` returns these columns, y, weight and offset of the rows that were used.
     gather_blocks : callable, optional
         The same, a block at a time.
-    labels : array of int or None
-        Units that the trajectories speak of, when they do not speak of all.
+    labels : list of array of int or None
+        Units that each trajectory speaks of; None where it speaks of all.
     """
 
     inclusion: NDArray[np.float64]
@@ -61,7 +61,7 @@ class Found:
     stop_reason: str
     gather: Gather
     gather_blocks: GatherBlocks | None = None
-    labels: NDArray[np.intp] | None = None
+    labels: list[NDArray[np.intp] | None] | None = None
 
 
 def expected_steps(problem: Problem, search: Any) -> int:
@@ -163,8 +163,11 @@ def _search_walk(problem: Problem, how: _How) -> Found:
     result = run_walk(narrow_walker, plan, tune=linear, n_jobs=how.n_jobs)
     inclusion[labels] = result.inclusion
     result.inclusion = inclusion
+    narrow_labels = [labels] * len(result.trajectories)
+    result.trajectories.insert(0, walker.trajectory)
+    result.n_stages += len(walker.trajectory)
     found = _found(problem, result, rows)
-    found.labels = labels
+    found.labels = [None, *narrow_labels]
     return found
 
 

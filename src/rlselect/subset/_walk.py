@@ -203,9 +203,11 @@ class Walker:
             unit = self._choose(values)
         self.move(unit, float(values[unit]))
 
-    def count(self) -> None:
-        """Count the subset itself by its posterior weight, without a step."""
-        self.tally.add(self.state.mask.astype(float), self.posterior)
+    def count(self) -> float:
+        """Count the subset itself by its posterior weight, without a step; that weight."""
+        posterior = self.posterior
+        self.tally.add(self.state.mask.astype(float), posterior)
+        return posterior
 
     def _count_once(self, probability: Floats) -> None:
         # without the softmax the visits follow no posterior: each subset counts once, by its own weight
@@ -285,7 +287,7 @@ def run_walk(walker: Walker, plan: WalkPlan, *, tune: bool, n_jobs: int | None =
     few = bool(np.count_nonzero(walker.allowed) <= plan.enumerate_up_to)
     _warm_up(walker, plan, tune, few)
     if few:
-        _enumerate(walker)
+        _enumerate(walker, tune)
         walkers = [walker]
     else:
         walkers = [_branch(walker, rng) for rng in walker.rng.spawn(plan.chains)]
@@ -358,15 +360,39 @@ def _branch(walker: Walker, rng: np.random.Generator) -> Walker:
     return branch
 
 
-def _enumerate(walker: Walker) -> None:
-    """Visit every subset once, each a single move from the last (a Gray code), and weigh it exactly."""
+def _enumerate(walker: Walker, tune: bool) -> None:
+    """Weigh every subset exactly, and again under the prior that the best of them speaks for."""
+    state = walker.state
+    best = _visit_all(walker)
+    counted = walker.tally
+    for _ in range(2 if tune else 0):
+        if walker.stopped:
+            break
+        # a climb may have missed the best subset: two units may pay only in company
+        prior = state.slab
+        state.reset(best)
+        walker.stand(state)
+        tune_prior(walker, shapes=1)
+        if state.slab == prior:
+            break
+        best = _visit_all(walker)
+        counted = counted if walker.stopped else walker.tally
+    walker.tally = counted
+
+
+def _visit_all(walker: Walker) -> NDArray[np.bool_]:
+    """Count every subset once, each a single move from the last (a Gray code); the best one."""
     free = np.flatnonzero(walker.allowed)
     walker.tally = Tally(len(walker.allowed))
+    top, best = -np.inf, walker.state.mask.copy()
     for i in range(1, 2 ** len(free) + 1):
         walker.stopped = walker.stopped or walker.tick()
         if walker.stopped:
-            return
-        walker.count()
+            break
+        posterior = walker.count()
+        if posterior > top:
+            top, best = posterior, walker.state.mask.copy()
         if i < 2 ** len(free):
             unit = int(free[(i & -i).bit_length() - 1])
             walker.move(unit, np.nan)
+    return best

@@ -91,6 +91,25 @@ def test_anew_forgets_the_rows_but_not_the_columns():
     assert gram.total == pytest.approx(fresh.total)
 
 
+def test_expected_columns_come_with_a_pass_over_other_rows():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 5))
+    taken = []
+
+    def take(rows):
+        taken.append(rows)
+        return SimpleNamespace(X=X[rows], y=X[rows, 0], sample_weight=None, offset=None)
+
+    gram = LazyGram(Rows(take, lambda y: y, memory=0), 5, 2)
+    gram.grow([slice(0, 10), slice(10, 20)])
+    gram.fetch([1])
+    gram.grow([slice(0, 30), slice(30, 60)], anew=True, expect=[3, 1, 3])
+    taken.clear()
+    gram.fetch([1, 3])
+    assert not taken
+    np.testing.assert_allclose(gram.column(3), 60 * np.corrcoef(X.T)[3], atol=1e-8)
+
+
 def test_forget_keeps_what_it_should_and_the_rest_can_be_fetched_again():
     X, y, w = problem()
     gram = make_gram(X, y, w, cuts=(0, 30))

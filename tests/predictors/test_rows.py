@@ -160,6 +160,19 @@ def test_blocks_beyond_the_memory_are_taken_again_and_equal(container):
     np.testing.assert_array_equal(brought_to_scale(none), brought_to_scale(whole))
 
 
+def test_views_of_resident_data_cost_no_memory():
+    source = Source(unit_design(density=1.0).astype(np.float32), np.arange(40.0))
+    options = {"single": True, "as_is": True, "memory": 0}
+    for resident, again in ((True, 0), (False, 4)):
+        rows = make_rows(source, (0, 10, 20, 30, 40), resident=resident, **options)
+        source.taken.clear()
+        list(rows)
+        assert len(source.taken) == again
+    # what had to be copied is no view
+    rows = make_rows(Source(source.X.astype(float), source.y), (0, 20, 40), resident=True, **options)
+    assert [b for b in rows._kept if b is not None] == []
+
+
 def test_cleared_memory_is_free_again():
     Z = unit_design()
     source = Source(Z, Z[:, 0])

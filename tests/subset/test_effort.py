@@ -76,8 +76,8 @@ def test_everything_is_every_row_in_order(n):
 
 def test_wide_rows_come_in_smaller_blocks():
     plan = EffortPlan()
-    assert plan.block_rows(1) == plan.block_rows(100) == plan.block
-    assert plan.block_rows(100_000) < plan.block_rows(10_000) < plan.block
+    assert plan.block_rows(1) == plan.block_rows(50) == plan.block
+    assert plan.block_rows(5000) < plan.block_rows(500) < plan.block
     assert plan.block_rows(10**9) == 64
 
 
@@ -201,6 +201,66 @@ def test_a_signal_in_the_order_of_the_rows_does_no_harm():
     assert result.stop_reason == "decided"
     assert sampler.n_used <= 3200
     np.testing.assert_array_equal(np.flatnonzero(result.inclusion > 0.5), [0, 1, 2])
+
+
+def test_later_rows_come_from_two_random_halves_in_turn():
+    sampler = RowSampler(10_000, np.random.default_rng(0))
+    list(sampler.draw(1000, 100))
+    blocks = list(sampler.draw(4000, 100))
+    # a block lies in one stretch of the data, and each half covers all of it
+    assert max(np.ptp(b) for b in blocks) < 1000
+    for half in (np.concatenate(blocks[::2]), np.concatenate(blocks[1::2])):
+        assert len(half) == 2000
+        assert abs(half.mean() - 5000) < 5 * 10_000 / np.sqrt(12 * 2000)
+
+
+def cancelling(n=30_000, p=20):
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((n, p))
+    X[:, 6] = 0.95 * X[:, 5] + np.sqrt(1 - 0.95**2) * X[:, 6]
+    return X, X[:, 0] + 0.12 * (X[:, 5] - X[:, 6]) + rng.standard_normal(n)
+
+
+def test_neighbours_that_hide_each_other_are_found_together():
+    X, y = cancelling()
+    result, _, walker = effort(X, y, plan=EffortPlan(enough=25_600))
+    np.testing.assert_array_equal(np.flatnonzero(result.inclusion > 0.5), [0, 5, 6])
+    # neither pays alone
+    walker.state.reset(np.arange(20) == 0)
+    walker.stand(walker.state)
+    assert walker.rewards()[1:].max() < 0
+    assert walker.pair_up()
+    assert set(np.flatnonzero(walker.state.mask)) == {0, 5, 6}
+    assert not walker.pair_up()
+
+
+def test_a_pair_is_sought_once_in_a_subset(monkeypatch):
+    # a pair that the next climb takes back again must not be made for ever
+    X, y = problem()
+    monkeypatch.setattr(Walker, "pair_up", lambda self: True)
+    result, _, _ = effort(X, y)
+    assert result.stop_reason == "decided"
+
+
+def test_rows_needed_follow_the_faintest_member():
+    X, y = problem(n=11_000, effects=(1.0, 0.07), seed=5)
+    walker, _ = make_walker(X, y, plan=EffortPlan(first=3200, block=256))
+    asked = 1.5 * (np.sqrt(2 * np.log(30)) + 1)
+    for members in (1, 2):
+        walker.state.reset(np.arange(30) < members)
+        z = walker.state.z_values()[members - 1]
+        assert _effort._rows_needed(walker) == pytest.approx(3200 * (asked / z) ** 2)
+
+
+@pytest.mark.parametrize("needed", [100.0, 9000.0])
+def test_far_from_decided_all_rows_are_used_at_once(monkeypatch, needed):
+    monkeypatch.setattr(_effort, "_rows_needed", lambda walker: needed)
+    X, y = problem(n=16_000, effects=(1.0, 0.08))
+    walker, sampler = make_walker(X, y)
+    draw, drawn = sampler.draw, []
+    sampler.draw = lambda *given: (drawn.append(given), draw(*given))[1]
+    run_effort(begin(walker, sampler, np.random.default_rng(1)), SMALL, tune=True)
+    assert (len(drawn) == 0) == (needed > 8000)
 
 
 def test_what_must_stay_stays():

@@ -11,7 +11,7 @@ from rlselect.data._encoder import TableEncoder
 from rlselect.data._read import as_frame, as_numbers, missing_mask, read_table, read_vector
 from rlselect.data._scan import scan_missing
 from rlselect.data._source import Batch
-from rlselect.data._store import Store, chunks
+from rlselect.data._store import DenseStore, Store, chunks
 
 
 class Table:
@@ -62,6 +62,12 @@ class Table:
     def columns(self) -> list[str]:
         """Names of the design columns."""
         return self.encoder.column_names_
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether rows lie one after the other in one array, so that taking some is copying them."""
+        store = self._store
+        return isinstance(store, DenseStore) and store.X.flags.c_contiguous and self.encoder._design.is_plain
 
     @property
     def row_index_(self) -> np.ndarray:

@@ -85,7 +85,7 @@ class GlmSubset:
         self._coef = np.array([self._coef[0], *(old.get(j, 0.0) for j in self._subset)])
         self._fit(steps=25)
 
-    def grow(self, rows: Iterable, *, anew: bool = False) -> None:
+    def grow(self, rows: Iterable, *, anew: bool = False, values: Floats | None = None) -> None:
         """Take more rows, or with `anew` these rows only, and stay in the subset."""
         if anew:
             self._rows.clear()
@@ -198,6 +198,10 @@ class GlmSubset:
 
     def prepare(self, unit: int, values: Floats) -> None:
         """Nothing to prepare: the rows are at hand."""
+
+    def at_hand(self, values: Floats) -> NDArray[np.intp]:
+        """None: every move takes passes over the rows."""
+        return np.empty(0, dtype=np.intp)
 
     def trim(self, values: Floats, keep: NDArray[np.intp]) -> None:
         """Nothing to drop."""

@@ -1,7 +1,7 @@
 """A Gram matrix that knows only the columns that were asked for."""
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import numpy as np
@@ -70,9 +70,13 @@ class LazyGram:
         self.__dict__.update(state)
         self._lock = threading.Lock()
 
-    def grow(self, rows: Iterable, *, anew: bool = False) -> None:
-        """Take more rows, block by block, and bring all sums up to date; `anew` drops the rows so far."""
+    def grow(self, rows: Iterable, *, anew: bool = False, expect: Iterable[int] = ()) -> None:
+        """Take more rows, block by block, and bring all sums up to date.
+
+        `anew` drops the rows so far; columns that are expected to be asked for then come in the same pass.
+        """
         if anew:
+            self._make_room(dict.fromkeys(int(j) for j in expect if j not in self._slot))
             self._rows.clear()
             for sums in (self._weight, self._sum, self._square, self._xy, self._y, self._raw):
                 sums[...] = 0.0
@@ -157,12 +161,16 @@ class LazyGram:
         for i, block in enumerate(self._rows):
             fresh[i % self._parts] += block.products(block.weighted(block.columns(new)))
         first = len(self._slot)
+        self._make_room(new)
+        self._raw[:, first : first + len(new)] = fresh
+        self._scale_columns(np.array(new, dtype=np.intp))
+
+    def _make_room(self, new: Collection[int]) -> None:
+        first = len(self._slot)
         while first + len(new) > self._raw.shape[1]:
             self._raw = np.concatenate([self._raw, np.zeros_like(self._raw)], axis=1)
             self._column = np.concatenate([self._column, np.zeros_like(self._column)], axis=0)
-        self._raw[:, first : first + len(new)] = fresh
         self._slot.update({j: first + i for i, j in enumerate(new)})
-        self._scale_columns(np.array(new, dtype=np.intp))
 
     def get(self, which: list[int], keep: list[int]) -> Floats:
         """X'x_j of these columns, computed where they are not known; when too many are, only `keep` stays."""

@@ -29,12 +29,13 @@ def fit_linear_blocks(blocks: Callable[[], Iterator[tuple]], n_columns: int) -> 
     center: Floats | None = None
     sums = np.zeros((n_columns + 2, n_columns + 2))
     for A, y, weight, offset in blocks():
-        rows = np.column_stack([np.ones(len(y)), A, y if offset is None else y - offset])
+        rows = np.empty((n_columns + 2, len(y)))
+        rows[0], rows[1:-1], rows[-1] = 1.0, A.T, y if offset is None else y - offset
         if center is None:
-            center = rows.mean(axis=0)
+            center = rows.mean(axis=1)
             center[0] = 0.0
-        rows -= center
-        sums += rows.T @ (rows if weight is None else rows * weight[:, None])
+        rows -= center[:, None]
+        sums += rows @ (rows if weight is None else rows * weight).T
     assert center is not None
     n = sums[0, 0]
     mean = sums[0, 1:] / n

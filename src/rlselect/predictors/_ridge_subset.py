@@ -90,9 +90,15 @@ class RidgeSubset:
             self._rows[i] = self._gram.column(j)
         self._solve()
 
-    def grow(self, rows: Iterable, *, anew: bool = False) -> None:
-        """Take more rows, or with `anew` these rows only, and stay in the subset."""
-        self._gram.grow(rows, anew=anew)
+    def grow(self, rows: Iterable, *, anew: bool = False, values: Floats | None = None) -> None:
+        """Take more rows, or with `anew` these rows only, and stay in the subset.
+
+        The `values` of the moves tell which columns will be asked for next: a pass over all rows serves them
+        too.
+        """
+        best = [] if values is None else _best(values, PANEL + PANEL // 2)
+        near = [int(j) for u in best for j in self.units.columns[u]]
+        self._gram.grow(rows, anew=anew, expect=near)
         self.reset(self.mask)
 
     def _ensure(self, k: int) -> None:
@@ -177,9 +183,18 @@ class RidgeSubset:
             return
         self._gram.fetch(int(j) for u in [unit, *_best(values)] for j in self.units.columns[u])
 
+    def at_hand(self, values: Floats) -> NDArray[np.intp]:
+        """The most promising units of one column whose products are known: trying them needs no rows."""
+        known = [len(c) == 1 and self._gram.known(int(c[0])) for c in self.units.columns]
+        values = np.where(known, values, -np.inf)
+        best = _best(values, 2 * PANEL)
+        return best[np.isfinite(values[best])]
+
     def trim(self, values: Floats, keep: NDArray[np.intp]) -> None:
         """Drop columns that are neither in the subset nor near it, before more rows make them dearer."""
-        near = [int(j) for u in _best(values, PANEL // 4) for j in self.units.columns[u]]
+        near = [int(j) for u in _best(values) for j in self.units.columns[u]]
+        # columns that are kept for good are computed while there are few rows
+        self._gram.fetch(keep)
         self._gram.forget([*self._subset, *near, *keep])
 
     def toggle(self, unit: int) -> None:

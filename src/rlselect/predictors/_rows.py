@@ -105,6 +105,8 @@ class Rows:
         Bytes of design that may be kept.
     whole : bool
         Whether `take` returns all columns only.
+    resident : bool
+        Whether `take` may return views of data that stay in memory.
     """
 
     def __init__(
@@ -116,6 +118,7 @@ class Rows:
         as_is: bool = False,
         memory: int = 2**30,
         whole: bool = True,
+        resident: bool = False,
     ) -> None:
         self._take = take
         self._response = response
@@ -123,6 +126,7 @@ class Rows:
         self._as_is = as_is
         self._memory = memory
         self._whole = whole
+        self._resident = resident
         self._kept: list[Block | None] = []
         self._where: list[Any] = []
         self._shift: NDArray[np.float64] | None = None
@@ -171,12 +175,12 @@ class Rows:
 
     def clear(self) -> None:
         """Forget all rows, but not their common scale."""
-        self._memory += sum(b.nbytes for b in self._kept if b is not None)
+        self._memory += sum(self._held(b) for b in self._kept if b is not None)
         self._kept, self._where, self.n_rows = [], [], 0
 
     def __getstate__(self) -> dict[str, Any]:
         # a checkpoint names the rows; they are taken again from where they lie
-        held = sum(b.nbytes for b in self._kept if b is not None)
+        held = sum(self._held(b) for b in self._kept if b is not None)
         return {**self.__dict__, "_kept": [None] * len(self._kept), "_memory": self._memory + held}
 
     def __iter__(self) -> Iterator[Block]:
@@ -188,9 +192,15 @@ class Rows:
             yield block
 
     def _keep(self, i: int, block: Block) -> None:
-        if block.nbytes <= self._memory:
-            self._memory -= block.nbytes
+        size = self._held(block)
+        if size <= self._memory:
+            self._memory -= size
             self._kept[i] = block
+
+    def _held(self, block: Block) -> int:
+        # a view of data that are in memory anyway costs nothing
+        view = self._resident and not sparse.issparse(block.X) and not block.X.flags.owndata
+        return 0 if view else block.nbytes
 
     def __len__(self) -> int:
         return len(self._where)

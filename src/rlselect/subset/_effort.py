@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from rlselect.learn import subset_key
 from rlselect.subset._walk import Walker, WalkResult, tune_prior
 
 _PROBES = 8
@@ -41,8 +42,8 @@ class EffortPlan:
     min_effect: float | None = None
 
     def block_rows(self, n_columns: int) -> int:
-        """Rows of a block of so many columns, at most some 16 million numbers."""
-        return int(np.clip(2**24 // max(n_columns, 1), 64, self.block))
+        """Rows of a block of so many columns, half a million numbers: it stays in the cache while it is used."""
+        return int(np.clip(2**19 // max(n_columns, 1), 64, self.block))
 
 
 class RowSampler:
@@ -65,7 +66,10 @@ class RowSampler:
         self._used = np.zeros(0 if self._order is not None else n_rows, dtype=bool)
 
     def draw(self, wanted: int, block: int) -> Iterator[NDArray[np.intp]]:
-        """Draw rows, in blocks of random members, each sorted for the sake of the memory it is read from."""
+        """Draw rows, in blocks that belong to two random halves in turn.
+
+        The rows of a half are sorted: those of a block lie close to each other in memory or on disk.
+        """
         wanted = min(wanted, self.n_rows - self.n_used)
         if self._order is not None:
             rows = self._order[self.n_used : self.n_used + wanted]
@@ -82,11 +86,18 @@ class RowSampler:
                 self._used[more] = True
                 rows = np.concatenate([rows, more])
             rows = self._rng.permutation(rows)
-        self.n_used += len(rows)
         # an even number of blocks, so that the two halves of the rows are of one size
         n_blocks = 2 * -(-len(rows) // (2 * block))
-        for part in np.array_split(rows, max(min(n_blocks, len(rows)), 1)):
-            yield np.sort(part)
+        first = not self.n_used
+        self.n_used += len(rows)
+        if first or len(rows) < max(2 * n_blocks, 1):
+            # the scale of the data is read off the first block: its rows come from everywhere
+            for part in np.array_split(rows, max(min(n_blocks, len(rows)), 1)):
+                yield np.sort(part)
+            return
+        halves = [np.array_split(np.sort(half), n_blocks // 2) for half in np.array_split(rows, 2)]
+        for pair in zip(*halves, strict=True):
+            yield from pair
 
     def everything(self, block: int) -> Iterator[slice]:
         """All rows in order, in blocks dealt out evenly between odd and even places."""
@@ -153,6 +164,8 @@ def run_effort(
     walker, sampler = progress.walker, progress.sampler
     state = walker.state
     block = plan.block_rows(state.units.n_columns)
+    # subsets in which a pair was sought on these rows: a climb may lead back to one of them
+    paired: set[bytes] = set()
     while True:
         walker.climb()
         if tune and not progress.tuned and not walker.stopped:
@@ -161,19 +174,28 @@ def run_effort(
             walker.climb()
         if save is not None:
             save()
-        if walker.stopped or sampler.n_used >= sampler.n_rows:
+        if walker.stopped:
             break
+        last = sampler.n_used >= sampler.n_rows
         enough = sampler.n_used >= plan.enough and _decided(walker) and _sure(walker, plan)
-        if enough and state.leftover(progress.probes) <= plan.leftover:
-            break
-        state.trim(walker.rewards(), progress.probes)
-        if 2 * 2 * sampler.n_used > sampler.n_rows:
+        if last or (enough and state.leftover(progress.probes) <= plan.leftover):
+            if subset_key(state.mask) in paired:
+                break
+            paired.add(subset_key(state.mask))
+            if not walker.pair_up():
+                break
+            continue
+        values = walker.rewards()
+        if max(4.0 * sampler.n_used, 2.0 * _rows_needed(walker)) > sampler.n_rows:
             # a pass over everything, in the order it lies in memory, costs less than picking most of it
-            state.grow(sampler.everything(block), anew=True)
+            state.trim(values, progress.probes[:0])
+            state.grow(sampler.everything(block), anew=True, values=values)
         else:
+            state.trim(values, progress.probes)
             state.grow(sampler.draw(sampler.n_used, block))
         walker.rows = sampler.n_used
         progress.tuned = False
+        paired.clear()
     values = walker.rewards()
     inclusion = expit(np.where(state.mask, -values, values))
     if walker.stopped:
@@ -189,15 +211,28 @@ def _sure(walker: Walker, plan: EffortPlan) -> bool:
     if plan.min_effect is None:
         return True
     state = walker.state
-    noise = np.sqrt(2.0 * np.log(max(int(np.count_nonzero(walker.allowed)), 2)))
+    noise = _noise(walker)
     outside = (~state.mask & walker.allowed)[state.units.unit_of] & state.varies()
     return bool(np.all(plan.min_effect >= 1.5 * (noise + 1.0) * state.resolution()[outside]))
+
+
+def _noise(walker: Walker) -> float:
+    """Size of the largest of as many pure-noise z values as there are units that may move."""
+    return float(np.sqrt(2.0 * np.log(max(int(np.count_nonzero(walker.allowed)), 2))))
+
+
+def _rows_needed(walker: Walker) -> float:
+    """Rows that would decide the faintest unit inside, if it is what it seems: z grows with their root."""
+    units = walker.state.units
+    inside = walker.state.mask & walker.allowed & ~units.is_block
+    faint = units.spread(walker.state.z_values())[inside].min(initial=np.inf)
+    return walker.rows * (1.5 * (_noise(walker) + 1.0) / max(float(faint), 1.0)) ** 2
 
 
 def _decided(walker: Walker) -> bool:
     """Whether every action is decided on the rows so far."""
     state, units = walker.state, walker.state.units
-    noise = np.sqrt(2.0 * np.log(max(int(np.count_nonzero(walker.allowed)), 2)))
+    noise = _noise(walker)
     z = units.spread(state.z_values())
     inside, outside = state.mask & walker.allowed, ~state.mask & walker.allowed
     values = walker.rewards()

@@ -409,9 +409,10 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
     def _refit(self, problem: Problem, found: Found, rng: np.random.Generator) -> None:
         columns = problem.columns_of(found.support)
-        if isinstance(problem.table, PartTable) and found.gather_blocks and problem.family == "gaussian":
-            fit = fit_linear_blocks(partial(found.gather_blocks, columns), len(columns))
-            gathered = tuple(problem.table.glance(_GAIN_ROWS, columns))
+        if found.gather_blocks and problem.family == "gaussian" and problem.table.n_rows > WALK_ROWS:
+            few = _Few(found.n_rows_read, rng)
+            fit = fit_linear_blocks(partial(few.watch, found.gather_blocks, columns), len(columns))
+            gathered = few.rows
         else:
             gathered = found.gather(columns)
             A, y, weight, offset = gathered
@@ -600,6 +601,28 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
     def _report(self) -> dict[str, Any]:
         return report_of(self)
+
+
+class _Few:
+    """Some rows at random out of those that pass by, for the held-out gains."""
+
+    def __init__(self, n_rows: int, rng: np.random.Generator) -> None:
+        self._which = np.sort(rng.choice(n_rows, size=min(_GAIN_ROWS, n_rows), replace=False))
+        self._parts: list[tuple] = []
+
+    def watch(self, blocks: Any, columns: NDArray) -> Iterator[tuple]:
+        start = 0
+        for block in blocks(columns):
+            stop = start + len(block[1])
+            mine = self._which[np.searchsorted(self._which, start) : np.searchsorted(self._which, stop)]
+            self._parts.append(tuple(None if v is None else v[mine - start] for v in block))
+            start = stop
+            yield block
+
+    @property
+    def rows(self) -> tuple:
+        """Columns, response, weight and offset."""
+        return tuple(None if v[0] is None else np.concatenate(v) for v in zip(*self._parts, strict=True))
 
 
 def _probabilities(eta: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -26,6 +26,8 @@ WIDE = 2000
 _KEPT = 750
 # a whole Gram matrix is computed at once when that takes about a second
 _WHOLE_GRAM = 2e10
+# rows of an array that are kept beside it
+_FEW_BYTES = 2**25
 Gather = Callable[[NDArray[np.intp]], tuple]
 GatherBlocks = Callable[[NDArray[np.intp]], Iterator[tuple]]
 _SARSA_REASONS = {"max_stages": "max stages", "time_budget": "time budget"}
@@ -222,6 +224,11 @@ def _rows(table: Table | PartTable, linear: bool) -> Rows:
     large = table.n_rows > WALK_ROWS
     if isinstance(table, PartTable) and linear:
         return Rows(table.take, _as_is, single=large, as_is=True, memory=table.memory, whole=False)
+    if isinstance(table, Table) and linear and large and table.is_dense:
+        # rows are copied again in less time than the memory for keeping them takes to be made
+        return Rows(
+            table.take, _as_is, single=True, as_is=True, memory=_FEW_BYTES, whole=False, resident=True
+        )
     # a Newton step passes over all rows: they stay in memory
     return Rows(table.take, _as_is, single=large, as_is=linear)
 

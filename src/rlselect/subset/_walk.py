@@ -35,6 +35,7 @@ class Moves(Protocol):
     def toggle(self, unit: int) -> None: ...
     def reset(self, mask: NDArray[np.bool_]) -> None: ...
     def prepare(self, unit: int, values: Floats) -> None: ...
+    def at_hand(self, values: Floats) -> NDArray[np.intp]: ...
     def copy(self) -> Any: ...
 
 
@@ -189,6 +190,31 @@ class Walker:
             self.state.prepare(unit, values)
             self.move(unit, float(values[unit]))
         return _MOST_MOVES
+
+    def pair_up(self) -> bool:
+        """Add two units that pay only together, if the best such pair does; whether it was made.
+
+        Neighbours whose effects cancel hide each other from a climb. The first of the pair is sought among
+        the moves that the state can try at little cost.
+        """
+        values = np.where(self.state.mask, -np.inf, self.rewards())
+        best, pair = 0.0, (-1, -1)
+        for unit in self.state.at_hand(values):
+            self.state.toggle(int(unit))
+            self._free += 1
+            after = np.where(self.state.mask, -np.inf, self.rewards())
+            self.state.toggle(int(unit))
+            self._free -= 1
+            other = int(np.argmax(after))
+            if values[unit] + after[other] > best:
+                best, pair = float(values[unit] + after[other]), (int(unit), other)
+        if best <= 0.0:
+            return False
+        for unit in pair:
+            values = self.rewards()
+            self.state.prepare(unit, values)
+            self.move(unit, float(values[unit]))
+        return True
 
     def step(self) -> None:
         """Count the subset, then take one step of the policy."""

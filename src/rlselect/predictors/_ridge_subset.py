@@ -96,8 +96,9 @@ class RidgeSubset:
         The `values` of the moves tell which columns will be asked for next: a pass over all rows serves them
         too.
         """
-        best = [] if values is None else _best(values, PANEL + PANEL // 2)
-        near = [int(j) for u in best for j in self.units.columns[u]]
+        near: list[int] = []
+        if values is not None:
+            near += [int(j) for u in _best(values, PANEL + PANEL // 2) for j in self.units.columns[u]]
         self._gram.grow(rows, anew=anew, expect=near)
         self.reset(self.mask)
 

@@ -42,7 +42,7 @@ class EffortPlan:
     min_effect: float | None = None
 
     def block_rows(self, n_columns: int) -> int:
-        """Rows of a block of so many columns, half a million numbers: it stays in the cache while it is used."""
+        """Rows of a block of so many columns: half a million numbers, which stay in the cache."""
         return int(np.clip(2**19 // max(n_columns, 1), 64, self.block))
 
 

@@ -1,13 +1,20 @@
 """REVS on Dask collections and on iterators: the answer of the rows, whoever holds them."""
 
+import pickle
+import time
+
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LassoCV
 
-from rlselect import REVS
+from rlselect import REVS, DivideAndConquer
 from rlselect.data import open_source
-from rlselect.data._dask import DaskParts
+from rlselect.data._dask import Workers, _made
+from rlselect.data._pool import Piece
 from rlselect.simulate import make_revs
+from rlselect.subset._clock import Clock
 
 N, P = 40_000, 50
 
@@ -67,17 +74,81 @@ def test_iterators_that_cannot_be_read(data):
         REVS().fit(lambda: [frame(data), other], "target")
 
 
+def weak(n=120_000, p=40):
+    """Some effects take more rows than come to the client."""
+    rng = np.random.default_rng(8)
+    X = rng.standard_normal((n, p)).astype(np.float32)
+    coef = np.r_[1.0, -1.0, 0.03, -0.03, np.zeros(p - 4)]
+    return np.column_stack([X, X @ coef + rng.standard_normal(n)])
+
+
+def counting(monkeypatch):
+    """Count the blocks that are left where they lie, and the calls there."""
+    counts = {"place": 0, "call": 0}
+
+    def count(name):
+        original = getattr(Workers, name)
+
+        def wrapped(self, *args):
+            counts[name] += 1
+            return original(self, *args)
+
+        monkeypatch.setattr(Workers, name, wrapped)
+
+    count("place")
+    count("call")
+    return counts
+
+
+def test_pieces_are_a_sample_without_replacement():
+    import dask
+
+    da = pytest.importorskip("dask.array")
+    values = np.arange(60_000.0)
+    with dask.config.set(scheduler="synchronous"):
+        source = da.from_array(np.column_stack([values, values]), chunks=((20_000, 7000, 33_000), 2))
+        table = open_source(source, "x1")
+        table.start(np.random.default_rng(0))
+        seen, halves = [], [[], []]
+        for wanted in (3200, 22_400, 10_000, 10_000, 60_000):
+            for i, rows in enumerate(table.pool.draw(wanted, 2000)):
+                y = table.take(rows).y
+                seen.append(y)
+                halves[i % 2].append(y)
+        assert table.pool.n_used == 60_000
+    np.testing.assert_array_equal(np.sort(np.concatenate(seen)), values)
+    for half in halves:
+        y = np.concatenate(half)
+        assert abs(y.mean() - values.mean()) < 5 * values.std() / np.sqrt(len(y))
+
+
+def test_bad_rows_are_named_where_they_lie():
+    import dask
+
+    da = pytest.importorskip("dask.array")
+    rows = np.random.default_rng(0).standard_normal((12_000, 3))
+    with dask.config.set(scheduler="synchronous"):
+        table = open_source(da.from_array(rows, chunks=(4000, 3)), "x2")
+        table.start(np.random.default_rng(0))
+    part = rows[4000:8000]
+    made = _made(part, Piece(1, 10, 30), 5, table.coder(), None, table.parts.where(1), lambda b: b.X)
+    np.testing.assert_array_equal(made, part[np.sort(Piece(1, 10, 30).of(5, 4000)), :2])
+    part[:, 1] = np.nan
+    with pytest.raises(ValueError, match=r"Partition 1 of X: .*missing values.*'x1' \(20 rows\)"):
+        _made(part, Piece(1, 10, 30), 5, table.coder(), None, table.parts.where(1), len)
+
+
 class TestDask:
     dd = pytest.importorskip("dask.dataframe")
+    distributed = pytest.importorskip("distributed")
 
     @pytest.fixture(scope="class")
     def cluster(self):
-        distributed = pytest.importorskip("distributed")
         with (
-            distributed.LocalCluster(
+            self.distributed.LocalCluster(
                 n_workers=2, threads_per_worker=1, dashboard_address=None, processes=True
             ) as cluster,
-            distributed.Client(cluster) as client,
+            self.distributed.Client(cluster) as client,
         ):
             yield cluster, client
 
@@ -93,33 +164,80 @@ class TestDask:
         assert np.array_equal(named.support_, data.support)
 
     @pytest.mark.filterwarnings("ignore")
-    def test_any_number_of_workers_and_a_killed_one(self, data, cluster):
+    def test_same_answer_for_any_number_of_workers_and_when_one_is_killed(self, cluster, monkeypatch):
         import dask
+        import dask.array as da
 
-        source = self.dd.from_pandas(frame(data), npartitions=8)
-        with dask.config.set(scheduler="synchronous"):
-            alone = REVS(random_state=0).fit(source, "target")
         local, client = cluster
-        two = REVS(random_state=0).fit(source, "target")
-        assert np.array_equal(alone.coef_, two.coef_)
+        rows = weak()
+        source = da.from_array(rows, chunks=(15_000, 41))
+        with dask.config.set(scheduler="synchronous"):
+            alone = REVS(random_state=0).fit(source, "x40")
+        assert list(np.flatnonzero(alone.support_)) == [0, 1, 2, 3]
+        assert alone.n_rows_read_ > 25_600
+        counts = counting(monkeypatch)
         kept = client.persist(source)
-        victim = next(iter(local.workers.values()))
-        killed = []
+        two = REVS(random_state=0).fit(kept, "x40")
+        assert counts["place"] > 4
+        assert counts["call"] > counts["place"]
+        workers = list(local.workers.values())
+        call, killed = Workers.call, []
 
-        original = DaskParts.visit
-
-        def visit(self, picks, names):
-            if len(killed) < 1 and len(picks) > 2:
-                killed.append(victim)
+        def deadly(self, function, handle, *args):
+            answer = call(self, function, handle, *args)
+            if not killed:
+                # the one that holds this block, and every later answer that it was to give
+                killed.append(client.who_has([handle])[handle.key])
+                victim = next((w for w in workers if w.worker_address in killed[0]), workers[0])
                 victim.process.process._process.kill()
-            return original(self, picks, names)
+            return answer
 
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("rlselect.data._dask.DaskParts.visit", visit)
-            after = REVS(random_state=0).fit(kept, "target")
+        monkeypatch.setattr(Workers, "call", deadly)
+        after = REVS(random_state=0).fit(kept, "x40")
         assert killed
-        assert np.array_equal(after.coef_, alone.coef_)
-        client.wait_for_workers(1)
-        local.scale(1)
-        one = REVS(random_state=0).fit(source, "target")
+        for fit in (two, after):
+            assert np.array_equal(fit.coef_, alone.coef_)
+            assert np.array_equal(fit.inclusion_, alone.inclusion_)
+            assert fit.n_rows_read_ == alone.n_rows_read_
+        monkeypatch.undo()
+        address = next(iter(client.scheduler_info()["workers"]))
+        client.retire_workers([a for a in client.scheduler_info()["workers"] if a != address])
+        one = REVS(random_state=0).fit(kept, "x40")
         assert np.array_equal(one.coef_, alone.coef_)
+
+    @pytest.mark.filterwarnings("ignore")
+    def test_joblib_moves_chains_and_folds_to_the_cluster(self, cluster):
+        small = make_revs(150, 30, n_nonzero=10, random_state=1)
+        vote = DivideAndConquer(LassoCV(cv=3), n_folds=4, random_state=0)
+        here = [REVS(random_state=0).fit(small.X, small.y).inclusion_, vote.fit(small.X, small.y).inclusion_]
+        with joblib.parallel_config("dask"):
+            there = [
+                REVS(random_state=0).fit(small.X, small.y).inclusion_,
+                vote.fit(small.X, small.y).inclusion_,
+            ]
+        for a, b in zip(here, there, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_a_clock_goes_on_in_another_process():
+    clock = Clock(100.0, 50, report=lambda: True)
+    clock.tick()
+    twin = pickle.loads(pickle.dumps(clock))
+    assert twin.reason == clock.reason == "callback"
+    assert twin.deadline - time.perf_counter() == pytest.approx(100.0, abs=5.0)
+    assert pickle.loads(pickle.dumps(Clock(None, 50))).tick() is None
+    late = pickle.loads(pickle.dumps(Clock(1e-9, 50)))
+    assert late.tick() == "time budget"
+
+
+def test_chains_hand_back_what_they_saw(monkeypatch):
+    # a backend that works on copies, as other processes do
+    def on_copies(**_):
+        return lambda jobs: [f(*pickle.loads(pickle.dumps(a)), **k) for f, a, k in jobs]
+
+    small = make_revs(150, 30, n_nonzero=10, random_state=1)
+    here = REVS(random_state=0).fit(small.X, small.y)
+    monkeypatch.setattr("rlselect.subset._walk.Parallel", on_copies)
+    there = REVS(random_state=0, time_budget=600).fit(small.X, small.y)
+    assert np.array_equal(here.inclusion_, there.inclusion_)
+    assert np.array_equal(here.path_["action"], there.path_["action"])

@@ -1,13 +1,16 @@
-"""Dask collections: one part a partition, sampled on the worker that holds it."""
+"""Dask collections: one part a partition, sampled and worked on by the worker that holds it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from threadpoolctl import ThreadpoolController
 
 from rlselect.data._parquet import _same_columns
-from rlselect.data._parts import Pick
+from rlselect.data._parts import Coder, PartTable, Pick, Slice
+from rlselect.data._pool import Piece, Pool, _shares
 
 # partitions asked for at once: enough to keep workers busy, few enough to hold what comes back
 _AT_ONCE = 16
@@ -49,6 +52,15 @@ class DaskParts:
         for k in self._numbers[1:]:
             _same_columns(self.schema, facts[k][1], f"partition {self._numbers[0]}", f"partition {k}")
 
+    def make_pool(self, table: PartTable, seed: int) -> Pool:
+        """Make the sample: rows after the first refill stay where they are."""
+        return Pool(table, seed) if table.encoder.missing == "drop" else PiecePool(table, seed)
+
+    def make_workers(self, table: PartTable) -> "Workers | None":
+        """Return those who hold the partitions, when a distributed client is there."""
+        client = _client()
+        return None if client is None or table.encoder.missing == "drop" else Workers(self, table, client)
+
     def where(self, part: int) -> str:
         """Say where a part lies, for messages."""
         return f"Partition {self._numbers[part]} of X"
@@ -69,6 +81,130 @@ class DaskParts:
             yield from dask.compute(
                 *(dask.delayed(_rows)(self._parts[self._numbers[p.part]], p.rows, columns) for p in some)
             )
+
+
+class PiecePool(Pool):
+    """A pool whose later rows are pieces of partitions, so that each can be worked on where it lies.
+
+    The first refill is shuffled and comes here, as with any source: it tells the family, the scale of the
+    columns and whether the rows of a partition resemble each other. After it, every draw is spread over the
+    partitions as a refill is, and each partition gives its rows in two pieces, one for each half.
+    """
+
+    def draw(self, wanted: int, block: int) -> Iterator[Any]:
+        """Draw rows: what is left of the first refill, then pieces of about `block` rows."""
+        wanted = min(wanted, self.n_rows - self.n_used)
+        here = min(wanted, self._sizes[-1] - self._place)
+        yield from super().draw(here, block)
+        wanted -= here
+        if wanted <= 0:
+            return
+        rng = np.random.default_rng([self.seed, self.n_used, 3])
+        several = max(self._n_parts(wanted), -(-wanted // (2 * block)))
+        shares = _shares(self._left, wanted, min(several, int(np.count_nonzero(self._left))), rng)
+        starts, self._taken = self._taken, self._taken + shares
+        self.n_used += int(shares.sum())
+        for part in np.flatnonzero(shares):
+            start, stop = int(starts[part]), int(self._taken[part])
+            middle = (start + stop + 1) // 2
+            yield Piece(int(part), start, middle)
+            if middle < stop:
+                yield Piece(int(part), middle, stop)
+
+    def everything(self, block: int) -> Iterator[Slice]:
+        """All rows, each partition in two slices."""
+        self.n_used = self.n_rows
+        self._held.clear()
+        for part, size in enumerate(self._lengths):
+            yield from (Slice(part, start, 2) for start in range(min(2, int(size))))
+
+
+class Workers:
+    """Those who hold the partitions of a collection, and work on rows of them.
+
+    Parameters
+    ----------
+    parts : DaskParts
+        The partitions.
+    table : PartTable
+        How their rows become a batch.
+    client : distributed.Client
+        The cluster.
+    """
+
+    def __init__(self, parts: "DaskParts", table: PartTable, client: Any) -> None:
+        self._parts, self._table, self._client = parts, table, client
+
+    def holds(self, rows: Any) -> bool:
+        """Whether these rows are worked on where they lie."""
+        return isinstance(rows, Piece | Slice)
+
+    def size(self, rows: Piece | Slice) -> int:
+        """Number of rows."""
+        if isinstance(rows, Piece):
+            return rows.stop - rows.start
+        return len(range(rows.start, int(self._parts.lengths[rows.part]), rows.step))
+
+    def place(self, function: Callable[[Any], Any], rows: Piece | Slice) -> Any:
+        """Make ``function(batch)`` of these rows and leave it where they are; a handle for `call`."""
+        import dask
+
+        table, parts = self._table, self._parts
+        table._decoded += parts.lengths[rows.part]
+        part = parts._parts[parts._numbers[rows.part]]
+        made = dask.delayed(_made)(
+            part, rows, table.pool.seed, table.coder(), table.response, parts.where(rows.part), function
+        )
+        return self._client.compute(made)
+
+    def call(self, function: Callable[..., Any], handle: Any, *args: Any) -> Any:
+        """Start ``function(made, *args)`` where the handle is; the answer is its `result()`."""
+        return self._client.submit(_alone, function, handle, *args, pure=False)
+
+
+def _client() -> Any:
+    """Return the distributed client that Dask would use here, if there is one."""
+    import dask
+
+    if dask.config.get("scheduler", None) not in (None, "dask.distributed", "distributed"):
+        return None
+    try:
+        from distributed import default_client
+
+        return default_client()
+    except (ImportError, ValueError):
+        return None
+
+
+@cache
+def _threads() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def _alone(function: Callable[..., Any], *args: Any) -> Any:
+    # one thread, as in a fit without a cluster: the last digits of a product depend on their number
+    with _threads().limit(limits=1, user_api="blas"):
+        return function(*args)
+
+
+def _made(
+    part: Any,
+    rows: Piece | Slice,
+    seed: int,
+    coder: Coder,
+    response: Callable[[np.ndarray], np.ndarray] | None,
+    where: str,
+    function: Callable[[Any], Any],
+) -> Any:
+    """On a worker: some rows of a partition, encoded, checked and handed to a function."""
+    if isinstance(rows, Piece):
+        numbers = np.sort(rows.of(seed, len(part)))
+    else:
+        numbers = np.arange(rows.start, len(part), rows.step)
+    batch = coder.encode(_rows(part, numbers, coder.view.names), where)
+    if response is not None and batch.y is not None:
+        batch = batch._replace(y=response(batch.y))
+    return _alone(function, batch)
 
 
 def _as_arrow(part: Any) -> pa.Table:

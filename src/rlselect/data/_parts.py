@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from rlselect.data._checks import check_finite, unknown_column
 from rlselect.data._design import Design, bind, encode
 from rlselect.data._encoder import TableEncoder
-from rlselect.data._pool import Draw, Pool
+from rlselect.data._pool import Draw, Piece, Pool
 from rlselect.data._read import as_numbers, missing_mask, read_table, read_vector
 from rlselect.data._source import Batch
 from rlselect.data._store import float_dtype
@@ -99,6 +99,7 @@ class PartTable:
         self.dtype = _dtype(parts.schema, _features(encoder._design))
         self._decoded = 0.0
         self._glance: Batch | None = None
+        self._workers: Any = None
         self._scan: tuple[int, Iterator[pa.Table] | None] = (-1, None)
         self._last: tuple[Any, pa.Table | None] = (None, None)
         row = max(self.n_columns * self.dtype.itemsize, 1)
@@ -121,7 +122,16 @@ class PartTable:
     def start(self, rng: np.random.Generator) -> None:
         """Make the sample that rows are drawn from."""
         self._glance = None
-        self.pool = Pool(self, int(rng.integers(2**62)))
+        make = getattr(self.parts, "make_pool", Pool)
+        self.pool = make(self, int(rng.integers(2**62)))
+
+    @property
+    def workers(self) -> Any:
+        """Who can work on rows where they lie; None when they have to come here."""
+        make = getattr(self.parts, "make_workers", None)
+        if self._workers is None and make is not None:
+            self._workers = make(self)
+        return self._workers
 
     def glance(self, rows: int, columns: np.ndarray | None = None) -> Batch:
         """Return rows at random from those read first."""
@@ -139,7 +149,7 @@ class PartTable:
 
         Parameters
         ----------
-        rows : Draw, Slice, slice, array of int or None
+        rows : Draw, Piece, Slice, slice, array of int or None
             What the sampler hands out, or row numbers over all parts in order; None takes all rows.
         columns : array of int, optional
             Design columns wanted; all of them by default. Only these are read, where the format allows.
@@ -151,6 +161,10 @@ class PartTable:
         """
         if isinstance(rows, Draw):
             return self._respond(self.pool.take(rows, columns))
+        if isinstance(rows, Piece):
+            length = int(self.parts.lengths[rows.part])
+            pick = Pick(rows.part, np.sort(rows.of(self.pool.seed, length)))
+            return self._respond(next(self.read([pick], columns)))
         if isinstance(rows, Slice):
             return self._respond(self._take_slice(rows, columns))
         numbers = np.arange(self.n_rows)[slice(None) if rows is None else rows]
@@ -227,8 +241,34 @@ class PartTable:
         return _View(self.encoder._design, None if reads_all else np.asarray(columns), columns, self.roles)
 
     def _encode(self, table: pa.Table, part: int, view: "_View") -> Batch:
+        return self.coder(view).encode(table, self.parts.where(part))
+
+    def coder(self, view: "_View | None" = None) -> "Coder":
+        """What turns a part as it lies in the data into a batch, for whoever holds the part."""
+        return Coder(self._view(None) if view is None else view, self.roles, self.dtype)
+
+    def _respond(self, batch: Batch) -> Batch:
+        if self.response is None or batch.y is None:
+            return batch
+        return batch._replace(y=self.response(batch.y))
+
+    def __repr__(self) -> str:
+        return (
+            f"<PartTable of {self.n_rows} rows x {self.n_columns} columns in {len(self.parts.lengths)} parts>"
+        )
+
+
+class Coder:
+    """Encodes and checks rows of one part."""
+
+    def __init__(self, view: "_View", roles: dict[str, str | None], dtype: np.dtype) -> None:
+        self.view, self.roles, self.dtype = view, roles, dtype
+
+    def encode(self, table: pa.Table, where: str) -> Batch:
+        """Return the batch; an error says where the part lies."""
+        view = self.view
         try:
-            if self.encoder.missing == "drop":
+            if view.design.missing == "drop":
                 table = _without_gaps(table, [n for n in view.names if n not in _unmended(self.roles)])
             X = view.encode(table, self.dtype)
             y, weight, offset = (
@@ -240,17 +280,7 @@ class PartTable:
                 X, y, _check_row_numbers(weight, "sample_weight"), _check_row_numbers(offset, "offset")
             )
         except (ValueError, TypeError) as error:
-            raise type(error)(f"{self.parts.where(part)}: {error}") from None
-
-    def _respond(self, batch: Batch) -> Batch:
-        if self.response is None or batch.y is None:
-            return batch
-        return batch._replace(y=self.response(batch.y))
-
-    def __repr__(self) -> str:
-        return (
-            f"<PartTable of {self.n_rows} rows x {self.n_columns} columns in {len(self.parts.lengths)} parts>"
-        )
+            raise type(error)(f"{where}: {error}") from None
 
 
 class _View:

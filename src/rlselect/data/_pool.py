@@ -26,6 +26,18 @@ class Draw(NamedTuple):
     stop: int
 
 
+class Piece(NamedTuple):
+    """Consecutive rows of the random order of one part."""
+
+    part: int
+    start: int
+    stop: int
+
+    def of(self, seed: int, length: int) -> np.ndarray:
+        """Their numbers in the part; whoever holds the part can tell them."""
+        return np.random.default_rng([seed, self.part, 2, 0]).permutation(length)[self.start : self.stop]
+
+
 class Pool:
     """Rows at random from a table in parts, without replacement.
 
@@ -173,7 +185,10 @@ class Pool:
         from rlselect.data._parts import Pick
 
         refill = self._refills[number]
-        picks = [Pick(g, np.sort(self._order(g)[start:stop])) for g, start, stop in refill]
+        picks = [
+            Pick(g, np.sort(Piece(g, start, stop).of(self.seed, int(self._lengths[g]))))
+            for g, start, stop in refill
+        ]
         size = sum(stop - start for _, start, stop in refill)
         order = np.random.default_rng([self.seed, number, 1]).permutation(size)
         width = self._table.n_columns if columns is None else len(columns)
@@ -195,9 +210,6 @@ class Pool:
         turned = np.argsort(order[:done])
         shuffled = [np.concatenate(v)[turned] if v else None for v in vectors]
         return Batch(X if done == size else X[kept], *shuffled)
-
-    def _order(self, part: int) -> np.ndarray:
-        return np.random.default_rng([self.seed, part, 2, 0]).permutation(int(self._lengths[part]))
 
 
 def _shares(left: np.ndarray, size: int, n_parts: int, rng: np.random.Generator) -> np.ndarray:

@@ -2,18 +2,48 @@
 
 import threading
 from collections.abc import Collection, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect.predictors._rows import Block, Rows
+from rlselect.predictors._rows import Block, Placed, Rows
 
 Floats = NDArray[np.floating]
 
 # columns multiplied in one pass: enough for BLAS-3 speed, few enough for a short wait
 PANEL = 16
 _SLOTS = 1024
+
+
+class Sums(NamedTuple):
+    """What one block adds: products with ones, y and the known columns, squares, and sums of y."""
+
+    products: Floats
+    squares: Floats
+    weight: float
+    y: float
+    yy: float
+
+
+def _sums(block: Block, known: list[int], center: float, unit: float) -> Sums:
+    y = block.y if block.offset is None else block.y - block.offset
+    y = (y - center) / unit
+    # one pass over the block serves the sums, X'y and every known column
+    left = np.empty((2 + len(known), len(block)), dtype=block.X.dtype)
+    left[0], left[1], left[2:] = 1.0, y, block.columns(known)
+    wy = block.weighted(y)
+    weight = float(len(block)) if block.weight is None else float(block.weight.sum())
+    products = block.products(block.weighted(left))
+    return Sums(products, block.squares(block.weight), weight, float(wy.sum()), float(wy @ y))
+
+
+def _panel(block: Block, new: list[int]) -> Floats:
+    return block.products(block.weighted(block.columns(new)))
+
+
+def _within(block: Block, columns: NDArray[np.intp]) -> Floats:
+    return block.within(columns, block.weight)
 
 
 class LazyGram:
@@ -83,32 +113,34 @@ class LazyGram:
             for _, within in self._blocks:
                 within[...] = 0.0
             self._yy = 0.0
+        coming = []
+        known = sorted(self._slot, key=self._slot.__getitem__)
         for block_rows in rows:
             part = len(self._rows) % self._parts
             block = self._rows.append(block_rows)
-            self._add(block, part)
+            if isinstance(block, Placed):
+                coming.append((part, block.start(_sums, known, self._center, self._unit)))
+                continue
+            if self._center is None:
+                y = block.y if block.offset is None else block.y - block.offset
+                self._center = self._set_scale(y if block.weight is None else y[block.weight > 0])
+            self._add(part, _sums(block, known, self._center, self._unit))
+            for columns, within in self._blocks:
+                within += block.within(columns, block.weight)
+        for part, sums in coming:
+            self._add(part, sums.result())
+        if coming and self._blocks:
+            self._watch_again()
         self._refresh()
 
-    def _add(self, block: Block, part: int) -> None:
-        y = block.y if block.offset is None else block.y - block.offset
-        if self._center is None:
-            self._center = self._set_scale(y if block.weight is None else y[block.weight > 0])
-        y = (y - self._center) / self._unit
-        known = sorted(self._slot, key=self._slot.__getitem__)
-        # one pass over the block serves the sums, X'y and every known column
-        left = np.empty((2 + len(known), len(block)), dtype=block.X.dtype)
-        left[0], left[1], left[2:] = 1.0, y, block.columns(known)
-        products = block.products(block.weighted(left))
-        wy = block.weighted(y)
-        self._weight[part] += len(block) if block.weight is None else block.weight.sum()
-        self._y[part] += wy.sum()
-        self._yy += float(wy @ y)
-        self._sum[part] += products[0]
-        self._xy[part] += products[1]
-        self._square += block.squares(block.weight)
-        self._raw[part, : len(known)] += products[2:]
-        for columns, within in self._blocks:
-            within += block.within(columns, block.weight)
+    def _add(self, part: int, sums: "Sums") -> None:
+        self._weight[part] += sums.weight
+        self._y[part] += sums.y
+        self._yy += sums.yy
+        self._sum[part] += sums.products[0]
+        self._xy[part] += sums.products[1]
+        self._square += sums.squares
+        self._raw[part, : len(sums.products) - 2] += sums.products[2:]
 
     def _set_scale(self, y: Floats) -> float:
         """Mean of the first y: far from zero its digits would be lost in the squares, a huge one overflow."""
@@ -158,8 +190,8 @@ class LazyGram:
 
     def _fetch_panel(self, new: list[int]) -> None:
         fresh = np.zeros((self._parts, len(new), self._p))
-        for i, block in enumerate(self._rows):
-            fresh[i % self._parts] += block.products(block.weighted(block.columns(new)))
+        for i, products in enumerate(self._rows.map(_panel, new)):
+            fresh[i % self._parts] += products
         first = len(self._slot)
         self._make_room(new)
         self._raw[:, first : first + len(new)] = fresh
@@ -196,11 +228,17 @@ class LazyGram:
 
     def watch(self, columns: NDArray[np.intp]) -> int:
         """Keep the products of the columns of each block (a row of `columns`); the number to ask for them."""
-        within = np.zeros((*columns.shape, columns.shape[1]))
-        for block in self._rows:
-            within += block.within(columns, block.weight)
-        self._blocks.append((columns, within))
+        self._blocks.append((columns, self._sum_within(columns)))
         return len(self._blocks) - 1
+
+    def _sum_within(self, columns: NDArray[np.intp]) -> Floats:
+        within = np.zeros((*columns.shape, columns.shape[1]))
+        for products in self._rows.map(_within, columns):
+            within += products
+        return within
+
+    def _watch_again(self) -> None:
+        self._blocks = [(columns, self._sum_within(columns)) for columns, _ in self._blocks]
 
     def within(self, number: int) -> Floats:
         """X_b'X_b of every block b that is watched, shape (blocks, m, m)."""

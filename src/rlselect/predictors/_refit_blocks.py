@@ -1,6 +1,7 @@
 """The final linear model of rows that are read a block at a time."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,33 +11,27 @@ from rlselect.predictors._refit import Fit
 Floats = NDArray[np.float64]
 
 
-def fit_linear_blocks(blocks: Callable[[], Iterator[tuple]], n_columns: int) -> Fit:
+def fit_linear_blocks(blocks: Callable[[Callable], Iterable[Floats]], center: Floats) -> Fit:
     """Least squares with an intercept, from sums over blocks; the same answer as `fit_glm` on all rows.
-
-    Sums are taken about the means of the first block, so that columns far from zero keep their digits.
 
     Parameters
     ----------
     blocks : callable
-        ``blocks()`` yields columns, response, weight and offset of some rows at a time.
-    n_columns : int
-        Number of columns k.
+        ``blocks(then)`` yields ``then(A, y, weight, offset)`` for the columns, response, weight and offset of
+        some rows at a time.
+    center : array of shape (k + 1,)
+        Values amid those of the k columns and of y: sums are taken about them, so that columns far from zero
+        keep their digits.
 
     Returns
     -------
     Fit
     """
-    center: Floats | None = None
+    n_columns = len(center) - 1
+    center = np.concatenate([[0.0], center])
     sums = np.zeros((n_columns + 2, n_columns + 2))
-    for A, y, weight, offset in blocks():
-        rows = np.empty((n_columns + 2, len(y)))
-        rows[0], rows[1:-1], rows[-1] = 1.0, A.T, y if offset is None else y - offset
-        if center is None:
-            center = rows.mean(axis=1)
-            center[0] = 0.0
-        rows -= center[:, None]
-        sums += rows @ (rows if weight is None else rows * weight).T
-    assert center is not None
+    for products in blocks(partial(_products, center)):
+        sums += products
     n = sums[0, 0]
     mean = sums[0, 1:] / n
     about = sums[1:, 1:] - n * np.outer(mean, mean)
@@ -56,3 +51,10 @@ def fit_linear_blocks(blocks: Callable[[], Iterator[tuple]], n_columns: int) -> 
     covariance[0, 0] = 1.0 / n + middle @ slopes @ middle
     errors = np.sqrt(np.maximum(dispersion * np.diagonal(slopes), 0.0))
     return Fit(intercept, coef, errors, covariance, dispersion, False)
+
+
+def _products(center: Floats, A: Floats, y: Floats, weight: Floats | None, offset: Floats | None) -> Floats:
+    rows = np.empty((len(center), len(y)))
+    rows[0], rows[1:-1], rows[-1] = 1.0, A.T, y if offset is None else y - offset
+    rows -= center[:, None]
+    return rows @ (rows if weight is None else rows * weight).T

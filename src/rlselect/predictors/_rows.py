@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -88,6 +88,22 @@ class Block:
         return self.X * self.X
 
 
+@dataclass
+class Placed:
+    """A block that somebody else holds."""
+
+    workers: Any
+    handle: Any
+    size: int
+
+    def __len__(self) -> int:
+        return self.size
+
+    def start(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Have ``function(block, *args)`` computed there; the answer is its `result()`."""
+        return self.workers.call(function, self.handle, *args)
+
+
 class Rows:
     """Rows used so far, kept while they fit the memory allowance and taken again when they do not.
 
@@ -107,6 +123,9 @@ class Rows:
         Whether `take` returns all columns only.
     resident : bool
         Whether `take` may return views of data that stay in memory.
+    workers : object, optional
+        Those who can work on some rows where these lie: ``holds(rows)``, ``size(rows)``, ``place(function,
+        rows)`` and ``call(function, handle, *args)``.
     """
 
     def __init__(
@@ -119,6 +138,7 @@ class Rows:
         memory: int = 2**30,
         whole: bool = True,
         resident: bool = False,
+        workers: Any = None,
     ) -> None:
         self._take = take
         self._response = response
@@ -127,7 +147,8 @@ class Rows:
         self._memory = memory
         self._whole = whole
         self._resident = resident
-        self._kept: list[Block | None] = []
+        self._workers = workers
+        self._kept: list[Block | Placed | None] = []
         self._where: list[Any] = []
         self._shift: NDArray[np.float64] | None = None
         self._scale: NDArray[np.float64] | None = None
@@ -141,9 +162,9 @@ class Rows:
         assert self._scale is not None
         return self._shift, self._scale
 
-    def append(self, rows: Any) -> Block:
+    def append(self, rows: Any) -> "Block | Placed":
         """Take more rows."""
-        block = self._load(rows)
+        block = self._get(rows)
         self._kept.append(None)
         self._where.append(rows)
         self._keep(len(self._where) - 1, block)
@@ -158,20 +179,46 @@ class Rows:
         )
         return X, y, weight, offset
 
-    def gather_blocks(self, columns: NDArray[np.intp]) -> Iterator[tuple[Floats, Floats, Any, Any]]:
-        """What `gather` returns, a block at a time; of blocks not kept only these columns are read."""
-        for block, rows in zip(self._kept, self._where, strict=True):
-            if block is None and not self._whole:
-                batch = self._take(rows, columns)
-                values = np.asarray(batch.X, dtype=np.float64)
-                yield values, self._response(batch.y), batch.sample_weight, batch.offset
-                continue
-            block = self._load(rows) if block is None else block
-            values = block.columns(columns).T.astype(np.float64)
-            if self._changes:
-                shift, scale = self.scale
-                values = values * scale[columns] + shift[columns]
-            yield values, block.y, block.weight, block.offset
+    def gather_blocks(
+        self, columns: NDArray[np.intp], then: Callable[..., Any] | None = None
+    ) -> Iterator[Any]:
+        """What `gather` returns, a block at a time; of blocks not kept only these columns are read.
+
+        With `then`, what it makes of the four: where others hold the rows, only that comes back.
+        """
+        coming = self._start(_as_given, columns, self._way_back(columns), then)
+        for i in range(len(self._where)):
+            if i in coming:
+                yield coming.pop(i).result()
+            else:
+                given = self._given(i, columns)
+                yield given if then is None else then(*given)
+
+    def first(self, columns: NDArray[np.intp]) -> tuple[Any, Any, Any, Any]:
+        """What `gather` returns, of the first block only."""
+        return self._given(0, columns)
+
+    def _given(self, i: int, columns: NDArray[np.intp]) -> tuple[Any, Any, Any, Any]:
+        if self._kept[i] is None and not self._whole:
+            batch = self._take(self._where[i], columns)
+            values = np.asarray(batch.X, dtype=np.float64)
+            return values, self._response(batch.y), batch.sample_weight, batch.offset
+        return _as_given(self._block(i), columns, self._way_back(columns), None)
+
+    def _way_back(self, columns: NDArray[np.intp]) -> tuple[Floats, ...] | None:
+        return tuple(v[columns] for v in self.scale) if self._changes else None
+
+    def map(self, function: Callable[..., Any], *args: Any) -> Iterator[Any]:
+        """Yield ``function(block, *args)`` of every block in order; other holders work at the same time."""
+        coming = self._start(function, *args)
+        for i in range(len(self._where)):
+            yield coming.pop(i).result() if i in coming else function(self._block(i), *args)
+
+    def _start(self, function: Callable[..., Any], *args: Any) -> dict[int, Any]:
+        if self._workers is None:
+            return {}
+        placed = {i: self._block(i) for i, rows in enumerate(self._where) if self._workers.holds(rows)}
+        return {i: block.start(function, *args) for i, block in placed.items() if isinstance(block, Placed)}
 
     def clear(self) -> None:
         """Forget all rows, but not their common scale."""
@@ -184,20 +231,36 @@ class Rows:
         return {**self.__dict__, "_kept": [None] * len(self._kept), "_memory": self._memory + held}
 
     def __iter__(self) -> Iterator[Block]:
-        for i, rows in enumerate(self._where):
-            block = self._kept[i]
-            if block is None:
-                block = self._load(rows)
-                self._keep(i, block)
+        for i in range(len(self._where)):
+            block = self._block(i)
+            assert isinstance(block, Block)
             yield block
 
-    def _keep(self, i: int, block: Block) -> None:
+    def _block(self, i: int) -> Any:
+        block = self._kept[i]
+        if block is None:
+            block = self._get(self._where[i])
+            self._keep(i, block)
+        return block
+
+    def _get(self, rows: Any) -> "Block | Placed":
+        # the first block stays here: it tells the common scale
+        if self._workers is None or self._shift is None or not self._workers.holds(rows):
+            return self._load(rows)
+        how = partial(
+            _make_block, *self.scale, changes=self._changes, dtype=self._dtype, response=self._response
+        )
+        return Placed(self._workers, self._workers.place(how, rows), self._workers.size(rows))
+
+    def _keep(self, i: int, block: "Block | Placed") -> None:
         size = self._held(block)
         if size <= self._memory:
             self._memory -= size
             self._kept[i] = block
 
-    def _held(self, block: Block) -> int:
+    def _held(self, block: "Block | Placed") -> int:
+        if isinstance(block, Placed):
+            return 0
         # a view of data that are in memory anyway costs nothing
         view = self._resident and not sparse.issparse(block.X) and not block.X.flags.owndata
         return 0 if view else block.nbytes
@@ -207,22 +270,46 @@ class Rows:
 
     def _load(self, rows: Any) -> Block:
         batch = self._take(rows)
-        X = batch.X
-        weight = None if batch.sample_weight is None else np.asarray(batch.sample_weight, dtype=float)
-        offset = None if batch.offset is None else np.asarray(batch.offset, dtype=float)
         if self._shift is None or self._scale is None:
-            self._shift, self._scale, constant = _common_scale(X, weight)
+            weight = None if batch.sample_weight is None else np.asarray(batch.sample_weight, dtype=float)
+            self._shift, self._scale, constant = _common_scale(batch.X, weight)
             if self._as_is and _harmless(self._shift, self._scale, constant):
                 self._shift, self._scale = np.zeros_like(self._shift), np.ones_like(self._scale)
             self._changes = bool(np.any(self._shift != 0) or np.any(self._scale != 1))
-        shift = self._shift
-        if sparse.issparse(X):
-            X, shift = _shift_stored(sparse.csr_array(X, dtype=np.float64), shift)
-        elif self._changes:
-            X = _standardise(X, shift, self._scale, self._dtype)
-        else:
-            X = X.astype(self._dtype, copy=False)
-        return Block(X, self._response(batch.y), weight, offset, shift, self._scale)
+        return _make_block(
+            *self.scale, batch, changes=self._changes, dtype=self._dtype, response=self._response
+        )
+
+
+def _make_block(
+    shift: NDArray[np.float64],
+    scale: NDArray[np.float64],
+    batch: Any,
+    *,
+    changes: bool,
+    dtype: Any,
+    response: Callable[[Any], NDArray[np.float64]],
+) -> Block:
+    """Bring a batch to the common scale."""
+    X = batch.X
+    weight = None if batch.sample_weight is None else np.asarray(batch.sample_weight, dtype=float)
+    offset = None if batch.offset is None else np.asarray(batch.offset, dtype=float)
+    if sparse.issparse(X):
+        X, shift = _shift_stored(sparse.csr_array(X, dtype=np.float64), shift)
+    elif changes:
+        X = _standardise(X, shift, scale, dtype)
+    else:
+        X = X.astype(dtype, copy=False)
+    return Block(X, response(batch.y), weight, offset, shift, scale)
+
+
+def _as_given(block: Block, columns: NDArray[np.intp], back: Any, then: Any) -> Any:
+    """Some columns of a block on the scale of the data, with response, weight and offset."""
+    values = block.columns(columns).T.astype(np.float64)
+    if back is not None:
+        values = values * back[1] + back[0]
+    given = values, block.y, block.weight, block.offset
+    return given if then is None else then(*given)
 
 
 def _harmless(shift: Any, scale: Any, constant: Any) -> bool:

@@ -37,6 +37,15 @@ class Clock:
         self._lock = threading.Lock()
         self._previous: Any = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        # in another process: the time that is left, and nobody to report to
+        left = None if self.deadline is None else self.deadline - time.perf_counter()
+        return {"left": left, "reason": self.reason, "every": self._every}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["left"], PARTS * state["every"])  # type: ignore[misc]
+        self.reason = state["reason"]
+
     def tick(self) -> str | None:
         """Count a step; the reason to stop, if there is one."""
         if self.reason is None and self.deadline is not None and time.perf_counter() > self.deadline:

@@ -4,7 +4,6 @@ import math
 import time
 import warnings
 from collections.abc import Iterator
-from functools import partial
 from numbers import Real
 from typing import Any, Self
 
@@ -21,16 +20,14 @@ from threadpoolctl import threadpool_limits
 from rlselect._compat import CallbackSupportMixin, Progress, user_level, with_callbacks
 from rlselect.data import PartTable, Table, is_source, open_source, read_file
 from rlselect.learn import as_policy
-from rlselect.predictors import fit_glm, fit_linear_blocks, heldout_gains
 from rlselect.subset._checkpoint import Checkpoint
 from rlselect.subset._clock import PARTS, Clock
+from rlselect.subset._final import final_model
 from rlselect.subset._problem import Problem, feature_names, generator, pose_problem
 from rlselect.subset._sarsa import Sarsa
-from rlselect.subset._search import WALK_ROWS, WIDE, Found, expected_steps, search_subset
+from rlselect.subset._search import Found, expected_steps, search_subset
 from rlselect.subset._summary import Summary, report_of
 
-# held-out gains are told apart by a few thousand rows
-_GAIN_ROWS = 2000
 # reasons after which a search would not go on if it were started again
 _FINISHED = ("decided", "all rows", "converged", "nothing to choose from", "max stages")
 
@@ -95,7 +92,8 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     validate : {"read", "all"}, default="read"
         Of a source that is read in parts, check the rows that are read, or pass over all of them first.
     n_jobs : int, optional
-        Threads for the chains of the walk. The answer does not depend on it.
+        Chains of the walk at a time: threads, or what `joblib.parallel_config` says. The answer does not
+        depend on it.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the search.
 
@@ -408,60 +406,19 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         self._n_rows = problem.table.n_rows
 
     def _refit(self, problem: Problem, found: Found, rng: np.random.Generator) -> None:
-        columns = problem.columns_of(found.support)
-        if found.gather_blocks and problem.family == "gaussian" and problem.table.n_rows > WALK_ROWS:
-            few = _Few(found.n_rows_read, rng)
-            fit = fit_linear_blocks(partial(few.watch, found.gather_blocks, columns), len(columns))
-            gathered = few.rows
-        else:
-            gathered = found.gather(columns)
-            A, y, weight, offset = gathered
-            fit = fit_glm(A, y, problem.family, weight, offset)
+        columns, fit, gains = final_model(problem, found, rng)
         self.coef_ = np.zeros(len(self.column_names_))
         self.coef_[columns] = fit.coef
         self.intercept_ = fit.intercept
         self._errors = np.zeros(len(self.column_names_))
         self._errors[columns] = fit.errors
         self.dispersion_ = fit.dispersion
-        gains = self._gains(problem, columns, gathered, rng)
         self.gain_ = problem.to_features(gains)
         # selected first, then by inclusion; held-out worth breaks ties
         worth = np.nan_to_num(self.gain_, nan=-np.inf)
         order = np.lexsort((np.arange(len(worth)), -worth, -self.inclusion_, ~self.support_))
         self.ranking_ = np.empty(len(order), dtype=int)
         self.ranking_[order] = np.arange(1, len(order) + 1)
-
-    def _gains(
-        self, problem: Problem, columns: NDArray, gathered: tuple, rng: np.random.Generator
-    ) -> NDArray:
-        table, units = problem.table, problem.units
-        place = np.full(table.n_columns, -1)
-        if isinstance(table, Table) and table.n_rows <= WALK_ROWS and table.n_columns <= WIDE:
-            batch = table.take()
-            gathered = (batch.X.toarray() if table.is_sparse else batch.X, *batch[1:])
-            place = np.arange(table.n_columns)
-        else:
-            # of large data only what is selected: the other columns would cost more than the whole search
-            place[columns] = np.arange(len(columns))
-        X, y, weight, offset = gathered
-        if len(y) > _GAIN_ROWS:
-            few = rng.choice(len(y), size=_GAIN_ROWS, replace=False)
-            X, y, weight, offset = (None if v is None else v[few] for v in (X, y, weight, offset))
-        kept = [u for u, c in enumerate(units.columns) if np.all(place[c] >= 0)]
-        gains = np.full(units.n_units, np.nan)
-        if kept:
-            members = [place[units.columns[u]] for u in kept]
-            gains[kept] = heldout_gains(
-                np.asarray(X, dtype=np.float64),
-                y,
-                problem.family,
-                place[columns],
-                members,
-                weight,
-                offset,
-                rng,
-            )
-        return gains
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
@@ -601,28 +558,6 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
 
     def _report(self) -> dict[str, Any]:
         return report_of(self)
-
-
-class _Few:
-    """Some rows at random out of those that pass by, for the held-out gains."""
-
-    def __init__(self, n_rows: int, rng: np.random.Generator) -> None:
-        self._which = np.sort(rng.choice(n_rows, size=min(_GAIN_ROWS, n_rows), replace=False))
-        self._parts: list[tuple] = []
-
-    def watch(self, blocks: Any, columns: NDArray) -> Iterator[tuple]:
-        start = 0
-        for block in blocks(columns):
-            stop = start + len(block[1])
-            mine = self._which[np.searchsorted(self._which, start) : np.searchsorted(self._which, stop)]
-            self._parts.append(tuple(None if v is None else v[mine - start] for v in block))
-            start = stop
-            yield block
-
-    @property
-    def rows(self) -> tuple:
-        """Columns, response, weight and offset."""
-        return tuple(None if v[0] is None else np.concatenate(v) for v in zip(*self._parts, strict=True))
 
 
 def _probabilities(eta: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -29,7 +29,7 @@ _WHOLE_GRAM = 2e10
 # rows of an array that are kept beside it
 _FEW_BYTES = 2**25
 Gather = Callable[[NDArray[np.intp]], tuple]
-GatherBlocks = Callable[[NDArray[np.intp]], Iterator[tuple]]
+GatherBlocks = Callable[..., Iterator[Any]]
 _SARSA_REASONS = {"max_stages": "max stages", "time_budget": "time budget"}
 
 
@@ -50,7 +50,9 @@ class Found:
     gather : callable
         ``gather(columns)`` returns these columns, y, weight and offset of the rows that were used.
     gather_blocks : callable, optional
-        The same, a block at a time.
+        The same, a block at a time; with a second argument, what that function makes of each.
+    first : callable, optional
+        The same of the first block only.
     labels : list of array of int or None
         Units that each trajectory speaks of; None where it speaks of all.
     """
@@ -63,6 +65,7 @@ class Found:
     stop_reason: str
     gather: Gather
     gather_blocks: GatherBlocks | None = None
+    first: Gather | None = None
     labels: list[NDArray[np.intp] | None] | None = None
 
 
@@ -200,6 +203,8 @@ def _search_large(problem: Problem, how: _How, plan: EffortPlan, checkpoint: Che
             checkpoint.save({"progress": progress, "rows": rows}, outside)
 
     outside = {"rng": how.rng, "tick": tick}
+    if isinstance(table, PartTable) and table.workers is not None:
+        outside["workers"] = table.workers
     saved = None if checkpoint is None else checkpoint.load(outside)
     if saved is None:
         rows = _rows(table, linear)
@@ -223,7 +228,15 @@ def _search_large(problem: Problem, how: _How, plan: EffortPlan, checkpoint: Che
 def _rows(table: Table | PartTable, linear: bool) -> Rows:
     large = table.n_rows > WALK_ROWS
     if isinstance(table, PartTable) and linear:
-        return Rows(table.take, _as_is, single=large, as_is=True, memory=table.memory, whole=False)
+        return Rows(
+            table.take,
+            _as_is,
+            single=large,
+            as_is=True,
+            memory=table.memory,
+            whole=False,
+            workers=table.workers,
+        )
     if isinstance(table, Table) and linear and large and table.is_dense:
         # rows are copied again in less time than the memory for keeping them takes to be made
         return Rows(
@@ -268,6 +281,7 @@ def _found(problem: Problem, result: WalkResult, rows: Rows) -> Found:
         result.stop_reason,
         rows.gather,
         rows.gather_blocks,
+        rows.first,
     )
 
 

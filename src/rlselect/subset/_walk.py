@@ -304,7 +304,7 @@ def run_walk(walker: Walker, plan: WalkPlan, *, tune: bool, n_jobs: int | None =
     tune : bool
         Whether the state's prior of the coefficients is read off the data.
     n_jobs : int, optional
-        Threads for the chains. The answer does not depend on it.
+        Chains at a time, see joblib. The answer does not depend on it.
 
     Returns
     -------
@@ -318,9 +318,11 @@ def run_walk(walker: Walker, plan: WalkPlan, *, tune: bool, n_jobs: int | None =
     else:
         walkers = [_branch(walker, rng) for rng in walker.rng.spawn(plan.chains)]
         if not walker.stopped:
-            # threads: the work is in BLAS and NumPy, and the Gram matrix is shared
-            jobs = (delayed(chain.run)(plan.steps) for chain in walkers)
-            Parallel(n_jobs=n_jobs, prefer="threads")(jobs)
+            # threads unless the user says otherwise: the work is in BLAS, and the Gram matrix is shared
+            jobs = (delayed(_run_chain)(chain, plan.steps) for chain in walkers)
+            done = Parallel(n_jobs=n_jobs, prefer="threads")(jobs)
+            for chain, (tally, trajectory, stopped) in zip(walkers, done, strict=True):
+                chain.tally, chain.trajectory, chain.stopped = tally, trajectory, stopped
     counted = [w.tally.mean for w in walkers if w.tally.weight]
     inclusion = np.mean(counted, axis=0) if counted else walker.state.mask.astype(float)
     trajectories = [walker.trajectory] + [w.trajectory for w in walkers if w is not walker]
@@ -328,6 +330,12 @@ def run_walk(walker: Walker, plan: WalkPlan, *, tune: bool, n_jobs: int | None =
     return WalkResult(
         inclusion, trajectories, sum(map(len, trajectories)), reasons[0] if reasons else "converged"
     )
+
+
+def _run_chain(chain: Walker, steps: int) -> tuple[Tally, Trajectory, str | None]:
+    """Run a chain, here or in another process, and hand back what it saw."""
+    chain.run(steps)
+    return chain.tally, chain.trajectory, chain.stopped
 
 
 def _warm_up(walker: Walker, plan: WalkPlan, tune: bool, few: bool) -> None:

@@ -8,7 +8,13 @@ from scipy.special import expit
 from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRegressor
 
 from rlselect.kernels import log_likelihood, mean_and_curvature
-from rlselect.predictors import SeparationWarning, fit_glm, heldout_gains
+from rlselect.predictors import (
+    SeparationWarning,
+    fit_glm,
+    fit_glm_blocks,
+    fit_linear_blocks,
+    heldout_gains,
+)
 
 FAMILIES = ["gaussian", "binomial", "poisson"]
 
@@ -300,3 +306,43 @@ def test_a_fold_without_weight_is_left_out():
     gains = heldout_gains(A, y, "gaussian", np.array([1]), units, w, None, np.random.default_rng(0))
     assert gains.shape == (4,)
     assert not np.any(np.isinf(gains))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("family", ["gaussian", "binomial", "poisson"])
+def test_blocks_give_the_fit_of_all_rows(family, weighted):
+    rng = np.random.default_rng(5)
+    A = rng.standard_normal((6000, 3)) * [1.0, 50.0, 0.01] + [0.0, 300.0, -4.0]
+    eta = 0.3 + (A - [0.0, 300.0, -4.0]) @ [0.8, -0.01, 30.0]
+    y = {
+        "gaussian": lambda: 1e3 + eta + rng.standard_normal(6000),
+        "binomial": lambda: (rng.random(6000) < 1 / (1 + np.exp(-eta))).astype(float),
+        "poisson": lambda: rng.poisson(np.exp(eta)).astype(float),
+    }[family]()
+    weight, offset = (rng.uniform(0, 2, 6000), 0.1 * rng.standard_normal(6000)) if weighted else (None, None)
+    rows = (A, y, weight, offset)
+
+    def blocks(then):
+        for part in np.array_split(np.arange(6000), 7):
+            yield then(*(None if v is None else v[part] for v in rows))
+
+    few = tuple(None if v is None else v[:300] for v in rows)
+    if family == "gaussian":
+        fit = fit_linear_blocks(blocks, np.append(A[0], y[0]))
+    else:
+        fit = fit_glm_blocks(blocks, few, family)
+    whole = fit_glm(A, y, family, weight, offset)
+    np.testing.assert_allclose(fit.all_coef, whole.all_coef, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(fit.errors, whole.errors, rtol=1e-4)
+    assert fit.dispersion == pytest.approx(whole.dispersion, rel=1e-6)
+
+
+def test_separated_blocks_ask_for_all_rows():
+    x = np.linspace(-1, 1, 400)[:, None]
+    y = (x[:, 0] > 0).astype(float)
+
+    def blocks(then):
+        yield then(x[::2], y[::2], None, None)
+        yield then(x[1::2], y[1::2], None, None)
+
+    assert fit_glm_blocks(blocks, (x[::9], y[::9], None, None), "binomial") is None

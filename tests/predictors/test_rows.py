@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from rlselect.predictors import Rows
+from rlselect.predictors import OverflowedColumns, Rows
+from rlselect.predictors._elsewhere import Spilled
 
 SCALES = np.array([1.0, 1e12, 1e-12, 3.0, 1.0, 1e6])
 MEANS = np.array([0.0, -5e12, 2e-12, 1e8, -1e3, 0.0])
@@ -171,6 +172,44 @@ def test_views_of_resident_data_cost_no_memory():
     # what had to be copied is no view
     rows = make_rows(Source(source.X.astype(float), source.y), (0, 20, 40), resident=True, **options)
     assert [b for b in rows._kept if b is not None] == []
+
+
+@pytest.mark.parametrize("single", [False, True])
+def test_blocks_beyond_the_memory_go_to_a_file(single):
+    source = Source(unit_design(density=1.0) * SCALES + MEANS, np.arange(40.0), np.full(40, 2.0))
+    cuts = (0, 10, 20, 30, 40)
+    kept = make_rows(source, cuts, single=single)
+    rows = make_rows(source, cuts, single=single, memory=next(iter(kept)).nbytes, spill=True)
+    assert sum(isinstance(block, Spilled) for block in rows._kept) == 3
+    source.taken.clear()
+    for _ in range(2):
+        for a, b in zip(kept, rows, strict=True):
+            np.testing.assert_array_equal(a.X, b.X)
+            np.testing.assert_array_equal(a.y, b.y)
+            np.testing.assert_array_equal(a.weight, b.weight)
+    assert not source.taken
+    # a copy knows the rows, not the file
+    twin = copy_without_file(rows)
+    np.testing.assert_array_equal(brought_to_scale(twin), brought_to_scale(kept))
+    rows.clear()
+    rows.append(slice(0, 10))
+    np.testing.assert_array_equal(brought_to_scale(rows), brought_to_scale(kept)[:10])
+
+
+def copy_without_file(rows):
+    twin = object.__new__(Rows)
+    twin.__dict__.update(rows.__getstate__())
+    assert twin._kept == [None] * 4
+    return twin
+
+
+def test_values_that_cannot_be_squared_are_refused():
+    X = unit_design(density=1.0)
+    X[35, 2] = 1e300
+    for options in ({"single": True}, {"single": True, "as_is": True}):
+        with pytest.raises(OverflowedColumns) as caught:
+            make_rows(Source(X, X[:, 0]), (0, 20, 40), **options)
+        assert list(caught.value.columns) == [2]
 
 
 def test_cleared_memory_is_free_again():

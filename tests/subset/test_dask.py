@@ -49,6 +49,12 @@ def test_iterator_factory(data):
     assert np.array_equal(table.take(slice(2990, 3010)).y, data.y[2990:3010])
 
 
+def test_chunks_may_be_arrays(data):
+    rows = np.column_stack([data.X, data.y])
+    fit = REVS(random_state=0).fit(lambda: np.array_split(rows, 9), f"x{P}")
+    assert np.array_equal(fit.support_, data.support)
+
+
 def test_iterators_that_cannot_be_read(data):
     with pytest.raises(TypeError, match="must return an iterable"):
         REVS().fit(lambda: 3, "target")

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow.dataset import dataset, field
 
 from rlselect import REVS
 from rlselect.simulate import make_revs, make_weak
@@ -135,7 +136,8 @@ def test_validate_all(folder, tmp_path, data):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read from /proc")
-def test_memory_stays_within_four_batches(tmp_path):
+@pytest.mark.parametrize("family", ["gaussian", "binomial"])
+def test_memory_stays_within_four_batches(tmp_path, family):
     """A tiny `min_effect` makes it read all of a file that is far larger than four batches."""
     rng = np.random.default_rng(0)
     rows, p, groups = 65_536, 80, 8
@@ -144,6 +146,7 @@ def test_memory_stays_within_four_batches(tmp_path):
         for _ in range(groups):
             X = rng.standard_normal((rows, p), dtype=np.float32)
             y = 0.5 * X[:, 0] + rng.standard_normal(rows, dtype=np.float32)
+            y = y if family == "gaussian" else (y > 0).astype(np.float32)
             columns = {f"v{j}": X[:, j] for j in range(p)} | {"target": y}
             writer.write_table(pa.table(columns, schema=schema), row_group_size=rows)
     code = f"""
@@ -153,7 +156,7 @@ def test_memory_stays_within_four_batches(tmp_path):
         def peak():
             return int([l for l in open("/proc/self/status") if l.startswith("VmHWM")][0].split()[1]) * 1024
         path = {str(tmp_path / "big.parquet")!r}
-        small = make_revs(6000, 80, random_state=0)
+        small = make_revs(6000, 80, family={family!r}, random_state=0)
         REVS(random_state=0).fit(small.X, small.y)
         table = open_source(path, "target")
         before = peak()
@@ -166,3 +169,73 @@ def test_memory_stays_within_four_batches(tmp_path):
     read, batches = done.stdout.split()
     assert int(read) == groups * rows
     assert float(batches) <= 4.0
+
+
+def test_folders_name_columns(data, tmp_path):
+    """The way Spark and others write: one folder a value, and no such column in the files."""
+    rng = np.random.default_rng(1)
+    city, year = rng.integers(0, 3, N), rng.integers(2020, 2022, N)
+    y = data.X[:, 0] + np.array([0.0, 0.8, -0.8])[city] + rng.standard_normal(N)
+    for c in range(3):
+        for t in (2020, 2021):
+            rows = (city == c) & (year == t)
+            (tmp_path / f"city=town%20{c}" / f"year={t}").mkdir(parents=True)
+            write(tmp_path / f"city=town%20{c}" / f"year={t}", data.X[rows, :8], y[rows], files=1)
+    memory = pa.table(
+        {f"v{j}": data.X[:, j] for j in range(8)}
+        | {"target": y, "city": np.array(["town 0", "town 1", "town 2"])[city], "year": year}
+    )
+    expected = REVS(random_state=0).fit(memory, "target")
+    sources = (tmp_path, str(tmp_path / "*/*/*.parquet"), dataset(tmp_path, partitioning="hive"))
+    for source in sources:
+        fit = REVS(random_state=0).fit(source, "target")
+        assert list(fit.get_feature_names_out()) == ["v0", "city"]
+        assert list(fit.feature_names_in_) == list(expected.feature_names_in_)
+        assert fit.column_names_ == expected.column_names_
+        np.testing.assert_allclose(fit.coef_, expected.coef_, atol=0.06)
+    batches = list(fit.transform(tmp_path))
+    assert batches[0].column_names == ["v0", "city"]
+    assert sum(map(len, batches)) == N
+    assert len(np.concatenate(list(fit.predict(tmp_path)))) == N
+    with pytest.raises(ValueError, match=r"dataset with a filter"):
+        REVS().fit(dataset(tmp_path).filter(field("v0") > 0), "target")
+    (tmp_path / "other.parquet").write_bytes(next(tmp_path.rglob("*.parquet")).read_bytes())
+    with pytest.raises(ValueError, match=r"other.parquet' lies in folders that name the columns \[\]"):
+        REVS().fit(tmp_path, "target")
+
+
+def test_a_column_that_predict_needs_is_missed(folder, data, tmp_path):
+    fit = REVS(random_state=0, never_select=["w"]).fit(folder, "target")
+    fewer = write(tmp_path / "fewer", data.X[:6000, 1:], data.y[:6000])
+    for method in (fit.predict, fit.transform):
+        with pytest.raises(ValueError, match=r"yet now missing:\n- v59"):
+            method(fewer)
+    more = write(tmp_path / "more", data.X[:6000], data.y[:6000], w=np.ones(6000), id=np.arange(6000))
+    np.testing.assert_allclose(
+        np.concatenate(list(fit.predict(more))),
+        data.X[:6000] @ fit.coef_[:P] + fit.intercept_,
+        rtol=1e-4,
+        atol=1e-4,
+    )
+
+
+@pytest.mark.parametrize("family", ["gaussian", "binomial"])
+def test_a_damaged_value_is_named(data, tmp_path, family):
+    X = data.X[:20_000, :10].astype(np.float64)
+    X[15_123, 6] = 1e300
+    y = data.y[:20_000] if family == "gaussian" else (data.y[:20_000] > 0).astype(float)
+    source = write(tmp_path / "damaged", X, y, files=4, rows=2500)
+    with pytest.raises(ValueError, match=r"'v6' holds 1e\+300 \(.*part-03.parquet', row group 0\)"):
+        REVS(random_state=0, min_effect=1e-4).fit(source, "target")
+    with pytest.raises(ValueError, match=r"'x6' holds 1e\+300, too far"):
+        REVS(random_state=0, min_effect=1e-4).fit(X, y)
+
+
+def test_checksums_are_verified(data, tmp_path):
+    table = pa.table({f"v{j}": data.X[:20_000, j] for j in range(4)} | {"target": data.y[:20_000]})
+    pq.write_table(table, tmp_path / "a.parquet", write_page_checksum=True, compression=None)
+    content = bytearray((tmp_path / "a.parquet").read_bytes())
+    content[3000:3004] = b"ugly"
+    (tmp_path / "a.parquet").write_bytes(content)
+    with pytest.raises(ValueError, match=r"a.parquet', row group 0 cannot be read"):
+        REVS(random_state=0).fit(tmp_path, "target")

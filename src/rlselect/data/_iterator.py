@@ -21,7 +21,7 @@ class IteratorParts:
     ----------
     factory : callable
         Without arguments, returns an iterable of data frames (pandas, polars, Arrow, ...), the same ones each
-        time.
+        time. Columns of two-dimensional arrays are called x0, x1, ...
     """
 
     memory: int | None = 2**30
@@ -49,6 +49,9 @@ class IteratorParts:
                 "frames, anew at every call."
             )
         for i, chunk in enumerate(made):
+            if isinstance(chunk, np.ndarray) and chunk.ndim == 2:
+                yield pa.table({f"x{j}": np.ascontiguousarray(column) for j, column in enumerate(chunk.T)})
+                continue
             try:
                 frame = nw.from_native(chunk, eager_only=True)
             except TypeError:

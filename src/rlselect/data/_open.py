@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from rlselect.data._checks import check_missing_mode
+from rlselect.data._checks import check_missing_mode, check_names
 from rlselect.data._design import Design, learn_design
 from rlselect.data._encoder import TableEncoder
 from rlselect.data._file import _CSV, read_file
 from rlselect.data._iterator import IteratorParts
-from rlselect.data._parquet import ParquetParts, find_parquet, from_dataset
+from rlselect.data._parquet import ParquetParts, find_parquet, folder_columns, from_dataset
 from rlselect.data._parts import (
     Parts,
     PartTable,
@@ -104,6 +104,10 @@ def open_source(
             promote_options="permissive",
         )
         return open_table(whole, **given, **memory)
+    if encoder is not None:
+        wanted = encoder._design.feature_names()
+        # columns that the model does not know are not read; those that it needs have to be there
+        check_names(np.asarray(wanted), [n for n in wanted if n in set(names)], owner)
     if not names:
         raise ValueError("X has no column beside y, sample_weight and offset; at least one is needed.")
     spread = 0.0
@@ -124,7 +128,8 @@ def open_source(
 
 def _open_parts(X: Any) -> Parts:
     if isinstance(X, str | Path):
-        return ParquetParts(find_parquet(X))
+        paths = find_parquet(X)
+        return ParquetParts(paths, folders=folder_columns(paths, X))
     if _is_dask(X):
         from rlselect.data._dask import DaskParts
 

@@ -2,12 +2,14 @@
 
 import glob
 import queue
+import re
 import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
@@ -62,26 +64,31 @@ class ParquetParts:
         The files, in the order of their rows.
     filesystem : pyarrow FileSystem, optional
         Where they are; the local disk by default.
+    folders : sequence of dict, optional
+        For each file the columns that the names of its folders give, such as ``year=2024``.
     """
 
     memory: int | None = None
 
-    def __init__(self, paths: Sequence[str], filesystem: Any = None) -> None:
+    def __init__(
+        self, paths: Sequence[str], filesystem: Any = None, folders: Sequence[dict[str, Any]] | None = None
+    ) -> None:
         self._fs = fs.LocalFileSystem() if filesystem is None else filesystem
         self._paths = list(paths)
+        self._folders = [{} for _ in self._paths] if folders is None else list(folders)
         self._open: OrderedDict[int, Any] = OrderedDict()
         self._tasks: queue.SimpleQueue[_Ahead | None] | None = None
         lengths: list[int] = []
         places: list[tuple[int, int]] = []
-        self.schema: pa.Schema = None
+        first: pa.Schema = None
         for i, path in enumerate(self._paths):
             file = self._file(i)
             schema = file.schema_arrow
-            if self.schema is None:
-                self.schema = schema
+            if first is None:
+                first = schema
                 _refuse_repeated(schema, path)
             else:
-                _same_columns(self.schema, schema, self._paths[0], path)
+                _same_columns(first, schema, self._paths[0], path)
             meta = file.metadata
             for g in range(meta.num_row_groups):
                 rows = meta.row_group(g).num_rows
@@ -92,6 +99,25 @@ class ParquetParts:
             raise ValueError(f"{_shown(self._paths)} holds no rows.")
         self.lengths = np.array(lengths, dtype=np.int64)
         self._places = places
+        self.schema = self._with_folders(first)
+
+    def _with_folders(self, schema: pa.Schema) -> pa.Schema:
+        """Add the columns that folders stand for, unless the files have them too."""
+        keys = list(self._folders[0])
+        for path, values in zip(self._paths, self._folders, strict=True):
+            if list(values) != keys:
+                raise ValueError(
+                    f"{path!r} lies in folders that name the columns {list(values)}, but "
+                    f"{self._paths[0]!r} in folders that name {keys}: all files must have the same columns."
+                )
+        self._kinds: dict[str, pa.DataType] = {}
+        for key in keys:
+            if key not in schema.names:
+                given = [values[key] for values in self._folders if values[key] is not None]
+                whole = all(isinstance(v, int) for v in given)
+                self._kinds[key] = pa.int64() if whole else pa.string()
+                schema = schema.append(pa.field(key, self._kinds[key]))
+        return schema
 
     def where(self, part: int) -> str:
         """Say where a part lies, for messages."""
@@ -134,9 +160,10 @@ class ParquetParts:
             rows = None if pick.rows is None else pa.array(pick.rows)
             # a few columns at a time: what decoding needs beside its result is several times the result
             step = max(_FEW_COLUMNS, len(columns) // 16)
-            found: dict[str, Any] = {}
-            for start in range(0, len(columns), step):
-                names = columns[start : start + step]
+            inside = [name for name in columns if name not in self._kinds]
+            found = self._from_folders(file, pick, [name for name in columns if name in self._kinds])
+            for start in range(0, len(inside), step):
+                names = inside[start : start + step]
                 table = reader.read_row_group(group, columns=names, use_threads=False)
                 table = table if rows is None else table.take(rows)
                 found.update(zip(table.column_names, table.columns, strict=True))
@@ -144,13 +171,26 @@ class ParquetParts:
         except (pa.ArrowException, OSError) as error:
             raise ValueError(f"{self.where(pick.part)} cannot be read: {_reason(error)}.") from None
 
+    def _from_folders(self, file: int, pick: Pick, names: list[str]) -> dict[str, Any]:
+        size = int(self.lengths[pick.part]) if pick.rows is None else len(pick.rows)
+        found = {}
+        for name in names:
+            value = self._folders[file][name]
+            text = self._kinds[name] == pa.string() and value is not None
+            one = pa.scalar(str(value) if text else value, self._kinds[name])
+            found[name] = pa.chunked_array([pa.repeat(one, size)])
+        return found
+
     def _file(self, i: int) -> Any:
         if i in self._open:
             self._open.move_to_end(i)
             return self._open[i]
         path = self._paths[i]
         try:
-            file = parquet.ParquetFile(self._fs.open_input_file(path), pre_buffer=False)
+            # checksums are verified where the writer has left them
+            file = parquet.ParquetFile(
+                self._fs.open_input_file(path), pre_buffer=False, page_checksum_verification=True
+            )
         except FileNotFoundError:
             raise FileNotFoundError(f"There is no file {path!r}.") from None
         except PermissionError:
@@ -189,6 +229,30 @@ def find_parquet(path: str | Path) -> list[str]:
     return found
 
 
+def folder_columns(paths: Sequence[str], path: str | Path) -> list[dict[str, Any]]:
+    """Columns that the names of folders below a path give to each file, as in ``year=2024/month=1``.
+
+    Examples
+    --------
+    >>> folder_columns(["d/year=2024/city=Paris/a.parquet"], "d")
+    [{'year': 2024, 'city': 'Paris'}]
+    """
+    fixed = []
+    for part in Path(path).parts:
+        if glob.has_magic(part):
+            break
+        fixed.append(part)
+    below = [Path(p).parts[len(fixed) : -1] for p in paths]
+    return [dict(_key_and_value(part) for part in parts if "=" in part) for parts in below]
+
+
+def _key_and_value(part: str) -> tuple[str, Any]:
+    key, text = (unquote(piece) for piece in part.split("=", 1))
+    if text == "__HIVE_DEFAULT_PARTITION__":
+        return key, None
+    return key, int(text) if re.fullmatch(r"-?\d{1,18}", text) else text
+
+
 def from_dataset(dataset: Any) -> ParquetParts:
     """Open the files of an Arrow dataset."""
     kind = getattr(getattr(dataset, "format", None), "default_extname", None)
@@ -199,7 +263,18 @@ def from_dataset(dataset: Any) -> ParquetParts:
         )
     if not dataset.files:
         raise ValueError("X is an Arrow dataset without files.")
-    return ParquetParts(dataset.files, dataset.filesystem)
+    try:
+        fragments = list(dataset.get_fragments())
+    except ValueError:
+        raise ValueError(
+            "X is an Arrow dataset with a filter, which reading in parts cannot follow: write the rows that "
+            "you want to files of their own, or load them with X.to_table()."
+        ) from None
+    from pyarrow.dataset import get_partition_keys
+
+    keys = [get_partition_keys(fragment.partition_expression) for fragment in fragments]
+    folders = [{name: key[name] for name in dataset.schema.names if name in key} for key in keys]
+    return ParquetParts([fragment.path for fragment in fragments], dataset.filesystem, folders)
 
 
 def _shown(paths: Sequence[str]) -> str:

@@ -240,8 +240,9 @@ def _shares(left: np.ndarray, size: int, n_parts: int, rng: np.random.Generator)
 
 def _moments(X: np.ndarray) -> np.ndarray:
     """Rows, mean and sum of squares about it, of every column."""
-    mean = X.mean(axis=0, dtype=np.float64)
-    about = np.einsum("ij,ij->j", X, X, dtype=np.float64) - len(X) * mean**2
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = X.mean(axis=0, dtype=np.float64)
+        about = np.nan_to_num(np.einsum("ij,ij->j", X, X, dtype=np.float64) - len(X) * mean**2)
     return np.vstack([np.full(X.shape[1], float(len(X))), mean, np.maximum(about, 0.0)])
 
 
@@ -271,7 +272,11 @@ def clustering(parts: Sequence[np.ndarray]) -> float:
     >>> clustering([_moments(part) for part in np.split(rows, 4)]) > 0.5
     True
     """
-    counts, means, about = np.stack([part for part in parts if part[0, 0] > 1], axis=1)
+    stacked = np.stack([part for part in parts if part[0, 0] > 1], axis=1)
+    # columns with values that cannot be squared are refused later, by name
+    counts, means, about = stacked[:, :, (np.abs(stacked) < 1e100).all(axis=(0, 1))]
+    if not counts.size:
+        return 0.0
     k = len(counts)
     if k < 2:
         return 0.0

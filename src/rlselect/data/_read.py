@@ -24,7 +24,10 @@ def as_frame(X: Any) -> nw.DataFrame | None:
     except DuplicateError as error:
         raise ValueError(f"The column names of X must differ from each other. {error}") from None
     if isinstance(frame, nw.LazyFrame):
-        raise TypeError(f"X is a lazy frame ({type(X).__module__}); collect it into memory first.")
+        raise TypeError(
+            f"X is a lazy frame ({type(X).__module__}); collect it into memory first, or give the path of "
+            "its files or a function that returns an iterable of data frames."
+        )
     return frame if isinstance(frame, nw.DataFrame) else None
 
 

@@ -11,9 +11,9 @@ from rlselect.predictors._kernel_objects import (
 )
 from rlselect.predictors._losses import EpsilonInsensitiveLoss, HingeLoss, LogisticLoss, SquaredLoss
 from rlselect.predictors._refit import Fit, SeparationWarning, fit_glm, heldout_gains
-from rlselect.predictors._refit_blocks import fit_linear_blocks
+from rlselect.predictors._refit_blocks import fit_glm_blocks, fit_linear_blocks
 from rlselect.predictors._ridge_subset import RidgeSubset
-from rlselect.predictors._rows import Block, Rows
+from rlselect.predictors._rows import Block, OverflowedColumns, Rows
 from rlselect.predictors._stopping import ChangePoint, Threshold
 from rlselect.predictors._units import Units
 
@@ -31,6 +31,7 @@ __all__ = [
     "LazyGram",
     "LinearKernel",
     "LogisticLoss",
+    "OverflowedColumns",
     "PolynomialKernel",
     "RidgeSubset",
     "Rows",
@@ -39,6 +40,7 @@ __all__ = [
     "Threshold",
     "Units",
     "fit_glm",
+    "fit_glm_blocks",
     "fit_linear_blocks",
     "heldout_gains",
 ]

@@ -1,7 +1,7 @@
 """A subset of columns under a generalised linear model, and the reward of every move from it."""
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,8 @@ _NEWTON_STEPS = 6
 # the root of the decrement is the distance to the mode in standard errors: with a hundredth, the price of
 # removing an effect of z standard errors is off by z hundredths of a nat at most
 _DECREMENT = 1e-4
+# the columns of the subset are kept between the steps of a fit up to this size
+_DESIGN_BYTES = 2**27
 
 
 class GlmSubset:
@@ -102,10 +104,20 @@ class GlmSubset:
         eta = self._coef @ design
         return eta if block.offset is None else eta + block.offset
 
-    def _newton_sums(self, designs: list[Floats]) -> tuple[Floats, Floats, float]:
+    def _designs(self) -> list[Floats] | None:
+        """Columns of the subset, kept for the steps of one fit; None when they are too many for that."""
+        if 8 * self._rows.n_rows * (len(self._subset) + 1) > _DESIGN_BYTES:
+            return None
+        return [self._design(block) for block in self._rows]
+
+    def _blocks(self, designs: list[Floats] | None) -> Iterator[tuple[Block, Floats]]:
+        for i, block in enumerate(self._rows):
+            yield block, self._design(block) if designs is None else designs[i]
+
+    def _newton_sums(self, designs: list[Floats] | None) -> tuple[Floats, Floats, float]:
         k = len(self._coef)
         hessian, gradient, likelihood = np.zeros((k, k)), np.zeros(k), 0.0
-        for block, design in zip(self._rows, designs, strict=True):
+        for block, design in self._blocks(designs):
             eta = self._predictor(block, design)
             mean, curvature = mean_and_curvature(self.family, eta)
             hessian += (design * block.weighted(curvature)) @ design.T
@@ -118,7 +130,7 @@ class GlmSubset:
         return hessian, gradient - prior * self._coef, likelihood
 
     def _fit(self, steps: int = _NEWTON_STEPS) -> None:
-        designs = [self._design(block) for block in self._rows]
+        designs = self._designs()
         hessian, gradient, value = self._newton_sums(designs)
         for _ in range(steps):
             step, decrement = newton_step(hessian, gradient)
@@ -135,13 +147,13 @@ class GlmSubset:
         self._value = value
         self._price(hessian, designs)
 
-    def _price(self, hessian: Floats, designs: list[Floats]) -> None:
+    def _price(self, hessian: Floats, designs: list[Floats] | None) -> None:
         k, p = len(self._coef), self.units.n_columns
         self._inverse = np.linalg.pinv(hessian, hermitian=True)
         self._logdet = float(np.linalg.slogdet(hessian)[1]) + (k - 1) * np.log(self.slab)
         score, curvatures, cross = np.zeros((2, p)), np.zeros(p), np.zeros((2, k, p))
         within = [np.zeros((*members.shape, members.shape[1])) for _, members in self.units.by_size]
-        for i, (block, design) in enumerate(zip(self._rows, designs, strict=True)):
+        for i, (block, design) in enumerate(self._blocks(designs)):
             mean, curvature = mean_and_curvature(self.family, self._predictor(block, design))
             weight = block.weighted(curvature)
             products = block.products(np.vstack([block.weighted(block.y - mean), design * weight]))

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect.predictors._rows import Block, Placed, Rows
+from rlselect.predictors._elsewhere import Placed
+from rlselect.predictors._rows import Block, Rows, refuse_overflow
 
 Floats = NDArray[np.floating]
 
@@ -34,8 +35,10 @@ def _sums(block: Block, known: list[int], center: float, unit: float) -> Sums:
     left[0], left[1], left[2:] = 1.0, y, block.columns(known)
     wy = block.weighted(y)
     weight = float(len(block)) if block.weight is None else float(block.weight.sum())
-    products = block.products(block.weighted(left))
-    return Sums(products, block.squares(block.weight), weight, float(wy.sum()), float(wy @ y))
+    # what overflows is found by who adds the sums
+    with np.errstate(over="ignore", invalid="ignore"):
+        products, squares = block.products(block.weighted(left)), block.squares(block.weight)
+    return Sums(products, squares, weight, float(wy.sum()), float(wy @ y))
 
 
 def _panel(block: Block, new: list[int]) -> Floats:
@@ -134,6 +137,8 @@ class LazyGram:
         self._refresh()
 
     def _add(self, part: int, sums: "Sums") -> None:
+        if not np.isfinite(sums.squares.sum()):
+            refuse_overflow(~np.isfinite(sums.squares))
         self._weight[part] += sums.weight
         self._y[part] += sums.y
         self._yy += sums.yy

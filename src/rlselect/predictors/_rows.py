@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rlselect.predictors._elsewhere import Placed, Shelf, Spilled
+
 Floats = NDArray[np.floating]
 
 # squares of small designs are asked for thousands of times, those of large ones a few times
@@ -88,22 +90,6 @@ class Block:
         return self.X * self.X
 
 
-@dataclass
-class Placed:
-    """A block that somebody else holds."""
-
-    workers: Any
-    handle: Any
-    size: int
-
-    def __len__(self) -> int:
-        return self.size
-
-    def start(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Have ``function(block, *args)`` computed there; the answer is its `result()`."""
-        return self.workers.call(function, self.handle, *args)
-
-
 class Rows:
     """Rows used so far, kept while they fit the memory allowance and taken again when they do not.
 
@@ -123,6 +109,8 @@ class Rows:
         Whether `take` returns all columns only.
     resident : bool
         Whether `take` may return views of data that stay in memory.
+    spill : bool
+        Put blocks beyond the memory into a temporary file instead of taking them again.
     workers : object, optional
         Those who can work on some rows where these lie: ``holds(rows)``, ``size(rows)``, ``place(function,
         rows)`` and ``call(function, handle, *args)``.
@@ -138,6 +126,7 @@ class Rows:
         memory: int = 2**30,
         whole: bool = True,
         resident: bool = False,
+        spill: bool = False,
         workers: Any = None,
     ) -> None:
         self._take = take
@@ -148,7 +137,8 @@ class Rows:
         self._whole = whole
         self._resident = resident
         self._workers = workers
-        self._kept: list[Block | Placed | None] = []
+        self._shelf = Shelf() if spill else None
+        self._kept: list[Block | Placed | Spilled | None] = []
         self._where: list[Any] = []
         self._shift: NDArray[np.float64] | None = None
         self._scale: NDArray[np.float64] | None = None
@@ -224,6 +214,8 @@ class Rows:
         """Forget all rows, but not their common scale."""
         self._memory += sum(self._held(b) for b in self._kept if b is not None)
         self._kept, self._where, self.n_rows = [], [], 0
+        if self._shelf is not None:
+            self._shelf = Shelf()
 
     def __getstate__(self) -> dict[str, Any]:
         # a checkpoint names the rows; they are taken again from where they lie
@@ -241,7 +233,7 @@ class Rows:
         if block is None:
             block = self._get(self._where[i])
             self._keep(i, block)
-        return block
+        return block.load() if isinstance(block, Spilled) else block
 
     def _get(self, rows: Any) -> "Block | Placed":
         # the first block stays here: it tells the common scale
@@ -257,9 +249,11 @@ class Rows:
         if size <= self._memory:
             self._memory -= size
             self._kept[i] = block
+        elif self._shelf is not None and isinstance(block, Block) and not sparse.issparse(block.X):
+            self._kept[i] = self._shelf.put(block)
 
-    def _held(self, block: "Block | Placed") -> int:
-        if isinstance(block, Placed):
+    def _held(self, block: "Block | Placed | Spilled") -> int:
+        if not isinstance(block, Block):
             return 0
         # a view of data that are in memory anyway costs nothing
         view = self._resident and not sparse.issparse(block.X) and not block.X.flags.owndata
@@ -294,13 +288,31 @@ def _make_block(
     X = batch.X
     weight = None if batch.sample_weight is None else np.asarray(batch.sample_weight, dtype=float)
     offset = None if batch.offset is None else np.asarray(batch.offset, dtype=float)
-    if sparse.issparse(X):
-        X, shift = _shift_stored(sparse.csr_array(X, dtype=np.float64), shift)
-    elif changes:
-        X = _standardise(X, shift, scale, dtype)
-    else:
-        X = X.astype(dtype, copy=False)
+    given = X
+    with np.errstate(over="ignore", invalid="ignore"):
+        if sparse.issparse(X):
+            X, shift = _shift_stored(sparse.csr_array(X, dtype=np.float64), shift)
+        elif changes:
+            X = _standardise(X, shift, scale, dtype)
+        else:
+            X = X.astype(dtype, copy=False)
+        if X is not given and not sparse.issparse(X) and not np.isfinite(np.add.reduce(X, axis=None)):
+            refuse_overflow(~np.isfinite(X).all(axis=0))
     return Block(X, response(batch.y), weight, offset, shift, scale)
+
+
+class OverflowedColumns(ArithmeticError):
+    """Values beyond what can be squared and summed, next to the spread of their column."""
+
+    def __init__(self, columns: NDArray[np.intp]) -> None:
+        super().__init__(columns)
+        self.columns = columns
+
+
+def refuse_overflow(bad: NDArray[np.bool_]) -> None:
+    """Raise where any column is bad."""
+    if bad.any():
+        raise OverflowedColumns(np.flatnonzero(bad))
 
 
 def _as_given(block: Block, columns: NDArray[np.intp], back: Any, then: Any) -> Any:
@@ -366,6 +378,8 @@ def _common_scale(X: Any, weight: Any) -> tuple[Any, Any, Any]:
         largest = np.abs(X).max(axis=0).astype(np.float64)
         unit = np.where(largest > 0, largest, 1.0)
         scaled = X / unit
+        # one value so large that most others vanish beside it is no scale
+        refuse_overflow(((np.abs(scaled) < 1e-30) & (X != 0)).mean(axis=0) > 0.5)
         mean = w @ scaled / total
         variance = w @ (scaled - mean) ** 2 / total
     spread = np.sqrt(variance)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect.data import Table
-from rlselect.predictors import Fit, fit_glm, fit_linear_blocks, heldout_gains
+from rlselect.data import PartTable, Table
+from rlselect.predictors import Fit, fit_glm, fit_glm_blocks, fit_linear_blocks, heldout_gains
 from rlselect.subset._problem import Problem
 from rlselect.subset._search import WALK_ROWS, WIDE, Found
 
@@ -38,9 +38,10 @@ def final_model(
         Held-out loss that each unit saves, NaN where it was not judged.
     """
     columns = problem.columns_of(found.support)
-    if found.gather_blocks and problem.family == "gaussian" and problem.table.n_rows > WALK_ROWS:
+    fit = None
+    if found.gather_blocks and problem.table.n_rows > WALK_ROWS:
         fit, rows = _fit_blocks(problem, found, columns, rng)
-    else:
+    if fit is None:
         rows = found.gather(columns)
         A, y, weight, offset = rows
         fit = fit_glm(A, y, problem.family, weight, offset)
@@ -49,19 +50,27 @@ def final_model(
 
 def _fit_blocks(
     problem: Problem, found: Found, columns: NDArray[np.intp], rng: np.random.Generator
-) -> tuple[Fit, tuple]:
+) -> tuple[Fit | None, tuple]:
     """Fit a block at a time, with some of the rows at random."""
     assert found.gather_blocks is not None
-    blocks = partial(found.gather_blocks, columns)
-    table = problem.table
-    if isinstance(table, Table):
+    blocks: Any = partial(found.gather_blocks, columns)
+    table, linear = problem.table, problem.family == "gaussian"
+    few = _Few(found.n_rows_read, rng) if isinstance(table, Table) else None
+    if few is not None and linear:
         assert found.first is not None
-        few = _Few(found.n_rows_read, rng)
         fit = fit_linear_blocks(partial(few.watch, blocks), _middle(found.first(columns)))
         return fit, few.rows
-    # the rows read first are a sample of all of them
-    rows = tuple(table.glance(_GAIN_ROWS, columns))
-    return fit_linear_blocks(blocks, _middle(rows)), rows
+    if few is not None:
+        for _ in few.watch(blocks, lambda *_: None):
+            pass
+        rows = few.rows
+    else:
+        # the rows read first are a sample of all of them
+        assert isinstance(table, PartTable)
+        rows = tuple(table.glance(_GAIN_ROWS, columns))
+    if linear:
+        return fit_linear_blocks(blocks, _middle(rows)), rows
+    return fit_glm_blocks(blocks, rows, problem.family), rows
 
 
 def _middle(rows: tuple) -> NDArray[np.float64]:

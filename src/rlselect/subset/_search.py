@@ -10,7 +10,7 @@ from scipy.special import expit
 
 from rlselect.data import PartTable, Table
 from rlselect.learn import Policy, Trajectory
-from rlselect.predictors import GlmSubset, LazyGram, RidgeSubset, Rows, Units
+from rlselect.predictors import GlmSubset, LazyGram, OverflowedColumns, RidgeSubset, Rows, Units
 from rlselect.subset._checkpoint import Checkpoint
 from rlselect.subset._clock import Clock
 from rlselect.subset._effort import EffortPlan, RowSampler, begin, run_effort
@@ -122,9 +122,28 @@ def search_subset(
     if not problem.allowed.any():
         return _nothing_to_do(problem)
     how = _How(policy, penalty, n_jobs, rng, clock)
-    if problem.table.n_rows > WALK_ROWS:
+    if problem.table.n_rows <= WALK_ROWS:
+        return _search_walk(problem, how)
+    try:
         return _search_large(problem, how, EffortPlan(min_effect=min_effect), checkpoint)
-    return _search_walk(problem, how)
+    except OverflowedColumns as error:
+        raise ValueError(_overflow_message(problem.table, error.columns)) from None
+
+
+def _overflow_message(table: Table | PartTable, columns: NDArray[np.intp]) -> str:
+    name = table.columns[int(columns[0])]
+    worst, where = 0.0, ""
+    for k, batch in enumerate(table.scan(columns[:1])):
+        values = batch.X.toarray() if table.is_sparse else batch.X
+        place = int(np.argmax(np.abs(values[:, 0])))
+        if abs(float(values[place, 0])) > abs(worst):
+            worst = float(values[place, 0])
+            where = f" ({table.parts.where(k)})" if isinstance(table, PartTable) else ""
+    return (
+        f"Column {name!r} holds {worst:.3g}{where}, too far from its other values for sums of squares. Is "
+        "the file damaged, or does that number mark missing values? Correct it, or replace it by NaN and set "
+        "`missing`."
+    )
 
 
 class _How(NamedTuple):
@@ -242,7 +261,10 @@ def _rows(table: Table | PartTable, linear: bool) -> Rows:
         return Rows(
             table.take, _as_is, single=True, as_is=True, memory=_FEW_BYTES, whole=False, resident=True
         )
-    # a Newton step passes over all rows: they stay in memory
+    # a Newton step passes over all rows: they stay in memory, or in a file where the data did
+    if isinstance(table, PartTable):
+        memory = max(table.memory, table.batch_bytes // 2)
+        return Rows(table.take, _as_is, single=large, memory=memory, spill=True)
     return Rows(table.take, _as_is, single=large, as_is=linear)
 
 

@@ -66,14 +66,19 @@ class DenseStore:
         """Return rows (and features) as a C-contiguous float array; a view where that is possible."""
         if isinstance(rows, slice):
             part = self.X[rows] if features is None else self.X[rows][:, features]
-        elif features is not None:
+        elif features is not None and (
+            16 * len(features) < self.n_features or len(rows) * self.n_features > _CHUNK_CELLS
+        ):
             part = self.X[np.ix_(rows, features)]
-        elif self.X.flags.c_contiguous and len(rows) and rows.min() >= 0 and rows.max() < self.n_rows:
-            # copies whole rows, twice as fast as an index; it would first copy all of another layout, and
-            # without the bounds checked it would have to
-            part = np.take(self.X, rows, axis=0, mode="clip")
         else:
-            part = self.X[rows]
+            if self.X.flags.c_contiguous and len(rows) and rows.min() >= 0 and rows.max() < self.n_rows:
+                # copies whole rows, twice as fast as an index; it would first copy all of another layout, and
+                # without the bounds checked it would have to
+                part = np.take(self.X, rows, axis=0, mode="clip")
+            else:
+                part = self.X[rows]
+            # a row lies in one place: all of it is read as fast as some of it
+            part = part if features is None else part[:, features]
         return np.ascontiguousarray(part, dtype=self.dtype)
 
 

@@ -33,17 +33,36 @@ def memory(kind):
     line = next(l for l in open("/proc/self/status") if l.startswith(kind))
     return int(line.split()[1]) / 1024
 
-job = json.loads(sys.argv[1])
-warm = make_revs(6000, 60, random_state=0)
-REVS(random_state=0).fit(warm.X, warm.y)
-if job["source"] == "parquet":
-    REVS(random_state=0).fit(job["warm"], "target")
-    X, y = job["path"], "target"
-else:
-    X = np.lib.format.open_memmap(job["path"] + "-X.npy", mode="r")
-    y = np.load(job["path"] + "-y.npy")
-out = []
-for repeat in range(job["repeats"]):
+def sources(job):
+    if job["source"] == "parquet":
+        REVS(random_state=0).fit(job["warm"], "target")
+        yield job["path"], "target"
+    elif job["source"] == "memory map":
+        X = np.lib.format.open_memmap(job["path"] + "-X.npy", mode="r")
+        yield X, np.load(job["path"] + "-y.npy")
+    else:
+        import dask.dataframe as dd
+        import distributed
+        with (
+            distributed.LocalCluster(
+                n_workers=job["workers"], threads_per_worker=1, dashboard_address=None
+            ) as cluster,
+            distributed.Client(cluster),
+        ):
+            # the workers have the library loaded, and the data in memory, before the clock starts
+            parts = dd.read_parquet(job["path"], split_row_groups=True).persist()
+            distributed.wait(parts)
+            REVS(random_state=99).fit(parts, "target")
+            yield parts, "target"
+
+def main():
+    job = json.loads(sys.argv[1])
+    warm = make_revs(6000, 60, random_state=0)
+    REVS(random_state=0).fit(warm.X, warm.y)
+    for X, y in sources(job):
+        print(json.dumps([measure(job, X, y, repeat) for repeat in range(job["repeats"])]))
+
+def measure(job, X, y, repeat):
     # what is mapped from a file counts as resident: only Parquet tells the memory that a fit needs
     open("/proc/self/clear_refs", "w").write("5")
     before = memory("VmRSS")
@@ -52,10 +71,12 @@ for repeat in range(job["repeats"]):
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     exact = np.array_equal(np.flatnonzero(fit.support_), job["truth"])
     batch = open_source(X, "target").batch_bytes / 2**20 if job["source"] == "parquet" else float("nan")
-    out.append(dict(repeat=repeat, seconds=wall, cpu_seconds=cpu, rows_read=fit.n_rows_read_,
+    return dict(repeat=repeat, seconds=wall, cpu_seconds=cpu, rows_read=fit.n_rows_read_,
         rows_decoded=fit.n_rows_decoded_, stop=fit.stop_reason_, exact=bool(exact),
-        peak_mb=memory("VmHWM") - before, batch_mb=batch))
-print(json.dumps(out))
+        peak_mb=memory("VmHWM") - before, batch_mb=batch)
+
+if __name__ == "__main__":
+    main()
 """
 
 
@@ -112,7 +133,7 @@ def write(kind, path, n, p, coef, seed):
 
 def measure(kind, signal, n, p, folder, repeats):
     """Simulate, fit in another process, and remove the data."""
-    path = str(folder / f"{kind.split()[0]}-{signal}-{n}-{p}")
+    path = str(folder / f"{kind.split()[0].strip(',')}-{signal}-{n}-{p}")
     coef = coefficients(p, signal, np.random.default_rng(7))
     write(kind, path, n, p, coef, seed=1)
     warm = str(folder / "warm.parquet")
@@ -120,15 +141,19 @@ def measure(kind, signal, n, p, folder, repeats):
         write("parquet", warm, 6000, 60, coefficients(60, "strong", None), seed=0)
     job = {
         "source": kind,
+        "workers": int(kind.split()[1]) if kind.startswith("dask") else 0,
         "path": path,
         "warm": warm,
         "repeats": repeats,
         "truth": np.flatnonzero(coef).tolist(),
     }
     threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    # a file, since the workers of a cluster are started by importing it
+    script = folder / "fit.py"
+    script.write_text(FIT)
     done = subprocess.run(
-        [sys.executable, "-c", FIT, json.dumps(job)],
-        capture_output=True,
+        [sys.executable, str(script), json.dumps(job)],
+        stdout=subprocess.PIPE,
         text=True,
         check=True,
         env={**os.environ, **threads},
@@ -171,11 +196,47 @@ def table(fits):
     return "\n".join(lines)
 
 
+def draw(fits, path):
+    """Processor seconds and rows read as rows or columns grow; nothing where matplotlib is not there."""
+    try:
+        import matplotlib
+    except ImportError:
+        return
+    matplotlib.use("svg")
+    import matplotlib.pyplot as plt
+
+    def median(cell, name):
+        mine = [float(f[name]) for f in fits if (f["source"], f["signal"], f["n"], f["p"]) == cell]
+        return float(np.median(mine))
+
+    cells = list(dict.fromkeys((f["source"], f["signal"], f["n"], f["p"]) for f in fits))
+    cells = [c for c in cells if not c[0].startswith("dask")]
+    by_rows = len({c[2] for c in cells}) > 1
+    figure, axes = plt.subplots(1, 2, figsize=(8, 3.2), layout="constrained")
+    for source, signal in dict.fromkeys(c[:2] for c in cells):
+        line = sorted((c for c in cells if c[:2] == (source, signal)), key=lambda c: c[2:])
+        x = [c[2] if by_rows else c[3] for c in line]
+        style = {"marker": "o", "linestyle": "-" if signal == "strong" else "--"}
+        style |= {"color": "tab:blue" if source == "parquet" else "tab:orange"}
+        for axis, name in zip(axes, ("cpu_seconds", "rows_read"), strict=True):
+            axis.plot(x, [median(c, name) for c in line], label=f"{source}, {signal}", **style)
+    for axis, title in zip(axes, ("processor seconds", "rows read"), strict=True):
+        axis.set(xscale="log", yscale="log", xlabel="rows" if by_rows else "columns", title=title)
+        axis.set_ylim(bottom=axis.get_ylim()[0] / 3, top=axis.get_ylim()[1] * 3)
+    axes[0].legend(fontsize=8, frameon=False)
+    plt.rcParams["svg.hashsalt"] = "rlselect"
+    figure.savefig(path, metadata={"Date": None})
+    plt.close(figure)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, nargs="*", default=list(ROWS), help="n for p=100")
     parser.add_argument(
         "--columns", type=int, nargs="*", default=list(COLUMNS), help="p for n=50,000, Parquet"
+    )
+    parser.add_argument(
+        "--workers", type=int, nargs="*", default=[1, 2], help="Dask workers for n=500,000, p=100"
     )
     parser.add_argument("--repeats", type=int, default=3, help="fits a cell, each with its own seed")
     parser.add_argument("--scratch", type=Path, help="folder for the data; the system's by default")
@@ -183,6 +244,8 @@ def main():
     args = parser.parse_args()
     cells = [(k, s, n, 100) for s in ("strong", "weak") for k in ("memory map", "parquet") for n in args.rows]
     cells += [("parquet", "strong", 50_000, p) for p in args.columns]
+    names = [f"dask, {w} worker{'s' if w > 1 else ''}" for w in args.workers]
+    cells += [(name, s, 500_000, 100) for s in ("strong", "weak") for name in names]
     fits = []
     with tempfile.TemporaryDirectory(dir=args.scratch) as folder:
         for kind, signal, n, p in cells:
@@ -199,6 +262,8 @@ def main():
                 title += f"one data set a cell and {args.repeats} seeds of the search, medians (memory: "
                 title += "maximum).\n\n"
                 args.out.with_suffix(".md").write_text(title + table(fits) + "\n")
+    if args.out:
+        draw(fits, args.out.with_suffix(".svg"))
 
 
 if __name__ == "__main__":

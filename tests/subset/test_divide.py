@@ -61,10 +61,14 @@ def test_weights_and_classes():
 
 
 @pytest.mark.slow
-def test_mcp_through_skglm():
+@pytest.mark.parametrize("penalty", ["MCPenalty", "SCAD"])
+def test_mcp_and_scad_through_skglm(penalty):
     skglm = pytest.importorskip("skglm")
+    penalties = pytest.importorskip("skglm.penalties")
+    datafits = pytest.importorskip("skglm.datafits")
+    model = skglm.GeneralizedLinearEstimator(datafits.Quadratic(), getattr(penalties, penalty)(0.1, 3.0))
     with np.errstate(all="ignore"):
-        fit = DivideAndConquer(skglm.MCPRegression(alpha=0.1), n_folds=3, random_state=0).fit(DATA.X, DATA.y)
+        fit = DivideAndConquer(model, n_folds=3, random_state=0).fit(DATA.X, DATA.y)
     assert fit.support_[DATA.support].mean() > 0.9
 
 

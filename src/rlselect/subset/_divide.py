@@ -1,5 +1,6 @@
 """Divide and conquer: the same selector on many folds of the rows, and a vote."""
 
+import inspect
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -114,7 +115,7 @@ class DivideAndConquer(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         rng = np.random.default_rng(self.random_state)
         folds = np.array_split(rng.permutation(table.n_rows), self.n_folds)
         votes = Parallel(n_jobs=self.n_jobs)(
-            delayed(_select)(clone(self.estimator), *table.take(np.sort(fold))[:3]) for fold in folds
+            delayed(_select)(_copy(self.estimator), *table.take(np.sort(fold))[:3]) for fold in folds
         )
         self.n_features_in_ = table.encoder.n_features_in_
         if table.encoder.feature_names_in_ is not None:
@@ -140,6 +141,14 @@ class DivideAndConquer(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
         return self.support_
+
+
+def _copy(estimator: Any) -> Any:
+    names = inspect.signature(type(estimator)).parameters
+    if hasattr(estimator, "get_params") and set(estimator.get_params(deep=False)) <= set(names):
+        return clone(estimator)
+    # skglm's general estimator, the way to SCAD, lists parameters that its constructor does not take
+    return type(estimator)(**{name: getattr(estimator, name) for name in names})
 
 
 def _select(estimator: Any, X: Any, y: Any, weight: Any) -> NDArray[np.bool_]:

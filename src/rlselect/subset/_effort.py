@@ -42,8 +42,13 @@ class EffortPlan:
     min_effect: float | None = None
 
     def block_rows(self, n_columns: int) -> int:
-        """Rows of a block of so many columns: half a million numbers, which stay in the cache."""
-        return int(np.clip(2**19 // max(n_columns, 1), 64, self.block))
+        """Rows of a block of so many columns: half a million numbers, which stay in the cache.
+
+        Wide rows come in blocks of 512, so that their products cost more than to add these up, unless that
+        is more than sixteen million numbers.
+        """
+        p = max(n_columns, 1)
+        return int(np.clip(max(2**19 // p, min(512, 2**24 // p)), 64, self.block))
 
 
 class RowSampler:

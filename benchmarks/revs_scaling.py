@@ -223,7 +223,7 @@ def draw(fits, path):
     for axis, title in zip(axes, ("processor seconds", "rows read"), strict=True):
         axis.set(xscale="log", yscale="log", xlabel="rows" if by_rows else "columns", title=title)
         axis.set_ylim(bottom=axis.get_ylim()[0] / 3, top=axis.get_ylim()[1] * 3)
-    axes[0].legend(fontsize=8, frameon=False)
+    axes[1].legend(fontsize=8, frameon=False, loc="center right")
     plt.rcParams["svg.hashsalt"] = "rlselect"
     figure.savefig(path, metadata={"Date": None})
     plt.close(figure)

@@ -198,7 +198,9 @@ class PartTable:
         return self.parts.visit([Pick(g) for g in range(len(self.parts.lengths))], names)
 
     def everything(self, block: int) -> Iterator[Slice]:
-        """All rows, part by part, in an even number of slices of up to `block` rows."""
+        """All rows, part by part, in an even number of slices of up to `block` rows or some thousands."""
+        # every slice passes over all columns of a part once more
+        block = max(block, min(8192, 2**24 // max(self.n_columns, 1)))
         for g, size in enumerate(self.parts.lengths):
             step = 2 * -(-int(size) // (2 * block))
             yield from (Slice(g, i, step) for i in range(min(step, int(size))))

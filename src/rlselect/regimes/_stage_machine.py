@@ -22,7 +22,14 @@ from rlselect.predictors._tuning import Tuner
 from rlselect.regimes._cross_fitted import adaptive_cycle, cross_fitted_choice
 from rlselect.regimes._encoding import HistoryEncoder
 
-__all__ = ["StageMachine", "StageSelection", "make_machine", "paper_regularization", "select_features"]
+__all__ = [
+    "StageMachine",
+    "StageSelection",
+    "choose_machine",
+    "make_machine",
+    "paper_regularization",
+    "select_features",
+]
 
 ANOVA_WIDTH = 2.0
 _PAPER_WIDTHS = 2.0 ** np.arange(0, 8)
@@ -71,19 +78,31 @@ class StageMachine:
         self.kind, self.paper = kind, paper
         self.lam = self.bandwidth = float("nan")
         self.folds = fold_numbers(X, y)
+        self._base: Any = None
+
+    def __getstate__(self) -> dict:
+        return self.__dict__ | {"_base": None}
 
     @property
     def uses_kernel(self) -> bool:
         """Whether this is a kernel machine."""
         return isinstance(self.kind, str)
 
-    def make_state(self, rows: Any = slice(None), bandwidth: float = 1.0) -> Any:
-        """Kernel state on training rows."""
+    def build_state(self, X: np.ndarray, bandwidth: float) -> Any:
+        """Kernel on encoded rows."""
         e = self.encoder
         if self.kind == "rbf":
-            return KeptState(self.X[rows], e.groups, e.action, bandwidth)
+            return KeptState(X, e.groups, e.action, bandwidth)
         width = ANOVA_WIDTH if self.kind == "anova" else None
-        return ActionAnovaState(self.X[rows], e.groups, e.past, e.action, width)
+        return ActionAnovaState(X, e.groups, e.past, e.action, width)
+
+    def make_state(self, bandwidth: float = 1.0) -> Any:
+        """Kernel on the training rows from which groups may leave."""
+        if self.kind == "rbf":
+            return self.build_state(self.X, bandwidth)
+        if self._base is None:
+            self._base = self.build_state(self.X, bandwidth)
+        return self._base.restrict()
 
     def make_problem(self, tune: bool = True) -> Any:
         """Squared-loss problem on all groups, tuned on them unless told otherwise."""
@@ -95,6 +114,7 @@ class StageMachine:
         problem = SquaredKernelProblem(
             self.make_state(), self.y[:, None], self.weights, SquaredLoss(), 1.0, True, self.folds
         )
+        problem.hasty = not self.paper
         self.tuner = self._make_tuner(problem)
         if self.paper:
             # The dissertation chooses the bandwidth by five folds; the state is shared.
@@ -113,14 +133,21 @@ class StageMachine:
 
     def _make_tuner(self, problem):
         lam: Any = paper_regularization(self.y) if self.paper else "auto"
-        tuner = Tuner(lam, "auto", self.weights.sum(), self.kind == "rbf", self._width, squared=True)
+        tuner = Tuner(
+            lam, "auto", self.weights.sum(), self.kind == "rbf", self._width, squared=True, every_lambda=True
+        )
         if self.paper and self.kind == "rbf":
             tuner.relative, tuner.once, tuner.widths = False, True, _PAPER_WIDTHS
         return tuner
 
     def on_rows(self, rows: np.ndarray) -> "StageMachine":
-        """The same kind of machine on some of the rows, not fitted."""
-        return type(self)(self.encoder, self.X[rows], self.y[rows], self.weights[rows], self.kind, self.paper)
+        """The same kind of machine on some of the rows, not fitted; what is known of columns is shared."""
+        other = type(self)(
+            self.encoder, self.X[rows], self.y[rows], self.weights[rows], self.kind, self.paper
+        )
+        if self.uses_kernel and self.kind != "rbf":
+            other._base = self.make_state().restrict(rows)
+        return other
 
     def risk(self, problem: Any) -> float:
         """Out-of-sample risk of the problem's present set."""
@@ -149,8 +176,8 @@ class StageMachine:
 
     def refit(self, rows: np.ndarray, y: np.ndarray) -> "StageMachine":
         """The same machine with the same parameters on some of the rows and another response."""
-        other = StageMachine(self.encoder, self.X[rows], y, self.weights[rows], self.kind, self.paper)
-        other.groups = self.groups
+        other = self.on_rows(rows)
+        other.y, other.groups = y, self.groups
         if not self.uses_kernel:
             other.columns = self.columns
             other.estimator = clone(self.estimator).fit(other.X[:, self.columns], y)
@@ -182,19 +209,24 @@ def make_machine(
     return StageMachine(encoder, X, y, weights, model, paper)
 
 
-def select_features(machine: StageMachine, selection: str | None, rng: np.random.Generator) -> StageSelection:
-    """Choose groups of a stage: leave-one-out, Algorithm 25 or Algorithm 27."""
+def select_features(
+    machine: StageMachine,
+    selection: str | None,
+    rng: np.random.Generator,
+    path: EliminationPath | None = None,
+) -> StageSelection:
+    """Choose groups of a stage: leave-one-out, Algorithm 25 or Algorithm 27.
+
+    ``path`` is the elimination of "loo", where it is known already.
+    """
     n_groups = len(machine.encoder.groups)
     if selection is None or n_groups == 0:
         return StageSelection(list(range(n_groups)), None, "all history columns are kept")
     if selection == "rfe-test":
-        path, problem = _held_out_path(machine, rng)
+        path, _ = _held_out_path(machine, rng)
         size, reason = choose_size("held-out", path, "squared")
     else:
-        problem = machine.make_problem()
-        retune = machine.tuner.again if machine.uses_kernel and selection == "loo" else None
-        cycle = adaptive_cycle if selection == "loo" or not machine.uses_kernel else (lambda left: 1)
-        path = eliminate(problem, cycle, retune)
+        path = elimination(machine, selection) if path is None else path
         if selection == "loo" and machine.uses_kernel and n_groups > 1:
             groups, reason = cross_fitted_choice(machine, path, rng)
             return StageSelection(groups, path, reason)
@@ -205,6 +237,43 @@ def select_features(machine: StageMachine, selection: str | None, rng: np.random
         reason += f", and {int(SAFEGUARD * n_groups)} more as a safeguard"
     kept = path.order[::-1][:size]
     return StageSelection(sorted(kept), path, reason)
+
+
+def elimination(machine: StageMachine, selection: str) -> EliminationPath:
+    """Elimination on all rows: one group at a time for Algorithm 25, several while there are many for ours."""
+    problem = machine.make_problem()
+    ours = selection == "loo"
+    retune = machine.tuner.again if machine.uses_kernel and ours else None
+    return eliminate(problem, adaptive_cycle if ours or not machine.uses_kernel else lambda left: 1, retune)
+
+
+def choose_machine(
+    machines: Sequence[StageMachine], selection: str | None, rng: np.random.Generator
+) -> tuple[StageMachine, StageSelection]:
+    """The machine with the smallest leave-one-out risk after selection, fitted, and its selection.
+
+    With "loo" each is judged at the best size of its elimination, ``n log(risk) + 2 k log d``: without the
+    price of k columns among d the family that fits noise best on the way would win. Only the winner's size is
+    then judged on folds.
+    """
+    path = None
+    if len(machines) > 1 and selection == "loo" and machines[0].encoder.groups:
+        paths = [elimination(machine, selection) for machine in machines]
+        winner = int(np.argmin([_priced_risk(path) for path in paths]))
+        machines, path = [machines[winner]], paths[winner]
+    best: Any = None
+    for machine in machines:
+        chosen = select_features(machine, selection, rng, path)
+        machine.fit(chosen.groups)
+        if best is None or machine.loo_risk < best[0].loo_risk:
+            best = (machine, chosen)
+    return best
+
+
+def _priced_risk(path):
+    risk = np.array(path.losses) @ path.weights / path.weights.sum()
+    price = 2.0 * np.array(path.sizes) * np.log(max(path.sizes[0], 2))
+    return float(np.min(len(path.losses[0]) * np.log(np.maximum(risk, 1e-300)) + price))
 
 
 def _held_out_path(machine, rng):

@@ -132,7 +132,7 @@ class BackwardLearner(BaseEstimator):
                 stage.action[rows],
                 evaluation.taken[t][rows],
                 allowed,
-                evaluation.folds[rows],
+                evaluation.splits[:, rows],
             )
             names = [] if found is None else [machine.encoder.names[g] for g in found.groups]
             self.tailoring_.append(names)

@@ -240,7 +240,7 @@ def select_features(
 
 
 def elimination(machine: StageMachine, selection: str) -> EliminationPath:
-    """Elimination on all rows: one group at a time for Algorithm 25, several while there are many for ours."""
+    """Elimination on all rows: one group at a time for Algorithm 25, several at first for ours."""
     problem = machine.make_problem()
     ours = selection == "loo"
     retune = machine.tuner.again if machine.uses_kernel and ours else None

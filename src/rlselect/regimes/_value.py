@@ -25,6 +25,7 @@ from rlselect.regimes._trial import TrialData, readable_history
 __all__ = ["RegimeComparison", "RegimeValue", "compare_regimes", "regime_value"]
 
 _METHODS = ("dr", "ipw", "plug-in")
+_SPLITS = 3
 Decide = Callable[[int, np.ndarray], np.ndarray]
 
 
@@ -74,7 +75,9 @@ class Evaluation:
     def __init__(self, trial: TrialData, discount: float, sign: float, n_folds: int, rng: Any) -> None:
         self.trial, self.discount, self.sign = trial, discount, sign
         n_folds = max(2, min(n_folds, trial.n_subjects // 2))
-        self.folds = rng.permutation(trial.n_subjects) % n_folds
+        # The first split serves the value; decision features are judged on all of them.
+        self.splits = np.array([rng.permutation(trial.n_subjects) % n_folds for _ in range(_SPLITS)])
+        self.folds = self.splits[0]
         numbers = range(1, trial.n_stages + 1)
         self.taken = [taken_probabilities(trial, t) for t in numbers]
         self.remaining = [remaining_probabilities(trial, t) for t in numbers]

@@ -200,11 +200,11 @@ def write(records, paper, args):
     ]
     text = "\n".join([
         f"Setting {records.setting}, seeds from {args.seed} on (the dissertation: 20 replicates). A miss is "
-        "a history column of the optimal Q-function that was not selected, proxies counted once; a direct miss "
-        "leaves out columns that act through later stages only. Ours is without safeguard, rfe, rfe-test and "
-        "rfe-vpred are with the 5 % safeguard. Decision columns: of `tailoring_`, for rfe-vpred of what it "
-        "selected. The dissertation counts misses for rfe and rfe-test, missed decision features for "
-        "rfe-vpred.",
+        "a history column of the optimal Q-function that was not selected, proxies counted once; a direct "
+        "miss leaves out columns that act through later stages only. Ours is without safeguard, rfe, "
+        "rfe-test and rfe-vpred are with the 5 % safeguard. Decision columns: of `tailoring_`, for "
+        "rfe-vpred of what it selected. The dissertation counts misses for rfe and rfe-test, missed "
+        "decision features for rfe-vpred.",
         "",
         HEAD,
         "|" + "---|" * 13,

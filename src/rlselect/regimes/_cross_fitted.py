@@ -2,7 +2,8 @@
 
 The leave-one-out risk along one elimination is too good for large sets, because the same rows chose the sets.
 Repeating the elimination on the other folds removes that bias, and its rankings vote on which columns stay.
-One split into folds leaves the answer to chance where a signal is weak, so that there are two.
+One split into folds leaves the answer to chance where a signal is weak: where it does not settle the size,
+two more are made.
 """
 
 from collections.abc import Sequence
@@ -15,11 +16,13 @@ from rlselect.predictors._stopping import paired_comparison
 
 __all__ = ["adaptive_cycle", "cross_fitted_choice"]
 
-_SPLITS = 2
+_MORE_SPLITS = 2
 # With many subjects five folds rank columns as well as ten, for half the time.
 _FOLDS, _FOLDS_OF_MANY, _MANY = 10, 5, 300
 # Sizes whose risk is within this many paired standard errors of the smallest are as good.
 _SLACK = 0.5
+# A split settles the size when none up to this slack would give another.
+_DOUBT = 1.5
 
 
 class _JudgedProblem:
@@ -64,23 +67,13 @@ def cross_fitted_choice(
     error) the smallest. The groups are those most often among the last so many of a fold's elimination, equal
     ones in the order of ``path``.
     """
-    n, n_groups = len(machine.y), len(machine.encoder.groups)
-    n_folds = min(_FOLDS if n < _MANY else _FOLDS_OF_MANY, n // 2)
-    losses = np.zeros((len(path.sizes), n))
-    orders = []
-    for _ in range(_SPLITS):
-        folds = rng.permutation(n) % n_folds
-        for fold in range(n_folds):
-            test, train = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
-            problem = _JudgedProblem(machine, train, test)
-            found = eliminate(problem, adaptive_cycle, problem.retune)
-            losses[:, test] += np.array(problem.held_out) / _SPLITS
-            orders.append(found.order[::-1])
-    compared = paired_comparison(
-        EliminationPath(sizes=path.sizes, losses=list(losses), weights=machine.weights)
-    )
-    inside = compared["difference"] <= _SLACK * compared["difference_standard_error"]
-    size = int(path.sizes[int(np.flatnonzero(inside)[-1])])
+    n_groups = len(machine.encoder.groups)
+    losses, orders = _one_split(machine, rng)
+    if _size(path, losses, machine.weights, 0.0) != _size(path, losses, machine.weights, _DOUBT):
+        for _ in range(_MORE_SPLITS):
+            again, others = _one_split(machine, rng)
+            losses, orders = losses + again, orders + others
+    size = _size(path, losses, machine.weights, _SLACK)
     votes = np.zeros(n_groups)
     for order in orders:
         votes[order[:size]] += 1
@@ -88,6 +81,29 @@ def cross_fitted_choice(
     rank[path.order[::-1]] = np.arange(n_groups)
     kept = np.lexsort([rank, -votes])[:size]
     return sorted(kept.tolist()), f"smallest risk on the held-out folds of {len(orders)} eliminations"
+
+
+def _one_split(machine: Any, rng: np.random.Generator) -> tuple[np.ndarray, list]:
+    """Held-out losses of all sizes (rows) and the orders of a split's eliminations, last to leave first."""
+    n = len(machine.y)
+    n_folds = min(_FOLDS if n < _MANY else _FOLDS_OF_MANY, n // 2)
+    folds = rng.permutation(n) % n_folds
+    losses, orders = [], []
+    places = []
+    for fold in range(n_folds):
+        test, train = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
+        problem = _JudgedProblem(machine, train, test)
+        orders.append(eliminate(problem, adaptive_cycle, problem.retune).order[::-1])
+        losses.append(np.array(problem.held_out))
+        places.append(test)
+    return np.hstack(losses)[:, np.argsort(np.concatenate(places))], orders
+
+
+def _size(path: EliminationPath, losses: np.ndarray, weights: np.ndarray, slack: float) -> int:
+    """Smallest size whose held-out risk is within ``slack`` paired standard errors of the smallest."""
+    compared = paired_comparison(EliminationPath(sizes=path.sizes, losses=list(losses), weights=weights))
+    inside = compared["difference"] <= slack * compared["difference_standard_error"]
+    return int(path.sizes[int(np.flatnonzero(inside)[-1])])
 
 
 def adaptive_cycle(left: int) -> int:

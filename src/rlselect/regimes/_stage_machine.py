@@ -1,6 +1,7 @@
 """The Q-function of one stage: a kernel machine or an estimator, and the elimination that thins it."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from rlselect.predictors._elimination import (
 )
 from rlselect.predictors._kernel_machine import fold_numbers, solve_machine
 from rlselect.predictors._losses import SquaredLoss
-from rlselect.predictors._stopping import choose_size
+from rlselect.predictors._stopping import choose_size, paired_comparison
 from rlselect.predictors._tuning import Tuner
 from rlselect.regimes._cross_fitted import adaptive_cycle, cross_fitted_choice
 from rlselect.regimes._encoding import HistoryEncoder
@@ -77,11 +78,15 @@ class StageMachine:
         self.encoder, self.X, self.y, self.weights = encoder, X, y, weights
         self.kind, self.paper = kind, paper
         self.lam = self.bandwidth = float("nan")
-        self.folds = fold_numbers(X, y)
         self._base: Any = None
 
     def __getstate__(self) -> dict:
         return self.__dict__ | {"_base": None}
+
+    @cached_property
+    def folds(self) -> np.ndarray:
+        """Folds of the rows, where a model has no closed-form leave-one-out."""
+        return fold_numbers(self.X, self.y)
 
     @property
     def uses_kernel(self) -> bool:
@@ -112,7 +117,7 @@ class StageMachine:
                 self.encoder.groups, self.folds, kept=self.encoder.action,
             )  # fmt: skip
         problem = SquaredKernelProblem(
-            self.make_state(), self.y[:, None], self.weights, SquaredLoss(), 1.0, True, self.folds
+            self.make_state(), self.y[:, None], self.weights, SquaredLoss(), 1.0, True, None
         )
         problem.hasty = not self.paper
         self.tuner = self._make_tuner(problem)
@@ -225,6 +230,8 @@ def select_features(
     if selection == "rfe-test":
         path, _ = _held_out_path(machine, rng)
         size, reason = choose_size("held-out", path, "squared")
+        # Algorithm 26 ends with one column left.
+        size = max(size, 1)
     else:
         path = elimination(machine, selection) if path is None else path
         if selection == "loo" and machine.uses_kernel and n_groups > 1:
@@ -252,14 +259,13 @@ def choose_machine(
 ) -> tuple[StageMachine, StageSelection]:
     """The machine with the smallest leave-one-out risk after selection, fitted, and its selection.
 
-    With "loo" each is judged at the best size of its elimination, ``n log(risk) + 2 k log d``: without the
-    price of k columns among d the family that fits noise best on the way would win. Only the winner's size is
-    then judged on folds.
+    With "loo" the families are compared on their eliminations, and only the winner's size is then judged on
+    folds.
     """
     path = None
     if len(machines) > 1 and selection == "loo" and machines[0].encoder.groups:
         paths = [elimination(machine, selection) for machine in machines]
-        winner = int(np.argmin([_priced_risk(path) for path in paths]))
+        winner = _best_family([machine.kind for machine in machines], paths)
         machines, path = [machines[winner]], paths[winner]
     best: Any = None
     for machine in machines:
@@ -270,10 +276,24 @@ def choose_machine(
     return best
 
 
-def _priced_risk(path):
-    risk = np.array(path.losses) @ path.weights / path.weights.sum()
-    price = 2.0 * np.array(path.sizes) * np.log(max(path.sizes[0], 2))
-    return float(np.min(len(path.losses[0]) * np.log(np.maximum(risk, 1e-300)) + price))
+def _best_family(kinds: Sequence[str], paths: Sequence[EliminationPath]) -> int:
+    """Which elimination reaches the smallest leave-one-out risk, each at the size with the smallest
+    ``n log(risk) + 2 k log d``.
+
+    A Gaussian kernel on everything searches among all interactions, and its eliminations are less reliable
+    for it: it must be better by more than a paired standard error.
+    """
+    losses, weights = [], paths[0].weights
+    for path in paths:
+        risk = np.array(path.losses) @ weights / weights.sum()
+        price = 2.0 * np.array(path.sizes) * np.log(max(path.sizes[0], 2))
+        best = int(np.argmin(len(weights) * np.log(np.maximum(risk, 1e-300)) + price))
+        losses.append(path.losses[best])
+    compared = paired_comparison(EliminationPath(losses=losses, weights=weights))
+    order = np.argsort(compared["risk"], kind="stable")
+    first, second = int(order[0]), int(order[1])
+    near = compared["difference"][second] <= compared["difference_standard_error"][second]
+    return second if kinds[first] == "rbf" and near else first
 
 
 def _held_out_path(machine, rng):

@@ -82,7 +82,7 @@ def find_tailoring(
         SquaredLoss(),
         1.0,
         True,
-        machine.folds,
+        None,
     )
     problem.hasty = True
     tuner = Tuner("auto", "auto", weights.sum(), False, lambda problem: 1, squared=True)

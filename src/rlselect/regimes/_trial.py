@@ -209,8 +209,8 @@ class TrialData:
         """
         table = Table(frame)
         covariates = [covariates] if isinstance(covariates, str) else covariates
-        ids, stages = table.labels(id, "id"), table.column(stage, "stage")
-        for name, labels in ((id, ids), (stage, plain_labels(stages))):
+        ids, stages = table.labels(id, "id"), table.labels(stage, "stage")
+        for name, labels in ((id, ids), (stage, stages)):
             blank = [row for row, label in enumerate(labels) if label is None]
             if blank:
                 raise ValueError(
@@ -219,7 +219,7 @@ class TrialData:
                 )
         subjects = {subject: row for row, subject in enumerate(dict.fromkeys(ids))}
         place = np.array([subjects[subject] for subject in ids])
-        keys = np.unique(stages).tolist()
+        keys = sorted(set(stages))
         strange = [key for key in feasible or {} if key not in keys]
         if strange:
             raise ValueError(f"feasible names the stage(s) {strange}; the stages in {stage!r} are {keys}")

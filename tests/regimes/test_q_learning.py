@@ -245,7 +245,7 @@ def test_half_of_the_subjects_may_say_nothing_and_one_column_stays():
 
 def test_the_kernel_is_chosen_on_eliminations():
     from rlselect.predictors._elimination import EliminationPath
-    from rlselect.regimes._stage_machine import _best_family
+    from rlselect.regimes._stage_machine import _rank_families
 
     rng = np.random.default_rng(0)
     base = rng.uniform(1.0, 2.0, size=400)
@@ -256,12 +256,12 @@ def test_the_kernel_is_chosen_on_eliminations():
         return EliminationPath(sizes=[30, 2, 0], losses=losses, weights=np.ones(400))
 
     kinds = ["anova", "rbf", "linear"]
-    assert _best_family(kinds, [path(1.0), path(1.2), path(0.9)]) == 2
-    assert _best_family(kinds, [path(1.0), path(0.5), path(0.9)]) == 1
+    assert _rank_families(kinds, [path(1.0), path(1.2), path(0.9)]) == [2, 0, 1]
+    assert _rank_families(kinds, [path(1.0), path(0.5), path(0.9)]) == [1, 2, 0]
     noisy = path(0.99)
     noisy.losses[1] = noisy.losses[1] + rng.normal(scale=2.0, size=400)
     noisy.losses[1] += 0.995 * base.mean() - noisy.losses[1].mean()
-    assert _best_family(kinds, [path(1.0), noisy, path(1.5)]) == 0
+    assert _rank_families(kinds, [path(1.0), noisy, path(1.5)]) == [0, 1, 2]
 
 
 def test_more_folds_only_where_the_size_is_in_doubt(monkeypatch):
@@ -284,10 +284,10 @@ def test_more_folds_only_where_the_size_is_in_doubt(monkeypatch):
 
         return one
 
-    monkeypatch.setattr(_cross_fitted, "_one_split", split(1.0))
+    monkeypatch.setattr(_cross_fitted, "one_split", split(1.0))
     groups, reason = _cross_fitted.cross_fitted_choice(Machine(), path, rng)
     assert (groups, "of 3 eliminations" in reason) == ([0, 1], True)
-    monkeypatch.setattr(_cross_fitted, "_one_split", split(0.05))
+    monkeypatch.setattr(_cross_fitted, "one_split", split(0.05))
     assert "of 9 eliminations" in _cross_fitted.cross_fitted_choice(Machine(), path, rng)[1]
 
 

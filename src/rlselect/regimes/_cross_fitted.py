@@ -14,7 +14,7 @@ import numpy as np
 from rlselect.predictors._elimination import EliminationPath, eliminate
 from rlselect.predictors._stopping import paired_comparison
 
-__all__ = ["adaptive_cycle", "cross_fitted_choice"]
+__all__ = ["adaptive_cycle", "cross_fitted_choice", "held_out_risk", "one_split"]
 
 _MORE_SPLITS = 2
 # With many subjects five folds rank columns as well as ten, for half the time.
@@ -59,19 +59,19 @@ class _JudgedProblem:
 
 
 def cross_fitted_choice(
-    machine: Any, path: EliminationPath, rng: np.random.Generator
+    machine: Any, path: EliminationPath, rng: np.random.Generator, first: tuple | None = None
 ) -> tuple[list[int], str]:
-    """Groups to keep, given the elimination on all rows.
+    """Groups to keep, given the elimination on all rows and, where it is known already, the first split.
 
     The size has the smallest held-out risk; among sizes that cannot be told from it (half a paired standard
     error) the smallest. The groups are those most often among the last so many of a fold's elimination, equal
     ones in the order of ``path``.
     """
     n_groups = len(machine.encoder.groups)
-    losses, orders = _one_split(machine, rng)
+    losses, orders = one_split(machine, rng) if first is None else first
     if _size(path, losses, machine.weights, 0.0) != _size(path, losses, machine.weights, _DOUBT):
         for _ in range(_MORE_SPLITS):
-            again, others = _one_split(machine, rng)
+            again, others = one_split(machine, rng)
             losses, orders = losses + again, orders + others
     size = _size(path, losses, machine.weights, _SLACK)
     votes = np.zeros(n_groups)
@@ -83,7 +83,7 @@ def cross_fitted_choice(
     return sorted(kept.tolist()), f"smallest risk on the held-out folds of {len(orders)} eliminations"
 
 
-def _one_split(machine: Any, rng: np.random.Generator) -> tuple[np.ndarray, list]:
+def one_split(machine: Any, rng: np.random.Generator) -> tuple[np.ndarray, list]:
     """Held-out losses of all sizes (rows) and the orders of a split's eliminations, last to leave first."""
     n = len(machine.y)
     n_folds = min(_FOLDS if n < _MANY else _FOLDS_OF_MANY, n // 2)
@@ -97,6 +97,12 @@ def _one_split(machine: Any, rng: np.random.Generator) -> tuple[np.ndarray, list
         losses.append(np.array(problem.held_out))
         places.append(test)
     return np.hstack(losses)[:, np.argsort(np.concatenate(places))], orders
+
+
+def held_out_risk(path: EliminationPath, losses: np.ndarray, weights: np.ndarray) -> float:
+    """Held-out risk at the size that would be chosen."""
+    place = path.sizes.index(_size(path, losses, weights, _SLACK))
+    return float(losses[place] @ weights / weights.sum())
 
 
 def _size(path: EliminationPath, losses: np.ndarray, weights: np.ndarray, slack: float) -> int:

@@ -33,7 +33,7 @@ class QLearning(BackwardLearner):
         kernel on everything, for interactions among covariates; "linear": linear effects and their products
         with actions; "trees": extremely randomised trees. "auto" takes the one of the first three with the
         smallest leave-one-out risk after its own elimination, "rbf" only where it is better by more than a
-        paired standard error ("rbf" always for the dissertation's selections).
+        paired standard error and on held-out folds ("rbf" always for the dissertation's selections).
     selection : {"loo", "rfe", "rfe-test", "rfe-vpred", None}, default="loo"
         "loo": elimination by regularised risk, size by out-of-sample risk. "rfe", "rfe-test" and "rfe-vpred"
         are Algorithms 25, 27 and 28 of [1]_ with its lambda, its bandwidths from 1 on, its stopping rules and

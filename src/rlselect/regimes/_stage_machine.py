@@ -20,7 +20,12 @@ from rlselect.predictors._kernel_machine import fold_numbers, solve_machine
 from rlselect.predictors._losses import SquaredLoss
 from rlselect.predictors._stopping import choose_size, paired_comparison
 from rlselect.predictors._tuning import Tuner
-from rlselect.regimes._cross_fitted import adaptive_cycle, cross_fitted_choice
+from rlselect.regimes._cross_fitted import (
+    adaptive_cycle,
+    cross_fitted_choice,
+    held_out_risk,
+    one_split,
+)
 from rlselect.regimes._encoding import HistoryEncoder
 
 __all__ = [
@@ -215,14 +220,12 @@ def make_machine(
 
 
 def select_features(
-    machine: StageMachine,
-    selection: str | None,
-    rng: np.random.Generator,
-    path: EliminationPath | None = None,
-) -> StageSelection:
+    machine: StageMachine, selection: str | None, rng: np.random.Generator,
+    path: EliminationPath | None = None, first: tuple | None = None,
+) -> StageSelection:  # fmt: skip
     """Choose groups of a stage: leave-one-out, Algorithm 25 or Algorithm 27.
 
-    ``path`` is the elimination of "loo", where it is known already.
+    ``path`` and ``first`` are the elimination of "loo" and its first split, where they are known already.
     """
     n_groups = len(machine.encoder.groups)
     if selection is None or n_groups == 0:
@@ -235,7 +238,7 @@ def select_features(
     else:
         path = elimination(machine, selection) if path is None else path
         if selection == "loo" and machine.uses_kernel and n_groups > 1:
-            groups, reason = cross_fitted_choice(machine, path, rng)
+            groups, reason = cross_fitted_choice(machine, path, rng, first)
             return StageSelection(groups, path, reason)
         rule = "loo-2se" if selection == "loo" or n_groups < 4 else "change-point"
         size, reason = choose_size(rule, path, "squared")
@@ -259,29 +262,37 @@ def choose_machine(
 ) -> tuple[StageMachine, StageSelection]:
     """The machine with the smallest leave-one-out risk after selection, fitted, and its selection.
 
-    With "loo" the families are compared on their eliminations, and only the winner's size is then judged on
-    folds.
+    With "loo" the families are compared on their eliminations, and only the winner's size is judged on folds.
+    A Gaussian kernel on everything searches among all interactions, and what looks best on the way of its
+    elimination is the less reliable for it: it must win on the same folds as well.
     """
-    path = None
+    path = first = None
     if len(machines) > 1 and selection == "loo" and machines[0].encoder.groups:
         paths = [elimination(machine, selection) for machine in machines]
-        winner = _best_family([machine.kind for machine in machines], paths)
-        machines, path = [machines[winner]], paths[winner]
+        ranked = _rank_families([machine.kind for machine in machines], paths)
+        if machines[ranked[0]].kind == "rbf":
+            seed = int(rng.integers(2**31))
+            splits = [one_split(machines[f], np.random.default_rng(seed)) for f in ranked[:2]]
+            risks = [
+                held_out_risk(paths[f], losses, machines[f].weights)
+                for f, (losses, _) in zip(ranked[:2], splits, strict=True)
+            ]
+            winner = int(risks[1] <= risks[0])
+            first, ranked = splits[winner], [ranked[winner]]
+        machines, path = [machines[ranked[0]]], paths[ranked[0]]
     best: Any = None
     for machine in machines:
-        chosen = select_features(machine, selection, rng, path)
+        chosen = select_features(machine, selection, rng, path, first)
         machine.fit(chosen.groups)
         if best is None or machine.loo_risk < best[0].loo_risk:
             best = (machine, chosen)
     return best
 
 
-def _best_family(kinds: Sequence[str], paths: Sequence[EliminationPath]) -> int:
-    """Which elimination reaches the smallest leave-one-out risk, each at the size with the smallest
-    ``n log(risk) + 2 k log d``.
+def _rank_families(kinds: Sequence[str], paths: Sequence[EliminationPath]) -> list[int]:
+    """Families by their leave-one-out risk, each at the size with the smallest ``n log(risk) + 2 k log d``.
 
-    A Gaussian kernel on everything searches among all interactions, and its eliminations are less reliable
-    for it: it must be better by more than a paired standard error.
+    A Gaussian kernel comes first only if it is better by more than a paired standard error.
     """
     losses, weights = [], paths[0].weights
     for path in paths:
@@ -290,10 +301,9 @@ def _best_family(kinds: Sequence[str], paths: Sequence[EliminationPath]) -> int:
         best = int(np.argmin(len(weights) * np.log(np.maximum(risk, 1e-300)) + price))
         losses.append(path.losses[best])
     compared = paired_comparison(EliminationPath(losses=losses, weights=weights))
-    order = np.argsort(compared["risk"], kind="stable")
-    first, second = int(order[0]), int(order[1])
-    near = compared["difference"][second] <= compared["difference_standard_error"][second]
-    return second if kinds[first] == "rbf" and near else first
+    order = np.argsort(compared["risk"], kind="stable").tolist()
+    near = compared["difference"][order[1]] <= compared["difference_standard_error"][order[1]]
+    return [order[1], order[0], *order[2:]] if kinds[order[0]] == "rbf" and near else order
 
 
 def _held_out_path(machine, rng):

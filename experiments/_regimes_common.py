@@ -63,7 +63,7 @@ def one(setting, n, p, seed, method):
         "p": p,
         "seed": seed,
         "method": method,
-        "selected": learner.selected_,
+        "selected": learner.selected_ if method != "all columns" else None,
         "tailoring": learner.tailoring_ if method != "all columns" else None,
         "model": [str(model) for model in learner.model_],
         "value": float(sum(fresh.columns[stage["reward"]] for stage in fresh.stages).mean()),

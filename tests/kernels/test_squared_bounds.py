@@ -7,6 +7,7 @@ from rlselect.kernels._gaussian_products import expansion_terms, removal_product
 from rlselect.kernels._squared_bounds import (
     best_removals,
     loo_residuals,
+    loo_residuals_path,
     projected_inverse,
     squared_objective,
 )
@@ -149,3 +150,31 @@ def test_gaussian_products_match_built_matrices(dtype, tolerance):
 
 def test_far_columns_are_declared_too_long():
     assert expansion_terms(np.array([[-20.0], [20.0]]), 1e-8)[0] == 64
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_one_eigendecomposition_serves_every_lambda(fit_intercept):
+    _, y, state = _problem(4, n=30)
+    gram = state.gram()
+    weights = np.random.default_rng(5).uniform(0.5, 3.0, size=30)
+    lams = [1e-5, 1e-2, 1.0]
+    found = loo_residuals_path(gram, y, weights, lams, fit_intercept)
+    for lam, row in zip(lams, found, strict=True):
+        ridge = lam * weights.sum() / weights
+        inverse = projected_inverse(gram, ridge, fit_intercept)
+        one = loo_residuals(inverse @ y, np.diag(inverse), ridge, weights)
+        np.testing.assert_allclose(row, one, rtol=1e-6, atol=1e-8)
+
+
+def test_hasty_removals_are_in_the_order_of_lower_bounds():
+    _, y, state = _problem(6)
+    gram, ridge = state.gram(), np.full(len(y), 0.5)
+    inverse = projected_inverse(gram, ridge, True)
+    arguments = (y, gram, inverse, ridge, True, list(range(12)), state.without, state.shortcut, 5)
+    hasty = best_removals(*arguments, exact=False)
+    values = [value for _, value in hasty]
+    assert len(hasty) == 5
+    assert values == sorted(values)
+    for candidate, value in hasty:
+        assert value <= squared_objective(state.without(candidate), y, ridge, True) * (1 + 1e-9)
+    assert {c for c, _ in hasty} & {c for c, _ in best_removals(*arguments)}

@@ -128,3 +128,22 @@ def test_kept_and_contrast_states():
     np.testing.assert_allclose(
         ContrastState(X, GROUPS, ACTION, 1.7, main=False).without(0), expected - everything, atol=1e-12
     )
+
+
+@pytest.mark.parametrize(("contrast_only", "main"), [(False, True), (True, True), (True, False)])
+def test_some_rows_of_a_kernel(contrast_only, main):
+    X = data()
+    state = ActionAnovaState(X, GROUPS, PAST, ACTION, 2.0, contrast_only, main)
+    rows = np.array([3, 5, 8, 21, 30])
+    part = state.restrict(rows)
+    np.testing.assert_allclose(part.gram(), state.gram()[np.ix_(rows, rows)], atol=1e-12)
+    np.testing.assert_allclose(part.without(1), state.without(1)[np.ix_(rows, rows)], atol=1e-12)
+    part.drop([0, 3])
+    assert state.active == [0, 1, 2, 3]
+    one_by_one = state.restrict()
+    for group in (0, 3):
+        one_by_one.drop([group])
+    np.testing.assert_allclose(part.gram(), one_by_one.gram()[np.ix_(rows, rows)], atol=1e-10)
+    np.testing.assert_allclose(
+        part.cross(X[:4], [1, 2]), one_by_one.cross(X[:4], [1, 2])[:, rows], atol=1e-10
+    )

@@ -103,6 +103,7 @@ def test_selection_and_decision_features(learner, simulated):
         assert f"A{t + 1}" not in learner.selected_[t]
         assert learner.path_[t]["n_features"][0] == len(learner.path_[t]["eliminated"])
     assert str(learner.regime_).startswith("stage 1: ")
+    assert repr(learner.regime_) == str(learner.regime_)
     assert len(learner.regime_) == 2
     assert learner.regime_[0].agreement > 0.7
 
@@ -230,6 +231,76 @@ def test_advantage_learning(simulated, trial):
         with pytest.raises(ValueError, match="use"):
             AdvantageLearning(**bad).fit(trial)
     assert AdvantageLearning(selection=None, model="rbf").fit(trial).model_ == ["rbf", "rbf"]
+
+
+def test_half_of_the_subjects_may_say_nothing_and_one_column_stays():
+    # Algorithm 26 ends with one column left, also where none predicts.
+    rng = np.random.default_rng(1)
+    table = {"a": rng.normal(size=60), "b": rng.normal(size=60), "R": rng.normal(size=60)}
+    table["A"] = rng.choice([0, 1], size=60)
+    trial = TrialData.from_wide(table, [{"history": ["a", "b"], "action": "A", "reward": "R"}])
+    for seed in range(3):
+        assert len(QLearning(selection="rfe-test", random_state=seed).fit(trial).selected_[0]) >= 1
+
+
+def test_the_kernel_is_chosen_on_eliminations():
+    from rlselect.predictors._elimination import EliminationPath
+    from rlselect.regimes._stage_machine import _rank_families
+
+    rng = np.random.default_rng(0)
+    base = rng.uniform(1.0, 2.0, size=400)
+
+    def path(level):
+        # All columns fit noise best; the price of columns looks through it.
+        losses = [level * base * 0.97, level * base, 3.0 * base]
+        return EliminationPath(sizes=[30, 2, 0], losses=losses, weights=np.ones(400))
+
+    kinds = ["anova", "rbf", "linear"]
+    assert _rank_families(kinds, [path(1.0), path(1.2), path(0.9)]) == [2, 0, 1]
+    assert _rank_families(kinds, [path(1.0), path(0.5), path(0.9)]) == [1, 2, 0]
+    noisy = path(0.99)
+    noisy.losses[1] = noisy.losses[1] + rng.normal(scale=2.0, size=400)
+    noisy.losses[1] += 0.995 * base.mean() - noisy.losses[1].mean()
+    assert _rank_families(kinds, [path(1.0), noisy, path(1.5)]) == [0, 1, 2]
+
+
+def test_more_folds_only_where_the_size_is_in_doubt(monkeypatch):
+    from rlselect.predictors._elimination import EliminationPath
+    from rlselect.regimes import _cross_fitted
+
+    class Machine:
+        y, weights = np.zeros(200), np.ones(200)
+        encoder = type("E", (), {"groups": [0, 1, 2]})()
+
+    path = EliminationPath(sizes=[3, 2, 1, 0], order=[2, 1, 0])
+    rng = np.random.default_rng(0)
+    noise = rng.normal(size=200)
+
+    def split(gap):
+        # The second column is worth ``gap``; folds disagree on which it is.
+        def one(machine, generator):
+            losses = np.array([1.0 + 0 * noise, 1.0 + 0 * noise, 1.0 + gap + noise, 5.0 + noise])
+            return losses, [[0, 1, 2], [0, 2, 1], [0, 1, 2]]
+
+        return one
+
+    monkeypatch.setattr(_cross_fitted, "one_split", split(1.0))
+    groups, reason = _cross_fitted.cross_fitted_choice(Machine(), path, rng)
+    assert (groups, "of 3 eliminations" in reason) == ([0, 1], True)
+    monkeypatch.setattr(_cross_fitted, "one_split", split(0.05))
+    assert "of 9 eliminations" in _cross_fitted.cross_fitted_choice(Machine(), path, rng)[1]
+
+
+def test_another_trial_is_refused(learner, trial, simulated):
+    fewer = [simulated.stages[0] | {"history": ["X1_2", "X1_1", *simulated.stages[0]["history"][2:]]}]
+    other = TrialData.from_wide(simulated.columns, [*fewer, simulated.stages[1]])
+    for call in (lambda: learner.predict(other, 1), lambda: regime_value(other, learner)):
+        with pytest.raises(ValueError, match="stage 1 of the trial has the history columns"):
+            call()
+    with pytest.raises(ValueError, match="1 stage"):
+        learner.q_values(TrialData.from_wide(simulated.columns, simulated.stages[:1]), 1)
+    with pytest.raises(ValueError, match="whole number between 1 and 2"):
+        learner.predict(trial, 1.0)
 
 
 @pytest.mark.parametrize(

@@ -175,3 +175,41 @@ def test_feasible_by_history():
     table["A1"][np.argmin(table["x"])] = "b"
     with pytest.raises(ValueError, match="could not"):
         TrialData.from_wide(table, [STAGES[0] | {"feasible": feasible}])
+
+
+def test_few_who_stayed_and_many_who_were_lost_are_reported():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=500)
+    stays = rng.uniform(size=500) < 1.0 / (1.0 + np.exp(-4.0 * x))
+    table = {"x": x, "A": rng.choice([0, 1], size=500), "R": x}
+    table |= {"B": np.where(stays, rng.choice([0.0, 1.0], size=500), np.nan), "S": np.where(stays, x, np.nan)}
+    stages = [
+        {"history": ["x"], "action": "A", "reward": "R", "propensity": "randomized"},
+        {"action": "B", "reward": "S", "propensity": "randomized"},
+    ]
+    first, last = TrialData.from_wide(table, stages, leaving="weights").overlap()
+    assert first.smallest_remaining < 0.05
+    assert "few stand for" in first.advice
+    assert last.smallest_remaining == 1.0
+    assert all(report.smallest_remaining == 1.0 for report in TrialData.from_wide(table, stages).overlap())
+
+
+def test_bad_long_tables_and_stages():
+    n = 10
+    long = {
+        "id": np.tile(np.arange(n), 2),
+        "t": np.repeat([1.0, 2.0], n),
+        "a": np.tile([0, 1], n),
+        "r": np.zeros(2 * n),
+        "x": np.arange(2.0 * n),
+    }
+    keys = {"id": "id", "stage": "t", "action": "a", "reward": "r", "covariates": "x"}
+    assert [c.name for c in TrialData.from_long(long, **keys).stages[0].columns] == ["x_1"]
+    with pytest.raises(ValueError, match=r"feasible names the stage\(s\) \[7\]"):
+        TrialData.from_long(long, **keys, feasible={7: [0, 1]})
+    long["t"][3] = np.nan
+    with pytest.raises(ValueError, match="'t' is missing in 1 row"):
+        TrialData.from_long(long, **keys)
+    for bad in (None, "x", ["x"]):
+        with pytest.raises(ValueError, match="stage"):
+            TrialData.from_wide(wide(), bad)

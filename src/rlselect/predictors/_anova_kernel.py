@@ -9,6 +9,7 @@ where actions enter through the corners of a simplex (-1 and 1 for two of them) 
 half a linear and half a centred Gaussian kernel. Removing a past action deletes its interactions as well.
 """
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -117,13 +118,27 @@ class ActionAnovaState:
             others = self._past_kernel(self.active)
             self.fixed = self.action_kernel + self.smooth * (1.0 + others) + others
 
+    def restrict(self, rows: Any = slice(None)) -> "ActionAnovaState":
+        """The same kernel on some of the rows (its knots and centres stay those of all); groups may leave it
+        without leaving this one.
+        """
+        other = copy.copy(self)
+        other.active, other._matrices = list(self.active), None
+        other.X, other.codes, other.features = self.X[rows], self.codes[rows], self.features[:, rows]
+        for name in ("action_kernel", "smooth", "fixed"):
+            setattr(other, name, getattr(self, name)[rows][:, rows])
+        return other
+
     def _covariates(self, groups):
         return [g for g in groups if not self.past[g]]
 
+    def _sum(self, covariates):
+        """Sum of the kernels of some covariates."""
+        flat = np.swapaxes(self.features[covariates], 0, 1).reshape(len(self.X), -1)
+        return flat @ flat.T
+
     def _rebuild(self) -> None:
-        blocks = self.features[self._covariates(self.active)]
-        flat = np.swapaxes(blocks, 0, 1).reshape(len(self.X), -1)
-        self.smooth = flat @ flat.T
+        self.smooth = self._sum(self._covariates(self.active))
         self._built_at = len(self.active)
 
     def _code(self, group):
@@ -195,14 +210,13 @@ class ActionAnovaState:
     def drop(self, groups: Sequence[int]) -> None:
         """Remove groups for good."""
         self._matrices = None
-        for group in groups:
-            self.active.remove(group)
-            if not self.past[group]:
-                block = self.features[group]
-                self.smooth = self.smooth - block @ block.T
+        gone = set(groups)
+        self.active = [g for g in self.active if g not in gone]
         if 2 * len(self.active) <= self._built_at:
             # Sums that have lost most of their terms have lost digits as well.
             self._rebuild()
+            return
+        self.smooth = self.smooth - self._sum(self._covariates(groups))
 
     def cross(self, Z: np.ndarray, groups: Sequence[int]) -> np.ndarray:
         """Kernel between new rows and the training rows on some groups."""

@@ -21,7 +21,12 @@ from rlselect.kernels._ridge_moves import (
     primal_increase,
     primal_start,
 )
-from rlselect.kernels._squared_bounds import best_removals, loo_residuals, projected_inverse
+from rlselect.kernels._squared_bounds import (
+    best_removals,
+    loo_residuals,
+    loo_residuals_path,
+    projected_inverse,
+)
 from rlselect.predictors._kernel_machine import fold_losses, solve_machine
 from rlselect.predictors._kernel_objects import LinearKernel
 
@@ -35,6 +40,8 @@ __all__ = [
 ]
 
 logger = logging.getLogger("rlselect")
+# From this many lambdas on one eigendecomposition is cheaper than a factorisation each.
+_WORTH_EIGENVALUES = 5
 
 
 @dataclass
@@ -219,7 +226,12 @@ def exact_smallest(bounds, candidates, count, evaluate):
 
 
 class SquaredKernelProblem(KernelProblem):
-    """Squared loss on a kernel state: closed-form leave-one-out and the bounds of ``best_removals``."""
+    """Squared loss on a kernel state: closed-form leave-one-out and the bounds of ``best_removals``.
+
+    ``hasty`` lets the bounds alone decide where several groups leave at once.
+    """
+
+    hasty = False
 
     def refresh(self) -> None:
         """Solve on the present set and leave each row out."""
@@ -238,6 +250,16 @@ class SquaredKernelProblem(KernelProblem):
         inverse = projected_inverse(gram, ridge, self.fit_intercept)
         return np.square(loo_residuals(inverse @ self.targets[:, 0], np.diag(inverse), ridge, self.weights))
 
+    def risk_at(self, lams: Sequence[float], bandwidth: float) -> list[float]:
+        """Leave-one-out risk of the present set for other parameters."""
+        if len(lams) < _WORTH_EIGENVALUES:
+            return super().risk_at(lams, bandwidth)
+        kept, self.bandwidth = self.bandwidth, bandwidth
+        gram = self.state.gram()
+        self.bandwidth = kept
+        residuals = loo_residuals_path(gram, self.targets[:, 0], self.weights, lams, self.fit_intercept)
+        return (np.square(residuals) @ self.weights / self.weights.sum()).tolist()
+
     def removals(self, count: int) -> list[tuple[int, float]]:
         """The ``count`` cheapest removals with the objectives they leave, cheapest first."""
         candidates = list(self.active)
@@ -254,6 +276,7 @@ class SquaredKernelProblem(KernelProblem):
             self.state.without,
             self.state.shortcut,
             count,
+            exact=count == 1 or not self.hasty,
         )
         return [(candidate, self.lam * value) for candidate, value in found]
 

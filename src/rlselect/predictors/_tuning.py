@@ -28,9 +28,8 @@ class Tuner:
     Parameters
     ----------
     regularization, bandwidth : float, "auto" or "paper"
-        "auto": a grid, searched in full first and around the last choice later. "paper": the grid of "
-        "equation (3.12),
-        searched once.
+        "auto": a grid, searched in full first and around the last choice later. "paper": the grid of
+        equation (3.12), searched once.
     total_weight : float
     uses_bandwidth : bool
         Whether the kernel has a width at all.
@@ -38,6 +37,10 @@ class Tuner:
         Number of columns of the problem's present set.
     squared : bool
         Whether the loss is the squared one, which is cheap for weak regularisation.
+    every_lambda : bool
+        Later searches try every lambda at the last bandwidth before they look around. Among very many columns
+        the risk often has a second minimum at almost no regularisation, and a search that only looks around
+        does not come back from it once the columns are few.
     """
 
     def __init__(
@@ -48,7 +51,9 @@ class Tuner:
         uses_bandwidth: bool,
         n_columns: Callable[[Any], int],
         squared: bool,
+        every_lambda: bool = False,
     ) -> None:
+        self.every_lambda = every_lambda
         self.free_lam = isinstance(regularization, str)
         self.free_bandwidth = isinstance(bandwidth, str) and uses_bandwidth
         self.relative = self.free_bandwidth and bandwidth == "auto"
@@ -84,25 +89,34 @@ class Tuner:
 
     def tune(self, problem: Any) -> None:
         """Set the problem's parameters to the best of the grid; ties go to the stronger regularisation."""
+        every = range(len(self.lams)), range(len(self.widths))
         if self.place is None or not self.free:
-            rows, columns = range(len(self.lams)), range(len(self.widths))
+            self._search(problem, *every)
         else:
-            rows, columns = (
-                range(max(0, at - 1), min(size, at + 2))
-                for at, size in zip(self.place, (len(self.lams), len(self.widths)), strict=True)
-            )
-        best = (np.inf, 0, 0)
+            if self.every_lambda:
+                self._search(problem, every[0], range(self.place[1], self.place[1] + 1))
+            if not self.every_lambda or self.free_bandwidth:
+                around = (
+                    range(max(0, at - 1), min(len(whole), at + 2))
+                    for at, whole in zip(self.place, every, strict=True)
+                )
+                self._search(problem, *around)
+        assert self.place is not None
+        problem.lam = float(self.lams[self.place[0]])
+        problem.bandwidth = self._width(self.place[1], problem)
+
+    def _search(self, problem: Any, rows: range, columns: range) -> None:
+        """Move to the best of some lambdas and bandwidths."""
         if len(rows) * len(columns) == 1:
-            best = (0.0, rows[0], columns[0])
-        else:
-            for column in columns:
-                risks = problem.risk_at(self.lams[rows.start : rows.stop], self._width(column, problem))
-                for row, risk in zip(rows, risks, strict=True):
-                    if risk < best[0] * (1.0 - 1e-9):
-                        best = (risk, row, column)
+            self.place = (rows[0], columns[0])
+            return
+        best = (np.inf, 0, 0)
+        for column in columns:
+            risks = problem.risk_at(self.lams[rows.start : rows.stop], self._width(column, problem))
+            for row, risk in zip(rows, risks, strict=True):
+                if risk < best[0] * (1.0 - 1e-9):
+                    best = (risk, row, column)
         self.place = (best[1], best[2])
-        problem.lam = float(self.lams[best[1]])
-        problem.bandwidth = self._width(best[2], problem)
 
     def again(self, problem: Any) -> None:
         """Choose anew near the last choice."""

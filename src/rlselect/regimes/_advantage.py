@@ -10,7 +10,7 @@ from rlselect.predictors._anova_kernel import ActionAnovaState, ContrastState
 from rlselect.regimes._encoding import HistoryEncoder
 from rlselect.regimes._learner import BackwardLearner
 from rlselect.regimes._rules import Regime, summarise_rule
-from rlselect.regimes._stage_machine import ANOVA_WIDTH, StageMachine, select_features
+from rlselect.regimes._stage_machine import ANOVA_WIDTH, StageMachine, choose_machine
 from rlselect.regimes._value import best_feasible, regime_value
 
 __all__ = ["AdvantageLearning"]
@@ -21,15 +21,13 @@ _FAMILIES = ("anova", "rbf", "linear")
 class ContrastMachine(StageMachine):
     """A kernel machine of the contrast alone: every term is multiplied with the action's code."""
 
-    def make_state(self, rows: Any = slice(None), bandwidth: float = 1.0) -> Any:
-        """Kernel state on training rows."""
+    def build_state(self, X: np.ndarray, bandwidth: float) -> Any:
+        """Kernel on encoded rows."""
         e = self.encoder
         if self.kind == "rbf":
-            return ContrastState(self.X[rows], e.groups, e.action, bandwidth, main=False)
+            return ContrastState(X, e.groups, e.action, bandwidth, main=False)
         width = ANOVA_WIDTH if self.kind == "anova" else None
-        return ActionAnovaState(
-            self.X[rows], e.groups, e.past, e.action, width, contrast_only=True, main=False
-        )
+        return ActionAnovaState(X, e.groups, e.past, e.action, width, contrast_only=True, main=False)
 
     def q_values(self, history: np.ndarray) -> np.ndarray:
         """Advantage of each action over the average of all: (m, K) array."""
@@ -95,17 +93,10 @@ class AdvantageLearning(BackwardLearner):
         X = encoder.encode(stage.history[rows], stage.action[rows])
         remainder = _without_main_effect(encoder, X, y, weights)
         X[:, encoder.action] -= chances @ encoder.codes
-        seed = int(rng.integers(2**31))
-        best: Any = None
-        for family in _FAMILIES if self.model == "auto" else (self.model,):
-            machine = ContrastMachine(
-                encoder, X, remainder, weights, family, self.selection not in ("loo", None)
-            )
-            chosen = select_features(machine, self.selection, np.random.default_rng(seed))
-            machine.fit(chosen.groups)
-            if best is None or machine.loo_risk < best[0].loo_risk:
-                best = (machine, chosen)
-        return best
+        paper = self.selection not in ("loo", None)
+        families = _FAMILIES if self.model == "auto" else (self.model,)
+        machines = [ContrastMachine(encoder, X, remainder, weights, f, paper) for f in families]
+        return choose_machine(machines, self.selection, np.random.default_rng(int(rng.integers(2**31))))
 
     def _next_values(self, stage, t, y):
         values = np.zeros(len(stage.action))

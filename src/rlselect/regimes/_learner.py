@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from rlselect.regimes._rules import Regime, summarise_rule
 from rlselect.regimes._tables import Table
 from rlselect.regimes._tailoring import find_tailoring
-from rlselect.regimes._trial import HistoryColumn, StageData, TrialData
+from rlselect.regimes._trial import HistoryColumn, StageData, TrialData, check_stage
 from rlselect.regimes._value import Evaluation, best_feasible, cross_fitted, from_scores
 
 __all__ = ["BackwardLearner", "read_history"]
@@ -132,7 +132,7 @@ class BackwardLearner(BaseEstimator):
                 stage.action[rows],
                 evaluation.taken[t][rows],
                 allowed,
-                evaluation.folds[rows],
+                evaluation.splits[:, rows],
             )
             names = [] if found is None else [machine.encoder.names[g] for g in found.groups]
             self.tailoring_.append(names)
@@ -154,12 +154,26 @@ class BackwardLearner(BaseEstimator):
 
     def _history(self, history: Any, stage: int) -> tuple[int, np.ndarray]:
         check_is_fitted(self, "n_stages_")
-        if not 1 <= stage <= self.n_stages_:
-            raise ValueError(f"stage={stage!r} must be between 1 and {self.n_stages_}")
+        t = check_stage(stage, self.n_stages_) - 1
         if isinstance(history, TrialData):
+            self._check_same(history)
             data = history.stage(stage)
-            return stage - 1, data.history[data.present]
-        return stage - 1, read_history(history, self._stages[stage - 1], self.selected_[stage - 1])
+            return t, data.history[data.present]
+        return t, read_history(history, self._stages[t], self.selected_[t])
+
+    def _check_same(self, trial: TrialData) -> None:
+        """Refuse a trial whose stages, columns or actions are not those of the fitted one."""
+        if trial.n_stages != self.n_stages_:
+            raise ValueError(
+                f"the trial has {trial.n_stages} stage(s), the learner was fitted on {self.n_stages_}"
+            )
+        for number, (mine, other) in enumerate(zip(self._stages, trial.stages, strict=True), start=1):
+            if mine.columns != other.columns or mine.labels != other.labels:
+                raise ValueError(
+                    f"stage {number} of the trial has the history columns {_names(other)} and the actions "
+                    f"{list(other.labels)}, the learner was fitted on {_names(mine)} and "
+                    f"{list(mine.labels)}; use the same columns in the same order"
+                )
 
     def predict(self, history: Any, stage: int = 1) -> np.ndarray:
         """Recommended action for each row of a history.
@@ -177,6 +191,11 @@ class BackwardLearner(BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "n_stages_") and hasattr(self, "selected_")
+
+
+def _names(stage: Any) -> list[str]:
+    names = [column.name for column in stage.columns]
+    return names if len(names) <= 8 else [*names[:8], "..."]
 
 
 class _Frame:

@@ -116,6 +116,8 @@ class OverlapReport:
         By action: effective number of subjects after weighting by inverse probability.
     largest_imbalance : tuple of (str, float)
         The history column whose means differ most between actions, in standard deviations.
+    smallest_remaining : float
+        Smallest estimated probability of remaining among those who stayed; 1 unless ``leaving="weights"``.
     advice : str
     """
 
@@ -125,6 +127,7 @@ class OverlapReport:
     rare_share: float
     effective_size: dict
     largest_imbalance: tuple
+    smallest_remaining: float
     advice: str
 
     def __str__(self) -> str:
@@ -159,6 +162,8 @@ def _report(trial: TrialData, number: int) -> OverlapReport:
         gap = float((max(means) - min(means)) / spread)
         imbalance = max(imbalance, (column.name, gap), key=lambda item: item[1])
     rare = float(np.mean(chances < _RARE))
+    stayed = rows if number == trial.n_stages else np.flatnonzero(trial.stage(number + 1).present)
+    smallest = float(remaining_probabilities(trial, number)[stayed].min())
     return OverlapReport(
         number,
         counts,
@@ -166,17 +171,23 @@ def _report(trial: TrialData, number: int) -> OverlapReport:
         rare,
         sizes,
         imbalance,
-        _advice(stage, chances, rare, counts, sizes),
+        smallest,
+        _advice(stage, chances, rare, counts, sizes, smallest),
     )
 
 
-def _advice(stage: StageData, chances: Any, rare: float, counts: dict, sizes: dict) -> str:
+def _advice(stage: StageData, chances: Any, rare: float, counts: dict, sizes: dict, smallest: float) -> str:
     thin = [label for label, size in sizes.items() if size < 0.5 * counts[label]]
     if rare > 0.02 or thin:
         return (
             "Overlap is poor: for some subjects an action was almost never taken. Limit `feasible` "
             "to actions "
             "that were real choices, or read the value of the regime for those subjects only."
+        )
+    if smallest < _RARE:
+        return (
+            f"Some of those who stayed had a probability of remaining of only {smallest:.3f}: few stand for "
+            "many who were lost. Read values with care, or count leaving as an end (leaving='ends') if it is."
         )
     if isinstance(stage.propensity, str) and stage.propensity == "estimate":
         return (

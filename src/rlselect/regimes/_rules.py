@@ -33,14 +33,16 @@ class StageRule:
         return f"stage {self.stage}: {self.text} (agrees for {100 * self.agreement:.0f} % of subjects)"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Regime:
-    """Rules of all stages; ``str(regime)`` prints them."""
+    """Rules of all stages; ``str(regime)`` and ``repr(regime)`` read as text."""
 
     rules: list
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.rules))
+
+    __repr__ = __str__
 
     def __len__(self) -> int:
         return len(self.rules)

@@ -1,6 +1,7 @@
 """The Q-function of one stage: a kernel machine or an estimator, and the elimination that thins it."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,24 @@ from rlselect.predictors._elimination import (
 )
 from rlselect.predictors._kernel_machine import fold_numbers, solve_machine
 from rlselect.predictors._losses import SquaredLoss
-from rlselect.predictors._stopping import choose_size
+from rlselect.predictors._stopping import choose_size, paired_comparison
 from rlselect.predictors._tuning import Tuner
-from rlselect.regimes._cross_fitted import adaptive_cycle, cross_fitted_choice
+from rlselect.regimes._cross_fitted import (
+    adaptive_cycle,
+    cross_fitted_choice,
+    held_out_risk,
+    one_split,
+)
 from rlselect.regimes._encoding import HistoryEncoder
 
-__all__ = ["StageMachine", "StageSelection", "make_machine", "paper_regularization", "select_features"]
+__all__ = [
+    "StageMachine",
+    "StageSelection",
+    "choose_machine",
+    "make_machine",
+    "paper_regularization",
+    "select_features",
+]
 
 ANOVA_WIDTH = 2.0
 _PAPER_WIDTHS = 2.0 ** np.arange(0, 8)
@@ -70,20 +83,36 @@ class StageMachine:
         self.encoder, self.X, self.y, self.weights = encoder, X, y, weights
         self.kind, self.paper = kind, paper
         self.lam = self.bandwidth = float("nan")
-        self.folds = fold_numbers(X, y)
+        self._base: Any = None
+
+    def __getstate__(self) -> dict:
+        return self.__dict__ | {"_base": None}
+
+    @cached_property
+    def folds(self) -> np.ndarray:
+        """Folds of the rows, where a model has no closed-form leave-one-out."""
+        return fold_numbers(self.X, self.y)
 
     @property
     def uses_kernel(self) -> bool:
         """Whether this is a kernel machine."""
         return isinstance(self.kind, str)
 
-    def make_state(self, rows: Any = slice(None), bandwidth: float = 1.0) -> Any:
-        """Kernel state on training rows."""
+    def build_state(self, X: np.ndarray, bandwidth: float) -> Any:
+        """Kernel on encoded rows."""
         e = self.encoder
         if self.kind == "rbf":
-            return KeptState(self.X[rows], e.groups, e.action, bandwidth)
+            return KeptState(X, e.groups, e.action, bandwidth)
         width = ANOVA_WIDTH if self.kind == "anova" else None
-        return ActionAnovaState(self.X[rows], e.groups, e.past, e.action, width)
+        return ActionAnovaState(X, e.groups, e.past, e.action, width)
+
+    def make_state(self, bandwidth: float = 1.0) -> Any:
+        """Kernel on the training rows from which groups may leave."""
+        if self.kind == "rbf":
+            return self.build_state(self.X, bandwidth)
+        if self._base is None:
+            self._base = self.build_state(self.X, bandwidth)
+        return self._base.restrict()
 
     def make_problem(self, tune: bool = True) -> Any:
         """Squared-loss problem on all groups, tuned on them unless told otherwise."""
@@ -93,8 +122,9 @@ class StageMachine:
                 self.encoder.groups, self.folds, kept=self.encoder.action,
             )  # fmt: skip
         problem = SquaredKernelProblem(
-            self.make_state(), self.y[:, None], self.weights, SquaredLoss(), 1.0, True, self.folds
+            self.make_state(), self.y[:, None], self.weights, SquaredLoss(), 1.0, True, None
         )
+        problem.hasty = not self.paper
         self.tuner = self._make_tuner(problem)
         if self.paper:
             # The dissertation chooses the bandwidth by five folds; the state is shared.
@@ -113,14 +143,21 @@ class StageMachine:
 
     def _make_tuner(self, problem):
         lam: Any = paper_regularization(self.y) if self.paper else "auto"
-        tuner = Tuner(lam, "auto", self.weights.sum(), self.kind == "rbf", self._width, squared=True)
+        tuner = Tuner(
+            lam, "auto", self.weights.sum(), self.kind == "rbf", self._width, squared=True, every_lambda=True
+        )
         if self.paper and self.kind == "rbf":
             tuner.relative, tuner.once, tuner.widths = False, True, _PAPER_WIDTHS
         return tuner
 
     def on_rows(self, rows: np.ndarray) -> "StageMachine":
-        """The same kind of machine on some of the rows, not fitted."""
-        return type(self)(self.encoder, self.X[rows], self.y[rows], self.weights[rows], self.kind, self.paper)
+        """The same kind of machine on some of the rows, not fitted; what is known of columns is shared."""
+        other = type(self)(
+            self.encoder, self.X[rows], self.y[rows], self.weights[rows], self.kind, self.paper
+        )
+        if self.uses_kernel and self.kind != "rbf":
+            other._base = self.make_state().restrict(rows)
+        return other
 
     def risk(self, problem: Any) -> float:
         """Out-of-sample risk of the problem's present set."""
@@ -149,8 +186,8 @@ class StageMachine:
 
     def refit(self, rows: np.ndarray, y: np.ndarray) -> "StageMachine":
         """The same machine with the same parameters on some of the rows and another response."""
-        other = StageMachine(self.encoder, self.X[rows], y, self.weights[rows], self.kind, self.paper)
-        other.groups = self.groups
+        other = self.on_rows(rows)
+        other.y, other.groups = y, self.groups
         if not self.uses_kernel:
             other.columns = self.columns
             other.estimator = clone(self.estimator).fit(other.X[:, self.columns], y)
@@ -182,21 +219,26 @@ def make_machine(
     return StageMachine(encoder, X, y, weights, model, paper)
 
 
-def select_features(machine: StageMachine, selection: str | None, rng: np.random.Generator) -> StageSelection:
-    """Choose groups of a stage: leave-one-out, Algorithm 25 or Algorithm 27."""
+def select_features(
+    machine: StageMachine, selection: str | None, rng: np.random.Generator,
+    path: EliminationPath | None = None, first: tuple | None = None,
+) -> StageSelection:  # fmt: skip
+    """Choose groups of a stage: leave-one-out, Algorithm 25 or Algorithm 27.
+
+    ``path`` and ``first`` are the elimination of "loo" and its first split, where they are known already.
+    """
     n_groups = len(machine.encoder.groups)
     if selection is None or n_groups == 0:
         return StageSelection(list(range(n_groups)), None, "all history columns are kept")
     if selection == "rfe-test":
-        path, problem = _held_out_path(machine, rng)
+        path, _ = _held_out_path(machine, rng)
         size, reason = choose_size("held-out", path, "squared")
+        # Algorithm 26 ends with one column left.
+        size = max(size, 1)
     else:
-        problem = machine.make_problem()
-        retune = machine.tuner.again if machine.uses_kernel and selection == "loo" else None
-        cycle = adaptive_cycle if selection == "loo" or not machine.uses_kernel else (lambda left: 1)
-        path = eliminate(problem, cycle, retune)
+        path = elimination(machine, selection) if path is None else path
         if selection == "loo" and machine.uses_kernel and n_groups > 1:
-            groups, reason = cross_fitted_choice(machine, path, rng)
+            groups, reason = cross_fitted_choice(machine, path, rng, first)
             return StageSelection(groups, path, reason)
         rule = "loo-2se" if selection == "loo" or n_groups < 4 else "change-point"
         size, reason = choose_size(rule, path, "squared")
@@ -205,6 +247,63 @@ def select_features(machine: StageMachine, selection: str | None, rng: np.random
         reason += f", and {int(SAFEGUARD * n_groups)} more as a safeguard"
     kept = path.order[::-1][:size]
     return StageSelection(sorted(kept), path, reason)
+
+
+def elimination(machine: StageMachine, selection: str) -> EliminationPath:
+    """Elimination on all rows: one group at a time for Algorithm 25, several at first for ours."""
+    problem = machine.make_problem()
+    ours = selection == "loo"
+    retune = machine.tuner.again if machine.uses_kernel and ours else None
+    return eliminate(problem, adaptive_cycle if ours or not machine.uses_kernel else lambda left: 1, retune)
+
+
+def choose_machine(
+    machines: Sequence[StageMachine], selection: str | None, rng: np.random.Generator
+) -> tuple[StageMachine, StageSelection]:
+    """The machine with the smallest leave-one-out risk after selection, fitted, and its selection.
+
+    With "loo" the families are compared on their eliminations, and only the winner's size is judged on folds.
+    A Gaussian kernel on everything searches among all interactions, and what looks best on the way of its
+    elimination is the less reliable for it: it must win on the same folds as well.
+    """
+    path = first = None
+    if len(machines) > 1 and selection == "loo" and machines[0].encoder.groups:
+        paths = [elimination(machine, selection) for machine in machines]
+        ranked = _rank_families([machine.kind for machine in machines], paths)
+        if machines[ranked[0]].kind == "rbf":
+            seed = int(rng.integers(2**31))
+            splits = [one_split(machines[f], np.random.default_rng(seed)) for f in ranked[:2]]
+            risks = [
+                held_out_risk(paths[f], losses, machines[f].weights)
+                for f, (losses, _) in zip(ranked[:2], splits, strict=True)
+            ]
+            winner = int(risks[1] <= risks[0])
+            first, ranked = splits[winner], [ranked[winner]]
+        machines, path = [machines[ranked[0]]], paths[ranked[0]]
+    best: Any = None
+    for machine in machines:
+        chosen = select_features(machine, selection, rng, path, first)
+        machine.fit(chosen.groups)
+        if best is None or machine.loo_risk < best[0].loo_risk:
+            best = (machine, chosen)
+    return best
+
+
+def _rank_families(kinds: Sequence[str], paths: Sequence[EliminationPath]) -> list[int]:
+    """Families by their leave-one-out risk, each at the size with the smallest ``n log(risk) + 2 k log d``.
+
+    A Gaussian kernel comes first only if it is better by more than a paired standard error.
+    """
+    losses, weights = [], paths[0].weights
+    for path in paths:
+        risk = np.array(path.losses) @ weights / weights.sum()
+        price = 2.0 * np.array(path.sizes) * np.log(max(path.sizes[0], 2))
+        best = int(np.argmin(len(weights) * np.log(np.maximum(risk, 1e-300)) + price))
+        losses.append(path.losses[best])
+    compared = paired_comparison(EliminationPath(losses=losses, weights=weights))
+    order = np.argsort(compared["risk"], kind="stable").tolist()
+    near = compared["difference"][order[1]] <= compared["difference_standard_error"][order[1]]
+    return [order[1], order[0], *order[2:]] if kinds[order[0]] == "rbf" and near else order
 
 
 def _held_out_path(machine, rng):

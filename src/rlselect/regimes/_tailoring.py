@@ -1,5 +1,6 @@
 """Decision features: contrast-only elimination judged by the doubly robust value of its decisions."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from rlselect.predictors._kernel_machine import solve_machine
 from rlselect.predictors._losses import SquaredLoss
 from rlselect.predictors._stopping import paired_comparison
 from rlselect.predictors._tuning import Tuner
+from rlselect.regimes._cross_fitted import adaptive_cycle
 from rlselect.regimes._stage_machine import ANOVA_WIDTH, StageMachine
 
 __all__ = ["TailoringPath", "find_tailoring"]
@@ -50,7 +52,7 @@ def _contrast_state(machine: StageMachine, selected: list[int], X: np.ndarray) -
 
 def find_tailoring(
     machine: StageMachine, history: np.ndarray, action: np.ndarray, taken: np.ndarray, allowed: np.ndarray,
-    folds: np.ndarray,
+    splits: Sequence[np.ndarray],
 ) -> TailoringPath | None:  # fmt: skip
     """Which of the machine's groups decide.
 
@@ -58,8 +60,11 @@ def find_tailoring(
     ----------
     machine : StageMachine
         Fitted on the selected groups.
-    history, action, taken, allowed, folds : arrays
-        Of the machine's rows: history, action taken and its probability, feasible actions, fold.
+    history, action, taken, allowed : arrays
+        Of the machine's rows: history, action taken and its probability, feasible actions.
+    splits : sequence of int arrays
+        Folds of the machine's rows; the scores of a row are averaged over several splits, so that the answer
+        does not hang on one of them.
 
     Returns
     -------
@@ -77,38 +82,37 @@ def find_tailoring(
         SquaredLoss(),
         1.0,
         True,
-        machine.folds,
+        None,
     )
+    problem.hasty = True
     tuner = Tuner("auto", "auto", weights.sum(), False, lambda problem: 1, squared=True)
     bandwidth = problem.bandwidth
     tuner.tune(problem)
     problem.bandwidth = bandwidth
     lam = problem.lam
-    path = eliminate(problem, lambda left: 1)
-    judged = EliminationPath(sizes=path.sizes, order=path.order, weights=weights)
-    judged.losses = [
-        -scores
-        for scores in _scores(machine, selected, path.order, lam, history, action, taken, allowed, folds)
-    ]
+    path = eliminate(problem, adaptive_cycle)
+    scores = np.mean(
+        [_scores(machine, selected, path, lam, history, action, taken, allowed, folds) for folds in splits],
+        axis=0,
+    )
+    judged = EliminationPath(sizes=path.sizes, order=path.order, weights=weights, losses=list(-scores))
     found = TailoringPath(judged)
     found.groups = sorted(selected[g] for g in found.groups)
     return found
 
 
-def _scores(machine, selected, order, lam, history, action, taken, allowed, folds):
-    """Doubly robust scores of the decisions of each nested set, largest first."""
-    n = len(machine.y)
+def _scores(machine, selected, path, lam, history, action, taken, allowed, folds):
+    """Doubly robust scores of the decisions of each visited set, largest first."""
     every = machine.encoder.each_action(history)
-    scores = np.empty((len(order) + 1, n))
+    scores = np.empty((len(path.sizes), len(machine.y)))
     for fold in np.unique(folds):
         test, train = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
         state = _contrast_state(machine, selected, machine.X[train])
-        left = list(range(len(selected)))
         outcome = None
-        for step in range(len(order) + 1):
+        for step, size in enumerate(path.sizes):
             if step:
-                state.drop([order[step - 1]])
-                left.remove(order[step - 1])
+                state.drop(path.order[len(selected) - path.sizes[step - 1] : len(selected) - size])
+            left = list(state.active)
             solution = solve_machine(
                 state.gram(), machine.y[train, None], machine.weights[train], lam, SquaredLoss()
             )

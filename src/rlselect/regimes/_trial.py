@@ -8,7 +8,7 @@ import numpy as np
 
 from rlselect.regimes._tables import Table, plain_labels
 
-__all__ = ["HistoryColumn", "StageData", "TrialData"]
+__all__ = ["HistoryColumn", "StageData", "TrialData", "check_stage"]
 
 _STAGE_KEYS = {"history", "action", "reward", "feasible", "propensity"}
 _LEAVING = ("ends", "weights")
@@ -147,10 +147,12 @@ class TrialData:
             probability of remaining.
         """
         table = Table(frame)
-        if isinstance(stages, Mapping) or not len(stages):
-            raise ValueError("stages must be a non-empty list with one dict a stage")
+        if isinstance(stages, (str, Mapping)) or not isinstance(stages, Sequence) or not len(stages):
+            raise ValueError(f"stages must be a non-empty list with one dict a stage, got {stages!r}")
         parts = []
         for number, stage in enumerate(stages, start=1):
+            if not isinstance(stage, Mapping):
+                raise ValueError(f"stage {number} is {stage!r}; give a dict with history, action and reward")
             unknown, absent = set(stage) - _STAGE_KEYS, {"action", "reward"} - set(stage)
             if unknown or absent:
                 raise ValueError(
@@ -158,7 +160,8 @@ class TrialData:
                     "are needed, "
                     "'feasible' and 'propensity' are optional"
                 )
-            names = [stage["history"]] if isinstance(stage.get("history"), str) else stage.get("history", [])
+            names = stage.get("history") or []
+            names = [names] if isinstance(names, str) else names
             propensity = stage.get("propensity", "estimate")
             if isinstance(propensity, str) and propensity not in _NAMED_PROPENSITIES:
                 propensity = table.number(propensity, f"stage {number} propensity")
@@ -205,10 +208,21 @@ class TrialData:
             As in :meth:`from_wide`; a column name holds for all stages.
         """
         table = Table(frame)
-        ids, stages = table.labels(id, "id"), table.column(stage, "stage")
+        covariates = [covariates] if isinstance(covariates, str) else covariates
+        ids, stages = table.labels(id, "id"), table.labels(stage, "stage")
+        for name, labels in ((id, ids), (stage, stages)):
+            blank = [row for row, label in enumerate(labels) if label is None]
+            if blank:
+                raise ValueError(
+                    f"{name!r} is missing in {len(blank)} row(s), the first is row {blank[0]}; every row "
+                    "needs a subject and a stage"
+                )
         subjects = {subject: row for row, subject in enumerate(dict.fromkeys(ids))}
         place = np.array([subjects[subject] for subject in ids])
-        keys = np.unique(stages).tolist()
+        keys = sorted(set(stages))
+        strange = [key for key in feasible or {} if key not in keys]
+        if strange:
+            raise ValueError(f"feasible names the stage(s) {strange}; the stages in {stage!r} are {keys}")
         if len({*zip(place.tolist(), stages.tolist(), strict=True)}) < len(place):
             raise ValueError(f"some subject has two rows with the same {stage!r}; keep one row a stage")
         actions, rewards = table.labels(action, "action"), table.number(reward, "reward")
@@ -247,9 +261,7 @@ class TrialData:
 
     def stage(self, number: int) -> StageData:
         """One stage, counted from 1."""
-        if not 1 <= number <= self.n_stages:
-            raise ValueError(f"stage={number!r} must be between 1 and {self.n_stages}")
-        return self.stages[number - 1]
+        return self.stages[check_stage(number, self.n_stages) - 1]
 
     def action_probabilities(self, stage: int) -> np.ndarray:
         """Probability of each action (columns) for each subject present at a stage, known or estimated."""
@@ -264,6 +276,13 @@ class TrialData:
         from rlselect.regimes._propensity import overlap_reports
 
         return overlap_reports(self)
+
+
+def check_stage(number: Any, n_stages: int) -> int:
+    """A stage's number, counted from 1."""
+    if not isinstance(number, (int, np.integer)) or not 1 <= number <= n_stages:
+        raise ValueError(f"stage={number!r} must be a whole number between 1 and {n_stages}")
+    return int(number)
 
 
 def _check_leaving(leaving: str) -> str:

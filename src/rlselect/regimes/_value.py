@@ -25,6 +25,7 @@ from rlselect.regimes._trial import TrialData, readable_history
 __all__ = ["RegimeComparison", "RegimeValue", "compare_regimes", "regime_value"]
 
 _METHODS = ("dr", "ipw", "plug-in")
+_SPLITS = 3
 Decide = Callable[[int, np.ndarray], np.ndarray]
 
 
@@ -74,7 +75,9 @@ class Evaluation:
     def __init__(self, trial: TrialData, discount: float, sign: float, n_folds: int, rng: Any) -> None:
         self.trial, self.discount, self.sign = trial, discount, sign
         n_folds = max(2, min(n_folds, trial.n_subjects // 2))
-        self.folds = rng.permutation(trial.n_subjects) % n_folds
+        # The first split serves the value; decision features are judged on all of them.
+        self.splits = np.array([rng.permutation(trial.n_subjects) % n_folds for _ in range(_SPLITS)])
+        self.folds = self.splits[0]
         numbers = range(1, trial.n_stages + 1)
         self.taken = [taken_probabilities(trial, t) for t in numbers]
         self.remaining = [remaining_probabilities(trial, t) for t in numbers]
@@ -160,16 +163,18 @@ def cross_fitted(evaluation: Evaluation, machines: Any, decide: Decide | None, m
 
 def as_decision(regime: Any, trial: TrialData) -> Decide:
     """A regime as ``decide(stage from 0, history) -> positions``, checked for feasibility."""
-    if hasattr(regime, "predict"):
+    if hasattr(regime, "_decide"):
         check_is_fitted(regime)
+        regime._check_same(trial)
 
         def answer(t, history):
             return regime._decide(t, history)
-    elif callable(regime):
+    elif callable(regime) or hasattr(regime, "predict"):
+        ask = regime if callable(regime) else regime.predict
 
         def answer(t, history):
             stage = trial.stages[t]
-            return _positions(regime(readable_history(stage.columns, history), t + 1), stage, t, len(history))
+            return _positions(ask(readable_history(stage.columns, history), t + 1), stage, t, len(history))
     elif isinstance(regime, (Sequence, np.ndarray)) and not isinstance(regime, str):
         if len(regime) != trial.n_stages:
             raise ValueError(
@@ -180,9 +185,9 @@ def as_decision(regime: Any, trial: TrialData) -> Decide:
             return _positions([regime[t]] * len(history), trial.stages[t], t, len(history))
     else:
         raise TypeError(
-            "a regime must be a learner, a callable regime(history, stage), a list with one action a "
-            "stage or "
-            f"'observed', got {regime!r}"
+            "a regime must be a learner, a callable regime(history, stage), an object with "
+            "predict(history, stage), a list with one action a stage or 'observed', got "
+            f"{regime!r}"
         )
 
     def decide(t, history):
@@ -231,7 +236,7 @@ def regime_value(
     Parameters
     ----------
     trial : TrialData
-    regime : learner, callable, list of actions or "observed"
+    regime : learner, callable, object with predict, list of actions or "observed"
         A learner that is not fitted is learnt on each fold's complement and judged on the fold, selection
         included. A fitted one, a callable ``regime(history, stage)`` or one action a stage are fixed regimes:
         judge a fitted learner on other subjects than it was fitted on. "observed" is what was done.
@@ -259,8 +264,15 @@ def regime_value(
     >>> best.interval[0] < best.value < best.interval[1]
     True
     """
+    if not isinstance(trial, TrialData):
+        raise TypeError(
+            f"trial must be a TrialData, got {type(trial).__name__}; build one with TrialData.from_wide or "
+            "TrialData.from_long"
+        )
     if method not in _METHODS:
         raise ValueError(f"method={method!r} is not known; use one of {list(_METHODS)}")
+    if not isinstance(n_folds, (int, np.integer)) or n_folds < 2:
+        raise ValueError(f"n_folds={n_folds!r} must be a whole number, at least 2")
     if not 0.0 < confidence < 1.0:
         raise ValueError(f"confidence={confidence!r} must lie strictly between 0 and 1")
     rng = np.random.default_rng(random_state)
@@ -269,7 +281,7 @@ def regime_value(
         return from_scores(np.asarray(total), "observed", confidence)
     sign = 1.0
     learn = None
-    if hasattr(regime, "fit"):
+    if hasattr(regime, "_decide"):
         discount, sign = regime.discount, 1.0 if regime.maximize else -1.0
         try:
             check_is_fitted(regime)
@@ -321,7 +333,7 @@ def _inverse_probability(evaluation: Evaluation, decisions: list, confidence: fl
     return from_scores(value + weight / weight.mean() * (total - value), "ipw", confidence)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RegimeComparison:
     """Values of several regimes on the same subjects.
 
@@ -343,6 +355,8 @@ class RegimeComparison:
     def __str__(self) -> str:
         return "\n".join(f"{name}: {value}" for name, value in self.values.items())
 
+    __repr__ = __str__
+
 
 def compare_regimes(trial: TrialData, regimes: Mapping[str, Any], **options: Any) -> RegimeComparison:
     """Estimate several regimes on the same folds.
@@ -355,6 +369,8 @@ def compare_regimes(trial: TrialData, regimes: Mapping[str, Any], **options: Any
     **options
         Of :func:`regime_value`; ``random_state`` makes the folds the same for all.
     """
+    if not isinstance(regimes, Mapping) or not regimes:
+        raise ValueError(f"regimes must be a dict from names to at least one regime, got {regimes!r}")
     seed = options.pop("random_state", None)
     seed = int(np.random.default_rng(seed).integers(2**31))
     return RegimeComparison(

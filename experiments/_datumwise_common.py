@@ -71,9 +71,13 @@ def make_split(problem, fraction, seed):
     """A random split with every class in both parts in proportion."""
     shuffle = StratifiedShuffleSplit(1, train_size=fraction, random_state=seed)
     train, test = next(shuffle.split(problem.X, problem.y))
-    mean, deviation = problem.X[train].mean(axis=0), problem.X[train].std(axis=0)
-    scaled = (problem.X - mean) / np.where(deviation > 0, deviation, 1.0)
-    return Split(scaled[train], problem.y[train], scaled[test], problem.y[test])
+    return scaled_split(problem.X[train], problem.y[train], problem.X[test], problem.y[test])
+
+
+def scaled_split(X_train, y_train, X_test, y_test):
+    mean, deviation = X_train.mean(axis=0), X_train.std(axis=0)
+    deviation = np.where(deviation > 0, deviation, 1.0)
+    return Split((X_train - mean) / deviation, y_train, (X_test - mean) / deviation, y_test)
 
 
 def sparsity(used):
@@ -116,6 +120,9 @@ def run_method(method, split, seed, n_folds=3):
 
 
 def make_folds(X, y, n_folds, seed):
+    """Pairs of (rows to learn from, rows left out); one fold is a plain holdout of 30 %."""
+    if n_folds == 1:
+        return list(StratifiedShuffleSplit(1, test_size=0.3, random_state=seed).split(X, y))
     # a class with fewer rows than folds cannot be in all of them
     n_folds = max(2, min(n_folds, int(np.bincount(y).min())))
     return list(StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(X, y))

@@ -1,0 +1,244 @@
+"""Policy iteration by rollouts: sample states, play every action, regress, repeat; keep the best."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+
+from rlselect.datumwise._policy import AdditivePolicy
+from rlselect.datumwise._regression import shared_fit
+from rlselect.datumwise._rollout import state_values
+from rlselect.datumwise._rows import Problem
+from rlselect.datumwise._states import sample_states
+
+__all__ = ["Learned", "PolicyIteration", "learn"]
+
+# Scores that no regression reaches: the first policy buys nothing, or all it can.
+_NEVER, _ALWAYS = -1e30, 1e30
+
+
+@dataclass(frozen=True)
+class PolicyIteration:
+    """How a policy is learned.
+
+    Parameters
+    ----------
+    n_iter : int, default=10
+        Iterations of a climb.
+    n_restarts : int, default=2
+        Climbs, by turns from the policy that answers at once and from the one that buys all; the best policy
+        of all iterations of all climbs is kept.
+    states_per_row : int, default=10
+        States sampled for each training row and iteration.
+    on_policy : float in [0, 1], default=0.5
+        Share of the states that are random subsets of what the last policy bought; the others are random
+        sets.
+    n_folds : int, default=5
+        Each row is played by a policy that was learned without its fold, so that the returns are honest.
+        1 plays all rows with the policy they have taught.
+    ridge : float, default=1.0
+        Penalty of the regression, in rows of average weight.
+    max_states : int, default=20000
+        States of an iteration at most; with more rows than that, each iteration takes a random part of them.
+    """
+
+    n_iter: int = 10
+    n_restarts: int = 2
+    states_per_row: int = 10
+    on_policy: float = 0.5
+    n_folds: int = 5
+    ridge: float = 1.0
+    max_states: int = 20000
+    size: str = "half"
+
+
+@dataclass
+class Learned:
+    """A policy and how it came about.
+
+    Parameters
+    ----------
+    policy : AdditivePolicy
+        The best one.
+    value : float
+        Its mean return, each row played by a policy that had not seen it.
+    history : list of dict
+        One entry an iteration.
+    """
+
+    policy: AdditivePolicy
+    value: float
+    history: list[dict[str, Any]] = field(default_factory=list)
+
+
+def learn(
+    problem: Problem,
+    settings: PolicyIteration,
+    rng: np.random.Generator,
+    n_jobs: int | None = None,
+    stop: Any = None,
+) -> Learned:
+    """Climb several times and keep the best policy.
+
+    Parameters
+    ----------
+    problem : Problem
+        The training rows.
+    settings : PolicyIteration
+        How.
+    rng : Generator
+        Spawned for each climb.
+    n_jobs : int, optional
+        Climbs at a time.
+    stop : callable, optional
+        Asked after each iteration; a true answer ends learning with the best policy so far.
+
+    Returns
+    -------
+    Learned
+        With the iterations of all climbs as history.
+    """
+    stop = stop or (lambda: False)
+    climbs = Parallel(n_jobs=n_jobs, prefer="threads")(
+        delayed(_climb)(problem, settings, child, number, stop)
+        for number, child in enumerate(rng.spawn(settings.n_restarts))
+    )
+    best = max(climbs, key=lambda climb: climb.value)
+    return Learned(best.policy, best.value, [entry for climb in climbs for entry in climb.history])
+
+
+def _climb(
+    problem: Problem, settings: PolicyIteration, rng: np.random.Generator, number: int, stop: Any
+) -> Learned:
+    folds = _fold_numbers(problem.labels, settings.n_folds, rng)
+    first = _ALWAYS if number % 2 else _NEVER
+    policies = _first_policies(problem, settings, folds, rng, first)
+    last, value = _evaluate(problem, policies, folds)
+    best = Learned(policies[-1], value)
+    for iteration in range(1, settings.n_iter + 1):
+        policies = _improve(problem, settings, policies, last, folds, rng)
+        last, value = _evaluate(problem, policies, folds)
+        entry = {"climb": number, "iteration": iteration, "value": value, "bought": float(last.mean())}
+        best.history.append(entry)
+        if value > best.value:
+            best = Learned(policies[-1], value, best.history)
+        if stop():
+            break
+    return best
+
+
+def _fold_numbers(labels: NDArray, n_folds: int, rng: np.random.Generator) -> NDArray:
+    """Folds with about the same share of each class."""
+    order = rng.permutation(len(labels))
+    order = order[np.argsort(labels[order], kind="stable")]
+    folds = np.empty(len(labels), dtype=np.intp)
+    folds[order] = np.arange(len(labels)) % max(1, min(n_folds, len(labels)))
+    return folds
+
+
+def _first_policies(
+    problem: Problem, settings: PolicyIteration, folds: NDArray, rng: np.random.Generator, first: float
+) -> list[AdditivePolicy]:
+    """Policies that know the classes, but buy nothing or all."""
+    rows, bought, _ = _draw(problem, settings, None, rng)
+    shape = bought.shape
+    policies = _regress(problem, settings, rows, bought, np.zeros(shape), folds)
+    for policy in policies:
+        policy.theta[:, : shape[2]] = 0.0
+        policy.theta[0, : shape[2]] = first
+    return policies
+
+
+def _draw(
+    problem: Problem, settings: PolicyIteration, last: NDArray | None, rng: np.random.Generator
+) -> tuple[NDArray, NDArray, NDArray]:
+    """Rows of an iteration and K states of each."""
+    n = len(problem.labels)
+    most = max(1, settings.max_states // settings.states_per_row)
+    rows = np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
+    bought, spent = sample_states(
+        problem.structure,
+        problem.closed[rows],
+        settings.states_per_row,
+        None if last is None else last[rows],
+        settings.on_policy,
+        rng,
+        settings.size,
+    )
+    return rows, bought, spent
+
+
+def _improve(
+    problem: Problem,
+    settings: PolicyIteration,
+    policies: list[AdditivePolicy],
+    last: NDArray,
+    folds: NDArray,
+    rng: np.random.Generator,
+) -> list[AdditivePolicy]:
+    """Sample states, play all purchases in them, and regress their returns."""
+    rows, bought, spent = _draw(problem, settings, last, rng)
+    targets = np.empty(bought.shape)
+    price = problem.structure.price(bought.reshape(-1, bought.shape[2])).reshape(bought.shape)
+    for fold in range(int(folds.max()) + 1):
+        own = np.flatnonzero(folds[rows] == fold)
+        chosen = rows[own]
+        purchases, values, _ = state_values(
+            policies[fold],
+            problem.codes[chosen],
+            problem.closed[chosen],
+            problem.labels[chosen],
+            bought[own],
+            spent[own],
+        )
+        # Buying again what is there changes nothing but the purse: with that target for what cannot be
+        # bought, all actions share one regression.
+        targets[own] = np.where(np.isnan(purchases), values[..., None] - price[own], purchases)
+    return _regress(problem, settings, rows, bought, targets, folds)
+
+
+def _regress(
+    problem: Problem,
+    settings: PolicyIteration,
+    rows: NDArray,
+    bought: NDArray,
+    purchases: NDArray,
+    folds: NDArray,
+) -> list[AdditivePolicy]:
+    """Policies with each fold left out, and the one from all rows last."""
+    rules = problem.structure
+    n_states, n_units = bought.shape[1:]
+    held = bought.reshape(-1, n_units)
+    row = np.repeat(rows, n_states)
+    truth = np.eye(rules.n_classes)[problem.labels[row]]
+    targets = np.hstack([purchases.reshape(-1, n_units), truth])
+    weights = problem.weights[row] / problem.weights[rows].mean()
+
+    def design(states: NDArray) -> NDArray:
+        return problem.encoder.design(problem.codes[row[states]], rules.shown(held[states]))
+
+    thetas = shared_fit(design, targets, weights, folds[row], settings.ridge * n_states)
+    out = []
+    for theta in thetas:
+        shares = theta[:, n_units:]
+        # Least squares is linear in its targets: expected losses follow from the shares.
+        out.append(
+            AdditivePolicy(
+                rules, problem.encoder, np.hstack([theta[:, :n_units], -shares @ rules.losses.T]), shares
+            )
+        )
+    return out
+
+
+def _evaluate(problem: Problem, policies: list[AdditivePolicy], folds: NDArray) -> tuple[NDArray, float]:
+    """What each row buys under the policy that has not seen it, and the mean return."""
+    bought = np.empty(problem.closed.shape, dtype=bool)
+    returns = np.empty(len(folds))
+    for fold in range(int(folds.max()) + 1):
+        own = np.flatnonzero(folds == fold)
+        episodes = policies[fold].run(problem.codes[own], problem.closed[own])
+        bought[own] = episodes.bought
+        returns[own] = -episodes.cost - problem.structure.losses[episodes.answer, problem.labels[own]]
+    return bought, float(np.average(returns, weights=problem.weights))

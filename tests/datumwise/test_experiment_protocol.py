@@ -17,6 +17,8 @@ sys.path.insert(0, str(FOLDER))
 import _datumwise_common as common  # noqa: E402
 import _datumwise_methods as methods  # noqa: E402
 
+from rlselect.datumwise._peers import features_on_path  # noqa: E402
+
 
 @pytest.fixture
 def iris():
@@ -60,7 +62,7 @@ def test_upper_hull_is_concave_and_covers_all_points():
 
 def test_features_on_path_equal_a_walk_down_the_tree(iris):
     tree = DecisionTreeClassifier(random_state=0).fit(iris.X, iris.y)
-    fast = methods.features_on_path(tree, iris.X)
+    fast = features_on_path(tree, iris.X)
     nodes = tree.tree_
     for row, used in zip(iris.X.astype(np.float32), fast, strict=True):
         node, asked = 0, set()

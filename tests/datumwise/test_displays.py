@@ -112,6 +112,17 @@ def test_question_tree_by_hand():
         build_question_tree(orders, answers, {}, depth=0)
 
 
+def test_overlapping_conditions_name_the_earlier_question():
+    # the answer is yes when a + b > 2, so b alone does not tell what comes
+    a, b = np.array([0.0, 0.0, 2.0, 2.0]), np.array([1.0, 3.0, 1.0, 3.0])
+    answers = np.array(["no", "yes", "yes", "yes"])
+    root = build_question_tree([["a", "b"]] * 4, answers, {"a": a, "b": b}, depth=2)
+    (second,) = root.children
+    assert (second.asked, second.when) == ("b", "any value")
+    whens = {leaf.answer: leaf.when for leaf in second.children}
+    assert whens == {"yes": "any value", "no": "≤ 2\na ≤ 1"}
+
+
 def test_rare_continuations_become_one_leaf():
     orders = [["a"]] * 7 + [["a", "b"]] * 2 + [["a", "c"]]
     answers = np.array([0] * 7 + [0, 1, 1])

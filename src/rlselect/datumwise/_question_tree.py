@@ -114,10 +114,7 @@ class _Builder:
         following = self.continuation(rows, level + 1)
         small = [group for group in np.unique(following) if np.sum(following == group) < self.least]
         following[np.isin(following, small)] = _OTHER
-        seen = self.values.get(self.names[unit])
-        whens = dict.fromkeys(np.unique(following), "")
-        if seen is not None:
-            whens = _conditions(np.asarray(seen, dtype=float)[rows], following)
+        whens = self.conditions(rows, level, following)
         for group in sorted(whens, key=lambda g: -int(np.sum(following == g))):
             child = rows[following == group]
             make = self.leaf if group == _OTHER else self.node
@@ -139,6 +136,25 @@ class _Builder:
         following[ended] = -1 - code[rows][ended]
         return following
 
+    def conditions(self, rows: NDArray, level: int, following: NDArray) -> dict[int, str]:
+        """Values of the last question that lead to each continuation; of one more where they overlap."""
+        groups = [int(group) for group in np.unique(following)]
+        lines: dict[int, list[str]] = {group: [] for group in groups}
+        for back, unit in enumerate(self.asked[rows[0], level::-1]):
+            seen = self.values.get(self.names[unit])
+            if seen is None:
+                continue
+            met = {g: met_values(np.asarray(seen, dtype=float)[rows], following == g) for g in groups}
+            for group, (points, here) in met.items():
+                text = _intervals(points, here)
+                if back == 0:
+                    lines[group].append(text)
+                elif text not in _VAGUE and len(lines[group]) < 2:
+                    lines[group].append(f"{self.names[unit]} {text}")
+            if np.sum([here for _, here in met.values()], axis=0).max(initial=0) <= 1:
+                break
+        return {group: "\n".join(parts) for group, parts in lines.items()}
+
     def leaf(self, rows: NDArray, level: int, when: str) -> QuestionNode:
         labels, counts = np.unique(self.answers[rows], return_counts=True)
         shares = {label.item(): count / len(rows) for label, count in zip(labels, counts, strict=True)}
@@ -150,23 +166,23 @@ class _Builder:
 _OTHER = np.iinfo(np.int64).max
 
 
-def _conditions(values: NDArray, groups: NDArray) -> dict[int, str]:
-    """For each group the intervals of values that it is met in."""
+_VAGUE = ("any value", "several values")
+
+
+def met_values(values: NDArray, group: NDArray) -> tuple[NDArray, NDArray]:
+    """The values there are, and which of them a group of the rows has."""
     known = ~np.isnan(values)
     points, place = np.unique(values[known], return_inverse=True)
-    conditions = {}
-    for group in np.unique(groups):
-        here = np.zeros(len(points), dtype=bool)
-        here[place[groups[known] == group]] = True
-        conditions[int(group)] = _intervals(points, here)
-    return conditions
+    here = np.zeros(len(points), dtype=bool)
+    here[place[group[known]]] = True
+    return points, here
 
 
 def _intervals(points: NDArray, here: NDArray) -> str:
     edges = np.flatnonzero(np.diff(np.concatenate([[False], here, [False]]).astype(int)))
     starts, stops = edges[::2], edges[1::2]
     if len(starts) > 2:
-        return "several values"
+        return _VAGUE[1]
     return " or ".join(_interval(points, a, b) for a, b in zip(starts, stops, strict=True))
 
 
@@ -175,4 +191,4 @@ def _interval(points: NDArray, start: int, stop: int) -> str:
     high = f"{(points[stop - 1] + points[stop]) / 2:.3g}" if stop < len(points) else ""
     if low and high:
         return f"{low} to {high}"
-    return f"> {low}" if low else f"≤ {high}" if high else "any value"
+    return f"> {low}" if low else f"≤ {high}" if high else _VAGUE[0]

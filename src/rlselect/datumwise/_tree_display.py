@@ -64,7 +64,7 @@ class QuestionTreeDisplay:
         deepest = max(-y for _, y in places.values())
         widest = max(x for x, _ in places.values())
         if ax is None:
-            size = (max(3.0, 1.5 * (widest + 1)), max(2.0, 1.3 * (deepest + 1)))
+            size = (max(3.0, 1.9 * (widest + 1)), max(2.0, 1.3 * (deepest + 1)))
             _, ax = pyplot().subplots(figsize=size, layout="constrained")
         plain = {"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none"}
         for node in self.root.walk():
@@ -74,7 +74,7 @@ class QuestionTreeDisplay:
                 share = child.n_cases / self.root.n_cases
                 ax.plot([x, to_x], [y, to_y], color="0.6", linewidth=0.6 + 5 * share, zorder=1)
                 near = ((x + 2 * to_x) / 3, (y + 2 * to_y) / 3)
-                ax.text(*near, child.when, fontsize=7, ha="center", va="center", bbox=plain, zorder=2)
+                ax.text(*near, child.when, fontsize=6.5, ha="center", va="center", bbox=plain, zorder=2)
             colour = "#dbe9f6" if node.asked is not None else "#e5f2df" if node.final else "#f2f2f2"
             box = {"boxstyle": "round,pad=0.3", "fc": colour, "ec": "0.4"}
             ax.text(x, y, _caption(node), fontsize=8, ha="center", va="center", bbox=box, zorder=3)

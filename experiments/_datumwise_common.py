@@ -1,9 +1,9 @@
 """What the datum-wise experiments share: data, splits, choice of the price on validation rows, saved records.
 
 A method is a set of settings (a price, a pruning level, a penalty) and a function that fits one of them.
-Every method is treated alike: each setting is fitted on the folds of the training rows and judged on the rows
-left out, then fitted on all training rows and judged on the test rows. The choice is made with the left-out
-training rows alone.
+Every method is treated alike: each setting is fitted on the training rows, and the other rows are halved. The
+setting chosen on one half is judged on the other, and the other way round; the two are averaged. So no row
+judges a setting that it chose, and what was chosen is what is judged, without another fit on other rows.
 """
 
 import argparse
@@ -59,25 +59,26 @@ def load(name):
 
 @dataclass
 class Split:
-    """Training and test rows, columns scaled by the mean and the deviation of the training rows."""
+    """Training rows and the two halves of the others, columns scaled by the training rows."""
 
     X_train: np.ndarray
     y_train: np.ndarray
-    X_test: np.ndarray
-    y_test: np.ndarray
+    halves: list[tuple[np.ndarray, np.ndarray]]
 
 
 def make_split(problem, fraction, seed):
-    """A random split with every class in both parts in proportion."""
+    """A random split with every class in all parts in proportion."""
     shuffle = StratifiedShuffleSplit(1, train_size=fraction, random_state=seed)
-    train, test = next(shuffle.split(problem.X, problem.y))
-    return scaled_split(problem.X[train], problem.y[train], problem.X[test], problem.y[test])
+    train, rest = next(shuffle.split(problem.X, problem.y))
+    return scaled_split(problem.X[train], problem.y[train], problem.X[rest], problem.y[rest], seed)
 
 
-def scaled_split(X_train, y_train, X_test, y_test):
+def scaled_split(X_train, y_train, X_rest, y_rest, seed):
     mean, deviation = X_train.mean(axis=0), X_train.std(axis=0)
     deviation = np.where(deviation > 0, deviation, 1.0)
-    return Split((X_train - mean) / deviation, y_train, (X_test - mean) / deviation, y_test)
+    X_train, X_rest = (X_train - mean) / deviation, (X_rest - mean) / deviation
+    folds = StratifiedKFold(2, shuffle=True, random_state=seed).split(X_rest, y_rest)
+    return Split(X_train, y_train, [(X_rest[half], y_rest[half]) for _, half in folds])
 
 
 def sparsity(used):
@@ -90,55 +91,33 @@ def judge(decide, X, y):
     return float(np.mean(labels == y)), sparsity(used)
 
 
-def run_method(method, split, seed, n_folds=3):
-    """Judge every setting of a method out of fold and on the test rows.
+def run_method(method, split, seed):
+    """Judge every setting of a method on both halves.
 
     Returns
     -------
     dict
-        Lists, one entry a setting: ``setting``, ``val_accuracy``, ``val_sparsity``, ``test_accuracy``,
-        ``test_sparsity``, ``seconds`` (CPU time of the fit on all training rows).
+        Lists, one entry a setting: ``setting``, ``accuracy`` and ``sparsity`` (pairs, one entry a half), and
+        ``seconds``, the CPU time of the fit.
     """
-    X, y = split.X_train, split.y_train
-    settings = method.settings(X, y)
-    record = {"setting": settings}
-    record |= {
-        key: [] for key in ("val_accuracy", "val_sparsity", "test_accuracy", "test_sparsity", "seconds")
-    }
-    folds = make_folds(X, y, n_folds, seed)
+    settings = method.settings(split.X_train, split.y_train)
+    record = {"setting": settings, "accuracy": [], "sparsity": [], "seconds": []}
     for setting in settings:
-        left_out = [judge_fold(method, X, y, fold, setting, seed) for fold in folds]
-        weights = [len(held) for _, held in folds]
-        accuracy, unused = np.average(left_out, axis=0, weights=weights)
         start = time.process_time()
-        decide = method.fit(X, y, setting, seed)
-        seconds = time.process_time() - start
-        test = judge(decide, split.X_test, split.y_test)
-        for key, value in zip(list(record)[1:], (accuracy, unused, *test, seconds), strict=True):
-            record[key].append(round(float(value), 5))
+        decide = method.fit(split.X_train, split.y_train, setting, seed)
+        record["seconds"].append(round(time.process_time() - start, 3))
+        accuracy, unused = zip(*(judge(decide, X, y) for X, y in split.halves), strict=True)
+        record["accuracy"].append([round(v, 5) for v in accuracy])
+        record["sparsity"].append([round(v, 5) for v in unused])
     return record
 
 
-def make_folds(X, y, n_folds, seed):
-    """Pairs of (rows to learn from, rows left out); one fold is a plain holdout of 30 %."""
-    if n_folds == 1:
-        return list(StratifiedShuffleSplit(1, test_size=0.3, random_state=seed).split(X, y))
-    # a class with fewer rows than folds cannot be in all of them
-    n_folds = max(2, min(n_folds, int(np.bincount(y).min())))
-    return list(StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(X, y))
-
-
-def judge_fold(method, X, y, fold, setting, seed):
-    rest, held = fold
-    return judge(method.fit(X[rest], y[rest], setting, seed), X[held], y[held])
-
-
-def choose(record, target):
-    """Position of the setting with the best left-out accuracy among those at least as sparse as the target.
+def choose(record, target, half):
+    """Position of the best setting on one half among those at least as sparse there as the target.
 
     Of equals the least sparse; the sparsest of all when none reaches the target.
     """
-    accuracy, unused = np.array(record["val_accuracy"]), np.array(record["val_sparsity"])
+    accuracy, unused = np.array(record["accuracy"])[:, half], np.array(record["sparsity"])[:, half]
     enough = np.flatnonzero(unused >= target - 1e-9)
     if not len(enough):
         return int(np.argmax(unused))
@@ -146,27 +125,34 @@ def choose(record, target):
 
 
 def at_sparsity(record, target):
-    """Test accuracy and test sparsity of the chosen setting."""
-    place = choose(record, target)
-    return record["test_accuracy"][place], record["test_sparsity"][place]
+    """Accuracy and sparsity of the settings chosen on one half and judged on the other."""
+    pairs = []
+    for half in (0, 1):
+        place = choose(record, target, half)
+        pairs.append((record["accuracy"][place][1 - half], record["sparsity"][place][1 - half]))
+    return tuple(np.mean(pairs, axis=0))
 
 
 def mixed_at_sparsity(record, target):
-    """Test accuracy and sparsity of a coin flip between two settings, at the target on the left-out rows.
+    """As `at_sparsity`, for a coin flip between two settings that meets the target where it is chosen.
 
     Each case is given to one of the two by a coin, so the mean sparsity can be met between two settings. The
-    two are neighbours on the upper hull of the left-out points.
+    two are neighbours on the upper hull of the points of the half that chooses.
     """
-    points = np.column_stack([record["val_sparsity"], record["val_accuracy"]])
+    points = np.stack([record["sparsity"], record["accuracy"]], axis=2)
+    return tuple(
+        np.mean([_mix(points[:, half], points[:, 1 - half], target) for half in (0, 1)], axis=0)[::-1]
+    )
+
+
+def _mix(points, others, target):
     hull = upper_hull(points)
     unused = points[hull, 0]
     if target <= unused[0] or target >= unused[-1]:
-        place = hull[0] if target <= unused[0] else hull[-1]
-        return record["test_accuracy"][place], record["test_sparsity"][place]
+        return others[hull[0] if target <= unused[0] else hull[-1]]
     right = int(np.searchsorted(unused, target))
     share = (target - unused[right - 1]) / (unused[right] - unused[right - 1])
-    test = np.column_stack([record["test_accuracy"], record["test_sparsity"]])
-    return tuple((1 - share) * test[hull[right - 1]] + share * test[hull[right]])
+    return (1 - share) * others[hull[right - 1]] + share * others[hull[right]]
 
 
 def upper_hull(points):

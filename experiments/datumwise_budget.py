@@ -27,8 +27,8 @@ def main():
     records = Records(args.records, args.resume)
     lines = [
         "Accuracy in percent with a hard budget and price 0, half of the rows to learn from, "
-        f"{args.replicates} splits from seed {args.seed}; the peers at the sparsity that the budget left on "
-        f"left-out rows. Paper, its left figure: {PAPER}.",
+        f"{args.replicates} splits from seed {args.seed}; the peers at the same sparsity. "
+        f"Paper, its left figure: {PAPER}.",
         "",
         "| dataset | budget | sparsity | datum-wise | " + " | ".join(p.name for p in PEERS) + " | s a fit |",
         "|" + "---|" * (5 + len(PEERS)),
@@ -45,20 +45,15 @@ def rows(name, args, records):
         run = {}
         for method in (HardBudget(), *PEERS):
             key = (name, seed, method.name)
-            run[method.name] = records.get(key, lambda m=method, s=split, r=seed: run_method(m, s, r, 1))
+            run[method.name] = records.get(key, lambda m=method, s=split, r=seed: run_method(m, s, r))
         runs.append(run)
     lines = []
     for place, budget in enumerate(runs[0]["hard budget"]["setting"]):
         ours = [run["hard budget"] for run in runs]
         accuracy, unused, seconds = (
-            np.mean([r[key][place] for r in ours]) for key in ("test_accuracy", "test_sparsity", "seconds")
+            np.mean([r[key][place] for r in ours]) for key in ("accuracy", "sparsity", "seconds")
         )
-        peers = [
-            np.mean(
-                [mixed_at_sparsity(run[p.name], run["hard budget"]["val_sparsity"][place])[0] for run in runs]
-            )
-            for p in PEERS
-        ]
+        peers = [np.mean([mixed_at_sparsity(run[p.name], unused)[0] for run in runs]) for p in PEERS]
         cells = [f"{100 * v:.1f}" for v in (accuracy, *peers)]
         lines.append(f"| {name} | {budget} | {unused:.3f} | " + " | ".join(cells) + f" | {seconds:.2f} |")
     return lines

@@ -9,7 +9,7 @@ python experiments/datumwise_groups.py
 import time
 
 import numpy as np
-from _datumwise_common import Records, arguments, choose, load, make_split, run_method, scaled_split, write
+from _datumwise_common import Records, arguments, choose, load, run_method, scaled_split, write
 
 from rlselect.datasets import load_local
 from rlselect.datumwise import DatumwiseClassifier
@@ -55,8 +55,9 @@ def random_rows(name, seed, n_groups=10):
         X, y = problem.X, problem.y
         parts = X[:2000], y[:2000], X[2000:], y[2000:]
     else:
-        split = make_split(problem, 0.5, seed)
-        parts = split.X_train, split.y_train, split.X_test, split.y_test
+        order = np.random.default_rng(seed).permutation(len(problem.y))
+        train, test = order[: len(order) // 2], order[len(order) // 2 :]
+        parts = problem.X[train], problem.y[train], problem.X[test], problem.y[test]
     groups = np.random.default_rng(seed).permutation(np.arange(problem.X.shape[1]) % n_groups)
     return *parts, groups
 
@@ -81,14 +82,14 @@ class ShortLasso(LassoPath):
 
 
 def lasso(name, seed, n_train):
-    """The lasso at its best left-out accuracy: columns, their groups, sparsity over columns, accuracy."""
+    """The lasso, its penalty chosen on half of the test rows: columns, their groups, sparsity, accuracy."""
     *rows, groups = adult_rows(n_train, seed) if name == "adult" else random_rows(name, seed)
-    split, path = scaled_split(*rows), ShortLasso()
-    record = run_method(path, split, seed, n_folds=1)
-    setting = record["setting"][choose(record, 0.0)]
-    labels, used = path.fit(split.X_train, split.y_train, setting, seed)(split.X_test)
-    columns, right = used[0], labels == split.y_test
-    values = columns.sum(), len(np.unique(groups[columns])), 1 - columns.mean(), np.mean(right)
+    split, path = scaled_split(*rows, seed), ShortLasso()
+    record = run_method(path, split, seed)
+    place = choose(record, 0.0, half=0)
+    _, used = path.fit(split.X_train, split.y_train, record["setting"][place], seed)(split.halves[1][0])
+    columns, accuracy = used[0], record["accuracy"][place][1]
+    values = columns.sum(), len(np.unique(groups[columns])), 1 - columns.mean(), accuracy
     return [float(v) for v in values]
 
 

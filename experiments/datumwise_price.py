@@ -41,7 +41,8 @@ def main():
 
 def one(problem, price, seed):
     split = make_split(problem, 0.5, seed)
-    return judge(Datumwise().fit(split.X_train, split.y_train, price, seed), split.X_test, split.y_test)
+    decide = Datumwise().fit(split.X_train, split.y_train, price, seed)
+    return np.mean([judge(decide, X, y) for X, y in split.halves], axis=0).tolist()
 
 
 if __name__ == "__main__":

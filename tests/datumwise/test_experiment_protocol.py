@@ -1,4 +1,4 @@
-"""The protocol of the datum-wise experiments: choices on left-out rows, the peers, saved records."""
+"""The protocol of the datum-wise experiments: choices, the peers, saved records."""
 
 import json
 import sys
@@ -26,30 +26,29 @@ def iris():
     return common.Problem("iris", X, y, list("abcd"), list("123"))
 
 
-def record(val, test):
-    val, test = np.array(val), np.array(test)
-    return {
-        "val_sparsity": val[:, 0].tolist(),
-        "val_accuracy": val[:, 1].tolist(),
-        "test_sparsity": test[:, 0].tolist(),
-        "test_accuracy": test[:, 1].tolist(),
-    }
+def record(first, second):
+    """Points (sparsity, accuracy) of each setting on the two halves."""
+    pairs = np.stack([first, second], axis=1)
+    return {"sparsity": pairs[:, :, 0].tolist(), "accuracy": pairs[:, :, 1].tolist()}
 
 
-def test_choice_uses_left_out_rows_only():
-    val = [(0.5, 0.99), (0.8, 0.9), (0.85, 0.95), (0.9, 0.95), (1.0, 0.4)]
-    test = [(0.5, 0.1), (0.8, 0.99), (0.7, 0.6), (0.9, 1.0), (1.0, 0.4)]
-    assert common.at_sparsity(record(val, test), 0.8) == (0.6, 0.7)
-    assert common.choose(record(val, test), 0.0) == 0
-    assert common.choose(record(val[:2], test[:2]), 0.95) == 1
+def test_a_half_never_judges_what_it_chose():
+    first = [(0.5, 0.99), (0.8, 0.9), (0.85, 0.95), (0.9, 0.95), (1.0, 0.4)]
+    second = [(0.5, 0.1), (0.8, 0.99), (0.7, 0.6), (0.9, 1.0), (1.0, 0.4)]
+    got = record(first, second)
+    assert (common.choose(got, 0.8, 0), common.choose(got, 0.8, 1)) == (2, 3)
+    # the first half chose the third setting, judged .6 on the second; the second the fourth, judged .95
+    assert common.at_sparsity(got, 0.8) == pytest.approx(((0.6 + 0.95) / 2, (0.7 + 0.9) / 2))
+    assert common.choose(record(first[:2], second[:2]), 0.95, 0) == 1
 
 
 def test_coin_between_neighbours_of_the_hull():
-    val = [(0.5, 0.9), (0.7, 0.5), (0.9, 0.8)]
-    test = [(0.4, 1.0), (0.7, 0.0), (0.8, 0.6)]
-    accuracy, unused = common.mixed_at_sparsity(record(val, test), 0.8)
-    assert (accuracy, unused) == pytest.approx((0.25 * 1.0 + 0.75 * 0.6, 0.25 * 0.4 + 0.75 * 0.8))
-    assert common.mixed_at_sparsity(record(val, test), 0.95) == (0.6, 0.8)
+    first = [(0.5, 0.9), (0.7, 0.5), (0.9, 0.8)]
+    second = [(0.4, 1.0), (0.7, 0.0), (0.8, 0.6)]
+    accuracy, unused = common.mixed_at_sparsity(record(first, second), 0.8)
+    # chosen on the first half: one quarter of the first setting; on the second: the last setting alone
+    expected = (0.25 * 1.0 + 0.75 * 0.6 + 0.8) / 2, (0.25 * 0.4 + 0.75 * 0.8 + 0.9) / 2
+    assert (accuracy, unused) == pytest.approx(expected)
 
 
 def test_upper_hull_is_concave_and_covers_all_points():
@@ -81,15 +80,18 @@ def test_peers_go_from_no_feature_to_a_good_fit(iris, method, n_classes):
     problem = common.Problem("iris", iris.X[rows], iris.y[rows], iris.feature_names, iris.classes)
     split = common.make_split(problem, 0.5, 0)
     got = common.run_method(method, split, 0)
-    assert max(got["test_sparsity"]) == 1.0
-    assert max(got["test_accuracy"]) > 0.75
+    assert np.max(got["sparsity"]) == 1.0
+    assert np.max(got["accuracy"]) > 0.75
 
 
 def test_test_rows_have_no_part_in_scaling(iris):
     split = common.make_split(iris, 0.5, 3)
     np.testing.assert_allclose(split.X_train.mean(axis=0), 0.0, atol=1e-12)
     np.testing.assert_allclose(split.X_train.std(axis=0), 1.0)
-    assert np.abs(split.X_test.mean(axis=0)).max() > 1e-6
+    (a, y_a), (b, y_b) = split.halves
+    assert np.abs(np.vstack([a, b]).mean(axis=0)).max() > 1e-6
+    assert len(split.X_train) == len(a) + len(b) == 75
+    assert np.abs(np.bincount(y_a) - np.bincount(y_b)).max() <= 1
 
 
 def test_records_resume(tmp_path):

@@ -11,9 +11,9 @@ from rlselect.datumwise import (
     DatumwiseClassifier,
     FeatureUseDisplay,
     FrontierDisplay,
+    QuestionNode,
     QuestionTreeDisplay,
 )
-from rlselect.datumwise._question_tree import build_question_tree
 
 matplotlib.use("Agg")
 
@@ -93,68 +93,33 @@ def test_feature_use_bars_are_the_shares(iris, fitted):
         FeatureUseDisplay.from_estimator(fitted, X_test, others={"b": [True, False, True]})
 
 
-def test_question_tree_by_hand():
-    # a is asked first; up to 2 the answer is no, above it b is asked; one case has no value of a
-    a = np.array([1.0, 2.0, 3.0, 4.0, 5.0, np.nan])
-    b = np.array([0.0, 0.0, 1.0, 2.0, 3.0, 1.0])
-    orders = [["a"], ["a"], ["a", "b"], ["a", "b"], ["a", "b"], ["b"]]
-    answers = np.array(["no", "no", "no", "yes", "yes", "yes"])
-    root = build_question_tree(orders, answers, {"a": a, "b": b}, depth=2)
-    assert (root.asked, root.n_cases, root.more) == ("a", 5, 1.6)
-    below, stop = root.children
-    assert (below.asked, below.when, below.n_cases) == ("b", "> 2.5", 3)
-    assert (stop.asked, stop.when, stop.answers, stop.final) == (None, "≤ 2.5", {"no": 1.0}, True)
-    assert [(leaf.answer, leaf.when) for leaf in below.children] == [("yes", "> 1.5"), ("no", "≤ 1.5")]
-    cut = build_question_tree(orders, answers, {"a": a, "b": b}, depth=1).children[0]
-    assert (cut.asked, cut.more, cut.final) == (None, 1.0, False)
-    assert cut.answers == pytest.approx({"no": 1 / 3, "yes": 2 / 3})
-    with pytest.raises(ValueError, match="depth=0"):
-        build_question_tree(orders, answers, {}, depth=0)
-
-
-def test_overlapping_conditions_name_the_earlier_question():
-    # the answer is yes when a + b > 2, so b alone does not tell what comes
-    a, b = np.array([0.0, 0.0, 2.0, 2.0]), np.array([1.0, 3.0, 1.0, 3.0])
-    answers = np.array(["no", "yes", "yes", "yes"])
-    root = build_question_tree([["a", "b"]] * 4, answers, {"a": a, "b": b}, depth=2)
-    (second,) = root.children
-    assert (second.asked, second.when) == ("b", "any value")
-    whens = {leaf.answer: leaf.when for leaf in second.children}
-    assert whens == {"yes": "any value", "no": "≤ 2\na ≤ 1"}
-
-
-def test_rare_continuations_become_one_leaf():
-    orders = [["a"]] * 7 + [["a", "b"]] * 2 + [["a", "c"]]
-    answers = np.array([0] * 7 + [0, 1, 1])
-    root = build_question_tree(orders, answers, {}, depth=3, min_share=0.3)
-    assert [(node.asked, node.n_cases) for node in root.children] == [(None, 7), (None, 3)]
-    assert root.children[1].answers == pytest.approx({0: 1 / 3, 1: 2 / 3})
-
-
-def test_question_tree_picture(iris, fitted):
-    X_test = iris[1]
-    shown = QuestionTreeDisplay.from_estimator(fitted, X_test, depth=2, min_share=0.0)
-    first = {order[0] for order in fitted.acquisition_order(X_test)}
-    assert {shown.root.asked} == first
-    assert sum(child.n_cases for child in shown.root.children) == shown.root.n_cases == len(X_test)
+def test_question_tree_picture_has_a_box_for_each_node_and_a_label_for_each_branch():
+    leaves = [
+        QuestionNode(0.6, answer="no"),
+        QuestionNode(0.39, answer="yes", cut=True),
+        QuestionNode(0.01, answer="no"),
+    ]
+    labels = ["<= 2", "2 to 5", "> 5"]
+    root = QuestionNode(1.0, question="age", branches=list(zip(labels, leaves, strict=True)))
+    shown = QuestionTreeDisplay(root, min_share=0.05).plot()
     texts = [text.get_text() for text in shown.ax_.texts]
-    assert sum("cases" in text for text in texts) == len(shown.root.walk())
-    assert f"{shown.root.asked}?\n{len(X_test)} cases" in texts
+    assert sorted(texts) == sorted(
+        ["age?\n100%", "<= 2", "no\n60%", "2 to 5", "yes mostly,\nafter more\n39%"]
+    )
+    assert len(shown.ax_.lines) == 2
+    assert len(QuestionTreeDisplay(root).plot().ax_.lines) == 3
 
 
-def test_question_tree_of_groups_and_frames(iris):
-    pd = pytest.importorskip("pandas")
-    X, X_test, y, _ = iris
-    names = ["sl", "sw", "pl", "pw"]
-    groups = {"sepal": ["sl", "sw"], "petal": ["pl", "pw"]}
-    model = DatumwiseClassifier(feature_groups=groups, random_state=0).fit(pd.DataFrame(X, columns=names), y)
-    root = QuestionTreeDisplay.from_estimator(model, pd.DataFrame(X_test, columns=names)).root
-    assert root.asked in groups
-    assert all(child.when == "" for child in root.children)
-    single = DatumwiseClassifier(random_state=0).fit(pd.DataFrame(X, columns=names), y)
-    root = QuestionTreeDisplay.from_estimator(single, pd.DataFrame(X_test, columns=names)).root
-    assert root.asked in names
-    assert all(child.when for child in root.children)
+def test_question_tree_of_a_fitted_classifier(iris, fitted):
+    X_test = iris[1]
+    shown = QuestionTreeDisplay.from_estimator(fitted, X_test, max_depth=2, min_share=0.0)
+    first = {order[0] for order in fitted.acquisition_order(X_test)}
+    assert {shown.root.question} == first
+    assert str(shown.root) == str(fitted.question_tree(X_test, max_depth=2))
+    places = shown._layout()
+    assert {-y for _, y in places.values()} <= {0.0, 1.0, 2.0}
+    leaves = [x for x, _ in places.values()]
+    assert max(leaves) - min(leaves) >= 1.0
 
 
 def test_block_use_counts_right_answers_only():

@@ -1,19 +1,19 @@
 """Policy iteration by rollouts: sample states, play every action, regress, repeat; keep the best."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
-from rlselect.datumwise._policy import AdditivePolicy
+from rlselect.datumwise._policy import AdditivePolicy, Learned
 from rlselect.datumwise._regression import shared_fit
 from rlselect.datumwise._rollout import state_values
 from rlselect.datumwise._rows import Problem
 from rlselect.datumwise._states import sample_states
 
-__all__ = ["Learned", "PolicyIteration", "learn"]
+__all__ = ["PolicyIteration", "learn"]
 
 # Scores that no regression reaches: the first policy buys nothing, or all it can.
 _NEVER, _ALWAYS = -1e30, 1e30
@@ -30,47 +30,42 @@ class PolicyIteration:
     n_restarts : int, default=2
         Climbs, by turns from the policy that answers at once and from the one that buys all; the best policy
         of all iterations of all climbs is kept.
-    states_per_row : int, default=10
+    states_per_row : int, default=20
         States sampled for each training row and iteration.
     on_policy : float in [0, 1], default=0.5
         Share of the states that are random subsets of what the last policy bought; the others are random
         sets.
+    n_stages : int, default=4
+        Weights differ between so many stages: nothing bought, one unit, two, ..., and all that is more.
+        1 has one set of weights, as the paper.
     n_folds : int, default=5
         Each row is played by a policy that was learned without its fold, so that the returns are honest.
         1 plays all rows with the policy they have taught.
-    ridge : float, default=1.0
-        Penalty of the regression, in rows of average weight.
-    max_states : int, default=20000
+    ridge : float, default=0.3
+        Penalty of the regression, in rows (of weight one).
+    inertia : float in [0, 1), default=0.6
+        Share of the weights of the iteration before in those of this one.
+    max_states : int, default=40000
         States of an iteration at most; with more rows than that, each iteration takes a random part of them.
+    screen : int or None, default=100
+        Of more units than this, the ones whose bins tell most about the class, each alone, are learned about;
+        the others are never bought. None learns about all.
+    exact_states : int, default=256
+        A problem with at most so many states of knowledge (values seen so far) and at least as many rows is
+        solved by dynamic programming, and so is any with at most 81 (four binary features); 0 never does.
     """
 
     n_iter: int = 10
     n_restarts: int = 2
-    states_per_row: int = 10
+    states_per_row: int = 20
     on_policy: float = 0.5
+    n_stages: int = 4
     n_folds: int = 5
-    ridge: float = 1.0
-    max_states: int = 20000
-    size: str = "half"
-
-
-@dataclass
-class Learned:
-    """A policy and how it came about.
-
-    Parameters
-    ----------
-    policy : AdditivePolicy
-        The best one.
-    value : float
-        Its mean return, each row played by a policy that had not seen it.
-    history : list of dict
-        One entry an iteration.
-    """
-
-    policy: AdditivePolicy
-    value: float
-    history: list[dict[str, Any]] = field(default_factory=list)
+    ridge: float = 0.3
+    inertia: float = 0.6
+    max_states: int = 40000
+    screen: int | None = 100
+    exact_states: int = 256
 
 
 def learn(
@@ -100,13 +95,27 @@ def learn(
     Learned
         With the iterations of all climbs as history.
     """
-    stop = stop or (lambda: False)
-    climbs = Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(_climb)(problem, settings, child, number, stop)
-        for number, child in enumerate(rng.spawn(settings.n_restarts))
-    )
+    stop = stop or _never
+    jobs = list(enumerate(rng.spawn(settings.n_restarts)))
+    if effective_n_jobs(n_jobs) > 1:
+        climbs = Parallel(n_jobs=n_jobs, prefer="threads")(
+            delayed(_climb)(problem, settings, child, number, stop) for number, child in jobs
+        )
+    else:
+        climbs = []
+        for number, child in jobs:
+            climbs.append(_climb(problem, settings, child, number, stop))
+            if climbs[-1].reason == "interrupted" or stop():
+                break
     best = max(climbs, key=lambda climb: climb.value)
-    return Learned(best.policy, best.value, [entry for climb in climbs for entry in climb.history])
+    history = [entry for climb in climbs for entry in climb.history]
+    interrupted = any(climb.reason == "interrupted" for climb in climbs)
+    reason = "interrupted" if interrupted else f"{len(history)} iterations, the best of them kept"
+    return Learned(best.policy, best.value, history, reason)
+
+
+def _never() -> bool:
+    return False
 
 
 def _climb(
@@ -117,15 +126,21 @@ def _climb(
     policies = _first_policies(problem, settings, folds, rng, first)
     last, value = _evaluate(problem, policies, folds)
     best = Learned(policies[-1], value)
-    for iteration in range(1, settings.n_iter + 1):
-        policies = _improve(problem, settings, policies, last, folds, rng)
-        last, value = _evaluate(problem, policies, folds)
-        entry = {"climb": number, "iteration": iteration, "value": value, "bought": float(last.mean())}
-        best.history.append(entry)
-        if value > best.value:
-            best = Learned(policies[-1], value, best.history)
-        if stop():
-            break
+    try:
+        for iteration in range(1, settings.n_iter + 1):
+            fresh = _improve(problem, settings, policies, last, folds, rng)
+            if iteration > 1:
+                _blend(fresh, policies, settings.inertia)
+            policies = fresh
+            last, value = _evaluate(problem, policies, folds)
+            entry = {"climb": number, "iteration": iteration, "value": value, "bought": float(last.mean())}
+            best.history.append(entry)
+            if value > best.value:
+                best = Learned(policies[-1], value, best.history)
+            if stop():
+                break
+    except KeyboardInterrupt:
+        best.reason = "interrupted"
     return best
 
 
@@ -146,8 +161,8 @@ def _first_policies(
     shape = bought.shape
     policies = _regress(problem, settings, rows, bought, np.zeros(shape), folds)
     for policy in policies:
-        policy.theta[:, : shape[2]] = 0.0
-        policy.theta[0, : shape[2]] = first
+        policy.theta[:, :, : shape[2]] = 0.0
+        policy.theta[:, 0, : shape[2]] = first
     return policies
 
 
@@ -165,7 +180,6 @@ def _draw(
         None if last is None else last[rows],
         settings.on_policy,
         rng,
-        settings.size,
     )
     return rows, bought, spent
 
@@ -214,22 +228,36 @@ def _regress(
     row = np.repeat(rows, n_states)
     truth = np.eye(rules.n_classes)[problem.labels[row]]
     targets = np.hstack([purchases.reshape(-1, n_units), truth])
-    weights = problem.weights[row] / problem.weights[rows].mean()
+    weights = problem.weights[row]
 
     def design(states: NDArray) -> NDArray:
         return problem.encoder.design(problem.codes[row[states]], rules.shown(held[states]))
 
-    thetas = shared_fit(design, targets, weights, folds[row], settings.ridge * n_states)
+    stages = np.minimum(held.sum(axis=1), settings.n_stages - 1)
+    ridge = settings.ridge * n_states
+    thetas = shared_fit(
+        design, targets, weights, folds[row], stages, settings.n_stages, ridge, problem.encoder.precision_
+    )
     out = []
     for theta in thetas:
-        shares = theta[:, n_units:]
+        shares = theta[..., n_units:]
         # Least squares is linear in its targets: expected losses follow from the shares.
         out.append(
             AdditivePolicy(
-                rules, problem.encoder, np.hstack([theta[:, :n_units], -shares @ rules.losses.T]), shares
+                rules,
+                problem.encoder,
+                np.concatenate([theta[..., :n_units], -shares @ rules.losses.T], axis=2),
+                shares,
             )
         )
     return out
+
+
+def _blend(fresh: list[AdditivePolicy], old: list[AdditivePolicy], share: float) -> None:
+    """Move the weights only part of the way, which is as good as more states and stops oscillation."""
+    for new, before in zip(fresh, old, strict=True):
+        new.theta = share * before.theta + (1 - share) * new.theta
+        new.shares = share * before.shares + (1 - share) * new.shares
 
 
 def _evaluate(problem: Problem, policies: list[AdditivePolicy], folds: NDArray) -> tuple[NDArray, float]:

@@ -1,4 +1,4 @@
-"""One ridge regression for all actions at once, with every fold left out in turn."""
+"""One ridge regression for all actions at once, by stages, with every fold left out in turn."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-__all__ = ["shared_fit"]
+__all__ = ["ridge_solve", "shared_fit"]
 
 
 def shared_fit(
@@ -14,11 +14,16 @@ def shared_fit(
     targets: NDArray,
     weights: NDArray,
     folds: NDArray,
+    stages: NDArray,
+    n_stages: int,
     ridge: float,
+    precision: tuple[NDArray, NDArray],
 ) -> list[NDArray]:
     """Weights for all columns of `targets`, without each fold and then from all states.
 
-    One matrix is factored for each fold, whatever the number of actions.
+    A regression on all states comes first; each stage then adds its own from what is left over, under the
+    same ridge, so that a stage with few states stays close to the others. One matrix is factored for each
+    fold and stage, whatever the number of actions.
 
     Parameters
     ----------
@@ -30,29 +35,80 @@ def shared_fit(
         Weights.
     folds : (states,) int array
         Fold of each state, 0 to k - 1.
+    stages : (states,) int array
+        Stage of each state.
+    n_stages : int
+        How many there are.
     ridge : float
-        Penalty on the squares of all weights but the constant.
+        Multiplies the precision.
+    precision : pair of arrays
+        Diagonal and off-diagonal of the prior precision of the weights.
 
     Returns
     -------
-    list of (width, actions) arrays
+    list of (stages, width, actions) arrays
         ``k`` with a fold left out (none when k is 1), and the one from all states at the end.
     """
-    grams, sides = [], []
-    for fold in range(int(folds.max(initial=0)) + 1):
-        states = np.flatnonzero(folds == fold)
-        regressors = design(states)
-        weighted = regressors * weights[states, None]
-        grams.append(weighted.T @ regressors)
-        sides.append(weighted.T @ targets[states])
-    gram, side = sum(grams), sum(sides)
-    penalty = np.full(len(gram), float(ridge))
-    penalty[0] = 1e-9 * max(float(gram[0, 0]), 1e-300)
-    jobs = [(gram - g, side - s) for g, s in zip(grams, sides, strict=True)] if len(grams) > 1 else []
-    return [_solve(g, s, penalty) for g, s in [*jobs, (gram, side)]]
+    n_folds = int(folds.max(initial=0)) + 1
+    moments = [
+        [
+            _moments(design, targets, weights, np.flatnonzero((folds == f) & (stages == t)))
+            for t in range(n_stages)
+        ]
+        for f in range(n_folds)
+    ]
+    whole = [_add([moments[f][t] for f in range(n_folds)]) for t in range(n_stages)]
+    jobs = [[_take(whole[t], moments[f][t]) for t in range(n_stages)] for f in range(n_folds)]
+    return [_solve_stages(job, ridge, precision) for job in (jobs if n_folds > 1 else [])] + [
+        _solve_stages(whole, ridge, precision)
+    ]
 
 
-def _solve(gram: NDArray, side: NDArray, penalty: NDArray) -> NDArray:
+def _moments(design: Any, targets: NDArray, weights: NDArray, states: NDArray) -> tuple[NDArray, NDArray]:
+    regressors = design(states)
+    weighted = regressors * weights[states, None]
+    return weighted.T @ regressors, weighted.T @ targets[states]
+
+
+def _add(parts: list) -> tuple[NDArray, NDArray]:
+    return sum(p[0] for p in parts), sum(p[1] for p in parts)
+
+
+def _take(whole: tuple, part: tuple) -> tuple[NDArray, NDArray]:
+    return whole[0] - part[0], whole[1] - part[1]
+
+
+def _solve_stages(moments: list, ridge: float, precision: tuple[NDArray, NDArray]) -> NDArray:
+    gram, side = _add(moments)
+    shared = ridge_solve(gram, side, ridge, precision)
+    if len(moments) == 1:
+        return shared[None]
+    return np.stack([shared + ridge_solve(g, s - g @ shared, ridge, precision) for g, s in moments])
+
+
+def ridge_solve(gram: NDArray, side: NDArray, ridge: float, precision: tuple[NDArray, NDArray]) -> NDArray:
+    """Solve ``(gram + ridge * precision) w = side``.
+
+    Parameters
+    ----------
+    gram : (width, width) array
+        Weighted products of the regressors.
+    side : (width, actions) array
+        Weighted products of regressors and targets.
+    ridge : float
+        Multiplies the precision.
+    precision : pair of arrays
+        Its diagonal and off-diagonal.
+
+    Returns
+    -------
+    (width, actions) array
+        Weights.
+    """
     gram = gram.copy()
-    gram[np.diag_indices(len(gram))] += penalty
+    place = np.arange(len(gram))
+    gram[place, place] += ridge * precision[0]
+    gram[place[1:], place[:-1]] += ridge * precision[1]
+    # The constant has no penalty of its own; a state must have been there to set it.
+    gram[0, 0] += 1e-9 * max(float(gram[0, 0]), 1.0)
     return cho_solve(cho_factor(gram, lower=True, overwrite_a=True, check_finite=False), side)

@@ -1,7 +1,5 @@
 """States to learn from: random ones, and ones that the policy of the moment leads to."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -56,9 +54,11 @@ def sample_states(
     last: NDArray | None,
     on_policy: float,
     rng: np.random.Generator,
-    size: str = "half",
 ) -> tuple[NDArray, NDArray]:
     """States of each row to learn from.
+
+    Random sets are up to about twice as large as those that the last policy bought, since much larger ones
+    teach nothing about the states that matter.
 
     Parameters
     ----------
@@ -84,23 +84,16 @@ def sample_states(
     """
     n, n_units = closed.shape
     shape = (n, n_states, n_units)
-    share: Any
-    if size == "half":
-        share = 0.5
-    elif size == "uniform":
-        share = rng.random((n, n_states, 1))
-    else:
-        f = 0.5 if last is None else min(0.5, 2 * max(last.mean(), 1 / n_units))
-        share = f * rng.random((n, n_states, 1))
-    wanted = rng.random(shape, dtype=np.float32) < share
+    limit = 0.5 if last is None else min(0.5, 2 * max(float(last.mean()), 1 / n_units))
     if structure.budget is not None:
-        most = min(structure.budget, n_units)
-        wanted = rng.random(shape, dtype=np.float32) < 2 * most / n_units * rng.random((n, n_states, 1))
+        limit = min(limit, 2 * structure.budget / n_units)
+    wanted = rng.random(shape, dtype=np.float32) < limit * rng.random((n, n_states, 1), dtype=np.float32)
     if last is not None:
-        m = round(on_policy * n_states)
-        keep = rng.random((n, m, n_units), dtype=np.float32) < rng.random((n, m, 1))
+        own = round(on_policy * n_states)
+        part = (n, own, n_units)
+        keep = rng.random(part, dtype=np.float32) < rng.random((n, own, 1), dtype=np.float32)
         keep[:, :1] = True
-        wanted[:, :m] = last[:, None, :] & keep
+        wanted[:, :own] = last[:, None, :] & keep
     wanted[:, -1] = False
     wanted &= ~closed[:, None, :]
     bought, spent = reachable(structure, wanted.reshape(n * n_states, n_units), rng)

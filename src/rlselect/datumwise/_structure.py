@@ -1,6 +1,7 @@
 """What may be bought, when, and at which price: units, costs, budgets, relations, prerequisites."""
 
-from dataclasses import dataclass
+import itertools
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,12 +66,26 @@ class Structure:
     @property
     def order(self) -> NDArray:
         """Features in the order of their units."""
-        return np.concatenate(self.groups)
+        return np.concatenate(self.groups).astype(np.intp)
 
     @property
     def starts(self) -> NDArray:
         """Where each unit starts in `order`."""
         return np.concatenate([[0], np.cumsum([len(g) for g in self.groups])[:-1]]).astype(np.intp)
+
+    def subset(self, units: NDArray) -> "Structure":
+        """The same rules for some of the units, their features numbered anew in the given order."""
+        ends = np.cumsum([0, *(len(self.groups[u]) for u in units)])
+        square = np.ix_(units, units)
+        return replace(
+            self,
+            names=[self.names[u] for u in units],
+            groups=[np.arange(a, b) for a, b in itertools.pairwise(ends)],
+            prices=self.prices[units],
+            related=None if self.related is None else self.related[square],
+            unrelated=None if self.unrelated is None else self.unrelated[units],
+            needs=None if self.needs is None else self.needs[square],
+        )
 
     def shown(self, bought: NDArray) -> NDArray:
         """Features that bought units show: cases x features."""

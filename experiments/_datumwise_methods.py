@@ -3,7 +3,7 @@
 from rlselect.datumwise import DatumwiseClassifier
 from rlselect.datumwise._peers import PEERS as LIBRARY_PEERS
 
-PRICES = (0.001, 0.003, 0.006, 0.01, 0.015, 0.022, 0.03, 0.04, 0.055, 0.075, 0.1, 0.15)
+PRICES = (0.001, 0.005, 0.01, 0.02, 0.03, 0.045, 0.065, 0.1, 0.15)
 PEERS = tuple(LIBRARY_PEERS.values())
 
 

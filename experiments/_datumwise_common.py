@@ -145,14 +145,32 @@ def mixed_at_sparsity(record, target):
     )
 
 
+def path_at_sparsity(record, target):
+    """As `mixed_at_sparsity`, between the first neighbours of the path that have the target between them.
+
+    Accuracy plays no part in this choice.
+    """
+    points = np.stack([record["sparsity"], record["accuracy"]], axis=2)
+    if points[0, :, 0].mean() > points[-1, :, 0].mean():
+        points = points[::-1]
+    pairs = []
+    for half in (0, 1):
+        right = int(np.argmax(points[:, half, 0] >= target))
+        pairs.append(_between(points[:, half], points[:, 1 - half], right, target))
+    return tuple(np.mean(pairs, axis=0)[::-1])
+
+
+def _between(points, others, right, target):
+    if right == 0:
+        return others[0 if points[0, 0] >= target else -1]
+    share = (target - points[right - 1, 0]) / (points[right, 0] - points[right - 1, 0])
+    return (1 - share) * others[right - 1] + share * others[right]
+
+
 def _mix(points, others, target):
     hull = upper_hull(points)
-    unused = points[hull, 0]
-    if target <= unused[0] or target >= unused[-1]:
-        return others[hull[0] if target <= unused[0] else hull[-1]]
-    right = int(np.searchsorted(unused, target))
-    share = (target - unused[right - 1]) / (unused[right] - unused[right - 1])
-    return (1 - share) * others[hull[right - 1]] + share * others[hull[right]]
+    points, others = points[hull], others[hull]
+    return _between(points, others, int(np.argmax(points[:, 0] >= target)), target)
 
 
 def upper_hull(points):

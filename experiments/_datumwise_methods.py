@@ -3,7 +3,7 @@
 from rlselect.datumwise import DatumwiseClassifier
 from rlselect.datumwise._peers import PEERS as LIBRARY_PEERS
 
-PRICES = (0.001, 0.005, 0.01, 0.02, 0.03, 0.045, 0.065, 0.1, 0.15)
+PRICES = (0.002, 0.007, 0.015, 0.03, 0.05, 0.08, 0.13)
 PEERS = tuple(LIBRARY_PEERS.values())
 
 

@@ -18,7 +18,7 @@ from rlselect.datumwise._inputs import make_structure
 from rlselect.datumwise._paper import PaperIteration, learn_paper
 from rlselect.datumwise._policy import Episodes
 from rlselect.datumwise._rcpi import PolicyIteration, learn
-from rlselect.datumwise._rows import Problem, closed_units, merge_rows
+from rlselect.datumwise._rows import Problem, closed_units, merge_rows, zero_units
 from rlselect.datumwise._screen import screen_units
 from rlselect.datumwise._session import Session
 from rlselect.datumwise._summary import summarize
@@ -97,8 +97,8 @@ class DatumwiseClassifier(ClassifierMixin, BaseEstimator):
     Notes
     -----
     A missing value (NaN) cannot be bought for its case, neither in `fit` nor later, and costs nothing; a
-    group can be bought unless all its values are missing. With a sparse X, learning buys non-zero values
-    only, which saves time; a zero that is bought later changes no score.
+    group can be bought unless all its values are missing. With a sparse X, learning plays the purchase of
+    a zero only where the policy wants it, which saves time, and takes others to tell nothing.
 
     Cost of an iteration: one rollout for each state and unit, each O(units + classes) a purchase, plus one
     matrix of bins x bins to factor for each fold and stage. Problems with few states of knowledge are solved
@@ -230,9 +230,9 @@ class DatumwiseClassifier(ClassifierMixin, BaseEstimator):
         X = X[:, self._columns]
         self._encoder = make_encoder(self.scoring, self.n_bins).fit(X, weights)
         codes = self._encoder.encode(X)
-        closed = closed_units(X, self._structure, sparse.issparse(X))
-        problem = merge_rows(Problem(self._structure, self._encoder, codes, closed, labels, weights))
-        self._learn(problem, settings)
+        closed, skipped = closed_units(X, self._structure), zero_units(X, self._structure)
+        problem = Problem(self._structure, self._encoder, codes, closed, labels, weights, skipped)
+        self._learn(merge_rows(problem), settings)
         return self
 
     def _check_settings(self) -> PolicyIteration | PaperIteration:
@@ -255,8 +255,6 @@ class DatumwiseClassifier(ClassifierMixin, BaseEstimator):
         check_classification_targets(y)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         keep = weights > 0
-        if not keep.any():
-            raise ValueError("every sample_weight is zero; give rows of at least 2 classes a positive one")
         return X[keep], y[keep], weights[keep]
 
     def _screen(self, X: Any, labels: NDArray, weights: NDArray, settings: Any) -> NDArray:

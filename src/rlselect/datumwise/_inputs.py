@@ -75,7 +75,8 @@ def _place(member: Any, places: dict, n: int, what: str) -> int:
         return places[member]
     if isinstance(member, Integral) and 0 <= int(member) < n:
         return int(member)
-    raise ValueError(f"{what} names {member!r}, which is neither a name nor a number from 0 to {n - 1}")
+    shown = member.item() if isinstance(member, np.generic) else member
+    raise ValueError(f"{what} names {shown!r}, which is neither a name nor a number from 0 to {n - 1}")
 
 
 def make_structure(params: Any, names: list, n_classes: int) -> Structure:

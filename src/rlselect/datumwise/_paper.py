@@ -84,6 +84,7 @@ def learn_paper(
                     problem.labels[rows],
                     bought[rows],
                     spent[rows],
+                    None if problem.skipped is None else problem.skipped[rows],
                 )[0]
         policy = _regress(problem, bought, returns / settings.n_rollouts)
         # With nothing learned before it, the first regression is the whole mixture.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rlselect.datumwise._policy import AdditivePolicy, Learned
 from rlselect.datumwise._regression import shared_fit
 from rlselect.datumwise._rollout import state_values
-from rlselect.datumwise._rows import Problem
+from rlselect.datumwise._rows import Problem, split_rows
 from rlselect.datumwise._states import sample_states
 
 __all__ = ["PolicyIteration", "learn"]
@@ -96,6 +96,7 @@ def learn(
         With the iterations of all climbs as history.
     """
     stop = stop or _never
+    problem = split_rows(problem, settings.n_folds)
     jobs = list(enumerate(rng.spawn(settings.n_restarts)))
     if effective_n_jobs(n_jobs) > 1:
         climbs = Parallel(n_jobs=n_jobs, prefer="threads")(
@@ -145,11 +146,14 @@ def _climb(
 
 
 def _fold_numbers(labels: NDArray, n_folds: int, rng: np.random.Generator) -> NDArray:
-    """Folds with about the same share of each class."""
-    order = rng.permutation(len(labels))
-    order = order[np.argsort(labels[order], kind="stable")]
+    """Folds with about the same share of each class; equal rows, which stand side by side, are spread."""
+    n_folds = max(1, min(n_folds, len(labels)))
     folds = np.empty(len(labels), dtype=np.intp)
-    folds[order] = np.arange(len(labels)) % max(1, min(n_folds, len(labels)))
+    for label in np.unique(labels):
+        own = np.flatnonzero(labels == label)
+        # Random within each run of n_folds rows, so that neighbours are in different folds.
+        runs = -(-len(own) // n_folds)
+        folds[own] = np.concatenate([rng.permutation(n_folds) for _ in range(runs)])[: len(own)]
     return folds
 
 
@@ -206,6 +210,7 @@ def _improve(
             problem.labels[chosen],
             bought[own],
             spent[own],
+            None if problem.skipped is None else problem.skipped[chosen],
         )
         # Buying again what is there changes nothing but the purse: with that target for what cannot be
         # bought, all actions share one regression.

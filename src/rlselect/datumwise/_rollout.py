@@ -18,6 +18,7 @@ def state_values(
     labels: NDArray,
     bought: NDArray,
     spent: NDArray,
+    skipped: NDArray | None = None,
 ) -> tuple[NDArray, NDArray, int]:
     """Returns of every purchase, and of the policy itself, in K states of each row.
 
@@ -35,11 +36,13 @@ def state_values(
         The states.
     spent : (rows, K) array
         What they cost.
+    skipped : (rows, units) bool array, optional
+        Purchases that are not played, unless the policy makes them itself.
 
     Returns
     -------
     purchases : (rows, K, units) array
-        Return of buying each unit and following the policy; NaN where it cannot be bought.
+        Return of buying each unit and following the policy; NaN where that is not played.
     values : (rows, K) array
         Return of following the policy at once.
     n_rollouts : int
@@ -59,6 +62,12 @@ def state_values(
         held, paid = bought[part].reshape(-1, n_units), spent[part].reshape(-1)
         truth = np.repeat(labels[part], n_states)
         may = rules.open(held, paid) & (cases.scores[:, :n_units] > -np.inf)
+        usable = np.where(may, cases.scores[:, :n_units], -np.inf)
+        best = np.concatenate([usable, cases.scores[:, n_units:]], axis=1).argmax(axis=1)
+        buys = np.flatnonzero(best < n_units)
+        if skipped is not None:
+            may &= ~np.repeat(skipped[part], n_states, axis=0)
+            may[buys, best[buys]] = True
         state, unit = np.nonzero(may)
         worth = np.full(held.shape, np.nan)
         for first in range(0, len(state), size):
@@ -71,11 +80,8 @@ def state_values(
             answer, total = policy.finish(children, owned, paid[s] + cost)
             worth[s, u] = paid[s] - total - rules.losses[answer, truth[s]]
         played += len(state)
-        usable = cases.scores
-        usable[:, :n_units][~may] = -np.inf
-        best = usable.argmax(axis=1)
-        answer = -rules.losses[np.maximum(best - n_units, 0), truth]
-        follow = worth[np.arange(len(best)), np.minimum(best, n_units - 1)]
+        follow = -rules.losses[np.maximum(best - n_units, 0), truth]
+        follow[buys] = worth[buys, best[buys]]
         purchases[part] = worth.reshape(-1, n_states, n_units)
-        values[part] = np.where(best < n_units, follow, answer).reshape(-1, n_states)
+        values[part] = follow.reshape(-1, n_states)
     return purchases, values, played

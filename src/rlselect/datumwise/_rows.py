@@ -9,7 +9,7 @@ from scipy import sparse
 
 from rlselect.datumwise._structure import Structure
 
-__all__ = ["Problem", "closed_units", "merge_rows"]
+__all__ = ["Problem", "closed_units", "merge_rows", "split_rows", "zero_units"]
 
 
 @dataclass
@@ -30,6 +30,8 @@ class Problem:
         True classes.
     weights : (rows,) array
         Weights of the rows.
+    skipped : (rows, units) bool array or None
+        Units whose purchase is not played in rollouts, unless the policy wants it: zeros of a sparse X.
     """
 
     structure: Structure
@@ -38,10 +40,23 @@ class Problem:
     closed: NDArray
     labels: NDArray
     weights: NDArray
+    skipped: NDArray | None = None
+
+    def take(self, rows: NDArray, weights: NDArray) -> "Problem":
+        """Some of the rows, with new weights."""
+        return Problem(
+            self.structure,
+            self.encoder,
+            self.codes[rows],
+            self.closed[rows],
+            self.labels[rows],
+            weights,
+            None if self.skipped is None else self.skipped[rows],
+        )
 
 
-def closed_units(X: Any, structure: Structure, nonzero_only: bool = False) -> NDArray:
-    """Units of which a row has nothing to show: rows x units.
+def closed_units(X: Any, structure: Structure) -> NDArray:
+    """Units of which a row has nothing to show, since all values are missing: rows x units.
 
     Parameters
     ----------
@@ -49,32 +64,34 @@ def closed_units(X: Any, structure: Structure, nonzero_only: bool = False) -> ND
         Values, NaN where they are missing.
     structure : Structure
         For the groups.
-    nonzero_only : bool
-        Whether zeros count as nothing to show.
 
     Returns
     -------
     (rows, units) bool array
         True where a unit cannot be bought.
     """
-    if sparse.issparse(X):
-        X = X.tocsr()
-        if nonzero_only:
-            shown = np.zeros(X.shape, dtype=bool)
-            row, column = X.nonzero()
-            shown[row, column] = True
-        else:
-            shown = np.ones(X.shape, dtype=bool)
-        rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-        gaps = np.isnan(X.data)
-        shown[rows[gaps], X.indices[gaps]] = False
-    else:
-        shown = ~np.isnan(X)
-        if nonzero_only:
-            shown &= X != 0
+    if not sparse.issparse(X):
+        return ~_any_of_unit(~np.isnan(X), structure)
+    shown = np.ones(X.shape, dtype=bool)
+    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    gaps = np.isnan(X.data)
+    shown[rows[gaps], X.indices[gaps]] = False
+    return ~_any_of_unit(shown, structure)
+
+
+def zero_units(X: Any, structure: Structure) -> NDArray | None:
+    """Units that are zero throughout, for a sparse X; None for a dense one."""
+    if not sparse.issparse(X):
+        return None
+    shown = np.zeros(X.shape, dtype=bool)
+    shown[X.nonzero()] = True
+    return ~_any_of_unit(shown, structure)
+
+
+def _any_of_unit(shown: NDArray, structure: Structure) -> NDArray:
     if all(len(group) == 1 for group in structure.groups):
-        return ~shown[:, structure.order]
-    return ~np.logical_or.reduceat(shown[:, structure.order], structure.starts, axis=1)
+        return shown[:, structure.order]
+    return np.logical_or.reduceat(shown[:, structure.order], structure.starts, axis=1)
 
 
 def merge_rows(problem: Problem) -> Problem:
@@ -88,15 +105,23 @@ def merge_rows(problem: Problem) -> Problem:
         np.packbits(problem.closed[keep], axis=1),
         np.ascontiguousarray(problem.labels[keep].astype(np.int64)).view(np.uint8).reshape(-1, 8),
     ]
+    if problem.skipped is not None:
+        parts.append(np.packbits(problem.skipped[keep], axis=1))
     key = np.ascontiguousarray(np.hstack(parts))
     whole = key.view(np.dtype((np.void, key.shape[1]))).ravel()
     _, first, place = np.unique(whole, return_index=True, return_inverse=True)
     chosen = np.flatnonzero(keep)[first]
-    return Problem(
-        problem.structure,
-        problem.encoder,
-        problem.codes[chosen],
-        problem.closed[chosen],
-        problem.labels[chosen],
-        np.bincount(place, problem.weights[keep]),
-    )
+    return problem.take(chosen, np.bincount(place, problem.weights[keep]))
+
+
+def split_rows(problem: Problem, parts: int) -> Problem:
+    """Rows of weight two and more become up to `parts` equal rows that share their weight.
+
+    Folds can then hold some copies of a row and leave out others, as they would had the copies not been
+    merged; the copies stand side by side.
+    """
+    number = np.clip(np.floor(problem.weights + 1e-9), 1, parts).astype(np.intp)
+    if number.max(initial=1) == 1:
+        return problem
+    place = np.repeat(np.arange(len(number)), number)
+    return problem.take(place, (problem.weights / number)[place])

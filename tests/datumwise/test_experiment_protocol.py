@@ -51,6 +51,16 @@ def test_coin_between_neighbours_of_the_hull():
     assert (accuracy, unused) == pytest.approx(expected)
 
 
+def test_path_takes_the_neighbours_whatever_their_accuracy():
+    first = [(0.5, 0.9), (0.7, 0.5), (0.9, 0.8), (0.95, 0.9)]
+    second = [(0.4, 1.0), (0.7, 0.0), (0.8, 0.6), (0.9, 0.1)]
+    expected = ((0.5 * 0.0 + 0.5 * 0.6) + 0.8) / 2, ((0.5 * 0.7 + 0.5 * 0.8) + 0.9) / 2
+    assert common.path_at_sparsity(record(first, second), 0.8) == pytest.approx(expected)
+    # the same when the settings are listed from sparse to dense
+    assert common.path_at_sparsity(record(first[::-1], second[::-1]), 0.8) == pytest.approx(expected)
+    assert common.path_at_sparsity(record(first, second), 1.0) == pytest.approx((0.5, 0.925))
+
+
 def test_upper_hull_is_concave_and_covers_all_points():
     points = np.random.default_rng(0).random((40, 2))
     hull = points[common.upper_hull(points)]

@@ -23,8 +23,8 @@ def grow_scores(
     """Scores after a purchase, O(actions) a case.
 
     There is a stage for each number of purchases, and a last one for all numbers from h on. Within the last
-    one a purchase adds one row of numbers. A case that enters a stage, whose weights are others, adds up those
-    of all it holds.
+    one a purchase adds one row of numbers. A case that enters a stage, whose weights are others, adds up
+    those of all it holds.
 
     Parameters
     ----------

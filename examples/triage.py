@@ -1,7 +1,7 @@
 """Triage: cheap questions first, expensive tests only for those who need them.
 
-Simulated patients have age, pulse and temperature, which cost next to nothing, a blood test and a scan. Missing
-an illness costs 60, a false alarm 15.
+Simulated patients have age, pulse and temperature, which cost next to nothing, a blood test and a scan.
+Missing an illness costs 60, a false alarm 15.
 """
 
 import numpy as np

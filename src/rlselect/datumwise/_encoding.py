@@ -11,6 +11,9 @@ __all__ = ["BinEncoder", "LinearEncoder", "make_encoder"]
 # Prior correlation of what neighbouring bins add to a score: values that are close tell similar things.
 _NEIGHBOUR = 0.7
 
+# Regressors of more columns than this are kept sparse.
+_WIDE = 400
+
 # Gathers of weight rows stay under this many numbers, so that a block of rows fits into memory.
 _BLOCK = 1 << 24
 
@@ -92,7 +95,7 @@ class BinEncoder:
             parts.append(np.add.reduceat(theta[places[begin : begin + block]], starts, axis=1))
         return np.concatenate(parts)
 
-    def design(self, codes: NDArray, shown: NDArray) -> NDArray:
+    def design(self, codes: NDArray, shown: NDArray) -> Any:
         """Regressors of states: a constant and the indicators of the bins that are shown.
 
         Parameters
@@ -105,8 +108,16 @@ class BinEncoder:
         Returns
         -------
         (states, width) float array
-            Dense.
+            Sparse when it is wide, since a state shows a few bins only.
         """
+        if self.width_ > _WIDE:
+            inside = shown & (codes < self.width_)
+            ends = np.concatenate([[0], np.cumsum(1 + inside.sum(axis=1))])
+            first = np.zeros(ends[-1], dtype=bool)
+            first[ends[:-1]] = True
+            places = np.zeros(ends[-1], dtype=np.intp)
+            places[~first] = codes[inside]
+            return sparse.csr_array((np.ones(ends[-1]), places, ends), shape=(len(codes), self.width_))
         out = np.zeros((len(codes), self.width_))
         out[:, 0] = 1.0
         state, feature = np.nonzero(shown & (codes < self.width_))

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from rlselect.datumwise._policy import AdditivePolicy, Learned
 from rlselect.datumwise._regression import ridge_solve
@@ -127,6 +128,7 @@ def _regress(problem: Problem, bought: NDArray, returns: NDArray) -> AdditivePol
     row = np.repeat(np.arange(len(bought)), n_states)
     held, worth = bought.reshape(-1, n_units), returns.reshape(-1, n_units)
     design = problem.encoder.design(problem.codes[row], rules.shown(held))
+    design = design.toarray() if sparse.issparse(design) else design
     weights = problem.weights[row]
     theta = np.zeros((1, design.shape[1], n_units + rules.n_classes))
     for u in range(n_units):

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
 
 __all__ = ["ridge_solve", "shared_fit"]
@@ -58,14 +59,18 @@ def shared_fit(
         for f in range(n_folds)
     ]
     whole = [_add([moments[f][t] for f in range(n_folds)]) for t in range(n_stages)]
-    jobs = [[_take(whole[t], moments[f][t]) for t in range(n_stages)] for f in range(n_folds)]
-    return [_solve_stages(job, ridge, precision) for job in (jobs if n_folds > 1 else [])] + [
-        _solve_stages(whole, ridge, precision)
-    ]
+    fits = []
+    for fold in range(n_folds if n_folds > 1 else 0):
+        rest = [_take(whole[t], moments[fold][t]) for t in range(n_stages)]
+        fits.append(_solve_stages(rest, ridge, precision))
+    return [*fits, _solve_stages(whole, ridge, precision)]
 
 
 def _moments(design: Any, targets: NDArray, weights: NDArray, states: NDArray) -> tuple[NDArray, NDArray]:
     regressors = design(states)
+    if sparse.issparse(regressors):
+        weighted = sparse.diags_array(weights[states]) @ regressors
+        return (weighted.T @ regressors).toarray(), weighted.T @ targets[states]
     weighted = regressors * weights[states, None]
     return weighted.T @ regressors, weighted.T @ targets[states]
 
@@ -83,7 +88,21 @@ def _solve_stages(moments: list, ridge: float, precision: tuple[NDArray, NDArray
     shared = ridge_solve(gram, side, ridge, precision)
     if len(moments) == 1:
         return shared[None]
-    return np.stack([shared + ridge_solve(g, s - g @ shared, ridge, precision) for g, s in moments])
+    out = np.repeat(shared[None], len(moments), axis=0)
+    for theta, (gram, side) in zip(out, moments, strict=True):
+        columns = _used(gram, precision)
+        own = precision[0][columns], np.where(np.diff(columns) == 1, precision[1][columns[:-1]], 0.0)
+        part = gram[np.ix_(columns, columns)]
+        theta[columns] += ridge_solve(part, side[columns] - part @ shared[columns], ridge, own)
+    return out
+
+
+def _used(gram: NDArray, precision: tuple[NDArray, NDArray]) -> NDArray:
+    """The constant, and the regressors of features that some state shows; the others have nothing to add."""
+    chain = np.concatenate([[0], np.cumsum(precision[1] == 0)])
+    shown = np.bincount(chain, gram.diagonal() > 0) > 0
+    shown[0] = True
+    return np.flatnonzero(shown[chain])
 
 
 def ridge_solve(gram: NDArray, side: NDArray, ridge: float, precision: tuple[NDArray, NDArray]) -> NDArray:

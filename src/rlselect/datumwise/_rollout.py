@@ -7,8 +7,9 @@ from rlselect.datumwise._policy import AdditivePolicy
 
 __all__ = ["state_values"]
 
-# Numbers in the score matrix of one block of rollouts: what the second-level cache holds.
-_BLOCK = 1 << 17
+# Numbers in the score matrix of one block of rollouts. Blocks that fit into the cache of a core would be read
+# faster, but a few long episodes make every block take many steps, and steps have a price of their own.
+_BLOCK = 1 << 19
 
 
 def state_values(
@@ -54,7 +55,7 @@ def state_values(
     values = np.empty((n, n_states))
     n_stages, _, n_actions = policy.theta.shape
     played = 0
-    block = max(1, 4 * _BLOCK // (n_units * n_actions * n_stages))
+    block = max(1, 2 * _BLOCK // (n_units * n_actions * n_stages))
     size = max(1, _BLOCK // n_actions)
     for begin in range(0, n, block):
         part = slice(begin, min(begin + block, n))

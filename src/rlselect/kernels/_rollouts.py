@@ -22,8 +22,9 @@ def grow_scores(
 ) -> NDArray:
     """Scores after a purchase, O(actions) a case.
 
-    Within a stage a purchase adds one row of numbers. A case that enters a stage, whose weights are others,
-    adds up those of all it holds.
+    There is a stage for each number of purchases, and a last one for all numbers from h on. Within the last
+    one a purchase adds one row of numbers. A case that enters a stage, whose weights are others, adds up
+    those of all it holds.
 
     Parameters
     ----------
@@ -52,30 +53,41 @@ def grow_scores(
     """
     case = np.arange(len(unit))
     place = base + unit
-    if len(additions) == 1:
-        scores += additions[0].take(place, axis=0)
-        scores[case, unit] = -np.inf
-        return scores
-    now = stage[depth + 1]
-    enters = now != stage[depth]
-    early = np.flatnonzero(depth < held.shape[1])
-    held[early, depth[early]] = place[early]
-    rows = additions.shape[1]
-    flat = additions.reshape(-1, additions.shape[2])
-    if not enters.all():
-        goes_on = np.flatnonzero(~enters)
-        if len(goes_on) == len(case):
-            scores += flat.take(now * rows + place, axis=0)
-        else:
-            scores[goes_on] += flat.take((now * rows + place)[goes_on], axis=0)
-    for number in np.unique(now[enters]):
-        fresh = np.flatnonzero(enters & (now == number))
-        total = constants[number] + additions[number].take(held[fresh, 0], axis=0)
-        for k in range(1, held.shape[1]):
-            total += additions[number].take(held[fresh, k], axis=0)
-        total[np.isneginf(scores[fresh])] = -np.inf
-        scores[fresh] = total
+    if held.shape[1] == 0 or depth.min() >= held.shape[1]:
+        scores += additions[-1].take(place, axis=0)
+    else:
+        scores = _change_stages(scores, additions, constants, stage, place, depth, held)
     scores[case, unit] = -np.inf
+    return scores
+
+
+def _change_stages(
+    scores: NDArray,
+    additions: NDArray,
+    constants: NDArray,
+    stage: NDArray,
+    place: NDArray,
+    depth: NDArray,
+    held: NDArray,
+) -> NDArray:
+    """`grow_scores` where some cases enter a stage."""
+    now = stage[depth + 1]
+    (early,) = np.nonzero(depth < held.shape[1])
+    held[early, depth[early]] = place[early]
+    for number in range(1, len(additions)):
+        (fresh,) = np.nonzero((now == number) & (depth < held.shape[1]))
+        if len(fresh) == 0:
+            continue
+        rows = held[fresh]
+        total = additions[number].take(rows[:, 0], axis=0)
+        total += constants[number]
+        for k in range(1, number):
+            total += additions[number].take(rows[:, k], axis=0)
+        np.copyto(total, -np.inf, where=scores[fresh] == -np.inf)
+        scores[fresh] = total
+    (rest,) = np.nonzero(depth >= held.shape[1])
+    if len(rest):
+        scores[rest] += additions[-1].take(place[rest], axis=0)
     return scores
 
 
@@ -117,19 +129,19 @@ def greedy_rollouts(
     case = np.arange(m)
     if left is not None:
         # Whoever may not buy at all only compares the classes.
-        closed = np.flatnonzero(left <= 0)
+        closed = np.nonzero(left <= 0)[0]
         chosen[closed] = scores[closed, n_units:].argmax(axis=1)
-        case = np.flatnonzero(left > 0)
+        case = np.nonzero(left > 0)[0]
         if len(closed):
             scores, base, depth, held, left = scores[case], base[case], depth[case], held[case], left[case]
     while len(case):
         best = scores.argmax(axis=1)
         buys = best < n_units
         if not buys.all():
-            ends, keep = np.flatnonzero(~buys), np.flatnonzero(buys)
+            ends, keep = np.nonzero(~buys)[0], np.nonzero(buys)[0]
             chosen[case[ends]] = best[ends] - n_units
             case, best, base, depth, held = case[keep], best[keep], base[keep], depth[keep], held[keep]
-            scores = scores[keep]
+            scores = scores.take(keep, axis=0)
             left = None if left is None else left[keep]
             if len(case) == 0:
                 break
@@ -140,10 +152,10 @@ def greedy_rollouts(
         depth = depth + 1
         if left is not None:
             left = left - 1
-            closed = np.flatnonzero(left <= 0)
+            closed = np.nonzero(left <= 0)[0]
             if len(closed):
                 chosen[case[closed]] = scores[closed, n_units:].argmax(axis=1)
-                keep = np.flatnonzero(left > 0)
+                keep = np.nonzero(left > 0)[0]
                 case, base, depth, held, left = case[keep], base[keep], depth[keep], held[keep], left[keep]
-                scores = scores[keep]
+                scores = scores.take(keep, axis=0)
     return chosen, spent

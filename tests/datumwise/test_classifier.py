@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from rlselect import DatumwiseClassifier
-from rlselect.datumwise import PolicyIteration
+from rlselect.datumwise import PaperIteration, PolicyIteration
 
 FAST = PolicyIteration(n_iter=3, n_restarts=1, states_per_row=8)
 
@@ -300,6 +300,24 @@ def test_errors_say_what_is_wrong(params, message):
     X, y = make_data()
     with pytest.raises(ValueError, match=message):
         DatumwiseClassifier(**params).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("kind", "params", "message"),
+    [
+        (PolicyIteration, {"n_iter": 0}, "n_iter=0 must be an integer >= 1"),
+        (PolicyIteration, {"screen": 0}, "screen=0"),
+        (PolicyIteration, {"inertia": 1.0}, "inertia=1.0 must be a number from 0 to below 1"),
+        (PolicyIteration, {"on_policy": -1}, "on_policy=-1"),
+        (PolicyIteration, {"ridge": 0}, "ridge=0"),
+        (PaperIteration, {"alpha": 1.0}, "alpha=1.0"),
+        (PaperIteration, {"keep": "first"}, "keep='first'"),
+        (PaperIteration, {"n_rollouts": 0.5}, "n_rollouts=0.5"),
+    ],
+)
+def test_errors_of_settings(kind, params, message):
+    with pytest.raises(ValueError, match=message):
+        kind(**params)
 
 
 def test_errors_of_rows_and_sessions():

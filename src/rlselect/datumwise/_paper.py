@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rlselect.datumwise._policy import AdditivePolicy, Learned
+from rlselect.datumwise._rcpi import check_counts, check_share
 from rlselect.datumwise._regression import ridge_solve
 from rlselect.datumwise._rollout import state_values
 from rlselect.datumwise._rows import Problem
@@ -45,6 +46,12 @@ class PaperIteration:
     n_rollouts: int = 1
     alpha: float = 0.7
     keep: str = "last"
+
+    def __post_init__(self) -> None:
+        check_counts(self, {"n_iter": 1, "states_per_row": 1, "n_rollouts": 1})
+        check_share(self, "alpha", True)
+        if self.keep not in ("last", "best"):
+            raise ValueError(f"keep={self.keep!r} is not known; use 'last' or 'best'")
 
 
 def learn_paper(

@@ -13,7 +13,7 @@ from rlselect.datumwise._rollout import state_values
 from rlselect.datumwise._rows import Problem, split_rows
 from rlselect.datumwise._states import sample_states
 
-__all__ = ["PolicyIteration", "learn"]
+__all__ = ["PolicyIteration", "check_counts", "check_share", "learn"]
 
 # Scores that no regression reaches: the first policy buys nothing, or all it can.
 _NEVER, _ALWAYS = -1e30, 1e30
@@ -66,6 +66,31 @@ class PolicyIteration:
     max_states: int = 40000
     screen: int | None = 100
     exact_states: int = 256
+
+    def __post_init__(self) -> None:
+        least = {"n_iter": 1, "n_restarts": 1, "states_per_row": 2, "n_stages": 1, "n_folds": 1}
+        check_counts(self, {**least, "max_states": 1, "screen": 1, "exact_states": 0})
+        for name in ("on_policy", "inertia"):
+            check_share(self, name, name == "inertia")
+        if not self.ridge > 0 or not np.isfinite(self.ridge):
+            raise ValueError(f"ridge={self.ridge!r} must be a finite number > 0")
+
+
+def check_counts(settings: Any, least: dict[str, int]) -> None:
+    """Refuse settings that are no integers or too small; `screen` may also be None."""
+    for name, low in least.items():
+        value = getattr(settings, name)
+        if value is None and name == "screen":
+            continue
+        if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < low:
+            raise ValueError(f"{name}={value!r} must be an integer >= {low}")
+
+
+def check_share(settings: Any, name: str, below_one: bool) -> None:
+    """Refuse a setting that is no share."""
+    value = getattr(settings, name)
+    if not 0 <= value <= 1 or (below_one and value == 1):
+        raise ValueError(f"{name}={value!r} must be a number from 0 to {'below ' if below_one else ''}1")
 
 
 def learn(

@@ -21,7 +21,12 @@ def run(tmp_path, monkeypatch, capsys):
 
 def test_every_example_is_tested():
     # adherence.py takes longer and runs among the slow checks of its room
-    assert {path.name for path in EXAMPLES.glob("*.py")} == {"adherence.py", "crime.py", "categories.py"}
+    assert {path.name for path in EXAMPLES.glob("*.py")} == {
+        "adherence.py",
+        "crime.py",
+        "categories.py",
+        "triage.py",
+    }
 
 
 def test_crime(run):
@@ -41,3 +46,11 @@ def test_categories(run):
     assert "region=south" in printed
     assert "power=missing" in printed
     assert names["share"] == pytest.approx(2.0, rel=0.25)
+
+
+def test_triage(run):
+    names, printed = run("triage.py")
+    assert names["ours"] < names["scan_all"] < names["nobody"]
+    assert 0.2 < names["bought"][:, 4].mean() < 0.8
+    assert "Please measure" in printed
+    assert "Answer: " in printed

@@ -11,6 +11,7 @@ __version__ = "0.1.0.dev0"
 # public name -> the room it lives in
 _ROOMS = {
     "AdvantageLearning": "regimes",
+    "DatumwiseClassifier": "datumwise",
     "DivideAndConquer": "subset",
     "MismatchFeatures": "subset",
     "QLearning": "regimes",
@@ -29,6 +30,7 @@ _ROOMS = {
 __all__ = [
     "REVS",
     "AdvantageLearning",
+    "DatumwiseClassifier",
     "DivideAndConquer",
     "MismatchFeatures",
     "QLearning",
@@ -45,6 +47,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from rlselect.datumwise import DatumwiseClassifier as DatumwiseClassifier
     from rlselect.predictors import Threshold as Threshold
     from rlselect.regimes import AdvantageLearning as AdvantageLearning
     from rlselect.regimes import QLearning as QLearning

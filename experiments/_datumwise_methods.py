@@ -1,0 +1,35 @@
+"""The methods of the datum-wise experiments: ours at several prices or budgets, and the three peers."""
+
+from rlselect.datumwise import DatumwiseClassifier
+from rlselect.datumwise._peers import PEERS as LIBRARY_PEERS
+
+PRICES = (0.002, 0.007, 0.015, 0.03, 0.05, 0.08, 0.13)
+PEERS = tuple(LIBRARY_PEERS.values())
+
+
+class Datumwise:
+    """DatumwiseClassifier at several prices, everything else as it comes."""
+
+    def __init__(self, prices=PRICES, name="datum-wise", **options):
+        self.prices, self.name, self.options = prices, name, options
+
+    def settings(self, X, y):
+        return list(self.prices)
+
+    def fit(self, X, y, setting, seed):
+        options = {"feature_cost": setting, "random_state": seed} | self.options
+        model = DatumwiseClassifier(**options).fit(X, y)
+        return lambda rows: (model.predict(rows), model.acquire(rows))
+
+
+class HardBudget:
+    """DatumwiseClassifier with free features and a budget (Section 6.3.1 of the paper)."""
+
+    def __init__(self, budgets=(2, 5, 10, 20), name="hard budget", **options):
+        self.budgets, self.name, self.options = budgets, name, options
+
+    def settings(self, X, y):
+        return [b for b in self.budgets if b < X.shape[1]]
+
+    def fit(self, X, y, setting, seed):
+        return Datumwise(budget=setting, **self.options).fit(X, y, 0.0, seed)

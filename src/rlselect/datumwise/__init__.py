@@ -1,0 +1,22 @@
+"""Which variables matter for this case? Features are bought one by one, until enough is known."""
+
+from rlselect.datumwise._classifier import DatumwiseClassifier
+from rlselect.datumwise._displays import BlockUseDisplay, FeatureUseDisplay, FrontierDisplay
+from rlselect.datumwise._paper import PaperIteration
+from rlselect.datumwise._rcpi import PolicyIteration
+from rlselect.datumwise._session import Result, Session
+from rlselect.datumwise._tree import QuestionNode
+from rlselect.datumwise._tree_display import QuestionTreeDisplay
+
+__all__ = [
+    "BlockUseDisplay",
+    "DatumwiseClassifier",
+    "FeatureUseDisplay",
+    "FrontierDisplay",
+    "PaperIteration",
+    "PolicyIteration",
+    "QuestionNode",
+    "QuestionTreeDisplay",
+    "Result",
+    "Session",
+]

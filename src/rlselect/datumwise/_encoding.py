@@ -1,0 +1,199 @@
+"""What a bought value tells the scores: quantile bins, or the paper's pair of indicator and value."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+__all__ = ["BinEncoder", "LinearEncoder", "make_encoder"]
+
+# Prior correlation of what neighbouring bins add to a score: values that are close tell similar things.
+_NEIGHBOUR = 0.7
+
+# Regressors of more columns than this are kept sparse.
+_WIDE = 400
+
+# Gathers of weight rows stay under this many numbers, so that a block of rows fits into memory.
+_BLOCK = 1 << 24
+
+
+def make_encoder(scoring: str, n_bins: int) -> "BinEncoder | LinearEncoder":
+    """The encoder of a name.
+
+    Parameters
+    ----------
+    scoring : {"bins", "linear"}
+        Which one.
+    n_bins : int
+        Bins a feature, for "bins".
+
+    Returns
+    -------
+    BinEncoder or LinearEncoder
+        Not fitted yet.
+    """
+    return BinEncoder(n_bins) if scoring == "bins" else LinearEncoder()
+
+
+class BinEncoder:
+    """Each feature is cut at weighted quantiles; a bought feature shows which of its bins the value is in.
+
+    Features with at most ``n_bins`` distinct values get one bin a value. The score of an action is a constant
+    plus one number for each bought feature, looked up by bin.
+
+    Parameters
+    ----------
+    n_bins : int
+        Bins a feature at most.
+    """
+
+    def __init__(self, n_bins: int) -> None:
+        self.n_bins = n_bins
+
+    def fit(self, X: Any, weights: NDArray) -> "BinEncoder":
+        """Cut the columns of X (NaN is passed over) into bins of about equal weight."""
+        self.edges_ = [_edges(_column(X, j), weights, self.n_bins) for j in range(X.shape[1])]
+        widths = np.array([len(edges) + 1 for edges in self.edges_], dtype=np.intp)
+        self.offset_ = 1 + np.concatenate([[0], np.cumsum(widths)[:-1]])
+        self.width_ = 1 + int(widths.sum())
+        self.precision_ = _chain_precision(widths, _NEIGHBOUR)
+        return self
+
+    def encode(self, X: Any) -> NDArray:
+        """Places of the bins among the regressors, rows x features; `width_` where a value is missing."""
+        places = np.empty(X.shape, dtype=np.uint16 if self.width_ < 1 << 16 else np.uint32)
+        for j, edges in enumerate(self.edges_):
+            values = _column(X, j)
+            found = self.offset_[j] + np.searchsorted(edges, values, side="left")
+            places[:, j] = np.where(np.isnan(values), self.width_, found)
+        return places
+
+    def contributions(self, theta: NDArray, codes: NDArray, starts: NDArray, order: NDArray) -> NDArray:
+        """What each unit would add to the scores: rows x units x actions.
+
+        Parameters
+        ----------
+        theta : (width + 1, actions) array
+            Weights, the constant first, and zeros at the end for what is missing.
+        codes : (rows, features) array
+            From `encode`.
+        starts, order : int arrays
+            Features in the order of their units, and where each unit starts in it.
+
+        Returns
+        -------
+        array
+            Sums over the features of a unit.
+        """
+        places = codes[:, order]
+        if len(starts) == len(order):
+            return theta[places]
+        parts = []
+        block = max(1, _BLOCK // (places.shape[1] * theta.shape[1]))
+        for begin in range(0, len(places), block):
+            parts.append(np.add.reduceat(theta[places[begin : begin + block]], starts, axis=1))
+        return np.concatenate(parts)
+
+    def design(self, codes: NDArray, shown: NDArray) -> Any:
+        """Regressors of states: a constant and the indicators of the bins that are shown.
+
+        Parameters
+        ----------
+        codes : (states, features) array
+            From `encode`.
+        shown : (states, features) bool array
+            What is bought.
+
+        Returns
+        -------
+        (states, width) float array
+            Sparse when it is wide, since a state shows a few bins only.
+        """
+        if self.width_ > _WIDE:
+            inside = shown & (codes < self.width_)
+            ends = np.concatenate([[0], np.cumsum(1 + inside.sum(axis=1))])
+            first = np.zeros(ends[-1], dtype=bool)
+            first[ends[:-1]] = True
+            places = np.zeros(ends[-1], dtype=np.intp)
+            places[~first] = codes[inside]
+            return sparse.csr_array((np.ones(ends[-1]), places, ends), shape=(len(codes), self.width_))
+        out = np.zeros((len(codes), self.width_))
+        out[:, 0] = 1.0
+        state, feature = np.nonzero(shown & (codes < self.width_))
+        out[state, codes[state, feature]] = 1.0
+        return out
+
+
+class LinearEncoder:
+    """The paper's representation: for each bought feature the fact that it is bought, and its value.
+
+    Values are divided by their largest size, so that one ridge suits all of them.
+    """
+
+    def fit(self, X: Any, weights: NDArray) -> "LinearEncoder":
+        """Learn the scale of the columns of X (NaN is passed over)."""
+        sizes = [np.abs(np.nan_to_num(_column(X, j))).max() for j in range(X.shape[1])]
+        self.scale_ = np.where(np.array(sizes) > 0, sizes, 1.0)
+        self.width_ = 1 + 2 * X.shape[1]
+        self.precision_ = np.concatenate([[0.0], np.ones(self.width_ - 1)]), np.zeros(self.width_ - 1)
+        return self
+
+    def encode(self, X: Any) -> NDArray:
+        """Scaled values, rows x features; NaN where a value is missing."""
+        dense = X.toarray() if sparse.issparse(X) else X
+        return dense / self.scale_
+
+    def contributions(self, theta: NDArray, codes: NDArray, starts: NDArray, order: NDArray) -> NDArray:
+        """As `BinEncoder.contributions`."""
+        n = len(self.scale_)
+        bought, value = theta[1 : 1 + n][order], theta[1 + n : 1 + 2 * n][order]
+        parts = []
+        block = max(1, _BLOCK // (len(order) * theta.shape[1]))
+        for begin in range(0, len(codes), block):
+            shown = codes[begin : begin + block][:, order, None].astype(theta.dtype)
+            added = np.where(np.isnan(shown), 0, bought + shown * value)
+            parts.append(added if len(starts) == len(order) else np.add.reduceat(added, starts, axis=1))
+        return np.concatenate(parts)
+
+    def design(self, codes: NDArray, shown: NDArray) -> NDArray:
+        """As `BinEncoder.design`: a constant, the indicators of what is shown, and its values."""
+        known = shown & ~np.isnan(codes)
+        return np.hstack([np.ones((len(codes), 1)), known, np.where(known, codes, 0.0)])
+
+
+def _column(X: Any, j: int) -> NDArray:
+    return X[:, [j]].toarray().ravel() if sparse.issparse(X) else X[:, j]
+
+
+def _edges(values: NDArray, weights: NDArray, n_bins: int) -> NDArray:
+    """Upper ends of all bins but the last.
+
+    Counting weights and not rows makes a row of weight two the same as two rows.
+    """
+    known = ~np.isnan(values)
+    levels, place = np.unique(values[known], return_inverse=True)
+    if len(levels) <= 1:
+        return np.empty(0)
+    if len(levels) <= n_bins:
+        return (levels[:-1] + levels[1:]) / 2
+    mass = np.cumsum(np.bincount(place, weights[known], minlength=len(levels)))
+    # The small share keeps sums of weights that should be equal from falling on different sides.
+    targets = mass[-1] * np.arange(1, n_bins) / n_bins * (1 - 1e-12)
+    last = np.unique(np.minimum(np.searchsorted(mass, targets), len(levels) - 2))
+    return (levels[last] + levels[last + 1]) / 2
+
+
+def _chain_precision(widths: NDArray, correlation: float) -> tuple[NDArray, NDArray]:
+    """Diagonal and off-diagonal of the inverse prior covariance, the constant first and free.
+
+    Within a feature the bins form a chain of variance one in which neighbours have the given correlation.
+    """
+    rest = 1 - correlation**2
+    diagonal, beside = [np.zeros(1)], [np.zeros(1)]
+    for width in widths:
+        own = np.full(width, (1 + correlation**2) / rest)
+        own[[0, -1]] = 1 / rest
+        diagonal.append(own if width > 1 else np.ones(1))
+        beside.append(np.append(np.full(width - 1, -correlation / rest), 0.0))
+    return np.concatenate(diagonal), np.concatenate(beside)[:-1]

@@ -1,0 +1,184 @@
+"""Small problems solved exactly: dynamic programming over everything that can be known about a case."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlselect.datumwise._policy import Episodes, Learned
+from rlselect.datumwise._rows import Problem
+from rlselect.datumwise._structure import Structure
+
+__all__ = ["TablePolicy", "can_solve", "solve"]
+
+# Four binary features: solved exactly even when there are fewer rows than states.
+_TINY = 81
+
+
+def can_solve(problem: Problem, most: int) -> bool:
+    """Whether a problem is small enough, and such that what is known is all that counts.
+
+    Parameters
+    ----------
+    problem : Problem
+        Training rows.
+    most : int
+        Most states of knowledge; 0 for never.
+
+    Returns
+    -------
+    bool
+        False also where rows lack values, since then the choices differ from case to case, and where the
+        money left depends on the order of the purchases.
+    """
+    rules = problem.structure
+    if most <= 0 or problem.closed.any():
+        return False
+    if rules.cost_budget is not None and rules.unrelated is not None:
+        return False
+    limit = max(_TINY, min(most, float(problem.weights.sum())))
+    states = 1
+    for group in rules.groups:
+        states *= 1 + len(np.unique(problem.codes[:, group], axis=0))
+        if states > limit:
+            return False
+    return True
+
+
+class TablePolicy:
+    """A score for each action in each state of knowledge, looked up.
+
+    Parameters
+    ----------
+    structure : Structure
+        The rules.
+    values : list of arrays
+        For each unit, the codes that its features take together, one row a value.
+    table : (states, units + classes) array
+        Scores of the actions; minus infinity for units that may not be bought.
+    shares : (states, classes) array
+        Class probabilities.
+    """
+
+    def __init__(self, structure: Structure, values: list[NDArray], table: NDArray, shares: NDArray) -> None:
+        self.structure = structure
+        self.values = values
+        self.table = table
+        self.shares = shares
+
+    def _states(self, codes: NDArray, bought: NDArray) -> NDArray:
+        levels = unit_levels(codes, self.structure, self.values)
+        return ((levels + 1) * bought) @ _strides(self.values)
+
+    def action_scores(self, codes: NDArray, bought: NDArray) -> NDArray:
+        """Scores of all units and classes in given states."""
+        return self.table[self._states(codes, bought)]
+
+    def probabilities(self, codes: NDArray, bought: NDArray) -> NDArray:
+        """Class probabilities in given states."""
+        return self.shares[self._states(codes, bought)]
+
+    def run(self, codes: NDArray, closed: NDArray) -> Episodes:
+        """Whole episodes from nothing bought, as `AdditivePolicy.run`."""
+        n, n_units = closed.shape
+        levels = unit_levels(codes, self.structure, self.values)
+        steps = (levels + 1) * _strides(self.values)
+        state = np.zeros(n, dtype=np.intp)
+        bought = np.zeros((n, n_units), dtype=bool)
+        answer, cost = np.full(n, -1, dtype=np.intp), np.zeros(n)
+        order: list[NDArray] = []
+        live = np.arange(n)
+        while len(live):
+            scores = self.table[state[live]]
+            scores[:, :n_units][closed[live]] = -np.inf
+            best = scores.argmax(axis=1)
+            ends = best >= n_units
+            answer[live[ends]] = best[ends] - n_units
+            live, best = live[~ends], best[~ends]
+            if len(live):
+                cost[live] += self.structure.price(bought[live])[np.arange(len(live)), best]
+                bought[live, best] = True
+                state[live] += steps[live, best]
+                column = np.full(n, -1, dtype=np.int32)
+                column[live] = best
+                order.append(column)
+        stacked = np.stack(order, axis=1) if order else np.empty((n, 0), dtype=np.int32)
+        return Episodes(stacked, bought, answer, cost)
+
+
+def _strides(values: list[NDArray]) -> NDArray:
+    sizes = np.array([1, *(len(v) + 1 for v in values[:-1])], dtype=np.intp)
+    return np.cumprod(sizes)
+
+
+def unit_levels(codes: NDArray, structure: Structure, values: list[NDArray]) -> NDArray:
+    """Number of the value that each unit shows: rows x units.
+
+    A combination inside a group that learning has not met is taken for the nearest one, which agrees in most
+    features.
+    """
+    out = np.empty((len(codes), structure.n_units), dtype=np.intp)
+    for u, (group, known) in enumerate(zip(structure.groups, values, strict=True)):
+        agree = (codes[:, group][:, None, :] == known[None, :, :]).sum(axis=2)
+        out[:, u] = agree.argmax(axis=1)
+    return out
+
+
+def solve(problem: Problem) -> Learned:
+    """The policy with the highest mean return on the training rows, O(states x units).
+
+    Every set of bought units and every combination of their values is a state of knowledge. From the largest
+    sets down, a state's best action is known once the states that it leads to are.
+
+    Parameters
+    ----------
+    problem : Problem
+        Training rows without missing values.
+
+    Returns
+    -------
+    Learned
+        A `TablePolicy`, optimal among all policies that see what they buy. States that no row reaches answer
+        as the state before them.
+    """
+    rules = problem.structure
+    n_units, n_classes = rules.n_units, rules.n_classes
+    values = [np.unique(problem.codes[:, group], axis=0) for group in rules.groups]
+    strides = _strides(values)
+    levels = unit_levels(problem.codes, rules, values)
+    n_states = int(np.prod([len(v) + 1 for v in values]))
+    digits = (np.arange(n_states)[:, None] // strides) % np.array([len(v) + 1 for v in values])
+    counts = np.zeros((n_states, n_classes))
+    for number in range(1 << n_units):
+        mask = (number >> np.arange(n_units)) & 1
+        np.add.at(counts, (((levels + 1) * mask) @ strides, problem.labels), problem.weights)
+    bought = digits > 0
+    size = bought.sum(axis=1)
+    shares = _shares(counts, digits, strides, size)
+    spent = bought @ rules.prices
+    table = np.full((n_states, n_units + n_classes), -np.inf)
+    table[:, n_units:] = -shares @ rules.losses.T
+    may = rules.open(bought, spent) & (counts.sum(axis=1) > 0)[:, None]
+    price = rules.price(bought)
+    best = table.max(axis=1)
+    for held in range(n_units, -1, -1):
+        states = np.flatnonzero(size == held)
+        for u in range(n_units):
+            own = states[may[states, u]]
+            children = own[:, None] + strides[u] * np.arange(1, len(values[u]) + 1)
+            mass = counts[children].sum(axis=2)
+            ahead = (mass * best[children]).sum(axis=1) / mass.sum(axis=1)
+            table[own, u] = ahead - price[own, u]
+        best[states] = table[states].max(axis=1)
+    # Equal scores: an answer comes before a purchase.
+    table[:, :n_units] -= 1e-12 * (1 + np.abs(table[:, n_units:]).max())
+    policy = TablePolicy(rules, values, table, shares)
+    return Learned(policy, float(best[0]), [], f"solved exactly, {n_states} states of knowledge")
+
+
+def _shares(counts: NDArray, digits: NDArray, strides: NDArray, size: NDArray) -> NDArray:
+    """Class shares of each state; of the state before it where no row is."""
+    total = counts.sum(axis=1, keepdims=True)
+    shares = np.divide(counts, total, out=np.zeros_like(counts), where=total > 0)
+    for state in np.flatnonzero(total[:, 0] == 0)[np.argsort(size[total[:, 0] == 0], kind="stable")]:
+        last = int(np.flatnonzero(digits[state])[-1])
+        shares[state] = shares[state - digits[state, last] * strides[last]]
+    return shares

@@ -1,0 +1,302 @@
+"""Policy iteration by rollouts: sample states, play every action, regress, repeat; keep the best."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from numpy.typing import NDArray
+
+from rlselect.datumwise._policy import AdditivePolicy, Learned
+from rlselect.datumwise._regression import shared_fit
+from rlselect.datumwise._rollout import state_values
+from rlselect.datumwise._rows import Problem, split_rows
+from rlselect.datumwise._states import sample_states
+
+__all__ = ["PolicyIteration", "check_counts", "check_share", "learn"]
+
+# Scores that no regression reaches: the first policy buys nothing, or all it can.
+_NEVER, _ALWAYS = -1e30, 1e30
+
+
+@dataclass(frozen=True)
+class PolicyIteration:
+    """How a policy is learned.
+
+    Parameters
+    ----------
+    n_iter : int, default=10
+        Iterations of a climb.
+    n_restarts : int, default=2
+        Climbs, by turns from the policy that answers at once and from the one that buys all; the best policy
+        of all iterations of all climbs is kept.
+    states_per_row : int, default=20
+        States sampled for each training row and iteration.
+    on_policy : float in [0, 1], default=0.5
+        Share of the states that are random subsets of what the last policy bought; the others are random
+        sets.
+    n_stages : int, default=4
+        Weights differ between so many stages: nothing bought, one unit, two, ..., and all that is more.
+        1 has one set of weights, as the paper.
+    n_folds : int, default=5
+        Each row is played by a policy that was learned without its fold, so that the returns are honest.
+        1 plays all rows with the policy they have taught.
+    ridge : float, default=0.3
+        Penalty of the regression, in rows (of weight one).
+    inertia : float in [0, 1), default=0.6
+        Share of the weights of the iteration before in those of this one.
+    max_states : int, default=40000
+        States of an iteration at most; with more rows than that, each iteration takes a random part of them.
+    screen : int or None, default=100
+        Of more units than this, the ones whose bins tell most about the class, each alone, are learned about;
+        the others are never bought. None learns about all.
+    exact_states : int, default=256
+        A problem with at most so many states of knowledge (values seen so far) and at least as many rows is
+        solved by dynamic programming, and so is any with at most 81 (four binary features); 0 never does.
+    """
+
+    n_iter: int = 10
+    n_restarts: int = 2
+    states_per_row: int = 20
+    on_policy: float = 0.5
+    n_stages: int = 4
+    n_folds: int = 5
+    ridge: float = 0.3
+    inertia: float = 0.6
+    max_states: int = 40000
+    screen: int | None = 100
+    exact_states: int = 256
+
+    def __post_init__(self) -> None:
+        least = {"n_iter": 1, "n_restarts": 1, "states_per_row": 2, "n_stages": 1, "n_folds": 1}
+        check_counts(self, {**least, "max_states": 1, "screen": 1, "exact_states": 0})
+        for name in ("on_policy", "inertia"):
+            check_share(self, name, name == "inertia")
+        if not self.ridge > 0 or not np.isfinite(self.ridge):
+            raise ValueError(f"ridge={self.ridge!r} must be a finite number > 0")
+
+
+def check_counts(settings: Any, least: dict[str, int]) -> None:
+    """Refuse settings that are no integers or too small; `screen` may also be None."""
+    for name, low in least.items():
+        value = getattr(settings, name)
+        if value is None and name == "screen":
+            continue
+        if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < low:
+            raise ValueError(f"{name}={value!r} must be an integer >= {low}")
+
+
+def check_share(settings: Any, name: str, below_one: bool) -> None:
+    """Refuse a setting that is no share."""
+    value = getattr(settings, name)
+    if not 0 <= value <= 1 or (below_one and value == 1):
+        raise ValueError(f"{name}={value!r} must be a number from 0 to {'below ' if below_one else ''}1")
+
+
+def learn(
+    problem: Problem,
+    settings: PolicyIteration,
+    rng: np.random.Generator,
+    n_jobs: int | None = None,
+    stop: Any = None,
+) -> Learned:
+    """Climb several times and keep the best policy.
+
+    Parameters
+    ----------
+    problem : Problem
+        The training rows.
+    settings : PolicyIteration
+        How.
+    rng : Generator
+        Spawned for each climb.
+    n_jobs : int, optional
+        Climbs at a time.
+    stop : callable, optional
+        Asked after each iteration; a true answer ends learning with the best policy so far.
+
+    Returns
+    -------
+    Learned
+        With the iterations of all climbs as history.
+    """
+    stop = stop or _never
+    problem = split_rows(problem, settings.n_folds)
+    jobs = list(enumerate(rng.spawn(settings.n_restarts)))
+    if effective_n_jobs(n_jobs) > 1:
+        climbs = Parallel(n_jobs=n_jobs, prefer="threads")(
+            delayed(_climb)(problem, settings, child, number, stop) for number, child in jobs
+        )
+    else:
+        climbs = []
+        for number, child in jobs:
+            climbs.append(_climb(problem, settings, child, number, stop))
+            if climbs[-1].reason == "interrupted" or stop():
+                break
+    best = max(climbs, key=lambda climb: climb.value)
+    history = [entry for climb in climbs for entry in climb.history]
+    interrupted = any(climb.reason == "interrupted" for climb in climbs)
+    reason = "interrupted" if interrupted else f"{len(history)} iterations, the best of them kept"
+    return Learned(best.policy, best.value, history, reason)
+
+
+def _never() -> bool:
+    return False
+
+
+def _climb(
+    problem: Problem, settings: PolicyIteration, rng: np.random.Generator, number: int, stop: Any
+) -> Learned:
+    folds = _fold_numbers(problem.labels, settings.n_folds, rng)
+    first = _ALWAYS if number % 2 else _NEVER
+    policies = _first_policies(problem, settings, folds, rng, first)
+    last, value = _evaluate(problem, policies, folds)
+    best = Learned(policies[-1], value)
+    try:
+        for iteration in range(1, settings.n_iter + 1):
+            fresh = _improve(problem, settings, policies, last, folds, rng)
+            if iteration > 1:
+                _blend(fresh, policies, settings.inertia)
+            policies = fresh
+            last, value = _evaluate(problem, policies, folds)
+            entry = {"climb": number, "iteration": iteration, "value": value, "bought": float(last.mean())}
+            best.history.append(entry)
+            if value > best.value:
+                best = Learned(policies[-1], value, best.history)
+            if stop():
+                break
+    except KeyboardInterrupt:
+        best.reason = "interrupted"
+    return best
+
+
+def _fold_numbers(labels: NDArray, n_folds: int, rng: np.random.Generator) -> NDArray:
+    """Folds with about the same share of each class; equal rows, which stand side by side, are spread."""
+    n_folds = max(1, min(n_folds, len(labels)))
+    folds = np.empty(len(labels), dtype=np.intp)
+    for label in np.unique(labels):
+        own = np.flatnonzero(labels == label)
+        # Random within each run of n_folds rows, so that neighbours are in different folds.
+        runs = -(-len(own) // n_folds)
+        folds[own] = np.concatenate([rng.permutation(n_folds) for _ in range(runs)])[: len(own)]
+    return folds
+
+
+def _first_policies(
+    problem: Problem, settings: PolicyIteration, folds: NDArray, rng: np.random.Generator, first: float
+) -> list[AdditivePolicy]:
+    """Policies that know the classes, but buy nothing or all."""
+    rows, bought, _ = _draw(problem, settings, None, rng)
+    shape = bought.shape
+    policies = _regress(problem, settings, rows, bought, np.zeros(shape), folds)
+    for policy in policies:
+        policy.theta[:, :, : shape[2]] = 0.0
+        policy.theta[:, 0, : shape[2]] = first
+    return policies
+
+
+def _draw(
+    problem: Problem, settings: PolicyIteration, last: NDArray | None, rng: np.random.Generator
+) -> tuple[NDArray, NDArray, NDArray]:
+    """Rows of an iteration and K states of each."""
+    n = len(problem.labels)
+    most = max(1, settings.max_states // settings.states_per_row)
+    rows = np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
+    bought, spent = sample_states(
+        problem.structure,
+        problem.closed[rows],
+        settings.states_per_row,
+        None if last is None else last[rows],
+        settings.on_policy,
+        rng,
+    )
+    return rows, bought, spent
+
+
+def _improve(
+    problem: Problem,
+    settings: PolicyIteration,
+    policies: list[AdditivePolicy],
+    last: NDArray,
+    folds: NDArray,
+    rng: np.random.Generator,
+) -> list[AdditivePolicy]:
+    """Sample states, play all purchases in them, and regress their returns."""
+    rows, bought, spent = _draw(problem, settings, last, rng)
+    targets = np.empty(bought.shape)
+    price = problem.structure.price(bought.reshape(-1, bought.shape[2])).reshape(bought.shape)
+    for fold in range(int(folds.max()) + 1):
+        own = np.flatnonzero(folds[rows] == fold)
+        chosen = rows[own]
+        purchases, values, _ = state_values(
+            policies[fold],
+            problem.codes[chosen],
+            problem.closed[chosen],
+            problem.labels[chosen],
+            bought[own],
+            spent[own],
+            None if problem.skipped is None else problem.skipped[chosen],
+        )
+        # Buying again what is there changes nothing but the purse: with that target for what cannot be
+        # bought, all actions share one regression.
+        targets[own] = np.where(np.isnan(purchases), values[..., None] - price[own], purchases)
+    return _regress(problem, settings, rows, bought, targets, folds)
+
+
+def _regress(
+    problem: Problem,
+    settings: PolicyIteration,
+    rows: NDArray,
+    bought: NDArray,
+    purchases: NDArray,
+    folds: NDArray,
+) -> list[AdditivePolicy]:
+    """Policies with each fold left out, and the one from all rows last."""
+    rules = problem.structure
+    n_states, n_units = bought.shape[1:]
+    held = bought.reshape(-1, n_units)
+    row = np.repeat(rows, n_states)
+    truth = np.eye(rules.n_classes)[problem.labels[row]]
+    targets = np.hstack([purchases.reshape(-1, n_units), truth])
+    weights = problem.weights[row]
+
+    def design(states: NDArray) -> NDArray:
+        return problem.encoder.design(problem.codes[row[states]], rules.shown(held[states]))
+
+    stages = np.minimum(held.sum(axis=1), settings.n_stages - 1)
+    ridge = settings.ridge * n_states
+    thetas = shared_fit(
+        design, targets, weights, folds[row], stages, settings.n_stages, ridge, problem.encoder.precision_
+    )
+    out = []
+    for theta in thetas:
+        shares = theta[..., n_units:]
+        # Least squares is linear in its targets: expected losses follow from the shares.
+        out.append(
+            AdditivePolicy(
+                rules,
+                problem.encoder,
+                np.concatenate([theta[..., :n_units], -shares @ rules.losses.T], axis=2),
+                shares,
+            )
+        )
+    return out
+
+
+def _blend(fresh: list[AdditivePolicy], old: list[AdditivePolicy], share: float) -> None:
+    """Move the weights only part of the way, which is as good as more states and stops oscillation."""
+    for new, before in zip(fresh, old, strict=True):
+        new.theta = share * before.theta + (1 - share) * new.theta
+        new.shares = share * before.shares + (1 - share) * new.shares
+
+
+def _evaluate(problem: Problem, policies: list[AdditivePolicy], folds: NDArray) -> tuple[NDArray, float]:
+    """What each row buys under the policy that has not seen it, and the mean return."""
+    bought = np.empty(problem.closed.shape, dtype=bool)
+    returns = np.empty(len(folds))
+    for fold in range(int(folds.max()) + 1):
+        own = np.flatnonzero(folds == fold)
+        episodes = policies[fold].run(problem.codes[own], problem.closed[own])
+        bought[own] = episodes.bought
+        returns[own] = -episodes.cost - problem.structure.losses[episodes.answer, problem.labels[own]]
+    return bought, float(np.average(returns, weights=problem.weights))

@@ -1,0 +1,133 @@
+"""One ridge regression for all actions at once, by stages, with every fold left out in turn."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.linalg import cho_factor, cho_solve
+
+__all__ = ["ridge_solve", "shared_fit"]
+
+
+def shared_fit(
+    design: Any,
+    targets: NDArray,
+    weights: NDArray,
+    folds: NDArray,
+    stages: NDArray,
+    n_stages: int,
+    ridge: float,
+    precision: tuple[NDArray, NDArray],
+) -> list[NDArray]:
+    """Weights for all columns of `targets`, without each fold and then from all states.
+
+    A regression on all states comes first; each stage then adds its own from what is left over, under the
+    same ridge, so that a stage with few states stays close to the others. One matrix is factored for each
+    fold and stage, whatever the number of actions.
+
+    Parameters
+    ----------
+    design : callable
+        ``design(states)`` gives the regressors of some states, the constant first.
+    targets : (states, actions) array
+        What to explain.
+    weights : (states,) array
+        Weights.
+    folds : (states,) int array
+        Fold of each state, 0 to k - 1.
+    stages : (states,) int array
+        Stage of each state.
+    n_stages : int
+        How many there are.
+    ridge : float
+        Multiplies the precision.
+    precision : pair of arrays
+        Diagonal and off-diagonal of the prior precision of the weights.
+
+    Returns
+    -------
+    list of (stages, width, actions) arrays
+        ``k`` with a fold left out (none when k is 1), and the one from all states at the end.
+    """
+    n_folds = int(folds.max(initial=0)) + 1
+    moments = [
+        [
+            _moments(design, targets, weights, np.flatnonzero((folds == f) & (stages == t)))
+            for t in range(n_stages)
+        ]
+        for f in range(n_folds)
+    ]
+    whole = [_add([moments[f][t] for f in range(n_folds)]) for t in range(n_stages)]
+    fits = []
+    for fold in range(n_folds if n_folds > 1 else 0):
+        rest = [_take(whole[t], moments[fold][t]) for t in range(n_stages)]
+        fits.append(_solve_stages(rest, ridge, precision))
+    return [*fits, _solve_stages(whole, ridge, precision)]
+
+
+def _moments(design: Any, targets: NDArray, weights: NDArray, states: NDArray) -> tuple[NDArray, NDArray]:
+    regressors = design(states)
+    if sparse.issparse(regressors):
+        weighted = sparse.diags_array(weights[states]) @ regressors
+        return (weighted.T @ regressors).toarray(), weighted.T @ targets[states]
+    weighted = regressors * weights[states, None]
+    return weighted.T @ regressors, weighted.T @ targets[states]
+
+
+def _add(parts: list) -> tuple[NDArray, NDArray]:
+    return sum(p[0] for p in parts), sum(p[1] for p in parts)
+
+
+def _take(whole: tuple, part: tuple) -> tuple[NDArray, NDArray]:
+    return whole[0] - part[0], whole[1] - part[1]
+
+
+def _solve_stages(moments: list, ridge: float, precision: tuple[NDArray, NDArray]) -> NDArray:
+    gram, side = _add(moments)
+    shared = ridge_solve(gram, side, ridge, precision)
+    if len(moments) == 1:
+        return shared[None]
+    out = np.repeat(shared[None], len(moments), axis=0)
+    for theta, (gram, side) in zip(out, moments, strict=True):
+        columns = _used(gram, precision)
+        own = precision[0][columns], np.where(np.diff(columns) == 1, precision[1][columns[:-1]], 0.0)
+        part = gram[np.ix_(columns, columns)]
+        theta[columns] += ridge_solve(part, side[columns] - part @ shared[columns], ridge, own)
+    return out
+
+
+def _used(gram: NDArray, precision: tuple[NDArray, NDArray]) -> NDArray:
+    """The constant, and the regressors of features that some state shows; the others have nothing to add."""
+    chain = np.concatenate([[0], np.cumsum(precision[1] == 0)])
+    shown = np.bincount(chain, gram.diagonal() > 0) > 0
+    shown[0] = True
+    return np.flatnonzero(shown[chain])
+
+
+def ridge_solve(gram: NDArray, side: NDArray, ridge: float, precision: tuple[NDArray, NDArray]) -> NDArray:
+    """Solve ``(gram + ridge * precision) w = side``.
+
+    Parameters
+    ----------
+    gram : (width, width) array
+        Weighted products of the regressors.
+    side : (width, actions) array
+        Weighted products of regressors and targets.
+    ridge : float
+        Multiplies the precision.
+    precision : pair of arrays
+        Its diagonal and off-diagonal.
+
+    Returns
+    -------
+    (width, actions) array
+        Weights.
+    """
+    gram = gram.copy()
+    place = np.arange(len(gram))
+    gram[place, place] += ridge * precision[0]
+    gram[place[1:], place[:-1]] += ridge * precision[1]
+    # The constant has no penalty of its own; a state must have been there to set it.
+    gram[0, 0] += 1e-9 * max(float(gram[0, 0]), 1.0)
+    return cho_solve(cho_factor(gram, lower=True, overwrite_a=True, check_finite=False), side)

@@ -1,0 +1,56 @@
+"""Which units are worth learning about at all, when there are very many."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlselect.datumwise._structure import Structure
+
+__all__ = ["screen_units"]
+
+
+def screen_units(
+    codes: NDArray, labels: NDArray, weights: NDArray, structure: Structure, most: int | None
+) -> NDArray:
+    """Units whose bins tell most about the class, one at a time, and what they need.
+
+    The measure is the chi-squared statistic of bins against classes over its degrees of freedom, the largest
+    over the features of a unit. Cost O(rows x features x classes).
+
+    Parameters
+    ----------
+    codes : (rows, features) array
+        Bins, as numbers.
+    labels, weights : (rows,) arrays
+        Classes and weights.
+    structure : Structure
+        For groups and prerequisites.
+    most : int or None
+        How many units may stay; what they need as prerequisites stays too.
+
+    Returns
+    -------
+    int array
+        Units that stay, in their order.
+    """
+    if most is None or structure.n_units <= most:
+        return np.arange(structure.n_units)
+    single = np.array([_statistic(codes[:, j], labels, weights) for j in range(codes.shape[1])])
+    worth = np.array([single[group].max() for group in structure.groups])
+    keep = np.zeros(structure.n_units, dtype=bool)
+    keep[np.argsort(-worth, kind="stable")[:most]] = True
+    if structure.needs is not None:
+        for _ in range(structure.n_units):
+            keep |= structure.needs[keep].any(axis=0)
+    return np.flatnonzero(keep)
+
+
+def _statistic(codes: NDArray, labels: NDArray, weights: NDArray) -> float:
+    levels, place = np.unique(codes, return_inverse=True)
+    if len(levels) < 2:
+        return 0.0
+    n_classes = int(labels.max()) + 1
+    table = np.bincount(place * n_classes + labels, weights, minlength=len(levels) * n_classes)
+    table = table.reshape(len(levels), n_classes)
+    expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0) / table.sum()
+    gap = np.divide((table - expected) ** 2, expected, out=np.zeros_like(table), where=expected > 0)
+    return float(gap.sum()) / ((len(levels) - 1) * (n_classes - 1))

@@ -1,0 +1,100 @@
+"""States to learn from: random ones, and ones that the policy of the moment leads to."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlselect.datumwise._structure import Structure
+
+__all__ = ["reachable", "sample_states"]
+
+
+def reachable(structure: Structure, wanted: NDArray, rng: np.random.Generator) -> tuple[NDArray, NDArray]:
+    """The part of each wanted set that can be bought under the rules, in a random order.
+
+    Parameters
+    ----------
+    structure : Structure
+        The rules.
+    wanted : (states, units) bool array
+        Sets to reach; units that are closed for a case must not be in its set.
+    rng : Generator
+        Random numbers.
+
+    Returns
+    -------
+    bought : (states, units) bool array
+        A subset of `wanted` that some sequence of purchases leads to.
+    spent : (states,) array
+        What that sequence costs.
+    """
+    if structure.plain:
+        bought = wanted
+        if structure.budget is not None:
+            keys = np.where(wanted, rng.random(wanted.shape, dtype=np.float32), 2.0)
+            if structure.budget < wanted.shape[1]:
+                limit = np.partition(keys, structure.budget, axis=1)[:, structure.budget]
+                bought = wanted & (keys < limit[:, None])
+        return bought, bought @ structure.prices
+    bought = np.zeros_like(wanted)
+    spent = np.zeros(len(wanted))
+    case = np.arange(len(wanted))
+    while len(case):
+        may = structure.open(bought[case], spent[case]) & wanted[case]
+        case, may = case[may.any(axis=1)], may[may.any(axis=1)]
+        unit = np.where(may, rng.random(may.shape, dtype=np.float32), -1.0).argmax(axis=1)
+        spent[case] += structure.price(bought[case])[np.arange(len(case)), unit]
+        bought[case, unit] = True
+    return bought, spent
+
+
+def sample_states(
+    structure: Structure,
+    closed: NDArray,
+    n_states: int,
+    last: NDArray | None,
+    on_policy: float,
+    rng: np.random.Generator,
+) -> tuple[NDArray, NDArray]:
+    """States of each row to learn from.
+
+    Random sets are up to about twice as large as those that the last policy bought, since much larger ones
+    teach nothing about the states that matter.
+
+    Parameters
+    ----------
+    structure : Structure
+        The rules.
+    closed : (rows, units) bool array
+        Units that cannot be bought for a row.
+    n_states : int
+        States a row; one of them is always the start, where nothing is bought.
+    last : (rows, units) bool array or None
+        What the last policy bought.
+    on_policy : float
+        Share of the states that are random subsets of `last`.
+    rng : Generator
+        Random numbers.
+
+    Returns
+    -------
+    bought : (rows, n_states, units) bool array
+        The states.
+    spent : (rows, n_states) array
+        What they cost.
+    """
+    n, n_units = closed.shape
+    shape = (n, n_states, n_units)
+    limit = 0.5 if last is None else min(0.5, 2 * max(float(last.mean()), 1 / n_units))
+    if structure.budget is not None:
+        limit = min(limit, 2 * structure.budget / n_units)
+    wanted = rng.random(shape, dtype=np.float32) < limit * rng.random((n, n_states, 1), dtype=np.float32)
+    if last is not None:
+        own = round(on_policy * n_states)
+        part = (n, own, n_units)
+        keep = rng.random(part, dtype=np.float32) < rng.random((n, own, 1), dtype=np.float32)
+        keep[:, :1] = True
+        wanted[:, :own] = last[:, None, :] & keep
+    wanted[:, -1] = False
+    wanted &= ~closed[:, None, :]
+    bought, spent = reachable(structure, wanted.reshape(n * n_states, n_units), rng)
+    return bought.reshape(shape), spent.reshape(n, n_states)

@@ -1,0 +1,138 @@
+"""What may be bought, when, and at which price: units, costs, budgets, relations, prerequisites."""
+
+import itertools
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Structure"]
+
+
+@dataclass(frozen=True)
+class Structure:
+    """The rules of the decision process, all in terms of units (single features or groups of them).
+
+    Parameters
+    ----------
+    names : list
+        One name a unit.
+    groups : list of int arrays
+        Features of each unit.
+    prices : (units,) array
+        Cost of buying a unit.
+    losses : (classes, classes) array
+        Cost of answering the first when the second is true.
+    budget : int or None
+        Most purchases a case.
+    cost_budget : float or None
+        Most that the purchases of a case may cost.
+    related : (units, units) bool array or None
+        Which units are related.
+    relation : {"any", "all"}
+        Whether one bought relative is enough, or all that is bought must be related.
+    unrelated : (units,) array or None
+        Price of a unit that is not related to what is bought; None forbids it.
+    needs : (units, units) bool array or None
+        ``needs[u, v]``: u can only be bought after v.
+    """
+
+    names: list
+    groups: list[NDArray]
+    prices: NDArray
+    losses: NDArray
+    budget: int | None = None
+    cost_budget: float | None = None
+    related: NDArray | None = None
+    relation: str = "any"
+    unrelated: NDArray | None = None
+    needs: NDArray | None = None
+
+    @property
+    def n_units(self) -> int:
+        """How many things can be bought."""
+        return len(self.groups)
+
+    @property
+    def n_classes(self) -> int:
+        """How many answers there are."""
+        return len(self.losses)
+
+    @property
+    def plain(self) -> bool:
+        """Whether prices and choices do not depend on what is bought, but for the number of purchases."""
+        return self.related is None and self.needs is None and self.cost_budget is None
+
+    @property
+    def order(self) -> NDArray:
+        """Features in the order of their units."""
+        return np.concatenate(self.groups).astype(np.intp)
+
+    @property
+    def starts(self) -> NDArray:
+        """Where each unit starts in `order`."""
+        return np.concatenate([[0], np.cumsum([len(g) for g in self.groups])[:-1]]).astype(np.intp)
+
+    def subset(self, units: NDArray) -> "Structure":
+        """The same rules for some of the units, their features numbered anew in the given order."""
+        ends = np.cumsum([0, *(len(self.groups[u]) for u in units)])
+        square = np.ix_(units, units)
+        return replace(
+            self,
+            names=[self.names[u] for u in units],
+            groups=[np.arange(a, b) for a, b in itertools.pairwise(ends)],
+            prices=self.prices[units],
+            related=None if self.related is None else self.related[square],
+            unrelated=None if self.unrelated is None else self.unrelated[units],
+            needs=None if self.needs is None else self.needs[square],
+        )
+
+    def shown(self, bought: NDArray) -> NDArray:
+        """Features that bought units show: cases x features."""
+        out = np.zeros((len(bought), len(self.order)), dtype=bool)
+        out[:, self.order] = np.repeat(bought, [len(g) for g in self.groups], axis=1)
+        return out
+
+    def is_related(self, bought: NDArray) -> NDArray:
+        """Whether each unit is related to what is bought; with nothing bought, all are."""
+        assert self.related is not None
+        held = bought.astype(np.float32)
+        relatives = held @ self.related.T.astype(np.float32)
+        count = held.sum(axis=1, keepdims=True)
+        enough = relatives >= count if self.relation == "all" else relatives > 0
+        return enough | (count == 0)
+
+    def price(self, bought: NDArray) -> NDArray:
+        """Price of each unit in each state: cases x units."""
+        if self.related is None or self.unrelated is None:
+            return np.broadcast_to(self.prices, bought.shape)
+        return np.where(self.is_related(bought), self.prices, self.unrelated)
+
+    def open(self, bought: NDArray, spent: NDArray) -> NDArray:
+        """Which units may be bought next: cases x units.
+
+        Parameters
+        ----------
+        bought : (cases, units) bool array
+            What is bought.
+        spent : (cases,) array
+            What it cost.
+
+        Returns
+        -------
+        (cases, units) bool array
+            True where buying is allowed.
+        """
+        out = ~bought
+        if self.budget is not None:
+            out &= bought.sum(axis=1, keepdims=True) < self.budget
+        if self.related is not None and self.unrelated is None:
+            out &= self.is_related(bought)
+        if self.needs is not None:
+            missing = (~bought).astype(np.float32) @ self.needs.T.astype(np.float32)
+            out &= missing == 0
+        if self.cost_budget is not None:
+            # Sums of prices are compared with a little room for rounding.
+            room = self.cost_budget * (1 + 1e-9) + 1e-12
+            out &= spent[:, None] + self.price(bought) <= room
+        return out

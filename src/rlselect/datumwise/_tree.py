@@ -1,0 +1,152 @@
+"""The first questions of a policy as a tree."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlselect.datumwise._structure import Structure
+
+__all__ = ["QuestionNode", "build_tree"]
+
+
+@dataclass
+class QuestionNode:
+    """A question, or an answer, and what comes after it.
+
+    Parameters
+    ----------
+    share : float
+        Share of the rows that come here.
+    question : object
+        Name of the feature or group that is bought; None where an answer is given or the tree is cut.
+    answer : object
+        The class given, or the most frequent one below a cut.
+    cut : bool
+        Whether the cases go on asking, below the depth of the tree.
+    branches : list of (str, QuestionNode)
+        What the question showed, and where that leads.
+    """
+
+    share: float
+    question: Any = None
+    answer: Any = None
+    cut: bool = False
+    branches: list[tuple[str, "QuestionNode"]] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines(""))
+
+    def _lines(self, indent: str) -> list[str]:
+        if self.question is None:
+            more = " (after more questions, mostly)" if self.cut else ""
+            return [f"{indent}-> {self.answer}{more}  [{self.share:.0%}]"]
+        lines = [f"{indent}{self.question}?  [{self.share:.0%}]"]
+        for label, node in self.branches:
+            below = node._lines(indent + "    ")
+            lines.append(f"{indent}  {label}: {below[0].strip()}")
+            lines += below[1:]
+        return lines
+
+
+def build_tree(
+    order: NDArray,
+    answers: NDArray,
+    X: NDArray,
+    structure: Structure,
+    edges: list[NDArray] | None,
+    depth: int,
+) -> QuestionNode:
+    """The tree of the first purchases of some episodes.
+
+    After a single feature in bins the branches are ranges of its values; neighbours with the same future are
+    put together. After a group, or with linear scores, there is one branch for each thing that is done next.
+
+    Parameters
+    ----------
+    order : (cases, steps) int array
+        Units in the order of purchase, -1 after the last.
+    answers : (cases,) array
+        Labels given.
+    X : (cases, features) array
+        Values.
+    structure : Structure
+        For names and groups.
+    edges : list of arrays or None
+        Ends of the bins of each feature.
+    depth : int
+        Questions from the top to the bottom at most.
+
+    Returns
+    -------
+    QuestionNode
+        The root.
+    """
+    order = np.hstack([order, np.full((len(order), 1), -1, dtype=order.dtype)])
+
+    def grow(rows: NDArray, level: int) -> QuestionNode:
+        share = len(rows) / len(order)
+        units, counts = np.unique(order[rows, min(level, order.shape[1] - 1)], return_counts=True)
+        unit = int(units[counts.argmax()])
+        if unit < 0 or level == depth:
+            labels, number = np.unique(answers[rows], return_counts=True)
+            return QuestionNode(share, answer=labels[number.argmax()], cut=bool(unit >= 0))
+        asked = order[rows, level] == unit
+        others, rows = rows[~asked], rows[asked]
+        group = structure.groups[unit]
+        if edges is not None and len(group) == 1:
+            branches = _ranges(rows, X[rows, group[0]], edges[group[0]], level, grow)
+        else:
+            branches = _futures(rows, order[rows, level + 1], structure, level, grow)
+        if len(others):
+            # Only where the value cannot be had do cases with the same knowledge part.
+            branches.append(("not available", grow(others, level)))
+        return QuestionNode(share, question=structure.names[unit], branches=branches)
+
+    return grow(np.arange(len(order)), 0)
+
+
+def _ranges(
+    rows: NDArray, values: NDArray, edges: NDArray, level: int, grow: Any
+) -> list[tuple[str, QuestionNode]]:
+    bins = np.searchsorted(edges, values, side="left")
+    found: list[tuple[int, int, NDArray, QuestionNode]] = []
+    for number in np.unique(bins):
+        inside = rows[bins == number]
+        node = grow(inside, level + 1)
+        if found and _same(found[-1][3], node):
+            first, _, before, _ = found.pop()
+            inside = np.concatenate([before, inside])
+            found.append((first, int(number), inside, grow(inside, level + 1)))
+        else:
+            found.append((int(number), int(number), inside, node))
+    last = len(edges)
+    out = []
+    for first, final, _, node in found:
+        if first == 0 and final == last:
+            label = "any value"
+        elif first == 0:
+            label = f"<= {edges[final]:.4g}"
+        elif final == last:
+            label = f"> {edges[first - 1]:.4g}"
+        else:
+            label = f"{edges[first - 1]:.4g} to {edges[final]:.4g}"
+        out.append((label, node))
+    return out
+
+
+def _same(a: QuestionNode, b: QuestionNode) -> bool:
+    if (a.question, a.answer, a.cut) != (b.question, b.answer, b.cut) or len(a.branches) != len(b.branches):
+        return False
+    return all(x[0] == y[0] and _same(x[1], y[1]) for x, y in zip(a.branches, b.branches, strict=True))
+
+
+def _futures(
+    rows: NDArray, following: NDArray, structure: Structure, level: int, grow: Any
+) -> list[tuple[str, QuestionNode]]:
+    out = []
+    for unit in np.unique(following)[::-1]:
+        label = "enough" if unit < 0 else "some cases"
+        out.append((label, grow(rows[following == unit], level + 1)))
+    return out

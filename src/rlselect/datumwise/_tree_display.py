@@ -1,0 +1,116 @@
+"""The first few questions as a picture."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from rlselect.datumwise._displays import pyplot
+from rlselect.datumwise._tree import QuestionNode
+
+__all__ = ["QuestionTreeDisplay"]
+
+
+class QuestionTreeDisplay:
+    """Which question comes first, and which next after which value.
+
+    Made by :meth:`from_estimator`. A box is a question or an answer with the share of the cases that came to
+    it; the text on a line says which values of the question above lead along it.
+
+    Parameters
+    ----------
+    root : QuestionNode
+        As :meth:`DatumwiseClassifier.question_tree` returns it.
+    min_share : float, default=0.0
+        Branches with a smaller share of the cases are not drawn.
+
+    Attributes
+    ----------
+    ax_ : the axes drawn on
+    figure_ : their figure
+    """
+
+    def __init__(self, root: QuestionNode, min_share: float = 0.0):
+        self.root = root
+        self.min_share = min_share
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, *, max_depth: int = 3, min_share: float = 0.02, ax: Any = None
+    ) -> "QuestionTreeDisplay":
+        """Draw the first questions that a fitted classifier asks the rows of X.
+
+        Parameters
+        ----------
+        estimator : DatumwiseClassifier
+        X : rows
+        max_depth : int, default=3
+            Questions from the top to the bottom at most.
+        min_share : float, default=0.02
+            Branches with a smaller share of the rows are not drawn.
+        ax : matplotlib axes, optional
+
+        Returns
+        -------
+        QuestionTreeDisplay
+        """
+        check_is_fitted(estimator)
+        return cls(estimator.question_tree(X, max_depth=max_depth), min_share).plot(ax=ax)
+
+    def plot(self, *, ax: Any = None) -> "QuestionTreeDisplay":
+        """Draw into axes, new ones by default.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+        """
+        places = self._layout()
+        deepest = max(-y for _, y in places.values())
+        widest = max(x for x, _ in places.values())
+        if ax is None:
+            size = (max(3.0, 1.2 * (widest + 1)), max(2.0, 1.2 * (deepest + 1)))
+            _, ax = pyplot().subplots(figsize=size, layout="constrained")
+        self._draw(self.root, places, ax)
+        ax.set(xlim=(-0.7, widest + 0.7), ylim=(-deepest - 0.4, 0.4))
+        ax.set_axis_off()
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _shown(self, node: QuestionNode) -> list[tuple[str, QuestionNode]]:
+        return [(label, below) for label, below in node.branches if below.share >= self.min_share]
+
+    def _draw(self, node: QuestionNode, places: dict, ax: Any) -> None:
+        x, y = places[id(node)]
+        plain = {"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none"}
+        for label, below in self._shown(node):
+            to_x, to_y = places[id(below)]
+            ax.plot([x, to_x], [y, to_y], color="0.6", linewidth=0.6 + 5 * below.share, zorder=1)
+            near = ((x + 2 * to_x) / 3, (y + 2 * to_y) / 3)
+            ax.text(*near, label, fontsize=6.5, ha="center", va="center", bbox=plain, zorder=2)
+            self._draw(below, places, ax)
+        colour = "#dbe9f6" if node.question is not None else "#f2f2f2" if node.cut else "#e5f2df"
+        box = {"boxstyle": "round,pad=0.3", "fc": colour, "ec": "0.4"}
+        ax.text(x, y, _caption(node), fontsize=8, ha="center", va="center", bbox=box, zorder=3)
+
+    def _layout(self) -> dict[int, tuple[float, float]]:
+        """Leaves side by side, questions over the middle of what is below them."""
+        places: dict[int, tuple[float, float]] = {}
+        n_leaves = 0
+
+        def place(node: QuestionNode, level: int) -> float:
+            nonlocal n_leaves
+            below = [place(child, level + 1) for _, child in self._shown(node)]
+            x = float(np.mean(below)) if below else float(n_leaves)
+            n_leaves += not below
+            places[id(node)] = (x, -float(level))
+            return x
+
+        place(self.root, 0)
+        return places
+
+
+def _caption(node: QuestionNode) -> str:
+    if node.question is not None:
+        return f"{node.question}?\n{node.share:.0%}"
+    more = " mostly,\nafter more" if node.cut else ""
+    return f"{node.answer}{more}\n{node.share:.0%}"

@@ -1,0 +1,342 @@
+"""The estimator: inputs of every kind, sessions, limits, and errors that say what to do."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+from rlselect import DatumwiseClassifier
+from rlselect.datumwise import PaperIteration, PolicyIteration
+
+FAST = PolicyIteration(n_iter=3, n_restarts=1, states_per_row=8)
+
+
+def make_data(seed=0, n=150, d=7, n_classes=3):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    score = np.stack([X[:, k] + 0.5 * X[:, (k + 1) % d] for k in range(n_classes)], axis=1)
+    return X, np.array(["ash", "elm", "oak"])[score.argmax(axis=1)]
+
+
+def follow(model, row, names):
+    """Answer a session's questions from a row."""
+    session = model.start()
+    place = {name: j for j, name in enumerate(names)}
+    while (question := session.next()) is not None:
+        group = dict(zip(model._whole.names, model._whole.groups, strict=True))[question]
+        values = row[group]
+        if np.isnan(values).all():
+            session.unavailable()
+        elif len(group) == 1:
+            session.tell(values[0])
+        else:
+            session.tell({name: row[place[name]] for name in names if place[name] in group})
+    return session.result()
+
+
+VARIANTS = {
+    "default": {},
+    "linear": {"scoring": "linear"},
+    "budget": {"budget": 2},
+    "cost budget": {"costs": np.linspace(0.01, 0.07, 7), "cost_budget": 0.08},
+    "groups": {"feature_groups": {"a": [0, 5], "b": [1, 2, 6], "c": [3], "d": [4]}},
+    "errors": {"error_costs": [[-1, 2, 3], [1, 0, 1], [4, 1, 0]], "feature_cost": 0.05},
+    "related": {"related": np.eye(7, k=1) + np.eye(7, k=-1), "unrelated_cost": 0.05},
+    "needs": {"prerequisites": {1: [0], "x2": "x3"}},
+}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_sessions_equal_acquire_and_predict(variant):
+    X, y = make_data()
+    X[np.random.default_rng(1).random(X.shape) < 0.1] = np.nan
+    names = [f"x{j}" for j in range(7)]
+    model = DatumwiseClassifier(learning=FAST, random_state=0, **VARIANTS[variant]).fit(X, y)
+    chosen = X[:40]
+    order, cost = model.acquisition_order(chosen), model.cost(chosen)
+    labels, shares = model.predict(chosen), model.predict_proba(chosen)
+    assert max(map(len, order)) > 0
+    for i, row in enumerate(chosen):
+        result = follow(model, row, names)
+        assert result.acquired == order[i]
+        assert result.label == labels[i]
+        assert result.cost == pytest.approx(cost[i])
+        assert result.probabilities == pytest.approx(shares[i], abs=1e-6)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_limits_hold_on_new_rows(variant):
+    X, y = make_data()
+    model = DatumwiseClassifier(learning=FAST, random_state=0, **VARIANTS[variant]).fit(X, y)
+    fresh = np.random.default_rng(5).normal(scale=3, size=(300, 7))
+    bought, order = model.acquire(fresh), model.acquisition_order(fresh)
+    if variant == "budget":
+        assert bought.sum(axis=1).max() <= 2
+    if variant == "cost budget":
+        assert model.cost(fresh).max() <= 0.08 + 1e-9
+        assert model.cost(fresh) == pytest.approx(bought @ np.linspace(0.01, 0.07, 7))
+    if variant == "groups":
+        assert (bought[:, 0] == bought[:, 5]).all()
+        assert (bought[:, 1] == bought[:, 6]).all()
+        assert model.sparsity(fresh) == pytest.approx(1 - np.mean([len(o) for o in order]) / 4)
+    if variant == "needs":
+        for names in order:
+            assert "x1" not in names or names.index("x0") < names.index("x1")
+            assert "x2" not in names or names.index("x3") < names.index("x2")
+    assert [len(o) for o in order] == (
+        bought.sum(axis=1).tolist() if variant != "groups" else [len(o) for o in order]
+    )
+
+
+def test_what_is_not_bought_does_not_matter():
+    X, y = make_data()
+    model = DatumwiseClassifier(learning=FAST, random_state=0, feature_cost=0.05).fit(X, y)
+    bought = model.acquire(X)
+    changed = np.where(bought, X, 1e6)
+    assert (model.acquire(changed) == bought).all()
+    assert (model.predict(changed) == model.predict(X)).all()
+
+
+def test_missing_values_are_never_bought():
+    X, y = make_data()
+    gaps = np.random.default_rng(2).random(X.shape) < 0.3
+    X[gaps] = np.nan
+    for scoring in ("bins", "linear"):
+        model = DatumwiseClassifier(scoring=scoring, learning=FAST, random_state=0).fit(X, y)
+        assert not (model.acquire(X) & gaps).any()
+        nothing = np.full((2, 7), np.nan)
+        assert (model.cost(nothing) == 0).all()
+        assert len(set(model.predict(nothing))) == 1
+
+
+def test_same_seed_same_answer_for_any_order_and_jobs():
+    X, y = make_data()
+    model = DatumwiseClassifier(random_state=3, learning=PolicyIteration(n_iter=2, states_per_row=6))
+    first = clone(model).fit(X, y)
+    mixed = np.random.default_rng(0).permutation(len(y))
+    for other in (clone(model).fit(X[mixed], y[mixed]), clone(model).set_params(n_jobs=2).fit(X, y)):
+        assert other.predict_proba(X) == pytest.approx(first.predict_proba(X))
+        assert (other.acquire(X) == first.acquire(X)).all()
+    copy = pickle.loads(pickle.dumps(first))
+    assert (copy.predict(X) == first.predict(X)).all()
+    assert (copy.acquire(X) == first.acquire(X)).all()
+
+
+def test_weights_count_as_copies():
+    X, y = make_data(n=60)
+    weights = np.random.default_rng(0).integers(0, 3, 60)
+    model = DatumwiseClassifier(random_state=3, learning=FAST)
+    weighted = clone(model).fit(X, y, sample_weight=weights)
+    copied = clone(model).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    assert weighted.predict_proba(X) == pytest.approx(copied.predict_proba(X))
+
+
+def test_frames_name_what_is_bought():
+    X, y = make_data()
+    frame = pd.DataFrame(X, columns=list("abcdefg"))
+    model = DatumwiseClassifier(learning=FAST, random_state=0, costs={"a": 0.5}).fit(frame, y)
+    assert model.units_ == list("abcdefg")
+    assert model.usage_[0] < 0.1
+    assert model.start().next() in set("bcdefg")
+    assert (model.predict(frame) == model.predict(frame.copy())).all()
+
+
+def test_sparse_input_learns_from_what_is_there():
+    rng = np.random.default_rng(0)
+    X = sparse.random(300, 30, density=0.2, random_state=0, format="csr")
+    y = (X[:, [3]].toarray().ravel() > 0).astype(int)
+    y = np.where(rng.random(300) < 0.02, 1 - y, y)
+    model = DatumwiseClassifier(learning=FAST, random_state=0).fit(X, y)
+    assert model.usage_[3] > 0
+    assert model.score(X, y) > 0.95
+    assert (model.predict(X) == model.predict(X.toarray())).all()
+
+
+def test_many_features_are_screened():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 60))
+    y = (X[:, 41] > 0).astype(int)
+    learning = PolicyIteration(n_iter=2, n_restarts=1, screen=5)
+    needs = {41: [7]}
+    model = DatumwiseClassifier(learning=learning, prerequisites=needs, random_state=0).fit(X, y)
+    assert 5 <= model.learned_units_.sum() <= 6
+    assert model.learned_units_[[41, 7]].all()
+    assert not model.acquire(X)[:, ~model.learned_units_].any()
+    assert model.acquire(X).shape == X.shape
+    assert model.sparsity(X) == pytest.approx(1 - model.acquire(X).mean())
+    assert model.usage_[~model.learned_units_].sum() == 0
+    every = DatumwiseClassifier(learning=PolicyIteration(n_iter=1, screen=None)).fit(X, y)
+    assert every.learned_units_.all()
+
+
+def test_budget_zero_gives_the_prior_class():
+    X, y = make_data()
+    model = DatumwiseClassifier(budget=0).fit(X, y)
+    labels, counts = np.unique(y, return_counts=True)
+    assert set(model.predict(X)) == {labels[counts.argmax()]}
+    assert model.predict_proba(X)[0] == pytest.approx(counts / len(y))
+    assert model.sparsity(X) == 1.0
+    dear = DatumwiseClassifier(budget=0, error_costs=[[0, 9, 9], [1, 0, 1], [9, 9, 0]]).fit(X, y)
+    assert set(dear.predict(X)) == {labels[1]}
+
+
+def test_error_costs_move_the_answers():
+    X, y = make_data()
+    plain = DatumwiseClassifier(learning=FAST, random_state=0).fit(X, y)
+    afraid = DatumwiseClassifier(learning=FAST, random_state=0, error_costs=[[0, 1, 9], [1, 0, 9], [1, 1, 0]])
+    afraid.fit(X, y)
+    assert (afraid.predict(X) == "oak").sum() > (plain.predict(X) == "oak").sum() + 10
+
+
+def test_relations_shape_what_is_bought():
+    X, y = make_data()
+    chain = lambda a, b: abs(int(a[1:]) - int(b[1:])) == 1  # noqa: E731
+    model = DatumwiseClassifier(related=chain, learning=FAST, random_state=0, feature_cost=0.001).fit(X, y)
+    for names in model.acquisition_order(X):
+        bought = [int(name[1:]) for name in names]
+        for k in range(1, len(bought)):
+            assert any(abs(bought[k] - j) == 1 for j in bought[:k])
+    every = DatumwiseClassifier(
+        related=chain, relation="all", learning=FAST, random_state=0, feature_cost=0.001
+    )
+    assert max(map(len, every.fit(X, y).acquisition_order(X))) <= 2
+
+
+def test_an_expensive_feature_is_avoided():
+    X, y = make_data()
+    X = np.hstack([X, X[:, :1]])
+    model = DatumwiseClassifier(costs=[0.01] * 7 + [0.0], learning=FAST, random_state=0).fit(X, y)
+    assert model.usage_[7] > model.usage_[0]
+
+
+def test_time_budget_and_interrupt_leave_a_fit(monkeypatch):
+    X, y = make_data()
+    long = PolicyIteration(n_iter=10_000)
+    model = DatumwiseClassifier(learning=long, time_budget=0.2, random_state=0).fit(X, y)
+    assert model.stop_reason_ == "time budget"
+    assert model.score(X, y) > 0.5
+
+    from rlselect.datumwise import _rcpi
+
+    calls = []
+    whole = _rcpi._improve
+
+    def broken(*args):
+        calls.append(1)
+        if len(calls) > 3:
+            raise KeyboardInterrupt
+        return whole(*args)
+
+    monkeypatch.setattr(_rcpi, "_improve", broken)
+    model = DatumwiseClassifier(learning=long, random_state=0).fit(X, y)
+    assert model.stop_reason_ == "interrupted"
+    assert len(calls) == 4
+    assert model.score(X, y) > 0.5
+
+
+def test_question_tree_tells_the_first_questions():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, size=(300, 3)).astype(float)
+    y = np.where(X[:, 0] == 1, X[:, 1], X[:, 2])
+    y = np.where(y == 1, "yes", "no")
+    tree = DatumwiseClassifier().fit(X, y).question_tree(X)
+    assert tree.question == "x0"
+    below = dict(tree.branches)
+    assert below["<= 0.5"].question == "x2"
+    assert below["> 0.5"].question == "x1"
+    assert [node.answer for _, node in below["> 0.5"].branches] == ["no", "yes"]
+    assert str(tree).startswith("x0?  [100%]\n  <= 0.5: x2?  [")
+    cut = DatumwiseClassifier().fit(X, y).question_tree(X, max_depth=1)
+    assert all(node.cut for _, node in cut.branches)
+    X[:30, 0] = np.nan
+    gaps = DatumwiseClassifier(learning=FAST, random_state=0).fit(X, y).question_tree(X)
+    assert "not available" in str(gaps)
+    groups = DatumwiseClassifier(feature_groups=[[0, 1], [2]], learning=FAST, random_state=0).fit(X, y)
+    assert groups.question_tree(X).share == 1.0
+
+
+def test_summary():
+    X, y = make_data()
+    text = DatumwiseClassifier(learning=FAST, random_state=0, budget=3).fit(X, y).summary()
+    assert "3 classes (ash, elm, oak)" in text
+    assert "7 features, at 0.01 each, at most 3 a case" in text
+    assert "x0" in text
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"costs": [1, 2]}, r"costs has shape \(2,\), but there are 7"),
+        ({"costs": {"q": 1}}, "costs names 'q'"),
+        ({"costs": [1, 1, 1, 1, 1, 1, np.inf]}, "costs must be finite and >= 0; the one of 'x6'"),
+        ({"costs": {"x1": np.nan}}, "the one of 'x1'"),
+        ({"feature_cost": -1}, "feature_cost=-1 must be"),
+        ({"feature_cost": np.nan}, "must be a finite number"),
+        ({"budget": -1}, "budget=-1 must be"),
+        ({"budget": 2.5}, "budget=2.5 must be"),
+        ({"cost_budget": np.inf}, "cost_budget=inf must be"),
+        ({"error_costs": np.eye(2)}, r"error_costs has shape \(2, 2\), but y has 3 classes"),
+        ({"error_costs": np.full((3, 3), np.nan)}, "error_costs must be finite"),
+        ({"feature_groups": [[0, 1], [1, 2, 3, 4, 5, 6]]}, "feature_groups overlap: x1"),
+        ({"feature_groups": [[0, 1], [2, 3]]}, "feature_groups are incomplete: 3 features"),
+        ({"feature_groups": ["a", "b"]}, "2 labels but X has 7"),
+        ({"feature_groups": [[0, 1, 2, 3, 4, 5, 6], []]}, "empty groups"),
+        ({"feature_groups": [[0, 1, 2, 3, 4, 5, 9]]}, "names 9"),
+        ({"related": np.eye(3)}, r"related has shape \(3, 3\)"),
+        ({"related": np.eye(7), "relation": "some"}, "relation='some'"),
+        ({"unrelated_cost": 1.0}, "without related"),
+        ({"prerequisites": {"x0": ["x1"], "x1": ["x0"]}}, "form a circle, so that x0, x1"),
+        ({"prerequisites": ["x0"]}, "prerequisites must map"),
+        ({"scoring": "deep"}, "scoring='deep'"),
+        ({"n_bins": 1}, "n_bins=1"),
+        ({"learning": "fast"}, "learning='fast'"),
+        ({"time_budget": 0}, "time_budget=0"),
+    ],
+)
+def test_errors_say_what_is_wrong(params, message):
+    X, y = make_data()
+    with pytest.raises(ValueError, match=message):
+        DatumwiseClassifier(**params).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("kind", "params", "message"),
+    [
+        (PolicyIteration, {"n_iter": 0}, "n_iter=0 must be an integer >= 1"),
+        (PolicyIteration, {"screen": 0}, "screen=0"),
+        (PolicyIteration, {"inertia": 1.0}, "inertia=1.0 must be a number from 0 to below 1"),
+        (PolicyIteration, {"on_policy": -1}, "on_policy=-1"),
+        (PolicyIteration, {"ridge": 0}, "ridge=0"),
+        (PaperIteration, {"alpha": 1.0}, "alpha=1.0"),
+        (PaperIteration, {"keep": "first"}, "keep='first'"),
+        (PaperIteration, {"n_rollouts": 0.5}, "n_rollouts=0.5"),
+    ],
+)
+def test_errors_of_settings(kind, params, message):
+    with pytest.raises(ValueError, match=message):
+        kind(**params)
+
+
+def test_errors_of_rows_and_sessions():
+    X, y = make_data()
+    with pytest.raises(ValueError, match="1 class"):
+        DatumwiseClassifier().fit(X, np.zeros(len(y)))
+    with pytest.raises(ValueError, match="at least one non-zero"):
+        DatumwiseClassifier().fit(X, y, sample_weight=np.zeros(len(y)))
+    groups = {"a": [0, 1, 2], "b": [3, 4, 5, 6]}
+    session = DatumwiseClassifier(feature_groups=groups, learning=FAST, random_state=0).fit(X, y).start()
+    asked = session.next()
+    with pytest.raises(ValueError, match="features, but 1 values were given"):
+        session.tell(1.0)
+    with pytest.raises(ValueError, match="has no feature 'q'"):
+        session.tell({"q": 1.0})
+    with pytest.raises(ValueError, match="infinite"):
+        session.tell(np.full(len(groups[asked]), np.inf))
+    while session.next() is not None:
+        session.unavailable()
+    with pytest.raises(ValueError, match="none is open"):
+        session.tell(1.0)
+    assert session.result().cost == 0.0

@@ -1,0 +1,137 @@
+"""Pictures of the datum-wise classifier show the numbers they are made of."""
+
+import matplotlib
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits, load_iris
+from sklearn.model_selection import train_test_split
+
+from rlselect.datumwise import (
+    BlockUseDisplay,
+    DatumwiseClassifier,
+    FeatureUseDisplay,
+    FrontierDisplay,
+    QuestionNode,
+    QuestionTreeDisplay,
+)
+
+matplotlib.use("Agg")
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    matplotlib.pyplot.close("all")
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return train_test_split(*load_iris(return_X_y=True), random_state=0)
+
+
+@pytest.fixture(scope="module")
+def fitted(iris):
+    return DatumwiseClassifier(feature_cost=0.02, random_state=0).fit(iris[0], iris[2])
+
+
+def test_frontier_holds_the_test_points_of_every_price_and_peer(iris):
+    X, X_test, y, y_test = iris
+    template = DatumwiseClassifier(random_state=0)
+    shown = FrontierDisplay.from_estimator(
+        template, X, y, X_test=X_test, y_test=y_test, feature_costs=(0.02, 0.9), peers=("cart", "lars")
+    )
+    assert list(shown.curves) == ["datum-wise", "CART", "LARS"]
+    ours = shown.curves["datum-wise"]
+    again = DatumwiseClassifier(feature_cost=0.02, random_state=0).fit(X, y)
+    assert ours["accuracy"][0] == again.score(X_test, y_test)
+    assert ours["sparsity"][0] == pytest.approx(1 - again.acquire(X_test).mean())
+    # nobody pays .9 for a feature; the peers' paths begin without features, too
+    assert ours["sparsity"][1] == 1.0
+    assert all(max(curve["sparsity"]) == 1.0 for curve in shown.curves.values())
+    assert len(shown.ax_.containers) == 3
+    drawn = shown.ax_.containers[0].lines[0].get_xydata()
+    np.testing.assert_allclose(drawn[-1], [1.0, ours["accuracy"][1]])
+
+
+def test_frontier_refuses_what_it_cannot_draw(iris):
+    X, X_test, y, y_test = iris
+    rows = {"X_test": X_test, "y_test": y_test}
+    model = DatumwiseClassifier()
+    with pytest.raises(ValueError, match="'svm' is not known; peers: cart, l1-svm, lars"):
+        FrontierDisplay.from_estimator(model, X, y, **rows, peers=["svm"])
+    with pytest.raises(ValueError, match="costs=None"):
+        FrontierDisplay.from_estimator(DatumwiseClassifier(costs=[1, 1, 1, 1]), X, y, **rows)
+    with pytest.raises(ValueError, match="feature_costs is empty"):
+        FrontierDisplay.from_estimator(model, X, y, **rows, feature_costs=())
+    gaps = np.where(np.arange(X.size).reshape(X.shape) == 5, np.nan, X)
+    with pytest.raises(ValueError, match="CART needs whole rows"):
+        FrontierDisplay.from_estimator(model, gaps, y, **rows, feature_costs=(0.1,), peers=["cart"])
+    with pytest.raises(ValueError, match="'a' must hold sparsity and accuracy"):
+        FrontierDisplay.from_curves({"a": {"sparsity": [0.1], "accuracy": [0.5, 0.6]}})
+
+
+def test_frontier_of_given_curves_draws_errors_in_order():
+    curve = {"sparsity": [0.9, 0.1], "accuracy": [0.5, 0.8], "accuracy_error": [0.02, 0.01]}
+    shown = FrontierDisplay.from_curves({"a": curve})
+    container = shown.ax_.containers[0]
+    np.testing.assert_allclose(container.lines[0].get_xydata(), [[0.1, 0.8], [0.9, 0.5]])
+    low_high = [segment[:, 1] for segment in container.lines[2][0].get_segments()]
+    np.testing.assert_allclose(low_high, [[0.79, 0.81], [0.48, 0.52]])
+
+
+def test_feature_use_bars_are_the_shares(iris, fitted):
+    X_test = iris[1]
+    shown = FeatureUseDisplay.from_estimator(fitted, X_test, others={"LARS": [True, False, False, True]})
+    used = fitted.acquire(X_test)
+    left, right = shown.axes_
+    np.testing.assert_allclose([bar.get_height() for bar in left.containers[0]], used.mean(axis=0))
+    np.testing.assert_allclose([bar.get_height() for bar in left.containers[1]], [1, 0, 0, 1])
+    counts = np.bincount(used.sum(axis=1), minlength=5) / len(used)
+    np.testing.assert_allclose([bar.get_height() for bar in right.containers[0]], counts)
+    np.testing.assert_allclose([bar.get_height() for bar in right.containers[1]], [0, 0, 1, 0, 0])
+    with pytest.raises(ValueError, match=r"others\['b'\] has shape \(3,\)"):
+        FeatureUseDisplay.from_estimator(fitted, X_test, others={"b": [True, False, True]})
+
+
+def test_question_tree_picture_has_a_box_for_each_node_and_a_label_for_each_branch():
+    leaves = [
+        QuestionNode(0.6, answer="no"),
+        QuestionNode(0.39, answer="yes", cut=True),
+        QuestionNode(0.01, answer="no"),
+    ]
+    labels = ["<= 2", "2 to 5", "> 5"]
+    root = QuestionNode(1.0, question="age", branches=list(zip(labels, leaves, strict=True)))
+    shown = QuestionTreeDisplay(root, min_share=0.05).plot()
+    texts = [text.get_text() for text in shown.ax_.texts]
+    assert sorted(texts) == sorted(
+        ["age?\n100%", "<= 2", "no\n60%", "2 to 5", "yes mostly,\nafter more\n39%"]
+    )
+    assert len(shown.ax_.lines) == 2
+    assert len(QuestionTreeDisplay(root).plot().ax_.lines) == 3
+
+
+def test_question_tree_of_a_fitted_classifier(iris, fitted):
+    X_test = iris[1]
+    shown = QuestionTreeDisplay.from_estimator(fitted, X_test, max_depth=2, min_share=0.0)
+    first = {order[0] for order in fitted.acquisition_order(X_test)}
+    assert {shown.root.question} == first
+    assert str(shown.root) == str(fitted.question_tree(X_test, max_depth=2))
+    places = shown._layout()
+    assert {-y for _, y in places.values()} <= {0.0, 1.0, 2.0}
+    leaves = [x for x, _ in places.values()]
+    assert max(leaves) - min(leaves) >= 1.0
+
+
+def test_block_use_counts_right_answers_only():
+    X, y = load_digits(n_class=3, return_X_y=True)
+    groups = (np.arange(64) // 8 // 4) * 2 + np.arange(64) % 8 // 4
+    model = DatumwiseClassifier(feature_cost=0.05, feature_groups=groups, random_state=0).fit(X, y)
+    shown = BlockUseDisplay.from_estimator(model, X, y, shape=(8, 8))
+    used, right = model.acquire(X), model.predict(X) == y
+    for c in range(3):
+        np.testing.assert_allclose(shown.use[c].ravel(), used[right & (y == c)].mean(axis=0))
+        assert shown.axes_[c].get_xlabel() == f"{shown.sparsity[c]:.2f}"
+        assert any(np.allclose(shown.images[c].ravel(), row / 16) for row in X[y == c])
+    assert len(shown.axes_) == 3
+    with pytest.raises(ValueError, match="72 pixels, X has 64 columns"):
+        BlockUseDisplay.from_estimator(model, X, y, shape=(8, 9))

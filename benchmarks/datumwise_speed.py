@@ -1,7 +1,7 @@
 """How fast a datum-wise policy is learned: rollouts a second, and seconds an iteration.
 
     python benchmarks/datumwise_speed.py rollouts
-    python benchmarks/datumwise_speed.py rollouts --features 60 120 250 --prices 0.01 0.04
+    python benchmarks/datumwise_speed.py rollouts --features 60 120 250 --prices 0.005 0.02
     python benchmarks/datumwise_speed.py iteration
     python benchmarks/datumwise_speed.py screening
 
@@ -42,7 +42,7 @@ def make_problem(n_rows, n_features, price, budget=None, seed=0):
 
 def rollout_rate(n_rows, n_features, n_states, price):
     problem = make_problem(n_rows, n_features, price)
-    settings = PolicyIteration(n_iter=6, n_folds=1, screen=None)
+    settings = PolicyIteration(n_iter=5, n_restarts=1, n_folds=1, states_per_row=8, screen=None)
     policy = learn(problem, settings, np.random.default_rng(0)).policy
     last = policy.run(problem.codes, problem.closed).bought
     rng = np.random.default_rng(1)
@@ -53,13 +53,14 @@ def rollout_rate(n_rows, n_features, n_states, price):
     return played, seconds, float(last.sum(axis=1).mean())
 
 
-def screening(n_features, screens, n_rows=300, n_test=2000):
+def screening(n_features, screens, n_rows=400, n_test=2000):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n_rows + n_test, n_features))
     y = X[:, :8].sum(axis=1) + rng.normal(size=len(X)) > 0
     for screen in screens:
-        learning = PolicyIteration(states_per_row=10, n_restarts=1, n_iter=6, n_folds=1, screen=screen)
-        model = DatumwiseClassifier(budget=10, learning=learning, random_state=0)
+        model = DatumwiseClassifier(
+            feature_cost=0.02, learning=PolicyIteration(screen=screen), random_state=0
+        )
         start = time.process_time()
         model.fit(X[:n_rows], y[:n_rows])
         seconds = time.process_time() - start
@@ -84,8 +85,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("table", choices=["rollouts", "iteration", "screening"])
     parser.add_argument("--features", type=int, nargs="+", default=[60, 120, 250])
-    parser.add_argument("--prices", type=float, nargs="+", default=[0.04, 0.01])
-    parser.add_argument("--rows", type=int, default=200)
+    parser.add_argument("--prices", type=float, nargs="+", default=[0.02, 0.01])
+    parser.add_argument("--rows", type=int, default=400)
     parser.add_argument("--states", type=int, default=10)
     options = parser.parse_args()
     if options.table == "rollouts":
@@ -109,8 +110,8 @@ def main():
     else:
         print("| features | learned about | of the 8 true ones | accuracy | bought a case | CPU s |")
         print("|---:|---:|---:|---:|---:|---:|")
-        for screen, kept, accuracy, bought, seconds in screening(500, (30, 100, None)):
-            row = f"| 500 | {screen or 500} | {kept} | {accuracy:.3f} | {bought:.1f} | {seconds:.1f} |"
+        for screen, kept, accuracy, bought, seconds in screening(100, (20, 40, None)):
+            row = f"| 100 | {screen or 100} | {kept} | {accuracy:.3f} | {bought:.1f} | {seconds:.1f} |"
             print(row, flush=True)
 
 

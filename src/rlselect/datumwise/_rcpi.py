@@ -47,7 +47,7 @@ class PolicyIteration:
         Share of the weights of the iteration before in those of this one.
     max_states : int, default=40000
         States of an iteration at most; with more rows than that, each iteration takes a random part of them.
-    screen : int or None, default=100
+    screen : int or None, default=60
         Of more units than this, the ones whose bins tell most about the class, each alone, are learned about;
         the others are never bought. None learns about all.
     exact_states : int, default=256
@@ -64,7 +64,7 @@ class PolicyIteration:
     ridge: float = 0.3
     inertia: float = 0.6
     max_states: int = 40000
-    screen: int | None = 100
+    screen: int | None = 60
     exact_states: int = 256
 
     def __post_init__(self) -> None:

@@ -127,8 +127,10 @@ def draw(results, path):
         FrontierDisplay.from_curves(curves(methods), ax=ax)
         ax.set(title=name, xlabel="sparsity", xlim=(-0.02, 1.02))
         ax.legend(fontsize=6)
+    for ax in axes[len(results) :]:
+        ax.set_axis_off()
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=70)
+    figure.savefig(path, dpi=60)
     plt.close(figure)
 
 

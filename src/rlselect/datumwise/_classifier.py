@@ -32,7 +32,7 @@ class DatumwiseClassifier(ClassifierMixin, BaseEstimator):
 
     It looks for the policy with the smallest
 
-    .. math:: \frac{1}{W} \sum_i w_i \Big( C[\hat y(x_i), y_i] + \sum_{j \in z(x_i)} \xi_j \Big),
+    .. math:: \frac{1}{W} \sum_i w_i \left( C[\hat y(x_i), y_i] + \sum_{j \in z(x_i)} \xi_j \right),
 
     where z(x) are the features bought for x, each at its cost, and C is the cost of an answer (0 when it is
     right and 1 when it is wrong, unless `error_costs` says otherwise). Which feature is bought next depends

@@ -5,7 +5,7 @@
 
 All ways train the same networks on the same rows: one hidden layer, Adam on all rows, 300 epochs, no early
 end. The first run of a shape, in which a graph is recorded, is shown apart; the usual one is the median of
-the others.
+the others. The CPU's ways are timed on a part of the networks and scaled up.
 """
 
 import argparse
@@ -23,7 +23,6 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np  # noqa: E402
 
 from rlselect.kernels._networks import (  # noqa: E402
-    Networks,
     Training,
     network_outputs,
     start_networks,
@@ -70,44 +69,36 @@ def seconds(work: Callable[[], object], repeats: int) -> tuple[float, float]:
     return times[0], statistics.median(times[1:])
 
 
-def measure(shape: tuple[int, int, int, int], repeats: int, loop: int) -> list[dict]:
-    """All ways on one shape."""
+def measure(shape: tuple[int, int, int, int], repeats: int, part: int) -> list[dict]:
+    """All ways on one shape; the CPU's ways on a part of the networks, scaled up."""
     m, n, p, h = shape
     X, y, masks, A, start, weight = problem(m, n, p, h, seed=1000)
     training = Training(epochs=EPOCHS, patience=EPOCHS)
+    few = slice(0, min(part, m))
+    share = m / len(masks[few])
     rows = []
-    if loop:
-        some = masks[: min(loop, m)]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            first, usual = seconds(lambda: by_scikit_learn(X, y, some, h), 1)
-        share = m / len(some)
-        rows.append(
-            {
-                "way": f"scikit-learn loop ({len(some)} of them)",
-                "first": first * share,
-                "usual": usual * share,
-            }
-        )
-    results: dict[str, Networks] = {}
 
-    def numpy_way() -> None:
-        results["NumPy"] = train_networks(A, y[:, None], weight, start, training)[0]
+    def add(way: str, work: Callable[[], object], runs: int, scale: float) -> None:
+        first, usual = seconds(work, runs)
+        rows.append({"way": way, "first": first * scale, "usual": usual * scale})
 
-    cpu_runs = 1 if m * n * p > 10_000_000 else repeats
-    rows.append(dict(zip(("first", "usual"), seconds(numpy_way, cpu_runs), strict=True), way="NumPy, CPU"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        add("scikit-learn loop", lambda: by_scikit_learn(X, y, masks[few], h), 1, share)
+    Y = y[:, None]
+    small = (A[few], Y, weight[few], start.part(few), training)
+    add("NumPy, CPU", lambda: train_networks(*small), 1, share)
+    expected = network_outputs(A[few], train_networks(*small)[0])
     for device in _devices():
         from rlselect.predictors._networks_torch import TorchTrainer
 
         trainer = TorchTrainer(device)
-
-        def torch_way(trainer: TorchTrainer = trainer) -> None:
-            results["torch"] = trainer.train(A, y[:, None], weight, start, training)[0]
-
-        runs = repeats * 4 if device == "cuda" else cpu_runs
-        times = dict(zip(("first", "usual"), seconds(torch_way, runs), strict=True))
-        far = np.abs(network_outputs(A, results["torch"]) - network_outputs(A, results["NumPy"])).mean()
-        rows.append({**times, "way": f"torch, {device.replace('torch', 'CPU')}", "far": float(far)})
+        if device == "cuda":
+            add("torch, CUDA", lambda t=trainer: t.train(A, Y, weight, start, training), repeats, 1.0)
+        else:
+            add("torch, CPU", lambda t=trainer: t.train(*small), 1, share)
+        got = network_outputs(A[few], trainer.train(*small)[0])
+        rows[-1]["far"] = float(np.abs(got - expected).mean())
     return [{"networks": m, "n": n, "p": p, "hidden": h, **row} for row in rows]
 
 
@@ -154,17 +145,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument(
-        "--loop", type=int, default=8, help="networks in scikit-learn's loop; 0 leaves it out"
-    )
+    parser.add_argument("--repeats", type=int, default=20)
+    parser.add_argument("--part", type=int, default=8, help="networks the CPU's ways are timed on")
     parser.add_argument("--shapes", type=int, default=len(SHAPES), help="how many of the shapes, small first")
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
     rows = []
     for shape in SHAPES[: options.shapes]:
-        rows += measure(shape, options.repeats, options.loop)
-        print(table(rows[-6:]), flush=True)
+        rows += measure(shape, options.repeats, options.part)
+        print(table(rows), flush=True)
     text = f"{machine()}; {EPOCHS} epochs.\n\n{table(rows)}\n"
     if options.output is not None:
         options.output.write_text(text)

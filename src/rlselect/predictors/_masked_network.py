@@ -134,7 +134,10 @@ class MaskedNetwork(MaskedPredictor):
         picked = np.concatenate([np.where(columns == p, p + 1, columns), ones], axis=1)
         A = self._X[:, picked].transpose(1, 0, 2)
         weight = train / np.maximum(train.sum(axis=1, keepdims=True), 1)
-        networks, _ = self._train(A, self._Y, weight.astype(np.float32), start, self.training)
+        # rows that no network learns from are left out, all others weighted
+        used = train.any(axis=0)
+        rows = (A[:, used], self._Y[used], weight[:, used].astype(np.float32))
+        networks, _ = self._train(*rows, start, self.training)
         return A, networks
 
     def losses(self, masks: Masks, train: NDArray[np.bool_]) -> Array:

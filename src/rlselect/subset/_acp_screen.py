@@ -15,6 +15,8 @@ from rlselect.predictors._units import Units
 Array = NDArray[np.float64]
 # how many pairs may join a subset before the search
 _MEETINGS = 6
+# a product larger than in all of so many permutations is there by chance once in twenty data sets
+_PERMUTATIONS = 19
 
 
 def marginal_score(X: Array, Y: Array) -> Array:
@@ -65,6 +67,26 @@ def best_pairs(X: Array, residual: Array, count: int) -> NDArray[np.intp]:
     count = min(count, X.shape[1] * (X.shape[1] - 1) // 2)
     flat = np.argsort(-score, axis=None, kind="stable")[:count]
     return np.column_stack(np.unravel_index(flat, score.shape))
+
+
+def surprising_pairs(X: Array, residual: Array, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Products of two columns, or squares, that correlate more with a residual than any does by chance.
+
+    Chance is the largest correlation with any product when the rows of the residual are permuted, so the
+    number of products is paid for.
+
+    Returns
+    -------
+    int array of shape (m, 2)
+        Pairs, best first.
+    """
+    limit = max(
+        float(_product_correlations(X, rng.permutation(residual)).max()) for _ in range(_PERMUTATIONS)
+    )
+    score = np.triu(_product_correlations(X, residual))
+    first, second = np.nonzero(score > limit)
+    order = np.argsort(-score[first, second], kind="stable")
+    return np.column_stack([first[order], second[order]])
 
 
 def meet_partners(

@@ -298,5 +298,7 @@ class Actor:
                 self._seen.clear()
             values = self.criterion(both)
             total += (values[1] - values[0]) / _REPEATS
-        gained = total - self.price * float(self._sizes[mode].sum())
-        return gained * self.predictor.n_rows > NOTHING
+        # what noise gains beside good company says nothing of what it gains alone
+        n = self.predictor.n_rows
+        price = min(self.price * n, self.least)
+        return total * n - price * float(self._sizes[mode].sum()) > NOTHING

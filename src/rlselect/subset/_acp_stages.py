@@ -19,6 +19,7 @@ from rlselect.subset._acp_screen import (
     meet_partners,
     product_score,
     projection_score,
+    surprising_pairs,
 )
 from rlselect.subset._acp_search import Actor, Effort, least_price
 from rlselect.subset._clock import Clock
@@ -161,6 +162,9 @@ class Stages:
         machine.tune(mask)
         scores = [marginal_score(X, target.Y), product_score(X, residual), addition_score(machine, mask)]
         self.effort.fits += X.shape[1] + 1
+        if self.screening == "auto":
+            # few rows cannot tell many variables apart
+            keep = min(keep, max(len(X) // 4, int(first.sum()) + 10))
         kept = allowed[best_ranked(scores, units, keep, first)]
         self.screened[name] = kept
         return kept
@@ -192,6 +196,11 @@ class Stages:
         if reason not in ("converged", "max iterations"):
             return self.finish(linear, kept, straight, reason)
         found = kept[linear.mode]
+        if self._limit(_MANY_OTHERS, _KEEP_OTHERS) is not None:
+            bent, partners = self.suspect(linear, found)
+            if bent.t < _BETTER and len(partners) == 0:
+                return self.finish(linear, kept, bent, reason)
+            found = np.union1d(found, partners)
         candidates = self.screen_others("kernel", found)
         columns, units = self.inputs.columns_of(candidates)
         X = self.inputs.X[:, columns]
@@ -209,6 +218,34 @@ class Stages:
             return self.finish(linear, kept, choice, final)
         choice = PredictorChoice("kernel", choice.scores, choice.t)
         return self.finish(kernel, candidates, choice, stopped or "max iterations")
+
+    def suspect(self, linear: Actor, found: NDArray[np.intp]) -> tuple[PredictorChoice, NDArray[np.intp]]:
+        """Reasons to look beyond straight lines: a better kernel on what was found, or surprising products.
+
+        Of many variables some fit any residual, and a kernel machine on the best of them looks better than a
+        line whatever the truth is. So they are screened for it only where there is a reason.
+
+        Returns
+        -------
+        PredictorChoice
+            Both predictors on the linear actor's set.
+        int array
+            Units in products with the residual that chance does not explain.
+        """
+        allowed = self.inputs.allowed
+        columns, units = self.inputs.columns_of(allowed)
+        X = self.inputs.X[:, columns]
+        mask = np.isin(allowed, found)[units.unit_of]
+        pairs = surprising_pairs(X, self.residual(X, mask), self.rng)
+        plain = linear.predictor.row_losses(linear.columns(linear.mode))
+        machine = MaskedKernel(X, self.inputs.target)
+        machine.redraw(self.rng)
+        machine.tune(mask)
+        bent = machine.row_losses(mask)
+        seen = np.isfinite(bent)
+        scores = {"linear": float(plain[seen].mean()), "kernel": float(bent[seen].mean())}
+        t = _paired_t((plain - bent)[seen])
+        return PredictorChoice("linear", scores, t), np.unique(allowed[units.unit_of[pairs]])
 
     def residual(self, X: Array, mask: NDArray[np.bool_]) -> Array:
         """What least squares on some columns leaves of the response."""

@@ -8,7 +8,7 @@ from rlselect import ActorCriticPredictor
 # some checks fit noise, where selecting nothing is right
 pytestmark = pytest.mark.filterwarnings("ignore:No features were selected:UserWarning")
 
-SHORT = {"max_iter": 8, "batch_size": 16, "random_state": 0}
+SHORT = {"max_iter": 6, "batch_size": 8, "random_state": 0}
 
 
 @parametrize_with_checks(

@@ -11,6 +11,7 @@ from rlselect.predictors._masked_kernel import MaskedKernel
 from rlselect.predictors._masked_linear import MaskedLinear
 from rlselect.predictors._units import Units
 from rlselect.subset._acp_inputs import Inputs
+from rlselect.subset._acp_price import least_prices
 from rlselect.subset._acp_screen import (
     addition_score,
     best_pairs,
@@ -21,7 +22,7 @@ from rlselect.subset._acp_screen import (
     projection_score,
     surprising_pairs,
 )
-from rlselect.subset._acp_search import Actor, Effort, least_price
+from rlselect.subset._acp_search import Actor, Effort
 from rlselect.subset._clock import Clock
 
 Array = NDArray[np.float64]
@@ -33,6 +34,8 @@ _MANY_OTHERS, _KEEP_OTHERS = 100, 60
 _TRIAL = 30
 # paired t of the losses: below the first after the trial, or below the second in the end, linear is kept
 _DOUBT, _BETTER = 1.5, 3.5
+# the same in the end, where products have already surprised
+_SUSPECTED = 2.0
 # pairs of variables that are introduced to a predictor together
 _PAIRS = 64
 
@@ -196,11 +199,13 @@ class Stages:
         if reason not in ("converged", "max iterations"):
             return self.finish(linear, kept, straight, reason)
         found = kept[linear.mode]
+        needed = _BETTER
         if self._limit(_MANY_OTHERS, _KEEP_OTHERS) is not None:
             bent, partners = self.suspect(linear, found)
             if bent.t < _BETTER and len(partners) == 0:
                 return self.finish(linear, kept, bent, reason)
             found = np.union1d(found, partners)
+            needed = _SUSPECTED if len(partners) else _BETTER
         candidates = self.screen_others("kernel", found)
         columns, units = self.inputs.columns_of(candidates)
         X = self.inputs.X[:, columns]
@@ -213,7 +218,7 @@ class Stages:
             # only a set that has paid its price can be compared: a cheap one is chosen to look good
             stopped = kernel.run() or "max iterations"
             choice = self.compare(kernel, linear)
-        if choice.t < _BETTER:
+        if choice.t < needed:
             final = reason if stopped in (None, "converged", "max iterations") else str(stopped)
             return self.finish(linear, kept, choice, final)
         choice = PredictorChoice("kernel", choice.scores, choice.t)
@@ -261,7 +266,7 @@ class Stages:
         predictor.redraw(self.rng)
         predictor.tune(mask)
         n, responses = predictor.n_rows, max(self.inputs.target.n_classes - 1, 1)
-        price = least_price(n, len(self.inputs.allowed), responses) / n
+        price = float(least_prices(n, len(self.inputs.allowed), responses, 1)[0]) / n
         pairs = best_pairs(X, self.residual(X, mask), _PAIRS)
         joined = meet_partners(predictor, mask, pairs, price)
         self.effort.fits += _PAIRS
@@ -285,8 +290,7 @@ class Stages:
 
     def nothing(self, make: Any) -> Found:
         """The answer when there is nothing to choose from or to explain."""
-        columns, _ = self.inputs.columns_of(self.inputs.allowed)
-        predictor = make(self.inputs.X[:, columns], self.inputs.target)
+        predictor = make(self.inputs.X[:, :0], self.inputs.target)
         zeros = np.zeros(self.inputs.units.n_units)
         choice = PredictorChoice(predictor.name)
         missing = np.full(len(zeros), np.nan)

@@ -15,8 +15,9 @@ from rlselect.predictors._units import Units
 Array = NDArray[np.float64]
 # how many pairs may join a subset before the search
 _MEETINGS = 6
-# a product larger than in all of so many permutations is there by chance once in twenty data sets
+# larger than in all of so many permutations is a correlation by chance in one of twenty data sets
 _PERMUTATIONS = 19
+_ROUNDS = 6
 
 
 def marginal_score(X: Array, Y: Array) -> Array:
@@ -69,24 +70,46 @@ def best_pairs(X: Array, residual: Array, count: int) -> NDArray[np.intp]:
     return np.column_stack(np.unravel_index(flat, score.shape))
 
 
-def surprising_pairs(X: Array, residual: Array, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Products of two columns, or squares, that correlate more with a residual than any does by chance.
+def surprising_effects(
+    X: Array, Y: Array, mask: NDArray[np.bool_], rng: np.random.Generator
+) -> tuple[NDArray[np.bool_], bool]:
+    """Columns that chance does not explain: alone, squared, or in a product with another one.
 
-    Chance is the largest correlation with any product when the rows of the residual are permuted, so the
-    number of products is paid for.
+    Rounds of least squares on a subset, and on the columns and products found so far. What correlates more with
+    the residual than anything does when the rows of the residual are permuted joins, so that the number of
+    products is paid for; the next round sees a smaller residual.
+
+    Parameters
+    ----------
+    X : array of shape (n, p)
+    Y : array of shape (n, q)
+    mask : bool array of shape (p,)
+        The subset to start from.
+    rng : Generator
 
     Returns
     -------
-    int array of shape (m, 2)
-        Pairs, best first.
+    bool array of shape (p,)
+        The subset and all columns that joined.
+    bool
+        Whether a product or a square did.
     """
-    limit = max(
-        float(_product_correlations(X, rng.permutation(residual)).max()) for _ in range(_PERMUTATIONS)
-    )
-    score = np.triu(_product_correlations(X, residual))
-    first, second = np.nonzero(score > limit)
-    order = np.argsort(-score[first, second], kind="stable")
-    return np.column_stack([first[order], second[order]])
+    mask, found = mask.copy(), np.zeros((X.shape[1], X.shape[1]), dtype=bool)
+    alone = mask.copy()
+    for _ in range(_ROUNDS):
+        first, second = np.nonzero(found)
+        design = np.column_stack([np.ones(len(X)), X[:, alone], X[:, first] * X[:, second]])
+        if 2 * design.shape[1] > len(X):
+            break
+        residual = Y - design @ np.linalg.lstsq(design, Y, rcond=None)[0]
+        shuffled = [rng.permutation(residual) for _ in range(_PERMUTATIONS)]
+        single = marginal_score(X, residual) > max(marginal_score(X, r).max() for r in shuffled)
+        limit = max(_product_correlations(X, r).max() for r in shuffled)
+        pairs = np.triu(_product_correlations(X, residual) > limit)
+        if not np.any(single & ~alone) and not np.any(pairs & ~found):
+            break
+        alone, found = alone | single, found | pairs
+    return alone | found.any(axis=0) | found.any(axis=1), bool(found.any())
 
 
 def meet_partners(

@@ -20,7 +20,7 @@ from rlselect.subset._acp_screen import (
     meet_partners,
     product_score,
     projection_score,
-    surprising_pairs,
+    surprising_effects,
 )
 from rlselect.subset._acp_search import Actor, Effort
 from rlselect.subset._clock import Clock
@@ -201,11 +201,11 @@ class Stages:
         found = kept[linear.mode]
         needed = _BETTER
         if self._limit(_MANY_OTHERS, _KEEP_OTHERS) is not None:
-            bent, partners = self.suspect(linear, found)
-            if bent.t < _BETTER and len(partners) == 0:
+            bent, more, surprised = self.suspect(linear, found)
+            if not bent.t >= _BETTER and not surprised:
                 return self.finish(linear, kept, bent, reason)
-            found = np.union1d(found, partners)
-            needed = _SUSPECTED if len(partners) else _BETTER
+            found = more
+            needed = _SUSPECTED if surprised else _BETTER
         candidates = self.screen_others("kernel", found)
         columns, units = self.inputs.columns_of(candidates)
         X = self.inputs.X[:, columns]
@@ -224,7 +224,9 @@ class Stages:
         choice = PredictorChoice("kernel", choice.scores, choice.t)
         return self.finish(kernel, candidates, choice, stopped or "max iterations")
 
-    def suspect(self, linear: Actor, found: NDArray[np.intp]) -> tuple[PredictorChoice, NDArray[np.intp]]:
+    def suspect(
+        self, linear: Actor, found: NDArray[np.intp]
+    ) -> tuple[PredictorChoice, NDArray[np.intp], bool]:
         """Reasons to look beyond straight lines: a better kernel on what was found, or surprising products.
 
         Of many variables some fit any residual, and a kernel machine on the best of them looks better than a
@@ -235,22 +237,26 @@ class Stages:
         PredictorChoice
             Both predictors on the linear actor's set.
         int array
-            Units in products with the residual that chance does not explain.
+            That set, and units with effects that chance does not explain.
+        bool
+            Whether there are products among these effects.
         """
-        allowed = self.inputs.allowed
+        allowed, target = self.inputs.allowed, self.inputs.target
         columns, units = self.inputs.columns_of(allowed)
         X = self.inputs.X[:, columns]
         mask = np.isin(allowed, found)[units.unit_of]
-        pairs = surprising_pairs(X, self.residual(X, mask), self.rng)
+        effects, surprised = surprising_effects(X, target.Y, mask, self.rng)
+        more = np.unique(allowed[units.unit_of[effects]])
+        if not mask.any():
+            return PredictorChoice("linear"), more, surprised
         plain = linear.predictor.row_losses(linear.columns(linear.mode))
-        machine = MaskedKernel(X, self.inputs.target)
+        machine = MaskedKernel(X, target)
         machine.redraw(self.rng)
         machine.tune(mask)
         bent = machine.row_losses(mask)
         seen = np.isfinite(bent)
         scores = {"linear": float(plain[seen].mean()), "kernel": float(bent[seen].mean())}
-        t = _paired_t((plain - bent)[seen])
-        return PredictorChoice("linear", scores, t), np.unique(allowed[units.unit_of[pairs]])
+        return PredictorChoice("linear", scores, _paired_t((plain - bent)[seen])), more, surprised
 
     def residual(self, X: Array, mask: NDArray[np.bool_]) -> Array:
         """What least squares on some columns leaves of the response."""

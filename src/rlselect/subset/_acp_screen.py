@@ -75,7 +75,7 @@ def surprising_effects(
 ) -> tuple[NDArray[np.bool_], bool]:
     """Columns that chance does not explain: alone, squared, or in a product with another one.
 
-    Rounds of least squares on a subset, and on the columns and products found so far. What correlates more with
+    Rounds of least squares on a subset and on what was found so far. What correlates more with
     the residual than anything does when the rows of the residual are permuted joins, so that the number of
     products is paid for; the next round sees a smaller residual.
 

@@ -1,4 +1,4 @@
-"""Lasso with lambda by the Akaike criterion of the shrunk fits."""
+"""Lasso with lambda by the Akaike criterion, as in scikit-learn."""
 
 import numpy as np
 

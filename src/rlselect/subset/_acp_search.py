@@ -25,11 +25,11 @@ _KNOWN = 0.8
 _SURE_IN, _SURE_OUT = 0.95, 0.25
 _PATIENCE = 5
 _TUNE_EVERY = 5
-_LOOKS = 6
+_LOOKS = 8
 _REPEATS = 4
 # of so many false variables expected, the price of a variable is made
-_FALSE_VARIABLES = 0.2
-_NOISE_COLUMNS = 256
+_FALSE_VARIABLES = 0.12
+_NOISE_COLUMNS = 128
 # on the scale of the log evidence ratio times two: what any variable at all has to gain over none
 NOTHING = 6.0
 _FIRST_PRICE = 1.0
@@ -57,9 +57,9 @@ class Effort:
 def least_price(n: int, n_variables: int, n_responses: int) -> float:
     """Least price of a variable, times n.
 
-    What the best of so many useless variables gains in a linear model about once in five data sets, or BIC's
-    price where that is higher; a held-out error already charges 2. With several responses (classes) the gain
-    is their average.
+    What the best of so many useless variables gains in a linear model in about one of eight data sets, or
+    BIC's price where that is higher; a held-out error already charges 2. With several responses (classes)
+    the gain is their average.
     """
     tail = chi2.isf(_FALSE_VARIABLES / max(n_variables, 2), n_responses)
     if n_responses == 1:
@@ -68,7 +68,7 @@ def least_price(n: int, n_variables: int, n_responses: int) -> float:
 
 
 def noise_price(gains: Array, n_variables: int) -> float:
-    """Gain that the best of so many useless variables reaches about once in five data sets.
+    """Gain that the best of so many useless variables reaches in about one of eight data sets.
 
     The upper tenth of the gains of permuted columns is continued by an exponential tail.
     """
@@ -125,7 +125,8 @@ class Actor:
         self.clock = clock
         self.effort = effort
         self.expand = expand
-        self.adapts = penalty is None
+        # what noise gains in a linear model is known; elsewhere it has to be asked
+        self.adapts = penalty is None and not predictor.additive
         n = predictor.n_rows
         classes = predictor.target.n_classes
         self.least = least_price(n, n_variables, max(classes - 1, 1))
@@ -145,6 +146,7 @@ class Actor:
         self._mode = self.mode
         self._calm = 0
         self._priced: bytes | None = None
+        self._warned = np.zeros(m, dtype=bool)
         self._trail: list[Array] = []
 
     @property
@@ -235,23 +237,37 @@ class Actor:
         """
         self.looks += 1
         mode = self.mode
+        self.gains = self._changes(mode) * np.where(mode, -1.0, 1.0)
         if self.adapts and mode.tobytes() != self._priced:
             self._priced = mode.tobytes()
             self._set_price(mode)
-        self.gains = self._changes(mode) * np.where(mode, -1.0, 1.0)
         worth = np.where(mode, -self.gains + self.price * self._sizes, self.gains - self.price * self._sizes)
-        better = np.flatnonzero(worth > 0)
-        if len(better) == 0 or self.looks >= _LOOKS:
+        better = worth > 0
+        # what has to leave a second time stays away: the actor, who sees one smoothing, would take it back
+        self.actor.bar(np.flatnonzero(better & mode & self._warned))
+        self._warned |= better & mode
+        if not better.any() or self.looks >= _LOOKS:
             return True
-        self.actor.reopen(better)
+        self.actor.reopen(np.flatnonzero(better))
         self._calm = 0
         return False
 
     def _set_price(self, mode: NDArray[np.bool_]) -> None:
-        n = self.predictor.n_rows
-        gains = n * self.predictor.noise_gains(self.columns(mode), _NOISE_COLUMNS, self.rng)
-        self.effort.fits += _NOISE_COLUMNS + 1
-        self.price = max(noise_price(gains, self.n_variables), self.least) / n
+        """Ask what noise gains beside the subset, and beside it without its weakest member.
+
+        A useless member takes the place that noise would compete for, so the subset alone would judge it too
+        mildly.
+        """
+        n, prices = self.predictor.n_rows, [self.least]
+        beside = [mode]
+        if mode.any():
+            beside.append(mode.copy())
+            beside[1][np.argmin(np.where(mode, self.gains / self._sizes, np.inf))] = False
+        for mask in beside:
+            gains = n * self.predictor.noise_gains(self.columns(mask), _NOISE_COLUMNS, self.rng)
+            self.effort.fits += _NOISE_COLUMNS + 1
+            prices.append(noise_price(gains, self.n_variables))
+        self.price = max(prices) / n
 
     def _changes(self, mode: NDArray[np.bool_]) -> Array:
         """Fall of the criterion from each single change of a subset."""
@@ -263,7 +279,8 @@ class Actor:
             void = self.predictor.redraw(self.rng)
             if void:
                 self._seen.clear()
-            values = self.criterion(masks)
+            values = self.predictor.tuned_criterion(self.columns(masks))
+            self.effort.fits += m + 1
             total += values[-1] - values[:-1]
             if not void:
                 return np.asarray(values[-1] - values[:-1])

@@ -13,12 +13,14 @@ from rlselect.predictors._units import Units
 from rlselect.subset._acp_inputs import Inputs
 from rlselect.subset._acp_screen import (
     addition_score,
+    best_pairs,
     best_ranked,
     marginal_score,
+    meet_partners,
     product_score,
     projection_score,
 )
-from rlselect.subset._acp_search import Actor, Effort
+from rlselect.subset._acp_search import Actor, Effort, least_price
 from rlselect.subset._clock import Clock
 
 Array = NDArray[np.float64]
@@ -31,6 +33,8 @@ _TRIAL = 30
 # paired t of the losses: below the first linear is kept, above the second it is given up
 _DOUBT, _SURE = 1.5, 4.0
 _BETTER = 2.5
+# pairs of variables that are introduced to a predictor together
+_PAIRS = 64
 
 
 @dataclass(frozen=True)
@@ -152,8 +156,7 @@ class Stages:
         X, target = self.inputs.X[:, columns], self.inputs.target
         first = np.isin(allowed, found)
         mask = first[units.unit_of]
-        fitted = MaskedLinear(X, Target(target.Y, None, target.center, target.scale)).fit(mask)
-        residual = target.Y - fitted.decision(X[:, mask])  # type: ignore[union-attr]
+        residual = self.residual(X, mask)
         machine = MaskedKernel(X, target)
         machine.redraw(self.rng)
         machine.tune(mask)
@@ -193,13 +196,14 @@ class Stages:
         candidates = self.screen_others("kernel", found)
         columns, units = self.inputs.columns_of(candidates)
         X = self.inputs.X[:, columns]
-        known = np.isin(candidates, found)
-        kernel = self.actor(MaskedKernel(X, self.inputs.target), candidates, units, known)
+        predictor = MaskedKernel(X, self.inputs.target)
+        known = self.introduce(predictor, X, units, np.isin(candidates, found))
+        kernel = self.actor(predictor, candidates, units, known)
         stopped = kernel.run(_TRIAL)
-        choice = self.compare(kernel, X)
+        choice = self.compare(kernel, linear)
         if _DOUBT <= choice.t < _SURE and stopped is None:
             stopped = kernel.run()
-            choice = self.compare(kernel, X)
+            choice = self.compare(kernel, linear)
         if choice.t < _BETTER:
             final = reason if stopped in (None, "converged", "max iterations") else str(stopped)
             return self.finish(linear, kept, choice, final)
@@ -208,17 +212,41 @@ class Stages:
         choice = PredictorChoice("kernel", choice.scores, choice.t)
         return self.finish(kernel, candidates, choice, stopped or "max iterations")
 
-    def compare(self, kernel: Actor, X: Array) -> PredictorChoice:
-        """Both predictors on the kernel's set: paired t of their leave-one-out losses."""
+    def residual(self, X: Array, mask: NDArray[np.bool_]) -> Array:
+        """What least squares on some columns leaves of the response."""
+        target = self.inputs.target
+        fitted = MaskedLinear(X, Target(target.Y, None, target.center, target.scale)).fit(mask)
+        return np.asarray(target.Y - fitted.decision(X[:, mask]))  # type: ignore[union-attr]
+
+    def introduce(
+        self, predictor: MaskedPredictor, X: Array, units: Units, known: NDArray[np.bool_]
+    ) -> NDArray[np.bool_]:
+        """Units that were found, and partners that are worth something together with them."""
+        mask = known[units.unit_of]
+        predictor.redraw(self.rng)
+        predictor.tune(mask)
+        n, responses = predictor.n_rows, max(self.inputs.target.n_classes - 1, 1)
+        price = least_price(n, len(self.inputs.allowed), responses) / n
+        pairs = best_pairs(X, self.residual(X, mask), _PAIRS)
+        joined = meet_partners(predictor, mask, pairs, price)
+        self.effort.fits += _PAIRS
+        return known | np.isin(np.arange(len(known)), units.unit_of[joined])
+
+    def compare(self, kernel: Actor, linear: Actor) -> PredictorChoice:
+        """Paired t of leave-one-out losses: the kernel against a straight line.
+
+        It has to be better on its own set, and better there than the line is on the line's set, which a set
+        with useless members cannot spoil.
+        """
         mask = kernel.columns(kernel.mode)
         kernel.predictor.tune(mask)
         bent = kernel.predictor.row_losses(mask)
-        plain = MaskedLinear(X, self.inputs.target).row_losses(mask)
+        same = MaskedLinear(kernel.predictor.X, self.inputs.target).row_losses(mask)
+        own = linear.predictor.row_losses(linear.columns(linear.mode))
         seen = np.isfinite(bent)
-        difference = plain[seen] - bent[seen]
-        error = difference.std(ddof=1) / np.sqrt(len(difference))
-        scores = {"linear": float(plain[seen].mean()), "kernel": float(bent[seen].mean())}
-        return PredictorChoice("linear", scores, float(difference.mean() / max(error, 1e-300)))
+        t = min(_paired_t((plain - bent)[seen]) for plain in (same, own))
+        best = min(float(plain[seen].mean()) for plain in (same, own))
+        return PredictorChoice("linear", {"linear": best, "kernel": float(bent[seen].mean())}, t)
 
     def nothing(self, make: Any) -> Found:
         """The answer when there is nothing to choose from or to explain."""
@@ -248,3 +276,8 @@ class Stages:
             dict(self.screened),
             actor.iterations,
         )
+
+
+def _paired_t(difference: Array) -> float:
+    error = difference.std(ddof=1) / np.sqrt(len(difference))
+    return float(difference.mean() / max(error, 1e-300))

@@ -116,7 +116,7 @@ def train_networks(
     Parameters
     ----------
     design : float32 array of shape (m, n, s)
-    response : float32 array of shape (n, q)
+    response : float32 array of shape (n, q) or (m, n, q)
         Numbers, or indicators of classes.
     weight : float32 array of shape (m, n)
         1 / (number of training rows) for these, zero for others.
@@ -134,7 +134,7 @@ def train_networks(
         Flat parameters.
     """
     m, _, s = design.shape
-    q = response.shape[1]
+    q = response.shape[-1]
     flat = start.copy()
     first, second, bias = views(flat, m, s, hidden, q)
     gradient = np.empty_like(flat)

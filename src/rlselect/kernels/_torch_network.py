@@ -1,5 +1,7 @@
 """The stack of networks of `_masked_network` on torch: the same start, the same steps, any device."""
 
+from collections import OrderedDict
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,30 +36,32 @@ def check_device(device: str) -> None:
 
 
 class _Stack:
-    """Tensors of a stack, and one epoch on them without any decision on the host."""
+    """Tensors of stacks of one shape, and one epoch on them without any decision on the host.
 
-    def __init__(self, torch, design, response, weight, start, hidden, classifies, alpha, tolerance):
-        m, _, s = design.shape
-        q = response.shape[1]
+    On CUDA some epochs are recorded as a graph once and replayed, for every stack of this shape: that saves
+    the launch of each operation, which is most of the time of small networks.
+    """
+
+    def __init__(
+        self, torch: Any, shape: tuple[int, ...], classifies: bool, tolerance: float | None, device: str
+    ) -> None:
+        m, n, s, hidden, q = shape
         self.torch, self.classifies, self.tolerance = torch, classifies, tolerance
-        self.design, self.response, self.weight = design, response, weight[:, :, None]
         self.shape = (m, s, hidden, q)
-        self.flat = start
+        self.graph: Any = None
+        zeros = partial(torch.zeros, device=device)
+        self.design, self.response, self.weight = zeros(m, n, s), zeros(m, n, q), zeros(m, n, 1)
+        size = m * (s * hidden + hidden * q + q)
+        self.flat, self.gradient, self.decay = zeros(size), zeros(size), zeros(size)
+        self.mean, self.square, self.factor = zeros(size), zeros(size), zeros(size)
+        self.powers = zeros(2, dtype=torch.float64)
+        self.betas = torch.tensor([BETA1, BETA2], device=device, dtype=torch.float64)
+        self.best, self.idle, self.alive = zeros(m), zeros(m), zeros(m)
         self.first, self.second, self.bias = self._views(self.flat)
-        self.gradient = torch.zeros_like(start)
         self.to_first, self.to_second, self.to_bias = self._views(self.gradient)
-        self.mean, self.square = torch.zeros_like(start), torch.zeros_like(start)
-        counts = (1.0 / weight.max(dim=1).values).cpu().numpy()
-        self.decay = torch.as_tensor(decay_of(m, s, hidden, q, alpha, counts), device=start.device)
-        self.powers = torch.ones(2, device=start.device, dtype=torch.float64)
-        self.betas = torch.tensor([BETA1, BETA2], device=start.device, dtype=torch.float64)
-        self.best = torch.full((m,), torch.inf, device=start.device)
-        self.idle = torch.zeros(m, device=start.device)
-        self.alive = torch.ones(m, device=start.device)
-        self.factor = torch.ones_like(start)
         self.parts = self._views(self.factor)
 
-    def _views(self, flat):
+    def _views(self, flat: Any) -> tuple[Any, Any, Any]:
         m, s, hidden, q = self.shape
         first, second = m * s * hidden, m * hidden * q
         return (
@@ -66,7 +70,67 @@ class _Stack:
             flat[first + second :].view(m, 1, q),
         )
 
-    def epoch(self):
+    def load(self, design: NDArray, response: NDArray, weight: NDArray, alpha: float) -> None:
+        """Put in the data of new networks."""
+        counts = 1.0 / weight.max(axis=1)
+        for tensor, values in (
+            (self.design, design),
+            (self.response, np.broadcast_to(response, tuple(self.response.shape))),
+            (self.weight, weight[:, :, None]),
+            (self.decay, decay_of(*self.shape, alpha, counts)),
+        ):
+            tensor.copy_(self.torch.from_numpy(np.array(values, dtype=np.float32)))
+
+    def reset(self, start: NDArray) -> None:
+        """Start again from given weights."""
+        self.flat.copy_(self.torch.from_numpy(np.array(start, dtype=np.float32)))
+        for tensor, value in (
+            (self.mean, 0.0),
+            (self.square, 0.0),
+            (self.powers, 1.0),
+            (self.best, float("inf")),
+            (self.idle, 0.0),
+            (self.alive, 1.0),
+            (self.factor, 1.0),
+        ):
+            tensor.fill_(value)
+
+    def train(self, start: NDArray, epochs: int) -> None:
+        """Run all epochs from given weights."""
+        torch = self.torch
+        self.reset(start)
+        if self.flat.device.type != "cuda" or epochs < 2 * _RECORDED:
+            for _ in range(epochs):
+                self.epoch()
+                if self.tolerance is not None and not bool(self.alive.any()):
+                    return
+            return
+        with torch.cuda.device(self.flat.device):
+            if self.graph is None:
+                self._record()
+                self.reset(start)
+            for _ in range(epochs // _RECORDED):
+                self.graph.replay()
+            for _ in range(epochs % _RECORDED):
+                self.epoch()
+
+    def _record(self) -> None:
+        torch = self.torch
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            for _ in range(_WARM_UP):
+                self.epoch()
+        torch.cuda.current_stream().wait_stream(side)
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            for _ in range(_RECORDED):
+                self.epoch()
+        self.graph = graph
+
+    def epoch(self) -> None:
+        """One forward and backward pass and one step of Adam."""
         torch = self.torch
         active = torch.bmm(self.design, self.first).relu_()
         outputs = torch.baddbmm(self.bias, active, self.second)
@@ -82,7 +146,7 @@ class _Stack:
         self.gradient.addcmul_(self.decay, self.flat)
         self._adam()
 
-    def _adam(self):
+    def _adam(self) -> None:
         self.powers.mul_(self.betas)
         root = (1.0 - self.powers[1]).sqrt()
         scale = (RATE * root / (1.0 - self.powers[0])).float()
@@ -93,7 +157,7 @@ class _Stack:
             step.mul_(self.factor)
         self.flat.sub_(step.mul_(scale))
 
-    def _watch(self, outputs):
+    def _watch(self, outputs: Any) -> None:
         torch = self.torch
         if self.classifies:
             shares = (torch.softmax(outputs, dim=2) * self.response).sum(dim=2, keepdim=True)
@@ -108,8 +172,20 @@ class _Stack:
         for part in self.parts:
             part.copy_(self.alive[:, None, None].expand_as(part))
 
-    def state(self):
-        return (self.flat, self.mean, self.square, self.powers, self.best, self.idle, self.alive, self.factor)
+
+# stacks of the last few shapes: their memory and graphs are used again
+_STACKS: OrderedDict[tuple, _Stack] = OrderedDict()
+_KEPT = 4
+
+
+def _stack_of(torch: Any, key: tuple) -> _Stack:
+    if key in _STACKS:
+        _STACKS.move_to_end(key)
+        return _STACKS[key]
+    while len(_STACKS) >= _KEPT:
+        _STACKS.popitem(last=False)
+    _STACKS[key] = _Stack(torch, *key)
+    return _STACKS[key]
 
 
 def train_networks_torch(
@@ -127,8 +203,6 @@ def train_networks_torch(
 ) -> NDArray:
     """Train a stack of networks on a device; see `train_networks`.
 
-    On CUDA some epochs are recorded as a graph and replayed, which saves the launch of each operation.
-
     Parameters
     ----------
     design, response, weight, start, hidden, classifies, epochs, alpha, tolerance
@@ -137,51 +211,13 @@ def train_networks_torch(
 
     Returns
     -------
-    array of shape (m, n, q)
-        Outputs of the trained networks for all rows.
+    float32 array
+        Flat parameters.
     """
     torch = import_torch()
     with torch.no_grad():
-        X, Y, w, first = (
-            torch.as_tensor(np.ascontiguousarray(a, dtype=np.float32)).to(device, copy=True)
-            for a in (design, response, weight, start)
-        )
-        stack = _Stack(torch, X, Y, w, first, hidden, classifies, alpha, tolerance)
-        if torch.device(device).type == "cuda":
-            _replay(torch, stack, epochs)
-        else:
-            for _ in range(epochs):
-                stack.epoch()
-                if tolerance is not None and not bool(stack.alive.any()):
-                    break
-        active = torch.bmm(stack.design, stack.first).relu_()
-        outputs = torch.baddbmm(stack.bias, active, stack.second)
-        return np.asarray(outputs.cpu().numpy())
-
-
-def _replay(torch: Any, stack: _Stack, epochs: int) -> None:
-    """Record some epochs once, then replay them; what warming up changed is put back."""
-    if epochs < 2 * _RECORDED:
-        for _ in range(epochs):
-            stack.epoch()
-        return
-    with torch.cuda.device(stack.flat.device):
-        saved = [tensor.clone() for tensor in stack.state()]
-        side = torch.cuda.Stream()
-        side.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(side):
-            for _ in range(_WARM_UP):
-                stack.epoch()
-        torch.cuda.current_stream().wait_stream(side)
-        for tensor, value in zip(stack.state(), saved, strict=True):
-            tensor.copy_(value)
-        torch.cuda.synchronize()
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            for _ in range(_RECORDED):
-                stack.epoch()
-        for _ in range(epochs // _RECORDED):
-            graph.replay()
-        for _ in range(epochs % _RECORDED):
-            stack.epoch()
-        torch.cuda.synchronize()
+        shape = (*design.shape, hidden, response.shape[-1])
+        stack = _stack_of(torch, (shape, classifies, tolerance, device))
+        stack.load(design, response, weight, alpha)
+        stack.train(start, epochs)
+        return np.asarray(stack.flat.cpu().numpy().copy())

@@ -19,6 +19,7 @@ from rlselect.predictors._masked import Array, MaskedPredictor, Masks, Target
 # networks trained together: on the CPU as many as stay in its cache, on a device as many as fit
 _CPU_CELLS = 400_000
 _DEVICE_CELLS = 100_000_000
+_ROUND = 16
 
 
 class NetworkModel:
@@ -29,7 +30,9 @@ class NetworkModel:
 
     def decision(self, X: Array) -> Array:
         """Outputs, one column a response."""
-        design = np.column_stack([np.ones(len(X)), X]).astype(np.float32)
+        inputs = (len(self.flat) - self.q) // self.hidden - self.q
+        design = np.zeros((len(X), inputs), dtype=np.float32)
+        design[:, 0], design[:, 1 : 1 + X.shape[1]] = 1.0, X
         return network_outputs(design[None], self.flat, self.hidden, self.q)[0].astype(np.float64)
 
 
@@ -110,12 +113,23 @@ class MaskedNetwork(MaskedPredictor):
         step = max(1, limit // (len(self.X) * self.hidden))
         for start in range(0, len(order), step):
             part = order[start : start + step]
-            outputs = self._train(masks[part], train[part])
+            outputs = self._train(*self._filled(masks[part], train[part]))[: len(part)]
             out[part] = output_losses(outputs, self._response, self.target.classifies)
         return out
 
+    def _filled(self, masks: Masks, train: NDArray[np.bool_]) -> tuple[Masks, NDArray[np.bool_]]:
+        """For a device, stacks of few different sizes: what is recorded for a shape is used again."""
+        if self.device == "cpu":
+            return masks, train
+        more = -len(masks) % _ROUND
+        again = np.zeros(more, dtype=np.intp)
+        return np.concatenate([masks, masks[again]]), np.concatenate([train, train[again]])
+
     def _stack(self, masks: Masks, train: NDArray[np.bool_]) -> tuple[NDArray, NDArray, NDArray]:
         columns = padded_columns(masks)
+        if self.device != "cpu":
+            wide = np.full((len(columns), -columns.shape[1] % 8), masks.shape[1] + 1, dtype=np.intp)
+            columns = np.concatenate([columns, wide], axis=1)
         design = np.ascontiguousarray(self._padded[columns].swapaxes(1, 2))
         weight = (train / train.sum(axis=1, keepdims=True)).astype(np.float32)
         flat = initial_weights(self._uniform_in, self._uniform_out, columns, masks.sum(axis=1))
@@ -123,6 +137,21 @@ class MaskedNetwork(MaskedPredictor):
 
     def _train(self, masks: Masks, train: NDArray[np.bool_]) -> NDArray:
         design, weight, flat = self._stack(masks, train)
+        learnt = self._fit_stack(*self._training_rows(design, weight, train), flat)
+        return network_outputs(design, learnt, self.hidden, self._response.shape[1])
+
+    def _training_rows(
+        self, design: NDArray, weight: NDArray, train: NDArray[np.bool_]
+    ) -> tuple[NDArray, NDArray, NDArray]:
+        """Design, response and weights without the rows that no network learns from."""
+        counts = train.sum(axis=1)
+        if counts.min() < counts.max():
+            return design, self._response, weight
+        rows = np.nonzero(train)[1].reshape(len(train), -1)
+        taken = np.take_along_axis(design, rows[:, :, None], axis=1)
+        return taken, self._response[rows], np.take_along_axis(weight, rows, axis=1)
+
+    def _fit_stack(self, design: NDArray, response: NDArray, weight: NDArray, flat: NDArray) -> NDArray:
         options: dict[str, Any] = {
             "hidden": self.hidden,
             "classifies": self.target.classifies,
@@ -130,12 +159,9 @@ class MaskedNetwork(MaskedPredictor):
             "alpha": self.alpha,
             "tolerance": self.tolerance,
         }
-        if self.device != "cpu":
-            return train_networks_torch(
-                design, self._response, weight, flat, device=self._torch_device, **options
-            )
-        flat = train_networks(design, self._response, weight, flat, **options)
-        return network_outputs(design, flat, self.hidden, self._response.shape[1])
+        if self.device == "cpu":
+            return train_networks(design, response, weight, flat, **options)
+        return train_networks_torch(design, response, weight, flat, device=self._torch_device, **options)
 
     def on_columns(self, X: Array) -> "MaskedNetwork":
         """Other columns, same folds."""
@@ -156,16 +182,6 @@ class MaskedNetwork(MaskedPredictor):
     def fit(self, mask: NDArray[np.bool_]) -> NetworkModel:
         """One network on all rows."""
         design, weight, flat = self._stack(mask[None], np.ones((1, len(self.X)), dtype=bool))
-        flat = train_networks(
-            design,
-            self._response,
-            weight,
-            flat,
-            hidden=self.hidden,
-            classifies=self.target.classifies,
-            epochs=self.epochs,
-            alpha=self.alpha,
-            tolerance=self.tolerance,
-        )
+        flat = self._fit_stack(design, self._response, weight, flat)
         made = NetworkClasses if self.target.classifies else NetworkModel
         return made(flat, self.hidden, self._response.shape[1])

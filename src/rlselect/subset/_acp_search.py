@@ -26,9 +26,9 @@ _SURE_IN, _SURE_OUT = 0.95, 0.25
 _PATIENCE = 5
 _TUNE_EVERY = 5
 _LOOKS = 8
-_REPEATS = 4
+_REPEATS = 8
 # of so many false variables expected, the price of a variable is made
-_FALSE_VARIABLES = 0.12
+_FALSE_VARIABLES = 0.16
 _NOISE_COLUMNS = 128
 # on the scale of the log evidence ratio times two: what any variable at all has to gain over none
 NOTHING = 6.0
@@ -57,7 +57,7 @@ class Effort:
 def least_price(n: int, n_variables: int, n_responses: int) -> float:
     """Least price of a variable, times n.
 
-    What the best of so many useless variables gains in a linear model in about one of eight data sets, or
+    What the best of so many useless variables gains in a linear model in about one of six data sets, or
     BIC's price where that is higher; a held-out error already charges 2. With several responses (classes)
     the gain is their average.
     """
@@ -68,7 +68,7 @@ def least_price(n: int, n_variables: int, n_responses: int) -> float:
 
 
 def noise_price(gains: Array, n_variables: int) -> float:
-    """Gain that the best of so many useless variables reaches in about one of eight data sets.
+    """Gain that the best of so many useless variables reaches in about one of six data sets.
 
     The upper tenth of the gains of permuted columns is continued by an exponential tail.
     """

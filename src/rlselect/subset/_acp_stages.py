@@ -30,9 +30,8 @@ _MANY_LINEAR, _KEEP_LINEAR = 400, 300
 _MANY_OTHERS, _KEEP_OTHERS = 100, 60
 # batches after which the kernel has to show that it is better than a straight line
 _TRIAL = 30
-# paired t of the losses: below the first linear is kept, above the second it is given up
-_DOUBT, _SURE = 1.5, 4.0
-_BETTER = 2.5
+# paired t of the losses: below the first after the trial, or below the second in the end, linear is kept
+_DOUBT, _BETTER = 1.5, 3.5
 # pairs of variables that are introduced to a predictor together
 _PAIRS = 64
 
@@ -201,14 +200,13 @@ class Stages:
         kernel = self.actor(predictor, candidates, units, known)
         stopped = kernel.run(_TRIAL)
         choice = self.compare(kernel, linear)
-        if _DOUBT <= choice.t < _SURE and stopped is None:
-            stopped = kernel.run()
+        if choice.t >= _DOUBT and stopped is None:
+            # only a set that has paid its price can be compared: a cheap one is chosen to look good
+            stopped = kernel.run() or "max iterations"
             choice = self.compare(kernel, linear)
         if choice.t < _BETTER:
             final = reason if stopped in (None, "converged", "max iterations") else str(stopped)
             return self.finish(linear, kept, choice, final)
-        if stopped is None:
-            stopped = kernel.run()
         choice = PredictorChoice("kernel", choice.scores, choice.t)
         return self.finish(kernel, candidates, choice, stopped or "max iterations")
 

@@ -1,10 +1,9 @@
-"""What the batched rewards of ActorCriticPredictor cost beside a scikit-learn loop, and on a GPU.
+"""What the batched rewards of ActorCriticPredictor cost beside a scikit-learn loop.
 
 The same 64 subsets are judged by one batch and by a loop over scikit-learn estimators: five-fold least
 squares, leave-one-out kernel ridge (the loop has the kernel handed to it), and networks with 128 units for
 300 epochs on 70 % of the rows. CPU times are process CPU seconds of one thread, the median of some runs.
-Where torch sees a CUDA device, networks are trained there too: the first call of a shape, which records
-the graph, and later ones, transfers included; CPU beside it.
+Networks in torch, on the CPU and on a GPU, are measured by `acp_networks.py`.
 
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \\
         python benchmarks/acp_rewards.py --out benchmarks/results/acp_rewards.md
@@ -13,7 +12,6 @@ the graph, and later ones, transfers included; CPU beside it.
 import argparse
 import time
 import warnings
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -26,12 +24,15 @@ from sklearn.neural_network import MLPRegressor
 
 from _tables import environment
 from rlselect.kernels._arc_cosine import network_kernel
+from rlselect.kernels._networks import Training
 from rlselect.predictors._masked import make_target
 from rlselect.predictors._masked_kernel import MaskedKernel
 from rlselect.predictors._masked_linear import MaskedLinear
 from rlselect.predictors._masked_network import MaskedNetwork
 
 MASKS, EPOCHS, HIDDEN = 64, 300, 128
+# scikit-learn's decay for 140 rows, and no early end
+TRAINING = Training(epochs=EPOCHS, decay=1e-4 / 140, patience=EPOCHS)
 
 
 def problem(n, p, seed=0):
@@ -97,7 +98,7 @@ def networks(masks, X, target, rng, loop_masks):
     n = len(X)
     train = np.zeros((len(masks), n), dtype=bool)
     train[:, : round(0.7 * n)] = True
-    predictor = MaskedNetwork(X, target, epochs=EPOCHS, hidden=HIDDEN)
+    predictor = MaskedNetwork(X, target, hidden=HIDDEN, training=TRAINING)
 
     def loop():
         out = []
@@ -143,61 +144,14 @@ def cpu_table(loop_masks):
     return lines
 
 
-def gpu_table(device, with_cpu):
-    import torch
-
-    wall = time.perf_counter
-    lines = [
-        f"{torch.cuda.get_device_name(device)}, torch {torch.__version__}, float32; {EPOCHS} epochs, "
-        f'{HIDDEN} units, wall clock. "NumPy" is one CPU thread of the same machine.',
-        "",
-        "| networks | training rows | columns | first, ms | later, ms | NumPy, ms | mean log ratio |",
-        "|---:|---:|---:|---:|---:|---:|---|",
-    ]
-    for n, p, count in ((200, 50, 64), (200, 50, 512), (2000, 400, 64), (2000, 400, 512)):
-        X, target, rng = problem(n, p)
-        masks = np.ones((count, p), dtype=bool)
-        masks[:, 20:] = rng.random((count, p - 20)) < 0.9
-        train = np.argsort(rng.random((count, n)), axis=1) < round(0.7 * n)
-        there = MaskedNetwork(X, target, epochs=EPOCHS, hidden=HIDDEN, device=device)
-        design, weight, flat = there._stack(masks, train)
-        rows = there._training_rows(design, weight, train)
-        first, _ = seconds(partial(there._fit_stack, *rows, flat), 1, wall)
-        later, _ = seconds(partial(there._fit_stack, *rows, flat), 7, wall)
-        shown, gap = "-", "-"
-        if with_cpu and n == 200:
-            here = MaskedNetwork(X, target, epochs=EPOCHS, hidden=HIDDEN)
-            spent, losses = seconds(partial(here.losses, masks[:64], train[:64]), 1, wall)
-            shown = f"{1e3 * spent * count / 64:.0f}"
-            held = np.where(train[:64], 0.0, losses).sum(axis=1)
-            theirs = np.where(train[:64], 0.0, there.losses(masks[:64], train[:64])).sum(axis=1)
-            gap = f"{np.abs(np.log(held / theirs)).mean():.3f}"
-        lines.append(
-            f"| {count} | {round(0.7 * n)} | {p} | {1e3 * first:.0f} | {1e3 * later:.1f} | {shown} | {gap} |"
-        )
-    return lines
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--out", type=Path, help="also write the table there")
     parser.add_argument("--loop-masks", type=int, default=16, help="networks of the loop (times are scaled)")
-    parser.add_argument("--device", default="cuda", help="device of the second table, where torch has it")
-    parser.add_argument("--skip-loop", action="store_true", help="only the table of the device")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     lines = ["# Batched rewards of ActorCriticPredictor", "", environment(), ""]
-    if not arguments.skip_loop:
-        lines += cpu_table(arguments.loop_masks)
-    try:
-        import torch
-
-        has_device = torch.cuda.is_available()
-    except ImportError:
-        has_device = False
-    if has_device:
-        lines += ["", *gpu_table(arguments.device, with_cpu=True)]
-    text = "\n".join(lines) + "\n"
+    text = "\n".join(lines + cpu_table(arguments.loop_masks)) + "\n"
     print(text)
     if arguments.out is not None:
         arguments.out.write_text(text)

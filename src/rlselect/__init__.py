@@ -14,12 +14,15 @@ _ROOMS = {
     "AdvantageLearning": "regimes",
     "DivideAndConquer": "subset",
     "MismatchFeatures": "subset",
+    "PerformanceDisplay": "subset",
     "QLearning": "regimes",
     "REVS": "subset",
     "ReverseScreeDisplay": "subset",
+    "RewardDisplay": "subset",
     "RiskRFE": "subset",
     "Sarsa": "subset",
     "TemporalProcessRegression": "temporal",
+    "ThetaDisplay": "subset",
     "Threshold": "predictors",
     "TrialData": "regimes",
     "compare_regimes": "regimes",
@@ -33,11 +36,14 @@ __all__ = [
     "AdvantageLearning",
     "DivideAndConquer",
     "MismatchFeatures",
+    "PerformanceDisplay",
     "QLearning",
     "ReverseScreeDisplay",
+    "RewardDisplay",
     "RiskRFE",
     "Sarsa",
     "TemporalProcessRegression",
+    "ThetaDisplay",
     "Threshold",
     "TrialData",
     "__version__",
@@ -57,9 +63,12 @@ if TYPE_CHECKING:
     from rlselect.subset import ActorCriticPredictor as ActorCriticPredictor
     from rlselect.subset import DivideAndConquer as DivideAndConquer
     from rlselect.subset import MismatchFeatures as MismatchFeatures
+    from rlselect.subset import PerformanceDisplay as PerformanceDisplay
     from rlselect.subset import ReverseScreeDisplay as ReverseScreeDisplay
+    from rlselect.subset import RewardDisplay as RewardDisplay
     from rlselect.subset import RiskRFE as RiskRFE
     from rlselect.subset import Sarsa as Sarsa
+    from rlselect.subset import ThetaDisplay as ThetaDisplay
     from rlselect.temporal import TemporalProcessRegression as TemporalProcessRegression
     from rlselect.temporal import two_sample_cvm as two_sample_cvm
 

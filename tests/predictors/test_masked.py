@@ -6,6 +6,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
 from sklearn.tree import DecisionTreeRegressor
 
+from rlselect.kernels._networks import Training
 from rlselect.predictors._masked import balanced_folds, make_target
 from rlselect.predictors._masked_estimator import MaskedEstimator
 from rlselect.predictors._masked_kernel import RIDGES, MaskedKernel
@@ -29,6 +30,8 @@ MASKS = np.array(
     dtype=bool,
 )
 
+NETWORK = Training(epochs=60, decay=0.003)
+
 CASES = {
     "linear": ("regression", lambda X, t: MaskedLinear(X, t)),
     "ridge": ("several", lambda X, t: MaskedLinear(X, t, ridge=2.0)),
@@ -36,8 +39,8 @@ CASES = {
     "multinomial": ("several", lambda X, t: MaskedLogistic(X, t)),
     "kernel": ("regression", lambda X, t: MaskedKernel(X, t, ridge=0.3)),
     "kernel classes": ("several", lambda X, t: MaskedKernel(X, t, ridge=0.3)),
-    "network": ("regression", lambda X, t: MaskedNetwork(X, t, hidden=16, epochs=60)),
-    "network classes": ("several", lambda X, t: MaskedNetwork(X, t, hidden=16, epochs=60)),
+    "network": ("regression", lambda X, t: MaskedNetwork(X, t, hidden=16, training=NETWORK)),
+    "network classes": ("several", lambda X, t: MaskedNetwork(X, t, hidden=16, training=NETWORK)),
     "estimator": ("regression", lambda X, t: MaskedEstimator(X, t, estimator=LinearRegression())),
     "classifier": ("binary", lambda X, t: MaskedEstimator(X, t, estimator=LogisticRegression())),
     "labels": ("several", lambda X, t: MaskedEstimator(X, t, estimator=RidgeClassifier())),
@@ -139,29 +142,6 @@ def test_classes_are_spread_over_folds():
     table = np.zeros((3, 5))
     np.add.at(table, (target.codes, folds), 1)
     assert np.ptp(table, axis=1).max() <= 1
-
-
-def test_torch_networks_judge_alike():
-    pytest.importorskip("torch")
-    X, target = problem("several")
-    ours, theirs = (MaskedNetwork(X, target, hidden=16, epochs=60, device=d) for d in ("cpu", "torch"))
-    np.testing.assert_allclose(theirs.criterion(MASKS), ours.criterion(MASKS), atol=0.02)
-
-
-def test_an_unknown_device_is_named():
-    pytest.importorskip("torch")
-    X, target = problem()
-    with pytest.raises(ValueError, match="device='abacus'"):
-        MaskedNetwork(X, target, device="abacus")
-
-
-def test_without_torch_the_way_to_get_it_is_said(monkeypatch):
-    import sys
-
-    X, target = problem()
-    monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(ImportError, match=r"rlselect\[torch\]"):
-        MaskedNetwork(X, target, device="cuda")
 
 
 def test_makers():

@@ -20,6 +20,7 @@ from rlselect.subset._acp_actor import (
 )
 from rlselect.subset._acp_critic import Critic
 from rlselect.subset._acp_paper import _Adam, split_rewards
+from rlselect.subset._acp_price import Tariff, least_prices, noise_price
 from rlselect.subset._acp_screen import (
     best_pairs,
     best_ranked,
@@ -28,7 +29,6 @@ from rlselect.subset._acp_screen import (
     product_score,
     projection_score,
 )
-from rlselect.subset._acp_search import least_price, noise_price
 
 THETA = np.array([0.2, 0.5, 0.9])
 ALL = np.array(list(itertools.product([False, True], repeat=3)))
@@ -166,9 +166,21 @@ def test_knobs_are_checked(knob, value):
 def test_a_price_is_what_the_best_of_many_useless_variables_gains():
     rng = np.random.default_rng(0)
     gains = rng.chisquare(1, size=20_000) - 2.0
-    assert noise_price(gains, 50) == pytest.approx(least_price(100, 50, 1), abs=0.7)
-    assert noise_price(gains, 1000) > noise_price(gains, 50)
-    assert least_price(200, 50, 4) < least_price(200, 50, 1)
+    prices = least_prices(100, 50, 1, 20)
+    for size in (0, 8):
+        assert noise_price(gains, 50, size) == pytest.approx(prices[size], abs=1.0)
+    assert noise_price(gains, 1000, 8) > noise_price(gains, 50, 8)
+    assert np.all(np.diff(prices) <= 0)
+    assert np.all(least_prices(200, 50, 4, 20) < least_prices(200, 50, 1, 20))
+    assert least_prices(10**6, 5, 1, 5)[-1] == pytest.approx(np.log(10**6) - 2.0)
+
+
+def test_a_tariff_adds_up():
+    tariff = Tariff(np.array([5.0, 3.0, 1.0]))
+    np.testing.assert_allclose(tariff.total(np.array([0, 1, 2, 3])), [0, 5, 8, 9])
+    tariff.ask(4.0)
+    np.testing.assert_allclose(tariff.total(np.array([3])), [13.0])
+    assert (tariff.next(0), tariff.next(1), tariff.next(9)) == (5.0, 4.0, 4.0)
 
 
 def test_useless_columns_gain_what_theory_says():

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from rlselect.kernels._networks import Training
 from rlselect.predictors._masked import MaskedPredictor, Target
 from rlselect.predictors._masked_estimator import MaskedEstimator
 from rlselect.predictors._masked_kernel import MaskedKernel
@@ -15,8 +16,8 @@ from rlselect.predictors._masked_logistic import MaskedLogistic
 from rlselect.predictors._masked_network import MaskedNetwork
 
 NAMES = ("auto", "linear", "logistic", "kernel", "network")
-# of the paper's networks: as scikit-learn stops
-_PAPER_EPOCHS, _PAPER_TOLERANCE = 1000, 1e-4
+# the paper's networks are scikit-learn's, which hardly shrink
+_PAPER_TRAINING = Training(epochs=1000, decay=1e-6)
 
 
 def make_masked(
@@ -56,13 +57,13 @@ def make_masked(
             )
         if predictor == "logistic" and not target.classifies:
             raise ValueError("predictor='logistic' needs classes; use 'linear' for numbers.")
-        longer: dict[str, Any] = {"epochs": _PAPER_EPOCHS, "tolerance": _PAPER_TOLERANCE} if paper else {}
+        training = _PAPER_TRAINING if paper else None
         makers: dict[str, Callable[..., MaskedPredictor] | None] = {
             "auto": None,
             "linear": MaskedLinear,
             "logistic": MaskedLogistic,
             "kernel": MaskedKernel,
-            "network": partial(MaskedNetwork, seed=seed, device=device, **longer),
+            "network": partial(MaskedNetwork, random_state=seed, device=device, training=training),
         }
         return makers[predictor], predictor
     if isinstance(predictor, type) or not hasattr(predictor, "fit") or not hasattr(predictor, "get_params"):

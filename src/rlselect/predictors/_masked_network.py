@@ -1,74 +1,81 @@
-"""Two-layer networks on masked columns, one a mask, trained as one stack."""
+"""Two-layer networks on masked columns, those of a whole batch of masks trained at once."""
 
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect.kernels._masked_network import (
-    initial_weights,
+from rlselect.kernels._networks import (
+    Networks,
+    Singles,
+    Training,
     network_outputs,
-    output_losses,
-    softmax,
+    row_losses,
+    start_networks,
     train_networks,
 )
 from rlselect.kernels._subset_least_squares import padded_columns
-from rlselect.kernels._torch_network import check_device, train_networks_torch
-from rlselect.predictors._masked import Array, MaskedPredictor, Masks, Target
+from rlselect.predictors._masked import Array, MaskedPredictor, Masks, Target, balanced_folds
 
-# networks trained together: on the CPU as many as stay in its cache, on a device as many as fit
-_CPU_CELLS = 400_000
-_DEVICE_CELLS = 100_000_000
-_ROUND = 16
+# one split judges the subsets of a batch: this share of the rows is held out
+_HELD = 0.3
+# weights of the squared weights in the loss that `tune` tries
+DECAYS = (0.001, 0.003, 0.01, 0.03)
+# networks of the final model, from different starts; their outputs are averaged
+_FINAL = 8
 
 
 class NetworkModel:
-    """One trained network."""
+    """The mean of some networks on the same columns.
 
-    def __init__(self, flat: NDArray[np.float32], hidden: int, q: int) -> None:
-        self.flat, self.hidden, self.q = flat, hidden, q
+    Parameters
+    ----------
+    networks : Networks
+    n_classes : int
+        0 for regression.
+    """
+
+    def __init__(self, networks: Networks, n_classes: int) -> None:
+        self.networks = networks
+        self.n_classes = n_classes
 
     def decision(self, X: Array) -> Array:
-        """Outputs, one column a response."""
-        inputs = (len(self.flat) - self.q) // self.hidden - self.q
-        design = np.zeros((len(X), inputs), dtype=np.float32)
-        design[:, 0], design[:, 1 : 1 + X.shape[1]] = 1.0, X
-        return network_outputs(design[None], self.flat, self.hidden, self.q)[0].astype(np.float64)
+        """One column a response."""
+        A = np.column_stack([X, np.ones(len(X))]).astype(np.float32)
+        every = np.broadcast_to(A, (len(self.networks.first), *A.shape))
+        return network_outputs(every, self.networks).mean(axis=0, dtype=np.float64)
 
-
-class NetworkClasses(NetworkModel):
-    """One trained network for classes."""
+    def log_odds(self, X: Array) -> Array:
+        """One value a row for two classes, one a class otherwise."""
+        decision = self.decision(X)
+        return decision[:, 0] if self.n_classes == 2 else decision
 
     def proba(self, X: Array) -> Array:
         """Probabilities of the classes."""
-        return np.asarray(softmax(self.decision(X)))
-
-    def log_odds(self, X: Array) -> Array:
-        """Log odds of the second of two classes, the outputs otherwise."""
-        outputs = self.decision(X)
-        return np.asarray(outputs[:, 1] - outputs[:, 0]) if self.q == 2 else outputs
+        decision = self.decision(X)
+        if self.n_classes == 2:
+            decision = np.concatenate([np.zeros_like(decision), decision], axis=1)
+        odds = np.exp(decision - decision.max(axis=1, keepdims=True))
+        return odds / odds.sum(axis=1, keepdims=True)
 
 
 class MaskedNetwork(MaskedPredictor):
-    """ReLU networks with one hidden layer, Adam on full batches.
+    """A ReLU network of one hidden layer for each mask, judged on rows that were held out.
 
-    Every mask starts from the same random weights for the same column, so that masks differ by their columns
-    and not by luck.
+    All networks of a batch start from one draw of weights and see the same rows, so that they differ by
+    their columns only. Squared error for numbers, log loss for classes.
 
     Parameters
     ----------
     X : array of shape (n, p)
     target : Target
-    seed : int
-        Of the first weights.
-    hidden, epochs : int
-    alpha : float
-        Weight decay.
-    tolerance : float, optional
-        Stop a network whose training loss has not improved by this for ten epochs.
-    device : {"cpu", "torch", "cuda", ...}
-        "cpu" is NumPy; "torch" is torch on the CPU; anything else is a device of torch.
-    n_folds : int
+    hidden : int
+    training : Training, optional
+        Its decay is where `tune` starts from.
+    device : str
+        "cpu" is NumPy; "torch" is torch on the CPU; other names are torch's devices.
+    random_state : int
+        Seed of the first split and the first weights.
     """
 
     name = "network"
@@ -78,110 +85,106 @@ class MaskedNetwork(MaskedPredictor):
         X: Array,
         target: Target,
         *,
-        seed: int = 0,
         hidden: int = 128,
-        epochs: int = 200,
-        alpha: float = 1e-4,
-        tolerance: float | None = None,
+        training: Training | None = None,
         device: str = "cpu",
-        n_folds: int = 5,
+        random_state: int = 0,
     ) -> None:
-        super().__init__(X, target, n_folds)
-        self.seed, self.hidden, self.epochs = seed, hidden, epochs
-        self.alpha, self.tolerance, self.device = alpha, tolerance, device
+        super().__init__(X, target)
         self.log_loss = target.classifies
+        self.hidden = hidden
+        self.training = replace(training or Training(decay=0.01), log_loss=self.log_loss)
+        self.device = device
+        self._train = train_networks
         if device != "cpu":
-            check_device(self._torch_device)
-        codes = target.codes
-        one_hot = None if codes is None else codes[:, None] == np.arange(target.n_classes)
-        self._response = np.asarray(target.Y if one_hot is None else one_hot, dtype=np.float32)
-        self._padded = np.vstack([np.ones(len(X)), X.T, np.zeros(len(X))]).astype(np.float32)
-        rng = np.random.default_rng(seed)
-        self._uniform_out = rng.uniform(-1.0, 1.0, (hidden, self._response.shape[1]))
-        self._uniform_in = rng.uniform(-1.0, 1.0, (X.shape[1] + 2, hidden))
+            from rlselect.predictors._networks_torch import TorchTrainer
 
-    @property
-    def _torch_device(self) -> str:
-        return "cpu" if self.device == "torch" else self.device
+            self._train = TorchTrainer(device).train
+        self._Y = _responses(target)
+        self._X = np.column_stack([X, np.ones(len(X)), np.zeros(len(X))]).astype(np.float32)
+        self.redraw(np.random.default_rng(random_state))
+
+    def redraw(self, rng: np.random.Generator) -> bool:
+        """Draw folds, the split of a batch, and the weights that all networks start from."""
+        super().redraw(rng)
+        parts = balanced_folds(self.target, 10, rng)
+        self._held = parts < round(10 * _HELD) if len(parts) >= 10 else parts == 0
+        draw = rng.uniform(-1.0, 1.0, size=(self.X.shape[1] + 1, self.hidden))
+        outer = rng.uniform(-1.0, 1.0, size=(self.hidden + 1, self._Y.shape[1]))
+        self._start = (draw.astype(np.float32), outer.astype(np.float32))
+        return True
+
+    def tune(self, mask: NDArray[np.bool_]) -> bool:
+        """Choose the decay with the smallest held-out loss for a subset."""
+        before, errors = self.training, []
+        for decay in DECAYS:
+            self.training = replace(before, decay=decay)
+            errors.append(self.row_losses(mask).mean())
+        self.training = replace(before, decay=DECAYS[int(np.argmin(errors))])
+        return self.training != before
+
+    def _trained(self, masks: Masks, train: NDArray[np.bool_]) -> tuple[Singles, Networks]:
+        """Columns of each network, a column of ones last, and the networks."""
+        masks = np.asarray(masks, dtype=bool)
+        p = self.X.shape[1]
+        # padded_columns counts the intercept as column 0 and what only pads as p + 1
+        columns = padded_columns(masks)[:, 1:] - 1
+        start = start_networks(self._start, columns, masks.sum(axis=1))
+        ones = np.full((len(masks), 1), p)
+        picked = np.concatenate([np.where(columns == p, p + 1, columns), ones], axis=1)
+        A = self._X[:, picked].transpose(1, 0, 2)
+        weight = train / np.maximum(train.sum(axis=1, keepdims=True), 1)
+        # rows that no network learns from are left out, all others weighted
+        used = train.any(axis=0)
+        rows = (A[:, used], self._Y[used], weight[:, used].astype(np.float32))
+        networks, _ = self._train(*rows, start, self.training)
+        return A, networks
 
     def losses(self, masks: Masks, train: NDArray[np.bool_]) -> Array:
-        """Squared errors, or minus the log-probability of each row's class."""
-        masks = np.asarray(masks, dtype=bool)
-        out = np.empty((len(masks), len(self.X)))
-        order = np.argsort(masks.sum(axis=1), kind="stable")
-        limit = _CPU_CELLS if self.device == "cpu" else _DEVICE_CELLS
-        step = max(1, limit // (len(self.X) * self.hidden))
-        for start in range(0, len(order), step):
-            part = order[start : start + step]
-            outputs = self._train(*self._filled(masks[part], train[part]))[: len(part)]
-            out[part] = output_losses(outputs, self._response, self.target.classifies)
-        return out
+        """Squared errors or log losses of all rows."""
+        A, networks = self._trained(masks, train)
+        loss, _ = row_losses(network_outputs(A, networks), self._Y, self.log_loss)
+        return loss.astype(np.float64) * (1.0 if self.log_loss else 2.0)
 
-    def _filled(self, masks: Masks, train: NDArray[np.bool_]) -> tuple[Masks, NDArray[np.bool_]]:
-        """For a device, stacks of few different sizes: what is recorded for a shape is used again."""
-        if self.device == "cpu":
-            return masks, train
-        more = -len(masks) % _ROUND
-        again = np.zeros(more, dtype=np.intp)
-        return np.concatenate([masks, masks[again]]), np.concatenate([train, train[again]])
-
-    def _stack(self, masks: Masks, train: NDArray[np.bool_]) -> tuple[NDArray, NDArray, NDArray]:
-        columns = padded_columns(masks)
-        if self.device != "cpu":
-            wide = np.full((len(columns), -columns.shape[1] % 8), masks.shape[1] + 1, dtype=np.intp)
-            columns = np.concatenate([columns, wide], axis=1)
-        design = np.ascontiguousarray(self._padded[columns].swapaxes(1, 2))
-        weight = (train / train.sum(axis=1, keepdims=True)).astype(np.float32)
-        flat = initial_weights(self._uniform_in, self._uniform_out, columns, masks.sum(axis=1))
-        return design, weight, flat
-
-    def _train(self, masks: Masks, train: NDArray[np.bool_]) -> NDArray:
-        design, weight, flat = self._stack(masks, train)
-        learnt = self._fit_stack(*self._training_rows(design, weight, train), flat)
-        return network_outputs(design, learnt, self.hidden, self._response.shape[1])
-
-    def _training_rows(
-        self, design: NDArray, weight: NDArray, train: NDArray[np.bool_]
-    ) -> tuple[NDArray, NDArray, NDArray]:
-        """Design, response and weights without the rows that no network learns from."""
-        counts = train.sum(axis=1)
-        if counts.min() < counts.max():
-            return design, self._response, weight
-        rows = np.nonzero(train)[1].reshape(len(train), -1)
-        taken = np.take_along_axis(design, rows[:, :, None], axis=1)
-        return taken, self._response[rows], np.take_along_axis(weight, rows, axis=1)
-
-    def _fit_stack(self, design: NDArray, response: NDArray, weight: NDArray, flat: NDArray) -> NDArray:
-        options: dict[str, Any] = {
-            "hidden": self.hidden,
-            "classifies": self.target.classifies,
-            "epochs": self.epochs,
-            "alpha": self.alpha,
-            "tolerance": self.tolerance,
-        }
-        if self.device == "cpu":
-            return train_networks(design, response, weight, flat, **options)
-        return train_networks_torch(design, response, weight, flat, device=self._torch_device, **options)
+    def criterion(self, masks: Masks) -> Array:
+        """Log of the mean squared error, or twice the log loss, on the rows that are held out."""
+        train = np.broadcast_to(~self._held, (len(masks), len(self._held)))
+        mean = self.losses(masks, train)[:, self._held].mean(axis=1)
+        return 2.0 * mean if self.log_loss else np.log(np.maximum(mean, 1e-300))
 
     def on_columns(self, X: Array) -> "MaskedNetwork":
-        """Other columns, same folds."""
-        other = MaskedNetwork(
-            X,
-            self.target,
-            seed=self.seed,
-            hidden=self.hidden,
-            epochs=self.epochs,
-            alpha=self.alpha,
-            tolerance=self.tolerance,
-            device=self.device,
-            n_folds=self.n_folds,
-        )
-        other.folds = self.folds
+        """Other columns, same split; the weights are drawn for the new columns."""
+        other = MaskedNetwork(X, self.target, hidden=self.hidden, training=self.training, device=self.device)
+        other.folds, other._held, other._train = self.folds, self._held, self._train
         return other
 
     def fit(self, mask: NDArray[np.bool_]) -> NetworkModel:
-        """One network on all rows."""
-        design, weight, flat = self._stack(mask[None], np.ones((1, len(self.X)), dtype=bool))
-        flat = self._fit_stack(design, self._response, weight, flat)
-        made = NetworkClasses if self.target.classifies else NetworkModel
-        return made(flat, self.hidden, self._response.shape[1])
+        """Several networks on the subset and all rows."""
+        p, h = int(mask.sum()), self.hidden
+        A = np.concatenate([self._X[:, :-2][:, mask], self._X[:, -2:-1]], axis=1)
+        rng = np.random.default_rng(0)
+        draws = [
+            start_networks(
+                (
+                    rng.uniform(-1.0, 1.0, size=(p + 1, h)).astype(np.float32),
+                    rng.uniform(-1.0, 1.0, size=(h + 1, self._Y.shape[1])).astype(np.float32),
+                ),
+                np.arange(p)[None],
+                np.array([p]),
+            )
+            for _ in range(_FINAL)
+        ]
+        start = Networks(np.concatenate([d.first for d in draws]), np.concatenate([d.second for d in draws]))
+        every = np.repeat(A[None], _FINAL, axis=0)
+        weight = np.full((_FINAL, len(A)), 1.0 / len(A), dtype=np.float32)
+        networks, _ = self._train(every, self._Y, weight, start, self.training)
+        return NetworkModel(networks, self.target.n_classes)
+
+
+def _responses(target: Target) -> Singles:
+    """Numbers as they are; 0/1 for two classes; indicators for more."""
+    if target.codes is None:
+        return target.Y.astype(np.float32)
+    if target.n_classes == 2:
+        return target.codes[:, None].astype(np.float32)
+    return (target.codes[:, None] == np.arange(target.n_classes)).astype(np.float32)

@@ -1,6 +1,7 @@
 """For everyone: selectors of one subset of variables."""
 
 from rlselect.subset._acp import ActorCriticPredictor
+from rlselect.subset._acp_displays import PerformanceDisplay, RewardDisplay, ThetaDisplay
 from rlselect.subset._acp_paper import PolicyGradient
 from rlselect.subset._divide import DivideAndConquer
 from rlselect.subset._mismatch_features import MismatchFeatures
@@ -14,8 +15,11 @@ __all__ = [
     "ActorCriticPredictor",
     "DivideAndConquer",
     "MismatchFeatures",
+    "PerformanceDisplay",
     "PolicyGradient",
     "ReverseScreeDisplay",
+    "RewardDisplay",
     "RiskRFE",
     "Sarsa",
+    "ThetaDisplay",
 ]

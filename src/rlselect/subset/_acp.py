@@ -223,6 +223,9 @@ class ActorCriticPredictor(CallbackSupportMixin, FittedMachine, SelectorMixin, B
         elif task == "regression":
             tags.estimator_type = "regressor"
             tags.regressor_tags = RegressorTags()
+        else:
+            # not known before fit, but classes may come
+            tags.classifier_tags = ClassifierTags()
         return tags
 
     @with_callbacks

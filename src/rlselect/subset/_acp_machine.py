@@ -70,10 +70,8 @@ class FittedMachine:
     def _selected(self, X: Any) -> Array:
         check_is_fitted(self)
         table = open_table(X, encoder=self.encoder_, owner=type(self).__name__)
-        taken = table.take(columns=self._columns).X if len(self._columns) else None
-        if taken is None:
-            table.take(slice(0, 0))
-            return np.empty((table.n_rows, 0))
+        # all columns are read, so that a gap in any of them is refused, as in fit
+        taken = table.take().X[:, self._columns]
         taken = np.asarray(taken.toarray() if table.is_sparse else taken, dtype=np.float64)
         return np.asarray((taken - self._center[self._columns]) / self._scale[self._columns])
 
@@ -108,7 +106,8 @@ class FittedMachine:
         -------
         array of shape (n_samples, n_classes)
         """
-        return np.asarray(self._model.proba(self._selected(X)))
+        columns = self._selected(X)
+        return np.asarray(self._model.proba(columns))
 
     @available_if(_classifies)
     def decision_function(self, X: Any) -> Array:
@@ -122,7 +121,8 @@ class FittedMachine:
         -------
         array of shape (n_samples,) or (n_samples, n_classes)
         """
-        return np.asarray(self._model.log_odds(self._selected(X)))
+        columns = self._selected(X)
+        return np.asarray(self._model.log_odds(columns))
 
     def score(self, X: Any, y: ArrayLike, sample_weight: Any = None) -> float:
         """Accuracy of classes, R squared of numbers.

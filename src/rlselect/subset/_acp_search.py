@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2
 
 from rlselect.predictors._masked import MaskedPredictor
 from rlselect.predictors._units import Units
 from rlselect.subset._acp_actor import LogitActor, sample_masks
 from rlselect.subset._acp_critic import Critic
+from rlselect.subset._acp_price import Tariff, least_prices, noise_price
 from rlselect.subset._clock import Clock
 
 Array = NDArray[np.float64]
@@ -24,11 +24,11 @@ _KNOWN = 0.8
 # the actor is sure when what is in is above and what is out is below
 _SURE_IN, _SURE_OUT = 0.95, 0.25
 _PATIENCE = 5
+# and has to look around after so many iterations even if it is not sure
+_WAIT = 60
 _TUNE_EVERY = 5
 _LOOKS = 8
 _REPEATS = 8
-# of so many false variables expected, the price of a variable is made
-_FALSE_VARIABLES = 0.16
 _NOISE_COLUMNS = 128
 # on the scale of the log evidence ratio times two: what any variable at all has to gain over none
 NOTHING = 6.0
@@ -52,30 +52,6 @@ class Effort:
     fits: int = 0
     cache_hits: int = 0
     history: list[dict] = field(default_factory=list)
-
-
-def least_price(n: int, n_variables: int, n_responses: int) -> float:
-    """Least price of a variable, times n.
-
-    What the best of so many useless variables gains in a linear model in about one of six data sets, or
-    BIC's price where that is higher; a held-out error already charges 2. With several responses (classes)
-    the gain is their average.
-    """
-    tail = chi2.isf(_FALSE_VARIABLES / max(n_variables, 2), n_responses)
-    if n_responses == 1:
-        return max(float(tail), math.log(n)) - 2.0
-    return max(float(tail) / n_responses - 2.0, 0.5)
-
-
-def noise_price(gains: Array, n_variables: int) -> float:
-    """Gain that the best of so many useless variables reaches in about one of six data sets.
-
-    The upper tenth of the gains of permuted columns is continued by an exponential tail.
-    """
-    high = np.quantile(gains, 0.9)
-    excess = float(np.mean(gains[gains > high] - high)) if np.any(gains > high) else 0.0
-    share = _FALSE_VARIABLES / max(n_variables, 3)
-    return float(high + excess * math.log(max(0.1 / share, 1.0)))
 
 
 class Actor:
@@ -129,10 +105,13 @@ class Actor:
         self.adapts = penalty is None and not predictor.additive
         n = predictor.n_rows
         classes = predictor.target.n_classes
-        self.least = least_price(n, n_variables, max(classes - 1, 1))
+        columns = units.n_columns
+        if penalty is None:
+            self.tariff = Tariff(least_prices(n, n_variables, max(classes - 1, 1), columns))
+        else:
+            self.tariff = Tariff(np.full(columns, penalty * math.log(n)))
         # Where partners have to meet, a price would send each of them away before they do.
-        first = self.least if predictor.additive else min(self.least, _FIRST_PRICE)
-        self.price = (first if penalty is None else penalty * math.log(n)) / n
+        self._cheap = Tariff(np.full(columns, _FIRST_PRICE)) if self.adapts else None
         m = units.n_units
         theta = np.full(m, min(0.5, _FIRST_SIZE / m))
         if known is not None:
@@ -144,7 +123,7 @@ class Actor:
         self._sizes = np.array([len(c) for c in units.columns])
         self._seen: dict[bytes, float] = {}
         self._mode = self.mode
-        self._calm = 0
+        self._calm = self._waited = 0
         self._priced: bytes | None = None
         self._warned = np.zeros(m, dtype=bool)
         self._trail: list[Array] = []
@@ -184,7 +163,18 @@ class Actor:
 
     def rewards(self, masks: Masks) -> Array:
         """Minus the criterion, minus the price of the columns."""
-        return -self.criterion(masks) - self.price * (masks @ self._sizes)
+        return -self.criterion(masks) - self.total_price(masks)
+
+    def total_price(self, masks: Masks) -> Array:
+        """Price of subsets."""
+        tariff = self.tariff if self._cheap is None else self._cheap
+        return tariff.total(masks @ self._sizes) / self.predictor.n_rows
+
+    @property
+    def price(self) -> float:
+        """Price of one more column beside the likeliest subset."""
+        tariff = self.tariff if self._cheap is None else self._cheap
+        return tariff.next(int(self._sizes[self.mode].sum())) / self.predictor.n_rows
 
     def run(self, iterations: int | None = None) -> str | None:
         """Learn until sure, stopped, or so many iterations are done (then None)."""
@@ -195,7 +185,7 @@ class Actor:
             if reason is not None:
                 return reason
             self._iterate()
-            if self._calm >= _PATIENCE and self._look_around():
+            if (self._calm >= _PATIENCE or self._waited >= _WAIT) and self._look_around():
                 return "converged"
         return None if self.iterations < self.max_iter else "max iterations"
 
@@ -215,6 +205,7 @@ class Actor:
         sure = np.all(theta[mode] >= _SURE_IN) and np.all(theta[~mode] <= _SURE_OUT)
         self._calm = self._calm + 1 if sure and np.array_equal(mode, self._mode) else 0
         self._mode = mode
+        self._waited += 1
 
     def _record(self, rewards: Array, baseline: float) -> None:
         self.effort.history.append(
@@ -236,13 +227,15 @@ class Actor:
         permuted columns gain beside the subset.
         """
         self.looks += 1
+        self._waited = 0
         mode = self.mode
         self.gains = self._changes(mode) * np.where(mode, -1.0, 1.0)
         if self.adapts and mode.tobytes() != self._priced:
             self._priced = mode.tobytes()
             self._set_price(mode)
-        worth = np.where(mode, -self.gains + self.price * self._sizes, self.gains - self.price * self._sizes)
-        better = worth > 0
+        here = self.total_price(mode[None])[0]
+        falls = np.where(mode, -self.gains, self.gains)
+        better = falls + here - self.total_price(_neighbours(mode)) > 0
         # what has to leave a second time stays away: the actor, who sees one smoothing, would take it back
         self.actor.bar(np.flatnonzero(better & mode & self._warned))
         self._warned |= better & mode
@@ -258,7 +251,7 @@ class Actor:
         A useless member takes the place that noise would compete for, so the subset alone would judge it too
         mildly.
         """
-        n, prices = self.predictor.n_rows, [self.least]
+        n, prices = self.predictor.n_rows, []
         beside = [mode]
         if mode.any():
             beside.append(mode.copy())
@@ -266,14 +259,14 @@ class Actor:
         for mask in beside:
             gains = n * self.predictor.noise_gains(self.columns(mask), _NOISE_COLUMNS, self.rng)
             self.effort.fits += _NOISE_COLUMNS + 1
-            prices.append(noise_price(gains, self.n_variables))
-        self.price = max(prices) / n
+            prices.append(noise_price(gains, self.n_variables, int(self._sizes[mask].sum())))
+        self._cheap = None
+        self.tariff.ask(max(prices))
 
     def _changes(self, mode: NDArray[np.bool_]) -> Array:
         """Fall of the criterion from each single change of a subset."""
         m = len(mode)
-        masks = np.repeat(mode[None], m + 1, axis=0)
-        masks[np.arange(m), np.arange(m)] ^= True
+        masks = np.concatenate([_neighbours(mode), mode[None]])
         total = np.zeros(m)
         for _ in range(_REPEATS):
             void = self.predictor.redraw(self.rng)
@@ -298,5 +291,10 @@ class Actor:
                 self._seen.clear()
             values = self.criterion(both)
             total += (values[1] - values[0]) / _REPEATS
-        gained = total - self.price * float(self._sizes[mode].sum())
+        gained = total - float(self.total_price(mode[None])[0])
         return gained * self.predictor.n_rows > NOTHING
+
+
+def _neighbours(mode: NDArray[np.bool_]) -> Masks:
+    """Subsets that differ from one by one unit."""
+    return np.asarray(mode[None] ^ np.eye(len(mode), dtype=bool))

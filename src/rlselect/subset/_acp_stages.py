@@ -11,6 +11,7 @@ from rlselect.predictors._masked_kernel import MaskedKernel
 from rlselect.predictors._masked_linear import MaskedLinear
 from rlselect.predictors._units import Units
 from rlselect.subset._acp_inputs import Inputs
+from rlselect.subset._acp_price import least_prices
 from rlselect.subset._acp_screen import (
     addition_score,
     best_pairs,
@@ -20,7 +21,7 @@ from rlselect.subset._acp_screen import (
     product_score,
     projection_score,
 )
-from rlselect.subset._acp_search import Actor, Effort, least_price
+from rlselect.subset._acp_search import Actor, Effort
 from rlselect.subset._clock import Clock
 
 Array = NDArray[np.float64]
@@ -224,7 +225,7 @@ class Stages:
         predictor.redraw(self.rng)
         predictor.tune(mask)
         n, responses = predictor.n_rows, max(self.inputs.target.n_classes - 1, 1)
-        price = least_price(n, len(self.inputs.allowed), responses) / n
+        price = float(least_prices(n, len(self.inputs.allowed), responses, 1)[0]) / n
         pairs = best_pairs(X, self.residual(X, mask), _PAIRS)
         joined = meet_partners(predictor, mask, pairs, price)
         self.effort.fits += _PAIRS
@@ -248,8 +249,7 @@ class Stages:
 
     def nothing(self, make: Any) -> Found:
         """The answer when there is nothing to choose from or to explain."""
-        columns, _ = self.inputs.columns_of(self.inputs.allowed)
-        predictor = make(self.inputs.X[:, columns], self.inputs.target)
+        predictor = make(self.inputs.X[:, :0], self.inputs.target)
         zeros = np.zeros(self.inputs.units.n_units)
         choice = PredictorChoice(predictor.name)
         missing = np.full(len(zeros), np.nan)

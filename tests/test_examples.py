@@ -21,7 +21,12 @@ def run(tmp_path, monkeypatch, capsys):
 
 def test_every_example_is_tested():
     # adherence.py takes longer and runs among the slow checks of its room
-    assert {path.name for path in EXAMPLES.glob("*.py")} == {"adherence.py", "crime.py", "categories.py"}
+    assert {path.name for path in EXAMPLES.glob("*.py")} == {
+        "adherence.py",
+        "crime.py",
+        "categories.py",
+        "interactions.py",
+    }
 
 
 def test_crime(run):
@@ -41,3 +46,10 @@ def test_categories(run):
     assert "region=south" in printed
     assert "power=missing" in printed
     assert names["share"] == pytest.approx(2.0, rel=0.25)
+
+
+def test_interactions(run):
+    names, printed = run("interactions.py")
+    assert "REVS: dose, age\n" in printed
+    assert "ActorCriticPredictor: dose, age, enzyme, inhibitor\n" in printed
+    assert names["policy"].predictor_.name == "kernel"

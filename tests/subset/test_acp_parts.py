@@ -166,7 +166,8 @@ def test_knobs_are_checked(knob, value):
 def test_a_price_is_what_the_best_of_many_useless_variables_gains():
     rng = np.random.default_rng(0)
     gains = rng.chisquare(1, size=20_000) - 2.0
-    prices = least_prices(100, 50, 1, 20)
+    prices = least_prices(5000, 50, 1, 20)
+    assert np.all(least_prices(60, 50, 1, 20) > prices)
     for size in (0, 8):
         assert noise_price(gains, 50, size) == pytest.approx(prices[size], abs=1.0)
     assert noise_price(gains, 1000, 8) > noise_price(gains, 50, 8)

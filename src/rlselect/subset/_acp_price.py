@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2
+from scipy.stats import f
 
 Array = NDArray[np.float64]
 
@@ -39,7 +39,9 @@ def least_prices(n: int, n_variables: int, n_responses: int, count: int) -> Arra
     array of shape (count,)
     """
     level = np.minimum(_FALSE_SHARE * np.arange(1, count + 1) / max(n_variables, 1), _FALSE_SHARE)
-    tail = chi2.isf(level, n_responses) / n_responses
+    # n log(RSS ratio) of one more column among normal errors: heavier than chi-squared for few rows
+    free = np.maximum(n - 2.0 - np.arange(count), 3.0)
+    tail = n * np.log1p(f.isf(level, n_responses, n_responses * free) / free)
     return np.maximum(np.maximum(tail, math.log(n) / n_responses) - 2.0, _LEAST)
 
 

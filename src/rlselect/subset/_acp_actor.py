@@ -97,10 +97,10 @@ class LogitActor:
         self.logits = np.clip(self.logits + self.step * direction * self._open, -limit, limit)
         return direction
 
-    def bar(self, variables: NDArray[np.intp]) -> None:
-        """Keep some variables out from now on."""
+    def pin(self, variables: NDArray[np.intp], inside: bool) -> None:
+        """Keep some variables in, or out, from now on."""
         self._open[variables] = False
-        self.logits[variables] = -logit(1.0 - EDGE)
+        self.logits[variables] = logit(1.0 - EDGE) * (1.0 if inside else -1.0)
 
     def reopen(self, variables: NDArray[np.intp]) -> None:
         """Make some variables undecided again, and forget what was learnt at other places."""

@@ -15,6 +15,8 @@ Array = NDArray[np.float64]
 # expected share of useless variables among the selected ones
 _FALSE_SHARE = 0.03
 _LEAST = 0.5
+# learnt prices: least mean gain believed, what a held-out error charges beyond doubt, and the floor
+_WEAK, _CHARGED, _LEAST_LEARNT = 8.0, 1.3, 2.0
 
 
 def least_prices(n: int, n_variables: int, n_responses: int, count: int) -> Array:
@@ -43,6 +45,32 @@ def least_prices(n: int, n_variables: int, n_responses: int, count: int) -> Arra
     free = np.maximum(n - 2.0 - np.arange(count), 3.0)
     tail = n * np.log1p(f.isf(level, n_responses, n_responses * free) / free)
     return np.maximum(np.maximum(tail, math.log(n) / n_responses) - 2.0, _LEAST)
+
+
+def learnt_prices(size: float, n_variables: int, count: int) -> Array:
+    """Prices of the first, second, ... column once it is known how much the selected ones gain.
+
+    A variable is worth its price when it more probably belongs to the selected ones than to the useless
+    ones: where those gain a lot, a small gain is no sign of a true one; where they gain little, it is. Twice
+    the log of the odds of a normal effect of that size against none, with the share selected as prior odds.
+
+    Parameters
+    ----------
+    size : float
+        Mean gain of the selected columns.
+    n_variables : int
+        Variables to choose from, before any screening.
+    count : int
+        Columns to price.
+
+    Returns
+    -------
+    array of shape (count,)
+    """
+    found = np.arange(count)
+    prior = 2.0 * np.log(np.maximum(n_variables - found, 1) / (found + 1.0))
+    evidence = math.log1p(max(size, _WEAK))
+    return np.maximum(evidence + prior - _CHARGED, _LEAST_LEARNT)
 
 
 def noise_price(gains: Array, n_variables: int, size: int) -> float:

@@ -11,7 +11,7 @@ from rlselect.predictors._masked import MaskedPredictor
 from rlselect.predictors._units import Units
 from rlselect.subset._acp_actor import LogitActor, sample_masks
 from rlselect.subset._acp_critic import Critic
-from rlselect.subset._acp_price import Tariff, least_prices, noise_price
+from rlselect.subset._acp_price import Tariff, learnt_prices, least_prices, noise_price
 from rlselect.subset._clock import Clock
 
 Array = NDArray[np.float64]
@@ -33,6 +33,8 @@ _NOISE_COLUMNS = 128
 # on the scale of the log evidence ratio times two: what any variable at all has to gain over none
 NOTHING = 6.0
 _FIRST_PRICE = 1.0
+# the first price is that of the last of so many variables
+_USUAL_SIZE = 16
 
 
 @dataclass
@@ -105,9 +107,12 @@ class Actor:
         self.adapts = penalty is None and not predictor.additive
         n = predictor.n_rows
         classes = predictor.target.n_classes
+        self.learns = penalty is None and (self.adapts or classes <= 2)
         columns = units.n_columns
         if penalty is None:
-            self.tariff = Tariff(least_prices(n, n_variables, max(classes - 1, 1), columns))
+            # one price for all: if the first ones cost more, the others would never get their chance
+            steps = least_prices(n, n_variables, max(classes - 1, 1), columns)
+            self.tariff = Tariff(np.full(columns, steps[min(_USUAL_SIZE, columns) - 1]))
         else:
             self.tariff = Tariff(np.full(columns, penalty * math.log(n)))
         # Where partners have to meet, a price would send each of them away before they do.
@@ -125,7 +130,7 @@ class Actor:
         self._mode = self.mode
         self._calm = self._waited = 0
         self._priced: bytes | None = None
-        self._warned = np.zeros(m, dtype=bool)
+        self._changed = np.zeros(m, dtype=bool)
         self._trail: list[Array] = []
 
     @property
@@ -230,15 +235,23 @@ class Actor:
         self._waited = 0
         mode = self.mode
         self.gains = self._changes(mode) * np.where(mode, -1.0, 1.0)
-        if self.adapts and mode.tobytes() != self._priced:
+        if self.learns and mode.tobytes() != self._priced:
             self._priced = mode.tobytes()
-            self._set_price(mode)
+            if self.adapts:
+                self._set_price(mode)
+            elif mode.any():
+                size = self.predictor.n_rows * float(np.mean(self.gains[mode] / self._sizes[mode]))
+                count = self.units.n_columns
+                steps = learnt_prices(size, self.n_variables, count)
+                self.tariff = Tariff(np.full(count, steps[min(int(self._sizes[mode].sum()), count - 1)]))
         here = self.total_price(mode[None])[0]
         falls = np.where(mode, -self.gains, self.gains)
         better = falls + here - self.total_price(_neighbours(mode)) > 0
-        # what has to leave a second time stays away: the actor, who sees one smoothing, would take it back
-        self.actor.bar(np.flatnonzero(better & mode & self._warned))
-        self._warned |= better & mode
+        # what is to change a second time stays so: the actor, who sees one smoothing, would change it back
+        again = better & self._changed
+        self.actor.pin(np.flatnonzero(again & mode), False)
+        self.actor.pin(np.flatnonzero(again & ~mode), True)
+        self._changed |= better
         if not better.any() or self.looks >= _LOOKS:
             return True
         self.actor.reopen(np.flatnonzero(better))

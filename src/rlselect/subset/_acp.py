@@ -37,9 +37,10 @@ class ActorCriticPredictor(CallbackSupportMixin, FittedMachine, SelectorMixin, B
 
     R being the held-out mean squared error (or, for a predictor of probabilities, :math:`\log R` twice the
     log loss). All subsets of a batch are judged on the same folds, the advantages of a batch are
-    standardised, the steps are taken on the log odds, and the price :math:`\lambda` of a variable is what the
-    best of as many permuted columns would gain. When the policy is sure, every single change of its subset is
-    judged, and what would be better becomes undecided again.
+    standardised, the steps are taken on the log odds, and the price :math:`\lambda` of a variable is what
+    useless variables gain once in a while: by theory and the strength of those found for linear predictors,
+    by permuted columns for others. When the policy is sure, every single change of its subset is judged, and
+    what would be better becomes undecided again.
 
     ``predictor="auto"`` lets a linear predictor lead one actor, gives the kernel of an infinitely wide ReLU
     network a trial on the same data, and goes on with the kernel if its leave-one-out losses are smaller on
@@ -65,7 +66,8 @@ class ActorCriticPredictor(CallbackSupportMixin, FittedMachine, SelectorMixin, B
     max_iter : int, default=200
         Largest number of iterations of an actor.
     penalty : "auto" or float, default="auto"
-        Price of a variable in units of log(n) / n of log risk (1 is BIC's). "auto" asks permuted columns.
+        Price of a variable in units of log(n) / n of log risk (1 is BIC's). "auto" is
+        described above.
     screening : "auto", None or int, default="auto"
         Variables to keep before the search. "auto" keeps 300 of more than 400 for the linear predictor and 60
         of more than 100 for others, by the better of several ranks.

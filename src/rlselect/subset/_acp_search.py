@@ -112,7 +112,9 @@ class Actor:
         if penalty is None:
             # one price for all: if the first ones cost more, the others would never get their chance
             steps = least_prices(n, n_variables, max(classes - 1, 1), columns)
-            self.tariff = Tariff(np.full(columns, steps[min(_USUAL_SIZE, columns) - 1]))
+            # with several classes noise does harm to a kernel rather than good, and is asked itself
+            first = _FIRST_PRICE if self.adapts and classes > 2 else steps[min(_USUAL_SIZE, columns) - 1]
+            self.tariff = Tariff(np.full(columns, first))
         else:
             self.tariff = Tariff(np.full(columns, penalty * math.log(n)))
         # Where partners have to meet, a price would send each of them away before they do.

@@ -73,8 +73,9 @@ def run(args, title, cells, methods, columns, *, reference=None, footer=None):
             _run_cells(args, cells, chosen, summary, store)
     except KeyboardInterrupt:
         print("interrupted; the table holds what was finished", flush=True)
-        if store:
-            store.write(summary.markdown())
+    # Also where nothing was left to fit: a resumed table then has the columns and lines of today.
+    if store:
+        store.write(summary.markdown())
     print("\n" + summary.markdown())
 
 

@@ -53,6 +53,14 @@ class Fit:
             self.tnr = float(np.mean(~support[~truth]))
         self.exact = float(np.array_equal(support, truth))
 
+    @property
+    def accuracy(self):
+        """Share of the columns that are rightly selected or rightly left out."""
+        wrong = self.n_true * (1.0 - self.tpr)
+        if self.n_true < self.p:
+            wrong += (self.p - self.n_true) * (1.0 - self.tnr)
+        return 1.0 - wrong / self.p
+
     def fail(self, truth):
         """No answer is a wrong answer: it counts in the means."""
         self.n_true = int(truth.sum())
@@ -80,8 +88,8 @@ class Summary:
     columns: list[Column]
     cells: list[str]
     preamble: str
-    # Published figures of a cell: a name, and the entry under each heading that has one.
-    reference: Callable[[str], tuple[str, dict[str, str]]] | None = None
+    # Published figures of a cell: names, each with the entry under each heading that has one.
+    reference: Callable[[str], dict[str, dict[str, str]]] | None = None
     footer: Callable[["Summary"], list[str]] | None = None
     fits: list[Fit] = field(default_factory=list)
 
@@ -101,8 +109,10 @@ class Summary:
                 for method in self.methods(cell)
             ]
             if rows and self.reference is not None:
-                name, known = self.reference(cell)
-                rows.insert(0, [cell, name, *(known.get(c.heading, "") for c in self.columns)])
+                rows[:0] = [
+                    [cell, name, *(known.get(c.heading, "") for c in self.columns)]
+                    for name, known in self.reference(cell).items()
+                ]
             lines += ["| " + " | ".join(row) + " |" for row in rows]
         if self.footer is not None:
             lines += ["", *self.footer(self)]
@@ -116,6 +126,15 @@ def mean(fits, name, scale=1.0, digits=1):
     values = np.array([getattr(f, name) for f in fits], dtype=float)
     values = values[np.isfinite(values)]
     return f"{scale * values.mean():.{digits}f}" if values.size else "-"
+
+
+def spread(fits, name, digits=3):
+    """Mean and standard deviation over the fits where the quantity is defined."""
+    values = np.array([getattr(f, name) for f in fits], dtype=float)
+    values = values[np.isfinite(values)]
+    if not values.size:
+        return "-"
+    return f"{values.mean():.{digits}f} ± {values.std(ddof=min(1, values.size - 1)):.{digits}f}"
 
 
 def median(fits, name):
@@ -138,7 +157,7 @@ def first_fit(fits, summary):
 def environment():
     """Versions and machine, in one line."""
     packages = []
-    for name in ("rlselect", "numpy", "scipy", "scikit-learn", "abess", "skglm"):
+    for name in ("rlselect", "numpy", "scipy", "scikit-learn", "abess", "skglm", "boruta", "lassonet"):
         try:
             packages.append(f"{name} {version(name)}")
         except PackageNotFoundError:

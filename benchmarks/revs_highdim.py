@@ -42,7 +42,8 @@ def paper(cell):
     """The line of published REVS figures: means of 50 replicates of the paper's own data."""
     design, _, p = cell.rpartition("-")
     number, ppv, tnr = PAPER[design][SIZES.index(int(p))]
-    return "REVS in the paper", {"#": f"{number:.1f}", "PPV %": f"{ppv:.1f}", "TNR %": f"{tnr:.2f}"}
+    figures = {"#": f"{number:.1f}", "PPV %": f"{ppv:.1f}", "TNR %": f"{tnr:.2f}"}
+    return {"REVS in the paper": figures}
 
 
 SECONDS = [

@@ -225,7 +225,7 @@ def test_what_the_library_refuses_is_one_line(run, houses, tmp_path):
     refused(run(path, "--target", "price", "--family", "gamma"), "is not known; use 'auto' or 'gaussian'.")
     refused(
         run(path, "--target", "price", method="magic"),
-        "--method 'magic' is not known; use one of revs, screen",
+        "--method 'magic' is not known; use one of revs, acp, screen",
     )
 
 

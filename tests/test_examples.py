@@ -26,6 +26,7 @@ def test_every_example_is_tested():
         "crime.py",
         "categories.py",
         "triage.py",
+        "interactions.py",
     }
 
 
@@ -54,3 +55,10 @@ def test_triage(run):
     assert 0.2 < names["bought"][:, 4].mean() < 0.8
     assert "Please measure" in printed
     assert "Answer: " in printed
+
+
+def test_interactions(run):
+    names, printed = run("interactions.py")
+    assert "REVS: dose, age\n" in printed
+    assert "ActorCriticPredictor: dose, age, enzyme, inhibitor\n" in printed
+    assert names["policy"].predictor_.name == "kernel"

@@ -4,20 +4,30 @@ A peer has ``NAME`` (what the table prints), ``FAMILIES``, ``available()`` (impo
 fit pays for an import) and ``select(X, y, family, *, seed)``, which returns the selected columns as a boolean
 array. Where more than a support and a stopwatch is needed, ``measure`` with the same arguments takes its
 place and returns a dict: ``support`` (or None for a pure timing), and any of ``seconds``, ``cpu_seconds``
-(where the time is extrapolated), ``rows_read``, ``note``.
+(where the time is extrapolated), ``rows_read``, ``note``. Some also have ``rank``, with the arguments of
+``select``, which returns all columns, best first.
 """
 
 from peers import (
     abess_10k,
     abess_ebic,
+    acp,
+    acp_linear,
+    boruta_rf,
     divide_conquer,
     divide_conquer_cv,
     elastic_net_cv,
     forward_ebic,
     gram_forward,
     irls_step,
+    lasso_aic,
+    lasso_bic,
     lasso_cv,
+    lassonet_cv,
+    logistic_l1,
+    logistic_l2,
     mcp,
+    random_forest,
     relaxed_lasso,
     revs,
     scad,
@@ -41,4 +51,28 @@ BIGDATA = {
     "dc-lasso": divide_conquer,
     "dc-lasso-cv": divide_conquer_cv,
     "irls-step": irls_step,
+}
+
+ACP = {
+    "acp": acp,
+    "acp-linear": acp_linear,
+    "lasso-aic": lasso_aic,
+    "lasso-bic": lasso_bic,
+    "lasso-cv": lasso_cv,
+    "relaxed-lasso": relaxed_lasso,
+    "l1-logistic": logistic_l1,
+    "forest": random_forest,
+    "boruta": boruta_rf,
+    "lassonet": lassonet_cv,
+}
+
+RANKINGS = {
+    "acp": acp,
+    "lasso-bic": lasso_bic,
+    "lasso-cv": lasso_cv,
+    "l1-logistic": logistic_l1,
+    "l2-logistic": logistic_l2,
+    "forest": random_forest,
+    "boruta": boruta_rf,
+    "lassonet": lassonet_cv,
 }

@@ -6,6 +6,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.svm import l1_min_c
 
 from peers._criteria import standardised
+from peers._lasso_ic import order
 from peers.relaxed_lasso import L1
 
 NAME = "lasso, CV"
@@ -18,10 +19,18 @@ def available():
 
 
 def select(X, y, family, *, seed):
+    return _coef(X, y, family, seed) != 0
+
+
+def rank(X, y, family, *, seed):
+    return order(np.abs(_coef(X, y, family, seed)))
+
+
+def _coef(X, y, family, seed):
     X = standardised(X)
     if family == "gaussian":
         folds = KFold(FOLDS, shuffle=True, random_state=seed)
-        return LassoCV(cv=folds, max_iter=10_000).fit(X, y).coef_ != 0
+        return LassoCV(cv=folds, max_iter=10_000).fit(X, y).coef_
     model = LogisticRegression(solver="liblinear", intercept_scaling=10.0, tol=1e-3, random_state=0, **L1)
     strengths = l1_min_c(X, y, loss="log") * np.geomspace(1.0, 50.0, 30)
     loss = np.zeros(len(strengths))
@@ -30,4 +39,4 @@ def select(X, y, family, *, seed):
             eta = model.set_params(C=strength).fit(X[train], y[train]).decision_function(X[test])
             loss[i] += (np.logaddexp(0.0, eta) - y[test] * eta).sum()
     best = strengths[np.argmin(loss)]
-    return model.set_params(C=best).fit(X, y).coef_[0] != 0
+    return model.set_params(C=best).fit(X, y).coef_[0]

@@ -10,16 +10,20 @@ __version__ = "0.1.0.dev0"
 
 # public name -> the room it lives in
 _ROOMS = {
+    "ActorCriticPredictor": "subset",
     "AdvantageLearning": "regimes",
     "DatumwiseClassifier": "datumwise",
     "DivideAndConquer": "subset",
     "MismatchFeatures": "subset",
+    "PerformanceDisplay": "subset",
     "QLearning": "regimes",
     "REVS": "subset",
     "ReverseScreeDisplay": "subset",
+    "RewardDisplay": "subset",
     "RiskRFE": "subset",
     "Sarsa": "subset",
     "TemporalProcessRegression": "temporal",
+    "ThetaDisplay": "subset",
     "Threshold": "predictors",
     "TrialData": "regimes",
     "compare_regimes": "regimes",
@@ -29,15 +33,19 @@ _ROOMS = {
 
 __all__ = [
     "REVS",
+    "ActorCriticPredictor",
     "AdvantageLearning",
     "DatumwiseClassifier",
     "DivideAndConquer",
     "MismatchFeatures",
+    "PerformanceDisplay",
     "QLearning",
     "ReverseScreeDisplay",
+    "RewardDisplay",
     "RiskRFE",
     "Sarsa",
     "TemporalProcessRegression",
+    "ThetaDisplay",
     "Threshold",
     "TrialData",
     "__version__",
@@ -55,11 +63,15 @@ if TYPE_CHECKING:
     from rlselect.regimes import compare_regimes as compare_regimes
     from rlselect.regimes import regime_value as regime_value
     from rlselect.subset import REVS as REVS
+    from rlselect.subset import ActorCriticPredictor as ActorCriticPredictor
     from rlselect.subset import DivideAndConquer as DivideAndConquer
     from rlselect.subset import MismatchFeatures as MismatchFeatures
+    from rlselect.subset import PerformanceDisplay as PerformanceDisplay
     from rlselect.subset import ReverseScreeDisplay as ReverseScreeDisplay
+    from rlselect.subset import RewardDisplay as RewardDisplay
     from rlselect.subset import RiskRFE as RiskRFE
     from rlselect.subset import Sarsa as Sarsa
+    from rlselect.subset import ThetaDisplay as ThetaDisplay
     from rlselect.temporal import TemporalProcessRegression as TemporalProcessRegression
     from rlselect.temporal import two_sample_cvm as two_sample_cvm
 

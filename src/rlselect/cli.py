@@ -12,7 +12,10 @@ import click
 from rlselect import __version__
 
 # method -> where its class lives (loaded when asked for), or the class itself
-METHODS: dict[str, str | Callable[..., Any]] = {"revs": "rlselect.subset:REVS"}
+METHODS: dict[str, str | Callable[..., Any]] = {
+    "revs": "rlselect.subset:REVS",
+    "acp": "rlselect.subset._acp_cli:make_from_command",
+}
 
 # \b keeps click from filling the lines into one paragraph
 _EXAMPLES = """\b
@@ -51,7 +54,9 @@ def main() -> None:
 @main.command(epilog=_EXAMPLES)
 @click.argument("data", type=click.Path(path_type=Path))
 @click.option("--target", required=True, metavar="COLUMN", help="Column to explain.")
-@click.option("--method", default="revs", show_default=True, help="How to select.")
+@click.option(
+    "--method", default="revs", show_default=True, help="revs, or acp for relations that are not linear."
+)
 @click.option("--family", default="auto", show_default=True, help="auto, gaussian, binomial or poisson.")
 @click.option("--weight", metavar="COLUMN", help="Column of sample weights.")
 @click.option("--drop", multiple=True, metavar="COLUMN", help="Column to leave out; may be repeated.")

@@ -10,6 +10,12 @@ from rlselect.predictors._kernel_objects import (
     PolynomialKernel,
 )
 from rlselect.predictors._losses import EpsilonInsensitiveLoss, HingeLoss, LogisticLoss, SquaredLoss
+from rlselect.predictors._masked import MaskedPredictor, Target, make_target
+from rlselect.predictors._masked_estimator import MaskedEstimator
+from rlselect.predictors._masked_kernel import MaskedKernel
+from rlselect.predictors._masked_linear import MaskedLinear
+from rlselect.predictors._masked_logistic import MaskedLogistic
+from rlselect.predictors._masked_network import MaskedNetwork
 from rlselect.predictors._refit import Fit, SeparationWarning, fit_glm, heldout_gains
 from rlselect.predictors._refit_blocks import fit_glm_blocks, fit_linear_blocks
 from rlselect.predictors._ridge_subset import RidgeSubset
@@ -31,16 +37,24 @@ __all__ = [
     "LazyGram",
     "LinearKernel",
     "LogisticLoss",
+    "MaskedEstimator",
+    "MaskedKernel",
+    "MaskedLinear",
+    "MaskedLogistic",
+    "MaskedNetwork",
+    "MaskedPredictor",
     "OverflowedColumns",
     "PolynomialKernel",
     "RidgeSubset",
     "Rows",
     "SeparationWarning",
     "SquaredLoss",
+    "Target",
     "Threshold",
     "Units",
     "fit_glm",
     "fit_glm_blocks",
     "fit_linear_blocks",
     "heldout_gains",
+    "make_target",
 ]

@@ -1,5 +1,6 @@
 """Seeded data generators of the papers."""
 
+from rlselect.simulate._acp import make_acp
 from rlselect.simulate._adherence import AdherenceStudy, make_adherence
 from rlselect.simulate._regimes import SimulatedTrial, make_regime_trial
 from rlselect.simulate._revs import make_revs
@@ -11,6 +12,7 @@ __all__ = [
     "AdherenceStudy",
     "SimulatedTrial",
     "Simulation",
+    "make_acp",
     "make_adherence",
     "make_annulus",
     "make_rational",

@@ -26,7 +26,7 @@ class Simulation:
     y : ndarray of shape (n,)
         Of the dtype of X for the Gaussian family, labels 0 and 1 or counts (integers) otherwise.
     coef : ndarray of shape (p,)
-        The true coefficients, float64.
+        The true coefficients, float64; NaN at a column that matters in another way than by a coefficient.
     intercept : float
         The true intercept.
     support : ndarray of bool of shape (p,)

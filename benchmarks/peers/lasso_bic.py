@@ -1,0 +1,20 @@
+"""Lasso with lambda by the Bayesian criterion, as in scikit-learn."""
+
+import numpy as np
+
+from peers._lasso_ic import best_coef, order, select_ic
+
+NAME = "lasso, BIC"
+FAMILIES = ("gaussian",)
+
+
+def available():
+    return True
+
+
+def select(X, y, family, *, seed):
+    return select_ic(X, y, np.log(len(y)))
+
+
+def rank(X, y, family, *, seed):
+    return order(np.abs(best_coef(X, y, np.log(len(y)))))

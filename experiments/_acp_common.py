@@ -1,0 +1,41 @@
+"""What the tables and figures of the ACP paper share: the peers of the benchmarks and published figures."""
+
+import sys
+from pathlib import Path
+
+# The peers and the runner live with the benchmarks; a second copy would drift.
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
+
+import _runner
+from _acp import SCORES, cell
+from _tables import Column, median
+from peers import ACP, RANKINGS
+
+__all__ = ["ACP", "RANKINGS", "SCORES", "Column", "cell", "measures", "median", "methods", "parse", "table"]
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def methods(*names):
+    """Some of the benchmarks' methods, in the order asked for."""
+    return {name: ACP[name] for name in names}
+
+
+def measures(accuracy, precision, recall, f1):
+    """A published line: each entry is (mean, standard deviation)."""
+    entries = {"accuracy": accuracy, "precision": precision, "recall": recall, "F1": f1}
+    return {heading: f"{mean:.3f} ± {sd:.3f}" for heading, (mean, sd) in entries.items()}
+
+
+def parse(doc, replicates=20):
+    """The arguments of the benchmarks; the first line of a file's docstring describes it."""
+    return _runner.parser(doc.splitlines()[0], replicates=replicates)
+
+
+def table(args, title, cells, chosen, *, paper=None, columns=SCORES, note=()):
+    """Run the cells and put the published lines above ours."""
+
+    def reference(name):
+        return {f"{who} (paper)": known for who, known in (paper or {}).get(name, {}).items()}
+
+    _runner.run(args, title, cells, chosen, columns, reference=reference, footer=lambda _: list(note))

@@ -1,0 +1,19 @@
+"""ACP, Figure A1: a linear truth with independent columns, p = 50, as rows are added.
+
+    python experiments/acp_figure_a1.py --replicates 20 --out experiments/results/acp_figure_a1
+
+A drawing without printed numbers.
+"""
+
+from _acp_common import cell, methods, parse, table
+
+
+def main():
+    args = parse(__doc__).parse_args()
+    cells = [cell("linear", n, 50) for n in (100, 200, 300, 400)]
+    chosen = methods("acp", "acp-linear", "lasso-aic", "lasso-bic", "lasso-cv", "relaxed-lasso", "forest")
+    table(args, "ACP, Figure A1: independent columns", cells, chosen)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+"""Logistic and multinomial regressions on many subsets of columns at once, by Newton steps.
+
+Every model has its own columns and its own rows to learn from; rows that it does not learn from have weight
+zero. A small ridge keeps separated data finite.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def log_probabilities(eta: Array) -> Array:
+    """Log of the softmax over the last axis, the first class having the predictor zero.
+
+    Parameters
+    ----------
+    eta : array of shape (..., C - 1)
+
+    Returns
+    -------
+    array of shape (..., C)
+    """
+    full = np.concatenate([np.zeros((*eta.shape[:-1], 1)), eta], axis=-1)
+    full -= full.max(axis=-1, keepdims=True)
+    return np.asarray(full - np.log(np.exp(full).sum(axis=-1, keepdims=True)))
+
+
+def _objective(eta: Array, coef: Array, codes: NDArray[np.intp], weight: Array, penalty: Array) -> Array:
+    chosen = log_probabilities(eta)[:, np.arange(len(codes)), codes]
+    ridge = 0.5 * (penalty[:, :, None] * np.square(coef)).sum(axis=(1, 2))
+    return np.asarray(ridge - (weight * chosen).sum(axis=1))
+
+
+def _newton_system(
+    design: Array, eta: Array, coef: Array, codes: NDArray[np.intp], weight: Array, penalty: Array
+) -> tuple[Array, Array]:
+    """Hessian (m, s q, s q) and gradient (m, s q) of the objective, coefficients class by class."""
+    m, s, _ = design.shape
+    q = eta.shape[2]
+    share = np.exp(log_probabilities(eta))[:, :, 1:]
+    hit = (codes[:, None] == np.arange(1, q + 1)).astype(np.float64)
+    gradient = design @ (weight[:, :, None] * (share - hit)) + penalty[:, :, None] * coef
+    blocks = np.empty((m, q, s, q, s))
+    for a in range(q):
+        for b in range(a, q):
+            curve = weight * share[:, :, a] * ((a == b) - share[:, :, b])
+            block = (design * curve[:, None, :]) @ design.swapaxes(1, 2)
+            blocks[:, a, :, b] = block
+            blocks[:, b, :, a] = block
+    hessian = blocks.reshape(m, q * s, q * s)
+    diagonal = np.tile(penalty, (1, q))
+    hessian[:, np.arange(q * s), np.arange(q * s)] += diagonal
+    return hessian, gradient.swapaxes(1, 2).reshape(m, q * s)
+
+
+def subset_logistic(
+    design: Array,
+    codes: NDArray[np.intp],
+    weight: Array,
+    penalty: Array,
+    *,
+    n_classes: int,
+    tol: float = 1e-8,
+    max_iter: int = 50,
+) -> Array:
+    """Coefficients of ridge-penalised multinomial regressions, all by damped Newton steps together.
+
+    Parameters
+    ----------
+    design : array of shape (m, s, n)
+        Columns of each model, rows last; padding is zero.
+    codes : int array of shape (n,)
+        Classes 0 to C - 1.
+    weight : array of shape (m, n)
+        Zero for rows that a model does not learn from.
+    penalty : array of shape (m, s)
+        Ridge of each coefficient: positive at the padding, zero for the constant.
+    n_classes : int
+    tol : float
+        Stop when the Newton decrement of every model is below.
+    max_iter : int
+
+    Returns
+    -------
+    array of shape (m, s, C - 1)
+        Relative to class 0.
+    """
+    m, s, _ = design.shape
+    q = n_classes - 1
+    coef = np.zeros((m, s, q))
+    rows = design.swapaxes(1, 2)
+    eta = np.asarray(rows @ coef)
+    value = _objective(eta, coef, codes, weight, penalty)
+    for _ in range(max_iter):
+        hessian, gradient = _newton_system(design, eta, coef, codes, weight, penalty)
+        # no class in the rows of one model leaves its constant without curvature
+        hessian[:, np.arange(q * s), np.arange(q * s)] += 1e-10
+        flat = np.linalg.solve(hessian, gradient[:, :, None])[:, :, 0]
+        step = flat.reshape(m, q, s).swapaxes(1, 2)
+        decrement = (flat * gradient).sum(axis=1)
+        size = np.ones(m)
+        for _ in range(30):
+            trial = coef - size[:, None, None] * step
+            trial_eta = np.asarray(rows @ trial)
+            trial_value = _objective(trial_eta, trial, codes, weight, penalty)
+            worse = ~(trial_value <= value + 1e-12 * np.abs(value))
+            if not worse.any():
+                break
+            size[worse] *= 0.5
+        coef, eta, value = trial, trial_eta, trial_value
+        if np.all(decrement <= tol):
+            break
+    return coef

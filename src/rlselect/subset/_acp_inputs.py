@@ -1,0 +1,151 @@
+"""From a user's table to standardised columns, units and a target, and the options' checks."""
+
+import warnings
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.multiclass import type_of_target
+
+from rlselect.data import Table, as_numbers
+from rlselect.predictors._masked import Target, make_target
+from rlselect.predictors._units import Units
+from rlselect.subset._problem import find_twins
+
+Array = NDArray[np.float64]
+TASKS = ("auto", "regression", "classification")
+
+
+@dataclass
+class Inputs:
+    """What a search works on.
+
+    Attributes
+    ----------
+    X : array of shape (n, p)
+        Standardised design columns; constant ones are zero.
+    center, scale : arrays of shape (p,)
+        What was subtracted and divided.
+    target : Target
+    classes : array or None
+    units : Units
+        All units of the design.
+    unit_of_feature : int array
+        Unit of each feature, -1 for one without columns.
+    allowed : int array
+        Units that can be selected: not constant, and not the copy of an earlier one.
+    """
+
+    X: Array
+    center: Array
+    scale: Array
+    target: Target
+    classes: NDArray | None
+    units: Units
+    unit_of_feature: NDArray[np.intp]
+    allowed: NDArray[np.intp]
+
+    def to_features(self, values: NDArray, fill: Any = 0) -> NDArray:
+        """Values of units as values of features."""
+        padded = np.append(values, np.full(1, fill, dtype=values.dtype))
+        return padded[self.unit_of_feature]
+
+    def columns_of(self, kept: NDArray[np.intp]) -> tuple[NDArray[np.intp], Units]:
+        """Design columns of some units, and those units among them."""
+        columns = [self.units.columns[u] for u in kept]
+        which = np.concatenate(columns) if columns else np.empty(0, dtype=np.intp)
+        return which, Units(np.repeat(np.arange(len(kept)), [len(c) for c in columns]))
+
+
+def read_task(y: NDArray, task: str) -> str:
+    """Say which task it is, by scikit-learn's `type_of_target` when asked to find out."""
+    if task not in TASKS:
+        raise ValueError(f"task={task!r} was given; choose one of {', '.join(map(repr, TASKS))}.")
+    if task != "auto":
+        return task
+    with warnings.catch_warnings():
+        # many distinct integers: the task is said in the summary, and can be given
+        warnings.simplefilter("ignore", UserWarning)
+        kind = type_of_target(y)
+    if kind.startswith("continuous"):
+        return "regression"
+    if kind in ("binary", "multiclass"):
+        return "classification"
+    raise ValueError(f"y is of type {kind!r}; one column of numbers or class labels is needed.")
+
+
+def read_target(y: NDArray, task: str) -> tuple[Target, NDArray | None]:
+    """Numbers, and the class labels of a classification."""
+    if task == "regression":
+        return make_target(as_numbers(y, "y"), False), None
+    if y.dtype.kind == "f" and np.any(y != np.round(y)):
+        raise ValueError(
+            "task='classification' was given, but y holds continuous values (Unknown label type: "
+            "continuous); use task='regression' or class labels."
+        )
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(
+            f"y has only one class ({classes.tolist()[0]!r}); at least two classes are needed to tell apart."
+        )
+    return make_target(codes.ravel(), True), classes
+
+
+def read_inputs(table: Table, task: str) -> Inputs:
+    """Standardise the columns and number what may be selected."""
+    assert table.y is not None
+    target, classes = read_target(table.y, task)
+    raw = table.take().X
+    X = np.array(raw.toarray() if sparse.issparse(raw) else raw, dtype=np.float64)
+    center = X.mean(axis=0)
+    X -= center
+    scale = np.sqrt(np.einsum("ij,ij->j", X, X) / len(X))
+    constant = scale <= 1e-10 * np.maximum(np.abs(center), 1e-300)
+    scale[constant] = 1.0
+    X /= scale
+    X[:, constant] = 0.0
+    column_feature = np.asarray(table.encoder.column_feature_)
+    features, unit_of = np.unique(column_feature, return_inverse=True)
+    units = Units(unit_of)
+    unit_of_feature = np.full(table.encoder.n_features_in_, -1, dtype=np.intp)
+    unit_of_feature[features] = np.arange(len(features))
+    some = np.array([not constant[c].all() for c in units.columns], dtype=bool)
+    twin_of = find_twins(table, units)
+    allowed = np.flatnonzero(some & (twin_of == np.arange(units.n_units)))
+    return Inputs(X, center, scale, target, classes, units, unit_of_feature, allowed)
+
+
+def check_count(name: str, value: Any, least: int) -> int:
+    """Return an integer of at least so much, or say what was given."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name}={value!r} was given; it must be an integer of at least {least}.")
+    return int(value)
+
+
+def check_options(model: Any) -> tuple[float | None, int | str | None]:
+    """Penalty and screening as numbers, after a look at every other option."""
+    check_count("batch_size", model.batch_size, 2)
+    check_count("max_iter", model.max_iter, 1)
+    if not isinstance(model.threshold, Real) or not 0.0 < float(model.threshold) < 1.0:
+        raise ValueError(f"threshold={model.threshold!r} was given; it must be a number between 0 and 1.")
+    budget = model.time_budget
+    if budget is not None and (not isinstance(budget, Real) or not float(budget) > 0):
+        raise ValueError(f"time_budget={budget!r} was given; it must be a positive number of seconds.")
+    penalty: float | None = None
+    if not (isinstance(model.penalty, str) and model.penalty == "auto"):
+        if not isinstance(model.penalty, Real) or not 0.0 <= float(model.penalty) < np.inf:
+            raise ValueError(f"penalty={model.penalty!r} was given; it must be 'auto' or a number >= 0.")
+        penalty = float(model.penalty)
+    screening = model.screening
+    if screening is not None and not (isinstance(screening, str) and screening == "auto"):
+        try:
+            screening = check_count("screening", screening, 1)
+        except ValueError:
+            raise ValueError(
+                f"screening={screening!r} was given; it must be 'auto', None or the number of variables to "
+                "keep."
+            ) from None
+    return penalty, screening

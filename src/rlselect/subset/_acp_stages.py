@@ -1,0 +1,328 @@
+"""The stages of a fit: which predictor leads the actor, and on which variables."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlselect.predictors._masked import MaskedPredictor, Target
+from rlselect.predictors._masked_kernel import MaskedKernel
+from rlselect.predictors._masked_linear import MaskedLinear
+from rlselect.predictors._units import Units
+from rlselect.subset._acp_inputs import Inputs
+from rlselect.subset._acp_price import least_prices
+from rlselect.subset._acp_screen import (
+    addition_score,
+    best_pairs,
+    best_ranked,
+    marginal_score,
+    meet_partners,
+    product_score,
+    projection_score,
+    surprising_effects,
+)
+from rlselect.subset._acp_search import Actor, Effort
+from rlselect.subset._clock import Clock
+
+Array = NDArray[np.float64]
+
+# more variables than this are screened: to how many, for a linear and for any other predictor
+_MANY_LINEAR, _KEEP_LINEAR = 400, 300
+_MANY_OTHERS, _KEEP_OTHERS = 100, 60
+# batches after which the kernel has to show that it is better than a straight line
+_TRIAL = 30
+# paired t of the losses: below the first after the trial, or below the second in the end, linear is kept
+_DOUBT, _BETTER = 1.5, 3.5
+# the same in the end, where products have already surprised
+_SUSPECTED = 2.0
+# pairs of variables that are introduced to a predictor together
+_PAIRS = 64
+
+
+@dataclass(frozen=True)
+class PredictorChoice:
+    """The predictor of a fit and why it was chosen.
+
+    Attributes
+    ----------
+    name : str
+        "linear", "logistic", "kernel", "network" or the class of an estimator.
+    scores : dict
+        Held-out mean squared error (share of the variance of the response that is not explained) or log
+        loss of each predictor on the set they were compared on.
+    t : float
+        Paired t of the losses, positive where the kernel lost less; NaN when nothing was compared.
+    """
+
+    name: str
+    scores: dict[str, float] = field(default_factory=dict)
+    t: float = float("nan")
+
+
+@dataclass
+class Found:
+    """What the stages give: theta, mean theta and gains of all units, and how it ended."""
+
+    theta: Array
+    mean_theta: Array
+    gains: Array
+    choice: PredictorChoice
+    stop_reason: str
+    predictor: MaskedPredictor
+    price: float
+    screened: dict[str, NDArray[np.intp]]
+    iterations: int
+
+
+@dataclass
+class Stages:
+    """Everything the stages share.
+
+    Attributes
+    ----------
+    inputs : Inputs
+    options : dict
+        ``penalty``, ``batch_size`` and ``max_iter`` of every actor.
+    screening : {"auto"}, None or int
+    rng : Generator
+    clock : Clock
+    effort : Effort
+    """
+
+    inputs: Inputs
+    options: dict[str, Any]
+    screening: Any
+    rng: np.random.Generator
+    clock: Clock
+    effort: Effort
+    screened: dict[str, NDArray[np.intp]] = field(default_factory=dict)
+
+    def spread(self, kept: NDArray[np.intp], values: Array, fill: float = 0.0) -> Array:
+        """Values of some units as values of all units."""
+        out = np.full(self.inputs.units.n_units, fill)
+        out[kept] = values
+        return out
+
+    def actor(
+        self,
+        predictor: MaskedPredictor,
+        kept: NDArray[np.intp],
+        units: Units,
+        known: NDArray[np.bool_] | None = None,
+    ) -> Actor:
+        """An actor on some units; the predictor sees their columns only."""
+        return Actor(
+            predictor,
+            units,
+            n_variables=len(self.inputs.allowed),
+            rng=self.rng,
+            clock=self.clock,
+            effort=self.effort,
+            expand=lambda theta: self.inputs.to_features(self.spread(kept, theta)),
+            known=known,
+            **self.options,
+        )
+
+    def _limit(self, many: int, keep: int) -> int | None:
+        allowed = len(self.inputs.allowed)
+        if self.screening is None:
+            return None
+        if self.screening == "auto":
+            return keep if allowed > many else None
+        return int(self.screening) if allowed > self.screening else None
+
+    def screen_linear(self) -> NDArray[np.intp]:
+        """Units for a linear predictor."""
+        allowed = self.inputs.allowed
+        keep = self._limit(_MANY_LINEAR, _KEEP_LINEAR)
+        if keep is None:
+            return allowed
+        columns, units = self.inputs.columns_of(allowed)
+        X, Y = self.inputs.X[:, columns], self.inputs.target.Y
+        scores = [marginal_score(X, Y), projection_score(X, Y)]
+        kept = allowed[best_ranked(scores, units, keep, np.zeros(len(allowed), dtype=bool))]
+        self.screened["linear"] = kept
+        return kept
+
+    def screen_others(self, name: str, found: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Units for a predictor that knows more than straight lines.
+
+        Those a linear actor found stay; the others are ranked by their correlation with the response, by
+        products with the residual of the linear model, and by what they add to a kernel machine.
+        """
+        allowed = self.inputs.allowed
+        keep = self._limit(_MANY_OTHERS, _KEEP_OTHERS)
+        if keep is None:
+            return allowed
+        columns, units = self.inputs.columns_of(allowed)
+        X, target = self.inputs.X[:, columns], self.inputs.target
+        first = np.isin(allowed, found)
+        mask = first[units.unit_of]
+        residual = self.residual(X, mask)
+        machine = MaskedKernel(X, target)
+        machine.redraw(self.rng)
+        machine.tune(mask)
+        scores = [marginal_score(X, target.Y), product_score(X, residual), addition_score(machine, mask)]
+        self.effort.fits += X.shape[1] + 1
+        if self.screening == "auto":
+            # few rows cannot tell many variables apart
+            keep = min(keep, max(len(X) // 4, int(first.sum()) + 10))
+        kept = allowed[best_ranked(scores, units, keep, first)]
+        self.screened[name] = kept
+        return kept
+
+    # ------------------------------------------------------------------ what users choose from
+
+    def linear(self) -> tuple[Actor, NDArray[np.intp], str]:
+        """A linear actor, run to its end."""
+        kept = self.screen_linear()
+        columns, units = self.inputs.columns_of(kept)
+        actor = self.actor(MaskedLinear(self.inputs.X[:, columns], self.inputs.target), kept, units)
+        return actor, kept, actor.run() or "max iterations"
+
+    def one(self, make: Any, name: str) -> Found:
+        """One predictor of the user's choice."""
+        if name == "linear":
+            actor, kept, reason = self.linear()
+            return self.finish(actor, kept, PredictorChoice(name), reason)
+        kept = self.screen_others(name, np.empty(0, dtype=np.intp))
+        columns, units = self.inputs.columns_of(kept)
+        actor = self.actor(make(self.inputs.X[:, columns], self.inputs.target), kept, units)
+        reason = actor.run() or "max iterations"
+        return self.finish(actor, kept, PredictorChoice(name), reason)
+
+    def auto(self) -> Found:
+        """Linear to the end, a trial of the kernel, and the better of the two to the end."""
+        linear, kept, reason = self.linear()
+        straight = PredictorChoice("linear")
+        if reason not in ("converged", "max iterations"):
+            return self.finish(linear, kept, straight, reason)
+        found = kept[linear.mode]
+        needed = _BETTER
+        if self._limit(_MANY_OTHERS, _KEEP_OTHERS) is not None:
+            bent, more, surprised = self.suspect(linear, found)
+            if not bent.t >= _BETTER and not surprised:
+                return self.finish(linear, kept, bent, reason)
+            found = more
+            needed = _SUSPECTED if surprised else _BETTER
+        candidates = self.screen_others("kernel", found)
+        columns, units = self.inputs.columns_of(candidates)
+        X = self.inputs.X[:, columns]
+        predictor = MaskedKernel(X, self.inputs.target)
+        known = self.introduce(predictor, X, units, np.isin(candidates, found))
+        kernel = self.actor(predictor, candidates, units, known)
+        stopped = kernel.run(_TRIAL)
+        choice = self.compare(kernel, linear)
+        if choice.t >= _DOUBT and stopped is None:
+            # only a set that has paid its price can be compared: a cheap one is chosen to look good
+            stopped = kernel.run() or "max iterations"
+            choice = self.compare(kernel, linear)
+        if choice.t < needed:
+            final = reason if stopped in (None, "converged", "max iterations") else str(stopped)
+            return self.finish(linear, kept, choice, final)
+        choice = PredictorChoice("kernel", choice.scores, choice.t)
+        return self.finish(kernel, candidates, choice, stopped or "max iterations")
+
+    def suspect(
+        self, linear: Actor, found: NDArray[np.intp]
+    ) -> tuple[PredictorChoice, NDArray[np.intp], bool]:
+        """Reasons to look beyond straight lines: a better kernel on what was found, or surprising products.
+
+        Of many variables some fit any residual, and a kernel machine on the best of them looks better than a
+        line whatever the truth is. So they are screened for it only where there is a reason.
+
+        Returns
+        -------
+        PredictorChoice
+            Both predictors on the linear actor's set.
+        int array
+            That set, and units with effects that chance does not explain.
+        bool
+            Whether there are products among these effects.
+        """
+        allowed, target = self.inputs.allowed, self.inputs.target
+        columns, units = self.inputs.columns_of(allowed)
+        X = self.inputs.X[:, columns]
+        mask = np.isin(allowed, found)[units.unit_of]
+        effects, surprised = surprising_effects(X, target.Y, mask, self.rng)
+        more = np.unique(allowed[units.unit_of[effects]])
+        if not mask.any():
+            return PredictorChoice("linear"), more, surprised
+        plain = linear.predictor.row_losses(linear.columns(linear.mode))
+        machine = MaskedKernel(X, target)
+        machine.redraw(self.rng)
+        machine.tune(mask)
+        bent = machine.row_losses(mask)
+        seen = np.isfinite(bent)
+        scores = {"linear": float(plain[seen].mean()), "kernel": float(bent[seen].mean())}
+        return PredictorChoice("linear", scores, _paired_t((plain - bent)[seen])), more, surprised
+
+    def residual(self, X: Array, mask: NDArray[np.bool_]) -> Array:
+        """What least squares on some columns leaves of the response."""
+        target = self.inputs.target
+        fitted = MaskedLinear(X, Target(target.Y, None, target.center, target.scale)).fit(mask)
+        return np.asarray(target.Y - fitted.decision(X[:, mask]))  # type: ignore[union-attr]
+
+    def introduce(
+        self, predictor: MaskedPredictor, X: Array, units: Units, known: NDArray[np.bool_]
+    ) -> NDArray[np.bool_]:
+        """Units that were found, and partners that are worth something together with them."""
+        mask = known[units.unit_of]
+        predictor.redraw(self.rng)
+        predictor.tune(mask)
+        n, responses = predictor.n_rows, max(self.inputs.target.n_classes - 1, 1)
+        price = float(least_prices(n, len(self.inputs.allowed), responses, 1)[0]) / n
+        pairs = best_pairs(X, self.residual(X, mask), _PAIRS)
+        joined = meet_partners(predictor, mask, pairs, price)
+        self.effort.fits += _PAIRS
+        return known | np.isin(np.arange(len(known)), units.unit_of[joined])
+
+    def compare(self, kernel: Actor, linear: Actor) -> PredictorChoice:
+        """Paired t of leave-one-out losses: the kernel against a straight line.
+
+        It has to be better on its own set, and better there than the line is on the line's set, which a set
+        with useless members cannot spoil.
+        """
+        mask = kernel.columns(kernel.mode)
+        kernel.predictor.tune(mask)
+        bent = kernel.predictor.row_losses(mask)
+        same = MaskedLinear(kernel.predictor.X, self.inputs.target).row_losses(mask)
+        own = linear.predictor.row_losses(linear.columns(linear.mode))
+        seen = np.isfinite(bent)
+        t = min(_paired_t((plain - bent)[seen]) for plain in (same, own))
+        best = min(float(plain[seen].mean()) for plain in (same, own))
+        return PredictorChoice("linear", {"linear": best, "kernel": float(bent[seen].mean())}, t)
+
+    def nothing(self, make: Any) -> Found:
+        """The answer when there is nothing to choose from or to explain."""
+        predictor = make(self.inputs.X[:, :0], self.inputs.target)
+        zeros = np.zeros(self.inputs.units.n_units)
+        choice = PredictorChoice(predictor.name)
+        missing = np.full(len(zeros), np.nan)
+        return Found(zeros, zeros, missing, choice, "nothing to choose from", predictor, 0.0, {}, 0)
+
+    def finish(
+        self, actor: Actor, kept: NDArray[np.intp], choice: PredictorChoice, stop_reason: str
+    ) -> Found:
+        """Put an actor's answer in terms of all units."""
+        theta, mean_theta = actor.theta, actor.mean_theta
+        if not actor.is_anything():
+            # sure of nothing: the best subset is no better than what noise reaches
+            theta, mean_theta = theta * 0.5, mean_theta * 0.5
+        return Found(
+            self.spread(kept, theta),
+            self.spread(kept, mean_theta),
+            self.spread(kept, actor.gains, np.nan),
+            choice,
+            stop_reason,
+            actor.predictor,
+            actor.price * actor.predictor.n_rows,
+            dict(self.screened),
+            actor.iterations,
+        )
+
+
+def _paired_t(difference: Array) -> float:
+    error = difference.std(ddof=1) / np.sqrt(len(difference))
+    return float(difference.mean() / max(error, 1e-300))

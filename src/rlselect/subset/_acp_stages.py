@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 from rlselect.predictors._masked import MaskedPredictor, Target
 from rlselect.predictors._masked_kernel import MaskedKernel
 from rlselect.predictors._masked_linear import MaskedLinear
+from rlselect.predictors._masked_logistic import MaskedLogistic
 from rlselect.predictors._units import Units
 from rlselect.subset._acp_inputs import Inputs
+from rlselect.subset._acp_likelihood import likeliest
 from rlselect.subset._acp_price import least_prices
 from rlselect.subset._acp_screen import (
     addition_score,
@@ -22,7 +24,7 @@ from rlselect.subset._acp_screen import (
     projection_score,
     surprising_effects,
 )
-from rlselect.subset._acp_search import Actor, Effort
+from rlselect.subset._acp_search import _SURE_IN, _SURE_OUT, Actor, Effort
 from rlselect.subset._clock import Clock
 
 Array = NDArray[np.float64]
@@ -36,6 +38,8 @@ _TRIAL = 30
 _DOUBT, _BETTER = 1.5, 3.5
 # the same in the end, where products have already surprised
 _SUSPECTED = 2.0
+# classes: units that the likelihood may change, and rows beyond which least squares sees as much
+_NEAR, _LONG = 60, 5000
 # pairs of variables that are introduced to a predictor together
 _PAIRS = 64
 
@@ -302,6 +306,17 @@ class Stages:
         missing = np.full(len(zeros), np.nan)
         return Found(zeros, zeros, missing, choice, "nothing to choose from", predictor, 0.0, {}, 0)
 
+    def _logistic_sees_more(self, predictor: MaskedPredictor) -> bool:
+        return predictor.name == "linear" and self.inputs.target.classifies and len(predictor.X) <= _LONG
+
+    def reconsider(self, actor: Actor) -> NDArray[np.bool_]:
+        """The linear actor's subset after single changes that the likelihood of a logistic model asks for."""
+        hopeful = np.argsort(-actor.mean_theta, kind="stable")[:_NEAR]
+        near = np.union1d(hopeful, np.flatnonzero(actor.mode))
+        logistic = MaskedLogistic(actor.predictor.X, self.inputs.target)
+        self.effort.fits += len(near)
+        return likeliest(logistic, actor.units, actor.mode, near, actor.n_variables)
+
     def finish(
         self, actor: Actor, kept: NDArray[np.intp], choice: PredictorChoice, stop_reason: str
     ) -> Found:
@@ -310,6 +325,13 @@ class Stages:
         if not actor.is_anything():
             # sure of nothing: the best subset is no better than what noise reaches
             theta, mean_theta = theta * 0.5, mean_theta * 0.5
+        elif (
+            actor.predictor.name == "linear"
+            and self.inputs.target.classifies
+            and len(actor.predictor.X) <= _LONG
+        ):
+            mode = self.reconsider(actor)
+            theta, mean_theta = _agreeing(theta, mode), _agreeing(mean_theta, mode)
         return Found(
             self.spread(kept, theta),
             self.spread(kept, mean_theta),
@@ -321,6 +343,11 @@ class Stages:
             dict(self.screened),
             actor.iterations,
         )
+
+
+def _agreeing(theta: Array, mode: NDArray[np.bool_]) -> Array:
+    """Theta of an actor, sure where the likelihood is."""
+    return np.where(mode, np.maximum(theta, _SURE_IN), np.minimum(theta, _SURE_OUT))
 
 
 def _paired_t(difference: Array) -> float:

@@ -1,0 +1,75 @@
+"""The last look at a linear model of classes, against every subset."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from rlselect import ActorCriticPredictor
+from rlselect.predictors import MaskedLogistic, Units, make_target
+from rlselect.subset._acp_likelihood import likeliest, likelihood_price
+
+
+def classes(n=150, p=6, seed=0, n_classes=2):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p))
+    eta = X[:, 0] + X[:, 1] - 0.8 * X[:, 2] + rng.logistic(size=n)
+    return X, np.digitize(eta, [0.0] if n_classes == 2 else [-1.0, 1.0])
+
+
+def naive_cost(X, codes, mask, price):
+    if not mask.any():
+        shares = np.bincount(codes) / len(codes)
+        return -2.0 * np.log(shares[codes]).sum()
+    model = LogisticRegression(C=1e4, max_iter=5000, tol=1e-8).fit(X[:, mask], codes)
+    logs = np.log(model.predict_proba(X[:, mask])[np.arange(len(codes)), codes])
+    return -2.0 * logs.sum() + price * mask.sum()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("start", ["nothing", "everything"])
+def test_no_subset_is_better_where_columns_are_independent(n_classes, start):
+    X, codes = classes(n_classes=n_classes)
+    price = likelihood_price(150, 6, n_classes)
+    subsets = [np.array(bits, dtype=bool) for bits in product([False, True], repeat=6)]
+    best = min(subsets, key=lambda mask: naive_cost(X, codes, mask, price))
+    mode = np.full(6, start == "everything")
+    units = Units(np.arange(6))
+    got = likeliest(MaskedLogistic(X, make_target(codes, True)), units, mode, np.arange(6), 6)
+    np.testing.assert_array_equal(got, best)
+
+
+def test_only_what_is_near_may_change():
+    X, codes = classes()
+    logistic, units = MaskedLogistic(X, make_target(codes, True)), Units(np.arange(6))
+    got = likeliest(logistic, units, np.zeros(6, dtype=bool), np.array([0, 5]), 6)
+    assert got.tolist() == [True, False, False, False, False, False]
+
+
+def test_groups_enter_as_one_and_pay_for_each_column():
+    X, codes = classes()
+    units = Units(np.array([0, 0, 1, 2, 2, 2]))
+    logistic = MaskedLogistic(X, make_target(codes, True))
+    got = likeliest(logistic, units, np.zeros(3, dtype=bool), np.arange(3), 3)
+    assert got.tolist() == [True, True, False]
+
+
+def test_the_price_grows_with_what_there_is_to_choose_from():
+    assert likelihood_price(100, 1000, 2) > likelihood_price(100, 50, 2) > np.log(100)
+    assert likelihood_price(10**6, 2, 2) == np.log(10**6)
+
+
+def test_the_answer_is_sure_where_the_likelihood_is():
+    X, codes = classes(n=300, p=20, seed=3)
+    fitted = ActorCriticPredictor(random_state=0).fit(X, codes)
+    assert fitted.predictor_.name == "linear"
+    assert fitted.support_[:3].all()
+    assert fitted.support_.sum() <= 4
+    sure = (fitted.theta_ >= 0.95) | (fitted.theta_ <= 0.25)
+    assert sure.all()
+    # the answer is the likelihood's: no single change pays its price
+    standard = (X - X.mean(axis=0)) / X.std(axis=0)
+    logistic, units = MaskedLogistic(standard, make_target(codes, True)), Units(np.arange(20))
+    again = likeliest(logistic, units, fitted.support_, np.arange(20), 20)
+    np.testing.assert_array_equal(again, fitted.support_)

@@ -311,3 +311,23 @@ def test_command_line(tmp_path):
         result = CliRunner().invoke(cli.main, [*arguments, *more])
         assert result.exit_code == 2
         assert message in result.output
+
+
+@pytest.mark.parametrize("missing", ["drop", "indicator"])
+def test_missing_values_are_treated_as_asked(missing):
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.standard_normal((150, 5)), columns=list("abcde"))
+    y = frame["a"] - 2.0 * frame["b"] + 0.3 * rng.standard_normal(150)
+    frame.loc[::10, "a"] = np.nan
+    with pytest.raises(ValueError, match=r"missing values \(NaN\) in column 'a'"):
+        ActorCriticPredictor(predictor="linear").fit(frame, y)
+    fitted = ActorCriticPredictor(predictor="linear", missing=missing, random_state=0).fit(frame, y)
+    assert fitted.get_feature_names_out().tolist() == ["a", "b"]
+    complete = frame.dropna()
+    assert fitted.score(complete, y[complete.index]) > 0.9
+    if missing == "indicator":
+        assert np.isfinite(fitted.predict(frame)).all()
+    else:
+        alone = ActorCriticPredictor(predictor="linear", random_state=0).fit(complete, y[complete.index])
+        np.testing.assert_allclose(fitted.predict(complete), alone.predict(complete))

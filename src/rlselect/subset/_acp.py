@@ -57,8 +57,8 @@ class ActorCriticPredictor(CallbackSupportMixin, FittedMachine, SelectorMixin, B
     predictor : {"auto", "linear", "logistic", "kernel", "network"} or estimator, default="auto"
         What judges a subset. "linear" is least squares, on indicators for classes; "logistic" is logistic or
         multinomial regression; "kernel" is kernel ridge regression with the kernel of an infinitely wide ReLU
-        network; "network" trains a network with 128 hidden units for each subset and fold. An estimator of
-        scikit-learn is refitted for each subset and fold.
+        network; "network" trains a network with 128 hidden units for each subset, all of a batch on the same
+        rows. An estimator of scikit-learn is refitted for each subset and fold.
     threshold : float, default=0.9
         Variables with a probability above are selected.
     batch_size : int, default=64
@@ -71,6 +71,9 @@ class ActorCriticPredictor(CallbackSupportMixin, FittedMachine, SelectorMixin, B
     screening : "auto", None or int, default="auto"
         Variables to keep before the search. "auto" keeps 300 of more than 400 for the linear predictor and 60
         of more than 100 for others, by the better of several ranks.
+    missing : {"error", "drop", "indicator"}, default="error"
+        Missing values in a table: refuse them, leave their rows out of `fit`, or impute the mean and add a
+        column that marks them, which enters and leaves with its variable.
     search : "auto" or PolicyGradient, default="auto"
         The algorithm; see `ActorCriticPredictor.paper`.
     device : str, default="cpu"
@@ -127,8 +130,9 @@ class ActorCriticPredictor(CallbackSupportMixin, FittedMachine, SelectorMixin, B
     instead of one random split a subset; log risk with a price instead of the error itself, whose minimum
     holds too many variables; standardised advantages and steps on log odds, which need no scale of y; a
     regression over the last eight batches; kernel machines in closed form instead of networks; a predictor
-    chosen by held-out losses; screening built in; a look at every single change before it stops; and "no
-    variable at all" has to be beaten by more than noise reaches.
+    chosen by held-out losses; screening built in, and interactions among many variables only where products
+    are larger than by chance; a look at every single change before it stops, for classes by the likelihood of
+    a logistic model; and "no variable at all" has to be beaten by more than noise reaches.
 
     There are no row weights: a row is held out or not. Not meant for more than some thousand variables that
     matter only together, which no screening can find.
@@ -162,6 +166,7 @@ class ActorCriticPredictor(CallbackSupportMixin, FittedMachine, SelectorMixin, B
         max_iter: int = 200,
         penalty: Any = "auto",
         screening: Any = "auto",
+        missing: str = "error",
         search: Any = "auto",
         device: str = "cpu",
         time_budget: float | None = None,
@@ -175,6 +180,7 @@ class ActorCriticPredictor(CallbackSupportMixin, FittedMachine, SelectorMixin, B
         self.max_iter = max_iter
         self.penalty = penalty
         self.screening = screening
+        self.missing = missing
         self.search = search
         self.device = device
         self.time_budget = time_budget
@@ -258,7 +264,7 @@ class ActorCriticPredictor(CallbackSupportMixin, FittedMachine, SelectorMixin, B
         elif not (isinstance(self.search, str) and self.search == "auto"):
             raise ValueError(f"search={self.search!r} was given; it must be 'auto' or a PolicyGradient.")
         rng = generator(self.random_state)
-        table = open_table(X, y, owner=name)
+        table = open_table(X, y, missing=self.missing, owner=name)
         if table.n_rows < 3:
             raise ValueError(
                 f"Found array with {table.n_rows} sample(s) (n_samples = {table.n_rows}) while a minimum of "

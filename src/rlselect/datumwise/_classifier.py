@@ -169,7 +169,7 @@ class DatumwiseClassifier(ClassifierMixin, BaseEstimator):
 
     @classmethod
     def paper(cls, feature_cost: float = 0.01, **changes: Any) -> "DatumwiseClassifier":
-        """The choices of [1]_: linear scores on block vectors, ten random states a row, a mixture.
+        """The choices of the paper: linear scores on block vectors, ten random states a row, a mixture.
 
         Parameters
         ----------
@@ -381,6 +381,25 @@ class DatumwiseClassifier(ClassifierMixin, BaseEstimator):
             Sums of costs.
         """
         return self._episodes(X)[1].cost
+
+    def score(self, X, y, sample_weight=None):
+        """Mean accuracy of `predict`.
+
+        Parameters
+        ----------
+        X : (n, d) array, sparse matrix or data frame
+            Values.
+        y : (n,) array
+            True classes.
+        sample_weight : (n,) array, optional
+            Weights of the cases.
+
+        Returns
+        -------
+        float
+            Share of the cases that are answered rightly.
+        """
+        return super().score(X, y, sample_weight)
 
     def sparsity(self, X):
         """Mean share of the features (groups) that are not bought.

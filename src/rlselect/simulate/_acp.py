@@ -32,13 +32,13 @@ def make_acp(
     The first eight columns matter, whatever the function. With the noise
     :math:`\epsilon \sim N(0, \text{noise}^2)`:
 
-    1. ``"linear"``: :math:`y = \sum_{j \le 8} x_j + \epsilon`, independent N(0, 1) columns.
+    1. ``"linear"``: :math:`y = \sum_{j \leq 8} x_j + \epsilon`, independent N(0, 1) columns.
     2. ``"correlated"``: the same sum, columns with unit variance and correlation :math:`0.9^{|i-j|}`.
     3. ``"interaction"``: :math:`y = x_1 + x_2 x_3 + x_4 + x_5 x_6 + x_7 + x_8 + \epsilon`, independent
        columns. The mean of y does not depend on any of the four in the products alone.
     4. ``"network"``: :math:`y = W_2^\top \text{relu}(W_1 x_{1..8}) + \epsilon` with 32 hidden units,
        independent columns; the weights are drawn anew with each data set.
-    5. ``"logistic"``: a coin with success probability :math:`1 / (1 + e^{-\sum_{j \le 8} x_j})`.
+    5. ``"logistic"``: a coin with success probability :math:`1 / (1 + e^{-\sum_{j \leq 8} x_j})`.
     6. ``"multiclass"``: five classes, each of two Gaussian clouds at corners of a cube in the first eight
        columns (:func:`sklearn.datasets.make_classification` with its defaults).
 

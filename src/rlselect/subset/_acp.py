@@ -33,7 +33,7 @@ class ActorCriticPredictor(CallbackSupportMixin, FittedMachine, SelectorMixin, B
     The policy draws subsets, :math:`a_j \sim \mathrm{Bernoulli}(\theta_j)`. A predictor judges each subset by
     its held-out error, and the probabilities follow the natural gradient of the expected reward
 
-    .. math:: \max_\theta\; E_{a \sim \theta} \Bigl[ -\log R(a) - \lambda |a| \Bigr],
+    .. math:: \max_\theta\; E_{a \sim \theta} \left[ -\log R(a) - \lambda |a| \right],
 
     R being the held-out mean squared error (or, for a predictor of probabilities, :math:`\log R` twice the
     log loss). All subsets of a batch are judged on the same folds, the advantages of a batch are

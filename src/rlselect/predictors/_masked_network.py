@@ -109,10 +109,14 @@ class MaskedNetwork(MaskedPredictor):
         super().redraw(rng)
         parts = balanced_folds(self.target, 10, rng)
         self._held = parts < round(10 * _HELD) if len(parts) >= 10 else parts == 0
-        draw = rng.uniform(-1.0, 1.0, size=(self.X.shape[1] + 1, self.hidden))
-        outer = rng.uniform(-1.0, 1.0, size=(self.hidden + 1, self._Y.shape[1]))
-        self._start = (draw.astype(np.float32), outer.astype(np.float32))
+        self._start = self._uniform(self.X.shape[1], rng)
         return True
+
+    def _uniform(self, p: int, rng: np.random.Generator) -> tuple[Singles, Singles]:
+        """Numbers from [-1, 1] for the weights of a network on p columns."""
+        shapes = ((p + 1, self.hidden), (self.hidden + 1, self._Y.shape[1]))
+        first, second = (rng.uniform(-1.0, 1.0, size=shape).astype(np.float32) for shape in shapes)
+        return first, second
 
     def tune(self, mask: NDArray[np.bool_]) -> bool:
         """Choose the decay with the smallest held-out loss for a subset."""
@@ -160,19 +164,11 @@ class MaskedNetwork(MaskedPredictor):
 
     def fit(self, mask: NDArray[np.bool_]) -> NetworkModel:
         """Several networks on the subset and all rows."""
-        p, h = int(mask.sum()), self.hidden
+        p = int(mask.sum())
         A = np.concatenate([self._X[:, :-2][:, mask], self._X[:, -2:-1]], axis=1)
         rng = np.random.default_rng(0)
         draws = [
-            start_networks(
-                (
-                    rng.uniform(-1.0, 1.0, size=(p + 1, h)).astype(np.float32),
-                    rng.uniform(-1.0, 1.0, size=(h + 1, self._Y.shape[1])).astype(np.float32),
-                ),
-                np.arange(p)[None],
-                np.array([p]),
-            )
-            for _ in range(_FINAL)
+            start_networks(self._uniform(p, rng), np.arange(p)[None], np.array([p])) for _ in range(_FINAL)
         ]
         start = Networks(np.concatenate([d.first for d in draws]), np.concatenate([d.second for d in draws]))
         every = np.repeat(A[None], _FINAL, axis=0)

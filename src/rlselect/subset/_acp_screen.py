@@ -44,17 +44,21 @@ def projection_score(X: Array, Y: Array) -> Array:
 
 def product_score(X: Array, residual: Array) -> Array:
     """Largest squared correlation of a residual with a product of each column with any column."""
-    return np.asarray(_product_correlations(X, residual).max(axis=1))
+    return np.asarray(_product_correlations(X, residual, _product_sizes(X)).max(axis=1))
 
 
-def _product_correlations(X: Array, residual: Array) -> Array:
-    """Squared correlations, but for a constant, of residuals with all products of two columns."""
+def _product_sizes(X: Array) -> Array:
+    """Sums of squares of all products of two columns."""
     squares = np.square(X)
-    norm = np.maximum(squares.T @ squares, 1e-12)
-    total = np.zeros_like(norm)
+    return np.asarray(np.maximum(squares.T @ squares, 1e-12))
+
+
+def _product_correlations(X: Array, residual: Array, sizes: Array) -> Array:
+    """Squared correlations, but for a constant, of residuals with all products of two columns."""
+    total = np.zeros_like(sizes)
     for r in residual.T:
         total += np.square(X.T @ (X * (r - r.mean())[:, None]))
-    return np.asarray(total / norm)
+    return np.asarray(total / sizes)
 
 
 def best_pairs(X: Array, residual: Array, count: int) -> NDArray[np.intp]:
@@ -64,7 +68,7 @@ def best_pairs(X: Array, residual: Array, count: int) -> NDArray[np.intp]:
     -------
     int array of shape (count, 2)
     """
-    score = np.triu(_product_correlations(X, residual), 1)
+    score = np.triu(_product_correlations(X, residual, _product_sizes(X)), 1)
     count = min(count, X.shape[1] * (X.shape[1] - 1) // 2)
     flat = np.argsort(-score, axis=None, kind="stable")[:count]
     return np.column_stack(np.unravel_index(flat, score.shape))
@@ -94,8 +98,8 @@ def surprising_effects(
     bool
         Whether a product or a square did.
     """
-    mask, found = mask.copy(), np.zeros((X.shape[1], X.shape[1]), dtype=bool)
-    alone = mask.copy()
+    found = np.zeros((X.shape[1], X.shape[1]), dtype=bool)
+    alone, sizes = mask.copy(), _product_sizes(X)
     for _ in range(_ROUNDS):
         first, second = np.nonzero(found)
         design = np.column_stack([np.ones(len(X)), X[:, alone], X[:, first] * X[:, second]])
@@ -104,8 +108,8 @@ def surprising_effects(
         residual = Y - design @ np.linalg.lstsq(design, Y, rcond=None)[0]
         shuffled = [rng.permutation(residual) for _ in range(_PERMUTATIONS)]
         single = marginal_score(X, residual) > max(marginal_score(X, r).max() for r in shuffled)
-        limit = max(_product_correlations(X, r).max() for r in shuffled)
-        pairs = np.triu(_product_correlations(X, residual) > limit)
+        limit = max(_product_correlations(X, r, sizes).max() for r in shuffled)
+        pairs = np.triu(_product_correlations(X, residual, sizes) > limit)
         if not np.any(single & ~alone) and not np.any(pairs & ~found):
             break
         alone, found = alone | single, found | pairs

@@ -257,10 +257,7 @@ class Stages:
         machine = MaskedKernel(X, target)
         machine.redraw(self.rng)
         machine.tune(mask)
-        bent = machine.row_losses(mask)
-        seen = np.isfinite(bent)
-        scores = {"linear": float(plain[seen].mean()), "kernel": float(bent[seen].mean())}
-        return PredictorChoice("linear", scores, _paired_t((plain - bent)[seen])), more, surprised
+        return _compared(machine.row_losses(mask), plain), more, surprised
 
     def residual(self, X: Array, mask: NDArray[np.bool_]) -> Array:
         """What least squares on some columns leaves of the response."""
@@ -293,10 +290,7 @@ class Stages:
         bent = kernel.predictor.row_losses(mask)
         same = MaskedLinear(kernel.predictor.X, self.inputs.target).row_losses(mask)
         own = linear.predictor.row_losses(linear.columns(linear.mode))
-        seen = np.isfinite(bent)
-        t = min(_paired_t((plain - bent)[seen]) for plain in (same, own))
-        best = min(float(plain[seen].mean()) for plain in (same, own))
-        return PredictorChoice("linear", {"linear": best, "kernel": float(bent[seen].mean())}, t)
+        return _compared(bent, same, own)
 
     def nothing(self, make: Any) -> Found:
         """The answer when there is nothing to choose from or to explain."""
@@ -348,6 +342,14 @@ class Stages:
 def _agreeing(theta: Array, mode: NDArray[np.bool_]) -> Array:
     """Theta of an actor, sure where the likelihood is."""
     return np.where(mode, np.maximum(theta, _SURE_IN), np.minimum(theta, _SURE_OUT))
+
+
+def _compared(bent: Array, *plain: Array) -> PredictorChoice:
+    """A kernel's losses of rows against those of one or more lines; the kernel has to beat each of them."""
+    seen = np.isfinite(bent)
+    t = min(_paired_t((line - bent)[seen]) for line in plain)
+    best = min(float(line[seen].mean()) for line in plain)
+    return PredictorChoice("linear", {"linear": best, "kernel": float(bent[seen].mean())}, t)
 
 
 def _paired_t(difference: Array) -> float:

@@ -1,7 +1,6 @@
 """ActorCriticPredictor: a stochastic policy over subsets learns which variables predict."""
 
 import time
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +10,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from rlselect._compat import CallbackSupportMixin, Progress, user_level, with_callbacks
+from rlselect._compat import CallbackSupportMixin, Progress, with_callbacks
 from rlselect.data import open_table
 from rlselect.predictors._masked_make import make_masked
 from rlselect.subset._acp_inputs import Inputs, check_options, read_inputs, read_task
@@ -20,7 +19,7 @@ from rlselect.subset._acp_paper import PolicyGradient, paper_search
 from rlselect.subset._acp_search import Effort
 from rlselect.subset._acp_stages import Found, PredictorChoice, Stages
 from rlselect.subset._acp_summary import report_of
-from rlselect.subset._clock import PARTS, Clock
+from rlselect.subset._clock import PARTS, Clock, warn_if_interrupted
 from rlselect.subset._problem import generator
 from rlselect.subset._summary import Summary
 
@@ -282,13 +281,7 @@ class ActorCriticPredictor(CallbackSupportMixin, FittedMachine, SelectorMixin, B
             Clock(self.time_budget, self.max_iter, report) as clock,
         ):
             found = self._search(inputs, penalty, screening, rng, clock, effort)
-        if found.stop_reason == "interrupted":
-            warnings.warn(
-                f"{name} was interrupted after {len(effort.history)} iterations; the fit holds what was "
-                "found so far.",
-                UserWarning,
-                stacklevel=user_level(),
-            )
+        warn_if_interrupted(found.stop_reason, name, f"{len(effort.history)} iterations")
         self._keep(table.encoder, inputs, task, found, effort)
         self._n_rows = table.n_rows
         self._seconds = time.perf_counter() - start

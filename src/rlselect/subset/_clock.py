@@ -3,11 +3,34 @@
 import signal
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
+from rlselect._compat import user_level
+
 PARTS = 100
+
+
+def warn_if_interrupted(stop_reason: str, owner: str, done: str) -> None:
+    """Say that Ctrl-C ended a search, and that the fit is valid.
+
+    Parameters
+    ----------
+    stop_reason : str
+        Why the search ended; nothing is said unless it was interrupted.
+    owner : str
+        Name of the estimator.
+    done : str
+        What was done before, such as "40 stages".
+    """
+    if stop_reason == "interrupted":
+        warnings.warn(
+            f"{owner} was interrupted after {done}; the fit holds what was found so far.",
+            UserWarning,
+            stacklevel=user_level(),
+        )
 
 
 class Clock:

@@ -2,7 +2,6 @@
 
 import math
 import time
-import warnings
 from collections.abc import Iterator
 from numbers import Real
 from typing import Any, Self
@@ -17,11 +16,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from rlselect._compat import CallbackSupportMixin, Progress, user_level, with_callbacks
+from rlselect._compat import CallbackSupportMixin, Progress, with_callbacks
 from rlselect.data import PartTable, Table, is_source, open_source, read_file
 from rlselect.learn import as_policy
 from rlselect.subset._checkpoint import Checkpoint
-from rlselect.subset._clock import PARTS, Clock
+from rlselect.subset._clock import PARTS, Clock, warn_if_interrupted
 from rlselect.subset._final import final_model
 from rlselect.subset._problem import Problem, feature_names, generator, pose_problem
 from rlselect.subset._sarsa import Sarsa
@@ -341,12 +340,7 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 min_effect=self.min_effect,
                 checkpoint=checkpoint,
             )
-        if found.stop_reason == "interrupted":
-            warnings.warn(
-                f"{name} was interrupted after {found.n_stages} stages; the fit holds what was found so far.",
-                UserWarning,
-                stacklevel=user_level(),
-            )
+        warn_if_interrupted(found.stop_reason, name, f"{found.n_stages} stages")
         self._keep(problem, found)
         self._refit(problem, found, rng)
         self._seconds = time.perf_counter() - start

@@ -3,8 +3,6 @@ import pytest
 
 from rlselect.learn import EpsilonGreedy, PowerDecay, ValueTable, key_mask, subset_key
 
-INF = np.inf
-
 
 @pytest.mark.parametrize("n_units", [1, 7, 8, 9, 20_000])
 def test_keys_name_subsets(n_units):
@@ -92,63 +90,9 @@ def test_actions_outside_the_table(action, following):
         )
 
 
-def test_accumulate_is_the_naive_mean_and_standard_error():
-    rng = np.random.default_rng(2)
-    vectors = 1e6 + rng.standard_normal((30, 5))
-    vectors[:, 3] = -INF
-    table = ValueTable(5)
-    for i, vector in enumerate(vectors, start=1):
-        got = table.accumulate(b"s", vector)
-        table.accumulate(b"other", np.zeros(5))
-        assert got.n == i
-        kept = [0, 1, 2, 4]
-        np.testing.assert_allclose(got.mean[kept], vectors[:i, kept].mean(axis=0), rtol=1e-13)
-        if i == 1:
-            assert np.all(got.error[kept] == INF)
-        else:
-            naive = vectors[:i, kept].std(axis=0, ddof=1) / np.sqrt(i)
-            np.testing.assert_allclose(got.error[kept], naive, rtol=1e-7)
-        assert got.mean[3] == -INF
-        assert got.error[3] == 0.0
-
-
-def test_estimates_are_copies():
-    table = ValueTable(2)
-    first = table.accumulate(b"s", [1.0, 2.0])
-    first.mean[:] = 99.0
-    np.testing.assert_array_equal(table.estimate(b"s").mean, [1.0, 2.0])
-    assert table.estimate(b"unknown") is None
-
-
-def test_the_least_recently_used_vector_is_forgotten():
-    table = ValueTable(1, max_vectors=2)
-    for key in (b"a", b"b", b"a", b"c"):
-        table.accumulate(key, [1.0])
-    assert table.estimate(b"a").n == 2
-    assert table.estimate(b"b") is None
-    assert table.estimate(b"c").n == 1
-
-
-@pytest.mark.parametrize(
-    ("vector", "message"),
-    [
-        ([1.0], "one value for each of 2"),
-        ([np.nan, 0.0], "NaN or"),
-        ([INF, 0.0], "NaN or"),
-        ([-INF, 0.0], "changed"),
-    ],
-)
-def test_wrong_vectors(vector, message):
-    table = ValueTable(2)
-    table.accumulate(b"s", [0.0, 0.0])
-    with pytest.raises(ValueError, match=message):
-        table.accumulate(b"s", vector)
-
-
-@pytest.mark.parametrize("arguments", [{"n_actions": 0}, {"n_actions": 2, "max_vectors": 0}])
-def test_wrong_tables(arguments):
+def test_a_table_without_actions():
     with pytest.raises(ValueError, match="at least 1"):
-        ValueTable(**arguments)
+        ValueTable(0)
 
 
 def test_a_small_chain_is_learnt():

@@ -3,13 +3,12 @@
 from rlselect.learn._policies import UCB, EpsilonGreedy, Policy, Softmax, ThompsonSampling, as_policy
 from rlselect.learn._schedules import Constant, LinearRamp, PowerDecay, Schedule, as_schedule
 from rlselect.learn._trajectory import Trajectory
-from rlselect.learn._values import Estimate, ValueTable, key_mask, subset_key
+from rlselect.learn._values import ValueTable, key_mask, subset_key
 
 __all__ = [
     "UCB",
     "Constant",
     "EpsilonGreedy",
-    "Estimate",
     "LinearRamp",
     "Policy",
     "PowerDecay",

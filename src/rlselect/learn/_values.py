@@ -1,11 +1,9 @@
 """What has been learnt about each action in each subset."""
 
 import math
-from collections import OrderedDict
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 
 def subset_key(mask: NDArray[np.bool_]) -> bytes:
@@ -36,61 +34,17 @@ def key_mask(key: bytes, n_units: int) -> NDArray[np.bool_]:
     return np.unpackbits(np.frombuffer(key, dtype=np.uint8), count=n_units).astype(bool)
 
 
-class Estimate(NamedTuple):
-    """Running estimate of the values of all actions in one subset."""
-
-    mean: NDArray[np.float64]
-    error: NDArray[np.float64]
-    n: int
-
-
-class _Moments:
-    """Welford's running mean and sum of squared deviations of a vector."""
-
-    __slots__ = ("count", "finite", "mean", "squares")
-
-    def __init__(self, vector: NDArray[np.float64]) -> None:
-        self.finite = vector > -np.inf
-        self.count = 1
-        self.mean = vector.copy()
-        self.squares = np.zeros_like(vector)
-
-    def add(self, vector: NDArray[np.float64]) -> None:
-        if not np.array_equal(vector > -np.inf, self.finite):
-            raise ValueError(
-                "the allowed actions (values above -inf) of a subset changed between two vectors"
-            )
-        self.count += 1
-        delta = np.subtract(vector, self.mean, out=np.zeros_like(vector), where=self.finite)
-        np.add(self.mean, delta / self.count, out=self.mean, where=self.finite)
-        self.squares += delta * np.subtract(vector, self.mean, out=np.zeros_like(vector), where=self.finite)
-
-    def estimate(self) -> Estimate:
-        if self.count == 1:
-            error = np.full_like(self.mean, np.inf)
-        else:
-            error = np.sqrt(self.squares / ((self.count - 1) * self.count))
-        error[~self.finite] = 0.0
-        return Estimate(self.mean.copy(), error, self.count)
-
-
 class ValueTable:
-    r"""Values of actions, keyed by subset, in two forms that do not mix.
+    r"""Values of actions, keyed by subset.
 
-    *Single actions*: ``Q(s, a)``, zero until updated, stored only where visited, so that thousands of subsets
-    with ``p + 1`` actions each cost memory only for the pairs that were tried. :meth:`sarsa` is equation (6)
+    ``Q(s, a)`` is zero until updated and stored only where visited, so that thousands of subsets with
+    ``p + 1`` actions each cost memory only for the pairs that were tried. :meth:`sarsa` is equation (6)
     of [1]_.
-
-    *Full information*: when one batch prices every action of a subset at once, :meth:`accumulate` keeps the
-    running mean, standard error and count of the whole vector.
 
     Parameters
     ----------
     n_actions : int
         Number of feasible actions in every subset (``p`` flips and one "stay" make ``p + 1``).
-    max_vectors : int, default=None
-        Keep the vectors of at most this many subsets, forgetting the least recently used; each takes 17 bytes
-        an action. None keeps all.
 
     References
     ----------
@@ -110,19 +64,15 @@ class ValueTable:
     array([0, 1, 2])
     """
 
-    def __init__(self, n_actions: int, *, max_vectors: int | None = None) -> None:
+    def __init__(self, n_actions: int) -> None:
         if n_actions < 1:
             raise ValueError(f"n_actions must be at least 1, got {n_actions!r}")
-        if max_vectors is not None and max_vectors < 1:
-            raise ValueError(f"max_vectors must be None or at least 1, got {max_vectors!r}")
         self.n_actions = n_actions
-        self.max_vectors = max_vectors
         self._q: dict[bytes, dict[int, float]] = {}
-        self._moments: OrderedDict[bytes, _Moments] = OrderedDict()
 
     def __len__(self) -> int:
-        """Number of subsets with a stored value of either form."""
-        return len(self._q.keys() | self._moments.keys())
+        """Number of subsets with a stored value."""
+        return len(self._q)
 
     def get(self, key: bytes, action: int) -> float:
         """``Q(s, a)``; zero when the pair was never updated."""
@@ -175,43 +125,3 @@ class ValueTable:
         new = old + rate * (reward + discount * self.get(next_key, next_action) - old)
         self._q.setdefault(key, {})[action] = new
         return new
-
-    def accumulate(self, key: bytes, vector: ArrayLike) -> Estimate:
-        """Add one vector of action values of a subset and return the running estimate.
-
-        Parameters
-        ----------
-        key : bytes
-            The subset.
-        vector : array of shape (n_actions,)
-            One value per action from a fresh batch; ``-inf`` where the action is not allowed.
-
-        Returns
-        -------
-        Estimate
-            Mean, standard error of the mean (infinite after one vector, zero where not allowed) and the
-            number of vectors.
-        """
-        row = np.asarray(vector, dtype=float)
-        if row.shape != (self.n_actions,):
-            raise ValueError(
-                f"vector must have one value for each of {self.n_actions} actions, got {row.shape}"
-            )
-        if not row.max() < np.inf:
-            raise ValueError(
-                "vector holds NaN or +inf; give finite values, or -inf where an action is not allowed"
-            )
-        moments = self._moments.get(key)
-        if moments is None:
-            moments = self._moments[key] = _Moments(row)
-            if self.max_vectors is not None and len(self._moments) > self.max_vectors:
-                self._moments.popitem(last=False)
-        else:
-            moments.add(row)
-            self._moments.move_to_end(key)
-        return moments.estimate()
-
-    def estimate(self, key: bytes) -> Estimate | None:
-        """Current running estimate of a subset, or None before its first vector."""
-        moments = self._moments.get(key)
-        return None if moments is None else moments.estimate()

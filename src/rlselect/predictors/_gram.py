@@ -14,6 +14,7 @@ Floats = NDArray[np.floating]
 
 # columns multiplied in one pass: enough for BLAS-3 speed, few enough for a short wait
 PANEL = 16
+_DEAR_PANEL = 64
 _SLOTS = 1024
 
 
@@ -74,12 +75,15 @@ class LazyGram:
         y'y in that scale.
     varies : bool array of shape (p,)
         Columns that are not constant in the rows seen.
+    panel : int
+        Columns that are worth computing in one pass over the rows.
     """
 
     def __init__(self, rows: Rows, n_columns: int, n_parts: int = 1) -> None:
         self._rows = rows
         self._p = n_columns
         self._parts = n_parts
+        self.panel = _DEAR_PANEL if rows.dear else PANEL
         self._weight = np.zeros(n_parts)
         self._sum = np.zeros((n_parts, n_columns))
         self._square = np.zeros(n_columns)
@@ -130,6 +134,8 @@ class LazyGram:
             self._add(part, _sums(block, known, self._center, self._unit))
             for columns, within in self._blocks:
                 within += block.within(columns, block.weight)
+            # a view would keep all of the rows that it came with while the next ones are read
+            del block
         for part, sums in coming:
             self._add(part, sums.result())
         if coming and self._blocks:

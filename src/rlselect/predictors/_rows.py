@@ -111,6 +111,8 @@ class Rows:
         Whether `take` may return views of data that stay in memory.
     spill : bool
         Put blocks beyond the memory into a temporary file instead of taking them again.
+    dear : bool
+        Whether taking rows again costs more than many products with them, as where they have to be decoded.
     workers : object, optional
         Those who can work on some rows where these lie: ``holds(rows)``, ``size(rows)``, ``place(function,
         rows)`` and ``call(function, handle, *args)``.
@@ -127,6 +129,7 @@ class Rows:
         whole: bool = True,
         resident: bool = False,
         spill: bool = False,
+        dear: bool = False,
         workers: Any = None,
     ) -> None:
         self._take = take
@@ -137,6 +140,7 @@ class Rows:
         self._whole = whole
         self._resident = resident
         self._workers = workers
+        self.dear = dear
         self._shelf = Shelf() if spill else None
         self._kept: list[Block | Placed | Spilled | None] = []
         self._where: list[Any] = []

@@ -228,7 +228,9 @@ def _search_large(problem: Problem, how: _How, plan: EffortPlan, checkpoint: Che
     if saved is None:
         rows = _rows(table, linear)
         sampler: Any = table.pool if isinstance(table, PartTable) else RowSampler(table.n_rows, how.rng)
-        first = sampler.draw(plan.first, plan.block_rows(table.n_columns))
+        # of very wide rows no more than stay in memory: the first climb asks for many columns one by one
+        size = min(plan.first, table.batch_rows) if isinstance(table, PartTable) else plan.first
+        first = sampler.draw(size, plan.block_rows(table.n_columns))
         state = _state(problem.family, problem.units, rows, first, parts=2)
         state.reset(problem.always)
         walker = how.walker(state, problem.allowed, sampler.n_used)
@@ -254,6 +256,7 @@ def _rows(table: Table | PartTable, linear: bool) -> Rows:
             as_is=True,
             memory=table.memory,
             whole=False,
+            dear=table.parts.memory is None,
             workers=table.workers,
         )
     if isinstance(table, Table) and linear and large and table.is_dense:

@@ -15,7 +15,7 @@ from rlselect.kernels import (
     ridge_remove,
     ridge_state,
 )
-from rlselect.predictors._gram import PANEL, LazyGram
+from rlselect.predictors._gram import PANEL, LazyGram, Moments
 from rlselect.predictors._units import Units
 
 Floats = NDArray[np.floating]
@@ -283,6 +283,10 @@ class RidgeSubset:
         """Change the prior of the coefficients."""
         self.slab, self.shape = float(slab), int(shape)
         self._solve()
+
+    def moments(self, columns: NDArray[np.intp]) -> Moments | None:
+        """Sums of products of some columns and y, None where some were not made."""
+        return self._gram.moments(columns)
 
     def varies(self) -> NDArray[np.bool_]:
         """Columns that are not constant."""

@@ -156,6 +156,11 @@ class Rows:
         assert self._scale is not None
         return self._shift, self._scale
 
+    @property
+    def rounding(self) -> float:
+        """Error of the mean of a product of two columns of unit variance, roughly."""
+        return float(np.finfo(self._dtype).eps)
+
     def append(self, rows: Any) -> "Block | Placed":
         """Take more rows."""
         block = self._get(rows)
@@ -172,6 +177,16 @@ class Rows:
             None if values[0] is None else np.concatenate(values) for values in zip(*parts, strict=True)
         )
         return X, y, weight, offset
+
+    def numbers(self, places: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Row numbers at these places, ascending, among the rows so far; of rows taken by their numbers."""
+        found, start = [], 0
+        for rows in self._where:
+            size = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
+            some = places[np.searchsorted(places, start) : np.searchsorted(places, start + size)] - start
+            found.append(rows.start + some if isinstance(rows, slice) else rows[some])
+            start += size
+        return np.concatenate(found)
 
     def gather_blocks(
         self, columns: NDArray[np.intp], then: Callable[..., Any] | None = None

@@ -111,6 +111,8 @@ class Rows:
         Whether `take` may return views of data that stay in memory.
     spill : bool
         Put blocks beyond the memory into a temporary file instead of taking them again.
+    dear : bool
+        Whether taking rows again costs more than many products with them, as where they have to be decoded.
     workers : object, optional
         Those who can work on some rows where these lie: ``holds(rows)``, ``size(rows)``, ``place(function,
         rows)`` and ``call(function, handle, *args)``.
@@ -127,6 +129,7 @@ class Rows:
         whole: bool = True,
         resident: bool = False,
         spill: bool = False,
+        dear: bool = False,
         workers: Any = None,
     ) -> None:
         self._take = take
@@ -137,6 +140,7 @@ class Rows:
         self._whole = whole
         self._resident = resident
         self._workers = workers
+        self.dear = dear
         self._shelf = Shelf() if spill else None
         self._kept: list[Block | Placed | Spilled | None] = []
         self._where: list[Any] = []
@@ -151,6 +155,11 @@ class Rows:
         assert self._shift is not None
         assert self._scale is not None
         return self._shift, self._scale
+
+    @property
+    def rounding(self) -> float:
+        """Error of the mean of a product of two columns of unit variance, roughly."""
+        return float(np.finfo(self._dtype).eps)
 
     def append(self, rows: Any) -> "Block | Placed":
         """Take more rows."""
@@ -168,6 +177,16 @@ class Rows:
             None if values[0] is None else np.concatenate(values) for values in zip(*parts, strict=True)
         )
         return X, y, weight, offset
+
+    def numbers(self, places: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Row numbers at these places, ascending, among the rows so far; of rows taken by their numbers."""
+        found, start = [], 0
+        for rows in self._where:
+            size = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
+            some = places[np.searchsorted(places, start) : np.searchsorted(places, start + size)] - start
+            found.append(rows.start + some if isinstance(rows, slice) else rows[some])
+            start += size
+        return np.concatenate(found)
 
     def gather_blocks(
         self, columns: NDArray[np.intp], then: Callable[..., Any] | None = None

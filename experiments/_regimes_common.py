@@ -66,7 +66,7 @@ def one(setting, n, p, seed, method):
         "selected": learner.selected_ if method != "all columns" else None,
         "tailoring": learner.tailoring_ if method != "all columns" else None,
         "model": [str(model) for model in learner.model_],
-        "value": float(sum(fresh.columns[stage["reward"]] for stage in fresh.stages).mean()),
+        "value": round(float(sum(fresh.columns[stage["reward"]] for stage in fresh.stages).mean()), 4),
         "interval": [round(end, 4) for end in interval],
         "seconds": round(seconds / trial.n_stages, 2),
     }

@@ -14,7 +14,14 @@ from collections.abc import Callable
 import numpy as np
 from scipy.linalg import lapack
 
-__all__ = ["best_removals", "loo_residuals", "loo_residuals_path", "projected_inverse", "squared_objective"]
+__all__ = [
+    "best_removals",
+    "loo_residuals",
+    "loo_residuals_path",
+    "projected_inverse",
+    "squared_objective",
+    "squared_solution",
+]
 
 # Conjugate-gradient steps before a factorisation is the cheaper way to an exact value.
 _MAX_STEPS = 12
@@ -50,8 +57,8 @@ def _triangular_inverse(factor):
     return inverse
 
 
-def squared_objective(gram, y, ridge, fit_intercept):
-    """``y' S y`` by one factorisation (the objective divided by lambda). O(n^3 / 3)."""
+def squared_solution(gram, y, ridge, fit_intercept):
+    """Coefficients ``S y`` and the intercept by one factorisation. O(n^3 / 3)."""
     matrix = gram.copy(order="F")
     matrix[np.diag_indices_from(matrix)] += ridge
     factor, info = lapack.dpotrf(matrix, lower=1, clean=0, overwrite_a=1)
@@ -59,10 +66,15 @@ def squared_objective(gram, y, ridge, fit_intercept):
         raise np.linalg.LinAlgError("the kernel matrix plus its ridge is not positive definite")
     sides = np.column_stack([y, np.ones_like(y)]) if fit_intercept else y[:, None]
     solved, _ = lapack.dpotrs(factor, sides, lower=1)
-    value = y @ solved[:, 0]
-    if fit_intercept:
-        value -= solved[:, 0].sum() ** 2 / solved[:, 1].sum()
-    return float(value)
+    if not fit_intercept:
+        return solved[:, 0], 0.0
+    intercept = float(solved[:, 0].sum() / solved[:, 1].sum())
+    return solved[:, 0] - intercept * solved[:, 1], intercept
+
+
+def squared_objective(gram, y, ridge, fit_intercept):
+    """``y' S y`` (the objective divided by lambda). O(n^3 / 3)."""
+    return float(y @ squared_solution(gram, y, ridge, fit_intercept)[0])
 
 
 def loo_residuals(coefficients, inverse_diagonal, ridge, weights):

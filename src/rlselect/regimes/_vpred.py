@@ -1,13 +1,12 @@
 """Algorithm 28 (RFE_Vpred): elimination over all stages at once by the fitted value of stage 1."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from rlselect.kernels._squared_bounds import projected_inverse, squared_solution
 from rlselect.predictors._elimination import EliminationPath
-from rlselect.predictors._kernel_machine import solve_machine
-from rlselect.predictors._losses import SquaredLoss
 from rlselect.regimes._stage_machine import SAFEGUARD, StageSelection
 from rlselect.regimes._value import best_feasible
 
@@ -22,40 +21,52 @@ class _Stage:
     machine : StageMachine
     history, allowed : arrays
         Of the machine's rows.
-    place : (n,) int array
-        Row of the machine in the stage before (the same subject).
     """
 
     def __init__(self, machine: Any, history: np.ndarray, allowed: np.ndarray) -> None:
         self.machine, self.allowed = machine, allowed
         problem = machine.make_problem()
-        self.lam, self.state = problem.lam, problem.state
+        self.state = problem.state
+        self.ridge = problem.lam * machine.weights.sum() / machine.weights
         self.every = machine.encoder.each_action(history)
+        self.turns = self._turns() if machine.kind == "rbf" else None
         self.refresh()
 
     @property
     def active(self):
         return list(self.state.active)
 
-    def smoother(self, groups: Sequence[int], gram: np.ndarray) -> np.ndarray:
-        """Q-values under each action as a linear map of the response: (K, n, n)."""
-        n = len(self.machine.y)
-        solution = solve_machine(gram, np.eye(n), self.machine.weights, self.lam, SquaredLoss())
-        return np.stack(
-            [self.state.cross(X, groups) @ solution.coefficients + solution.intercept for X in self.every]
-        )
+    def _turns(self):
+        """What the Gaussian kernel matrix is multiplied with, entry by entry, when all rows take an action.
+
+        Only the action's own distance changes, so no other column needs to be looked at again.
+        """
+        taken = self.machine.X[:, self.machine.encoder.action]
+        codes = self.machine.encoder.codes
+        there = np.square(codes[:, None] - taken).sum(axis=-1)
+        own = np.square(taken[:, None] - taken).sum(axis=-1)
+        return np.exp((own - there[:, None]) / self.state.bandwidth**2)
+
+    def crosses(self, groups: Sequence[int], gram: np.ndarray) -> Iterator[np.ndarray]:
+        """Kernel between the rows under each action and the rows as they were, given the latter's matrix."""
+        if self.turns is None:
+            return (self.state.cross(X, groups) for X in self.every)
+        return (gram * turn for turn in self.turns)
 
     def refresh(self) -> None:
-        self.map = self.smoother(self.active, self.state.gram())
+        """Q-values under each action as a linear map of the response: (K, n, n)."""
+        gram = self.state.gram()
+        inverse = projected_inverse(gram, self.ridge, True)
+        intercept = (np.eye(len(gram)) - gram @ inverse - self.ridge[:, None] * inverse).mean(axis=0)
+        self.map = np.stack([cross @ inverse + intercept for cross in self.crosses(self.active, gram)])
 
     def values(self, y: np.ndarray, groups: Sequence[int] | None = None, gram: Any = None) -> np.ndarray:
         """Largest Q-value of each row, with the present features or with others."""
         if groups is None:
             q = (self.map @ y).T
         else:
-            fitted = solve_machine(gram, y[:, None], self.machine.weights, self.lam, SquaredLoss())
-            crosses = (self.state.cross(X, groups) for X in self.every)
-            q = np.column_stack([k @ fitted.coefficients[:, 0] + fitted.intercept[0] for k in crosses])
+            coefficients, intercept = squared_solution(gram, y, self.ridge, True)
+            q = np.column_stack([cross @ coefficients + intercept for cross in self.crosses(groups, gram)])
         return q[np.arange(len(q)), best_feasible(q, self.allowed)]
 
 

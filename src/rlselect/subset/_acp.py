@@ -92,7 +92,8 @@ class ActorCriticPredictor(CallbackSupportMixin, FittedMachine, SelectorMixin, B
     support_ : bool array of shape (n_features,)
         Features with a probability above the threshold. The first of exact copies represents them.
     ranking_ : int array of shape (n_features,)
-        A permutation, 1 is best: selected features first, then by gain and probability.
+        A permutation, 1 is best. Selected features first, in the reverse of the order in which they would
+        leave if the least missed had to; then by what they would add to those and by what they say alone.
     gain_ : array of shape (n_features,)
         Held-out log risk that a feature saves in the final subset, or would save if it joined it; NaN where
         it was not judged.
@@ -372,7 +373,7 @@ class ActorCriticPredictor(CallbackSupportMixin, FittedMachine, SelectorMixin, B
         self.n_fits_, self.cache_hits_ = effort.fits, effort.cache_hits
         self.n_iter_ = found.iterations
         self.stop_reason_ = found.stop_reason
-        self.ranking_ = _rank(self.support_, self.gain_, inputs.to_features(found.mean_theta))
+        self.ranking_ = _rank(self.support_, inputs.to_features(found.places))
         self._fit_final(inputs, found, chosen)
 
     def _fit_final(self, inputs: Inputs, found: Found, chosen: NDArray[np.bool_]) -> None:
@@ -419,10 +420,9 @@ class ActorCriticPredictor(CallbackSupportMixin, FittedMachine, SelectorMixin, B
         return report_of(self)
 
 
-def _rank(support: NDArray[np.bool_], gain: NDArray, theta: NDArray) -> NDArray[np.intp]:
-    """Selected first, then by gain, then by probability; unjudged ones last."""
-    worth = np.where(np.isfinite(gain), gain, -np.inf)
-    order = np.lexsort((np.arange(len(theta)), -theta, -worth, ~support))
+def _rank(support: NDArray[np.bool_], places: NDArray) -> NDArray[np.intp]:
+    """Selected first, then by place."""
+    order = np.lexsort((np.arange(len(support)), -places, ~support))
     ranking = np.empty(len(order), dtype=np.intp)
     ranking[order] = np.arange(1, len(order) + 1)
     return ranking

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from rlselect._compat import CallbackSupportMixin, Progress, with_callbacks
-from rlselect.data import open_table
+from rlselect.data import open_table, require_rows, require_target
 from rlselect.predictors._masked_make import make_masked
 from rlselect.subset._acp_inputs import Inputs, check_options, read_inputs, read_task
 from rlselect.subset._acp_machine import FittedMachine, final_model
@@ -223,6 +223,7 @@ class ActorCriticPredictor(CallbackSupportMixin, FittedMachine, SelectorMixin, B
 
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing == "indicator"
         tags.target_tags.required = True
         task = getattr(self, "task_", self.task)
         if task == "classification":
@@ -254,10 +255,7 @@ class ActorCriticPredictor(CallbackSupportMixin, FittedMachine, SelectorMixin, B
         """
         start = time.perf_counter()
         name = type(self).__name__
-        if y is None:
-            raise ValueError(
-                f"{name} requires y to be passed, but the target y is None; pass it or its column's name."
-            )
+        require_target(y, name)
         penalty, screening = check_options(self)
         if isinstance(self.search, PolicyGradient):
             self.search.check()
@@ -265,11 +263,7 @@ class ActorCriticPredictor(CallbackSupportMixin, FittedMachine, SelectorMixin, B
             raise ValueError(f"search={self.search!r} was given; it must be 'auto' or a PolicyGradient.")
         rng = generator(self.random_state)
         table = open_table(X, y, missing=self.missing, owner=name)
-        if table.n_rows < 3:
-            raise ValueError(
-                f"Found array with {table.n_rows} sample(s) (n_samples = {table.n_rows}) while a minimum of "
-                f"3 is required by {name}."
-            )
+        require_rows(table.n_rows, 3, name)
         assert table.y is not None
         task = read_task(table.y, self.task)
         inputs = read_inputs(table, task)

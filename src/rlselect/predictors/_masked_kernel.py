@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from rlselect.kernels._arc_cosine import loo_residuals, network_kernel
-from rlselect.predictors._masked import Array, ClassModel, MaskedPredictor, Masks, Target
+from rlselect.predictors._masked import LEAST_RISK, Array, ClassModel, MaskedPredictor, Masks, Target
 
 RIDGES = (0.01, 0.03, 0.1, 0.3, 1.0)
 # a matrix of this many rows is judged; of longer data other rows are drawn for each batch
@@ -82,7 +82,7 @@ class MaskedKernel(MaskedPredictor):
 
     def _errors(self, mask: NDArray[np.bool_], ridges: Sequence[float]) -> Array:
         means = self._row_losses(mask, ridges).sum(axis=1) / self.n_rows
-        return np.asarray(np.log(np.maximum(means, 1e-300)))
+        return np.asarray(np.log(np.maximum(means, LEAST_RISK)))
 
     def criterion(self, masks: Masks) -> Array:
         """Log of the leave-one-out mean squared error."""

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from rlselect._compat import CallbackSupportMixin, Progress, with_callbacks
-from rlselect.data import open_table, require_rows, require_target
+from rlselect.data import is_source, open_table, require_rows, require_target
 from rlselect.predictors._masked_make import make_masked
 from rlselect.subset._acp_inputs import Inputs, check_options, read_inputs, read_task
 from rlselect.subset._acp_machine import FittedMachine, final_model
@@ -256,6 +256,11 @@ class ActorCriticPredictor(CallbackSupportMixin, FittedMachine, SelectorMixin, B
         start = time.perf_counter()
         name = type(self).__name__
         require_target(y, name)
+        if is_source(X):
+            raise TypeError(
+                f"{name} needs all rows in memory, but X is {X!r:.60}, a source that is read in parts: load "
+                "it first, for instance with rlselect.data.read_file, or use REVS."
+            )
         penalty, screening = check_options(self)
         if isinstance(self.search, PolicyGradient):
             self.search.check()

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils.multiclass import type_of_target
 
 from rlselect.data import Table, as_numbers
-from rlselect.predictors._masked import Target, make_target
+from rlselect.predictors._masked import Target, make_target, unit_power
 from rlselect.predictors._units import Units
 from rlselect.subset._problem import find_twins
 
@@ -69,6 +69,8 @@ def read_task(y: NDArray, task: str) -> str:
     with warnings.catch_warnings():
         # many distinct integers: the task is said in the summary, and can be given
         warnings.simplefilter("ignore", UserWarning)
+        # numbers beyond any integer
+        warnings.simplefilter("ignore", RuntimeWarning)
         kind = type_of_target(y)
     if kind.startswith("continuous"):
         return "regression"
@@ -100,6 +102,8 @@ def read_inputs(table: Table, task: str) -> Inputs:
     target, classes = read_target(table.y, task)
     raw = table.take().X
     X = np.array(raw.toarray() if sparse.issparse(raw) else raw, dtype=np.float64)
+    power = unit_power(X)
+    np.ldexp(X, -power, out=X)
     center = X.mean(axis=0)
     X -= center
     scale = np.sqrt(np.einsum("ij,ij->j", X, X) / len(X))
@@ -107,6 +111,7 @@ def read_inputs(table: Table, task: str) -> Inputs:
     scale[constant] = 1.0
     X /= scale
     X[:, constant] = 0.0
+    center, scale = np.ldexp(center, power), np.ldexp(scale, power)
     column_feature = np.asarray(table.encoder.column_feature_)
     features, unit_of = np.unique(column_feature, return_inverse=True)
     units = Units(unit_of)

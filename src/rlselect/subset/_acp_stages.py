@@ -222,12 +222,18 @@ class Stages:
             return self.finish(linear, kept, straight, reason)
         found = kept[linear.mode]
         needed = _BETTER
+        stopped = self.clock.tick()
+        if stopped is not None:
+            return self.finish(linear, kept, straight, stopped)
         if self._limit(_MANY_OTHERS, _KEEP_OTHERS) is not None:
             bent, more, surprised = self.suspect(linear, found)
             if not bent.t >= _BETTER and not surprised:
                 return self.finish(linear, kept, bent, reason)
             found = more
             needed = _SUSPECTED if surprised else _BETTER
+            stopped = self.clock.tick()
+            if stopped is not None:
+                return self.finish(linear, kept, bent, stopped)
         candidates = self.screen_others("kernel", found)
         columns, units = self.inputs.columns_of(candidates)
         X = self.inputs.X[:, columns]

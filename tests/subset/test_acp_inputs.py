@@ -386,3 +386,15 @@ def test_a_stop_in_a_long_look_comes_before_its_end():
     )
     actor._changes(actor.mode)
     assert asked == [41]
+
+
+def test_many_whole_numbers_are_doubted_as_classes():
+    X, y = problem(n=120)
+    prices = np.round(100.0 * y)
+    short = {"max_iter": 2, "random_state": 0}
+    with pytest.warns(UserWarning, match=r"different whole numbers in 120 rows.*task='regression'"):
+        assert ActorCriticPredictor(**short).fit(X, prices.astype(int)).task_ == "classification"
+    # said once is enough, text is a label, and a few numbers are too
+    assert ActorCriticPredictor(task="regression", **short).fit(X, prices).task_ == "regression"
+    for labels in np.array([f"k{v:.0f}" for v in np.round(10.0 * y)]), np.round(y):
+        assert ActorCriticPredictor(**short).fit(X, labels).task_ == "classification"

@@ -51,8 +51,8 @@ class ActorCriticPredictor(CallbackSupportMixin, FittedMachine, SelectorMixin, B
     Parameters
     ----------
     task : {"auto", "regression", "classification"}, default="auto"
-        "auto" is scikit-learn's `type_of_target`: text, truth values and whole numbers are classes. Counts
-        need ``task="regression"``.
+        "auto" is scikit-learn's `type_of_target`: text, truth values and whole numbers are classes (a warning
+        doubts many of them with few rows each). Counts need ``task="regression"``.
     predictor : {"auto", "linear", "logistic", "kernel", "network"} or estimator, default="auto"
         What judges a subset. "linear" is least squares, on indicators for classes; "logistic" is logistic or
         multinomial regression; "kernel" is kernel ridge regression with the kernel of an infinitely wide ReLU

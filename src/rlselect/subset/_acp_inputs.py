@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.multiclass import type_of_target
 
+from rlselect._compat import user_level
 from rlselect.data import Table, as_numbers
 from rlselect.predictors._masked import Target, make_target, unit_power
 from rlselect.predictors._units import Units
@@ -17,6 +18,8 @@ from rlselect.subset._problem import find_twins
 
 Array = NDArray[np.float64]
 TASKS = ("auto", "regression", "classification")
+# more classes than this, with fewer rows each than that, are doubted
+_MANY_CLASSES, _FEW_ROWS = 20, 5
 
 
 @dataclass
@@ -75,8 +78,23 @@ def read_task(y: NDArray, task: str) -> str:
     if kind.startswith("continuous"):
         return "regression"
     if kind in ("binary", "multiclass"):
+        _warn_of_many_classes(y)
         return "classification"
     raise ValueError(f"y is of type {kind!r}; one column of numbers or class labels is needed.")
+
+
+def _warn_of_many_classes(y: NDArray) -> None:
+    """Prices in whole units look like labels; too many for their rows are hardly meant to be."""
+    if y.dtype.kind not in "iuf":
+        return
+    count = len(np.unique(y))
+    if count > _MANY_CLASSES and count * _FEW_ROWS > len(y):
+        warnings.warn(
+            f"y holds {count} different whole numbers in {len(y)} rows, which are taken as classes; set "
+            "task='regression' if they are quantities, or task='classification' if they are labels.",
+            UserWarning,
+            stacklevel=user_level(),
+        )
 
 
 def read_target(y: NDArray, task: str) -> tuple[Target, NDArray | None]:

@@ -105,6 +105,13 @@ def scores(data, method, seed, sizes, scaling="standard", ways=("cv", "held-out"
     return out
 
 
+def read_scores(path):
+    """Scores of a CSV file."""
+    types = {f.name: f.type for f in fields(Score)}
+    with path.open(newline="") as handle:
+        return [Score(**{k: types[k](v) for k, v in r.items()}) for r in csv.DictReader(handle)]
+
+
 class Book:
     """Scores in a CSV file that grows as they come."""
 
@@ -115,11 +122,7 @@ class Book:
             return
         path.parent.mkdir(parents=True, exist_ok=True)
         if resume and path.exists():
-            types = {f.name: f.type for f in fields(Score)}
-            with path.open(newline="") as handle:
-                self.scores = [
-                    Score(**{k: types[k](v) for k, v in r.items()}) for r in csv.DictReader(handle)
-                ]
+            self.scores = read_scores(path)
         else:
             with path.open("w", newline="") as handle:
                 csv.writer(handle).writerow(names)
@@ -135,6 +138,13 @@ class Book:
                 csv.writer(handle).writerows(
                     [f"{v:.6g}" if isinstance(v, float) else v for v in astuple(s)] for s in new
                 )
+
+    def borrow(self, path, seeds, **where):
+        """Take over what another table has measured with the same data, scaling, ranking and seed."""
+        others = Book(None, resume=False)
+        others.scores = read_scores(path) if path.exists() else []
+        found = [s for s in others.of(**where) if s.seed in seeds]
+        self.add([s for s in found if not self.has(s.data, s.scaling, s.method, s.seed)])
 
     def of(self, **where):
         return [s for s in self.scores if all(getattr(s, k) == v for k, v in where.items())]

@@ -11,7 +11,19 @@ from _acp import SCORES, cell
 from _tables import Column, median
 from peers import ACP, RANKINGS
 
-__all__ = ["ACP", "RANKINGS", "SCORES", "Column", "cell", "measures", "median", "methods", "parse", "table"]
+__all__ = [
+    "ACP",
+    "RANKINGS",
+    "RESULTS",
+    "SCORES",
+    "Column",
+    "cell",
+    "measures",
+    "median",
+    "methods",
+    "parse",
+    "table",
+]
 
 RESULTS = Path(__file__).parent / "results"
 

@@ -97,6 +97,23 @@ def test_held_out_rows_never_rank(benchmarks, monkeypatch):
     assert found[2].score > 0.9
 
 
+def test_a_table_borrows_what_another_has_measured(benchmarks, tmp_path):
+    from _real import Book, Score
+
+    figure = Book(tmp_path / "figure.csv", resume=False)
+    ways = [("cv", 0.9), ("held-out", 0.8)]
+    for seed in (1, 2, 3):
+        figure.add([Score("d", "log", "m", seed, way, k, v, 1.5) for way, v in ways for k in (10, 20)])
+    book = Book(tmp_path / "table.csv", resume=False)
+    book.add([Score("d", "log", "m", 1, way, 20, 0.5, 1.0) for way, _ in ways])
+    book.borrow(tmp_path / "figure.csv", range(1, 3), data="d", scaling="log", method="m", k=20)
+    book.borrow(tmp_path / "nowhere.csv", range(9), data="d")
+    # its own seed stays, both ways of the other one come, the third was not asked for
+    expected = [(1, 0.5), (1, 0.5), (2, 0.9), (2, 0.8)]
+    assert [(s.seed, s.score) for s in book.scores] == expected
+    assert Book(tmp_path / "table.csv", resume=True).scores == book.scores
+
+
 def _quiet(call, data, family):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -15,7 +15,7 @@ SHORT = {"max_iter": 6, "batch_size": 8, "random_state": 0}
     [
         ActorCriticPredictor(**SHORT),
         ActorCriticPredictor(task="regression", predictor="kernel", **SHORT),
-        ActorCriticPredictor(task="classification", predictor="linear", **SHORT),
+        ActorCriticPredictor(task="classification", predictor="linear", missing="indicator", **SHORT),
         ActorCriticPredictor.paper(predictor="linear", task="regression", **SHORT),
     ]
 )

@@ -14,9 +14,10 @@ from sklearn.base import clone
 from sklearn.tree import DecisionTreeRegressor
 
 from rlselect import ActorCriticPredictor, PerformanceDisplay, RewardDisplay, ThetaDisplay, cli
-from rlselect.predictors._masked import make_target
-from rlselect.predictors._masked_linear import MaskedLinear
+from rlselect.predictors import MaskedKernel, MaskedLinear, Units, make_target
 from rlselect.report import to_html, to_json
+from rlselect.subset._acp_search import Actor, Effort
+from rlselect.subset._clock import Clock
 
 LINEAR = {"predictor": "linear", "random_state": 0}
 
@@ -307,10 +308,16 @@ def test_command_line(tmp_path):
     result = CliRunner().invoke(cli.main, arguments)
     assert result.exit_code == 0, result.output
     assert "Predictor: linear" in result.output
-    for more, message in (["--missing", "drop"], "no missing values"), (["--family", "poisson"], "families"):
-        result = CliRunner().invoke(cli.main, [*arguments, *more])
-        assert result.exit_code == 2
-        assert message in result.output
+    result = CliRunner().invoke(cli.main, [*arguments, "--family", "poisson"])
+    assert result.exit_code == 2
+    assert "families" in result.output
+    frame.assign(a=frame["a"].where(frame.index > 5)).to_csv(tmp_path / "data.csv", index=False)
+    result = CliRunner().invoke(cli.main, arguments)
+    assert result.exit_code == 2
+    assert "missing values" in result.output
+    result = CliRunner().invoke(cli.main, [*arguments, "--missing", "drop"])
+    assert result.exit_code == 0, result.output
+    assert "Rows read: 54" in result.output
 
 
 @pytest.mark.parametrize("missing", ["drop", "indicator"])
@@ -331,3 +338,63 @@ def test_missing_values_are_treated_as_asked(missing):
     else:
         alone = ActorCriticPredictor(predictor="linear", random_state=0).fit(complete, y[complete.index])
         np.testing.assert_allclose(fitted.predict(complete), alone.predict(complete))
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e12, 1e200])
+def test_the_size_of_the_numbers_does_not_matter(size):
+    X, y = problem(n=80, p=6)
+    plain = ActorCriticPredictor(predictor="linear", random_state=0).fit(X, y)
+    for large in (X * size, y), (X, y * size), (X * size, y * size):
+        fitted = ActorCriticPredictor(predictor="linear", random_state=0).fit(*large)
+        np.testing.assert_array_equal(fitted.support_, plain.support_)
+        assert fitted.support_.any()
+        np.testing.assert_allclose(fitted.predict(large[0]) / large[1], plain.predict(X) / y, rtol=1e-6)
+
+
+def test_a_response_without_noise_has_no_use_for_more_than_its_terms():
+    X, _ = problem(n=80, p=8)
+    fitted = ActorCriticPredictor(random_state=0).fit(X, X[:, 0] + X[:, 3])
+    assert np.flatnonzero(fitted.support_).tolist() == [0, 3]
+    assert fitted.stop_reason_ == "converged"
+
+
+def test_a_source_is_refused_with_what_to_do():
+    with pytest.raises(TypeError, match=r"X is 'rows/\*.parquet', a source .*read_file, or use REVS"):
+        ActorCriticPredictor().fit("rows/*.parquet", "y")
+
+
+def test_a_stop_in_a_long_look_comes_before_its_end():
+    X, y = problem(n=600, p=40)
+    asked = []
+
+    class Slow(MaskedKernel):
+        def tuned_criterion(self, masks):
+            asked.append(len(masks))
+            return np.zeros(len(masks))
+
+    actor = Actor(
+        Slow(X, make_target(y, False)),
+        Units(np.arange(40)),
+        n_variables=40,
+        penalty=None,
+        batch_size=8,
+        max_iter=9,
+        rng=np.random.default_rng(0),
+        clock=Clock(1e-9, 9),
+        effort=Effort(),
+        expand=lambda theta: theta,
+    )
+    actor._changes(actor.mode)
+    assert asked == [41]
+
+
+def test_many_whole_numbers_are_doubted_as_classes():
+    X, y = problem(n=120)
+    prices = np.round(100.0 * y)
+    short = {"max_iter": 2, "random_state": 0}
+    with pytest.warns(UserWarning, match=r"different whole numbers in 120 rows.*task='regression'"):
+        assert ActorCriticPredictor(**short).fit(X, prices.astype(int)).task_ == "classification"
+    # said once is enough, text is a label, and a few numbers are too
+    assert ActorCriticPredictor(task="regression", **short).fit(X, prices).task_ == "regression"
+    for labels in np.array([f"k{v:.0f}" for v in np.round(10.0 * y)]), np.round(y):
+        assert ActorCriticPredictor(**short).fit(X, labels).task_ == "classification"

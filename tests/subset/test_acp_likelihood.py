@@ -8,7 +8,8 @@ from sklearn.linear_model import LogisticRegression
 
 from rlselect import ActorCriticPredictor
 from rlselect.predictors import MaskedLogistic, Units, make_target
-from rlselect.subset._acp_likelihood import likeliest, likelihood_price
+from rlselect.subset._acp_likelihood import likeliest, likelihood_price, sees_more
+from rlselect.subset._clock import Clock
 
 
 def classes(n=150, p=6, seed=0, n_classes=2):
@@ -73,3 +74,49 @@ def test_the_answer_is_sure_where_the_likelihood_is():
     logistic, units = MaskedLogistic(standard, make_target(codes, True)), Units(np.arange(20))
     again = likeliest(logistic, units, fitted.support_, np.arange(20), 20)
     np.testing.assert_array_equal(again, fitted.support_)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_a_forecast_orders_changes_as_fits_do(n_classes):
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((400, 10))
+    codes = np.digitize(0.4 * X @ np.r_[1.0, 1.0, 0.5, 0.3, np.zeros(6)] + rng.logistic(size=400), [0.0])
+    if n_classes == 4:
+        codes = codes + 2 * (X[:, 4] + rng.logistic(size=400) > 0)
+    logistic = MaskedLogistic(X, make_target(codes, True))
+    mask = np.arange(10) < 3
+    groups = [np.array([0]), np.array([1, 2]), np.array([3]), np.array([4, 5]), np.array([9])]
+    masks = np.repeat(mask[None], 6, axis=0)
+    for i, group in enumerate(groups):
+        masks[i, group] ^= True
+    deviance = 2.0 * logistic.losses(masks, np.ones((6, 400), dtype=bool)).sum(axis=1)
+    exact, forecast = deviance[:-1] - deviance[-1], logistic.deviance_changes(mask, groups)
+    np.testing.assert_array_equal(np.argsort(forecast), np.argsort(exact))
+    np.testing.assert_allclose(forecast, exact, rtol=0.15, atol=0.5)
+
+
+def test_a_short_list_leads_to_the_same_subset(monkeypatch):
+    X, codes = classes(n=400, p=20, seed=5, n_classes=3)
+    logistic, units = MaskedLogistic(X, make_target(codes, True)), Units(np.arange(20))
+    start = np.arange(20) % 2 == 1
+    every = likeliest(logistic, units, start, np.arange(20), 20)
+    fitted = []
+    losses = MaskedLogistic.losses
+    monkeypatch.setattr("rlselect.subset._acp_likelihood._CELLS", 0)
+    monkeypatch.setattr(MaskedLogistic, "losses", lambda *a: (fitted.append(len(a[1])), losses(*a))[1])
+    np.testing.assert_array_equal(likeliest(logistic, units, start, np.arange(20), 20), every)
+    assert every[:3].all()
+    assert max(fitted) == 7
+
+
+def test_a_likelihood_of_separated_classes_is_not_asked():
+    assert sees_more(200, 10, 2)
+    assert not sees_more(200, 30, 5)
+    assert not sees_more(5000, 100, 10)
+
+
+def test_a_stopped_clock_changes_nothing():
+    X, codes = classes()
+    logistic, units = MaskedLogistic(X, make_target(codes, True)), Units(np.arange(6))
+    clock = Clock(1e-9, 1)
+    assert not likeliest(logistic, units, np.zeros(6, dtype=bool), np.arange(6), 6, clock).any()

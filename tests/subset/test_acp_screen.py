@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from rlselect import ActorCriticPredictor
-from rlselect.subset._acp_screen import surprising_effects
+from rlselect.subset._acp_screen import (
+    _above_chance,
+    _product_correlations,
+    _product_sizes,
+    promising,
+    surprising_effects,
+)
 
 
 def noise_and(signal, n=100, p=120, seed=0):
@@ -52,3 +58,36 @@ def test_many_variables_get_the_predictor_that_the_truth_needs(product, name):
     fitted = ActorCriticPredictor(random_state=0).fit(X, y)
     assert fitted.predictor_.name == name
     assert np.flatnonzero(fitted.support_).tolist() == list(range(4 if product else 3))
+
+
+def test_of_too_many_columns_for_their_pairs_the_factors_of_a_product_stay(monkeypatch):
+    monkeypatch.setattr("rlselect.subset._acp_screen._FOR_PAIRS", 60)
+    X, y = noise_and(lambda X: 3.0 * X[:, 0] * X[:, 1] + X[:, 2] + X[:, 3] ** 2, n=120, p=250)
+    kept = promising(X, y, np.arange(250) == 249)
+    assert len(kept) == 60
+    assert set(kept) >= {0, 1, 2, 3, 249}
+    effects, surprised = surprising_effects(X, y, np.zeros(250, dtype=bool), np.random.default_rng(0))
+    assert surprised
+    assert effects[:4].all()
+    # a search of its own: screening, products and additions work on the same columns
+    fitted = ActorCriticPredictor(random_state=0).fit(X, y[:, 0])
+    assert fitted.support_[:4].all()
+    assert fitted.predictor_.name == "kernel"
+
+
+def test_chance_is_asked_no_longer_than_needed(monkeypatch):
+    X, y = noise_and(lambda X: X[:, 0], p=30)
+    rng = np.random.default_rng(0)
+    shuffled = [rng.permutation(y) for _ in range(19)]
+    sizes = _product_sizes(X)
+    limit = max(_product_correlations(X, r, sizes).max() for r in shuffled)
+    expected = _product_correlations(X, y, sizes) > limit
+    np.testing.assert_array_equal(_above_chance(X, y, shuffled, sizes), expected)
+    noise = [rng.standard_normal((100, 1)) for _ in range(19)]
+    calls = []
+    monkeypatch.setattr(
+        "rlselect.subset._acp_screen._product_correlations",
+        lambda *a: (calls.append(1), _product_correlations(*a))[1],
+    )
+    assert not _above_chance(X, noise[0] * 0.01, noise, sizes).any()
+    assert len(calls) == 2

@@ -1,6 +1,6 @@
 """The only door for data."""
 
-from rlselect.data._checks import all_finite, nearest_names, unknown_column
+from rlselect.data._checks import all_finite, nearest_names, require_rows, require_target, unknown_column
 from rlselect.data._encoder import TableEncoder
 from rlselect.data._file import read_file
 from rlselect.data._open import is_source, open_source
@@ -22,5 +22,7 @@ __all__ = [
     "open_source",
     "open_table",
     "read_file",
+    "require_rows",
+    "require_target",
     "unknown_column",
 ]

@@ -74,6 +74,23 @@ def check_shape(shape: tuple[int, ...]) -> None:
             )
 
 
+def require_target(y: Any, owner: str) -> None:
+    """Refuse a fit without a target."""
+    if y is None:
+        raise ValueError(
+            f"{owner} requires y to be passed, but the target y is None; pass it or its column's name."
+        )
+
+
+def require_rows(n_rows: int, least: int, owner: str) -> None:
+    """Refuse a table that is too short to learn from."""
+    if n_rows < least:
+        raise ValueError(
+            f"Found array with {n_rows} sample(s) (n_samples = {n_rows}) while a minimum of {least} is "
+            f"required by {owner}."
+        )
+
+
 def check_length(values: np.ndarray, n_rows: int, name: str) -> None:
     """Refuse a row-length vector of another length than X."""
     if len(values) != n_rows:

@@ -4,6 +4,8 @@ Every model has its own columns and its own rows to learn from; rows that it doe
 zero. A small ridge keeps separated data finite.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -112,3 +114,55 @@ def subset_logistic(
         if np.all(decrement <= tol):
             break
     return coef
+
+
+def deviance_changes(
+    design: Array,
+    codes: NDArray[np.intp],
+    penalty: Array,
+    coef: Array,
+    inside: NDArray[np.bool_],
+    groups: Sequence[NDArray[np.intp]],
+) -> Array:
+    """Forecast of how the deviance of a fitted model changes when groups of columns leave or join it.
+
+    Second-order at the fit: Wald's statistic of a group that leaves, and the score statistic of one that
+    joins. One Hessian serves all groups.
+
+    Parameters
+    ----------
+    design : array of shape (s, n)
+        Columns inside and outside of the model, rows last; the first is the constant.
+    codes : int array of shape (n,)
+    penalty : array of shape (s,)
+    coef : array of shape (s, C - 1)
+        Of the model, zero outside.
+    inside : bool array of shape (s,)
+    groups : sequence of int arrays
+        Columns that leave or join together, all of them inside or all outside.
+
+    Returns
+    -------
+    array of shape (n_groups,)
+    """
+    s, q = coef.shape
+    eta = design.T @ coef
+    weight = np.ones((1, len(codes)))
+    hessian, gradient = _newton_system(design[None], eta[None], coef[None], codes, weight, penalty[None])
+    H, g, flat = hessian[0], gradient[0], coef.T.ravel()
+    H[np.diag_indices(len(H))] += 1e-10
+    within = np.flatnonzero(np.tile(inside, q))
+    inverse = np.linalg.inv(H[np.ix_(within, within)])
+    place = np.empty(s * q, dtype=np.intp)
+    place[within] = np.arange(len(within))
+    out = np.empty(len(groups))
+    for i, group in enumerate(groups):
+        which = (np.arange(q)[:, None] * s + group).ravel()
+        if inside[group[0]]:
+            block = inverse[np.ix_(place[which], place[which])]
+            out[i] = flat[which] @ np.linalg.solve(block, flat[which])
+        else:
+            across = H[np.ix_(within, which)]
+            block = H[np.ix_(which, which)] - across.T @ inverse @ across
+            out[i] = -g[which] @ np.linalg.solve(block, g[which])
+    return out

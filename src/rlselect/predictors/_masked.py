@@ -11,6 +11,9 @@ from sklearn.linear_model import LogisticRegression
 Array = NDArray[np.float64]
 Masks = NDArray[np.bool_]
 
+# a share of the variance that is as good as nothing: below it errors are those of rounding
+LEAST_RISK = 1e-12
+
 
 @dataclass(frozen=True)
 class Target:
@@ -56,10 +59,24 @@ def make_target(y: NDArray, classifies: bool) -> Target:
         raw = codes[:, None].astype(np.float64)
     else:
         raw = (codes[:, None] == np.arange(codes.max() + 1)).astype(np.float64)
+    power = unit_power(raw).max()
+    raw = np.ldexp(raw, -power)
     center = raw.mean(axis=0)
     scale = float(np.sqrt(np.square(raw - center).sum(axis=1).mean()))
     scale = scale if scale > 1e-12 * np.abs(raw).max(initial=1e-300) else 1.0
-    return Target((raw - center) / scale, codes, center, scale)
+    Y = (raw - center) / scale
+    return Target(Y, codes, np.ldexp(center, power), float(np.ldexp(scale, power)))
+
+
+def unit_power(values: Array) -> NDArray[np.int32]:
+    """Power of two near the largest value of each column: dividing by it is exact, and squares stay finite.
+
+    Examples
+    --------
+    >>> unit_power(np.array([[3.0, 1e200], [-0.5, 0.0]])).tolist()
+    [2, 665]
+    """
+    return np.asarray(np.frexp(np.abs(values).max(axis=0, initial=0.0))[1])
 
 
 class MaskedPredictor:
@@ -129,7 +146,7 @@ class MaskedPredictor:
     def criterion(self, masks: Masks) -> Array:
         """Criterion of each mask, a row of `masks`."""
         mean = self.fold_losses(np.asarray(masks, dtype=bool)).mean(axis=1)
-        return 2.0 * mean if self.log_loss else np.log(np.maximum(mean, 1e-300))
+        return 2.0 * mean if self.log_loss else np.log(np.maximum(mean, LEAST_RISK))
 
     def tuned_criterion(self, masks: Masks) -> Array:
         """Criterion with the smoothing that suits each mask best, near the present one."""

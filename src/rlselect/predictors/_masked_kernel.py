@@ -1,11 +1,13 @@
 """Kernel ridge regression on masked columns with the kernel of an infinitely wide network."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from rlselect.kernels._arc_cosine import loo_residuals, network_kernel
-from rlselect.predictors._masked import Array, ClassModel, MaskedPredictor, Masks, Target
+from rlselect.predictors._masked import LEAST_RISK, Array, ClassModel, MaskedPredictor, Masks, Target
 
 RIDGES = (0.01, 0.03, 0.1, 0.3, 1.0)
 # a matrix of this many rows is judged; of longer data other rows are drawn for each batch
@@ -66,23 +68,25 @@ class MaskedKernel(MaskedPredictor):
 
     def tune(self, mask: NDArray[np.bool_]) -> bool:
         """Choose the ridge with the smallest leave-one-out error for a subset."""
-        errors = [self._one(mask, ridge) for ridge in RIDGES]
-        best = RIDGES[int(np.argmin(errors))]
+        best = RIDGES[int(np.argmin(self._errors(mask, RIDGES)))]
         changed = best != self.ridge
         self.ridge = best
         return changed
 
-    def _residuals(self, mask: NDArray[np.bool_], ridge: float) -> NDArray[np.float32]:
+    def _row_losses(self, mask: NDArray[np.bool_], ridges: Sequence[float]) -> Array:
+        """Leave-one-out squared errors of the rows in use, one line a ridge: the kernel is computed once."""
         K = network_kernel(np.ascontiguousarray(self._X[:, mask]))
-        return loo_residuals(K, self._Y, ridge)
+        copies = [K.copy() for _ in ridges[1:]]
+        residuals = [loo_residuals(C, self._Y, ridge) for C, ridge in zip([*copies, K], ridges, strict=True)]
+        return np.stack([np.square(r, dtype=np.float64).sum(axis=1) for r in residuals])
 
-    def _one(self, mask: NDArray[np.bool_], ridge: float) -> float:
-        error = np.square(self._residuals(mask, ridge), dtype=np.float64).sum() / self.n_rows
-        return float(np.log(max(error, 1e-300)))
+    def _errors(self, mask: NDArray[np.bool_], ridges: Sequence[float]) -> Array:
+        means = self._row_losses(mask, ridges).sum(axis=1) / self.n_rows
+        return np.asarray(np.log(np.maximum(means, LEAST_RISK)))
 
     def criterion(self, masks: Masks) -> Array:
         """Log of the leave-one-out mean squared error."""
-        return np.array([self._one(mask, self.ridge) for mask in masks])
+        return np.array([self._errors(mask, [self.ridge])[0] for mask in masks])
 
     def tuned_criterion(self, masks: Masks) -> Array:
         """Smallest criterion over the ridge, a third and three times of it.
@@ -90,7 +94,7 @@ class MaskedKernel(MaskedPredictor):
         Otherwise the ridge that suits the present subset favours it over its neighbours.
         """
         trials = [self.ridge / 3.0, self.ridge, self.ridge * 3.0]
-        return np.array([min(self._one(mask, ridge) for ridge in trials) for mask in masks])
+        return np.array([self._errors(mask, trials).min() for mask in masks])
 
     def losses(self, masks: Masks, train: NDArray[np.bool_]) -> Array:
         """Squared errors of all rows, each machine on its own rows."""
@@ -106,7 +110,7 @@ class MaskedKernel(MaskedPredictor):
     def row_losses(self, mask: NDArray[np.bool_]) -> Array:
         """Leave-one-out squared errors of the rows in use (NaN for the others)."""
         out = np.full(len(self.X), np.nan)
-        out[self._rows] = np.square(self._residuals(mask, self.ridge), dtype=np.float64).sum(axis=1)
+        out[self._rows] = self._row_losses(mask, [self.ridge])[0]
         return out
 
     def on_columns(self, X: Array) -> "MaskedKernel":

@@ -9,7 +9,15 @@ from rlselect.kernels._subset_least_squares import (
     subset_heldout,
     subset_ridge,
 )
-from rlselect.predictors._masked import Array, ClassModel, MaskedPredictor, Masks, Target, balanced_folds
+from rlselect.predictors._masked import (
+    LEAST_RISK,
+    Array,
+    ClassModel,
+    MaskedPredictor,
+    Masks,
+    Target,
+    balanced_folds,
+)
 
 # Of long data, folds are put together from this many blocks of rows whose Gram matrices are made once.
 _BLOCKS = 20
@@ -90,7 +98,7 @@ class MaskedLinear(MaskedPredictor):
             stop = start + max(1, min(64, _CELLS // int(size) ** 2))
             part = order[start:stop]
             errors = subset_heldout(*self.products, padded_columns(masks[part]), self.ridge).sum(axis=1)
-            out[part] = np.log(np.maximum(errors / len(self.X), 1e-300))
+            out[part] = np.log(np.maximum(errors / len(self.X), LEAST_RISK))
             start = stop
         return out
 

@@ -1,10 +1,12 @@
 """Logistic and multinomial regression on masked columns, all masks in one Newton iteration."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from rlselect.kernels._subset_least_squares import padded_columns
-from rlselect.kernels._subset_logistic import log_probabilities, subset_logistic
+from rlselect.kernels._subset_logistic import deviance_changes, log_probabilities, subset_logistic
 from rlselect.predictors._masked import Array, ClassModel, MaskedPredictor, Masks, Target
 
 # numbers of the stacked designs that are held at once
@@ -57,6 +59,35 @@ class MaskedLogistic(MaskedPredictor):
             out[part] = -logs[:, np.arange(len(codes)), codes]
             start = stop
         return out
+
+    def deviance_changes(self, mask: NDArray[np.bool_], groups: Sequence[NDArray[np.intp]]) -> Array:
+        """Forecast of the change of the deviance when groups of columns leave or join a subset.
+
+        Parameters
+        ----------
+        mask : bool array of shape (p,)
+            The subset.
+        groups : sequence of int arrays
+            Columns that change together, all of them in the subset or none.
+
+        Returns
+        -------
+        array of shape (n_groups,)
+        """
+        codes = self.target.codes
+        assert codes is not None
+        asked = np.concatenate([np.flatnonzero(mask), *groups])
+        used = np.unique(np.concatenate([[0], asked + 1]))
+        inside = np.concatenate([[True], mask])[used]
+        design, penalty = self._padded[used], np.full(len(used), self.ridge)
+        penalty[0] = 0.0
+        every = np.ones((1, len(codes)))
+        coef = np.zeros((len(used), self.target.n_classes - 1))
+        coef[inside] = subset_logistic(
+            design[inside][None], codes, every, penalty[inside][None], n_classes=self.target.n_classes
+        )[0]
+        places = [np.searchsorted(used, group + 1) for group in groups]
+        return deviance_changes(design, codes, penalty, coef, inside, places)
 
     def on_columns(self, X: Array) -> "MaskedLogistic":
         """Other columns, same folds."""

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from rlselect._compat import CallbackSupportMixin, Progress, with_callbacks
-from rlselect.data import open_table
+from rlselect.data import is_source, open_table, require_rows, require_target
 from rlselect.predictors._masked_make import make_masked
 from rlselect.subset._acp_inputs import Inputs, check_options, read_inputs, read_task
 from rlselect.subset._acp_machine import FittedMachine, final_model
@@ -51,8 +51,8 @@ class ActorCriticPredictor(CallbackSupportMixin, FittedMachine, SelectorMixin, B
     Parameters
     ----------
     task : {"auto", "regression", "classification"}, default="auto"
-        "auto" is scikit-learn's `type_of_target`: text, truth values and whole numbers are classes. Counts
-        need ``task="regression"``.
+        "auto" is scikit-learn's `type_of_target`: text, truth values and whole numbers are classes (a warning
+        doubts many of them with few rows each). Counts need ``task="regression"``.
     predictor : {"auto", "linear", "logistic", "kernel", "network"} or estimator, default="auto"
         What judges a subset. "linear" is least squares, on indicators for classes; "logistic" is logistic or
         multinomial regression; "kernel" is kernel ridge regression with the kernel of an infinitely wide ReLU
@@ -92,7 +92,8 @@ class ActorCriticPredictor(CallbackSupportMixin, FittedMachine, SelectorMixin, B
     support_ : bool array of shape (n_features,)
         Features with a probability above the threshold. The first of exact copies represents them.
     ranking_ : int array of shape (n_features,)
-        A permutation, 1 is best: selected features first, then by gain and probability.
+        A permutation, 1 is best. Selected features first, in the reverse of the order in which they would
+        leave if the least missed had to; then by what they would add to those and by what they say alone.
     gain_ : array of shape (n_features,)
         Held-out log risk that a feature saves in the final subset, or would save if it joined it; NaN where
         it was not judged.
@@ -222,6 +223,7 @@ class ActorCriticPredictor(CallbackSupportMixin, FittedMachine, SelectorMixin, B
 
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing == "indicator"
         tags.target_tags.required = True
         task = getattr(self, "task_", self.task)
         if task == "classification":
@@ -253,9 +255,11 @@ class ActorCriticPredictor(CallbackSupportMixin, FittedMachine, SelectorMixin, B
         """
         start = time.perf_counter()
         name = type(self).__name__
-        if y is None:
-            raise ValueError(
-                f"{name} requires y to be passed, but the target y is None; pass it or its column's name."
+        require_target(y, name)
+        if is_source(X):
+            raise TypeError(
+                f"{name} needs all rows in memory, but X is {X!r:.60}, a source that is read in parts: load "
+                "it first, for instance with rlselect.data.read_file, or use REVS."
             )
         penalty, screening = check_options(self)
         if isinstance(self.search, PolicyGradient):
@@ -264,11 +268,7 @@ class ActorCriticPredictor(CallbackSupportMixin, FittedMachine, SelectorMixin, B
             raise ValueError(f"search={self.search!r} was given; it must be 'auto' or a PolicyGradient.")
         rng = generator(self.random_state)
         table = open_table(X, y, missing=self.missing, owner=name)
-        if table.n_rows < 3:
-            raise ValueError(
-                f"Found array with {table.n_rows} sample(s) (n_samples = {table.n_rows}) while a minimum of "
-                f"3 is required by {name}."
-            )
+        require_rows(table.n_rows, 3, name)
         assert table.y is not None
         task = read_task(table.y, self.task)
         inputs = read_inputs(table, task)
@@ -372,7 +372,7 @@ class ActorCriticPredictor(CallbackSupportMixin, FittedMachine, SelectorMixin, B
         self.n_fits_, self.cache_hits_ = effort.fits, effort.cache_hits
         self.n_iter_ = found.iterations
         self.stop_reason_ = found.stop_reason
-        self.ranking_ = _rank(self.support_, self.gain_, inputs.to_features(found.mean_theta))
+        self.ranking_ = _rank(self.support_, inputs.to_features(found.places))
         self._fit_final(inputs, found, chosen)
 
     def _fit_final(self, inputs: Inputs, found: Found, chosen: NDArray[np.bool_]) -> None:
@@ -419,10 +419,9 @@ class ActorCriticPredictor(CallbackSupportMixin, FittedMachine, SelectorMixin, B
         return report_of(self)
 
 
-def _rank(support: NDArray[np.bool_], gain: NDArray, theta: NDArray) -> NDArray[np.intp]:
-    """Selected first, then by gain, then by probability; unjudged ones last."""
-    worth = np.where(np.isfinite(gain), gain, -np.inf)
-    order = np.lexsort((np.arange(len(theta)), -theta, -worth, ~support))
+def _rank(support: NDArray[np.bool_], places: NDArray) -> NDArray[np.intp]:
+    """Selected first, then by place."""
+    order = np.lexsort((np.arange(len(support)), -places, ~support))
     ranking = np.empty(len(order), dtype=np.intp)
     ranking[order] = np.arange(1, len(order) + 1)
     return ranking

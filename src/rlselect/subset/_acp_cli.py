@@ -16,8 +16,7 @@ def make_from_command(
     ----------
     family : {"auto", "gaussian", "binomial"}
         "gaussian" is a regression, "binomial" a classification (of any number of classes).
-    missing : {"error"}
-    time_budget, random_state
+    missing, time_budget, random_state
         As for the estimator.
 
     Returns
@@ -26,9 +25,6 @@ def make_from_command(
     """
     if family not in _TASKS:
         raise ValueError(f"--method acp knows the families {', '.join(_TASKS)}, not {family!r}.")
-    if missing != "error":
-        raise ValueError(
-            f"--method acp takes no missing values, so --missing {missing} means nothing to it; use "
-            "--method revs, or fill the gaps first."
-        )
-    return ActorCriticPredictor(task=_TASKS[family], time_budget=time_budget, random_state=random_state)
+    return ActorCriticPredictor(
+        task=_TASKS[family], missing=missing, time_budget=time_budget, random_state=random_state
+    )

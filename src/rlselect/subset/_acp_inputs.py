@@ -10,13 +10,16 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.multiclass import type_of_target
 
+from rlselect._compat import user_level
 from rlselect.data import Table, as_numbers
-from rlselect.predictors._masked import Target, make_target
+from rlselect.predictors._masked import Target, make_target, unit_power
 from rlselect.predictors._units import Units
 from rlselect.subset._problem import find_twins
 
 Array = NDArray[np.float64]
 TASKS = ("auto", "regression", "classification")
+# more classes than this, with fewer rows each than that, are doubted
+_MANY_CLASSES, _FEW_ROWS = 20, 5
 
 
 @dataclass
@@ -69,12 +72,29 @@ def read_task(y: NDArray, task: str) -> str:
     with warnings.catch_warnings():
         # many distinct integers: the task is said in the summary, and can be given
         warnings.simplefilter("ignore", UserWarning)
+        # numbers beyond any integer
+        warnings.simplefilter("ignore", RuntimeWarning)
         kind = type_of_target(y)
     if kind.startswith("continuous"):
         return "regression"
     if kind in ("binary", "multiclass"):
+        _warn_of_many_classes(y)
         return "classification"
     raise ValueError(f"y is of type {kind!r}; one column of numbers or class labels is needed.")
+
+
+def _warn_of_many_classes(y: NDArray) -> None:
+    """Prices in whole units look like labels; too many for their rows are hardly meant to be."""
+    if y.dtype.kind not in "iuf":
+        return
+    count = len(np.unique(y))
+    if count > _MANY_CLASSES and count * _FEW_ROWS > len(y):
+        warnings.warn(
+            f"y holds {count} different whole numbers in {len(y)} rows, which are taken as classes; set "
+            "task='regression' if they are quantities, or task='classification' if they are labels.",
+            UserWarning,
+            stacklevel=user_level(),
+        )
 
 
 def read_target(y: NDArray, task: str) -> tuple[Target, NDArray | None]:
@@ -100,6 +120,8 @@ def read_inputs(table: Table, task: str) -> Inputs:
     target, classes = read_target(table.y, task)
     raw = table.take().X
     X = np.array(raw.toarray() if sparse.issparse(raw) else raw, dtype=np.float64)
+    power = unit_power(X)
+    np.ldexp(X, -power, out=X)
     center = X.mean(axis=0)
     X -= center
     scale = np.sqrt(np.einsum("ij,ij->j", X, X) / len(X))
@@ -107,6 +129,7 @@ def read_inputs(table: Table, task: str) -> Inputs:
     scale[constant] = 1.0
     X /= scale
     X[:, constant] = 0.0
+    center, scale = np.ldexp(center, power), np.ldexp(scale, power)
     column_feature = np.asarray(table.encoder.column_feature_)
     features, unit_of = np.unique(column_feature, return_inverse=True)
     units = Units(unit_of)

@@ -282,17 +282,17 @@ class Actor:
         """Fall of the criterion from each single change of a subset."""
         m = len(mode)
         masks = np.concatenate([_neighbours(mode), mode[None]])
-        total = np.zeros(m)
+        falls: list[Array] = []
         for _ in range(_REPEATS):
             void = self.predictor.redraw(self.rng)
             if void:
                 self._seen.clear()
             values = self.predictor.tuned_criterion(self.columns(masks))
             self.effort.fits += m + 1
-            total += values[-1] - values[:-1]
-            if not void:
-                return np.asarray(values[-1] - values[:-1])
-        return total / _REPEATS
+            falls.append(values[-1] - values[:-1])
+            if not void or self.clock.tick() is not None:
+                break
+        return np.asarray(np.mean(falls, axis=0))
 
     def is_anything(self) -> bool:
         """Whether the likeliest subset beats no variable at all by more than noise may."""

@@ -12,16 +12,19 @@ from rlselect.predictors._masked_linear import MaskedLinear
 from rlselect.predictors._masked_logistic import MaskedLogistic
 from rlselect.predictors._units import Units
 from rlselect.subset._acp_inputs import Inputs
-from rlselect.subset._acp_likelihood import likeliest
+from rlselect.subset._acp_likelihood import likeliest, sees_more
+from rlselect.subset._acp_order import elimination_order, places
 from rlselect.subset._acp_price import least_prices
 from rlselect.subset._acp_screen import (
     addition_score,
+    best_of_columns,
     best_pairs,
     best_ranked,
     marginal_score,
     meet_partners,
     product_score,
     projection_score,
+    promising,
     surprising_effects,
 )
 from rlselect.subset._acp_search import _SURE_IN, _SURE_OUT, Actor, Effort
@@ -66,10 +69,10 @@ class PredictorChoice:
 
 @dataclass
 class Found:
-    """What the stages give: theta, mean theta and gains of all units, and how it ended."""
+    """What the stages give: theta, places (larger is better) and gains of all units, and how it ended."""
 
     theta: Array
-    mean_theta: Array
+    places: Array
     gains: Array
     choice: PredictorChoice
     stop_reason: str
@@ -101,6 +104,7 @@ class Stages:
     clock: Clock
     effort: Effort
     screened: dict[str, NDArray[np.intp]] = field(default_factory=dict)
+    _machine: tuple[bytes, MaskedKernel] | None = None
 
     def spread(self, kept: NDArray[np.intp], values: Array, fill: float = 0.0) -> Array:
         """Values of some units as values of all units."""
@@ -164,17 +168,31 @@ class Stages:
         first = np.isin(allowed, found)
         mask = first[units.unit_of]
         residual = self.residual(X, mask)
-        machine = MaskedKernel(X, target)
-        machine.redraw(self.rng)
-        machine.tune(mask)
-        scores = [marginal_score(X, target.Y), product_score(X, residual), addition_score(machine, mask)]
-        self.effort.fits += X.shape[1] + 1
+        some = promising(X, residual, mask)
+        products, additions = np.full((2, X.shape[1]), -np.inf)
+        products[some] = product_score(X[:, some], residual)
+        additions[some] = addition_score(self.machine(X, mask), mask, some)
+        scores = [marginal_score(X, target.Y), products, additions]
+        self.effort.fits += len(some) + 1
         if self.screening == "auto":
             # few rows cannot tell many variables apart
             keep = min(keep, max(len(X) // 4, int(first.sum()) + 10))
         kept = allowed[best_ranked(scores, units, keep, first)]
         self.screened[name] = kept
         return kept
+
+    def machine(self, X: Array, mask: NDArray[np.bool_]) -> MaskedKernel:
+        """A kernel machine on all columns that may be selected, tuned for some of them; kept for the next.
+
+        Both the doubt about straight lines and the screening ask for it, mostly on the same columns.
+        """
+        key = mask.tobytes()
+        if self._machine is None or self._machine[0] != key:
+            machine = MaskedKernel(X, self.inputs.target)
+            machine.redraw(self.rng)
+            machine.tune(mask)
+            self._machine = key, machine
+        return self._machine[1]
 
     # ------------------------------------------------------------------ what users choose from
 
@@ -204,12 +222,18 @@ class Stages:
             return self.finish(linear, kept, straight, reason)
         found = kept[linear.mode]
         needed = _BETTER
+        stopped = self.clock.tick()
+        if stopped is not None:
+            return self.finish(linear, kept, straight, stopped)
         if self._limit(_MANY_OTHERS, _KEEP_OTHERS) is not None:
             bent, more, surprised = self.suspect(linear, found)
             if not bent.t >= _BETTER and not surprised:
                 return self.finish(linear, kept, bent, reason)
             found = more
             needed = _SUSPECTED if surprised else _BETTER
+            stopped = self.clock.tick()
+            if stopped is not None:
+                return self.finish(linear, kept, bent, stopped)
         candidates = self.screen_others("kernel", found)
         columns, units = self.inputs.columns_of(candidates)
         X = self.inputs.X[:, columns]
@@ -254,10 +278,7 @@ class Stages:
         if not mask.any():
             return PredictorChoice("linear"), more, surprised
         plain = linear.predictor.row_losses(linear.columns(linear.mode))
-        machine = MaskedKernel(X, target)
-        machine.redraw(self.rng)
-        machine.tune(mask)
-        return _compared(machine.row_losses(mask), plain), more, surprised
+        return _compared(self.machine(X, mask).row_losses(mask), plain), more, surprised
 
     def residual(self, X: Array, mask: NDArray[np.bool_]) -> Array:
         """What least squares on some columns leaves of the response."""
@@ -300,8 +321,11 @@ class Stages:
         missing = np.full(len(zeros), np.nan)
         return Found(zeros, zeros, missing, choice, "nothing to choose from", predictor, 0.0, {}, 0)
 
-    def _logistic_sees_more(self, predictor: MaskedPredictor) -> bool:
-        return predictor.name == "linear" and self.inputs.target.classifies and len(predictor.X) <= _LONG
+    def _logistic_sees_more(self, actor: Actor) -> bool:
+        target, n = self.inputs.target, len(actor.predictor.X)
+        if actor.predictor.name != "linear" or not target.classifies or n > _LONG:
+            return False
+        return sees_more(n, int(actor.columns(actor.mode).sum()), target.n_classes)
 
     def reconsider(self, actor: Actor) -> NDArray[np.bool_]:
         """The linear actor's subset after single changes that the likelihood of a logistic model asks for."""
@@ -309,7 +333,25 @@ class Stages:
         near = np.union1d(hopeful, np.flatnonzero(actor.mode))
         logistic = MaskedLogistic(actor.predictor.X, self.inputs.target)
         self.effort.fits += len(near)
-        return likeliest(logistic, actor.units, actor.mode, near, actor.n_variables)
+        return likeliest(logistic, actor.units, actor.mode, near, actor.n_variables, self.clock)
+
+    def places(
+        self, actor: Actor, kept: NDArray[np.intp], mode: NDArray[np.bool_], gains: Array, theta: Array
+    ) -> Array:
+        """Places of all units, from an actor's subset and what it knows of the others."""
+        left, judged = elimination_order(actor.predictor, actor.units, mode, self.rng, self.clock)
+        self.effort.fits += judged
+        allowed = self.inputs.allowed
+        columns, units = self.inputs.columns_of(allowed)
+        score = marginal_score(self.inputs.X[:, columns], self.inputs.target.Y)
+        alone = self.spread(allowed, best_of_columns(score, units), -1.0)
+        return places(
+            self.spread(kept, mode.astype(float)) > 0,
+            self.spread(kept, left.astype(float)).astype(np.intp),
+            gains,
+            self.spread(kept, theta),
+            alone,
+        )
 
     def finish(
         self, actor: Actor, kept: NDArray[np.intp], choice: PredictorChoice, stop_reason: str
@@ -319,17 +361,14 @@ class Stages:
         if not actor.is_anything():
             # sure of nothing: the best subset is no better than what noise reaches
             theta, mean_theta = theta * 0.5, mean_theta * 0.5
-        elif (
-            actor.predictor.name == "linear"
-            and self.inputs.target.classifies
-            and len(actor.predictor.X) <= _LONG
-        ):
+        elif self._logistic_sees_more(actor):
             mode = self.reconsider(actor)
             theta, mean_theta = _agreeing(theta, mode), _agreeing(mean_theta, mode)
+        gains = self.spread(kept, actor.gains, np.nan)
         return Found(
             self.spread(kept, theta),
-            self.spread(kept, mean_theta),
-            self.spread(kept, actor.gains, np.nan),
+            self.places(actor, kept, theta > 0.5, gains, mean_theta),
+            gains,
             choice,
             stop_reason,
             actor.predictor,

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rlselect.data import open_table
+from rlselect.data import open_table, require_target
 
 
 class DivideAndConquer(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
@@ -103,12 +103,9 @@ class DivideAndConquer(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         -------
         self
         """
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None; pass it, or the "
-                "name of its column."
-            )
-        table = open_table(X, y, sample_weight=sample_weight, owner=type(self).__name__)
+        name = type(self).__name__
+        require_target(y, name)
+        table = open_table(X, y, sample_weight=sample_weight, owner=name)
         self._check(table.n_rows)
         if table.n_columns != table.encoder.n_features_in_:
             raise ValueError("X has text columns; DivideAndConquer needs numbers: encode them first.")

@@ -17,7 +17,15 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from rlselect._compat import CallbackSupportMixin, Progress, with_callbacks
-from rlselect.data import PartTable, Table, is_source, open_source, read_file
+from rlselect.data import (
+    PartTable,
+    Table,
+    is_source,
+    open_source,
+    read_file,
+    require_rows,
+    require_target,
+)
 from rlselect.learn import as_policy
 from rlselect.subset._checkpoint import Checkpoint
 from rlselect.subset._clock import PARTS, Clock, warn_if_interrupted
@@ -293,10 +301,7 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         """
         start = time.perf_counter()
         name = type(self).__name__
-        if y is None:
-            raise ValueError(
-                f"{name} requires y to be passed, but the target y is None; pass it or its column's name."
-            )
+        require_target(y, name)
         penalty, policy, rng = self._check_options()
         table = open_source(
             X,
@@ -307,11 +312,7 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             validate=self.validate,
             owner=name,
         )
-        if table.n_rows < 3:
-            raise ValueError(
-                f"Found array with {table.n_rows} sample(s) (n_samples = {table.n_rows}) while a minimum of "
-                f"3 is required by {name}."
-            )
+        require_rows(table.n_rows, 3, name)
         if isinstance(table, PartTable):
             table.start(rng)
         problem = pose_problem(

@@ -68,7 +68,7 @@ class DatumwiseClassifier(ClassifierMixin, BaseEstimator):
         Feature (group) -> those that have to be bought before it.
     n_bins : int or sequence of int, default=(3, 5, 8)
         Bins a feature at most, for ``scoring="bins"``; a feature with fewer distinct values has one a value.
-        With several numbers, coarsest first, what the bins of each tell is averaged.
+        With several numbers, what the bins of each tell is averaged.
     learning : PolicyIteration or PaperIteration, optional
         How the policy is learned; None is ``PolicyIteration()``.
     time_budget : float, optional

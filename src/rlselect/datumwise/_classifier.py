@@ -1,7 +1,7 @@
 """The datum-wise classifier."""
 
 import time
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from rlselect.datumwise._encoding import BinEncoder, make_encoder
+from rlselect.datumwise._encoding import check_bins, make_encoder
 from rlselect.datumwise._exact import can_solve, solve
 from rlselect.datumwise._inputs import make_structure
 from rlselect.datumwise._paper import PaperIteration, learn_paper
@@ -66,8 +66,9 @@ class DatumwiseClassifier(ClassifierMixin, BaseEstimator):
         unrelated. None with `related` forbids such purchases.
     prerequisites : mapping, optional
         Feature (group) -> those that have to be bought before it.
-    n_bins : int, default=5
+    n_bins : int or sequence of int, default=(3, 5, 8)
         Bins a feature at most, for ``scoring="bins"``; a feature with fewer distinct values has one a value.
+        With several numbers, what the bins of each tell is averaged.
     learning : PolicyIteration or PaperIteration, optional
         How the policy is learned; None is ``PolicyIteration()``.
     time_budget : float, optional
@@ -144,7 +145,7 @@ class DatumwiseClassifier(ClassifierMixin, BaseEstimator):
         relation="any",
         unrelated_cost=None,
         prerequisites=None,
-        n_bins=5,
+        n_bins=(3, 5, 8),
         learning=None,
         time_budget=None,
         n_jobs=None,
@@ -238,8 +239,7 @@ class DatumwiseClassifier(ClassifierMixin, BaseEstimator):
     def _check_settings(self) -> PolicyIteration | PaperIteration:
         if self.scoring not in ("bins", "linear"):
             raise ValueError(f"scoring={self.scoring!r} is not known; use 'bins' or 'linear'")
-        if not isinstance(self.n_bins, Integral) or self.n_bins < 2:
-            raise ValueError(f"n_bins={self.n_bins!r} must be an integer >= 2")
+        check_bins(self.n_bins)
         limit = self.time_budget
         if limit is not None and not (isinstance(limit, Real) and float(limit) > 0):
             raise ValueError(f"time_budget={limit!r} must be None or a number of seconds > 0")
@@ -261,7 +261,7 @@ class DatumwiseClassifier(ClassifierMixin, BaseEstimator):
         most = getattr(settings, "screen", None)
         if most is None or self._whole.n_units <= most:
             return np.arange(self._whole.n_units)
-        codes = BinEncoder(self.n_bins).fit(X, weights).encode(X)
+        codes = make_encoder("bins", self.n_bins).fit(X, weights).encode(X)
         return screen_units(codes, labels, weights, self._whole, most)
 
     def _learn(self, problem: Problem, settings: PolicyIteration | PaperIteration) -> None:

@@ -1,12 +1,14 @@
 """What a bought value tells the scores: quantile bins, or the paper's pair of indicator and value."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-__all__ = ["BinEncoder", "LinearEncoder", "make_encoder"]
+__all__ = ["BinEncoder", "LinearEncoder", "Regressors", "check_bins", "make_encoder"]
 
 # Prior correlation of what neighbouring bins add to a score: values that are close tell similar things.
 _NEIGHBOUR = 0.7
@@ -18,14 +20,14 @@ _WIDE = 400
 _BLOCK = 1 << 24
 
 
-def make_encoder(scoring: str, n_bins: int) -> "BinEncoder | LinearEncoder":
+def make_encoder(scoring: str, n_bins: int | Sequence[int]) -> "BinEncoder | LinearEncoder":
     """The encoder of a name.
 
     Parameters
     ----------
     scoring : {"bins", "linear"}
         Which one.
-    n_bins : int
+    n_bins : int or sequence of int
         Bins a feature, for "bins".
 
     Returns
@@ -36,29 +38,82 @@ def make_encoder(scoring: str, n_bins: int) -> "BinEncoder | LinearEncoder":
     return BinEncoder(n_bins) if scoring == "bins" else LinearEncoder()
 
 
+def check_bins(n_bins: Any) -> None:
+    """Refuse what is no number of bins, nor several of them."""
+    numbers = n_bins if isinstance(n_bins, Sequence) and not isinstance(n_bins, str) else [n_bins]
+    whole = all(isinstance(number, (int, np.integer)) and number >= 2 for number in numbers)
+    if not whole or len(numbers) == 0:
+        raise ValueError(f"n_bins={n_bins!r} must be an integer >= 2, or a list of such integers")
+
+
+@dataclass
+class Regressors:
+    """Columns that weights are learned for, and how these weights become those of the encoder.
+
+    Parameters
+    ----------
+    encoder : BinEncoder or LinearEncoder
+        Makes the columns.
+    places : (width + 1,) int array or None
+        Column for each place of the finer encoder, the last for what is missing; None when they are the same.
+    """
+
+    encoder: Any
+    places: NDArray | None = None
+
+    def design(self, codes: NDArray, shown: NDArray) -> Any:
+        """Columns of states, from the codes of the finer encoder."""
+        return self.encoder.design(codes if self.places is None else self.places[codes], shown)
+
+    def spread(self, theta: NDArray) -> NDArray:
+        """Weights (stages, columns, actions) for each place of the finer encoder."""
+        return theta if self.places is None else theta[:, self.places[:-1]]
+
+
 class BinEncoder:
     """Each feature is cut at weighted quantiles; a bought feature shows which of its bins the value is in.
 
     Features with at most ``n_bins`` distinct values get one bin a value. The score of an action is a constant
     plus one number for each bought feature, looked up by bin.
 
+    Several numbers of bins make as many coarse encoders, each with its own regressors, and bins between all
+    their cuts, to look up what their weights are on average. A value near a cut of one is inside a bin of
+    another, so that less depends on where the cuts happen to be.
+
     Parameters
     ----------
-    n_bins : int
+    n_bins : int or sequence of int
         Bins a feature at most.
     """
 
-    def __init__(self, n_bins: int) -> None:
+    def __init__(self, n_bins: int | Sequence[int]) -> None:
         self.n_bins = n_bins
 
     def fit(self, X: Any, weights: NDArray) -> "BinEncoder":
         """Cut the columns of X (NaN is passed over) into bins of about equal weight."""
-        self.edges_ = [_edges(_column(X, j), weights, self.n_bins) for j in range(X.shape[1])]
-        widths = np.array([len(edges) + 1 for edges in self.edges_], dtype=np.intp)
+        coarse: list[BinEncoder] = []
+        edges: list[NDArray]
+        if isinstance(self.n_bins, Sequence):
+            coarse = [BinEncoder(number).fit(X, weights) for number in self.n_bins]
+            edges = [np.unique(np.concatenate(own)) for own in zip(*(e.edges_ for e in coarse), strict=True)]
+        else:
+            edges = [_edges(_column(X, j), weights, self.n_bins) for j in range(X.shape[1])]
+        self.edges_: list[NDArray] = edges
+        widths = np.array([len(own) + 1 for own in edges], dtype=np.intp)
         self.offset_ = 1 + np.concatenate([[0], np.cumsum(widths)[:-1]])
         self.width_ = 1 + int(widths.sum())
         self.precision_ = _chain_precision(widths, _NEIGHBOUR)
+        self.regressors_ = [Regressors(self)]
+        if any(encoder.width_ < self.width_ for encoder in coarse):
+            self.regressors_ = [Regressors(encoder, self._places_in(encoder)) for encoder in coarse]
         return self
+
+    def _places_in(self, coarse: "BinEncoder") -> NDArray:
+        """Place of each bin among those of an encoder with fewer cuts."""
+        places = [np.zeros(1, dtype=np.intp)]
+        for offset, wide, own in zip(coarse.offset_, coarse.edges_, self.edges_, strict=True):
+            places.append(offset + np.searchsorted(wide, np.append(own, np.inf), side="left"))
+        return np.concatenate([*places, [coarse.width_]])
 
     def encode(self, X: Any) -> NDArray:
         """Places of the bins among the regressors, rows x features; `width_` where a value is missing."""
@@ -68,6 +123,41 @@ class BinEncoder:
             found = self.offset_[j] + np.searchsorted(edges, values, side="left")
             places[:, j] = np.where(np.isnan(values), self.width_, found)
         return places
+
+    def table(
+        self, theta: NDArray, codes: NDArray, starts: NDArray, order: NDArray
+    ) -> tuple[NDArray, NDArray]:
+        """What purchases add to the scores, and where it stands for each row and unit.
+
+        Without groups the weights themselves are the table, the same for all rows.
+
+        Parameters
+        ----------
+        theta : (stages, width + 1, actions) array
+            Weights, as for `contributions`.
+        codes, starts, order : arrays
+            As for `contributions`.
+
+        Returns
+        -------
+        table : (stages, places, actions) array
+            Minus infinity where a purchase closes an action, since its unit is bought.
+        places : (rows, units) int array
+            Where in the table a purchase is.
+        """
+        if len(starts) < len(order):
+            return _table_of_rows(self, theta, codes, starts, order)
+        table = theta.copy()
+        ends = np.append(self.offset_[1:], self.width_)
+        for unit, feature in enumerate(order):
+            table[:, self.offset_[feature] : ends[feature], unit] = -np.inf
+        return table, codes[:, order].astype(np.intp)
+
+    def rows_at_a_time(self, most: int, shape: tuple[int, ...], n_units: int) -> int:
+        """How many rows keep `table` and a score for each action under so many numbers."""
+        n_stages, _, n_actions = shape
+        own = n_stages * n_units if n_units < len(self.edges_) else 1
+        return max(1, most // (own * n_actions))
 
     def contributions(self, theta: NDArray, codes: NDArray, starts: NDArray, order: NDArray) -> NDArray:
         """What each unit would add to the scores: rows x units x actions.
@@ -137,12 +227,23 @@ class LinearEncoder:
         self.scale_ = np.where(np.array(sizes) > 0, sizes, 1.0)
         self.width_ = 1 + 2 * X.shape[1]
         self.precision_ = np.concatenate([[0.0], np.ones(self.width_ - 1)]), np.zeros(self.width_ - 1)
+        self.regressors_ = [Regressors(self)]
         return self
 
     def encode(self, X: Any) -> NDArray:
         """Scaled values, rows x features; NaN where a value is missing."""
         dense = X.toarray() if sparse.issparse(X) else X
         return dense / self.scale_
+
+    def table(
+        self, theta: NDArray, codes: NDArray, starts: NDArray, order: NDArray
+    ) -> tuple[NDArray, NDArray]:
+        """As `BinEncoder.table`."""
+        return _table_of_rows(self, theta, codes, starts, order)
+
+    def rows_at_a_time(self, most: int, shape: tuple[int, ...], n_units: int) -> int:
+        """As `BinEncoder.rows_at_a_time`."""
+        return max(1, most // (shape[0] * n_units * shape[2]))
 
     def contributions(self, theta: NDArray, codes: NDArray, starts: NDArray, order: NDArray) -> NDArray:
         """As `BinEncoder.contributions`."""
@@ -160,6 +261,20 @@ class LinearEncoder:
         """As `BinEncoder.design`: a constant, the indicators of what is shown, and its values."""
         known = shown & ~np.isnan(codes)
         return np.hstack([np.ones((len(codes), 1)), known, np.where(known, codes, 0.0)])
+
+
+def _table_of_rows(
+    encoder: Any, theta: NDArray, codes: NDArray, starts: NDArray, order: NDArray
+) -> tuple[NDArray, NDArray]:
+    """A table with places of its own for each row and unit."""
+    n, n_units = len(codes), len(starts)
+    table = np.empty((len(theta), n * n_units, theta.shape[2]), dtype=theta.dtype)
+    own = np.arange(n_units)
+    for number, weights in enumerate(theta):
+        added = encoder.contributions(weights, codes, starts, order)
+        added[:, own, own] = -np.inf
+        table[number] = added.reshape(n * n_units, -1)
+    return table, np.arange(n * n_units).reshape(n, n_units)
 
 
 def _column(X: Any, j: int) -> NDArray:

@@ -116,13 +116,13 @@ class LazyGram:
             for _, within in self._blocks:
                 within[...] = 0.0
             self._yy = 0.0
-        coming = []
+        placed = []
         known = sorted(self._slot, key=self._slot.__getitem__)
         for block_rows in rows:
             part = len(self._rows) % self._parts
             block = self._rows.append(block_rows)
             if isinstance(block, Placed):
-                coming.append((part, block.start(_sums, known, self._center, self._unit)))
+                placed.append((part, block))
                 continue
             if self._center is None:
                 y = block.y if block.offset is None else block.y - block.offset
@@ -130,9 +130,10 @@ class LazyGram:
             self._add(part, _sums(block, known, self._center, self._unit))
             for columns, within in self._blocks:
                 within += block.within(columns, block.weight)
-        for part, sums in coming:
-            self._add(part, sums.result())
-        if coming and self._blocks:
+        answers = self._rows.ask([block for _, block in placed], _sums, known, self._center, self._unit)
+        for (part, _), sums in zip(placed, answers, strict=True):
+            self._add(part, sums)
+        if placed and self._blocks:
             self._watch_again()
         self._refresh()
 
@@ -195,8 +196,11 @@ class LazyGram:
 
     def _fetch_panel(self, new: list[int]) -> None:
         fresh = np.zeros((self._parts, len(new), self._p))
-        for i, products in enumerate(self._rows.map(_panel, new)):
+
+        def add(i: int, products: Floats) -> None:
             fresh[i % self._parts] += products
+
+        self._rows.pour(add, _panel, new)
         first = len(self._slot)
         self._make_room(new)
         self._raw[:, first : first + len(new)] = fresh
@@ -238,8 +242,11 @@ class LazyGram:
 
     def _sum_within(self, columns: NDArray[np.intp]) -> Floats:
         within = np.zeros((*columns.shape, columns.shape[1]))
-        for products in self._rows.map(_within, columns):
-            within += products
+
+        def add(_: int, products: Floats) -> None:
+            np.add(within, products, out=within)
+
+        self._rows.pour(add, _within, columns)
         return within
 
     def _watch_again(self) -> None:

@@ -82,9 +82,10 @@ def test_iterators_that_cannot_be_read(data):
 
 
 def weak(n=120_000, p=40):
-    """Some effects take more rows than come to the client."""
+    """Some effects take more rows than come to the client, and one column nearly repeats another."""
     rng = np.random.default_rng(8)
     X = rng.standard_normal((n, p)).astype(np.float32)
+    X[:, 9] = 0.97 * X[:, 0] + 0.24 * X[:, 9]
     coef = np.r_[1.0, -1.0, 0.03, -0.03, np.zeros(p - 4)]
     return np.column_stack([X, X @ coef + rng.standard_normal(n)])
 
@@ -246,6 +247,7 @@ class TestDask:
             alone = REVS(random_state=0).fit(source, "x40")
         assert list(np.flatnonzero(alone.support_)) == [0, 1, 2, 3]
         assert alone.n_rows_read_ > 25_600
+        assert alone.path_["chain"].max() == 3
         counts = counting(monkeypatch)
         kept = client.persist(source)
         two = REVS(random_state=0).fit(kept, "x40")
@@ -258,6 +260,7 @@ class TestDask:
             assert np.array_equal(fit.coef_, alone.coef_)
             assert np.array_equal(fit.inclusion_, alone.inclusion_)
             assert fit.n_rows_read_ == alone.n_rows_read_
+            assert np.array_equal(fit.path_["action"], alone.path_["action"])
         monkeypatch.undo()
         address = next(iter(client.scheduler_info()["workers"]))
         client.retire_workers([a for a in client.scheduler_info()["workers"] if a != address])

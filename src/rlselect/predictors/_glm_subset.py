@@ -79,6 +79,13 @@ class GlmSubset:
         twin.mask, twin._subset, twin._coef = self.mask.copy(), list(self._subset), self._coef.copy()
         return twin
 
+    apart = copy
+
+    @property
+    def rows(self) -> Rows:
+        """The rows."""
+        return self._rows
+
     def reset(self, mask: NDArray[np.bool_]) -> None:
         """Stand in another subset; columns that stay keep their coefficients as a first guess."""
         old = dict(zip(self._subset, self._coef[1:], strict=True))
@@ -235,6 +242,14 @@ class GlmSubset:
         z = np.abs(self._residual) / np.sqrt(self._schur)
         z[self._subset] = np.abs(self._coef[1:]) / np.sqrt(np.diagonal(self._inverse)[1:])
         return z
+
+    def tangle(self, which: NDArray[np.bool_]) -> float:
+        """Largest share of the curvature of one of these columns that the (other) columns inside explain."""
+        varies = self.varies()
+        left = self._schur - 1.0 / self.slab
+        left[self._subset] = 1.0 / np.diagonal(self._inverse)[1:] - 1.0 / self.slab
+        left /= np.where(varies, self._curvature, 1.0)
+        return 1.0 - float(left[which & varies].min(initial=1.0))
 
     def resolution(self) -> Floats:
         """Standard error that the coefficient of each column outside has, all columns of unit variance."""

@@ -1,5 +1,6 @@
 """A Gram matrix that knows only the columns that were asked for."""
 
+import copy
 import threading
 from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
@@ -102,6 +103,17 @@ class LazyGram:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._lock = threading.Lock()
+
+    @property
+    def rows(self) -> Rows:
+        """The rows so far."""
+        return self._rows
+
+    def copy(self) -> "LazyGram":
+        """The same sums of the same rows, with its own memory of the columns that were asked for."""
+        twin = copy.copy(self)
+        twin._slot, twin._raw, twin._column = dict(self._slot), self._raw.copy(), self._column.copy()
+        return twin
 
     def grow(self, rows: Iterable, *, anew: bool = False, expect: Iterable[int] = ()) -> None:
         """Take more rows, block by block, and bring all sums up to date.

@@ -27,7 +27,7 @@ _KEPT = 750
 # a whole Gram matrix is computed at once when that takes about a second
 _WHOLE_GRAM = 2e10
 # a Newton step over rows with workers takes a round trip: it pays when a pass takes longer than that
-_NEARBY_BYTES = 2**26
+_NEARBY_BYTES = 2**25
 # rows of an array that are kept beside it
 _FEW_BYTES = 2**25
 Gather = Callable[[NDArray[np.intp]], tuple]

@@ -3,14 +3,12 @@
 import pickle
 import time
 
-import joblib
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.linear_model import LassoCV
 
-from rlselect import REVS, DivideAndConquer
+from rlselect import REVS
 from rlselect.data import open_source
 from rlselect.data._dask import Workers, _made
 from rlselect.data._pool import Piece
@@ -221,19 +219,6 @@ class TestDask:
             assert np.array_equal(fit.support_, here.support_)
             assert np.array_equal(fit.coef_, alone.coef_)
             assert np.array_equal(fit.inclusion_, alone.inclusion_)
-
-    @pytest.mark.filterwarnings("ignore")
-    def test_joblib_moves_chains_and_folds_to_the_cluster(self, cluster):
-        small = make_revs(150, 30, n_nonzero=10, random_state=1)
-        vote = DivideAndConquer(LassoCV(cv=3), n_folds=4, random_state=0)
-        here = [REVS(random_state=0).fit(small.X, small.y).inclusion_, vote.fit(small.X, small.y).inclusion_]
-        with joblib.parallel_config("dask"):
-            there = [
-                REVS(random_state=0).fit(small.X, small.y).inclusion_,
-                vote.fit(small.X, small.y).inclusion_,
-            ]
-        for a, b in zip(here, there, strict=True):
-            np.testing.assert_array_equal(a, b)
 
     @pytest.mark.filterwarnings("ignore")
     def test_same_answer_for_any_number_of_workers_and_when_one_is_killed(self, cluster, monkeypatch):

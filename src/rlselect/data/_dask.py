@@ -1,13 +1,12 @@
 """Dask collections: one part a partition, sampled and worked on by the worker that holds it."""
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from threadpoolctl import ThreadpoolController
 
+from rlselect._parallel import alone
 from rlselect.data._parquet import _same_columns
 from rlselect.data._parts import Coder, PartTable, Pick, Slice
 from rlselect.data._pool import Piece, Pool, _shares
@@ -215,20 +214,9 @@ def _client() -> Any:
         return None
 
 
-@cache
-def _threads() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
-def _alone(function: Callable[..., Any], *args: Any) -> Any:
-    # one thread, as in a fit without a cluster: the last digits of a product depend on their number
-    with _threads().limit(limits=1, user_api="blas"):
-        return function(*args)
-
-
 def _work(function: Callable[..., Any], args: tuple, numbers: list[tuple[int, int]], *held: list) -> list:
     """On a worker: what a function makes of some of the blocks it holds."""
-    return [_alone(function, held[place][number], *args) for place, number in numbers]
+    return alone(lambda: [function(held[place][number], *args) for place, number in numbers])
 
 
 def _made(
@@ -253,7 +241,7 @@ def _made(
         batch = batch._replace(y=response(batch.y))
     edges = np.cumsum([len(some) for some in numbers])[:-1]
     cut = [[None] * len(rows) if v is None else np.split(v, edges) for v in batch]
-    return [_alone(function, Batch(*some)) for some in zip(*cut, strict=True)]
+    return alone(lambda: [function(Batch(*some)) for some in zip(*cut, strict=True)])
 
 
 def _as_arrow(part: Any) -> pa.Table:

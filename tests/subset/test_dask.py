@@ -5,12 +5,13 @@ import time
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from sklearn.base import clone
 
 from rlselect import REVS
 from rlselect.data import open_source
-from rlselect.data._dask import Workers, _made
+from rlselect.data._dask import Workers, _as_arrow, _made
 from rlselect.data._pool import Piece
 from rlselect.simulate import make_revs
 from rlselect.subset._clock import Clock
@@ -160,6 +161,21 @@ def test_bad_rows_are_named_where_they_lie():
     part[:, 1] = np.nan
     with pytest.raises(ValueError, match=r"Partition 1 of X: .*missing values.*'x1' \(20 rows\)"):
         _made(part, [Piece(1, 10, 30)], 5, table.coder(), None, table.parts.where(1), len)
+
+
+@pytest.mark.parametrize("kind", ["float32", "int16", "mixed", "Int64", "gaps", "empty"])
+def test_partitions_become_arrow_tables_as_pandas_would_have_them(kind):
+    part = pd.DataFrame({"a": [1, 2, 3], "b": [4, 5, 6]})
+    if kind == "mixed":
+        part = part.assign(c=["x", "y", None], d=[0.5, np.nan, 1.0])
+    elif kind == "gaps":
+        part = part.astype(float).where(part != 5)
+    elif kind == "empty":
+        part = part[:0].astype(float)
+    else:
+        part = part.astype(kind)
+    expected = pa.Table.from_pandas(part.iloc[::-1], preserve_index=False).replace_schema_metadata(None)
+    assert _as_arrow(part.iloc[::-1]).equals(expected)
 
 
 class TestDask:

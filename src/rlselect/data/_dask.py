@@ -247,7 +247,15 @@ def _made(
 def _as_arrow(part: Any) -> pa.Table:
     if isinstance(part, np.ndarray):
         return pa.table({f"x{j}": np.ascontiguousarray(part[:, j]) for j in range(part.shape[1])})
-    return pa.Table.from_pandas(part, preserve_index=False).replace_schema_metadata(None)
+    kinds = set(part.dtypes)
+    if len(kinds) == 1 and isinstance(part.dtypes.iloc[0], np.dtype) and part.dtypes.iloc[0].kind in "fiu":
+        # a frame of one type is a matrix, whose columns can be handed over as they lie
+        columns = np.ascontiguousarray(part.to_numpy().T)
+        gaps = bool(np.isnan(columns).any())
+        return pa.Table.from_arrays(
+            [pa.array(v, from_pandas=gaps) for v in columns], names=[str(c) for c in part.columns]
+        )
+    return pa.Table.from_pandas(part, preserve_index=False, nthreads=1).replace_schema_metadata(None)
 
 
 def _facts(part: Any) -> tuple[int, pa.Schema]:

@@ -130,9 +130,9 @@ def test_predictions_take_tables_arrays_and_trials(learner, trial):
 
 
 def test_params_clone_pickle_repr(learner, trial):
-    other = QLearning(model="rbf", selection=None, discount=0.9, maximize=False, random_state=5)
+    other = QLearning(model="rbf", selection=None, discount=0.9, maximize=False, n_jobs=2, random_state=5)
     assert other.get_params() == {
-        "model": "rbf", "selection": None, "discount": 0.9, "maximize": False, "random_state": 5,
+        "model": "rbf", "selection": None, "discount": 0.9, "maximize": False, "n_jobs": 2, "random_state": 5,
     }  # fmt: skip
     assert clone(other).get_params() == other.get_params()
     assert repr(QLearning()) == "QLearning()"

@@ -3,15 +3,15 @@
 import pickle
 import time
 
-import joblib
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
-from sklearn.linear_model import LassoCV
+from sklearn.base import clone
 
-from rlselect import REVS, DivideAndConquer
+from rlselect import REVS
 from rlselect.data import open_source
-from rlselect.data._dask import Workers, _made
+from rlselect.data._dask import Workers, _as_arrow, _made
 from rlselect.data._pool import Piece
 from rlselect.simulate import make_revs
 from rlselect.subset._clock import Clock
@@ -81,29 +81,48 @@ def test_iterators_that_cannot_be_read(data):
 
 
 def weak(n=120_000, p=40):
-    """Some effects take more rows than come to the client."""
+    """Some effects take more rows than come to the client, and one column nearly repeats another."""
     rng = np.random.default_rng(8)
     X = rng.standard_normal((n, p)).astype(np.float32)
+    X[:, 9] = 0.97 * X[:, 0] + 0.24 * X[:, 9]
     coef = np.r_[1.0, -1.0, 0.03, -0.03, np.zeros(p - 4)]
     return np.column_stack([X, X @ coef + rng.standard_normal(n)])
 
 
 def counting(monkeypatch):
-    """Count the blocks that are left where they lie, and the calls there."""
-    counts = {"place": 0, "call": 0}
+    """Count the blocks that are made where they lie, and the tasks that work on them."""
+    counts = {"blocks": 0, "starts": 0}
+    make, start = Workers._make, Workers.start
 
-    def count(name):
-        original = getattr(Workers, name)
+    def counted_make(self, blocks):
+        counts["blocks"] += len(blocks)
+        make(self, blocks)
 
-        def wrapped(self, *args):
-            counts[name] += 1
-            return original(self, *args)
+    def counted_start(self, function, blocks, *args):
+        counts["starts"] += 1
+        return start(self, function, blocks, *args)
 
-        monkeypatch.setattr(Workers, name, wrapped)
-
-    count("place")
-    count("call")
+    monkeypatch.setattr(Workers, "_make", counted_make)
+    monkeypatch.setattr(Workers, "start", counted_start)
     return counts
+
+
+def kill_a_holder(local, client, monkeypatch, at):
+    """Kill the worker that holds a block, and every answer it was to give, in the midst of some round."""
+    workers, start, rounds, killed = list(local.workers.values()), Workers.start, [], []
+
+    def deadly(self, function, blocks, *args):
+        answers = start(self, function, blocks, *args)
+        rounds.append(function)
+        if len(rounds) == at:
+            holder = blocks[0].handle[0]
+            here = client.who_has([holder])[holder.key]
+            killed.append(next((w for w in workers if w.worker_address in here), workers[0]))
+            killed[0].process.process._process.kill()
+        return answers
+
+    monkeypatch.setattr(Workers, "start", deadly)
+    return killed
 
 
 def test_pieces_are_a_sample_without_replacement():
@@ -137,11 +156,26 @@ def test_bad_rows_are_named_where_they_lie():
         table = open_source(da.from_array(rows, chunks=(4000, 3)), "x2")
         table.start(np.random.default_rng(0))
     part = rows[4000:8000]
-    made = _made(part, Piece(1, 10, 30), 5, table.coder(), None, table.parts.where(1), lambda b: b.X)
-    np.testing.assert_array_equal(made, part[np.sort(Piece(1, 10, 30).of(5, 4000)), :2])
+    made = _made(part, [Piece(1, 10, 30)], 5, table.coder(), None, table.parts.where(1), lambda b: b.X)
+    np.testing.assert_array_equal(made[0], part[np.sort(Piece(1, 10, 30).of(5, 4000)), :2])
     part[:, 1] = np.nan
     with pytest.raises(ValueError, match=r"Partition 1 of X: .*missing values.*'x1' \(20 rows\)"):
-        _made(part, Piece(1, 10, 30), 5, table.coder(), None, table.parts.where(1), len)
+        _made(part, [Piece(1, 10, 30)], 5, table.coder(), None, table.parts.where(1), len)
+
+
+@pytest.mark.parametrize("kind", ["float32", "int16", "mixed", "Int64", "gaps", "empty"])
+def test_partitions_become_arrow_tables_as_pandas_would_have_them(kind):
+    part = pd.DataFrame({"a": [1, 2, 3], "b": [4, 5, 6]})
+    if kind == "mixed":
+        part = part.assign(c=["x", "y", None], d=[0.5, np.nan, 1.0])
+    elif kind == "gaps":
+        part = part.astype(float).where(part != 5)
+    elif kind == "empty":
+        part = part[:0].astype(float)
+    else:
+        part = part.astype(kind)
+    expected = pa.Table.from_pandas(part.iloc[::-1], preserve_index=False).replace_schema_metadata(None)
+    assert _as_arrow(part.iloc[::-1]).equals(expected)
 
 
 class TestDask:
@@ -170,6 +204,39 @@ class TestDask:
         assert np.array_equal(named.support_, data.support)
 
     @pytest.mark.filterwarnings("ignore")
+    @pytest.mark.parametrize("family", ["binomial", "poisson"])
+    def test_newton_steps_on_the_workers(self, cluster, monkeypatch, family):
+        import dask
+        import dask.array as da
+
+        local, client = cluster
+        rng = np.random.default_rng(4)
+        X = rng.standard_normal((40_000, 12)).astype(np.float32)
+        eta = X @ np.r_[0.5, -0.5, 0.05, np.zeros(9)]
+        y = rng.random(len(X)) < 1 / (1 + np.exp(-eta)) if family == "binomial" else rng.poisson(np.exp(eta))
+        source = da.from_array(np.column_stack([X, y]), chunks=(9000, 13))
+        model = REVS(random_state=0, family=family)
+        with dask.config.set(scheduler="synchronous"):
+            alone = clone(model).fit(source, "x12")
+        kept = client.persist(source)
+        near = clone(model).fit(kept, "x12")
+        monkeypatch.setattr("rlselect.subset._search._NEARBY_BYTES", 0)
+        counts = counting(monkeypatch)
+        far = clone(model).fit(kept, "x12")
+        assert counts["blocks"] == 10
+        assert counts["starts"] > 5
+        killed = kill_a_holder(local, client, monkeypatch, at=4)
+        after = clone(model).fit(kept, "x12")
+        assert killed
+        here = clone(model).fit(X.astype(np.float64), y)
+        assert list(np.flatnonzero(here.support_)) == [0, 1, 2]
+        np.testing.assert_allclose(alone.coef_, here.coef_, rtol=1e-4)
+        for fit in (near, far, after):
+            assert np.array_equal(fit.support_, here.support_)
+            assert np.array_equal(fit.coef_, alone.coef_)
+            assert np.array_equal(fit.inclusion_, alone.inclusion_)
+
+    @pytest.mark.filterwarnings("ignore")
     def test_same_answer_for_any_number_of_workers_and_when_one_is_killed(self, cluster, monkeypatch):
         import dask
         import dask.array as da
@@ -181,48 +248,25 @@ class TestDask:
             alone = REVS(random_state=0).fit(source, "x40")
         assert list(np.flatnonzero(alone.support_)) == [0, 1, 2, 3]
         assert alone.n_rows_read_ > 25_600
+        assert alone.path_["chain"].max() == 3
         counts = counting(monkeypatch)
         kept = client.persist(source)
         two = REVS(random_state=0).fit(kept, "x40")
-        assert counts["place"] > 4
-        assert counts["call"] > counts["place"]
-        workers = list(local.workers.values())
-        call, killed = Workers.call, []
-
-        def deadly(self, function, handle, *args):
-            answer = call(self, function, handle, *args)
-            if not killed:
-                # the one that holds this block, and every later answer that it was to give
-                killed.append(client.who_has([handle])[handle.key])
-                victim = next((w for w in workers if w.worker_address in killed[0]), workers[0])
-                victim.process.process._process.kill()
-            return answer
-
-        monkeypatch.setattr(Workers, "call", deadly)
+        assert counts["blocks"] > 4
+        assert counts["starts"] > 1
+        killed = kill_a_holder(local, client, monkeypatch, at=1)
         after = REVS(random_state=0).fit(kept, "x40")
         assert killed
         for fit in (two, after):
             assert np.array_equal(fit.coef_, alone.coef_)
             assert np.array_equal(fit.inclusion_, alone.inclusion_)
             assert fit.n_rows_read_ == alone.n_rows_read_
+            assert np.array_equal(fit.path_["action"], alone.path_["action"])
         monkeypatch.undo()
         address = next(iter(client.scheduler_info()["workers"]))
         client.retire_workers([a for a in client.scheduler_info()["workers"] if a != address])
         one = REVS(random_state=0).fit(kept, "x40")
         assert np.array_equal(one.coef_, alone.coef_)
-
-    @pytest.mark.filterwarnings("ignore")
-    def test_joblib_moves_chains_and_folds_to_the_cluster(self, cluster):
-        small = make_revs(150, 30, n_nonzero=10, random_state=1)
-        vote = DivideAndConquer(LassoCV(cv=3), n_folds=4, random_state=0)
-        here = [REVS(random_state=0).fit(small.X, small.y).inclusion_, vote.fit(small.X, small.y).inclusion_]
-        with joblib.parallel_config("dask"):
-            there = [
-                REVS(random_state=0).fit(small.X, small.y).inclusion_,
-                vote.fit(small.X, small.y).inclusion_,
-            ]
-        for a, b in zip(here, there, strict=True):
-            np.testing.assert_array_equal(a, b)
 
 
 def test_a_clock_goes_on_in_another_process():

@@ -28,6 +28,7 @@ def test_params_clone_and_repr():
         "bandwidth": None,
         "kernel": "triangular",
         "constant": ["x"],
+        "n_jobs": None,
     }
     assert clone(model).get_params() == model.get_params()
     assert repr(model).startswith("TemporalProcessRegression(")

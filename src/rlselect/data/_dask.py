@@ -1,19 +1,22 @@
 """Dask collections: one part a partition, sampled and worked on by the worker that holds it."""
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from threadpoolctl import ThreadpoolController
 
+from rlselect._parallel import alone
 from rlselect.data._parquet import _same_columns
 from rlselect.data._parts import Coder, PartTable, Pick, Slice
 from rlselect.data._pool import Piece, Pool, _shares
+from rlselect.data._source import Batch
 
 # partitions asked for at once: enough to keep workers busy, few enough to hold what comes back
 _AT_ONCE = 16
+_AT_ONCE_BYTES = 2**26
+# pieces of one draw: each sends sums back, so that a large draw is better made of large pieces
+_MOST_PIECES = 256
 
 
 class DaskParts:
@@ -74,8 +77,11 @@ class DaskParts:
         import dask
 
         columns = list(names)
-        # whole partitions come one at a time: they may be as large as memory allows
-        step = _AT_ONCE if picks and picks[0].rows is not None else 1
+        step = _AT_ONCE
+        if picks and picks[0].rows is None:
+            # whole partitions may be as large as memory allows
+            largest = 8 * int(self.lengths.max()) * max(len(columns), 1)
+            step = int(np.clip(_AT_ONCE_BYTES // largest, 1, _AT_ONCE))
         for start in range(0, len(picks), step):
             some = picks[start : start + step]
             yield from dask.compute(
@@ -100,7 +106,7 @@ class PiecePool(Pool):
         if wanted <= 0:
             return
         rng = np.random.default_rng([self.seed, self.n_used, 3])
-        several = max(self._n_parts(wanted), -(-wanted // (2 * block)))
+        several = max(self._n_parts(wanted), min(-(-wanted // (2 * block)), _MOST_PIECES // 2))
         shares = _shares(self._left, wanted, min(several, int(np.count_nonzero(self._left))), rng)
         starts, self._taken = self._taken, self._taken + shares
         self.n_used += int(shares.sum())
@@ -145,21 +151,53 @@ class Workers:
             return rows.stop - rows.start
         return len(range(rows.start, int(self._parts.lengths[rows.part]), rows.step))
 
-    def place(self, function: Callable[[Any], Any], rows: Piece | Slice) -> Any:
-        """Make ``function(batch)`` of these rows and leave it where they are; a handle for `call`."""
+    def start(self, function: Callable[..., Any], blocks: Sequence[Any], *args: Any) -> Iterator[Any]:
+        """Start ``function(block, *args)`` where each block is; yields the answers in order.
+
+        A task serves all blocks of a partition: at a millisecond or two of the scheduler each, tasks cost
+        more than what they compute on a few thousand rows. Which worker does one is of no consequence.
+        """
+        self._make([block for block in blocks if block.handle is None])
+        groups: dict[int, list[int]] = {}
+        for i, block in enumerate(blocks):
+            groups.setdefault(block.rows.part, []).append(i)
+        tasks = []
+        for places in groups.values():
+            handles = [blocks[i].handle for i in places]
+            holders = {holder.key: holder for holder, _ in handles}
+            numbers = [(list(holders).index(holder.key), number) for holder, number in handles]
+            tasks.append(self._client.submit(_work, function, args, numbers, *holders.values(), pure=False))
+        return self._collect(tasks, list(groups.values()))
+
+    def _collect(self, tasks: list[Any], groups: list[list[int]]) -> Iterator[Any]:
+        """Answers in the order of the blocks; those of a few tasks are here at a time."""
+        here: dict[int, Any] = {}
+        first = 0
+        for i in range(sum(map(len, groups))):
+            while i not in here:
+                some = slice(first, first + _AT_ONCE)
+                for places, found in zip(groups[some], self._client.gather(tasks[some]), strict=True):
+                    here.update(zip(places, found, strict=True))
+                first += _AT_ONCE
+            yield here.pop(i)
+
+    def _make(self, blocks: Sequence[Any]) -> None:
+        """Have blocks made and kept where their rows lie, those of a partition together."""
         import dask
 
         table, parts = self._table, self._parts
-        table._decoded += parts.lengths[rows.part]
-        part = parts._parts[parts._numbers[rows.part]]
-        made = dask.delayed(_made)(
-            part, rows, table.pool.seed, table.coder(), table.response, parts.where(rows.part), function
-        )
-        return self._client.compute(made)
-
-    def call(self, function: Callable[..., Any], handle: Any, *args: Any) -> Any:
-        """Start ``function(made, *args)`` where the handle is; the answer is its `result()`."""
-        return self._client.submit(_alone, function, handle, *args, pure=False)
+        groups: dict[int, list[Any]] = {}
+        for block in blocks:
+            groups.setdefault(block.rows.part, []).append(block)
+        made = []
+        for part, mine in groups.items():
+            table._decoded += parts.lengths[part]
+            rows = [block.rows for block in mine]
+            how = (table.pool.seed, table.coder(), table.response, parts.where(part), mine[0].how)
+            made.append(dask.delayed(_made)(parts._parts[parts._numbers[part]], rows, *how))
+        for holder, mine in zip(self._client.compute(made), groups.values(), strict=True):
+            for number, block in enumerate(mine):
+                block.handle = (holder, number)
 
 
 def _client() -> Any:
@@ -176,41 +214,48 @@ def _client() -> Any:
         return None
 
 
-@cache
-def _threads() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
-def _alone(function: Callable[..., Any], *args: Any) -> Any:
-    # one thread, as in a fit without a cluster: the last digits of a product depend on their number
-    with _threads().limit(limits=1, user_api="blas"):
-        return function(*args)
+def _work(function: Callable[..., Any], args: tuple, numbers: list[tuple[int, int]], *held: list) -> list:
+    """On a worker: what a function makes of some of the blocks it holds."""
+    return alone(lambda: [function(held[place][number], *args) for place, number in numbers])
 
 
 def _made(
     part: Any,
-    rows: Piece | Slice,
+    rows: Sequence[Piece | Slice],
     seed: int,
     coder: Coder,
     response: Callable[[np.ndarray], np.ndarray] | None,
     where: str,
     function: Callable[[Any], Any],
-) -> Any:
-    """On a worker: some rows of a partition, encoded, checked and handed to a function."""
-    if isinstance(rows, Piece):
-        numbers = np.sort(rows.of(seed, len(part)))
-    else:
-        numbers = np.arange(rows.start, len(part), rows.step)
-    batch = coder.encode(_rows(part, numbers, coder.view.names), where)
+) -> list:
+    """On a worker: rows of a partition, encoded, checked and handed to a function, for each of `rows`."""
+    numbers = [
+        np.sort(some.of(seed, len(part)))
+        if isinstance(some, Piece)
+        else np.arange(some.start, len(part), some.step)
+        for some in rows
+    ]
+    # all of them are encoded at once: a table of many columns has its price, however few its rows
+    batch = coder.encode(_rows(part, np.concatenate(numbers), coder.view.names), where)
     if response is not None and batch.y is not None:
         batch = batch._replace(y=response(batch.y))
-    return _alone(function, batch)
+    edges = np.cumsum([len(some) for some in numbers])[:-1]
+    cut = [[None] * len(rows) if v is None else np.split(v, edges) for v in batch]
+    return alone(lambda: [function(Batch(*some)) for some in zip(*cut, strict=True)])
 
 
 def _as_arrow(part: Any) -> pa.Table:
     if isinstance(part, np.ndarray):
         return pa.table({f"x{j}": np.ascontiguousarray(part[:, j]) for j in range(part.shape[1])})
-    return pa.Table.from_pandas(part, preserve_index=False).replace_schema_metadata(None)
+    kinds = set(part.dtypes)
+    if len(kinds) == 1 and isinstance(part.dtypes.iloc[0], np.dtype) and part.dtypes.iloc[0].kind in "fiu":
+        # a frame of one type is a matrix, whose columns can be handed over as they lie
+        columns = np.ascontiguousarray(part.to_numpy().T)
+        gaps = bool(np.isnan(columns).any())
+        return pa.Table.from_arrays(
+            [pa.array(v, from_pandas=gaps) for v in columns], names=[str(c) for c in part.columns]
+        )
+    return pa.Table.from_pandas(part, preserve_index=False, nthreads=1).replace_schema_metadata(None)
 
 
 def _facts(part: Any) -> tuple[int, pa.Schema]:

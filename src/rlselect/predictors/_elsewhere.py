@@ -54,15 +54,24 @@ class Spilled:
 
 @dataclass
 class Placed:
-    """A block that somebody else holds."""
+    """A block that somebody else holds.
 
-    workers: Any
-    handle: Any
+    Attributes
+    ----------
+    rows : object
+        Which rows, in the words of who holds them.
+    size : int
+        How many.
+    how : callable
+        Makes the block of a batch of these rows.
+    handle : object, optional
+        What the holder finds the block by, once it was made.
+    """
+
+    rows: Any
     size: int
+    how: Callable[[Any], Any]
+    handle: Any = None
 
     def __len__(self) -> int:
         return self.size
-
-    def start(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Have ``function(block, *args)`` computed there; the answer is its `result()`."""
-        return self.workers.call(function, self.handle, *args)

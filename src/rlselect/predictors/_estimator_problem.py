@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import has_fit_parameter
+
+from rlselect._parallel import run_tasks
 
 __all__ = ["EstimatorProblem", "constant_decision", "estimator_losses"]
 
@@ -114,18 +115,17 @@ class EstimatorProblem:
         self.losses = np.empty(len(self.y))
         tests = [np.flatnonzero(self.folds == fold) for fold in np.unique(self.folds)]
         trains = [np.flatnonzero(self.folds != fold) for fold in np.unique(self.folds)]
-        jobs = (
-            delayed(self._losses)(columns, train if len(train) else test, test)
-            for train, test in zip(trains, tests, strict=True)
+        tasks = (
+            (columns, train if len(train) else test, test) for train, test in zip(trains, tests, strict=True)
         )
-        for test, losses in zip(tests, Parallel()(jobs), strict=True):
+        for test, losses in zip(tests, run_tasks(self._losses, tasks), strict=True):
             self.losses[test] = losses
 
     def removals(self, count: int) -> list[tuple[int, float]]:
         """Refit without each group in turn."""
-        # one after the other, unless the user asks for more by `joblib.parallel_config`
-        jobs = (delayed(self._objective)([g for g in self.active if g != i]) for i in self.active)
-        values = [(objective, i) for (objective, _), i in zip(Parallel()(jobs), self.active, strict=True)]
+        without = (([g for g in self.active if g != i],) for i in self.active)
+        done = run_tasks(self._objective, without)
+        values = [(objective, i) for (objective, _), i in zip(done, self.active, strict=True)]
         # Differences below a solver's accuracy (perfect fits above all) are ties, decided by column number.
         values.sort(key=lambda item: (round(item[0] / self.reference, 9), item[1]))
         return [(candidate, value) for value, candidate in values[:count]]

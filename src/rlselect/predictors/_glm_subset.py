@@ -1,7 +1,7 @@
 """A subset of columns under a generalised linear model, and the reward of every move from it."""
 
 import copy
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,7 +59,7 @@ class GlmSubset:
         self._block_columns = [int(j) for u in units.blocks for j in units.columns[u]]
         self.mask = np.zeros(units.n_units, dtype=bool)
         self._subset: list[int] = []
-        first = next(iter(rows))
+        first = next(block for block in rows if block is not None)
         self._coef = np.array([null_intercept(family, first.y, first.weight, first.offset)])
         self.reset(self.mask)
 
@@ -79,6 +79,13 @@ class GlmSubset:
         twin.mask, twin._subset, twin._coef = self.mask.copy(), list(self._subset), self._coef.copy()
         return twin
 
+    apart = copy
+
+    @property
+    def rows(self) -> Rows:
+        """The rows."""
+        return self._rows
+
     def reset(self, mask: NDArray[np.bool_]) -> None:
         """Stand in another subset; columns that stay keep their coefficients as a first guess."""
         old = dict(zip(self._subset, self._coef[1:], strict=True))
@@ -95,39 +102,27 @@ class GlmSubset:
             self._rows.append(block_rows)
         self.reset(self.mask)
 
-    def _design(self, block: Block) -> Floats:
-        design = np.ones((len(self._subset) + 1, len(block)))
-        design[1:] = block.columns(self._subset)
-        return design
-
-    def _predictor(self, block: Block, design: Floats) -> Floats:
-        eta = self._coef @ design
-        return eta if block.offset is None else eta + block.offset
-
-    def _designs(self) -> list[Floats] | None:
+    def _designs(self) -> list[Floats | None] | None:
         """Columns of the subset, kept for the steps of one fit; None when they are too many for that."""
         if 8 * self._rows.n_rows * (len(self._subset) + 1) > _DESIGN_BYTES:
             return None
-        return [self._design(block) for block in self._rows]
+        return [None if block is None else _design(block, self._subset) for block in self._rows]
 
-    def _blocks(self, designs: list[Floats] | None) -> Iterator[tuple[Block, Floats]]:
-        for i, block in enumerate(self._rows):
-            yield block, self._design(block) if designs is None else designs[i]
-
-    def _newton_sums(self, designs: list[Floats] | None) -> tuple[Floats, Floats, float]:
+    def _newton_sums(self, designs: list[Floats | None] | None) -> tuple[Floats, Floats, float]:
         k = len(self._coef)
-        hessian, gradient, likelihood = np.zeros((k, k)), np.zeros(k), 0.0
-        for block, design in self._blocks(designs):
-            eta = self._predictor(block, design)
-            mean, curvature = mean_and_curvature(self.family, eta)
-            hessian += (design * block.weighted(curvature)) @ design.T
-            gradient += design @ block.weighted(block.y - mean)
-            likelihood += float(block.weighted(log_likelihood(self.family, block.y, eta)).sum())
+        sums = [np.zeros((k, k)), np.zeros(k), np.zeros(())]
+
+        def add(_: int, parts: tuple) -> None:
+            for total, part in zip(sums, parts, strict=True):
+                np.add(total, part, out=total)
+
+        self._rows.pour(add, _newton_parts, self._subset, self._coef, self.family, each=designs)
+        hessian, gradient, likelihood = sums
         prior = np.full(k, 1.0 / self.slab)
         prior[0] = 0.0
         hessian[np.diag_indices(k)] += prior
-        likelihood -= 0.5 * float(prior @ self._coef**2)
-        return hessian, gradient - prior * self._coef, likelihood
+        value = float(likelihood) - 0.5 * float(prior @ self._coef**2)
+        return hessian, gradient - prior * self._coef, value
 
     def _fit(self, steps: int = _NEWTON_STEPS) -> None:
         designs = self._designs()
@@ -147,21 +142,23 @@ class GlmSubset:
         self._value = value
         self._price(hessian, designs)
 
-    def _price(self, hessian: Floats, designs: list[Floats] | None) -> None:
+    def _price(self, hessian: Floats, designs: list[Floats | None] | None) -> None:
         k, p = len(self._coef), self.units.n_columns
         self._inverse = np.linalg.pinv(hessian, hermitian=True)
         self._logdet = float(np.linalg.slogdet(hessian)[1]) + (k - 1) * np.log(self.slab)
         score, curvatures, cross = np.zeros((2, p)), np.zeros(p), np.zeros((2, k, p))
-        within = [np.zeros((*members.shape, members.shape[1])) for _, members in self.units.by_size]
-        for i, (block, design) in enumerate(self._blocks(designs)):
-            mean, curvature = mean_and_curvature(self.family, self._predictor(block, design))
-            weight = block.weighted(curvature)
-            products = block.products(np.vstack([block.weighted(block.y - mean), design * weight]))
+        blocks = [members for _, members in self.units.by_size]
+        within = [np.zeros((*members.shape, members.shape[1])) for members in blocks]
+
+        def add(i: int, parts: tuple) -> None:
+            products, squares, inside = parts
             score[i % 2] += products[0]
             cross[i % 2] += products[1:]
-            curvatures += block.squares(weight)
-            for (_, members), inside in zip(self.units.by_size, within, strict=True):
-                inside += block.within(members, weight)
+            np.add(curvatures, squares, out=curvatures)
+            for total, part in zip(within, inside, strict=True):
+                total += part
+
+        self._rows.pour(add, _price_parts, self._subset, self._coef, self.family, blocks, each=designs)
         self._score_parts, self._residual, self._within = score, score.sum(axis=0), within
         self._cross_parts, self._cross, self._curvature = cross, cross.sum(axis=0), curvatures
         self._schur = newton_state(self._cross, self._inverse, curvatures, self.slab)
@@ -246,6 +243,14 @@ class GlmSubset:
         z[self._subset] = np.abs(self._coef[1:]) / np.sqrt(np.diagonal(self._inverse)[1:])
         return z
 
+    def tangle(self, which: NDArray[np.bool_]) -> float:
+        """Largest share of the curvature of one of these columns that the (other) columns inside explain."""
+        varies = self.varies()
+        left = self._schur - 1.0 / self.slab
+        left[self._subset] = 1.0 / np.diagonal(self._inverse)[1:] - 1.0 / self.slab
+        left /= np.where(varies, self._curvature, 1.0)
+        return 1.0 - float(left[which & varies].min(initial=1.0))
+
     def resolution(self) -> Floats:
         """Standard error that the coefficient of each column outside has, all columns of unit variance."""
         return np.sqrt(self.noise / self._schur)
@@ -266,9 +271,60 @@ class GlmSubset:
         own, other = self._cross_parts[:, :, outside] / scale
         agreed = float(first @ second) + float((own * (self._inverse @ other)).sum())
         products = -self._cross[:, probes].T @ self._inverse @ self._cross
-        for block in self._rows:
-            _, curvature = mean_and_curvature(self.family, self._predictor(block, self._design(block)))
-            products += block.products(block.columns(probes) * block.weighted(curvature))
+
+        def add(_: int, part: Floats) -> None:
+            np.add(products, part, out=products)
+
+        self._rows.pour(add, _probe_parts, self._subset, self._coef, self.family, probes)
         products = products[:, outside] / np.multiply.outer(np.sqrt(self._curvature[probes]), scale)
         norm = float((products**2).sum()) * (np.count_nonzero(outside) / len(probes))
         return agreed / max(0.5 * float(np.sqrt(norm)), 1e-12)
+
+
+def _design(block: Block, subset: list[int]) -> Floats:
+    design = np.ones((len(subset) + 1, len(block)))
+    design[1:] = block.columns(subset)
+    return design
+
+
+def _predictor(block: Block, subset: list[int], coef: Floats, design: Floats | None) -> tuple[Floats, Floats]:
+    design = _design(block, subset) if design is None else design
+    eta = coef @ design
+    return design, eta if block.offset is None else eta + block.offset
+
+
+def _newton_parts(
+    block: Block, subset: list[int], coef: Floats, family: str, design: Floats | None = None
+) -> tuple[Floats, Floats, float]:
+    """What a block adds to the curvature, the gradient and the log likelihood."""
+    design, eta = _predictor(block, subset, coef, design)
+    mean, curvature = mean_and_curvature(family, eta)
+    return (
+        (design * block.weighted(curvature)) @ design.T,
+        design @ block.weighted(block.y - mean),
+        float(block.weighted(log_likelihood(family, block.y, eta)).sum()),
+    )
+
+
+def _price_parts(
+    block: Block,
+    subset: list[int],
+    coef: Floats,
+    family: str,
+    members: list[NDArray[np.intp]],
+    design: Floats | None = None,
+) -> tuple[Floats, Floats, list[Floats]]:
+    """What a block adds to the scores and curvatures of all columns, and their products with the subset."""
+    design, eta = _predictor(block, subset, coef, design)
+    mean, curvature = mean_and_curvature(family, eta)
+    weight = block.weighted(curvature)
+    products = block.products(np.vstack([block.weighted(block.y - mean), design * weight]))
+    return products, block.squares(weight), [block.within(columns, weight) for columns in members]
+
+
+def _probe_parts(
+    block: Block, subset: list[int], coef: Floats, family: str, probes: NDArray[np.intp]
+) -> Floats:
+    _, eta = _predictor(block, subset, coef, None)
+    _, curvature = mean_and_curvature(family, eta)
+    return block.products(block.columns(probes) * block.weighted(curvature))

@@ -1,5 +1,6 @@
 """A Gram matrix that knows only the columns that were asked for."""
 
+import copy
 import threading
 from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
@@ -119,6 +120,17 @@ class LazyGram:
         self.__dict__.update(state)
         self._lock = threading.Lock()
 
+    @property
+    def rows(self) -> Rows:
+        """The rows so far."""
+        return self._rows
+
+    def copy(self) -> "LazyGram":
+        """The same sums of the same rows, with its own memory of the columns that were asked for."""
+        twin = copy.copy(self)
+        twin._slot, twin._raw, twin._column = dict(self._slot), self._raw.copy(), self._column.copy()
+        return twin
+
     def grow(self, rows: Iterable, *, anew: bool = False, expect: Iterable[int] = ()) -> None:
         """Take more rows, block by block, and bring all sums up to date.
 
@@ -132,13 +144,13 @@ class LazyGram:
             for _, within in self._blocks:
                 within[...] = 0.0
             self._yy = 0.0
-        coming = []
+        placed = []
         known = sorted(self._slot, key=self._slot.__getitem__)
         for block_rows in rows:
             part = len(self._rows) % self._parts
             block = self._rows.append(block_rows)
             if isinstance(block, Placed):
-                coming.append((part, block.start(_sums, known, self._center, self._unit)))
+                placed.append((part, block))
                 continue
             if self._center is None:
                 y = block.y if block.offset is None else block.y - block.offset
@@ -148,9 +160,10 @@ class LazyGram:
                 within += block.within(columns, block.weight)
             # a view would keep all of the rows that it came with while the next ones are read
             del block
-        for part, sums in coming:
-            self._add(part, sums.result())
-        if coming and self._blocks:
+        answers = self._rows.ask([block for _, block in placed], _sums, known, self._center, self._unit)
+        for (part, _), sums in zip(placed, answers, strict=True):
+            self._add(part, sums)
+        if placed and self._blocks:
             self._watch_again()
         self._refresh()
 
@@ -217,8 +230,11 @@ class LazyGram:
 
     def _fetch_panel(self, new: list[int]) -> None:
         fresh = np.zeros((self._parts, len(new), self._p))
-        for i, products in enumerate(self._rows.map(_panel, new)):
+
+        def add(i: int, products: Floats) -> None:
             fresh[i % self._parts] += products
+
+        self._rows.pour(add, _panel, new)
         first = len(self._slot)
         self._make_room(new)
         self._raw[:, first : first + len(new)] = fresh
@@ -260,8 +276,11 @@ class LazyGram:
 
     def _sum_within(self, columns: NDArray[np.intp]) -> Floats:
         within = np.zeros((*columns.shape, columns.shape[1]))
-        for products in self._rows.map(_within, columns):
-            within += products
+
+        def add(_: int, products: Floats) -> None:
+            np.add(within, products, out=within)
+
+        self._rows.pour(add, _within, columns)
         return within
 
     def _watch_again(self) -> None:

@@ -16,6 +16,7 @@ from rlselect.kernels import (
     ridge_state,
 )
 from rlselect.predictors._gram import PANEL, LazyGram, Moments
+from rlselect.predictors._rows import Rows
 from rlselect.predictors._units import Units
 
 Floats = NDArray[np.floating]
@@ -77,6 +78,17 @@ class RidgeSubset:
         twin.mask, twin._rows, twin._subset = self.mask.copy(), self._rows.copy(), list(self._subset)
         twin._residual, twin._schur = self._residual.copy(), self._schur.copy()
         return twin
+
+    def apart(self) -> "RidgeSubset":
+        """Another walker that shares the rows only: what it asks for changes nothing here."""
+        twin = self.copy()
+        twin._gram = self._gram.copy()
+        return twin
+
+    @property
+    def rows(self) -> Rows:
+        """The rows."""
+        return self._gram.rows
 
     def reset(self, mask: NDArray[np.bool_]) -> None:
         """Stand in another subset, solved from scratch (also after the rows have grown)."""
@@ -297,6 +309,13 @@ class RidgeSubset:
         z = np.abs(self._residual) / np.sqrt(self._schur * self.noise)
         z[self._subset] = np.abs(self._coef) / np.sqrt(np.diagonal(self._inverse) * self.noise)
         return z
+
+    def tangle(self, which: NDArray[np.bool_]) -> float:
+        """Largest share of the variance of one of these columns that the (other) columns inside explain."""
+        left = self._schur - 1.0 / self.slab
+        left[self._subset] = 1.0 / np.diagonal(self._inverse) - 1.0 / self.slab
+        left /= self._gram.diagonal
+        return 1.0 - float(left[which & self._gram.varies].min(initial=1.0))
 
     def resolution(self) -> Floats:
         """Standard error that the coefficient of each column outside has, all columns of unit variance."""

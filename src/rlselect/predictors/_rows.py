@@ -1,6 +1,6 @@
 """The rows a reward is computed from: blocks of a design brought to a common scale, dense or sparse."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rlselect.predictors._elsewhere import Placed, Shelf, Spilled
+from rlselect.predictors._passes import Meeting, Pass, answer_all
 
 Floats = NDArray[np.floating]
 
@@ -114,8 +115,10 @@ class Rows:
     dear : bool
         Whether taking rows again costs more than many products with them, as where they have to be decoded.
     workers : object, optional
-        Those who can work on some rows where these lie: ``holds(rows)``, ``size(rows)``, ``place(function,
-        rows)`` and ``call(function, handle, *args)``.
+        Those who can work on some rows where these lie: ``holds(rows)``, ``size(rows)`` and ``start(function,
+        blocks, *args)``, which yields the answers in order.
+    nearby : int
+        Bytes of design that are brought here before any rows are left with the workers.
     """
 
     def __init__(
@@ -131,6 +134,7 @@ class Rows:
         spill: bool = False,
         dear: bool = False,
         workers: Any = None,
+        nearby: int = 0,
     ) -> None:
         self._take = take
         self._response = response
@@ -141,6 +145,8 @@ class Rows:
         self._resident = resident
         self._workers = workers
         self.dear = dear
+        self._nearby = nearby
+        self._meeting: Meeting | None = None
         self._shelf = Shelf() if spill else None
         self._kept: list[Block | Placed | Spilled | None] = []
         self._where: list[Any] = []
@@ -195,10 +201,11 @@ class Rows:
 
         With `then`, what it makes of the four: where others hold the rows, only that comes back.
         """
-        coming = self._start(_as_given, columns, self._way_back(columns), then)
+        placed = self._placed()
+        answers = self.ask(list(placed.values()), _as_given, columns, self._way_back(columns), then)
         for i in range(len(self._where)):
-            if i in coming:
-                yield coming.pop(i).result()
+            if i in placed:
+                yield next(answers)
             else:
                 given = self._given(i, columns)
                 yield given if then is None else then(*given)
@@ -217,17 +224,56 @@ class Rows:
     def _way_back(self, columns: NDArray[np.intp]) -> tuple[Floats, ...] | None:
         return tuple(v[columns] for v in self.scale) if self._changes else None
 
-    def map(self, function: Callable[..., Any], *args: Any) -> Iterator[Any]:
-        """Yield ``function(block, *args)`` of every block in order; other holders work at the same time."""
-        coming = self._start(function, *args)
-        for i in range(len(self._where)):
-            yield coming.pop(i).result() if i in coming else function(self._block(i), *args)
+    def pour(
+        self, into: Callable[[int, Any], None], function: Callable[..., Any], *args: Any, each: Any = None
+    ) -> None:
+        """Call ``into(i, function(block, *args))`` for every block in order.
 
-    def _start(self, function: Callable[..., Any], *args: Any) -> dict[int, Any]:
+        Other holders work on theirs at the same time. `each` is one more argument for blocks that are here.
+        Searches that run `side_by_side` share the pass.
+        """
+        wanted = Pass(into, function, args, each)
+        if self._meeting is None:
+            self._serve([wanted])
+        else:
+            self._meeting.ask(wanted)
+
+    def side_by_side(self, jobs: Sequence[Callable[[], Any]]) -> list[Any]:
+        """Run searches over these rows in threads that share their passes; what each returns."""
+        self._meeting = Meeting(self._serve, len(jobs))
+        try:
+            return self._meeting.run(jobs)
+        finally:
+            self._meeting = None
+
+    def ask(self, blocks: Sequence[Placed], function: Callable[..., Any], *args: Any) -> Iterator[Any]:
+        """``function(block, *args)`` of blocks that others hold, in order; they start at once."""
+        return self._workers.start(function, blocks, *args) if blocks else iter(())
+
+    def _serve(self, passes: list[Pass]) -> None:
+        placed = self._placed()
+        answers = self.ask(list(placed.values()), answer_all, [(p.function, p.args) for p in passes])
+        for i in range(len(self._where)):
+            if i in placed:
+                found = next(answers)
+            else:
+                block = self._block(i)
+                found = [p.here(i, block) for p in passes]
+            for wanted, answer in zip(passes, found, strict=True):
+                wanted.into(i, answer)
+
+    def _placed(self) -> dict[int, Placed]:
+        """Blocks that others hold, by number."""
         if self._workers is None:
             return {}
-        placed = {i: self._block(i) for i, rows in enumerate(self._where) if self._workers.holds(rows)}
-        return {i: block.start(function, *args) for i, block in placed.items() if isinstance(block, Placed)}
+        placed = {}
+        for i, rows in enumerate(self._where):
+            kept = self._kept[i]
+            if kept is None and self._workers.holds(rows):
+                kept = self._block(i)
+            if isinstance(kept, Placed):
+                placed[i] = kept
+        return placed
 
     def clear(self) -> None:
         """Forget all rows, but not their common scale."""
@@ -239,13 +285,14 @@ class Rows:
     def __getstate__(self) -> dict[str, Any]:
         # a checkpoint names the rows; they are taken again from where they lie
         held = sum(self._held(b) for b in self._kept if b is not None)
-        return {**self.__dict__, "_kept": [None] * len(self._kept), "_memory": self._memory + held}
+        anew = {"_kept": [None] * len(self._kept), "_memory": self._memory + held, "_meeting": None}
+        return {**self.__dict__, **anew}
 
-    def __iter__(self) -> Iterator[Block]:
+    def __iter__(self) -> Iterator[Block | None]:
+        """Every block in order, None for those that others hold."""
+        placed = self._placed()
         for i in range(len(self._where)):
-            block = self._block(i)
-            assert isinstance(block, Block)
-            yield block
+            yield None if i in placed else self._block(i)
 
     def _block(self, i: int) -> Any:
         block = self._kept[i]
@@ -258,10 +305,12 @@ class Rows:
         # the first block stays here: it tells the common scale
         if self._workers is None or self._shift is None or not self._workers.holds(rows):
             return self._load(rows)
+        if self.n_rows * len(self._shift) * np.dtype(self._dtype).itemsize < self._nearby:
+            return self._load(rows)
         how = partial(
             _make_block, *self.scale, changes=self._changes, dtype=self._dtype, response=self._response
         )
-        return Placed(self._workers, self._workers.place(how, rows), self._workers.size(rows))
+        return Placed(rows, self._workers.size(rows), how)
 
     def _keep(self, i: int, block: "Block | Placed") -> None:
         size = self._held(block)

@@ -51,7 +51,7 @@ class AdvantageLearning(BackwardLearner):
     model : {"auto", "anova", "rbf", "linear"}, default="auto"
         Kernel of the contrast.
     selection : {"loo", "rfe", "rfe-test", None}, default="loo"
-    discount, maximize, random_state
+    discount, maximize, n_jobs, random_state
         As for :class:`QLearning`.
 
     Attributes

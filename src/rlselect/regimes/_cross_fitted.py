@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from rlselect._parallel import run_tasks
 from rlselect.predictors._elimination import EliminationPath, eliminate
 from rlselect.predictors._stopping import paired_comparison
 
@@ -88,15 +89,17 @@ def one_split(machine: Any, rng: np.random.Generator) -> tuple[np.ndarray, list]
     n = len(machine.y)
     n_folds = min(_FOLDS if n < _MANY else _FOLDS_OF_MANY, n // 2)
     folds = rng.permutation(n) % n_folds
-    losses, orders = [], []
-    places = []
-    for fold in range(n_folds):
-        test, train = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
-        problem = _JudgedProblem(machine, train, test)
-        orders.append(eliminate(problem, adaptive_cycle, problem.retune).order[::-1])
-        losses.append(np.array(problem.held_out))
-        places.append(test)
-    return np.hstack(losses)[:, np.argsort(np.concatenate(places))], orders
+    tests = [np.flatnonzero(folds == fold) for fold in range(n_folds)]
+    judged = run_tasks(_judge, ((machine, np.flatnonzero(folds != k), test) for k, test in enumerate(tests)))
+    losses, orders = zip(*judged, strict=True)
+    return np.hstack(losses)[:, np.argsort(np.concatenate(tests))], list(orders)
+
+
+def _judge(machine: Any, train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, list[int]]:
+    """Losses on a fold of an elimination without it, and its order, last to leave first."""
+    problem = _JudgedProblem(machine, train, test)
+    order = eliminate(problem, adaptive_cycle, problem.retune).order[::-1]
+    return np.array(problem.held_out), order
 
 
 def held_out_risk(path: EliminationPath, losses: np.ndarray, weights: np.ndarray) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from rlselect._parallel import jobs
 from rlselect.regimes._rules import Regime, summarise_rule
 from rlselect.regimes._tables import Table
 from rlselect.regimes._tailoring import find_tailoring
@@ -25,11 +26,21 @@ _FOLDS = 5
 class BackwardLearner(BaseEstimator):
     """Base of the learners: stages are learnt last first, each on what follows it."""
 
-    def __init__(self, *, model="auto", selection="loo", discount=1.0, maximize=True, random_state=None):
+    def __init__(
+        self,
+        *,
+        model="auto",
+        selection="loo",
+        discount=1.0,
+        maximize=True,
+        n_jobs=None,
+        random_state=None,
+    ):
         self.model = model
         self.selection = selection
         self.discount = discount
         self.maximize = maximize
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
     def _check_parameters(self) -> None:
@@ -72,11 +83,12 @@ class BackwardLearner(BaseEstimator):
         self.n_stages_ = trial.n_stages
         self._machines: list[Any] = [None] * trial.n_stages
         self._selections: list[Any] = [None] * trial.n_stages
-        self._learn(trial, evaluation, rows, rng)
-        self._describe_selection(trial)
-        if value:
-            self._describe_decisions(trial, evaluation)
-            self._estimate_value(trial, evaluation)
+        with jobs(self.n_jobs):
+            self._learn(trial, evaluation, rows, rng)
+            self._describe_selection(trial)
+            if value:
+                self._describe_decisions(trial, evaluation)
+                self._estimate_value(trial, evaluation)
         return self
 
     def _learn(self, trial, evaluation, rows, rng):

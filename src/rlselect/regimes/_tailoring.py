@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from rlselect._parallel import run_tasks
 from rlselect.predictors._anova_kernel import ActionAnovaState, ContrastState
 from rlselect.predictors._elimination import EliminationPath, SquaredKernelProblem, eliminate
 from rlselect.predictors._kernel_machine import solve_machine
@@ -91,10 +92,8 @@ def find_tailoring(
     problem.bandwidth = bandwidth
     lam = problem.lam
     path = eliminate(problem, adaptive_cycle)
-    scores = np.mean(
-        [_scores(machine, selected, path, lam, history, action, taken, allowed, folds) for folds in splits],
-        axis=0,
-    )
+    tasks = ((machine, selected, path, lam, history, action, taken, allowed, folds) for folds in splits)
+    scores = np.mean(run_tasks(_scores, tasks), axis=0)
     judged = EliminationPath(sizes=path.sizes, order=path.order, weights=weights, losses=list(-scores))
     found = TailoringPath(judged)
     found.groups = sorted(selected[g] for g in found.groups)

@@ -18,6 +18,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from rlselect._parallel import jobs, run_tasks
 from rlselect.regimes._propensity import remaining_probabilities, taken_probabilities
 from rlselect.regimes._tables import plain_labels
 from rlselect.regimes._trial import TrialData, readable_history
@@ -306,12 +307,16 @@ def regime_value(
 
 
 def _fold_decisions(evaluation: Evaluation, learner: Any) -> list[Decide]:
-    decisions = []
-    for fold in np.unique(evaluation.folds):
-        fitted = clone(learner)
-        fitted._fit(evaluation.trial, rows=evaluation.folds != fold, value=False)
-        decisions.append(as_decision(fitted, evaluation.trial))
-    return decisions
+    folds = np.unique(evaluation.folds)
+    with jobs(learner.n_jobs):
+        fitted = run_tasks(
+            _fit_some, ((learner, evaluation.trial, evaluation.folds != fold) for fold in folds)
+        )
+    return [as_decision(some, evaluation.trial) for some in fitted]
+
+
+def _fit_some(learner: Any, trial: TrialData, rows: np.ndarray) -> Any:
+    return clone(learner)._fit(trial, rows=rows, value=False)
 
 
 def _inverse_probability(evaluation: Evaluation, decisions: list, confidence: float) -> RegimeValue:

@@ -1,7 +1,7 @@
 """Adaptive effort for large data: read rows until reading more would change nothing."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from rlselect.learn import subset_key
+from rlselect.learn import Trajectory, subset_key
+from rlselect.subset._chains import GLM_STARTS, LINEAR_STARTS, better_subset
 from rlselect.subset._walk import Walker, WalkResult, tune_prior
 
 _PROBES = 8
@@ -133,12 +134,15 @@ class Progress:
         Columns that the left-over test is calibrated with.
     tuned : bool
         Whether the prior of the coefficients was tuned on the rows so far.
+    chains : list of Trajectory
+        Other ways that were tried beside the walker's.
     """
 
     walker: Walker
     sampler: Any
     probes: NDArray[np.intp]
     tuned: bool = False
+    chains: list[Trajectory] = field(default_factory=list)
 
 
 def begin(walker: Walker, sampler: Any, rng: np.random.Generator) -> Progress:
@@ -176,11 +180,11 @@ def run_effort(
     WalkResult
     """
     walker, sampler = progress.walker, progress.sampler
-    state = walker.state
-    block = plan.block_rows(state.units.n_columns)
+    block = plan.block_rows(walker.state.units.n_columns)
     # subsets in which a pair was sought on these rows: a climb may lead back to one of them
     paired: set[bytes] = set()
     while True:
+        state = walker.state
         walker.climb()
         last = sampler.n_used >= sampler.n_rows
         if tune and not progress.tuned and not walker.stopped:
@@ -200,8 +204,7 @@ def run_effort(
             if subset_key(state.mask) in paired:
                 break
             paired.add(subset_key(state.mask))
-            # without a prior to tune a move takes passes over the rows: none are tried in vain
-            if not walker.pair_up(_doubtful(walker) if tune else progress.probes[:0]):
+            if not _moved_on(progress, tune):
                 break
             continue
         values = walker.rewards()
@@ -223,7 +226,20 @@ def run_effort(
         inclusion = np.where(state.mask, np.maximum(inclusion, _LIKELY), np.minimum(inclusion, 0.5))
     inclusion[state.mask & ~walker.allowed] = 1.0
     reason = walker.stopped or ("all rows" if sampler.n_used >= sampler.n_rows else "decided")
-    return WalkResult(inclusion, [walker.trajectory], len(walker.trajectory), reason)
+    ways = [walker.trajectory, *progress.chains]
+    return WalkResult(inclusion, ways, sum(map(len, ways)), reason)
+
+
+def _moved_on(progress: Progress, tune: bool) -> bool:
+    """Whether a pair of units, or another chain, led to a better subset."""
+    walker = progress.walker
+    # without a prior to tune a move takes passes over the rows: none are tried in vain
+    if walker.pair_up(_doubtful(walker) if tune else progress.probes[:0]):
+        return True
+    before = walker.state
+    starts = LINEAR_STARTS if tune else GLM_STARTS
+    progress.chains += better_subset(walker, starts, [*progress.probes, progress.sampler.n_used])
+    return walker.state is not before
 
 
 def _sure(walker: Walker, plan: EffortPlan) -> bool:

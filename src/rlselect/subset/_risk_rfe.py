@@ -12,6 +12,7 @@ from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from rlselect._parallel import jobs
 from rlselect.predictors._elimination import (
     EliminationPath,
     HeldOutProblem,
@@ -99,6 +100,9 @@ class RiskRFE(FinalMachine, SelectorMixin, BaseEstimator):
         Whether the machine has the unpenalised constant b.
     feature_groups : sequence or mapping, optional
         Features that stay or leave together: one label a feature, or lists of columns (numbers or names).
+    n_jobs : int, optional
+        Refits of an ``estimator`` at a time, see joblib; None leaves it to `joblib.parallel_config`. The
+        answer does not depend on it. Kernel machines judge all candidates in closed form, at once.
     random_state : int, Generator or None, default=None
         Only used to split the rows for ``stopping="held-out"``.
 
@@ -167,6 +171,7 @@ class RiskRFE(FinalMachine, SelectorMixin, BaseEstimator):
         safeguard=0.0,
         fit_intercept=True,
         feature_groups=None,
+        n_jobs=None,
         random_state=None,
     ):
         self.estimator = estimator
@@ -180,6 +185,7 @@ class RiskRFE(FinalMachine, SelectorMixin, BaseEstimator):
         self.safeguard = safeguard
         self.fit_intercept = fit_intercept
         self.feature_groups = feature_groups
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
     @classmethod
@@ -242,7 +248,8 @@ class RiskRFE(FinalMachine, SelectorMixin, BaseEstimator):
             check_estimator_suits(self.estimator, loss)
             self.center_, self.scale_ = np.zeros(X.shape[1]), np.ones(X.shape[1])
             problem = self._estimator_problem(X, y, targets, weights)
-            self._choose(eliminate(problem, make_cycle(self.step)), X.shape[1])
+            with jobs(self.n_jobs):
+                self._choose(eliminate(problem, make_cycle(self.step)), X.shape[1])
             self._fit_estimator(X, y, targets, weights)
             return self
         X = self._scaled(X, weights, kernel)

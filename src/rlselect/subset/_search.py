@@ -26,6 +26,8 @@ WIDE = 2000
 _KEPT = 750
 # a whole Gram matrix is computed at once when that takes about a second
 _WHOLE_GRAM = 2e10
+# a Newton step over rows with workers takes a round trip: it pays when a pass takes longer than that
+_NEARBY_BYTES = 2**25
 # rows of an array that are kept beside it
 _FEW_BYTES = 2**25
 Gather = Callable[[NDArray[np.intp]], tuple]
@@ -276,7 +278,15 @@ def _rows(table: Table | PartTable, linear: bool) -> Rows:
     # a Newton step passes over all rows: they stay in memory, or in a file where the data did
     if isinstance(table, PartTable):
         memory = max(table.memory, table.batch_bytes // 2)
-        return Rows(table.take, _as_is, single=large, memory=memory, spill=True)
+        return Rows(
+            table.take,
+            _as_is,
+            single=large,
+            memory=memory,
+            spill=True,
+            workers=table.workers,
+            nearby=_NEARBY_BYTES,
+        )
     return Rows(table.take, _as_is, single=large, as_is=linear)
 
 

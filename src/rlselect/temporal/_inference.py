@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 from sklearn.utils.validation import check_is_fitted
 
+from rlselect._parallel import jobs
 from rlselect.kernels._glm_families import USUAL_VARIANCE
 from rlselect.temporal._design import Design
 from rlselect.temporal._estimate import Estimate, jackknife_factor
@@ -39,6 +40,7 @@ class InferenceMixin:
     variance: str | None
     kernel: str
     constant: list[str] | None
+    n_jobs: int | None
     bandwidth_: float
     times_: NDArray[Any]
     _estimate: Any
@@ -144,7 +146,8 @@ class InferenceMixin:
                 psi, se, df = psi[sound], se[sound], df[sound]
             draws = sup_multiplier(psi, se, df, n_draws, rng)
         else:
-            draws, lost = sup_refit(self._refit_curve(smoothed), self._design, beta, se, n_draws, rng)
+            with jobs(self.n_jobs):
+                draws, lost = sup_refit(self._refit_curve(smoothed), self._design, beta, se, n_draws, rng)
             if len(draws) == 0:
                 raise ValueError("no resample could be estimated; use resample='multiplier'")
             if lost > 0.05:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from rlselect._parallel import jobs
 from rlselect.kernels._glm_families import LINKS, VARIANCES, mean_function
 from rlselect.temporal._constant import constant_positions, estimate_constant
 from rlselect.temporal._design import Design, build_design
@@ -51,6 +52,9 @@ class TemporalProcessRegression(InferenceMixin, BaseEstimator):
     kernel : {"triangular", "epanechnikov", "gaussian"}, default="triangular"
     constant : list of str, optional
         Covariates (or terms) whose effect is one number for all times, estimated jointly with the curves.
+    n_jobs : int, optional
+        Folds of ``bandwidth="cv"``, and parcels of 50 refits of ``bands(resample="refit")``, at a time; see
+        joblib. None leaves it to `joblib.parallel_config`. The answer does not depend on it.
 
     Attributes
     ----------
@@ -114,6 +118,7 @@ class TemporalProcessRegression(InferenceMixin, BaseEstimator):
         bandwidth: Any = None,
         kernel: str = "triangular",
         constant: list[str] | None = None,
+        n_jobs: int | None = None,
     ):
         self.formula = formula
         self.link = link
@@ -121,6 +126,7 @@ class TemporalProcessRegression(InferenceMixin, BaseEstimator):
         self.bandwidth = bandwidth
         self.kernel = kernel
         self.constant = constant
+        self.n_jobs = n_jobs
 
     def fit(
         self,
@@ -197,9 +203,16 @@ class TemporalProcessRegression(InferenceMixin, BaseEstimator):
             self.__dict__.pop(name, None)
         if self.bandwidth is None:
             return
-        self.bandwidth_, candidates, scores = choose_bandwidth(
-            self.bandwidth, self._design, self._raw, self._estimate, self.link, self._variance, self.kernel
-        )
+        with jobs(self.n_jobs):
+            self.bandwidth_, candidates, scores = choose_bandwidth(
+                self.bandwidth,
+                self._design,
+                self._raw,
+                self._estimate,
+                self.link,
+                self._variance,
+                self.kernel,
+            )
         self.bandwidth_path_ = {"bandwidth": candidates, "score": scores}
         self._smooth = smooth(self._raw, self._design.clock, self.bandwidth_, self.kernel)
         self.smoothed_coef_, self.smoothed_se_ = self._frame(self._smooth[0]), self._frame(self._smooth[1])

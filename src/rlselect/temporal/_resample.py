@@ -6,10 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect._parallel import run_tasks
 from rlselect.temporal._design import Design
 
 Array = NDArray[np.float64]
 
+# refits of one task: a single one may take a millisecond
+_REFITS = 50
 _BLOCK = 256
 
 
@@ -74,13 +77,23 @@ def sup_refit(
     such (draw, time) pairs.
     """
     n = len(design.subjects)
+    counts = [np.bincount(rng.integers(n, size=n), minlength=n) for _ in range(n_draws)]
+    some = (counts[first : first + _REFITS] for first in range(0, n_draws, _REFITS))
+    done = run_tasks(_refit_some, ((curve, design, centre, se, mine) for mine in some))
+    out, lost = (np.concatenate(parts) for parts in zip(*done, strict=True))
+    return out[np.isfinite(out).all(axis=1)], float(lost.mean())
+
+
+def _refit_some(
+    curve: Callable[[Design], Array], design: Design, centre: Array, se: Array, counts: list[Array]
+) -> tuple[Array, Array]:
+    """The sup of each of some draws, NaN where nothing could be estimated, and the share of times lost."""
     wanted = np.isfinite(centre).all(axis=1).sum()
-    out, lost = np.full((n_draws, centre.shape[1]), np.nan), 0.0
-    for b in range(n_draws):
-        counts = np.bincount(rng.integers(n, size=n), minlength=n).astype(float)
-        distance = np.abs(curve(design.reweighted(counts)) - centre) / se
+    out, lost = np.full((len(counts), centre.shape[1]), np.nan), np.empty(len(counts))
+    for b, often in enumerate(counts):
+        distance = np.abs(curve(design.reweighted(often.astype(float))) - centre) / se
         seen = np.isfinite(distance).all(axis=1)
-        lost += 1.0 - seen.sum() / wanted
+        lost[b] = 1.0 - seen.sum() / wanted
         if seen.any():
             out[b] = distance[seen].max(axis=0)
-    return out[np.isfinite(out).all(axis=1)], lost / n_draws
+    return out, lost

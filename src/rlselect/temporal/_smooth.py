@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect._parallel import run_tasks
 from rlselect.kernels._batched_irls import deviance
 from rlselect.temporal._design import Design
 from rlselect.temporal._estimate import Estimate
@@ -79,19 +80,33 @@ def subject_fold_scores(
     n = len(design.subjects)
     # a fixed shuffle: the choice must not depend on how ids happen to be sorted, nor on a seed
     fold = np.random.default_rng(0).permutation(n) % n_folds
-    total, rows = np.zeros(len(candidates)), 0.0
-    for k in range(n_folds):
-        train = fit(design.reweighted((fold != k).astype(float)))
-        sound = train.sound
-        if not sound.any():
-            continue
-        held = design.w[sound] * (fold == k)
-        for j, width in enumerate(candidates):
-            beta = smoother(design.clock, width, kernel, sound)[sound] @ train.beta[sound]
-            eta = (beta[:, None, :] @ design.x[sound])[:, 0, :]
-            total[j] += deviance(link, variance, eta, design.y[sound], held).sum()
-        rows += held.sum()
+    held = [(fold == k).astype(float) for k in range(n_folds)]
+    tasks = ((design, fit, link, variance, kernel, candidates, mine) for mine in held)
+    total, rows = (sum(parts) for parts in zip(*run_tasks(_fold_score, tasks), strict=True))
     return total / rows if rows else np.full(len(candidates), np.inf)
+
+
+def _fold_score(
+    design: Design,
+    fit: Callable[[Design], Estimate],
+    link: str,
+    variance: str,
+    kernel: str,
+    candidates: Array,
+    held: Array,
+) -> tuple[Array, float]:
+    """Deviance of some subjects under curves of the others, for every bandwidth, and their rows."""
+    total = np.zeros(len(candidates))
+    train = fit(design.reweighted(1.0 - held))
+    sound = train.sound
+    if not sound.any():
+        return total, 0.0
+    weights = design.w[sound] * held
+    for j, width in enumerate(candidates):
+        beta = smoother(design.clock, width, kernel, sound)[sound] @ train.beta[sound]
+        eta = (beta[:, None, :] @ design.x[sound])[:, 0, :]
+        total[j] = deviance(link, variance, eta, design.y[sound], weights).sum()
+    return total, float(weights.sum())
 
 
 def time_fold_scores(raw: Estimate, clock: Array, kernel: str, candidates: Array) -> Array:

@@ -15,11 +15,14 @@ from pathlib import Path
 
 import numpy as np
 
+import _workers
+
 ROWS = (50_000, 200_000, 500_000, 2_000_000, 5_000_000)
 COLUMNS = (200, 1000, 5000, 20_000)
 FIELDS = [
     *("source", "signal", "n", "p", "repeat", "seconds", "cpu_seconds"),
     *("rows_read", "rows_decoded", "exact", "stop", "peak_mb", "batch_mb"),
+    *_workers.FIELDS,
 ]
 
 FIT = """
@@ -47,13 +50,23 @@ def sources(job):
             distributed.LocalCluster(
                 n_workers=job["workers"], threads_per_worker=1, dashboard_address=None
             ) as cluster,
-            distributed.Client(cluster),
+            distributed.Client(cluster) as client,
         ):
+            job["client"] = client
             # the workers have the library loaded, and the data in memory, before the clock starts
             parts = dd.read_parquet(job["path"], split_row_groups=True).persist()
             distributed.wait(parts)
             REVS(random_state=99).fit(parts, "target")
             yield parts, "target"
+
+def worker_cpu(job):
+    return np.array(list(job["client"].run(time.process_time).values())) if "client" in job else np.zeros(1)
+
+def counted(start, rounds):
+    def counting(self, *args):
+        rounds.append(1)
+        return start(self, *args)
+    return counting
 
 def main():
     job = json.loads(sys.argv[1])
@@ -66,14 +79,22 @@ def measure(job, X, y, repeat):
     # what is mapped from a file counts as resident: only Parquet tells the memory that a fit needs
     open("/proc/self/clear_refs", "w").write("5")
     before = memory("VmRSS")
+    theirs, rounds = worker_cpu(job), []
+    if "client" in job:
+        from rlselect.data import _dask
+        _dask.Workers.start = counted(original := _dask.Workers.start, rounds)
     wall, cpu = time.perf_counter(), time.process_time()
     fit = REVS(random_state=repeat).fit(X, y)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    if "client" in job:
+        _dask.Workers.start = original
+    theirs = worker_cpu(job) - theirs
     exact = np.array_equal(np.flatnonzero(fit.support_), job["truth"])
     batch = open_source(X, "target").batch_bytes / 2**20 if job["source"] == "parquet" else float("nan")
     return dict(repeat=repeat, seconds=wall, cpu_seconds=cpu, rows_read=fit.n_rows_read_,
         rows_decoded=fit.n_rows_decoded_, stop=fit.stop_reason_, exact=bool(exact),
-        peak_mb=memory("VmHWM") - before, batch_mb=batch)
+        peak_mb=memory("VmHWM") - before, batch_mb=batch, worker_cpu=float(theirs.sum()),
+        busiest_cpu=float(theirs.max()), rounds=len(rounds))
 
 if __name__ == "__main__":
     main()
@@ -97,8 +118,8 @@ def group_rows(p):
     return int(min(65_536, 2**26 // p))
 
 
-def blocks(n, p, coef, rng):
-    """Rows with covariance .8^|i-j| and noise variance 2, a block at a time."""
+def blocks(n, p, coef, rng, signal):
+    """Rows with covariance .8^|i-j| and noise variance 2, or of two classes, a block at a time."""
     step = group_rows(p)
     for start in range(0, n, step):
         size = min(step, n - start)
@@ -106,10 +127,14 @@ def blocks(n, p, coef, rng):
         for j in range(1, p):
             X[:, j] *= 0.6
             X[:, j] += 0.8 * X[:, j - 1]
-        yield X, X @ coef.astype(np.float32) + np.sqrt(2.0) * rng.standard_normal(size, dtype=np.float32)
+        eta = X @ coef.astype(np.float32)
+        if signal.endswith("logistic"):
+            yield X, (rng.random(size, dtype=np.float32) < 1.0 / (1.0 + np.exp(-eta))).astype(np.float32)
+        else:
+            yield X, eta + np.sqrt(2.0) * rng.standard_normal(size, dtype=np.float32)
 
 
-def write(kind, path, n, p, coef, seed):
+def write(kind, path, n, p, coef, seed, signal="strong"):
     """Write one data set."""
     import pyarrow as pa
     from pyarrow import parquet
@@ -118,7 +143,7 @@ def write(kind, path, n, p, coef, seed):
     if kind == "memory map":
         X = np.lib.format.open_memmap(path + "-X.npy", mode="w+", dtype=np.float32, shape=(n, p))
         y, done = np.empty(n), 0
-        for part, target in blocks(n, p, coef, rng):
+        for part, target in blocks(n, p, coef, rng, signal):
             X[done : done + len(part)], y[done : done + len(part)] = part, target
             done += len(part)
         X.flush()
@@ -126,16 +151,16 @@ def write(kind, path, n, p, coef, seed):
         return
     schema = pa.schema([(f"v{j}", pa.float32()) for j in range(p)] + [("target", pa.float32())])
     with parquet.ParquetWriter(path, schema, use_dictionary=False) as writer:
-        for part, target in blocks(n, p, coef, rng):
+        for part, target in blocks(n, p, coef, rng, signal):
             columns = {f"v{j}": part[:, j] for j in range(p)} | {"target": target}
             writer.write_table(pa.table(columns, schema=schema), row_group_size=len(part))
 
 
 def measure(kind, signal, n, p, folder, repeats):
     """Simulate, fit in another process, and remove the data."""
-    path = str(folder / f"{kind.split()[0].strip(',')}-{signal}-{n}-{p}")
+    path = str(folder / f"{kind.split()[0].strip(',')}-{signal.replace(', ', '-')}-{n}-{p}")
     coef = coefficients(p, signal, np.random.default_rng(7))
-    write(kind, path, n, p, coef, seed=1)
+    write(kind, path, n, p, coef, seed=1, signal=signal)
     warm = str(folder / "warm.parquet")
     if not os.path.exists(warm):
         write("parquet", warm, 6000, 60, coefficients(60, "strong", None), seed=0)
@@ -236,7 +261,7 @@ def main():
         "--columns", type=int, nargs="*", default=list(COLUMNS), help="p for n=50,000, Parquet"
     )
     parser.add_argument(
-        "--workers", type=int, nargs="*", default=[1, 2], help="Dask workers for n=500,000, p=100"
+        "--workers", type=int, nargs="*", default=[1, 2], help="Dask workers, for the cells of _workers.py"
     )
     parser.add_argument("--repeats", type=int, default=3, help="fits a cell, each with its own seed")
     parser.add_argument("--scratch", type=Path, help="folder for the data; the system's by default")
@@ -245,12 +270,14 @@ def main():
     cells = [(k, s, n, 100) for s in ("strong", "weak") for k in ("memory map", "parquet") for n in args.rows]
     cells += [("parquet", "strong", 50_000, p) for p in args.columns]
     names = [f"dask, {w} worker{'s' if w > 1 else ''}" for w in args.workers]
-    cells += [(name, s, 500_000, 100) for s in ("strong", "weak") for name in names]
+    cells += [(name, *cell) for cell in _workers.CELLS for name in names]
+    only_workers = all(cell[0].startswith("dask") for cell in cells)
     fits = []
     with tempfile.TemporaryDirectory(dir=args.scratch) as folder:
         for kind, signal, n, p in cells:
             fits += measure(kind, signal, n, p, Path(folder), args.repeats)
-            print(table(fits[-args.repeats :]).splitlines()[-1], flush=True)
+            show = _workers.table if only_workers else table
+            print(show(fits[-args.repeats :]).splitlines()[-1], flush=True)
             if args.out:
                 with args.out.with_suffix(".csv").open("w", newline="") as file:
                     writer = csv.DictWriter(file, FIELDS)
@@ -261,9 +288,12 @@ def main():
                 )
                 title += f"one data set a cell and {args.repeats} seeds of the search, medians (memory: "
                 title += "maximum).\n\n"
-                args.out.with_suffix(".md").write_text(title + table(fits) + "\n")
+                if only_workers:
+                    title = title.replace("as rows and columns grow", "with one and two Dask workers")
+                notes = _workers.NOTE if only_workers else ""
+                args.out.with_suffix(".md").write_text(title + show(fits) + "\n" + notes)
     if args.out:
-        draw(fits, args.out.with_suffix(".svg"))
+        (_workers.draw if only_workers else draw)(fits, args.out.with_suffix(".svg"))
 
 
 if __name__ == "__main__":

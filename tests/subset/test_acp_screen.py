@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from rlselect import ActorCriticPredictor
+from rlselect.data import open_table
+from rlselect.subset._acp_inputs import read_inputs
 from rlselect.subset._acp_screen import (
     _above_chance,
     _product_correlations,
@@ -11,6 +13,9 @@ from rlselect.subset._acp_screen import (
     promising,
     surprising_effects,
 )
+from rlselect.subset._acp_search import Effort
+from rlselect.subset._acp_stages import PredictorChoice, Stages
+from rlselect.subset._clock import Clock
 
 
 def noise_and(signal, n=100, p=120, seed=0):
@@ -91,3 +96,24 @@ def test_chance_is_asked_no_longer_than_needed(monkeypatch):
     )
     assert not _above_chance(X, noise[0] * 0.01, noise, sizes).any()
     assert len(calls) == 2
+
+
+@pytest.mark.parametrize(
+    ("t", "surprised", "believed"),
+    [
+        (4.0, False, True),
+        (3.0, True, True),
+        (3.0, False, False),
+        (1.9, True, False),
+        (3.0, None, True),
+    ],
+)
+def test_a_small_lead_of_the_kernel_is_believed_where_products_surprise(t, surprised, believed):
+    X, y = noise_and(lambda X: 2.0 * X[:, 0] * X[:, 1], p=20)
+    inputs = read_inputs(open_table(X, y[:, 0]), "regression")
+    stages = Stages(inputs, {}, "auto", np.random.default_rng(0), Clock(None, 1), Effort())
+    nothing = np.empty(0, dtype=np.intp)
+    assert stages.believes(PredictorChoice("linear", {}, t), nothing, surprised) is believed
+    units, products = stages.surprises(nothing)
+    assert products
+    assert set(units) >= {0, 1}

@@ -39,7 +39,7 @@ _MANY_OTHERS, _KEEP_OTHERS = 100, 60
 _TRIAL = 30
 # paired t of the losses: below the first after the trial, or below the second in the end, linear is kept
 _DOUBT, _BETTER = 1.5, 3.5
-# the same in the end, where products have already surprised
+# the same in the end, where products surprise
 _SUSPECTED = 2.0
 # classes: units that the likelihood may change, and rows beyond which least squares sees as much
 _NEAR, _LONG = 60, 5000
@@ -221,7 +221,7 @@ class Stages:
         if reason not in ("converged", "max iterations"):
             return self.finish(linear, kept, straight, reason)
         found = kept[linear.mode]
-        needed = _BETTER
+        surprised: bool | None = None
         stopped = self.clock.tick()
         if stopped is not None:
             return self.finish(linear, kept, straight, stopped)
@@ -230,7 +230,6 @@ class Stages:
             if not bent.t >= _BETTER and not surprised:
                 return self.finish(linear, kept, bent, reason)
             found = more
-            needed = _SUSPECTED if surprised else _BETTER
             stopped = self.clock.tick()
             if stopped is not None:
                 return self.finish(linear, kept, bent, stopped)
@@ -246,11 +245,37 @@ class Stages:
             # only a set that has paid its price can be compared: a cheap one is chosen to look good
             stopped = kernel.run() or "max iterations"
             choice = self.compare(kernel, linear)
-        if choice.t < needed:
+        if not self.believes(choice, kept[linear.mode], surprised):
             final = reason if stopped in (None, "converged", "max iterations") else str(stopped)
             return self.finish(linear, kept, choice, final)
         choice = PredictorChoice("kernel", choice.scores, choice.t)
         return self.finish(kernel, candidates, choice, stopped or "max iterations")
+
+    def believes(self, choice: PredictorChoice, found: NDArray[np.intp], surprised: bool | None) -> bool:
+        """Whether a kernel leads by enough: by less where products with the linear residual surprise.
+
+        Parameters
+        ----------
+        choice : PredictorChoice
+            The comparison.
+        found : int array
+            Units of the linear actor.
+        surprised : bool or None
+            Whether products have surprised; None has not asked yet.
+        """
+        if not _SUSPECTED <= choice.t < _BETTER:
+            return choice.t >= _BETTER
+        return self.surprises(found)[1] if surprised is None else surprised
+
+    def surprises(self, found: NDArray[np.intp]) -> tuple[NDArray[np.intp], bool]:
+        """Some units and those with effects that chance does not explain; whether products are among them."""
+        allowed = self.inputs.allowed
+        columns, units = self.inputs.columns_of(allowed)
+        mask = np.isin(allowed, found)[units.unit_of]
+        effects, surprised = surprising_effects(
+            self.inputs.X[:, columns], self.inputs.target.Y, mask, self.rng
+        )
+        return np.unique(allowed[units.unit_of[effects]]), surprised
 
     def suspect(
         self, linear: Actor, found: NDArray[np.intp]
@@ -269,12 +294,11 @@ class Stages:
         bool
             Whether there are products among these effects.
         """
-        allowed, target = self.inputs.allowed, self.inputs.target
+        allowed = self.inputs.allowed
         columns, units = self.inputs.columns_of(allowed)
         X = self.inputs.X[:, columns]
         mask = np.isin(allowed, found)[units.unit_of]
-        effects, surprised = surprising_effects(X, target.Y, mask, self.rng)
-        more = np.unique(allowed[units.unit_of[effects]])
+        more, surprised = self.surprises(found)
         if not mask.any():
             return PredictorChoice("linear"), more, surprised
         plain = linear.predictor.row_losses(linear.columns(linear.mode))

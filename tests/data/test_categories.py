@@ -130,7 +130,7 @@ def test_text_and_numbers_do_not_change_roles():
         encoder.transform(pa.table({"age": [1.0], "city": [2.0]}))
     with (
         pytest.warns(UserWarning, match="valid feature names"),
-        pytest.raises(TypeError, match="'city' of X was text"),
+        pytest.raises(TypeError, match="'city' of X holds numbers, but was text in fit"),
     ):
         encoder.transform(np.ones((2, 2)))
 

@@ -324,7 +324,7 @@ def test_errors_of_rows_and_sessions():
     X, y = make_data()
     with pytest.raises(ValueError, match="1 class"):
         DatumwiseClassifier().fit(X, np.zeros(len(y)))
-    with pytest.raises(ValueError, match="at least one non-zero"):
+    with pytest.raises(ValueError, match="at least one weight must be positive"):
         DatumwiseClassifier().fit(X, y, sample_weight=np.zeros(len(y)))
     groups = {"a": [0, 1, 2], "b": [3, 4, 5, 6]}
     session = DatumwiseClassifier(feature_groups=groups, learning=FAST, random_state=0).fit(X, y).start()

@@ -1,6 +1,7 @@
 """The only door for data."""
 
 from rlselect.data._checks import all_finite, nearest_names, unknown_column
+from rlselect.data._coded import CodedFeatures, open_coded
 from rlselect.data._encoder import TableEncoder
 from rlselect.data._file import read_file
 from rlselect.data._open import is_source, open_source
@@ -11,6 +12,7 @@ from rlselect.data._table import Table, open_table
 
 __all__ = [
     "Batch",
+    "CodedFeatures",
     "DataSource",
     "PartTable",
     "Table",
@@ -19,6 +21,7 @@ __all__ = [
     "as_numbers",
     "is_source",
     "nearest_names",
+    "open_coded",
     "open_source",
     "open_table",
     "read_file",

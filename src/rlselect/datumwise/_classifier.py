@@ -10,11 +10,12 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from rlselect.datumwise._encoding import BinEncoder, make_encoder
+from rlselect.data import CodedFeatures, open_coded
 from rlselect.datumwise._exact import can_solve, solve
 from rlselect.datumwise._inputs import make_structure
+from rlselect.datumwise._levels import table_encoder
 from rlselect.datumwise._paper import PaperIteration, learn_paper
 from rlselect.datumwise._policy import Episodes
 from rlselect.datumwise._rcpi import PolicyIteration, learn
@@ -97,7 +98,9 @@ class DatumwiseClassifier(ClassifierMixin, BaseEstimator):
     Notes
     -----
     A missing value (NaN) cannot be bought for its case, neither in `fit` nor later, and costs nothing; a
-    group can be bought unless all its values are missing. With a sparse X, learning plays the purchase of
+    group can be bought unless all its values are missing. A text or categorical column is one feature with
+    one number for each level and action; a level that `fit` has not seen is taken as missing, with a warning,
+    as nothing is known about it. With a sparse X, learning plays the purchase of
     a zero only where the policy wants it, which saves time, and takes others to tell nothing.
 
     Cost of an iteration: one rollout for each state and unit, each O(units + classes) a purchase, plus one
@@ -199,12 +202,12 @@ class DatumwiseClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : (n, d) array, sparse matrix or data frame of numbers
-            Values; NaN where a value cannot be had.
-        y : (n,) array
-            Class labels.
-        sample_weight : (n,) array, optional
-            A weight of k counts as k copies of the row.
+        X : (n, d) array, sparse matrix or data frame
+            Values: numbers, truth values, text or categories; NaN or None where a value cannot be had.
+        y : (n,) array or str
+            Class labels, or the name of their column in X.
+        sample_weight : (n,) array or str, optional
+            A weight of k counts as k copies of the row; or the name of their column.
 
         Returns
         -------
@@ -218,8 +221,7 @@ class DatumwiseClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 f"y holds 1 class ({self.classes_[0]!r}); a classifier needs rows of at least 2 classes"
             )
-        names = getattr(self, "feature_names_in_", None)
-        self._names = [f"x{j}" for j in range(X.shape[1])] if names is None else list(names)
+        self._names = self._features.feature_names
         self._whole = make_structure(self, self._names, len(self.classes_))
         self.units_ = list(self._whole.names)
         kept = self._screen(X, labels, weights, settings)
@@ -228,7 +230,9 @@ class DatumwiseClassifier(ClassifierMixin, BaseEstimator):
         self._columns = np.concatenate([self._whole.groups[u] for u in kept])
         self._structure = self._whole.subset(kept)
         X = X[:, self._columns]
-        self._encoder = make_encoder(self.scoring, self.n_bins).fit(X, weights)
+        self._encoder = table_encoder(self.scoring, self.n_bins, self._n_levels(self._columns)).fit(
+            X, weights
+        )
         codes = self._encoder.encode(X)
         closed, skipped = closed_units(X, self._structure), zero_units(X, self._structure)
         problem = Problem(self._structure, self._encoder, codes, closed, labels, weights, skipped)
@@ -251,17 +255,36 @@ class DatumwiseClassifier(ClassifierMixin, BaseEstimator):
         return settings
 
     def _check_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray, NDArray]:
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan")
-        check_classification_targets(y)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None; pass the class "
+                "labels or the name of their column."
+            )
+        self._features, rows = open_coded(X, y, sample_weight=sample_weight, owner=type(self).__name__)
+        self._keep_names(self._features)
+        assert rows.y is not None
+        check_classification_targets(rows.y)
+        weights = np.ones(len(rows.y)) if rows.sample_weight is None else rows.sample_weight
         keep = weights > 0
-        return X[keep], y[keep], weights[keep]
+        return rows.X[keep], rows.y[keep], weights[keep]
+
+    def _keep_names(self, features: CodedFeatures) -> None:
+        self.n_features_in_ = features.n_features
+        self.__dict__.pop("feature_names_in_", None)
+        if features.names is not None:
+            self.feature_names_in_ = features.names
+
+    def _n_levels(self, columns: NDArray) -> dict[int, int]:
+        """Numbers of levels of those of the columns that are categories."""
+        levels = self._features.levels
+        return {k: len(levels[j]) for k, j in enumerate(columns.tolist()) if j in levels}
 
     def _screen(self, X: Any, labels: NDArray, weights: NDArray, settings: Any) -> NDArray:
         most = getattr(settings, "screen", None)
         if most is None or self._whole.n_units <= most:
             return np.arange(self._whole.n_units)
-        codes = BinEncoder(self.n_bins).fit(X, weights).encode(X)
+        levels = self._n_levels(np.arange(X.shape[1]))
+        codes = table_encoder("bins", self.n_bins, levels).fit(X, weights).encode(X)
         return screen_units(codes, labels, weights, self._whole, most)
 
     def _learn(self, problem: Problem, settings: PolicyIteration | PaperIteration) -> None:
@@ -289,10 +312,9 @@ class DatumwiseClassifier(ClassifierMixin, BaseEstimator):
 
     def _episodes(self, X: Any) -> tuple[NDArray, Episodes]:
         check_is_fitted(self)
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan", reset=False
-        )
-        X = X[:, self._columns]
+        return self._play(self._features.encode(X)[:, self._columns])
+
+    def _play(self, X: Any) -> tuple[NDArray, Episodes]:
         codes = self._encoder.encode(X)
         return codes, self._policy.run(codes, closed_units(X, self._structure))
 
@@ -426,8 +448,8 @@ class DatumwiseClassifier(ClassifierMixin, BaseEstimator):
             the class.
         """
         check_is_fitted(self)
-        names = [self._names[j] for j in self._columns]
-        return Session(self._policy, self._encoder, self._structure, self.classes_, names)
+        reader = (self._features, self._columns)
+        return Session(self._policy, self._encoder, self._structure, self.classes_, *reader)
 
     def question_tree(self, X: Any, max_depth: int = 3) -> QuestionNode:
         """The first questions that some cases are asked, as a tree.
@@ -444,15 +466,14 @@ class DatumwiseClassifier(ClassifierMixin, BaseEstimator):
         QuestionNode
             The root; ``print`` it, or walk through its branches.
         """
-        _, episodes = self._episodes(X)
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan", reset=False
-        )
-        X = X[:, self._columns]
+        check_is_fitted(self)
+        X = self._features.encode(X)[:, self._columns]
+        _, episodes = self._play(X)
         X = X.toarray() if sparse.issparse(X) else X
-        edges = getattr(self._encoder, "edges_", None)
         labels = self.classes_[episodes.answer]
-        return build_tree(episodes.order, labels, X, self._structure, edges, max_depth)
+        answers = [self._features.answers(j) for j in self._columns.tolist()]
+        edges = getattr(self._encoder, "edges_", None)
+        return build_tree(episodes.order, labels, X, self._structure, edges, answers, max_depth)
 
     def summary(self) -> str:
         """What was learned, in a few lines.

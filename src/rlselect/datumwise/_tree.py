@@ -10,6 +10,9 @@ from rlselect.datumwise._structure import Structure
 
 __all__ = ["QuestionNode", "build_tree"]
 
+# A branch names at most this many levels of a category.
+_LEVELS = 6
+
 
 @dataclass
 class QuestionNode:
@@ -52,29 +55,33 @@ class QuestionNode:
 
 def build_tree(
     order: NDArray,
-    answers: NDArray,
+    labels: NDArray,
     X: NDArray,
     structure: Structure,
     edges: list[NDArray] | None,
+    answers: list[list[str] | None],
     depth: int,
 ) -> QuestionNode:
     """The tree of the first purchases of some episodes.
 
     After a single feature in bins the branches are ranges of its values; neighbours with the same future are
-    put together. After a group, or with linear scores, there is one branch for each thing that is done next.
+    put together. After a category they are sets of levels with the same future. After a group, or with linear
+    scores of a number, there is one branch for each thing that is done next.
 
     Parameters
     ----------
     order : (cases, steps) int array
         Units in the order of purchase, -1 after the last.
-    answers : (cases,) array
-        Labels given.
+    labels : (cases,) array
+        Classes given.
     X : (cases, features) array
         Values.
     structure : Structure
         For names and groups.
     edges : list of arrays or None
         Ends of the bins of each feature.
+    answers : list
+        For each feature the levels of a category, or None.
     depth : int
         Questions from the top to the bottom at most.
 
@@ -90,12 +97,15 @@ def build_tree(
         units, counts = np.unique(order[rows, min(level, order.shape[1] - 1)], return_counts=True)
         unit = int(units[counts.argmax()])
         if unit < 0 or level == depth:
-            labels, number = np.unique(answers[rows], return_counts=True)
-            return QuestionNode(share, answer=labels[number.argmax()], cut=bool(unit >= 0))
+            given, number = np.unique(labels[rows], return_counts=True)
+            return QuestionNode(share, answer=given[number.argmax()], cut=bool(unit >= 0))
         asked = order[rows, level] == unit
         others, rows = rows[~asked], rows[asked]
         group = structure.groups[unit]
-        if edges is not None and len(group) == 1:
+        levels = answers[group[0]] if len(group) == 1 else None
+        if levels is not None:
+            branches = _by_level(rows, X[rows, group[0]], levels, level, grow)
+        elif edges is not None and len(group) == 1:
             branches = _ranges(rows, X[rows, group[0]], edges[group[0]], level, grow)
         else:
             branches = _futures(rows, order[rows, level + 1], structure, level, grow)
@@ -134,6 +144,27 @@ def _ranges(
             label = f"{edges[first - 1]:.4g} to {edges[final]:.4g}"
         out.append((label, node))
     return out
+
+
+def _by_level(
+    rows: NDArray, values: NDArray, levels: list[str], depth: int, grow: Any
+) -> list[tuple[str, QuestionNode]]:
+    found: list[tuple[list[str], NDArray, QuestionNode]] = []
+    for number in np.unique(values).astype(int):
+        names, inside = [levels[number]], rows[values == number]
+        node = grow(inside, depth + 1)
+        twin = next((k for k, other in enumerate(found) if _same(other[2], node)), None)
+        if twin is None:
+            found.append((names, inside, node))
+        else:
+            names, inside = found[twin][0] + names, np.concatenate([found[twin][1], inside])
+            found[twin] = (names, inside, grow(inside, depth + 1))
+    return [(_listed(names), node) for names, _, node in found]
+
+
+def _listed(names: list[str]) -> str:
+    more = len(names) - _LEVELS
+    return ", ".join(names[:_LEVELS]) + (f" and {more} more" if more > 0 else "")
 
 
 def _same(a: QuestionNode, b: QuestionNode) -> bool:

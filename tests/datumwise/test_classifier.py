@@ -212,31 +212,6 @@ def test_an_expensive_feature_is_avoided():
     assert model.usage_[7] > model.usage_[0]
 
 
-def test_time_budget_and_interrupt_leave_a_fit(monkeypatch):
-    X, y = make_data()
-    long = PolicyIteration(n_iter=10_000)
-    model = DatumwiseClassifier(learning=long, time_budget=0.2, random_state=0).fit(X, y)
-    assert model.stop_reason_ == "time budget"
-    assert model.score(X, y) > 0.5
-
-    from rlselect.datumwise import _rcpi
-
-    calls = []
-    whole = _rcpi._improve
-
-    def broken(*args):
-        calls.append(1)
-        if len(calls) > 3:
-            raise KeyboardInterrupt
-        return whole(*args)
-
-    monkeypatch.setattr(_rcpi, "_improve", broken)
-    model = DatumwiseClassifier(learning=long, random_state=0).fit(X, y)
-    assert model.stop_reason_ == "interrupted"
-    assert len(calls) == 4
-    assert model.score(X, y) > 0.5
-
-
 def test_question_tree_tells_the_first_questions():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, size=(300, 3)).astype(float)

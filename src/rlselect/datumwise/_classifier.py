@@ -1,6 +1,5 @@
 """The datum-wise classifier."""
 
-import time
 from numbers import Integral, Real
 from typing import Any
 
@@ -12,23 +11,25 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from rlselect._compat import CallbackSupportMixin, Progress, with_callbacks
 from rlselect.data import CodedFeatures, open_coded
 from rlselect.datumwise._exact import can_solve, solve
 from rlselect.datumwise._inputs import make_structure
 from rlselect.datumwise._levels import table_encoder
 from rlselect.datumwise._paper import PaperIteration, learn_paper
-from rlselect.datumwise._policy import Episodes
+from rlselect.datumwise._policy import Episodes, Learned
 from rlselect.datumwise._rcpi import PolicyIteration, learn
 from rlselect.datumwise._rows import Problem, closed_units, merge_rows, zero_units
 from rlselect.datumwise._screen import screen_units
 from rlselect.datumwise._session import Session
 from rlselect.datumwise._summary import summarize
 from rlselect.datumwise._tree import QuestionNode, build_tree
+from rlselect.learn._clock import PARTS, Clock, warn_if_interrupted
 
 __all__ = ["DatumwiseClassifier"]
 
 
-class DatumwiseClassifier(ClassifierMixin, BaseEstimator):
+class DatumwiseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     r"""Classifier that buys features one by one for each case, and answers when it knows enough.
 
     It looks for the policy with the smallest
@@ -72,7 +73,8 @@ class DatumwiseClassifier(ClassifierMixin, BaseEstimator):
     learning : PolicyIteration or PaperIteration, optional
         How the policy is learned; None is ``PolicyIteration()``.
     time_budget : float, optional
-        Seconds after which the best policy so far is taken. Ctrl-C does the same.
+        Seconds after which the best policy so far is taken, at the end of an iteration. Ctrl-C does the same,
+        and so does a callback that asks to stop (see `set_callbacks` of scikit-learn 1.9).
     n_jobs : int, optional
         Climbs of the policy iteration at a time, in threads. The result does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -197,6 +199,7 @@ class DatumwiseClassifier(ClassifierMixin, BaseEstimator):
 
     # ------------------------------------------------------------------ fitting
 
+    @with_callbacks
     def fit(self, X, y, sample_weight=None):
         """Learn what to buy, when to stop and what to answer.
 
@@ -289,24 +292,27 @@ class DatumwiseClassifier(ClassifierMixin, BaseEstimator):
 
     def _learn(self, problem: Problem, settings: PolicyIteration | PaperIteration) -> None:
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        deadline = None if self.time_budget is None else time.perf_counter() + self.time_budget
-
-        def stop() -> bool:
-            return deadline is not None and time.perf_counter() > deadline
-
-        if isinstance(settings, PaperIteration):
-            learned = learn_paper(problem, settings, rng, stop)
-        elif can_solve(problem, settings.exact_states):
-            learned = solve(problem)
-        else:
-            learned = learn(problem, settings, rng, self.n_jobs, stop)
+        steps = settings.n_iter * getattr(settings, "n_restarts", 1)
+        progress = Progress(self, min(steps, PARTS))
+        report = progress.part if progress.watched else None
+        with Clock(self.time_budget, steps, report) as clock:
+            learned = self._search(problem, settings, rng, lambda: clock.tick() is not None)
         self._policy = learned.policy
         self.history_ = learned.history
         self.value_ = learned.value
-        self.stop_reason_ = "time budget" if stop() else learned.reason
+        self.stop_reason_ = clock.reason or learned.reason
+        warn_if_interrupted(self.stop_reason_, type(self).__name__, f"{len(self.history_)} iterations")
         episodes = self._policy.run(problem.codes, problem.closed)
         self.usage_ = np.zeros(self._whole.n_units)
         self.usage_[self._kept] = np.average(episodes.bought, axis=0, weights=problem.weights)
+        progress.finish()
+
+    def _search(self, problem: Problem, settings: Any, rng: np.random.Generator, stop: Any) -> Learned:
+        if isinstance(settings, PaperIteration):
+            return learn_paper(problem, settings, rng, stop)
+        if can_solve(problem, settings.exact_states):
+            return solve(problem)
+        return learn(problem, settings, rng, self.n_jobs, stop)
 
     # ------------------------------------------------------------------ using
 

@@ -239,6 +239,12 @@ def test_summary():
     assert "3 classes (ash, elm, oak)" in text
     assert "7 features, at 0.01 each, at most 3 a case" in text
     assert "x0" in text
+    assert "Learned from 150 rows in " in text
+    rules = {"costs": np.arange(7.0), "cost_budget": 4, "prerequisites": {1: 0}, "related": np.ones((7, 7))}
+    errors = {"error_costs": [[-5, 9, 9], [9, -5, 9], [9, 9, -5]], "unrelated_cost": 2}
+    text = DatumwiseClassifier(learning=FAST, random_state=0, **rules, **errors).fit(X, y).summary()
+    assert "0 to 6 each, for at most 4 a case, unrelated ones at other prices, some after others only" in text
+    assert "An answer costs: -5 to 9" in text
 
 
 @pytest.mark.parametrize(

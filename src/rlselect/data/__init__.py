@@ -8,7 +8,7 @@ from rlselect.data._open import is_source, open_source
 from rlselect.data._parts import PartTable
 from rlselect.data._read import as_numbers
 from rlselect.data._source import Batch, DataSource
-from rlselect.data._table import Table, open_table
+from rlselect.data._table import Table, open_table, read_vectors
 
 __all__ = [
     "Batch",
@@ -25,5 +25,6 @@ __all__ = [
     "open_source",
     "open_table",
     "read_file",
+    "read_vectors",
     "unknown_column",
 ]

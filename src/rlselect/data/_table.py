@@ -268,6 +268,26 @@ def read_with_vectors(
     return store, vectors, named
 
 
+def read_vectors(X: Any, given: dict[str, Any]) -> dict[str, np.ndarray | None]:
+    """Targets and weights of a table's rows, for those who have read the table already.
+
+    Parameters
+    ----------
+    X : table
+        As for `open_table`.
+    given : dict
+        ``y`` and ``sample_weight``: values, the name of a column, or None.
+
+    Returns
+    -------
+    dict
+        Checked arrays, or None.
+    """
+    store, vectors, _ = read_with_vectors(X, given)
+    refuse_missing_target(vectors["y"])
+    return {**vectors, "sample_weight": check_weight(vectors["sample_weight"], store.n_rows)}
+
+
 def _row_vector(values: Any, role: str, n_rows: int) -> np.ndarray | None:
     if values is None:
         return None

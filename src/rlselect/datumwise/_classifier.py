@@ -1,5 +1,6 @@
 """The datum-wise classifier."""
 
+import time
 from numbers import Integral, Real
 from typing import Any
 
@@ -12,19 +13,21 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from rlselect._compat import CallbackSupportMixin, Progress, with_callbacks
-from rlselect.data import CodedFeatures, open_coded
+from rlselect.data import CodedFeatures, open_coded, read_vectors
 from rlselect.datumwise._exact import can_solve, solve
 from rlselect.datumwise._inputs import make_structure
 from rlselect.datumwise._levels import table_encoder
 from rlselect.datumwise._paper import PaperIteration, learn_paper
 from rlselect.datumwise._policy import Episodes, Learned
 from rlselect.datumwise._rcpi import PolicyIteration, learn
+from rlselect.datumwise._report import report_of
 from rlselect.datumwise._rows import Problem, closed_units, merge_rows, zero_units
 from rlselect.datumwise._screen import screen_units
 from rlselect.datumwise._session import Session
 from rlselect.datumwise._summary import summarize
 from rlselect.datumwise._tree import QuestionNode, build_tree
 from rlselect.learn._clock import PARTS, Clock, warn_if_interrupted
+from rlselect.report import Summary
 
 __all__ = ["DatumwiseClassifier"]
 
@@ -217,8 +220,10 @@ class DatumwiseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         DatumwiseClassifier
             This one.
         """
+        start = time.perf_counter()
         settings = self._check_settings()
         X, y, weights = self._check_rows(X, y, sample_weight)
+        self._n_rows = len(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
@@ -240,6 +245,7 @@ class DatumwiseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         closed, skipped = closed_units(X, self._structure), zero_units(X, self._structure)
         problem = Problem(self._structure, self._encoder, codes, closed, labels, weights, skipped)
         self._learn(merge_rows(problem), settings)
+        self._seconds = time.perf_counter() - start
         return self
 
     def _check_settings(self) -> PolicyIteration | PaperIteration:
@@ -491,3 +497,39 @@ class DatumwiseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return summarize(self, self._whole)
+
+    def report(self, X: Any = None, y: Any = None, sample_weight: Any = None, max_depth: int = 3) -> Summary:
+        """What is bought, by whom, at which price, and how good the answers are.
+
+        Parameters
+        ----------
+        X : (n, d) array, sparse matrix or data frame, optional
+            Cases to report on, best ones that took no part in `fit`; None tells about the training rows what
+            `fit` has kept.
+        y : (n,) array or str, optional
+            Their true classes, or the name of their column, for accuracy and costs.
+        sample_weight : (n,) array or str, optional
+            Weights of the cases.
+        max_depth : int, default=3
+            Questions of the tree from the top to the bottom at most.
+
+        Returns
+        -------
+        Summary
+            ``str()`` gives text (valid Markdown), a notebook shows a page with pictures, and ``dict`` holds
+            the values, for `rlselect.report.to_html` and `rlselect.report.to_json`.
+        """
+        check_is_fitted(self)
+        if X is None:
+            if y is not None:
+                raise ValueError("y was given without X; give the cases that it belongs to")
+            return Summary(report_of(self, None, None, None, max_depth))
+        vectors = read_vectors(X, {"y": y, "sample_weight": sample_weight})
+        cases = (X, self._episodes(X)[1])
+        unknown = np.empty(0) if vectors["y"] is None else np.setdiff1d(vectors["y"], self.classes_)
+        if len(unknown):
+            raise ValueError(
+                f"y holds {unknown[0]!r}, which fit has not seen; the classes are "
+                f"{', '.join(map(repr, self.classes_.tolist()))}"
+            )
+        return Summary(report_of(self, cases, vectors["y"], vectors["sample_weight"], max_depth))

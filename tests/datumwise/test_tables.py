@@ -11,7 +11,8 @@ import pytest
 
 from rlselect import DatumwiseClassifier
 from rlselect.datumwise import FeatureUseDisplay, FrontierDisplay, PolicyIteration
-from rlselect.datumwise._levels import LevelBins, LevelLinear, table_encoder
+from rlselect.datumwise._encoding import make_encoder
+from rlselect.datumwise._levels import with_levels
 
 FAST = PolicyIteration(n_iter=3, n_restarts=1, states_per_row=8)
 COLOURS = ["amber", "blue", "cyan", "dun", "ecru", "fawn", "green", "hazel"]
@@ -210,8 +211,11 @@ def test_level_encoders_agree_with_themselves(scoring):
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=40), rng.integers(0, 7, 40), rng.integers(0, 2, 40)]).astype(float)
     X[rng.random(X.shape) < 0.2] = np.nan
-    encoder = table_encoder(scoring, 3, {1: 7, 2: 2}).fit(X, np.ones(40))
-    assert isinstance(encoder, LevelBins if scoring == "bins" else LevelLinear)
+    plain = make_encoder(scoring, 3).fit(X, np.ones(40))
+    encoder = with_levels(plain, {1: 7, 2: 2})
+    assert encoder.width_ == (1 + 3 + 7 + 2 if scoring == "bins" else 7 + 7 + 2)
+    assert plain.width_ < encoder.width_
+    assert with_levels(plain, {}) is plain
     codes = encoder.encode(X)
     theta = np.vstack([rng.normal(size=(encoder.width_, 4)), np.zeros((1, 4))])
     for order, starts in (([0, 1, 2], [0, 1, 2]), ([1, 0, 2], [0, 1]), ([2, 1, 0], [0])):

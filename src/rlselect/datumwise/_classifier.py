@@ -1,6 +1,7 @@
 """The datum-wise classifier."""
 
 import time
+import warnings
 from numbers import Integral, Real
 from typing import Any
 
@@ -12,11 +13,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from rlselect._compat import CallbackSupportMixin, Progress, with_callbacks
+from rlselect._compat import CallbackSupportMixin, Progress, user_level, with_callbacks
 from rlselect.data import CodedFeatures, open_coded, read_vectors
+from rlselect.datumwise._encoding import make_encoder
 from rlselect.datumwise._exact import can_solve, solve
 from rlselect.datumwise._inputs import make_structure
-from rlselect.datumwise._levels import table_encoder
+from rlselect.datumwise._levels import with_levels
 from rlselect.datumwise._paper import PaperIteration, learn_paper
 from rlselect.datumwise._policy import Episodes, Learned
 from rlselect.datumwise._rcpi import PolicyIteration, learn
@@ -30,6 +32,9 @@ from rlselect.learn._clock import PARTS, Clock, warn_if_interrupted
 from rlselect.report import Summary
 
 __all__ = ["DatumwiseClassifier"]
+
+# Rows of a smaller mean weight are probably weighted by shares, not by copies.
+_LEAST_WEIGHT = 0.1
 
 
 class DatumwiseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
@@ -80,7 +85,7 @@ class DatumwiseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         and so does a callback that asks to stop (see `set_callbacks` of scikit-learn 1.9).
     n_jobs : int, optional
         Climbs of the policy iteration at a time, in threads. The result does not depend on it.
-    random_state : int, RandomState or None, default=None
+    random_state : int, Generator, RandomState or None, default=None
         For the sampled states and the folds.
 
     Attributes
@@ -230,7 +235,7 @@ class DatumwiseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 f"y holds 1 class ({self.classes_[0]!r}); a classifier needs rows of at least 2 classes"
             )
         self._names = self._features.feature_names
-        self._whole = make_structure(self, self._names, len(self.classes_))
+        self._whole = make_structure(self, self._names, self.classes_)
         self.units_ = list(self._whole.names)
         kept = self._screen(X, labels, weights, settings)
         self.learned_units_ = np.isin(np.arange(self._whole.n_units), kept)
@@ -238,9 +243,8 @@ class DatumwiseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self._columns = np.concatenate([self._whole.groups[u] for u in kept])
         self._structure = self._whole.subset(kept)
         X = X[:, self._columns]
-        self._encoder = table_encoder(self.scoring, self.n_bins, self._n_levels(self._columns)).fit(
-            X, weights
-        )
+        encoder = make_encoder(self.scoring, self.n_bins).fit(X, weights)
+        self._encoder = with_levels(encoder, self._n_levels(self._columns))
         codes = self._encoder.encode(X)
         closed, skipped = closed_units(X, self._structure), zero_units(X, self._structure)
         problem = Problem(self._structure, self._encoder, codes, closed, labels, weights, skipped)
@@ -275,6 +279,15 @@ class DatumwiseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         check_classification_targets(rows.y)
         weights = np.ones(len(rows.y)) if rows.sample_weight is None else rows.sample_weight
         keep = weights > 0
+        mean = weights[keep].mean()
+        if mean < _LEAST_WEIGHT:
+            warnings.warn(
+                f"sample_weight has the mean {mean:.2g}, so that {keep.sum()} rows count as "
+                f"{weights.sum():.2g}: a weight of k stands for k copies of a row. Multiply the weights if "
+                "they are meant as shares.",
+                UserWarning,
+                stacklevel=user_level(),
+            )
         return rows.X[keep], rows.y[keep], weights[keep]
 
     def _keep_names(self, features: CodedFeatures) -> None:
@@ -293,11 +306,14 @@ class DatumwiseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if most is None or self._whole.n_units <= most:
             return np.arange(self._whole.n_units)
         levels = self._n_levels(np.arange(X.shape[1]))
-        codes = table_encoder("bins", self.n_bins, levels).fit(X, weights).encode(X)
+        encoder = with_levels(make_encoder("bins", self.n_bins).fit(X, weights), levels)
+        codes = encoder.encode(X)
         return screen_units(codes, labels, weights, self._whole, most)
 
     def _learn(self, problem: Problem, settings: PolicyIteration | PaperIteration) -> None:
-        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        rng = self.random_state
+        if not isinstance(rng, np.random.Generator):
+            rng = np.random.default_rng(check_random_state(rng).randint(2**31))
         steps = settings.n_iter * getattr(settings, "n_restarts", 1)
         progress = Progress(self, min(steps, PARTS))
         report = progress.part if progress.watched else None
@@ -479,6 +495,8 @@ class DatumwiseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             The root; ``print`` it, or walk through its branches.
         """
         check_is_fitted(self)
+        if not isinstance(max_depth, Integral) or max_depth < 0:
+            raise ValueError(f"max_depth={max_depth!r} must be an integer >= 0")
         X = self._features.encode(X)[:, self._columns]
         _, episodes = self._play(X)
         X = X.toarray() if sparse.issparse(X) else X

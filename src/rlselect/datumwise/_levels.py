@@ -1,74 +1,63 @@
 """Encoders of tables with categories: a bought category shows which of its levels a case has."""
 
+import copy
+import itertools
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect.datumwise._encoding import BinEncoder, LinearEncoder, make_encoder
+from rlselect.datumwise._encoding import BinEncoder, LinearEncoder
 
-__all__ = ["LevelBins", "LevelLinear", "table_encoder"]
+__all__ = ["LevelLinear", "with_levels"]
 
 
-def table_encoder(scoring: str, n_bins: int, n_levels: Mapping[int, int]) -> Any:
-    """The encoder of a table.
+def with_levels(encoder: Any, n_levels: Mapping[int, int]) -> Any:
+    """A fitted encoder that tells the levels of categories apart.
 
     Parameters
     ----------
-    scoring : {"bins", "linear"}
-        How numbers are scored.
-    n_bins : int
-        Bins a number, for "bins".
+    encoder : BinEncoder or LinearEncoder
+        Fitted to numbers; what it has made of the categories' codes is dropped.
     n_levels : mapping
         Column -> its number of levels, for the columns that are categories, coded 0, 1, ...
 
     Returns
     -------
     BinEncoder or LinearEncoder
-        Not fitted yet.
+        The same one when there are no categories.
     """
     if not n_levels:
-        return make_encoder(scoring, n_bins)
-    return LevelBins(n_bins, n_levels) if scoring == "bins" else LevelLinear(n_levels)
+        return encoder
+    if isinstance(encoder, LinearEncoder):
+        return LevelLinear(encoder, n_levels)
+    return _level_bins(encoder, n_levels)
 
 
-class LevelBins(BinEncoder):
-    """Quantile bins for numbers, and for a category one bin a level, however many there are.
+def _level_bins(encoder: BinEncoder, n_levels: Mapping[int, int]) -> BinEncoder:
+    """One bin a level, however many there are.
 
     Levels have no order, so what one adds to a score says nothing beforehand about the others.
-
-    Parameters
-    ----------
-    n_bins : int
-        Bins a number at most.
-    n_levels : mapping
-        Column -> number of levels.
     """
-
-    def __init__(self, n_bins: int, n_levels: Mapping[int, int]) -> None:
-        super().__init__(n_bins)
-        self.n_levels = dict(n_levels)
-
-    def fit(self, X: Any, weights: NDArray) -> "LevelBins":
-        """Cut the numbers into bins of about equal weight."""
-        super().fit(X, weights)
-        widths = np.diff(np.append(self.offset_, self.width_))
-        ends = np.append(self.offset_, self.width_)
-        diagonal, beside = [np.zeros(1)], [np.zeros(1)]
-        for j, start in enumerate(self.offset_):
-            if j in self.n_levels:
-                widths[j] = self.n_levels[j]
-                self.edges_[j] = np.arange(widths[j] - 1) + 0.5
-                diagonal.append(np.ones(widths[j]))
-                beside.append(np.zeros(widths[j]))
-            else:
-                diagonal.append(self.precision_[0][start : ends[j + 1]])
-                beside.append(np.append(self.precision_[1], 0.0)[start : ends[j + 1]])
-        self.offset_ = 1 + np.concatenate([[0], np.cumsum(widths)[:-1]])
-        self.width_ = 1 + int(widths.sum())
-        self.precision_ = np.concatenate(diagonal), np.concatenate(beside)[:-1]
-        return self
+    out = copy.copy(encoder)
+    out.edges_ = list(encoder.edges_)
+    ends = np.append(encoder.offset_, encoder.width_)
+    widths = np.diff(ends)
+    diagonal, beside = [np.zeros(1)], [np.zeros(1)]
+    for j, (start, end) in enumerate(itertools.pairwise(ends)):
+        if j in n_levels:
+            widths[j] = n_levels[j]
+            out.edges_[j] = np.arange(widths[j] - 1) + 0.5
+            diagonal.append(np.ones(widths[j]))
+            beside.append(np.zeros(widths[j]))
+        else:
+            diagonal.append(encoder.precision_[0][start:end])
+            beside.append(np.append(encoder.precision_[1], 0.0)[start:end])
+    out.offset_ = 1 + np.concatenate([[0], np.cumsum(widths)[:-1]])
+    out.width_ = 1 + int(widths.sum())
+    out.precision_ = np.concatenate(diagonal), np.concatenate(beside)[:-1]
+    return out
 
 
 class LevelLinear(LinearEncoder):
@@ -76,28 +65,26 @@ class LevelLinear(LinearEncoder):
 
     Parameters
     ----------
+    encoder : LinearEncoder
+        Fitted.
     n_levels : mapping
         Column -> number of levels.
     """
 
-    def __init__(self, n_levels: Mapping[int, int]) -> None:
-        self.n_levels = dict(n_levels)
-
-    def fit(self, X: Any, weights: NDArray) -> "LevelLinear":
-        """Learn the scale of the numbers; the levels' indicators come after all others."""
-        super().fit(X, weights)
+    def __init__(self, encoder: LinearEncoder, n_levels: Mapping[int, int]) -> None:
+        self.scale_, self.width_ = encoder.scale_.copy(), encoder.width_
+        # the levels' indicators come after all others
         self._places = {}
-        for j, count in self.n_levels.items():
+        for j, count in n_levels.items():
             self.scale_[j] = 1.0
             self._places[j] = self.width_
             self.width_ += count
         self.precision_ = np.concatenate([[0.0], np.ones(self.width_ - 1)]), np.zeros(self.width_ - 1)
-        return self
 
     def _numbers(self, codes: NDArray) -> NDArray:
         """Codes with the categories' numbers, which mean nothing as such, set to zero."""
         out = codes.copy()
-        for j in self.n_levels:
+        for j in self._places:
             out[:, j] = np.where(np.isnan(codes[:, j]), np.nan, 0.0)
         return out
 

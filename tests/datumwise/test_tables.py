@@ -74,6 +74,8 @@ def test_target_and_weights_may_be_columns():
     apart.fit(frame[list(columns)], y, sample_weight=frame["count"])
     named = DatumwiseClassifier(learning=FAST, random_state=0).fit(frame, "class", sample_weight="count")
     assert named.units_ == list(columns)
+    weights = frame["count"].to_numpy()
+    assert named.score(frame, "class", sample_weight="count") == named.score(frame, y, weights)
     assert named.predict_proba(frame) == pytest.approx(apart.predict_proba(frame[list(columns)]))
 
 

@@ -439,17 +439,18 @@ class DatumwiseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         ----------
         X : (n, d) array, sparse matrix or data frame
             Values.
-        y : (n,) array
-            True classes.
-        sample_weight : (n,) array, optional
-            Weights of the cases.
+        y : (n,) array or str
+            True classes, or the name of their column.
+        sample_weight : (n,) array or str, optional
+            Weights of the cases, or the name of their column.
 
         Returns
         -------
         float
             Share of the cases that are answered rightly.
         """
-        return super().score(X, y, sample_weight)
+        rows = read_vectors(X, {"y": y, "sample_weight": sample_weight})
+        return super().score(X, rows["y"], rows["sample_weight"])
 
     def sparsity(self, X):
         """Mean share of the features (groups) that are not bought.

@@ -45,6 +45,28 @@ def one_sentence() -> Iterator[None]:
                 click.echo(f"Warning: {' '.join(text.split())}", err=True)
 
 
+def _shared_options(command: Callable[..., None]) -> Callable[..., None]:
+    """What every command takes that reads a file and writes a report."""
+    path = click.Path(path_type=Path)
+    options = [
+        click.option("--weight", metavar="COLUMN", help="Column of sample weights."),
+        click.option("--drop", multiple=True, metavar="COLUMN", help="Column to leave out; may be repeated."),
+        click.option(
+            "--na",
+            multiple=True,
+            metavar="TEXT",
+            help="Cell of a CSV that means missing, such as '?'; may be repeated.",
+        ),
+        click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same answer."),
+        click.option("--time-budget", type=float, metavar="SECONDS", help="Stop searching after so long."),
+        click.option("--json", "json_path", type=path, help="Write the result as JSON."),
+        click.option("--html", "html_path", type=path, help="Write the result as a web page."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="rlselect")
 def main() -> None:
@@ -58,8 +80,6 @@ def main() -> None:
     "--method", default="revs", show_default=True, help="revs, or acp for relations that are not linear."
 )
 @click.option("--family", default="auto", show_default=True, help="auto, gaussian, binomial or poisson.")
-@click.option("--weight", metavar="COLUMN", help="Column of sample weights.")
-@click.option("--drop", multiple=True, metavar="COLUMN", help="Column to leave out; may be repeated.")
 @click.option(
     "--missing",
     type=click.Choice(["error", "drop", "indicator"]),
@@ -67,16 +87,7 @@ def main() -> None:
     show_default=True,
     help="Missing values: refuse them, leave their rows out, or impute and mark them.",
 )
-@click.option(
-    "--na",
-    multiple=True,
-    metavar="TEXT",
-    help="Cell of a CSV that means missing, such as '?'; may be repeated.",
-)
-@click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same answer.")
-@click.option("--time-budget", type=float, metavar="SECONDS", help="Stop searching after so long.")
-@click.option("--json", "json_path", type=click.Path(path_type=Path), help="Write the result as JSON.")
-@click.option("--html", "html_path", type=click.Path(path_type=Path), help="Write the result as a web page.")
+@_shared_options
 def select(
     data: Path,
     target: str,
@@ -131,15 +142,7 @@ Examples:
     show_default=True,
     help="Share of the rows to judge by; 0 for none.",
 )
-@click.option("--weight", metavar="COLUMN", help="Column of sample weights.")
-@click.option("--drop", multiple=True, metavar="COLUMN", help="Column to leave out; may be repeated.")
-@click.option(
-    "--na", multiple=True, metavar="TEXT", help="Cell of a CSV that means missing; may be repeated."
-)
-@click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same answer.")
-@click.option("--time-budget", type=float, metavar="SECONDS", help="Stop learning after so long.")
-@click.option("--json", "json_path", type=click.Path(path_type=Path), help="Write the result as JSON.")
-@click.option("--html", "html_path", type=click.Path(path_type=Path), help="Write the result as a web page.")
+@_shared_options
 def datumwise(
     data: Path,
     target: str,

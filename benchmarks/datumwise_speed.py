@@ -23,7 +23,7 @@ from rlselect.datumwise._encoding import make_encoder
 from rlselect.datumwise._rcpi import learn
 from rlselect.datumwise._rollout import state_values
 from rlselect.datumwise._rows import Problem
-from rlselect.datumwise._states import sample_states
+from rlselect.datumwise._states import distinct, sample_states
 from rlselect.datumwise._structure import Structure
 
 
@@ -47,8 +47,22 @@ def rollout_rate(n_rows, n_features, n_states, price):
     last = policy.run(problem.codes, problem.closed).bought
     rng = np.random.default_rng(1)
     bought, spent = sample_states(problem.structure, problem.closed, n_states, last, 0.5, rng)
+    states = distinct(
+        problem.structure,
+        np.repeat(np.arange(n_rows), n_states),
+        bought.reshape(-1, n_features),
+        spent.ravel(),
+    )
     start = time.process_time()
-    played = state_values(policy, problem.codes, problem.closed, problem.labels, bought, spent)[2]
+    played = state_values(
+        policy,
+        problem.codes,
+        problem.closed,
+        problem.labels,
+        states.row,
+        states.bought,
+        states.spent,
+    )[2]
     seconds = time.process_time() - start
     return played, seconds, float(last.sum(axis=1).mean())
 

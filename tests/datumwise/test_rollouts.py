@@ -69,13 +69,22 @@ def test_episodes_equal_a_loop(variant, n_stages):
     assert max(lengths) > 1 or rules.budget == 0 or variant == "restricted all"
 
 
+def values_of(policy, codes, closed, labels, bought, spent, skipped=None):
+    """`state_values` with the states of each row beside each other."""
+    n, k, d = bought.shape
+    row = np.repeat(np.arange(n), k)
+    flat = bought.reshape(-1, d)
+    purchases, values, played = state_values(policy, codes, closed, labels, row, flat, spent.ravel(), skipped)
+    return purchases.reshape(n, k, d), values.reshape(n, k), played
+
+
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_rollouts_equal_a_loop(variant):
     rng = np.random.default_rng(1)
     rules, policy, codes, closed = make(rng, variant)
     labels = rng.integers(0, C, N)
     bought, spent = sample_states(rules, closed, 5, rng.random((N, D)) < 0.5, 0.4, rng)
-    purchases, values, played = state_values(policy, codes, closed, labels, bought, spent)
+    purchases, values, played = values_of(policy, codes, closed, labels, bought, spent)
     count = 0
     for i in range(N):
         for k in range(5):
@@ -154,9 +163,9 @@ def test_skipped_purchases_are_played_only_where_the_policy_wants_them():
     rules, policy, codes, closed = make(rng, "plain")
     labels = rng.integers(0, C, N)
     bought, spent = sample_states(rules, closed, 5, None, 0.5, rng)
-    whole, values, _ = state_values(policy, codes, closed, labels, bought, spent)
+    whole, values, _ = values_of(policy, codes, closed, labels, bought, spent)
     skipped = rng.random((N, D)) < 0.5
-    part, same, played = state_values(policy, codes, closed, labels, bought, spent, skipped)
+    part, same, played = values_of(policy, codes, closed, labels, bought, spent, skipped)
     assert same == pytest.approx(values)
     shown = ~np.isnan(part)
     assert part[shown] == pytest.approx(whole[shown])

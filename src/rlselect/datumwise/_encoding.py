@@ -69,6 +69,41 @@ class BinEncoder:
             places[:, j] = np.where(np.isnan(values), self.width_, found)
         return places
 
+    def table(
+        self, theta: NDArray, codes: NDArray, starts: NDArray, order: NDArray
+    ) -> tuple[NDArray, NDArray]:
+        """What purchases add to the scores, and where it stands for each row and unit.
+
+        Without groups the weights themselves are the table, the same for all rows.
+
+        Parameters
+        ----------
+        theta : (stages, width + 1, actions) array
+            Weights, as for `contributions`.
+        codes, starts, order : arrays
+            As for `contributions`.
+
+        Returns
+        -------
+        table : (stages, places, actions) array
+            Minus infinity where a purchase closes an action, since its unit is bought.
+        places : (rows, units) int array
+            Where in the table a purchase is.
+        """
+        if len(starts) < len(order):
+            return _table_of_rows(self, theta, codes, starts, order)
+        table = theta.copy()
+        ends = np.append(self.offset_[1:], self.width_)
+        for unit, feature in enumerate(order):
+            table[:, self.offset_[feature] : ends[feature], unit] = -np.inf
+        return table, codes[:, order].astype(np.intp)
+
+    def rows_at_a_time(self, most: int, shape: tuple[int, ...], n_units: int) -> int:
+        """How many rows keep `table` and a score for each action under so many numbers."""
+        n_stages, _, n_actions = shape
+        own = n_stages * n_units if n_units < len(self.edges_) else 1
+        return max(1, most // (own * n_actions))
+
     def contributions(self, theta: NDArray, codes: NDArray, starts: NDArray, order: NDArray) -> NDArray:
         """What each unit would add to the scores: rows x units x actions.
 
@@ -144,6 +179,16 @@ class LinearEncoder:
         dense = X.toarray() if sparse.issparse(X) else X
         return dense / self.scale_
 
+    def table(
+        self, theta: NDArray, codes: NDArray, starts: NDArray, order: NDArray
+    ) -> tuple[NDArray, NDArray]:
+        """As `BinEncoder.table`."""
+        return _table_of_rows(self, theta, codes, starts, order)
+
+    def rows_at_a_time(self, most: int, shape: tuple[int, ...], n_units: int) -> int:
+        """As `BinEncoder.rows_at_a_time`."""
+        return max(1, most // (shape[0] * n_units * shape[2]))
+
     def contributions(self, theta: NDArray, codes: NDArray, starts: NDArray, order: NDArray) -> NDArray:
         """As `BinEncoder.contributions`."""
         n = len(self.scale_)
@@ -160,6 +205,20 @@ class LinearEncoder:
         """As `BinEncoder.design`: a constant, the indicators of what is shown, and its values."""
         known = shown & ~np.isnan(codes)
         return np.hstack([np.ones((len(codes), 1)), known, np.where(known, codes, 0.0)])
+
+
+def _table_of_rows(
+    encoder: Any, theta: NDArray, codes: NDArray, starts: NDArray, order: NDArray
+) -> tuple[NDArray, NDArray]:
+    """A table with places of its own for each row and unit."""
+    n, n_units = len(codes), len(starts)
+    table = np.empty((len(theta), n * n_units, theta.shape[2]), dtype=theta.dtype)
+    own = np.arange(n_units)
+    for number, weights in enumerate(theta):
+        added = encoder.contributions(weights, codes, starts, order)
+        added[:, own, own] = -np.inf
+        table[number] = added.reshape(n * n_units, -1)
+    return table, np.arange(n * n_units).reshape(n, n_units)
 
 
 def _column(X: Any, j: int) -> NDArray:

@@ -85,15 +85,17 @@ def learn_paper(
             member = rng.choice(len(mixture), size=len(problem.labels), p=shares)
             for number in np.unique(member):
                 rows = np.flatnonzero(member == number)
-                returns[rows] += state_values(
+                purchases, _, _ = state_values(
                     mixture[number],
                     problem.codes[rows],
                     problem.closed[rows],
                     problem.labels[rows],
-                    bought[rows],
-                    spent[rows],
+                    np.repeat(np.arange(len(rows)), settings.states_per_row),
+                    bought[rows].reshape(-1, bought.shape[2]),
+                    spent[rows].ravel(),
                     None if problem.skipped is None else problem.skipped[rows],
-                )[0]
+                )
+                returns[rows] += purchases.reshape(len(rows), -1, bought.shape[2])
         policy = _regress(problem, bought, returns / settings.n_rollouts)
         # With nothing learned before it, the first regression is the whole mixture.
         shares = (

@@ -1,10 +1,11 @@
 """A fitted policy: scores of all actions in any state, and whole episodes for many cases at once."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from rlselect.datumwise._structure import Structure
 from rlselect.kernels._rollouts import greedy_rollouts, grow_scores
@@ -67,38 +68,43 @@ class Cases:
     ----------
     scores : (m, actions) array
         Scores of all actions, minus infinity for units that are closed or bought.
-    additions, constants, stage : arrays
-        As for `grow_scores`.
-    base, depth, held : arrays
-        As for `grow_scores`.
+    table, constants, places, row, depth, held, shut : arrays
+        As for `greedy_rollouts`.
     """
 
     scores: NDArray
-    additions: NDArray
+    table: NDArray
     constants: NDArray
-    stage: NDArray
-    base: NDArray
+    places: NDArray
+    row: NDArray
     depth: NDArray
     held: NDArray
+    shut: NDArray | None
 
     def grow(self, unit: NDArray) -> None:
         """Let every case buy a unit."""
+        place = self.places[self.row, unit]
         self.scores = grow_scores(
-            self.scores, self.additions, self.constants, self.stage, self.base, unit, self.depth, self.held
+            self.scores, self.table, self.constants, place, self.row, self.depth, self.held, self.shut
         )
         self.depth = self.depth + 1
 
     def part(self, chosen: NDArray) -> "Cases":
         """Some of the cases, copied."""
-        return Cases(
-            self.scores.take(chosen, axis=0),
-            self.additions,
-            self.constants,
-            self.stage,
-            self.base[chosen],
-            self.depth[chosen],
-            self.held[chosen],
+        return replace(
+            self,
+            scores=self.scores.take(chosen, axis=0),
+            row=self.row[chosen],
+            depth=self.depth[chosen],
+            held=self.held[chosen],
         )
+
+    def children(self, chosen: NDArray, unit: NDArray, scores: NDArray) -> "Cases":
+        """What some of the cases are after a purchase, with scores that are known already."""
+        depth, held = self.depth[chosen], self.held[chosen]
+        (early,) = np.nonzero(depth < held.shape[1])
+        held[early, depth[early]] = self.places[self.row[chosen[early]], unit[early]]
+        return replace(self, scores=scores, row=self.row[chosen], depth=depth + 1, held=held)
 
 
 class AdditivePolicy:
@@ -127,53 +133,74 @@ class AdditivePolicy:
         self._order, self._starts = structure.order, structure.starts
         self.stage = np.minimum(np.arange(structure.n_units + 2), len(theta) - 1)
 
-    def start(self, codes: NDArray, bought: NDArray, closed: NDArray) -> Cases:
-        """Cases with K states each, ready to go on.
+    def start(self, codes: NDArray, closed: NDArray, row: NDArray, bought: NDArray) -> Cases:
+        """Cases ready to go on.
 
         Parameters
         ----------
         codes : (rows, features) array
             Encoded values.
-        bought : (rows, K, units) bool array
-            What is bought in each state.
         closed : (rows, units) bool array
             Units that cannot be bought for a row.
+        row : (m,) int array
+            Row of each case.
+        bought : (m, units) bool array
+            What it holds.
 
         Returns
         -------
         Cases
-            ``rows * K`` of them.
+            m of them.
         """
-        n, n_states, n_units = bought.shape
-        n_stages, _, n_actions = self.theta.shape
-        additions = np.zeros((n_stages, n * n_units + 1, n_actions), dtype=np.float32)
-        for number, theta in enumerate(self.theta):
-            added = self.encoder.contributions(theta, codes, self._starts, self._order)
-            additions[number, :-1] = added.reshape(n * n_units, n_actions)
-        flat = bought.reshape(-1, n_units)
-        depth = flat.sum(axis=1)
-        scores = self._sums(additions, bought, self.stage[depth])
-        scores[:, :n_units][flat | np.repeat(closed, n_states, axis=0)] = -np.inf
-        base = np.repeat(np.arange(n) * n_units, n_states)
-        held = np.full((len(flat), n_stages - 1), -1, dtype=np.intp)
+        n_units, n_stages = closed.shape[1], len(self.theta)
+        table, places = self.encoder.table(self.theta, codes, self._starts, self._order)
+        shut = None
+        if closed.any():
+            shut = np.zeros((len(codes), self.theta.shape[2]), dtype=np.float32)
+            shut[:, :n_units][closed] = -np.inf
+        depth = bought.sum(axis=1)
+        held = np.zeros((len(row), n_stages - 1), dtype=np.intp)
         early = np.flatnonzero(depth < n_stages)
-        case, unit = np.nonzero(flat[early])
+        case, unit = np.nonzero(bought[early])
         position = np.arange(len(case)) - np.searchsorted(case, case)
+        case = early[case]
         inside = position < n_stages - 1
-        held[early[case[inside]], position[inside]] = base[early[case[inside]]] + unit[inside]
-        return Cases(scores, additions, self.theta[:, 0], self.stage, base, depth, held)
+        held[case[inside], position[inside]] = places[row[case[inside]], unit[inside]]
+        constants = self.theta[:, 0]
+        cases = Cases(np.empty(0), table, constants, places, row, depth, held, shut)
+        cases.scores = self.sums(cases, bought, np.minimum(depth, n_stages - 1))
+        return cases
 
-    def _sums(self, additions: NDArray, bought: NDArray, stage: NDArray) -> NDArray:
-        """Scores of states, each with the weights of its stage."""
-        n, n_states, n_units = bought.shape
-        scores = self.theta[stage, 0]
-        if not bought.any():
-            return scores
+    def sums(self, cases: Cases, bought: NDArray, stage: NDArray) -> NDArray:
+        """Scores of all actions with the weights of given stages, minus infinity for what is not open.
+
+        Parameters
+        ----------
+        cases : Cases
+            From `start`.
+        bought : (m, units) bool array
+            What they hold.
+        stage : (m,) int array
+            Whose weights to take.
+
+        Returns
+        -------
+        (m, actions) float array
+            The scores.
+        """
+        scores = cases.constants.take(stage, axis=0)
         for number in np.unique(stage):
-            inside = stage == number
-            grid = additions[number, :-1].reshape(n, n_units, -1)
-            sums = (bought.astype(np.float32) @ grid).reshape(n * n_states, -1)
-            scores[inside] += sums[inside]
+            inside = np.flatnonzero((stage == number) & (cases.depth > 0))
+            if len(inside) == 0:
+                continue
+            case, unit = np.nonzero(bought[inside])
+            ends = np.concatenate([[0], np.cumsum(cases.depth[inside])])
+            ones = np.ones(len(case), dtype=np.float32)
+            place = cases.places[cases.row[inside[case]], unit]
+            shape = (len(inside), cases.table.shape[1])
+            scores[inside] += sparse.csr_array((ones, place, ends), shape=shape) @ cases.table[number]
+        if cases.shut is not None:
+            scores += cases.shut[cases.row]
         return scores
 
     def action_scores(self, codes: NDArray, bought: NDArray) -> NDArray:
@@ -221,7 +248,7 @@ class AdditivePolicy:
         order = np.full((n, longest), -1, dtype=np.int32)
         count = np.zeros(n, dtype=np.intp)
         answer, cost = np.empty(n, dtype=np.intp), np.empty(n)
-        block = max(1, 8 * _BLOCK // (n_units * self.theta.shape[0] * self.theta.shape[2]))
+        block = self.encoder.rows_at_a_time(8 * _BLOCK, self.theta.shape, n_units)
         for begin in range(0, n, block):
             part = slice(begin, min(begin + block, n))
 
@@ -230,9 +257,9 @@ class AdditivePolicy:
                 order[rows, count[rows]] = unit
                 count[rows] += 1
 
-            nothing = np.zeros((part.stop - begin, 1, n_units), dtype=bool)
-            cases = self.start(codes[part], nothing, closed[part])
-            answer[part], cost[part] = self.finish(cases, nothing[:, 0], np.zeros(len(nothing)), record)
+            nothing = np.zeros((part.stop - begin, n_units), dtype=bool)
+            cases = self.start(codes[part], closed[part], np.arange(len(nothing)), nothing)
+            answer[part], cost[part] = self.finish(cases, nothing, np.zeros(len(nothing)), record)
         order = order[:, : int(count.max(initial=0))]
         bought = np.zeros((n, n_units), dtype=bool)
         case, step = np.nonzero(order >= 0)
@@ -262,15 +289,19 @@ class AdditivePolicy:
         cost : (m,) array
             All that was spent, what was spent before included.
         """
-        rules = self.structure
-        if rules.plain:
-            left = None if rules.budget is None else rules.budget - cases.depth
-            answer, paid = greedy_rollouts(
-                cases.scores, cases.additions, cases.constants, cases.stage, cases.base, cases.depth,
-                cases.held, rules.prices, left, record,
-            )  # fmt: skip
+        if self.structure.plain:
+            answer, paid = self.follow(cases, record)
             return answer, spent + paid
-        return ruled_rollouts(cases, bought, spent, rules, record)
+        return ruled_rollouts(cases, bought, spent, self.structure, record)
+
+    def follow(self, cases: Cases, record: Any = None) -> tuple[NDArray, NDArray]:
+        """`finish` for plain rules, by which only the number of purchases counts; gives what is yet spent."""
+        rules = self.structure
+        left = None if rules.budget is None else rules.budget - cases.depth
+        return greedy_rollouts(
+            cases.scores, cases.table, cases.constants, cases.places, cases.row, cases.depth,
+            cases.held, rules.prices, cases.shut, left, record,
+        )  # fmt: skip
 
 
 def ruled_rollouts(

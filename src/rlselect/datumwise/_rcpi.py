@@ -11,7 +11,7 @@ from rlselect.datumwise._policy import AdditivePolicy, Learned
 from rlselect.datumwise._regression import shared_fit
 from rlselect.datumwise._rollout import state_values
 from rlselect.datumwise._rows import Problem, split_rows
-from rlselect.datumwise._states import sample_states
+from rlselect.datumwise._states import States, distinct, sample_states
 
 __all__ = ["PolicyIteration", "check_counts", "check_share", "learn"]
 
@@ -186,31 +186,32 @@ def _first_policies(
     problem: Problem, settings: PolicyIteration, folds: NDArray, rng: np.random.Generator, first: float
 ) -> list[AdditivePolicy]:
     """Policies that know the classes, but buy nothing or all."""
-    rows, bought, _ = _draw(problem, settings, None, rng)
-    shape = bought.shape
-    policies = _regress(problem, settings, rows, bought, np.zeros(shape), folds)
+    states = _draw(problem, settings, None, rng)
+    policies = _regress(problem, settings, states, np.zeros(states.bought.shape), folds)
+    n_units = states.bought.shape[1]
     for policy in policies:
-        policy.theta[:, :, : shape[2]] = 0.0
-        policy.theta[:, 0, : shape[2]] = first
+        policy.theta[:, :, :n_units] = 0.0
+        policy.theta[:, 0, :n_units] = first
     return policies
 
 
 def _draw(
     problem: Problem, settings: PolicyIteration, last: NDArray | None, rng: np.random.Generator
-) -> tuple[NDArray, NDArray, NDArray]:
-    """Rows of an iteration and K states of each."""
-    n = len(problem.labels)
-    most = max(1, settings.max_states // settings.states_per_row)
+) -> States:
+    """Rows of an iteration and their states."""
+    n, n_states = len(problem.labels), settings.states_per_row
+    most = max(1, settings.max_states // n_states)
     rows = np.arange(n) if n <= most else np.sort(rng.choice(n, most, replace=False))
     bought, spent = sample_states(
         problem.structure,
         problem.closed[rows],
-        settings.states_per_row,
+        n_states,
         None if last is None else last[rows],
         settings.on_policy,
         rng,
     )
-    return rows, bought, spent
+    flat = bought.reshape(-1, bought.shape[2])
+    return distinct(problem.structure, np.repeat(rows, n_states), flat, spent.ravel())
 
 
 def _improve(
@@ -222,49 +223,43 @@ def _improve(
     rng: np.random.Generator,
 ) -> list[AdditivePolicy]:
     """Sample states, play all purchases in them, and regress their returns."""
-    rows, bought, spent = _draw(problem, settings, last, rng)
-    targets = np.empty(bought.shape)
-    price = problem.structure.price(bought.reshape(-1, bought.shape[2])).reshape(bought.shape)
+    states = _draw(problem, settings, last, rng)
+    targets = np.empty(states.bought.shape)
+    price = problem.structure.price(states.bought)
     for fold in range(int(folds.max()) + 1):
-        own = np.flatnonzero(folds[rows] == fold)
-        chosen = rows[own]
+        own = np.flatnonzero(folds[states.row] == fold)
+        chosen, place = np.unique(states.row[own], return_inverse=True)
         purchases, values, _ = state_values(
             policies[fold],
             problem.codes[chosen],
             problem.closed[chosen],
             problem.labels[chosen],
-            bought[own],
-            spent[own],
+            place,
+            states.bought[own],
+            states.spent[own],
             None if problem.skipped is None else problem.skipped[chosen],
         )
         # Buying again what is there changes nothing but the purse: with that target for what cannot be
         # bought, all actions share one regression.
-        targets[own] = np.where(np.isnan(purchases), values[..., None] - price[own], purchases)
-    return _regress(problem, settings, rows, bought, targets, folds)
+        targets[own] = np.where(np.isnan(purchases), values[:, None] - price[own], purchases)
+    return _regress(problem, settings, states, targets, folds)
 
 
 def _regress(
-    problem: Problem,
-    settings: PolicyIteration,
-    rows: NDArray,
-    bought: NDArray,
-    purchases: NDArray,
-    folds: NDArray,
+    problem: Problem, settings: PolicyIteration, states: States, purchases: NDArray, folds: NDArray
 ) -> list[AdditivePolicy]:
     """Policies with each fold left out, and the one from all rows last."""
-    rules = problem.structure
-    n_states, n_units = bought.shape[1:]
-    held = bought.reshape(-1, n_units)
-    row = np.repeat(rows, n_states)
+    rules, row, held = problem.structure, states.row, states.bought
+    n_units = held.shape[1]
     truth = np.eye(rules.n_classes)[problem.labels[row]]
-    targets = np.hstack([purchases.reshape(-1, n_units), truth])
-    weights = problem.weights[row]
+    targets = np.hstack([purchases, truth])
+    weights = problem.weights[row] * states.count
 
-    def design(states: NDArray) -> NDArray:
-        return problem.encoder.design(problem.codes[row[states]], rules.shown(held[states]))
+    def design(some: NDArray) -> NDArray:
+        return problem.encoder.design(problem.codes[row[some]], rules.shown(held[some]))
 
     stages = np.minimum(held.sum(axis=1), settings.n_stages - 1)
-    ridge = settings.ridge * n_states
+    ridge = settings.ridge * settings.states_per_row
     thetas = shared_fit(
         design, targets, weights, folds[row], stages, settings.n_stages, ridge, problem.encoder.precision_
     )
@@ -272,14 +267,8 @@ def _regress(
     for theta in thetas:
         shares = theta[..., n_units:]
         # Least squares is linear in its targets: expected losses follow from the shares.
-        out.append(
-            AdditivePolicy(
-                rules,
-                problem.encoder,
-                np.concatenate([theta[..., :n_units], -shares @ rules.losses.T], axis=2),
-                shares,
-            )
-        )
+        scores = np.concatenate([theta[..., :n_units], -shares @ rules.losses.T], axis=2)
+        out.append(AdditivePolicy(rules, problem.encoder, scores, shares))
     return out
 
 

@@ -3,13 +3,19 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect.datumwise._policy import AdditivePolicy
+from rlselect.datumwise._policy import AdditivePolicy, Cases
 
 __all__ = ["state_values"]
 
-# Numbers in the score matrix of one block of rollouts. Blocks that fit into the cache of a core would be read
-# faster, but a few long episodes make every block take many steps, and steps have a price of their own.
-_BLOCK = 1 << 19
+# Numbers in the score matrix of the first purchases: it is read three times, and should stay in the cache.
+_FIRST = 1 << 17
+
+# Numbers in the score matrix of the cases that go on buying. Smaller blocks would be read faster, but a few
+# long episodes make every block take many steps, and steps have a price of their own.
+_REST = 1 << 19
+
+# Numbers that the states of one block of rows hold.
+_BLOCK = 1 << 21
 
 
 def state_values(
@@ -17,11 +23,12 @@ def state_values(
     codes: NDArray,
     closed: NDArray,
     labels: NDArray,
+    row: NDArray,
     bought: NDArray,
     spent: NDArray,
     skipped: NDArray | None = None,
 ) -> tuple[NDArray, NDArray, int]:
-    """Returns of every purchase, and of the policy itself, in K states of each row.
+    """Returns of every purchase, and of the policy itself, in given states.
 
     Parameters
     ----------
@@ -33,56 +40,125 @@ def state_values(
         Units that cannot be bought for a row.
     labels : (rows,) int array
         True classes.
-    bought : (rows, K, units) bool array
-        The states.
-    spent : (rows, K) array
-        What they cost.
+    row : (states,) int array
+        Row of each state, in rising order.
+    bought : (states, units) bool array
+        What it holds.
+    spent : (states,) array
+        What that cost.
     skipped : (rows, units) bool array, optional
         Purchases that are not played, unless the policy makes them itself.
 
     Returns
     -------
-    purchases : (rows, K, units) array
+    purchases : (states, units) array
         Return of buying each unit and following the policy; NaN where that is not played.
-    values : (rows, K) array
+    values : (states,) array
         Return of following the policy at once.
     n_rollouts : int
         How many episodes were played.
     """
     rules = policy.structure
-    n, n_states, n_units = bought.shape
-    purchases = np.empty(bought.shape)
-    values = np.empty((n, n_states))
-    n_stages, _, n_actions = policy.theta.shape
+    n, n_units = closed.shape
+    purchases, values = np.empty(bought.shape), np.empty(len(bought))
+    a_row = max(1, -(-len(row) // max(n, 1)))
+    block = policy.encoder.rows_at_a_time(max(1, _BLOCK // a_row), policy.theta.shape, n_units)
     played = 0
-    block = max(1, 2 * _BLOCK // (n_units * n_actions * n_stages))
-    size = max(1, _BLOCK // n_actions)
     for begin in range(0, n, block):
-        part = slice(begin, min(begin + block, n))
-        cases = policy.start(codes[part], bought[part], closed[part])
-        held, paid = bought[part].reshape(-1, n_units), spent[part].reshape(-1)
-        truth = np.repeat(labels[part], n_states)
+        rows = slice(begin, min(begin + block, n))
+        part = slice(*np.searchsorted(row, [rows.start, rows.stop]))
+        own, held, paid = row[part] - begin, bought[part], spent[part]
+        cases = policy.start(codes[rows], closed[rows], own, held)
+        truth = labels[rows][own]
         may = rules.open(held, paid) & (cases.scores[:, :n_units] > -np.inf)
         usable = np.where(may, cases.scores[:, :n_units], -np.inf)
         best = np.concatenate([usable, cases.scores[:, n_units:]], axis=1).argmax(axis=1)
         buys = np.flatnonzero(best < n_units)
         if skipped is not None:
-            may &= ~np.repeat(skipped[part], n_states, axis=0)
+            may &= ~skipped[rows][own]
             may[buys, best[buys]] = True
         state, unit = np.nonzero(may)
         worth = np.full(held.shape, np.nan)
-        for first in range(0, len(state), size):
-            s, u = state[first : first + size], unit[first : first + size]
-            step = np.arange(len(s))
-            children, owned = cases.part(s), held[s]
-            cost = rules.price(owned)[step, u]
-            children.grow(u)
-            owned[step, u] = True
-            answer, total = policy.finish(children, owned, paid[s] + cost)
-            worth[s, u] = paid[s] - total - rules.losses[answer, truth[s]]
+        play = _play_plain if rules.plain else _play_ruled
+        worth[state, unit] = play(policy, cases, state, unit, held, paid, truth)
         played += len(state)
         follow = -rules.losses[np.maximum(best - n_units, 0), truth]
         follow[buys] = worth[buys, best[buys]]
-        purchases[part] = worth.reshape(-1, n_states, n_units)
-        values[part] = follow.reshape(-1, n_states)
+        purchases[part], values[part] = worth, follow
     return purchases, values, played
+
+
+def _ahead(policy: AdditivePolicy, cases: Cases, held: NDArray) -> tuple[NDArray, NDArray]:
+    """Scores with the weights that count after one more purchase, and the stage of these weights."""
+    stage = np.minimum(cases.depth + 1, len(policy.theta) - 1)
+    if (stage == cases.depth).all() or len(policy.theta) == 1:
+        return cases.scores, stage
+    return policy.sums(cases, held, stage), stage
+
+
+def _play_plain(
+    policy: AdditivePolicy,
+    cases: Cases,
+    state: NDArray,
+    unit: NDArray,
+    held: NDArray,
+    _: NDArray,
+    truth: NDArray,
+) -> NDArray:
+    """Returns of purchases where only their number is limited; most end with an answer at once."""
+    rules = policy.structure
+    n_units, n_actions = held.shape[1], policy.theta.shape[2]
+    ahead, stage = _ahead(policy, cases, held)
+    flat = cases.table.reshape(-1, n_actions)
+    first = stage * cases.table.shape[1]
+    poor = None if rules.budget is None else cases.depth + 1 >= rules.budget
+    answer, cost = np.empty(len(state), dtype=np.intp), rules.prices[unit]
+    size, waiting, on_hand = max(1, _FIRST // n_actions), [], 0
+    added, scores = np.empty((2, min(size, len(state)), n_actions), dtype=np.float32)
+    for begin in range(0, len(state), size):
+        s, u = state[begin : begin + size], unit[begin : begin + size]
+        after = scores[: len(s)]
+        np.take(flat, first[s] + cases.places[cases.row[s], u], axis=0, out=added[: len(s)], mode="clip")
+        np.take(ahead, s, axis=0, out=after, mode="clip")
+        after += added[: len(s)]
+        best = after.argmax(axis=1)
+        if poor is not None:
+            (over,) = np.nonzero(poor[s])
+            best[over] = n_units + after[over, n_units:].argmax(axis=1)
+        answer[begin : begin + size] = best - n_units
+        (goes,) = np.nonzero(best < n_units)
+        if len(goes):
+            waiting.append((begin + goes, after.take(goes, axis=0)))
+            on_hand += len(goes)
+        if waiting and (on_hand * n_actions >= _REST or begin + size >= len(state)):
+            pair = np.concatenate([w[0] for w in waiting])
+            children = cases.children(state[pair], unit[pair], np.concatenate([w[1] for w in waiting]))
+            answer[pair], paid_later = policy.follow(children)
+            cost[pair] += paid_later
+            waiting, on_hand = [], 0
+    return -cost - rules.losses[answer, truth[state]]
+
+
+def _play_ruled(
+    policy: AdditivePolicy,
+    cases: Cases,
+    state: NDArray,
+    unit: NDArray,
+    held: NDArray,
+    paid: NDArray,
+    truth: NDArray,
+) -> NDArray:
+    """Returns of purchases where prices and choices depend on what is bought."""
+    rules = policy.structure
+    worth = np.empty(len(state))
+    size = max(1, _REST // policy.theta.shape[2])
+    for begin in range(0, len(state), size):
+        s, u = state[begin : begin + size], unit[begin : begin + size]
+        step = np.arange(len(s))
+        children, owned = cases.part(s), held[s]
+        cost = rules.price(owned)[step, u]
+        children.grow(u)
+        owned[step, u] = True
+        answer, total = policy.finish(children, owned, paid[s] + cost)
+        worth[begin : begin + size] = paid[s] - total - rules.losses[answer, truth[s]]
+    return worth

@@ -1,11 +1,64 @@
 """States to learn from: random ones, and ones that the policy of the moment leads to."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from rlselect.datumwise._structure import Structure
 
-__all__ = ["reachable", "sample_states"]
+__all__ = ["States", "distinct", "reachable", "sample_states"]
+
+
+@dataclass
+class States:
+    """States of some rows.
+
+    Parameters
+    ----------
+    row : (states,) int array
+        Row of each state, in rising order.
+    bought : (states, units) bool array
+        What it holds.
+    spent : (states,) array
+        What that cost.
+    count : (states,) array
+        How often it was drawn.
+    """
+
+    row: NDArray
+    bought: NDArray
+    spent: NDArray
+    count: NDArray
+
+
+def distinct(structure: Structure, row: NDArray, bought: NDArray, spent: NDArray) -> States:
+    """Each state once, with the number of times it was drawn.
+
+    Parameters
+    ----------
+    structure : Structure
+        The rules; where the cost of a set depends on its order, all states are kept.
+    row : (states,) int array
+        Row of each state, in rising order.
+    bought : (states, units) bool array
+        What it holds.
+    spent : (states,) array
+        What that cost.
+
+    Returns
+    -------
+    States
+        In the order of the rows.
+    """
+    if structure.unrelated is not None:
+        return States(row, bought, spent, np.ones(len(row)))
+    # The row comes first in the key, and its first byte counts most, so that the order of rows stays.
+    numbers = row.astype(">u4").view(np.uint8).reshape(-1, 4)
+    key = np.ascontiguousarray(np.hstack([numbers, np.packbits(bought, axis=1)]))
+    whole = key.view(np.dtype((np.void, key.shape[1]))).ravel()
+    _, first, count = np.unique(whole, return_index=True, return_counts=True)
+    return States(row[first], bought[first], spent[first], count.astype(float))
 
 
 def reachable(structure: Structure, wanted: NDArray, rng: np.random.Generator) -> tuple[NDArray, NDArray]:

@@ -12,94 +12,80 @@ Record = Callable[[NDArray, NDArray], None]
 
 def grow_scores(
     scores: NDArray,
-    additions: NDArray,
+    table: NDArray,
     constants: NDArray,
-    stage: NDArray,
-    base: NDArray,
-    unit: NDArray,
+    place: NDArray,
+    row: NDArray,
     depth: NDArray,
     held: NDArray,
+    shut: NDArray | None = None,
 ) -> NDArray:
     """Scores after a purchase, O(actions) a case.
 
-    There is a stage for each number of purchases, and a last one for all numbers from h on. Within the last
-    one a purchase adds one row of numbers. A case that enters a stage, whose weights are others, adds up
-    those of all it holds.
+    There is a stage for each number of purchases up to h, the last of them for all greater numbers too.
+    Within the last one a purchase adds one row of numbers. A case that enters a stage, whose weights are
+    others, adds up those of all it holds.
 
     Parameters
     ----------
     scores : (m, actions) float array
-        Before the purchase; minus infinity where an action is closed. Overwritten.
-    additions : (stages, rows + 1, actions) float array
-        What a purchase adds to all scores; the last row of each stage is zero.
-    constants : (stages, actions) float array
+        Before the purchase. Overwritten.
+    table : (h + 1, places, actions) float array
+        What a purchase adds to all scores, minus infinity to that of buying the same again.
+    constants : (h + 1, actions) float array
         Scores with nothing bought.
-    stage : (longest + 1,) int array
-        Stage of each number of purchases.
-    base : (m,) int array
-        ``base[i] + u`` is the row of unit u of case i.
-    unit : (m,) int array
-        What is bought.
+    place : (m,) int array
+        Where in the table the purchase of each case is.
+    row : (m,) int array
+        Where in `shut` each case is.
     depth : (m,) int array
         Purchases before this one.
     held : (m, h) int array
-        Rows of earlier purchases, -1 for none; h is the number of purchases at which the last stage begins.
-        Overwritten.
+        Places of the first purchases. Overwritten.
+    shut : (rows, actions) float array, optional
+        Minus infinity for actions that a case never has, zero for the others.
 
     Returns
     -------
     (m, actions) float array
-        After it, the bought unit closed.
+        After it.
     """
-    case = np.arange(len(unit))
-    place = base + unit
     if held.shape[1] == 0 or depth.min() >= held.shape[1]:
-        scores += additions[-1].take(place, axis=0)
-    else:
-        scores = _change_stages(scores, additions, constants, stage, place, depth, held)
-    scores[case, unit] = -np.inf
-    return scores
-
-
-def _change_stages(
-    scores: NDArray,
-    additions: NDArray,
-    constants: NDArray,
-    stage: NDArray,
-    place: NDArray,
-    depth: NDArray,
-    held: NDArray,
-) -> NDArray:
-    """`grow_scores` where some cases enter a stage."""
-    now = stage[depth + 1]
+        scores += table[-1].take(place, axis=0)
+        return scores
     (early,) = np.nonzero(depth < held.shape[1])
     held[early, depth[early]] = place[early]
-    for number in range(1, len(additions)):
-        (fresh,) = np.nonzero((now == number) & (depth < held.shape[1]))
+    for number in range(1, len(table)):
+        (fresh,) = np.nonzero(depth == number - 1)
         if len(fresh) == 0:
             continue
-        rows = held[fresh]
-        total = additions[number].take(rows[:, 0], axis=0)
+        whole = len(fresh) == len(depth)
+        places = held if whole else held[fresh]
+        total = table[number].take(places[:, 0], axis=0)
         total += constants[number]
         for k in range(1, number):
-            total += additions[number].take(rows[:, k], axis=0)
-        np.copyto(total, -np.inf, where=scores[fresh] == -np.inf)
+            total += table[number].take(places[:, k], axis=0)
+        if shut is not None:
+            total += shut[row[fresh]]
+        if whole:
+            return total
         scores[fresh] = total
     (rest,) = np.nonzero(depth >= held.shape[1])
     if len(rest):
-        scores[rest] += additions[-1].take(place[rest], axis=0)
+        scores[rest] += table[-1].take(place[rest], axis=0)
     return scores
 
 
 def greedy_rollouts(
     scores: NDArray,
-    additions: NDArray,
+    table: NDArray,
     constants: NDArray,
-    stage: NDArray,
-    base: NDArray,
+    places: NDArray,
+    row: NDArray,
     depth: NDArray,
     held: NDArray,
     prices: NDArray,
+    shut: NDArray | None = None,
     left: NDArray | None = None,
     record: Record | None = None,
 ) -> tuple[NDArray, NDArray]:
@@ -107,8 +93,10 @@ def greedy_rollouts(
 
     Parameters
     ----------
-    scores, additions, constants, stage, base, depth, held : arrays
+    scores, table, constants, row, depth, held, shut : arrays
         As for `grow_scores`; actions are units, then classes. `scores` and `held` are overwritten.
+    places : (rows, units) int array
+        Where in the table the purchase of each unit is, for each row.
     prices : (units,) array
         Cost of each unit.
     left : (m,) int array, optional
@@ -123,24 +111,21 @@ def greedy_rollouts(
     spent : (m,) float array
         Sum of the prices.
     """
-    m, n_units = len(scores), len(prices)
-    chosen = np.empty(m, dtype=np.intp)
-    spent = np.zeros(m)
-    case = np.arange(m)
-    if left is not None:
-        # Whoever may not buy at all only compares the classes.
-        closed = np.nonzero(left <= 0)[0]
-        chosen[closed] = scores[closed, n_units:].argmax(axis=1)
-        case = np.nonzero(left > 0)[0]
-        if len(closed):
-            scores, base, depth, held, left = scores[case], base[case], depth[case], held[case], left[case]
+    n_units = len(prices)
+    chosen = np.empty(len(scores), dtype=np.intp)
+    spent = np.zeros(len(scores))
+    case = np.arange(len(scores))
     while len(case):
         best = scores.argmax(axis=1)
+        if left is not None and left.min() <= 0:
+            # Whoever may not buy any more only compares the classes.
+            (poor,) = np.nonzero(left <= 0)
+            best[poor] = n_units + scores[poor, n_units:].argmax(axis=1)
         buys = best < n_units
         if not buys.all():
             ends, keep = np.nonzero(~buys)[0], np.nonzero(buys)[0]
             chosen[case[ends]] = best[ends] - n_units
-            case, best, base, depth, held = case[keep], best[keep], base[keep], depth[keep], held[keep]
+            case, best, row, depth, held = case[keep], best[keep], row[keep], depth[keep], held[keep]
             scores = scores.take(keep, axis=0)
             left = None if left is None else left[keep]
             if len(case) == 0:
@@ -148,14 +133,7 @@ def greedy_rollouts(
         if record is not None:
             record(case, best)
         spent[case] += prices[best]
-        scores = grow_scores(scores, additions, constants, stage, base, best, depth, held)
+        scores = grow_scores(scores, table, constants, places[row, best], row, depth, held, shut)
         depth = depth + 1
-        if left is not None:
-            left = left - 1
-            closed = np.nonzero(left <= 0)[0]
-            if len(closed):
-                chosen[case[closed]] = scores[closed, n_units:].argmax(axis=1)
-                keep = np.nonzero(left > 0)[0]
-                case, base, depth, held, left = case[keep], base[keep], depth[keep], held[keep], left[keep]
-                scores = scores.take(keep, axis=0)
+        left = None if left is None else left - 1
     return chosen, spent

@@ -182,6 +182,31 @@ def test_sessions_are_told_what_they_cannot_use():
     assert session.tell(np.float32(200)).result().acquired == ["colour"]
 
 
+def test_rows_from_dictionaries_and_nullable_types():
+    rng = np.random.default_rng(0)
+    flag = rng.random(200) < 0.5
+    frame = pd.DataFrame(
+        {
+            "flag": pd.array(np.where(rng.random(200) < 0.1, None, flag), dtype="boolean"),
+            "year": pd.Categorical(rng.choice([1999, 2001, 2004], 200)),
+            "kind": pd.array(np.where(rng.random(200) < 0.1, None, rng.choice(["u", "v"], 200)), "string"),
+            "count": pd.array(rng.integers(0, 9, 200), dtype="Int64"),
+        }
+    )
+    y = flag | (frame["year"] == 2001).to_numpy()
+    model = DatumwiseClassifier(learning=FAST, random_state=0, feature_cost=0.001).fit(frame, y)
+    labels = str(model.question_tree(frame))
+    assert "False: " in labels
+    assert "not available: " in labels
+    for i in range(20):
+        row = frame.iloc[i].to_dict()
+        assert model.predict(pd.DataFrame([row]))[0] == model.predict(frame.iloc[[i]])[0]
+        session = model.start()
+        while (question := session.next()) is not None:
+            session.tell(row[question])
+        assert session.result().acquired == model.acquisition_order(frame.iloc[[i]])[0]
+
+
 def test_groups_prices_and_rules_go_by_feature():
     columns, y = make_columns()
     frame = pd.DataFrame(columns)

@@ -194,5 +194,5 @@ def _truths(store: Store) -> list[int]:
     if isinstance(store, DenseStore):
         return list(range(store.n_features)) if store.X.dtype.kind == "b" else []
     if isinstance(store, ColumnStore):
-        return [j for j, c in enumerate(store.cols) if c.values is not None and c.values.dtype.kind == "b"]
+        return [j for j, c in enumerate(store.cols) if c.truth]
     return []

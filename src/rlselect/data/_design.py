@@ -183,14 +183,8 @@ def match(store: Store, design: Design, rows: np.ndarray | None = None) -> tuple
 
 def _recode(columns: list[Column], j: int, levels: list[str], name: str, rows: Rows) -> list[str]:
     """Put column j into the codes of `levels`, and return the levels of `rows` that are not among them."""
-    column = columns[j]
-    codes = column.codes
-    if codes is None:
-        numbers = np.asarray(column.values, dtype=float)
-        if not np.isnan(numbers).all():
-            raise TypeError(f"Column {name!r} of X holds numbers, but was text in fit.")
-        # a frame of few rows may hold no text that tells a gap in text from one in numbers
-        codes = np.full(len(numbers), -1)
+    column = columns[j] if columns[j].codes is not None else _numbers_as_text(columns[j], levels, name)
+    codes = np.asarray(column.codes)
     place = {level: k for k, level in enumerate(levels)}
     remap = np.array([place.get(level, _UNSEEN) for level in column.levels] + [-1], dtype=np.int32)
     columns[j] = Column(codes=remap[codes], levels=levels)
@@ -198,6 +192,19 @@ def _recode(columns: list[Column], j: int, levels: list[str], name: str, rows: R
         return []
     used = np.unique(codes[rows])
     return [column.levels[k] for k in used if remap[k] == _UNSEEN]
+
+
+def _numbers_as_text(column: Column, levels: list[str], name: str) -> Column:
+    """Numbers in the place of text: gaps, or levels that are written like them (categories of years, say).
+
+    A frame of few rows may hold nothing that tells its categories from numbers.
+    """
+    values, codes = np.unique(np.asarray(column.values), return_inverse=True)
+    gap = np.isnan(values.astype(float))
+    text = [str(v) if str(v) in levels or v % 1 else str(int(v)) for v in values[~gap].tolist()]
+    if text and not set(text) & set(levels):
+        raise TypeError(f"Column {name!r} of X holds numbers, but was text in fit.")
+    return Column(codes=np.where(gap[codes], -1, codes), levels=text)
 
 
 def _check_text_gaps(columns: list[Column], design: Design, names: list[str], rows: Rows) -> None:

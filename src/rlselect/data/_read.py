@@ -147,9 +147,9 @@ def read_series(series: nw.Series, name: str) -> Column:
         values = series.to_numpy()
         _refuse_complex(values.dtype, name)
         if values.dtype.kind in _NUMBER and not (dtype == nw.Unknown and np.isnan(values).all()):
-            return Column(values=values)
+            return Column(values=values, truth=dtype == nw.Boolean)
         if dtype != nw.Unknown:  # decimals, and booleans with gaps
-            return Column(values=_numbers(series.to_arrow()))
+            return Column(values=_numbers(series.to_arrow()), truth=dtype == nw.Boolean)
     if dtype == nw.Object:
         return read_objects(series.to_numpy(), name)
     # pandas categoricals and Enums keep the order in which their user declared the levels
@@ -216,7 +216,7 @@ def _read_arrow(
     if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
         return Column(values=_numbers(array))
     if types.is_boolean(kind) and not booleans_as_text:
-        return Column(values=_numbers(array))
+        return Column(values=_numbers(array), truth=True)
     if types.is_dictionary(kind):
         return _levels(array, name, sort=not (kind.ordered or declared_order))
     if types.is_boolean(kind) or types.is_string(kind) or types.is_large_string(kind):

@@ -108,6 +108,14 @@ def test_question_tree_picture_has_a_box_for_each_node_and_a_label_for_each_bran
     )
     assert len(shown.ax_.lines) == 2
     assert len(QuestionTreeDisplay(root).plot().ax_.lines) == 3
+    many = ", ".join(f"level {k}" for k in range(20))
+    listed = QuestionNode(1.0, question="town", branches=[(many, leaves[0]), ("other", leaves[1])])
+    tall = QuestionTreeDisplay(listed).plot()
+    label = next(text.get_text() for text in tall.ax_.texts if text.get_text().startswith("level 0"))
+    assert len(label.splitlines()) == 4
+    assert max(map(len, label.splitlines())) <= 17
+    assert label.endswith("...")
+    assert tall.figure_.get_figheight() > shown.figure_.get_figheight()
 
 
 def test_question_tree_of_a_fitted_classifier(iris, fitted):

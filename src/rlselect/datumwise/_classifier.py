@@ -22,7 +22,7 @@ from rlselect.datumwise._levels import with_levels
 from rlselect.datumwise._paper import PaperIteration, learn_paper
 from rlselect.datumwise._policy import Episodes, Learned
 from rlselect.datumwise._rcpi import PolicyIteration, learn
-from rlselect.datumwise._report import report_of
+from rlselect.datumwise._report import make_report
 from rlselect.datumwise._rows import Problem, closed_units, merge_rows, zero_units
 from rlselect.datumwise._screen import screen_units
 from rlselect.datumwise._session import Session
@@ -539,16 +539,4 @@ class DatumwiseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             the values, for `rlselect.report.to_html` and `rlselect.report.to_json`.
         """
         check_is_fitted(self)
-        if X is None:
-            if y is not None:
-                raise ValueError("y was given without X; give the cases that it belongs to")
-            return Summary(report_of(self, None, None, None, max_depth))
-        vectors = read_vectors(X, {"y": y, "sample_weight": sample_weight})
-        cases = (X, self._episodes(X)[1])
-        unknown = np.empty(0) if vectors["y"] is None else np.setdiff1d(vectors["y"], self.classes_)
-        if len(unknown):
-            raise ValueError(
-                f"y holds {unknown[0]!r}, which fit has not seen; the classes are "
-                f"{', '.join(map(repr, self.classes_.tolist()))}"
-            )
-        return Summary(report_of(self, cases, vectors["y"], vectors["sample_weight"], max_depth))
+        return Summary(make_report(self, X, y, sample_weight, max_depth))

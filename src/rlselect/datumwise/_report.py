@@ -5,41 +5,58 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect.data import read_vectors
 from rlselect.datumwise._policy import Episodes
 from rlselect.datumwise._summary import limits, price_range
 
-__all__ = ["report_of"]
+__all__ = ["make_report"]
 
 
-def report_of(
-    model: Any,
-    cases: tuple[Any, Episodes] | None,
-    labels: NDArray | None,
-    weights: NDArray | None,
-    max_depth: int,
-) -> dict[str, Any]:
+def make_report(model: Any, X: Any, y: Any, sample_weight: Any, max_depth: int) -> dict[str, Any]:
     """Facts, tables and the tree of questions.
 
     Parameters
     ----------
     model : DatumwiseClassifier
         Fitted.
-    cases : (X, Episodes) or None
-        Rows to report on, and what happened to them.
-    labels : array or None
-        Their true classes.
-    weights : array or None
-        Their weights.
-    max_depth : int
-        Questions of the tree from the top to the bottom at most.
+    X, y, sample_weight, max_depth : object
+        As for `DatumwiseClassifier.report`.
 
     Returns
     -------
     dict
         As `rlselect.report.to_html` takes it.
     """
-    rules = model._whole
-    noun = "features" if model.feature_groups is None else "groups"
+    if X is None:
+        if y is not None:
+            raise ValueError("y was given without X; give the cases that it belongs to")
+        return _report(model, [_use_in_training(model)], {})
+    given = read_vectors(X, {"y": y, "sample_weight": sample_weight})
+    labels, weights = given["y"], given["sample_weight"]
+    unknown = np.empty(0) if labels is None else np.setdiff1d(labels, model.classes_)
+    if len(unknown):
+        raise ValueError(
+            f"y holds {unknown[0]!r}, which fit has not seen; the classes are "
+            f"{', '.join(map(repr, model.classes_.tolist()))}"
+        )
+    episodes = model._episodes(X)[1]
+    weights = np.ones(len(episodes.answer)) if weights is None else weights
+    tree = {
+        "title": "First questions",
+        "text": str(model.question_tree(X, max_depth=max_depth)),
+        "note": "In brackets: share of the cases that come there (each case counts once).",
+    }
+    sections = [*_case_sections(model, episodes, labels, weights), tree]
+    return _report(model, sections, _judge(model, episodes, labels, weights))
+
+
+def _noun(model: Any) -> str:
+    return "features" if model.feature_groups is None else "groups"
+
+
+def _report(model: Any, sections: list[dict[str, Any]], judged: dict[str, Any]) -> dict[str, Any]:
+    """What `fit` knows, with the given sections and further facts."""
+    rules, noun = model._whole, _noun(model)
     facts: dict[str, Any] = {
         "Classes": [str(c) for c in model.classes_],
         "To buy": f"{rules.n_units} {noun}, at {price_range(rules.prices)} each{limits(rules)}",
@@ -47,21 +64,7 @@ def report_of(
     if not model.learned_units_.all():
         facts["Learned about"] = f"the {int(model.learned_units_.sum())} that tell most, each alone"
     facts["Mean cost a case in training, errors included"] = -model.value_
-    sections: list[dict[str, Any]] = []
-    if cases is None:
-        sections.append(_use_in_training(model))
-    else:
-        X, episodes = cases
-        weights = np.ones(len(episodes.answer)) if weights is None else weights
-        facts.update(_judge(model, episodes, labels, weights))
-        sections += _case_sections(model, episodes, labels, weights, noun)
-        sections.append(
-            {
-                "title": "First questions",
-                "text": str(model.question_tree(X, max_depth=max_depth)),
-                "note": "In brackets: share of the cases that come there (each case counts once).",
-            }
-        )
+    facts.update(judged)
     report = {
         "title": f"{type(model).__name__} ({len(model.classes_)} classes)",
         "n_rows": model._n_rows,
@@ -107,10 +110,10 @@ def _use_in_training(model: Any) -> dict[str, Any]:
 
 
 def _case_sections(
-    model: Any, episodes: Episodes, labels: NDArray | None, weights: NDArray, noun: str
+    model: Any, episodes: Episodes, labels: NDArray | None, weights: NDArray
 ) -> list[dict[str, Any]]:
     right = None if labels is None else model.classes_[episodes.answer] == labels
-    sections = [_use(model, episodes, weights), _numbers(episodes, right, weights, noun)]
+    sections = [_use(model, episodes, weights), _numbers(episodes, right, weights, _noun(model))]
     if right is not None:
         assert labels is not None
         sections.append(_classes(model, episodes, labels, right, weights))

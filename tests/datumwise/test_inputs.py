@@ -173,6 +173,11 @@ def test_sessions_survive_pickling_in_the_middle():
     assert copy.result().cost == session.result().cost
 
 
+def test_fitted_models_do_not_keep_the_rows():
+    small, large = (fit(np.tile(X, (k, 1)), np.tile(Y, k), learning=None, budget=0) for k in (1, 300))
+    assert len(pickle.dumps(large)) < len(pickle.dumps(small)) + 2000
+
+
 def test_names_and_shapes_at_prediction():
     frame = pd.DataFrame(X, columns=list("abcde"))
     model = fit(frame)

@@ -172,6 +172,7 @@ def open_coded(
     store, vectors, named = read_with_vectors(X, {"y": y, "sample_weight": sample_weight})
     # "indicator" is the way of treating gaps that lets them pass
     design = learn_design(store, "indicator", owner=owner)
+    design.gaps = None  # as long as the table, and not needed: gaps are NaN
     features = CodedFeatures(design, named, frozenset(_truths(store)))
     refuse_missing_target(vectors["y"])
     weight = check_weight(vectors["sample_weight"], store.n_rows)

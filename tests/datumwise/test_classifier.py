@@ -208,7 +208,7 @@ def test_relations_shape_what_is_bought():
 def test_an_expensive_feature_is_avoided():
     X, y = make_data()
     X = np.hstack([X, X[:, :1]])
-    model = DatumwiseClassifier(costs=[0.01] * 7 + [0.0], learning=FAST, random_state=0).fit(X, y)
+    model = DatumwiseClassifier(costs=[0.05] * 7 + [0.0], learning=FAST, random_state=0).fit(X, y)
     assert model.usage_[7] > model.usage_[0]
 
 

@@ -259,6 +259,21 @@ def test_level_encoders_agree_with_themselves(scoring):
     assert (diagonal[levels] == 1).all()
 
 
+def test_levels_stay_apart_in_all_numbers_of_bins():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=200), rng.integers(0, 12, 200)]).astype(float)
+    encoder = with_levels(make_encoder("bins", (3, 8)).fit(X, np.ones(200)), {1: 12})
+    assert [one.encoder.width_ for one in encoder.regressors_] == [1 + 3 + 12, 1 + 8 + 12]
+    codes = encoder.encode(X)
+    shown = np.ones((200, 2), dtype=bool)
+    for one in encoder.regressors_:
+        design = np.asarray(one.design(codes, shown))
+        for level in range(12):
+            assert (design[:, -12 + level] == (X[:, 1] == level)).all()
+    only = with_levels(make_encoder("bins", (3, 8)).fit(X[:, 1:], np.ones(200)), {0: 12})
+    assert len(only.regressors_) == 1
+
+
 def test_pictures_of_tables():
     columns, y = make_columns(n=120)
     frame = pd.DataFrame(columns)

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rlselect._compat import CallbackSupportMixin, Progress, user_level, with_callbacks
 from rlselect.data import CodedFeatures, open_coded, read_vectors
-from rlselect.datumwise._encoding import make_encoder
+from rlselect.datumwise._encoding import check_bins, make_encoder
 from rlselect.datumwise._exact import can_solve, solve
 from rlselect.datumwise._inputs import make_structure
 from rlselect.datumwise._levels import with_levels
@@ -76,8 +76,9 @@ class DatumwiseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         unrelated. None with `related` forbids such purchases.
     prerequisites : mapping, optional
         Feature (group) -> those that have to be bought before it.
-    n_bins : int, default=5
+    n_bins : int or sequence of int, default=(3, 5, 8)
         Bins a feature at most, for ``scoring="bins"``; a feature with fewer distinct values has one a value.
+        With several numbers, coarsest first, what the bins of each tell is averaged.
     learning : PolicyIteration or PaperIteration, optional
         How the policy is learned; None is ``PolicyIteration()``.
     time_budget : float, optional
@@ -157,7 +158,7 @@ class DatumwiseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         relation="any",
         unrelated_cost=None,
         prerequisites=None,
-        n_bins=5,
+        n_bins=(3, 5, 8),
         learning=None,
         time_budget=None,
         n_jobs=None,
@@ -255,8 +256,7 @@ class DatumwiseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _check_settings(self) -> PolicyIteration | PaperIteration:
         if self.scoring not in ("bins", "linear"):
             raise ValueError(f"scoring={self.scoring!r} is not known; use 'bins' or 'linear'")
-        if not isinstance(self.n_bins, Integral) or self.n_bins < 2:
-            raise ValueError(f"n_bins={self.n_bins!r} must be an integer >= 2")
+        check_bins(self.n_bins)
         limit = self.time_budget
         if limit is not None and not (isinstance(limit, Real) and float(limit) > 0):
             raise ValueError(f"time_budget={limit!r} must be None or a number of seconds > 0")

@@ -1,12 +1,14 @@
 """What a bought value tells the scores: quantile bins, or the paper's pair of indicator and value."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-__all__ = ["BinEncoder", "LinearEncoder", "make_encoder"]
+__all__ = ["BinEncoder", "LinearEncoder", "Regressors", "check_bins", "make_encoder"]
 
 # Prior correlation of what neighbouring bins add to a score: values that are close tell similar things.
 _NEIGHBOUR = 0.7
@@ -18,14 +20,14 @@ _WIDE = 400
 _BLOCK = 1 << 24
 
 
-def make_encoder(scoring: str, n_bins: int) -> "BinEncoder | LinearEncoder":
+def make_encoder(scoring: str, n_bins: int | Sequence[int]) -> "BinEncoder | LinearEncoder":
     """The encoder of a name.
 
     Parameters
     ----------
     scoring : {"bins", "linear"}
         Which one.
-    n_bins : int
+    n_bins : int or sequence of int
         Bins a feature, for "bins".
 
     Returns
@@ -36,29 +38,82 @@ def make_encoder(scoring: str, n_bins: int) -> "BinEncoder | LinearEncoder":
     return BinEncoder(n_bins) if scoring == "bins" else LinearEncoder()
 
 
+def check_bins(n_bins: Any) -> None:
+    """Refuse what is no number of bins, nor several of them."""
+    numbers = n_bins if isinstance(n_bins, Sequence) and not isinstance(n_bins, str) else [n_bins]
+    whole = all(isinstance(number, (int, np.integer)) and number >= 2 for number in numbers)
+    if not whole or len(numbers) == 0:
+        raise ValueError(f"n_bins={n_bins!r} must be an integer >= 2, or a list of such integers")
+
+
+@dataclass
+class Regressors:
+    """Columns that weights are learned for, and how these weights become those of the encoder.
+
+    Parameters
+    ----------
+    encoder : BinEncoder or LinearEncoder
+        Makes the columns.
+    places : (width + 1,) int array or None
+        Column for each place of the finer encoder, the last for what is missing; None when they are the same.
+    """
+
+    encoder: Any
+    places: NDArray | None = None
+
+    def design(self, codes: NDArray, shown: NDArray) -> Any:
+        """Columns of states, from the codes of the finer encoder."""
+        return self.encoder.design(codes if self.places is None else self.places[codes], shown)
+
+    def spread(self, theta: NDArray) -> NDArray:
+        """Weights (stages, columns, actions) for each place of the finer encoder."""
+        return theta if self.places is None else theta[:, self.places[:-1]]
+
+
 class BinEncoder:
     """Each feature is cut at weighted quantiles; a bought feature shows which of its bins the value is in.
 
     Features with at most ``n_bins`` distinct values get one bin a value. The score of an action is a constant
     plus one number for each bought feature, looked up by bin.
 
+    Several numbers of bins make as many coarse encoders, each with its own regressors, and bins between all
+    their cuts, to look up what their weights are on average. A value near a cut of one is inside a bin of
+    another, so that less depends on where the cuts happen to be.
+
     Parameters
     ----------
-    n_bins : int
+    n_bins : int or sequence of int
         Bins a feature at most.
     """
 
-    def __init__(self, n_bins: int) -> None:
+    def __init__(self, n_bins: int | Sequence[int]) -> None:
         self.n_bins = n_bins
 
     def fit(self, X: Any, weights: NDArray) -> "BinEncoder":
         """Cut the columns of X (NaN is passed over) into bins of about equal weight."""
-        self.edges_ = [_edges(_column(X, j), weights, self.n_bins) for j in range(X.shape[1])]
-        widths = np.array([len(edges) + 1 for edges in self.edges_], dtype=np.intp)
+        coarse: list[BinEncoder] = []
+        edges: list[NDArray]
+        if isinstance(self.n_bins, Sequence):
+            coarse = [BinEncoder(number).fit(X, weights) for number in self.n_bins]
+            edges = [np.unique(np.concatenate(own)) for own in zip(*(e.edges_ for e in coarse), strict=True)]
+        else:
+            edges = [_edges(_column(X, j), weights, self.n_bins) for j in range(X.shape[1])]
+        self.edges_: list[NDArray] = edges
+        widths = np.array([len(own) + 1 for own in edges], dtype=np.intp)
         self.offset_ = 1 + np.concatenate([[0], np.cumsum(widths)[:-1]])
         self.width_ = 1 + int(widths.sum())
         self.precision_ = _chain_precision(widths, _NEIGHBOUR)
+        self.regressors_ = [Regressors(self)]
+        if any(encoder.width_ < self.width_ for encoder in coarse):
+            self.regressors_ = [Regressors(encoder, self._places_in(encoder)) for encoder in coarse]
         return self
+
+    def _places_in(self, coarse: "BinEncoder") -> NDArray:
+        """Place of each bin among those of an encoder with fewer cuts."""
+        places = [np.zeros(1, dtype=np.intp)]
+        for offset, wide, own in zip(coarse.offset_, coarse.edges_, self.edges_, strict=True):
+            places.append(offset + np.searchsorted(wide, np.append(own, np.inf), side="left"))
+        return np.concatenate([*places, [coarse.width_]])
 
     def encode(self, X: Any) -> NDArray:
         """Places of the bins among the regressors, rows x features; `width_` where a value is missing."""
@@ -172,6 +227,7 @@ class LinearEncoder:
         self.scale_ = np.where(np.array(sizes) > 0, sizes, 1.0)
         self.width_ = 1 + 2 * X.shape[1]
         self.precision_ = np.concatenate([[0.0], np.ones(self.width_ - 1)]), np.zeros(self.width_ - 1)
+        self.regressors_ = [Regressors(self)]
         return self
 
     def encode(self, X: Any) -> NDArray:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect.datumwise._encoding import BinEncoder, LinearEncoder
+from rlselect.datumwise._encoding import BinEncoder, LinearEncoder, Regressors
 
 __all__ = ["LevelLinear", "with_levels"]
 
@@ -57,6 +57,10 @@ def _level_bins(encoder: BinEncoder, n_levels: Mapping[int, int]) -> BinEncoder:
     out.offset_ = 1 + np.concatenate([[0], np.cumsum(widths)[:-1]])
     out.width_ = 1 + int(widths.sum())
     out.precision_ = np.concatenate(diagonal), np.concatenate(beside)[:-1]
+    coarse = [_level_bins(one.encoder, n_levels) for one in encoder.regressors_ if one.encoder is not encoder]
+    out.regressors_ = [Regressors(out)]
+    if any(one.width_ < out.width_ for one in coarse):
+        out.regressors_ = [Regressors(one, out._places_in(one)) for one in coarse]
     return out
 
 
@@ -80,6 +84,7 @@ class LevelLinear(LinearEncoder):
             self._places[j] = self.width_
             self.width_ += count
         self.precision_ = np.concatenate([[0.0], np.ones(self.width_ - 1)]), np.zeros(self.width_ - 1)
+        self.regressors_ = [Regressors(self)]
 
     def _numbers(self, codes: NDArray) -> NDArray:
         """Codes with the categories' numbers, which mean nothing as such, set to zero."""

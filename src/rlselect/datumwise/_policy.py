@@ -133,6 +133,13 @@ class AdditivePolicy:
         self._order, self._starts = structure.order, structure.starts
         self.stage = np.minimum(np.arange(structure.n_units + 2), len(theta) - 1)
 
+    def with_margins(self, first: float, later: float) -> "AdditivePolicy":
+        """The same policy with something taken off the scores of the first purchase, and of later ones."""
+        theta = self.theta[:, :-1].copy()
+        theta[:1, 0, : self.structure.n_units] -= first
+        theta[1:, 0, : self.structure.n_units] -= later
+        return AdditivePolicy(self.structure, self.encoder, theta, self.shares)
+
     def start(self, codes: NDArray, closed: NDArray, row: NDArray, bought: NDArray) -> Cases:
         """Cases ready to go on.
 

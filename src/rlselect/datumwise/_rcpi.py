@@ -7,6 +7,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
+from rlselect.datumwise._encoding import Regressors
 from rlselect.datumwise._policy import AdditivePolicy, Learned
 from rlselect.datumwise._regression import shared_fit
 from rlselect.datumwise._rollout import state_values
@@ -18,6 +19,13 @@ __all__ = ["PolicyIteration", "check_counts", "check_share", "learn"]
 # Scores that no regression reaches: the first policy buys nothing, or all it can.
 _NEVER, _ALWAYS = -1e30, 1e30
 
+# What may be taken off the scores of the first purchase and of later ones, in units of the difference between
+# the worst answer and the best; nothing comes first, as the first of equals is taken.
+_MARGINS = ((0, 0), (-0.02, -0.02), (0.02, 0.02), (0.05, 0.05), (0, 0.02), (0, 0.05), (0, 0.1), (0, 0.3))
+
+# Numbers in the policies that a climb keeps at most; with very many features fewer are averaged.
+_KEPT = 1 << 26
+
 
 @dataclass(frozen=True)
 class PolicyIteration:
@@ -28,8 +36,11 @@ class PolicyIteration:
     n_iter : int, default=10
         Iterations of a climb.
     n_restarts : int, default=2
-        Climbs, by turns from the policy that answers at once and from the one that buys all; the best policy
-        of all iterations of all climbs is kept.
+        Climbs, by turns from the policy that answers at once and from the one that buys all.
+    n_averaged : int, default=8
+        The weights of so many policies, the best of all iterations of all climbs, are averaged, which evens
+        out what each owes to its sampled states. The best one alone is kept where their average is clearly
+        worse, and with 1.
     states_per_row : int, default=20
         States sampled for each training row and iteration.
     on_policy : float in [0, 1], default=0.5
@@ -57,6 +68,7 @@ class PolicyIteration:
 
     n_iter: int = 10
     n_restarts: int = 2
+    n_averaged: int = 8
     states_per_row: int = 20
     on_policy: float = 0.5
     n_stages: int = 4
@@ -68,8 +80,8 @@ class PolicyIteration:
     exact_states: int = 256
 
     def __post_init__(self) -> None:
-        least = {"n_iter": 1, "n_restarts": 1, "states_per_row": 2, "n_stages": 1, "n_folds": 1}
-        check_counts(self, {**least, "max_states": 1, "screen": 1, "exact_states": 0})
+        least = {"n_iter": 1, "n_restarts": 1, "n_averaged": 1, "states_per_row": 2, "n_stages": 1}
+        check_counts(self, {**least, "n_folds": 1, "max_states": 1, "screen": 1, "exact_states": 0})
         for name in ("on_policy", "inertia"):
             check_share(self, name, name == "inertia")
         if not self.ridge > 0 or not np.isfinite(self.ridge):
@@ -100,7 +112,7 @@ def learn(
     n_jobs: int | None = None,
     stop: Any = None,
 ) -> Learned:
-    """Climb several times and keep the best policy.
+    """Climb several times and average the best policies.
 
     Parameters
     ----------
@@ -109,11 +121,11 @@ def learn(
     settings : PolicyIteration
         How.
     rng : Generator
-        Spawned for each climb.
+        Spawned for the folds and each climb.
     n_jobs : int, optional
         Climbs at a time.
     stop : callable, optional
-        Asked after each iteration; a true answer ends learning with the best policy so far.
+        Asked after each iteration; a true answer ends learning with the best policies so far.
 
     Returns
     -------
@@ -122,52 +134,110 @@ def learn(
     """
     stop = stop or _never
     problem = split_rows(problem, settings.n_folds)
-    jobs = list(enumerate(rng.spawn(settings.n_restarts)))
+    first, *children = rng.spawn(settings.n_restarts + 1)
+    folds = _fold_numbers(problem.labels, settings.n_folds, first)
+    jobs = list(enumerate(children))
+    climbs: list[_Climb] = []
     if effective_n_jobs(n_jobs) > 1:
         climbs = Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(_climb)(problem, settings, child, number, stop) for number, child in jobs
+            delayed(_climb)(problem, folds, settings, child, number, stop) for number, child in jobs
         )
     else:
-        climbs = []
         for number, child in jobs:
-            climbs.append(_climb(problem, settings, child, number, stop))
-            if climbs[-1].reason == "interrupted" or stop():
+            climbs.append(_climb(problem, folds, settings, child, number, stop))
+            if climbs[-1].interrupted or stop():
                 break
-    best = max(climbs, key=lambda climb: climb.value)
-    history = [entry for climb in climbs for entry in climb.history]
-    interrupted = any(climb.reason == "interrupted" for climb in climbs)
-    reason = "interrupted" if interrupted else f"{len(history)} iterations, the best of them kept"
-    return Learned(best.policy, best.value, history, reason)
+    final = _average(climbs, problem, folds, settings)
+    final.history = [entry for climb in climbs for entry in climb.history]
+    interrupted = any(climb.interrupted for climb in climbs)
+    final.reason = "interrupted" if interrupted else f"{len(final.history)} iterations, the best of them kept"
+    return final
 
 
 def _never() -> bool:
     return False
 
 
+@dataclass
+class _Climb:
+    """Policies that a climb met: the first one, and the best of the others, each with its value."""
+
+    first: tuple[float, list[AdditivePolicy]]
+    best: list[tuple[float, list[AdditivePolicy]]]
+    history: list[dict[str, Any]]
+    interrupted: bool = False
+
+
 def _climb(
-    problem: Problem, settings: PolicyIteration, rng: np.random.Generator, number: int, stop: Any
-) -> Learned:
-    folds = _fold_numbers(problem.labels, settings.n_folds, rng)
+    problem: Problem,
+    folds: NDArray,
+    settings: PolicyIteration,
+    rng: np.random.Generator,
+    number: int,
+    stop: Any,
+) -> _Climb:
     first = _ALWAYS if number % 2 else _NEVER
-    policies = _first_policies(problem, settings, folds, rng, first)
-    last, value = _evaluate(problem, policies, folds)
-    best = Learned(policies[-1], value)
+    # Coarse bins are steadier where a feature has a trend, and blind to what is inside them: only every other
+    # climb uses the coarsest.
+    several = problem.encoder.regressors_
+    several = several[1:] if number % 2 and len(several) > 1 else several
+    policies = _first_policies(problem, settings, folds, several, rng, first)
+    last, returns = _evaluate(problem, policies, folds)
+    climb = _Climb((_mean(problem, returns), policies), [], [])
+    most = max(1, min(settings.n_averaged, _KEPT // (len(policies) * policies[0].theta.size)))
+    found = policies
     try:
         for iteration in range(1, settings.n_iter + 1):
-            fresh = _improve(problem, settings, policies, last, folds, rng)
-            if iteration > 1:
-                _blend(fresh, policies, settings.inertia)
-            policies = fresh
-            last, value = _evaluate(problem, policies, folds)
+            fresh = _improve(problem, settings, policies, last, folds, several, rng)
+            found = fresh if iteration == 1 else _blend([fresh, found], settings.inertia)
+            policies, last, value = _choose_margin(problem, found, folds)
             entry = {"climb": number, "iteration": iteration, "value": value, "bought": float(last.mean())}
-            best.history.append(entry)
-            if value > best.value:
-                best = Learned(policies[-1], value, best.history)
+            climb.history.append(entry)
+            climb.best = sorted([*climb.best, (value, policies)], key=lambda pair: -pair[0])[:most]
             if stop():
                 break
     except KeyboardInterrupt:
-        best.reason = "interrupted"
-    return best
+        climb.interrupted = True
+    return climb
+
+
+def _choose_margin(
+    problem: Problem, policies: list[AdditivePolicy], folds: NDArray
+) -> tuple[list[AdditivePolicy], NDArray, float]:
+    """The policies with what is taken off the scores of purchases such that the value is highest.
+
+    The best of many noisy scores is too high, so that something always seems worth buying; how much too high
+    is seen on the rows that a policy has not learned from.
+    """
+    best: tuple[float, list[AdditivePolicy], NDArray] | None = None
+    losses = problem.structure.losses
+    scale = float(losses.max() - losses.min())
+    for first, later in _MARGINS:
+        dearer = [policy.with_margins(scale * first, scale * later) for policy in policies]
+        bought, returns = _evaluate(problem, dearer, folds)
+        value = _mean(problem, returns)
+        if best is None or value > best[0]:
+            best = value, dearer, bought
+    assert best is not None
+    return best[1], best[2], best[0]
+
+
+def _average(climbs: list[_Climb], problem: Problem, folds: NDArray, settings: PolicyIteration) -> Learned:
+    """The mean of the best policies, or one of them when that is clearly better."""
+    value, policies = max((climb.first for climb in climbs), key=lambda pair: pair[0])
+    best = sorted((pair for climb in climbs for pair in climb.best), key=lambda pair: -pair[0])
+    if not best or best[0][0] <= value:
+        return Learned(policies[-1], value)
+    alone = Learned(best[0][1][-1], best[0][0])
+    best = best[: settings.n_averaged]
+    mean = _blend([policies for _, policies in best])
+    _, returns = _evaluate(problem, mean, folds)
+    # The best of many looks better than it is, so the mean may look a little worse.
+    gap = _evaluate(problem, best[0][1], folds)[1] - returns
+    error = np.sqrt(_mean(problem, (gap - _mean(problem, gap)) ** 2) / len(gap))
+    worth = _mean(problem, returns)
+    clearly = _mean(problem, gap) > 2 * error
+    return alone if clearly or worth < value else Learned(mean[-1], worth)
 
 
 def _fold_numbers(labels: NDArray, n_folds: int, rng: np.random.Generator) -> NDArray:
@@ -183,11 +253,16 @@ def _fold_numbers(labels: NDArray, n_folds: int, rng: np.random.Generator) -> ND
 
 
 def _first_policies(
-    problem: Problem, settings: PolicyIteration, folds: NDArray, rng: np.random.Generator, first: float
+    problem: Problem,
+    settings: PolicyIteration,
+    folds: NDArray,
+    several: list[Regressors],
+    rng: np.random.Generator,
+    first: float,
 ) -> list[AdditivePolicy]:
     """Policies that know the classes, but buy nothing or all."""
     states = _draw(problem, settings, None, rng)
-    policies = _regress(problem, settings, states, np.zeros(states.bought.shape), folds)
+    policies = _regress(problem, settings, states, np.zeros(states.bought.shape), folds, several)
     n_units = states.bought.shape[1]
     for policy in policies:
         policy.theta[:, :, :n_units] = 0.0
@@ -220,6 +295,7 @@ def _improve(
     policies: list[AdditivePolicy],
     last: NDArray,
     folds: NDArray,
+    several: list[Regressors],
     rng: np.random.Generator,
 ) -> list[AdditivePolicy]:
     """Sample states, play all purchases in them, and regress their returns."""
@@ -242,11 +318,16 @@ def _improve(
         # Buying again what is there changes nothing but the purse: with that target for what cannot be
         # bought, all actions share one regression.
         targets[own] = np.where(np.isnan(purchases), values[:, None] - price[own], purchases)
-    return _regress(problem, settings, states, targets, folds)
+    return _regress(problem, settings, states, targets, folds, several)
 
 
 def _regress(
-    problem: Problem, settings: PolicyIteration, states: States, purchases: NDArray, folds: NDArray
+    problem: Problem,
+    settings: PolicyIteration,
+    states: States,
+    purchases: NDArray,
+    folds: NDArray,
+    several: list[Regressors],
 ) -> list[AdditivePolicy]:
     """Policies with each fold left out, and the one from all rows last."""
     rules, row, held = problem.structure, states.row, states.bought
@@ -254,17 +335,21 @@ def _regress(
     truth = np.eye(rules.n_classes)[problem.labels[row]]
     targets = np.hstack([purchases, truth])
     weights = problem.weights[row] * states.count
-
-    def design(some: NDArray) -> NDArray:
-        return problem.encoder.design(problem.codes[row[some]], rules.shown(held[some]))
-
     stages = np.minimum(held.sum(axis=1), settings.n_stages - 1)
     ridge = settings.ridge * settings.states_per_row
-    thetas = shared_fit(
-        design, targets, weights, folds[row], stages, settings.n_stages, ridge, problem.encoder.precision_
-    )
+    fits = []
+    for columns in several:
+
+        def design(some: NDArray, columns: Regressors = columns) -> Any:
+            return columns.design(problem.codes[row[some]], rules.shown(held[some]))
+
+        thetas = shared_fit(
+            design, targets, weights, folds[row], stages, settings.n_stages, ridge, columns.encoder.precision_
+        )
+        fits.append([columns.spread(theta) for theta in thetas])
     out = []
-    for theta in thetas:
+    for same in zip(*fits, strict=True):
+        theta = same[0] if len(same) == 1 else np.mean(same, axis=0)
         shares = theta[..., n_units:]
         # Least squares is linear in its targets: expected losses follow from the shares.
         scores = np.concatenate([theta[..., :n_units], -shares @ rules.losses.T], axis=2)
@@ -272,15 +357,22 @@ def _regress(
     return out
 
 
-def _blend(fresh: list[AdditivePolicy], old: list[AdditivePolicy], share: float) -> None:
-    """Move the weights only part of the way, which is as good as more states and stops oscillation."""
-    for new, before in zip(fresh, old, strict=True):
-        new.theta = share * before.theta + (1 - share) * new.theta
-        new.shares = share * before.shares + (1 - share) * new.shares
+def _blend(policies: list[list[AdditivePolicy]], inertia: float | None = None) -> list[AdditivePolicy]:
+    """Mean weights of several policies for each fold; of a new and an old one, with the share of the old.
+
+    To move the weights only part of the way is as good as more states and stops oscillation.
+    """
+    shares = np.full(len(policies), 1 / len(policies)) if inertia is None else [1 - inertia, inertia]
+    out = []
+    for same in zip(*policies, strict=True):
+        theta = sum(share * policy.theta for share, policy in zip(shares, same, strict=True))
+        classes = sum(share * policy.shares for share, policy in zip(shares, same, strict=True))
+        out.append(AdditivePolicy(same[0].structure, same[0].encoder, theta[:, :-1], classes))
+    return out
 
 
-def _evaluate(problem: Problem, policies: list[AdditivePolicy], folds: NDArray) -> tuple[NDArray, float]:
-    """What each row buys under the policy that has not seen it, and the mean return."""
+def _evaluate(problem: Problem, policies: list[AdditivePolicy], folds: NDArray) -> tuple[NDArray, NDArray]:
+    """What each row buys under the policy that has not seen it, and its return."""
     bought = np.empty(problem.closed.shape, dtype=bool)
     returns = np.empty(len(folds))
     for fold in range(int(folds.max()) + 1):
@@ -288,4 +380,8 @@ def _evaluate(problem: Problem, policies: list[AdditivePolicy], folds: NDArray) 
         episodes = policies[fold].run(problem.codes[own], problem.closed[own])
         bought[own] = episodes.bought
         returns[own] = -episodes.cost - problem.structure.losses[episodes.answer, problem.labels[own]]
-    return bought, float(np.average(returns, weights=problem.weights))
+    return bought, returns
+
+
+def _mean(problem: Problem, returns: NDArray) -> float:
+    return float(np.average(returns, weights=problem.weights))

@@ -10,6 +10,8 @@ from sklearn.base import clone
 
 from rlselect import DatumwiseClassifier
 from rlselect.datumwise import PaperIteration, PolicyIteration
+from rlselect.datumwise._structure import Structure
+from rlselect.datumwise._tree import build_tree
 
 FAST = PolicyIteration(n_iter=3, n_restarts=1, states_per_row=8)
 
@@ -231,6 +233,34 @@ def test_question_tree_tells_the_first_questions():
     assert "not available" in str(gaps)
     groups = DatumwiseClassifier(feature_groups=[[0, 1], [2]], learning=FAST, random_state=0).fit(X, y)
     assert groups.question_tree(X).share == 1.0
+
+
+def test_question_tree_puts_neighbours_with_the_same_next_step_together():
+    # bins 0 and 1 of the first feature ask the second, bin 2 answers; only bin 0 goes on after a low value
+    X = np.array([[0, 0, 1], [0, 2, 1], [1, 0, 1], [1, 2, 1], [2, 0, 1], [2, 2, 1], [0, np.nan, 1]], float)
+    order = np.array([[0, 1, 2], [0, 1, -1], [0, 1, -1], [0, 1, -1], [0, -1, -1], [0, -1, -1], [0, 2, -1]])
+    labels = np.array(["a", "b", "c", "b", "d", "d", "a"])
+    rules = Structure(["u", "v", "w"], [np.array([j]) for j in range(3)], np.ones(3), np.eye(4))
+    edges = [np.array([0.5, 1.5]), np.array([0.5, 1.5]), np.empty(0)]
+    tree = build_tree(order, labels, X, rules, edges, [None] * 3, depth=3)
+    assert [label for label, _ in tree.branches] == ["<= 1.5", "> 1.5"]
+    second = tree.branches[0][1]
+    assert second.question == "v"
+    assert [label for label, _ in second.branches] == ["<= 0.5", "> 1.5", "not available"]
+    assert str(second.branches[0][1]) == "-> a (mostly)  [29%]"
+    assert str(second.branches[1][1]) == "-> b  [29%]"
+    order[2, 2] = 2
+    cut = build_tree(order, labels, X, rules, edges, [None] * 3, depth=2)
+    assert "<= 0.5: -> a (after more questions, mostly)  [29%]" in str(cut)
+    # the same knowledge, values to be had, and yet another question: bins that were put together
+    order[2, 1:] = [2, -1]
+    apart = build_tree(order, labels, X, rules, edges[:1] + [np.empty(0)] * 2, [None] * 3, depth=2)
+    assert [label for label, _ in apart.branches] == ["<= 1.5", "> 1.5"]
+    assert [label for label, _ in apart.branches[0][1].branches] == [
+        "any value",
+        "not available",
+        "other cases",
+    ]
 
 
 def test_summary():

@@ -96,7 +96,7 @@ def test_feature_use_bars_are_the_shares(iris, fitted):
 def test_question_tree_picture_has_a_box_for_each_node_and_a_label_for_each_branch():
     leaves = [
         QuestionNode(0.6, answer="no"),
-        QuestionNode(0.39, answer="yes", cut=True),
+        QuestionNode(0.39, answer="yes", cut=True, mixed=True),
         QuestionNode(0.01, answer="no"),
     ]
     labels = ["<= 2", "2 to 5", "> 5"]
@@ -104,7 +104,7 @@ def test_question_tree_picture_has_a_box_for_each_node_and_a_label_for_each_bran
     shown = QuestionTreeDisplay(root, min_share=0.05).plot()
     texts = [text.get_text() for text in shown.ax_.texts]
     assert sorted(texts) == sorted(
-        ["age?\n100%", "<= 2", "no\n60%", "2 to 5", "yes mostly,\nafter more\n39%"]
+        ["age?\n100%", "<= 2", "no\n60%", "2 to 5", "yes\nafter more,\nmostly\n39%"]
     )
     assert len(shown.ax_.lines) == 2
     assert len(QuestionTreeDisplay(root).plot().ax_.lines) == 3

@@ -123,5 +123,5 @@ def _wrapped(label: str) -> str:
 def _caption(node: QuestionNode) -> str:
     if node.question is not None:
         return f"{node.question}?\n{node.share:.0%}"
-    more = " mostly,\nafter more" if node.cut else ""
-    return f"{node.answer}{more}\n{node.share:.0%}"
+    hedge = node.hedge.strip(" ()").replace(" questions", "").replace(", ", ",\n")
+    return "\n".join(part for part in (str(node.answer), hedge, f"{node.share:.0%}") if part)

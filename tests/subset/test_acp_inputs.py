@@ -14,10 +14,10 @@ from sklearn.base import clone
 from sklearn.tree import DecisionTreeRegressor
 
 from rlselect import ActorCriticPredictor, PerformanceDisplay, RewardDisplay, ThetaDisplay, cli
+from rlselect.learn._clock import Clock
 from rlselect.predictors import MaskedKernel, MaskedLinear, Units, make_target
 from rlselect.report import to_html, to_json
 from rlselect.subset._acp_search import Actor, Effort
-from rlselect.subset._clock import Clock
 
 LINEAR = {"predictor": "linear", "random_state": 0}
 

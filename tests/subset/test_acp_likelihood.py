@@ -7,9 +7,9 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from rlselect import ActorCriticPredictor
+from rlselect.learn._clock import Clock
 from rlselect.predictors import MaskedLogistic, Units, make_target
 from rlselect.subset._acp_likelihood import likeliest, likelihood_price, sees_more
-from rlselect.subset._clock import Clock
 
 
 def classes(n=150, p=6, seed=0, n_classes=2):

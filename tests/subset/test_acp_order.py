@@ -3,9 +3,9 @@
 import numpy as np
 
 from rlselect import ActorCriticPredictor
+from rlselect.learn._clock import Clock
 from rlselect.predictors import MaskedKernel, MaskedLinear, Units, make_target
 from rlselect.subset._acp_order import elimination_order, places
-from rlselect.subset._clock import Clock
 
 
 def left_by(predictor, p, mode=None, clock=None):

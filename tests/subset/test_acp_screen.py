@@ -5,6 +5,7 @@ import pytest
 
 from rlselect import ActorCriticPredictor
 from rlselect.data import open_table
+from rlselect.learn._clock import Clock
 from rlselect.subset._acp_inputs import read_inputs
 from rlselect.subset._acp_screen import (
     _above_chance,
@@ -15,7 +16,6 @@ from rlselect.subset._acp_screen import (
 )
 from rlselect.subset._acp_search import Effort
 from rlselect.subset._acp_stages import PredictorChoice, Stages
-from rlselect.subset._clock import Clock
 
 
 def noise_and(signal, n=100, p=120, seed=0):

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
+from rlselect.learn._clock import Clock
 from rlselect.predictors._masked_logistic import MaskedLogistic
 from rlselect.predictors._units import Units
-from rlselect.subset._clock import Clock
 
 # useless variables that are let in, on average over data sets
 _FALSE_VARIABLES = 0.25

@@ -4,9 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from rlselect.learn._clock import Clock
 from rlselect.predictors._masked import MaskedPredictor
 from rlselect.predictors._units import Units
-from rlselect.subset._clock import Clock
 
 Array = NDArray[np.float64]
 

@@ -27,8 +27,8 @@ from rlselect.data import (
     require_target,
 )
 from rlselect.learn import as_policy
+from rlselect.learn._clock import PARTS, Clock, warn_if_interrupted
 from rlselect.subset._checkpoint import Checkpoint
-from rlselect.subset._clock import PARTS, Clock, warn_if_interrupted
 from rlselect.subset._final import final_model
 from rlselect.subset._problem import Problem, feature_names, generator, pose_problem
 from rlselect.subset._sarsa import Sarsa

@@ -34,9 +34,29 @@ def main():
     for name in args.datasets:
         cells = [f"{table[name, c][1]:.2f} ({100 * table[name, c][0]:.0f})" for c in PAPER_PRICES]
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    draw(table, args.datasets, args.out.with_suffix(".png"))
     means = [np.mean([table[name, c][1] for name in args.datasets]) for c in PAPER_PRICES]
     lines.append("| mean | " + " | ".join(f"{m:.2f}" for m in means) + " |")
     write(lines, args.out)
+
+
+def draw(table, names, path):
+    """Sparsity of each dataset at each price, and the mean."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, ax = plt.subplots(figsize=(6, 3.5), layout="constrained")
+    for name in names:
+        ax.plot(PAPER_PRICES, [table[name, c][1] for c in PAPER_PRICES], "o-", lw=0.8, ms=3, label=name)
+    means = [np.mean([table[name, c][1] for name in names]) for c in PAPER_PRICES]
+    ax.plot(PAPER_PRICES, means, "k-", lw=2.5, label="mean")
+    ax.set_xscale("symlog", linthresh=0.001)
+    ax.set(xlabel="price of a feature", ylabel="mean sparsity on test rows", ylim=(0, 1.02))
+    ax.legend(fontsize=7, ncols=2)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=80)
 
 
 def one(problem, price, seed):

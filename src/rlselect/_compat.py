@@ -27,11 +27,12 @@ class Progress:
     estimator : estimator
         The one that is fitted.
     steps : int
-        Parts the fit has.
+        Parts the fit has; further ones are not told.
     """
 
     def __init__(self, estimator: Any, steps: int) -> None:
         self._estimator = estimator
+        self._left = steps
         self.watched = bool(getattr(estimator, "_skl_callbacks", None))
         if self.watched:
             self._context = estimator._init_callback_context(max_subtasks=steps)
@@ -39,8 +40,9 @@ class Progress:
 
     def part(self) -> bool:
         """One part is done; whether a callback asks to stop."""
-        if not self.watched:
+        if not self.watched or self._left == 0:
             return False
+        self._left -= 1
         part = self._context.subcontext(task_name="stage")
         part.call_on_fit_task_begin(estimator=self._estimator)
         return bool(part.call_on_fit_task_end(estimator=self._estimator))

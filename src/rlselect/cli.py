@@ -1,7 +1,7 @@
 """The command line: a thin mirror of the Python API."""
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -45,6 +45,28 @@ def one_sentence() -> Iterator[None]:
                 click.echo(f"Warning: {' '.join(text.split())}", err=True)
 
 
+def _shared_options(command: Callable[..., None]) -> Callable[..., None]:
+    """What every command takes that reads a file and writes a report."""
+    path = click.Path(path_type=Path)
+    options = [
+        click.option("--weight", metavar="COLUMN", help="Column of sample weights."),
+        click.option("--drop", multiple=True, metavar="COLUMN", help="Column to leave out; may be repeated."),
+        click.option(
+            "--na",
+            multiple=True,
+            metavar="TEXT",
+            help="Cell of a CSV that means missing, such as '?'; may be repeated.",
+        ),
+        click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same answer."),
+        click.option("--time-budget", type=float, metavar="SECONDS", help="Stop searching after so long."),
+        click.option("--json", "json_path", type=path, help="Write the result as JSON."),
+        click.option("--html", "html_path", type=path, help="Write the result as a web page."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="rlselect")
 def main() -> None:
@@ -58,8 +80,6 @@ def main() -> None:
     "--method", default="revs", show_default=True, help="revs, or acp for relations that are not linear."
 )
 @click.option("--family", default="auto", show_default=True, help="auto, gaussian, binomial or poisson.")
-@click.option("--weight", metavar="COLUMN", help="Column of sample weights.")
-@click.option("--drop", multiple=True, metavar="COLUMN", help="Column to leave out; may be repeated.")
 @click.option(
     "--missing",
     type=click.Choice(["error", "drop", "indicator"]),
@@ -67,16 +87,7 @@ def main() -> None:
     show_default=True,
     help="Missing values: refuse them, leave their rows out, or impute and mark them.",
 )
-@click.option(
-    "--na",
-    multiple=True,
-    metavar="TEXT",
-    help="Cell of a CSV that means missing, such as '?'; may be repeated.",
-)
-@click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same answer.")
-@click.option("--time-budget", type=float, metavar="SECONDS", help="Stop searching after so long.")
-@click.option("--json", "json_path", type=click.Path(path_type=Path), help="Write the result as JSON.")
-@click.option("--html", "html_path", type=click.Path(path_type=Path), help="Write the result as a web page.")
+@_shared_options
 def select(
     data: Path,
     target: str,
@@ -100,6 +111,74 @@ def select(
         selector = make(family=family, missing=missing, time_budget=time_budget, random_state=seed)
         selector.fit(frame, target, **({} if weight is None else {"sample_weight": weight}))
         report = {"title": f"{target} in {data.name}", **_report(selector)}
+        show_report(report)
+        _write(report, json_path, html_path)
+
+
+_DATUMWISE = """\b
+Examples:
+  rlselect datumwise patients.csv --target ill --feature-cost 0.02
+  rlselect datumwise patients.csv --target ill --cost scan=0.3 --budget 4 --html patients.html
+"""
+
+
+@main.command(epilog=_DATUMWISE)
+@click.argument("data", type=click.Path(path_type=Path))
+@click.option("--target", required=True, metavar="COLUMN", help="Column of the classes.")
+@click.option(
+    "--feature-cost",
+    type=float,
+    default=0.01,
+    show_default=True,
+    help="Price of a feature; an error costs 1.",
+)
+@click.option("--cost", multiple=True, metavar="NAME=PRICE", help="Price of one feature; may be repeated.")
+@click.option("--budget", type=int, help="Most features a case.")
+@click.option("--cost-budget", type=float, metavar="PRICE", help="Most that the features of a case may cost.")
+@click.option(
+    "--test-share",
+    type=float,
+    default=0.25,
+    show_default=True,
+    help="Share of the rows to judge by; 0 for none.",
+)
+@_shared_options
+def datumwise(
+    data: Path,
+    target: str,
+    feature_cost: float,
+    cost: tuple[str, ...],
+    budget: int | None,
+    cost_budget: float | None,
+    test_share: float,
+    weight: str | None,
+    drop: tuple[str, ...],
+    na: tuple[str, ...],
+    seed: int,
+    time_budget: float | None,
+    json_path: Path | None,
+    html_path: Path | None,
+) -> None:
+    """Learn which features of DATA to buy for each case, and when to stop and name the target's class."""
+    from rlselect.datumwise._cli import parse_costs, run_command
+
+    with one_sentence():
+        for path in (json_path, html_path):
+            _check_writable(path)
+        frame = _read(data, target, weight, drop, na)
+        report = run_command(
+            frame,
+            target,
+            weight,
+            test_share=test_share,
+            random_state=seed,
+            feature_cost=feature_cost,
+            costs=parse_costs(cost),
+            budget=budget,
+            cost_budget=cost_budget,
+            time_budget=time_budget,
+        )
+        report = {**report, "title": f"{target} in {data.name}", "method": "DatumwiseClassifier"}
         show_report(report)
         _write(report, json_path, html_path)
 
@@ -154,26 +233,41 @@ def show_report(report: Mapping[str, Any]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from rlselect.report import COLUMNS, LEGEND, fact_rows, variable_rows
+    from rlselect.report import COLUMNS, LEGEND, fact_rows, section_rows, variable_rows
 
     console = Console(highlight=False, emoji=False, markup=False)
     console.print(Text(str(report["title"]), style="bold"))
     for label, text in fact_rows(report):
         console.print(f"{label}: {text}")
-    rows, more = variable_rows(report)
-    if rows:
-        table = Table(COLUMNS[0], box=box.SIMPLE_HEAD, pad_edge=False)
+
+    def show_table(columns: Sequence[str], rows: list[list[str]]) -> None:
+        table = Table(columns[0], box=box.SIMPLE_HEAD, pad_edge=False)
         table.columns[0].overflow = "fold"
-        for name in COLUMNS[1:]:
+        for name in columns[1:]:
             table.add_column(name, justify="right", no_wrap=True)
         for row in rows:
             table.add_row(*(Text(cell) for cell in row))
         console.print(table)
-        console.print(LEGEND)
-    else:
-        console.print("No variable was selected.")
-    if more:
-        console.print(f"{more} more variables are not shown; --json holds all of them.")
+
+    for section in report.get("sections", ()):
+        console.print(Text(f"\n{section['title']}", style="bold"))
+        rows, more = section_rows(section)
+        if rows:
+            show_table(section["columns"], rows)
+        if more:
+            console.print(f"{more} more rows are not shown; --json holds all of them.")
+        for text in (section.get("text"), section.get("note")):
+            if text is not None:
+                console.print(text)
+    if "sections" not in report:
+        rows, more = variable_rows(report)
+        if rows:
+            show_table(COLUMNS, rows)
+            console.print(LEGEND)
+        else:
+            console.print("No variable was selected.")
+        if more:
+            console.print(f"{more} more variables are not shown; --json holds all of them.")
     for note in report.get("notes", ()):
         console.print(f"Note: {note}")
 

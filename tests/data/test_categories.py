@@ -130,9 +130,27 @@ def test_text_and_numbers_do_not_change_roles():
         encoder.transform(pa.table({"age": [1.0], "city": [2.0]}))
     with (
         pytest.warns(UserWarning, match="valid feature names"),
-        pytest.raises(TypeError, match="'city' of X was text"),
+        pytest.raises(TypeError, match="'city' of X holds numbers, but was text in fit"),
     ):
         encoder.transform(np.ones((2, 2)))
+
+
+def test_categories_of_numbers_may_come_as_numbers():
+    """A row from a dictionary has no categorical type."""
+    frame = pd.DataFrame(
+        {"year": pd.Categorical([1999, 2001, 2001]), "rate": pd.Categorical([0.5, 1.0, 1.0])}
+    )
+    frame["flag"] = pd.Series([True, False, True], dtype=object)
+    encoder = TableEncoder(missing="indicator").fit(frame)
+    rows = pd.DataFrame({"year": [2001, 1999], "rate": [0.5, 1.0], "flag": [True, False]})
+    assert_array_equal(encoder.transform(rows), [[1, 0, 1], [0, 1, 0]])
+    with pytest.warns(UserWarning, match=r"not there in fit \('year': '1980'\)"):
+        assert_array_equal(encoder.transform(rows.assign(year=[1980, 2001]))[:, 0], [0, 1])
+    with pytest.warns(UserWarning, match="had none in fit"):
+        gaps = encoder.transform(rows.assign(year=[np.nan, 2001.0]))
+    assert_array_equal(gaps[:, 0], [0, 1])
+    with pytest.raises(TypeError, match="'year' of X holds numbers, but was text in fit"):
+        encoder.transform(rows.assign(year=[7, 8]))
 
 
 def test_encoder_is_a_good_citizen():

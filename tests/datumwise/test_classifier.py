@@ -10,6 +10,8 @@ from sklearn.base import clone
 
 from rlselect import DatumwiseClassifier
 from rlselect.datumwise import PaperIteration, PolicyIteration
+from rlselect.datumwise._structure import Structure
+from rlselect.datumwise._tree import build_tree
 
 FAST = PolicyIteration(n_iter=3, n_restarts=1, states_per_row=8)
 
@@ -212,31 +214,6 @@ def test_an_expensive_feature_is_avoided():
     assert model.usage_[7] > model.usage_[0]
 
 
-def test_time_budget_and_interrupt_leave_a_fit(monkeypatch):
-    X, y = make_data()
-    long = PolicyIteration(n_iter=10_000)
-    model = DatumwiseClassifier(learning=long, time_budget=0.2, random_state=0).fit(X, y)
-    assert model.stop_reason_ == "time budget"
-    assert model.score(X, y) > 0.5
-
-    from rlselect.datumwise import _rcpi
-
-    calls = []
-    whole = _rcpi._improve
-
-    def broken(*args):
-        calls.append(1)
-        if len(calls) > 3:
-            raise KeyboardInterrupt
-        return whole(*args)
-
-    monkeypatch.setattr(_rcpi, "_improve", broken)
-    model = DatumwiseClassifier(learning=long, random_state=0).fit(X, y)
-    assert model.stop_reason_ == "interrupted"
-    assert len(calls) == 4
-    assert model.score(X, y) > 0.5
-
-
 def test_question_tree_tells_the_first_questions():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, size=(300, 3)).astype(float)
@@ -258,12 +235,46 @@ def test_question_tree_tells_the_first_questions():
     assert groups.question_tree(X).share == 1.0
 
 
+def test_question_tree_puts_neighbours_with_the_same_next_step_together():
+    # bins 0 and 1 of the first feature ask the second, bin 2 answers; only bin 0 goes on after a low value
+    X = np.array([[0, 0, 1], [0, 2, 1], [1, 0, 1], [1, 2, 1], [2, 0, 1], [2, 2, 1], [0, np.nan, 1]], float)
+    order = np.array([[0, 1, 2], [0, 1, -1], [0, 1, -1], [0, 1, -1], [0, -1, -1], [0, -1, -1], [0, 2, -1]])
+    labels = np.array(["a", "b", "c", "b", "d", "d", "a"])
+    rules = Structure(["u", "v", "w"], [np.array([j]) for j in range(3)], np.ones(3), np.eye(4))
+    edges = [np.array([0.5, 1.5]), np.array([0.5, 1.5]), np.empty(0)]
+    tree = build_tree(order, labels, X, rules, edges, [None] * 3, depth=3)
+    assert [label for label, _ in tree.branches] == ["<= 1.5", "> 1.5"]
+    second = tree.branches[0][1]
+    assert second.question == "v"
+    assert [label for label, _ in second.branches] == ["<= 0.5", "> 1.5", "not available"]
+    assert str(second.branches[0][1]) == "-> a (mostly)  [29%]"
+    assert str(second.branches[1][1]) == "-> b  [29%]"
+    order[2, 2] = 2
+    cut = build_tree(order, labels, X, rules, edges, [None] * 3, depth=2)
+    assert "<= 0.5: -> a (after more questions, mostly)  [29%]" in str(cut)
+    # the same knowledge, values to be had, and yet another question: bins that were put together
+    order[2, 1:] = [2, -1]
+    apart = build_tree(order, labels, X, rules, edges[:1] + [np.empty(0)] * 2, [None] * 3, depth=2)
+    assert [label for label, _ in apart.branches] == ["<= 1.5", "> 1.5"]
+    assert [label for label, _ in apart.branches[0][1].branches] == [
+        "any value",
+        "not available",
+        "other cases",
+    ]
+
+
 def test_summary():
     X, y = make_data()
     text = DatumwiseClassifier(learning=FAST, random_state=0, budget=3).fit(X, y).summary()
     assert "3 classes (ash, elm, oak)" in text
     assert "7 features, at 0.01 each, at most 3 a case" in text
     assert "x0" in text
+    assert "Learned from 150 rows in " in text
+    rules = {"costs": np.arange(7.0), "cost_budget": 4, "prerequisites": {1: 0}, "related": np.ones((7, 7))}
+    errors = {"error_costs": [[-5, 9, 9], [9, -5, 9], [9, 9, -5]], "unrelated_cost": 2}
+    text = DatumwiseClassifier(learning=FAST, random_state=0, **rules, **errors).fit(X, y).summary()
+    assert "0 to 6 each, for at most 4 a case, unrelated ones at other prices, some after others only" in text
+    assert "An answer costs: -5 to 9" in text
 
 
 @pytest.mark.parametrize(
@@ -324,7 +335,7 @@ def test_errors_of_rows_and_sessions():
     X, y = make_data()
     with pytest.raises(ValueError, match="1 class"):
         DatumwiseClassifier().fit(X, np.zeros(len(y)))
-    with pytest.raises(ValueError, match="at least one non-zero"):
+    with pytest.raises(ValueError, match="at least one weight must be positive"):
         DatumwiseClassifier().fit(X, y, sample_weight=np.zeros(len(y)))
     groups = {"a": [0, 1, 2], "b": [3, 4, 5, 6]}
     session = DatumwiseClassifier(feature_groups=groups, learning=FAST, random_state=0).fit(X, y).start()

@@ -244,3 +244,44 @@ def test_bars_have_the_length_of_inclusion():
     assert long.count("<g>") == 30
     assert "n" * 80 in long  # whole in the tooltip
     ElementTree.fromstring(inclusion_svg([]))
+
+
+SECTIONS = {
+    "title": "Cases",
+    "facts": {"Accuracy": 0.5},
+    "sections": [
+        {
+            "title": "Use of <x>",
+            "columns": ["Name", "Sh|are"],
+            "rows": [[f"f{k}", k / 200] for k in range(130)],
+            "bars": [("a<b", 0.25), ("c", 2.0)],
+            "note": "A *note*.",
+        },
+        {"title": "Tree", "text": "a?\n  <= 1: b"},
+    ],
+    "path": {"stage": [1, 2], "size": [3, 4], "score": [0.0, 1.0], "titles": ["bought", "return"]},
+}
+
+
+def test_sections_stand_in_place_of_variables():
+    page = Page(to_html(SECTIONS))
+    text = " ".join(page.words)
+    assert "Use of <x>" in text
+    assert "No variable was selected." not in text
+    assert "30 more rows are not shown." in text
+    assert "a?\n  <= 1: b" in text
+    assert page.tags.count("svg") == 2
+    assert "bought" in text
+    assert "return" in text
+
+
+def test_sections_in_markdown():
+    text = to_markdown(SECTIONS)
+    assert "## Use of \\<x>" in text
+    assert "| Name | Sh\\|are |" in text
+    assert "| f99  |   0.495 |" in text
+    assert "f100" not in text
+    assert "30 more rows are not shown." in text
+    assert "```text\na?\n  <= 1: b\n```" in text
+    assert "A \\*note\\*." in text
+    assert "No variable" not in text

@@ -13,8 +13,8 @@ from rlselect import REVS, DivideAndConquer
 from rlselect.data import open_source
 from rlselect.data._dask import Workers, _made
 from rlselect.data._pool import Piece
+from rlselect.learn._clock import Clock
 from rlselect.simulate import make_revs
-from rlselect.subset._clock import Clock
 
 N, P = 40_000, 50
 

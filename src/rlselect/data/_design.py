@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from rlselect._compat import user_level
 from rlselect.data._checks import check_finite, check_finite_sparse, check_names, missing_error
 from rlselect.data._scan import Gaps, scan_missing
 from rlselect.data._store import Column, ColumnStore, DenseStore, Rows, SparseStore, Store
@@ -124,10 +125,35 @@ def _refuse_long(levels: list[str], name: str, n_rows: int) -> None:
 
 def bind(store: Store, design: Design, rows: np.ndarray | None = None) -> Store:
     """Check a table (or some rows of it) against the design, and put its text into the design's codes."""
+    store, unseen = match(store, design, rows)
+    if not design.levels:
+        return store
+    if unseen:
+        warnings.warn(
+            f"X has levels that were not there in fit ({unseen}); their indicators are all zero, as for the "
+            "reference level.",
+            UserWarning,
+            stacklevel=4,
+        )
+    assert isinstance(store, ColumnStore)
+    _check_text_gaps(store.cols, design, design.feature_names(), slice(None) if rows is None else rows)
+    return store
+
+
+def match(store: Store, design: Design, rows: np.ndarray | None = None) -> tuple[Store, str]:
+    """Check names and kinds of the columns, and put text into the codes of the design's levels.
+
+    Returns
+    -------
+    store : Store
+        Code -1 is a gap, -2 a level that the design does not know.
+    unseen : str
+        Some of the unknown levels (of `rows`), by column; empty when there are none.
+    """
     if store.names is not None or store.n_features == design.n_features:
         warning = check_names(design.names, store.names, design.owner)
         if warning:
-            warnings.warn(warning, UserWarning, stacklevel=4)
+            warnings.warn(warning, UserWarning, stacklevel=user_level())
     if store.n_features != design.n_features:
         raise ValueError(
             f"X has {store.n_features} features, but {design.owner} is expecting {design.n_features} "
@@ -141,43 +167,44 @@ def bind(store: Store, design: Design, rows: np.ndarray | None = None) -> Store:
             f"Column {names[j]!r} of X holds text ({shown!r}), but was a number in fit: numbers are needed."
         )
     if not design.levels:
-        return store
-    if not isinstance(store, ColumnStore):
-        raise TypeError(
-            f"Column {names[min(design.levels)]!r} of X was text in fit, but X holds numbers only now."
-        )
-    columns = list(store.cols)
+        return store, ""
+    if isinstance(store, SparseStore):
+        raise TypeError(f"Column {names[min(design.levels)]!r} of X was text in fit, but X is sparse now.")
+    dense = isinstance(store, DenseStore)
+    columns = [Column(values=x) for x in store.X.T] if dense else list(store.cols)  # type: ignore[union-attr]
     unseen = {}
     for j, levels in design.levels.items():
         strange = _recode(columns, j, levels, names[j], slice(None) if rows is None else rows)
         if strange:
             unseen[names[j]] = strange
-    if unseen:
-        shown = "; ".join(
-            f"{name!r}: {', '.join(map(repr, new[:3]))}" for name, new in list(unseen.items())[:5]
-        )
-        warnings.warn(
-            f"X has levels that were not there in fit ({shown}); their indicators are all zero, as for the "
-            "reference level.",
-            UserWarning,
-            stacklevel=4,
-        )
-    _check_text_gaps(columns, design, names, slice(None) if rows is None else rows)
-    return ColumnStore(columns, store.names)
+    shown = "; ".join(f"{name!r}: {', '.join(map(repr, new[:3]))}" for name, new in list(unseen.items())[:5])
+    return ColumnStore(columns, store.names), shown
 
 
 def _recode(columns: list[Column], j: int, levels: list[str], name: str, rows: Rows) -> list[str]:
     """Put column j into the codes of `levels`, and return the levels of `rows` that are not among them."""
-    column = columns[j]
-    if column.codes is None:
-        raise TypeError(f"Column {name!r} of X holds numbers, but was text in fit.")
+    column = columns[j] if columns[j].codes is not None else _numbers_as_text(columns[j], levels, name)
+    codes = np.asarray(column.codes)
     place = {level: k for k, level in enumerate(levels)}
     remap = np.array([place.get(level, _UNSEEN) for level in column.levels] + [-1], dtype=np.int32)
-    columns[j] = Column(codes=remap[column.codes], levels=levels)
+    columns[j] = Column(codes=remap[codes], levels=levels)
     if not (remap == _UNSEEN).any():
         return []
-    used = np.unique(column.codes[rows])
+    used = np.unique(codes[rows])
     return [column.levels[k] for k in used if remap[k] == _UNSEEN]
+
+
+def _numbers_as_text(column: Column, levels: list[str], name: str) -> Column:
+    """Numbers in the place of text: gaps, or levels that are written like them (categories of years, say).
+
+    A frame of few rows may hold nothing that tells its categories from numbers.
+    """
+    values, codes = np.unique(np.asarray(column.values), return_inverse=True)
+    gap = np.isnan(values.astype(float))
+    text = [str(v) if str(v) in levels or v % 1 else str(int(v)) for v in values[~gap].tolist()]
+    if text and not set(text) & set(levels):
+        raise TypeError(f"Column {name!r} of X holds numbers, but was text in fit.")
+    return Column(codes=np.where(gap[codes], -1, codes), levels=text)
 
 
 def _check_text_gaps(columns: list[Column], design: Design, names: list[str], rows: Rows) -> None:

@@ -147,9 +147,9 @@ def read_series(series: nw.Series, name: str) -> Column:
         values = series.to_numpy()
         _refuse_complex(values.dtype, name)
         if values.dtype.kind in _NUMBER and not (dtype == nw.Unknown and np.isnan(values).all()):
-            return Column(values=values)
+            return Column(values=values, truth=dtype == nw.Boolean)
         if dtype != nw.Unknown:  # decimals, and booleans with gaps
-            return Column(values=_numbers(series.to_arrow()))
+            return Column(values=_numbers(series.to_arrow()), truth=dtype == nw.Boolean)
     if dtype == nw.Object:
         return read_objects(series.to_numpy(), name)
     # pandas categoricals and Enums keep the order in which their user declared the levels
@@ -167,7 +167,7 @@ def read_objects(values: np.ndarray, name: str, *, booleans_as_text: bool = True
     return _read_arrow(array, name, booleans_as_text=booleans_as_text)
 
 
-def _is_gap(value: Any) -> bool:
+def is_gap(value: Any) -> bool:
     return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
 
 
@@ -180,7 +180,7 @@ def _mixture(values: np.ndarray, name: str) -> Exception:
         if isinstance(value, str):
             text = value if text is None else text
         elif isinstance(value, int | float | np.number | np.bool_):
-            number = value if number is None and not _is_gap(value) else number
+            number = value if number is None and not is_gap(value) else number
         elif value is not None and type(value).__name__ not in ("NAType", "NaTType"):
             odd = value if odd is None else odd
     if odd is not None:
@@ -216,7 +216,7 @@ def _read_arrow(
     if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
         return Column(values=_numbers(array))
     if types.is_boolean(kind) and not booleans_as_text:
-        return Column(values=_numbers(array))
+        return Column(values=_numbers(array), truth=True)
     if types.is_dictionary(kind):
         return _levels(array, name, sort=not (kind.ordered or declared_order))
     if types.is_boolean(kind) or types.is_string(kind) or types.is_large_string(kind):
@@ -234,13 +234,13 @@ def _levels(array: Any, name: str, *, sort: bool) -> Column:
         raise TypeError(
             f"{name} holds {array.type.value_type} values: each argument must be a string or a number."
         )
-    known = [v for v in raw if not _is_gap(v)]
+    known = [v for v in raw if not is_gap(v)]
     if sort:
         known.sort(key=lambda v: (isinstance(v, str), v))
     levels = list(dict.fromkeys(str(v) for v in known))
     place = {level: k for k, level in enumerate(levels)}
     # One more entry than the dictionary has, so that code -1 (a gap) finds -1 at its end.
-    remap = np.array([-1 if _is_gap(v) else place[str(v)] for v in raw] + [-1], dtype=np.int32)
+    remap = np.array([-1 if is_gap(v) else place[str(v)] for v in raw] + [-1], dtype=np.int32)
     codes = pc.fill_null(pc.cast(array.indices, pa.int64()), -1).to_numpy(zero_copy_only=False)
     return Column(codes=remap[codes], levels=levels)
 

@@ -42,7 +42,7 @@ def scan_missing(store: Store, names: list[str]) -> Gaps:
         rows[part] = gap.any(axis=1)
         counts += gap.sum(axis=0)
         infinite += np.isinf(block).sum(axis=0)
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             sums += np.where(gap, 0.0, block).sum(axis=0, dtype=np.float64)
     _refuse_infinity(infinite, names, store)
     for j, column in store.text().items():

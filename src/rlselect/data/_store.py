@@ -34,12 +34,14 @@ def chunks(n_rows: int, n_columns: int) -> Iterator[slice]:
 class Column:
     """One feature: numbers (`values`, NaN = missing), or text (`codes` into `levels`, -1 = missing).
 
-    A column that is missing throughout has both faces, since nothing tells which one it is.
+    A column that is missing throughout has both faces, since nothing tells which one it is. `truth`: whether
+    the numbers are truth values, also where gaps have made floats of them.
     """
 
     values: np.ndarray | None = None
     codes: np.ndarray | None = None
     levels: list[str] = field(default_factory=list)
+    truth: bool = False
 
     @property
     def is_text(self) -> bool:

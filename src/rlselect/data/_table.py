@@ -211,19 +211,8 @@ def open_table(
     """
     check_missing_mode(missing)
     given = {"y": y, "sample_weight": sample_weight, "offset": offset}
-    named = tuple(v for v in given.values() if isinstance(v, str))
-    frame = as_frame(X) if named else None
-    # Names first: a misspelt target is a better message than what its absence leads to.
-    columns = {role: read_vector(v, role, frame) for role, v in given.items() if isinstance(v, str)}
-    store = read_table(X, named if encoder is None else (*named, *encoder.ignored_names_))
-    vectors = {
-        role: columns[role] if role in columns else _row_vector(v, role, store.n_rows)
-        for role, v in given.items()
-    }
+    store, vectors, named = read_with_vectors(X, given, () if encoder is None else encoder.ignored_names_)
     target = vectors["y"]
-    if target is not None:
-        check_length(target, store.n_rows, "y")
-        _refuse_infinite_target(target)
     if encoder is None:
         kept = _kept_rows(store, target) if missing == "drop" else None
         design = learn_design(store, missing, kept, owner)
@@ -233,10 +222,70 @@ def open_table(
     store = bind(store, encoder._design, kept)
     if kept is not None:
         vectors = {role: None if v is None else v[kept] for role, v in vectors.items()}
-    _refuse_missing_target(vectors["y"], encoder.missing)
-    weight = _check_weight(vectors["sample_weight"], store.n_rows if kept is None else len(kept))
+    fix = ', or use missing="drop"' if encoder.missing != "drop" else ""
+    refuse_missing_target(vectors["y"], fix)
+    weight = check_weight(vectors["sample_weight"], store.n_rows if kept is None else len(kept))
     shift = _check_numbers(vectors["offset"], "offset", store.n_rows if kept is None else len(kept))
     return Table(store, encoder, vectors["y"], weight, shift, kept)
+
+
+def read_with_vectors(
+    X: Any, given: dict[str, Any], ignored: Sequence[str] = ()
+) -> tuple[Store, dict[str, np.ndarray | None], tuple[str, ...]]:
+    """Read a table and what goes with its rows.
+
+    Parameters
+    ----------
+    X : table
+        As for `open_table`.
+    given : dict
+        Role ("y", "sample_weight", ...) -> values, name of a column, or None.
+    ignored : sequence of str
+        Columns of a frame that are no features.
+
+    Returns
+    -------
+    store : Store
+        Without the columns that have a role.
+    vectors : dict
+        Role -> values of the length of X, or None.
+    named : tuple of str
+        Columns that have a role.
+    """
+    named = tuple(v for v in given.values() if isinstance(v, str))
+    frame = as_frame(X) if named else None
+    # Names first: a misspelt target is a better message than what its absence leads to.
+    columns = {role: read_vector(v, role, frame) for role, v in given.items() if isinstance(v, str)}
+    store = read_table(X, (*named, *ignored))
+    vectors = {
+        role: columns[role] if role in columns else _row_vector(v, role, store.n_rows)
+        for role, v in given.items()
+    }
+    target = vectors.get("y")
+    if target is not None:
+        check_length(target, store.n_rows, "y")
+        _refuse_infinite_target(target)
+    return store, vectors, named
+
+
+def read_vectors(X: Any, given: dict[str, Any]) -> dict[str, np.ndarray | None]:
+    """Targets and weights of a table's rows, for those who have read the table already.
+
+    Parameters
+    ----------
+    X : table
+        As for `open_table`.
+    given : dict
+        ``y`` and ``sample_weight``: values, the name of a column, or None.
+
+    Returns
+    -------
+    dict
+        Checked arrays, or None.
+    """
+    store, vectors, _ = read_with_vectors(X, given)
+    refuse_missing_target(vectors["y"])
+    return {**vectors, "sample_weight": check_weight(vectors["sample_weight"], store.n_rows)}
 
 
 def _row_vector(values: Any, role: str, n_rows: int) -> np.ndarray | None:
@@ -271,14 +320,14 @@ def _refuse_infinite_target(y: np.ndarray) -> None:
         )
 
 
-def _refuse_missing_target(y: np.ndarray | None, missing: str) -> None:
+def refuse_missing_target(y: np.ndarray | None, fix: str = "") -> None:
+    """Refuse a target with gaps; `fix` names another way out than removing the rows."""
     if y is None or (y.dtype.kind == "f" and all_finite(y)):
         return
     count = int(missing_mask(y).sum())
     if count:
         raise ValueError(
-            f"Input y contains missing values (NaN) in {count} of {len(y)} rows. Remove these rows"
-            + (', or use missing="drop".' if missing != "drop" else ".")
+            f"Input y contains missing values (NaN) in {count} of {len(y)} rows. Remove these rows{fix}."
         )
 
 
@@ -294,7 +343,8 @@ def _check_numbers(values: np.ndarray | None, name: str, n_rows: int) -> np.ndar
     return numbers
 
 
-def _check_weight(values: np.ndarray | None, n_rows: int) -> np.ndarray | None:
+def check_weight(values: np.ndarray | None, n_rows: int) -> np.ndarray | None:
+    """Weights as numbers; negative ones, gaps and nothing but zeros are refused."""
     weight = _check_numbers(values, "sample_weight", n_rows)
     if weight is None:
         return None

@@ -1,7 +1,8 @@
 """The datum-wise classifier."""
 
 import time
-from numbers import Real
+import warnings
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -10,24 +11,33 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from rlselect._compat import CallbackSupportMixin, Progress, user_level, with_callbacks
+from rlselect.data import CodedFeatures, open_coded, read_vectors
 from rlselect.datumwise._encoding import check_bins, make_encoder
 from rlselect.datumwise._exact import can_solve, solve
 from rlselect.datumwise._inputs import make_structure
+from rlselect.datumwise._levels import with_levels
 from rlselect.datumwise._paper import PaperIteration, learn_paper
-from rlselect.datumwise._policy import Episodes
+from rlselect.datumwise._policy import Episodes, Learned
 from rlselect.datumwise._rcpi import PolicyIteration, learn
+from rlselect.datumwise._report import make_report
 from rlselect.datumwise._rows import Problem, closed_units, merge_rows, zero_units
 from rlselect.datumwise._screen import screen_units
 from rlselect.datumwise._session import Session
 from rlselect.datumwise._summary import summarize
 from rlselect.datumwise._tree import QuestionNode, build_tree
+from rlselect.learn._clock import PARTS, Clock, warn_if_interrupted
+from rlselect.report import Summary
 
 __all__ = ["DatumwiseClassifier"]
 
+# Rows of a smaller mean weight are probably weighted by shares, not by copies.
+_LEAST_WEIGHT = 0.1
 
-class DatumwiseClassifier(ClassifierMixin, BaseEstimator):
+
+class DatumwiseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     r"""Classifier that buys features one by one for each case, and answers when it knows enough.
 
     It looks for the policy with the smallest
@@ -72,10 +82,11 @@ class DatumwiseClassifier(ClassifierMixin, BaseEstimator):
     learning : PolicyIteration or PaperIteration, optional
         How the policy is learned; None is ``PolicyIteration()``.
     time_budget : float, optional
-        Seconds after which the best policy so far is taken. Ctrl-C does the same.
+        Seconds after which the best policy so far is taken, at the end of an iteration. Ctrl-C does the same,
+        and so does a callback that asks to stop (see `set_callbacks` of scikit-learn 1.9).
     n_jobs : int, optional
         Climbs of the policy iteration at a time, in threads. The result does not depend on it.
-    random_state : int, RandomState or None, default=None
+    random_state : int, Generator, RandomState or None, default=None
         For the sampled states and the folds.
 
     Attributes
@@ -98,7 +109,9 @@ class DatumwiseClassifier(ClassifierMixin, BaseEstimator):
     Notes
     -----
     A missing value (NaN) cannot be bought for its case, neither in `fit` nor later, and costs nothing; a
-    group can be bought unless all its values are missing. With a sparse X, learning plays the purchase of
+    group can be bought unless all its values are missing. A text or categorical column is one feature with
+    one number for each level and action; a level that `fit` has not seen is taken as missing, with a warning,
+    as nothing is known about it. With a sparse X, learning plays the purchase of
     a zero only where the policy wants it, which saves time, and takes others to tell nothing.
 
     Cost of an iteration: one rollout for each state and unit, each O(units + classes) a purchase, plus one
@@ -195,33 +208,35 @@ class DatumwiseClassifier(ClassifierMixin, BaseEstimator):
 
     # ------------------------------------------------------------------ fitting
 
+    @with_callbacks
     def fit(self, X, y, sample_weight=None):
         """Learn what to buy, when to stop and what to answer.
 
         Parameters
         ----------
-        X : (n, d) array, sparse matrix or data frame of numbers
-            Values; NaN where a value cannot be had.
-        y : (n,) array
-            Class labels.
-        sample_weight : (n,) array, optional
-            A weight of k counts as k copies of the row.
+        X : (n, d) array, sparse matrix or data frame
+            Values: numbers, truth values, text or categories; NaN or None where a value cannot be had.
+        y : (n,) array or str
+            Class labels, or the name of their column in X.
+        sample_weight : (n,) array or str, optional
+            A weight of k counts as k copies of the row; or the name of their column.
 
         Returns
         -------
         DatumwiseClassifier
             This one.
         """
+        start = time.perf_counter()
         settings = self._check_settings()
         X, y, weights = self._check_rows(X, y, sample_weight)
+        self._n_rows = len(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
                 f"y holds 1 class ({self.classes_[0]!r}); a classifier needs rows of at least 2 classes"
             )
-        names = getattr(self, "feature_names_in_", None)
-        self._names = [f"x{j}" for j in range(X.shape[1])] if names is None else list(names)
-        self._whole = make_structure(self, self._names, len(self.classes_))
+        self._names = self._features.feature_names
+        self._whole = make_structure(self, self._names, self.classes_)
         self.units_ = list(self._whole.names)
         kept = self._screen(X, labels, weights, settings)
         self.learned_units_ = np.isin(np.arange(self._whole.n_units), kept)
@@ -229,11 +244,13 @@ class DatumwiseClassifier(ClassifierMixin, BaseEstimator):
         self._columns = np.concatenate([self._whole.groups[u] for u in kept])
         self._structure = self._whole.subset(kept)
         X = X[:, self._columns]
-        self._encoder = make_encoder(self.scoring, self.n_bins).fit(X, weights)
+        encoder = make_encoder(self.scoring, self.n_bins).fit(X, weights)
+        self._encoder = with_levels(encoder, self._n_levels(self._columns))
         codes = self._encoder.encode(X)
         closed, skipped = closed_units(X, self._structure), zero_units(X, self._structure)
         problem = Problem(self._structure, self._encoder, codes, closed, labels, weights, skipped)
         self._learn(merge_rows(problem), settings)
+        self._seconds = time.perf_counter() - start
         return self
 
     def _check_settings(self) -> PolicyIteration | PaperIteration:
@@ -251,48 +268,81 @@ class DatumwiseClassifier(ClassifierMixin, BaseEstimator):
         return settings
 
     def _check_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray, NDArray]:
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan")
-        check_classification_targets(y)
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None; pass the class "
+                "labels or the name of their column."
+            )
+        self._features, rows = open_coded(X, y, sample_weight=sample_weight, owner=type(self).__name__)
+        self._keep_names(self._features)
+        assert rows.y is not None
+        check_classification_targets(rows.y)
+        weights = np.ones(len(rows.y)) if rows.sample_weight is None else rows.sample_weight
         keep = weights > 0
-        return X[keep], y[keep], weights[keep]
+        mean = weights[keep].mean()
+        if mean < _LEAST_WEIGHT:
+            warnings.warn(
+                f"sample_weight has the mean {mean:.2g}, so that {keep.sum()} rows count as "
+                f"{weights.sum():.2g}: a weight of k stands for k copies of a row. Multiply the weights if "
+                "they are meant as shares.",
+                UserWarning,
+                stacklevel=user_level(),
+            )
+        return rows.X[keep], rows.y[keep], weights[keep]
+
+    def _keep_names(self, features: CodedFeatures) -> None:
+        self.n_features_in_ = features.n_features
+        self.__dict__.pop("feature_names_in_", None)
+        if features.names is not None:
+            self.feature_names_in_ = features.names
+
+    def _n_levels(self, columns: NDArray) -> dict[int, int]:
+        """Numbers of levels of those of the columns that are categories."""
+        levels = self._features.levels
+        return {k: len(levels[j]) for k, j in enumerate(columns.tolist()) if j in levels}
 
     def _screen(self, X: Any, labels: NDArray, weights: NDArray, settings: Any) -> NDArray:
         most = getattr(settings, "screen", None)
         if most is None or self._whole.n_units <= most:
             return np.arange(self._whole.n_units)
-        codes = make_encoder("bins", self.n_bins).fit(X, weights).encode(X)
+        levels = self._n_levels(np.arange(X.shape[1]))
+        encoder = with_levels(make_encoder("bins", self.n_bins).fit(X, weights), levels)
+        codes = encoder.encode(X)
         return screen_units(codes, labels, weights, self._whole, most)
 
     def _learn(self, problem: Problem, settings: PolicyIteration | PaperIteration) -> None:
-        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        deadline = None if self.time_budget is None else time.perf_counter() + self.time_budget
-
-        def stop() -> bool:
-            return deadline is not None and time.perf_counter() > deadline
-
-        if isinstance(settings, PaperIteration):
-            learned = learn_paper(problem, settings, rng, stop)
-        elif can_solve(problem, settings.exact_states):
-            learned = solve(problem)
-        else:
-            learned = learn(problem, settings, rng, self.n_jobs, stop)
+        rng = self.random_state
+        if not isinstance(rng, np.random.Generator):
+            rng = np.random.default_rng(check_random_state(rng).randint(2**31))
+        steps = settings.n_iter * getattr(settings, "n_restarts", 1)
+        progress = Progress(self, min(steps, PARTS))
+        report = progress.part if progress.watched else None
+        with Clock(self.time_budget, steps, report) as clock:
+            learned = self._search(problem, settings, rng, lambda: clock.tick() is not None)
         self._policy = learned.policy
         self.history_ = learned.history
         self.value_ = learned.value
-        self.stop_reason_ = "time budget" if stop() else learned.reason
+        self.stop_reason_ = clock.reason or learned.reason
+        warn_if_interrupted(self.stop_reason_, type(self).__name__, f"{len(self.history_)} iterations")
         episodes = self._policy.run(problem.codes, problem.closed)
         self.usage_ = np.zeros(self._whole.n_units)
         self.usage_[self._kept] = np.average(episodes.bought, axis=0, weights=problem.weights)
+        progress.finish()
+
+    def _search(self, problem: Problem, settings: Any, rng: np.random.Generator, stop: Any) -> Learned:
+        if isinstance(settings, PaperIteration):
+            return learn_paper(problem, settings, rng, stop)
+        if can_solve(problem, settings.exact_states):
+            return solve(problem)
+        return learn(problem, settings, rng, self.n_jobs, stop)
 
     # ------------------------------------------------------------------ using
 
     def _episodes(self, X: Any) -> tuple[NDArray, Episodes]:
         check_is_fitted(self)
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan", reset=False
-        )
-        X = X[:, self._columns]
+        return self._play(self._features.encode(X)[:, self._columns])
+
+    def _play(self, X: Any) -> tuple[NDArray, Episodes]:
         codes = self._encoder.encode(X)
         return codes, self._policy.run(codes, closed_units(X, self._structure))
 
@@ -389,17 +439,18 @@ class DatumwiseClassifier(ClassifierMixin, BaseEstimator):
         ----------
         X : (n, d) array, sparse matrix or data frame
             Values.
-        y : (n,) array
-            True classes.
-        sample_weight : (n,) array, optional
-            Weights of the cases.
+        y : (n,) array or str
+            True classes, or the name of their column.
+        sample_weight : (n,) array or str, optional
+            Weights of the cases, or the name of their column.
 
         Returns
         -------
         float
             Share of the cases that are answered rightly.
         """
-        return super().score(X, y, sample_weight)
+        rows = read_vectors(X, {"y": y, "sample_weight": sample_weight})
+        return super().score(X, rows["y"], rows["sample_weight"])
 
     def sparsity(self, X):
         """Mean share of the features (groups) that are not bought.
@@ -426,8 +477,8 @@ class DatumwiseClassifier(ClassifierMixin, BaseEstimator):
             the class.
         """
         check_is_fitted(self)
-        names = [self._names[j] for j in self._columns]
-        return Session(self._policy, self._encoder, self._structure, self.classes_, names)
+        reader = (self._features, self._columns)
+        return Session(self._policy, self._encoder, self._structure, self.classes_, *reader)
 
     def question_tree(self, X: Any, max_depth: int = 3) -> QuestionNode:
         """The first questions that some cases are asked, as a tree.
@@ -444,15 +495,16 @@ class DatumwiseClassifier(ClassifierMixin, BaseEstimator):
         QuestionNode
             The root; ``print`` it, or walk through its branches.
         """
-        _, episodes = self._episodes(X)
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan", reset=False
-        )
-        X = X[:, self._columns]
+        check_is_fitted(self)
+        if not isinstance(max_depth, Integral) or max_depth < 0:
+            raise ValueError(f"max_depth={max_depth!r} must be an integer >= 0")
+        X = self._features.encode(X)[:, self._columns]
+        _, episodes = self._play(X)
         X = X.toarray() if sparse.issparse(X) else X
-        edges = getattr(self._encoder, "edges_", None)
         labels = self.classes_[episodes.answer]
-        return build_tree(episodes.order, labels, X, self._structure, edges, max_depth)
+        answers = [self._features.answers(j) for j in self._columns.tolist()]
+        edges = getattr(self._encoder, "edges_", None)
+        return build_tree(episodes.order, labels, X, self._structure, edges, answers, max_depth)
 
     def summary(self) -> str:
         """What was learned, in a few lines.
@@ -464,3 +516,27 @@ class DatumwiseClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return summarize(self, self._whole)
+
+    def report(self, X: Any = None, y: Any = None, sample_weight: Any = None, max_depth: int = 3) -> Summary:
+        """What is bought, by whom, at which price, and how good the answers are.
+
+        Parameters
+        ----------
+        X : (n, d) array, sparse matrix or data frame, optional
+            Cases to report on, best ones that took no part in `fit`; None tells about the training rows what
+            `fit` has kept.
+        y : (n,) array or str, optional
+            Their true classes, or the name of their column, for accuracy and costs.
+        sample_weight : (n,) array or str, optional
+            Weights of the cases.
+        max_depth : int, default=3
+            Questions of the tree from the top to the bottom at most.
+
+        Returns
+        -------
+        Summary
+            ``str()`` gives text (valid Markdown), a notebook shows a page with pictures, and ``dict`` holds
+            the values, for `rlselect.report.to_html` and `rlselect.report.to_json`.
+        """
+        check_is_fitted(self)
+        return Summary(make_report(self, X, y, sample_weight, max_depth))

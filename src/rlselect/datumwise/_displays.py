@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from rlselect.data import TableEncoder
 from rlselect.datumwise._peers import PEERS
 
 __all__ = ["BlockUseDisplay", "FeatureUseDisplay", "FrontierDisplay"]
@@ -65,7 +67,7 @@ class FrontierDisplay:
         estimator : DatumwiseClassifier
             Cloned at each price; it need not be fitted.
         X, y : training rows and their classes
-            Numbers without NaN when there are peers, as they need whole rows.
+            Without gaps when there are peers, as they need whole rows; they see a category as indicators.
         X_test, y_test : test rows and their classes
         feature_costs : iterable of float
             Prices of a feature.
@@ -157,17 +159,25 @@ def _curve(settings: list[float], points: list) -> dict:
 
 
 def _peer_curve(path: Any, X: Any, y: Any, X_test: Any, y_test: Any, seed: int) -> dict:
-    X, X_test, y = np.asarray(X, dtype=float), np.asarray(X_test, dtype=float), np.asarray(y)
-    if not (np.isfinite(X).all() and np.isfinite(X_test).all()):
-        raise ValueError(f"{path.name} needs whole rows, but X or X_test has NaN; fill them in, or peers=()")
+    try:
+        encoder = TableEncoder().fit(X)
+        X, X_test, y = _dense(encoder.transform(X)), _dense(encoder.transform(X_test)), np.asarray(y)
+    except ValueError as error:
+        raise ValueError(f"{path.name} needs whole rows; fill them in, or peers=(). {error}") from None
     mean, deviation = X.mean(axis=0), X.std(axis=0)
     deviation = np.where(deviation > 0, deviation, 1.0)
     X, X_test = (X - mean) / deviation, (X_test - mean) / deviation
+    # a feature is needed as soon as one of its indicators is
+    owner = np.arange(encoder.n_features_in_) == encoder.column_feature_[:, None]
     settings, points = path.settings(X, y), []
     for setting in settings:
         labels, used = path.fit(X, y, setting, seed)(X_test)
-        points.append((np.mean(labels == np.asarray(y_test)), 1 - used.mean()))
+        points.append((np.mean(labels == np.asarray(y_test)), 1 - (used @ owner).mean()))
     return _curve(settings, points)
+
+
+def _dense(X: Any) -> NDArray:
+    return X.toarray() if sparse.issparse(X) else X
 
 
 class FeatureUseDisplay:

@@ -1,12 +1,13 @@
 """What a user writes about groups, costs, relations and errors, checked and made regular."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect.data import nearest_names
 from rlselect.datumwise._structure import Structure
 
 __all__ = ["make_structure", "parse_groups"]
@@ -33,15 +34,21 @@ def parse_groups(feature_groups: Any, names: list) -> tuple[list, list[NDArray]]
     if feature_groups is None:
         return list(names), [np.array([j]) for j in range(n)]
     if isinstance(feature_groups, Mapping):
-        unit_names, items = list(feature_groups), list(feature_groups.values())
+        unit_names, items = [plain(name) for name in feature_groups], list(feature_groups.values())
+        _check_labels(unit_names)
     else:
+        if isinstance(feature_groups, str) or not isinstance(feature_groups, Iterable):
+            raise ValueError(
+                f"feature_groups={feature_groups!r} is not understood; give one label a feature, a list of "
+                "lists of features, or a mapping from names to lists"
+            )
         items = list(feature_groups)
         if items and all(np.ndim(item) == 0 for item in items):
             return _from_labels(items, n)
         unit_names = [f"group {k}" for k in range(len(items))]
     places = {name: j for j, name in enumerate(names)}
     groups = [
-        np.array(sorted(_place(member, places, n, "feature_groups") for member in np.atleast_1d(item)), int)
+        np.array(sorted(_place(member, places, n, "feature_groups") for member in _members(item)), int)
         for item in items
     ]
     empty = [str(name) for name, group in zip(unit_names, groups, strict=True) if len(group) == 0]
@@ -66,20 +73,42 @@ def _from_labels(labels: list, n: int) -> tuple[list, list[NDArray]]:
             f"feature_groups has {len(labels)} labels but X has {n} features; give one label a feature, a "
             "list of lists of features, or a mapping from names to lists"
         )
+    labels = [plain(label) for label in labels]
     units = list(dict.fromkeys(labels))
+    _check_labels(units)
     return units, [np.array([j for j, label in enumerate(labels) if label == unit]) for unit in units]
 
 
+def _check_labels(names: list) -> None:
+    """Refuse gaps, which cannot name what is to be bought."""
+    for name in names:
+        if name is None or name != name:
+            raise ValueError(f"feature_groups has a group named {name!r}; give every feature a label")
+
+
+def plain(value: Any) -> Any:
+    """A NumPy number or text as the one of Python."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _members(item: Any) -> list:
+    """What a list holds, or the one thing that stands alone."""
+    return [item] if isinstance(item, str) or not isinstance(item, Iterable) else list(item)
+
+
 def _place(member: Any, places: dict, n: int, what: str) -> int:
-    if member in places:
-        return places[member]
-    if isinstance(member, Integral) and 0 <= int(member) < n:
-        return int(member)
-    shown = member.item() if isinstance(member, np.generic) else member
-    raise ValueError(f"{what} names {shown!r}, which is neither a name nor a number from 0 to {n - 1}")
+    member = plain(member)
+    if isinstance(member, Hashable) and not isinstance(member, bool):
+        if member in places:
+            return places[member]
+        if isinstance(member, Integral) and 0 <= int(member) < n:
+            return int(member)
+    close = nearest_names(member, places) if isinstance(member, str) else []
+    hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
+    raise ValueError(f"{what} names {member!r}, which is neither a name nor a number from 0 to {n - 1}{hint}")
 
 
-def make_structure(params: Any, names: list, n_classes: int) -> Structure:
+def make_structure(params: Any, names: list, classes: NDArray) -> Structure:
     """The rules of the decision process from the parameters of a classifier.
 
     Parameters
@@ -88,8 +117,8 @@ def make_structure(params: Any, names: list, n_classes: int) -> Structure:
         With the attributes of `DatumwiseClassifier`.
     names : list of str
         Names of the features.
-    n_classes : int
-        Number of classes.
+    classes : array
+        Class labels.
 
     Returns
     -------
@@ -110,7 +139,7 @@ def make_structure(params: Any, names: list, n_classes: int) -> Structure:
         names=unit_names,
         groups=groups,
         prices=prices,
-        losses=_losses(params.error_costs, n_classes),
+        losses=_losses(params.error_costs, classes),
         budget=_budget(params.budget),
         cost_budget=_cost_budget(params.cost_budget),
         related=related,
@@ -121,41 +150,86 @@ def make_structure(params: Any, names: list, n_classes: int) -> Structure:
 
 
 def _prices(costs: Any, default: Any, units: list, what: str) -> NDArray:
-    if not isinstance(default, Real) or not np.isfinite(float(default)) or float(default) < 0:
+    if not _is_price(default):
         raise ValueError(f"feature_cost={default!r} must be a finite number >= 0")
     out = np.full(len(units), float(default))
     if costs is None:
         return out
+    if hasattr(costs, "to_dict") and not _is_counted(costs.index):
+        costs = costs.to_dict()  # a pandas Series by name
     if isinstance(costs, Mapping):
         places = {name: u for u, name in enumerate(units)}
         for name, cost in costs.items():
-            out[_place(name, places, len(units), what)] = cost
-    elif np.ndim(costs) == 0:
-        out[:] = costs
+            out[_place(name, places, len(units), what)] = _number(cost, f"{what}[{name!r}]")
     else:
-        given = np.asarray(costs, dtype=float)
-        if given.shape != (len(units),):
+        given = _numbers(costs, what, "give one number for each feature or group, or a mapping from names")
+        if given.shape not in ((), (len(units),)):
             raise ValueError(
                 f"{what} has shape {given.shape}, but there are {len(units)} features or groups to buy; give "
                 "one cost for each, or a mapping from names to costs"
             )
-        out = given.copy()
+        out[:] = given
     if not np.isfinite(out).all() or out.min() < 0:
         bad = units[int(np.flatnonzero(~(np.isfinite(out) & (out >= 0)))[0])]
         raise ValueError(f"{what} must be finite and >= 0; the one of {bad!r} is not")
     return out
 
 
-def _losses(error_costs: Any, n_classes: int) -> NDArray:
+def _is_price(value: Any) -> bool:
+    return (
+        isinstance(value, Real)
+        and not isinstance(value, bool)
+        and bool(np.isfinite(float(value)))
+        and float(value) >= 0
+    )
+
+
+def _is_counted(index: Any) -> bool:
+    """Whether a pandas index only counts from 0, and so names nothing."""
+    return list(index) == list(range(len(index)))
+
+
+def _number(value: Any, what: str) -> float:
+    if not isinstance(value, Real):
+        raise ValueError(f"{what} is {value!r}; a number is needed")
+    return float(value)
+
+
+def _numbers(values: Any, what: str, fix: str) -> NDArray:
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{what}={values!r} does not hold numbers only; {fix}") from None
+
+
+def _by_name(table: Any, names: list, what: str) -> Any:
+    """A pandas frame with named rows and columns as an array in the order of the names."""
+    if not (hasattr(table, "columns") and hasattr(table, "index") and hasattr(table, "loc")):
+        return table
+    for labels in (table.index, table.columns):
+        if not _is_counted(labels) and set(labels) != set(names):
+            raise ValueError(
+                f"{what} is a frame with the labels {list(labels)[:8]}, which are not {names[:8]}; name its "
+                "rows and columns so, or give an array"
+            )
+    rows, columns = (
+        list(range(len(labels))) if _is_counted(labels) else [list(labels).index(n) for n in names]
+        for labels in (table.index, table.columns)
+    )
+    return table.to_numpy()[np.ix_(rows, columns)]
+
+
+def _losses(error_costs: Any, classes: NDArray) -> NDArray:
+    n_classes = len(classes)
     if error_costs is None:
         return 1.0 - np.eye(n_classes)
-    losses = np.asarray(error_costs, dtype=float)
+    fix = (
+        "give a square matrix with the cost of answering the class of the row when that of the column is "
+        "true (a class that is missing from the rows of fit has no row and no column)"
+    )
+    losses = _numbers(_by_name(error_costs, classes.tolist(), "error_costs"), "error_costs", fix)
     if losses.shape != (n_classes, n_classes):
-        raise ValueError(
-            f"error_costs has shape {losses.shape}, but y has {n_classes} classes; give a square matrix with "
-            "the cost of answering the class of the row when that of the column is true (a class that is "
-            "missing from the rows of fit has no row and no column)"
-        )
+        raise ValueError(f"error_costs has shape {losses.shape}, but y has {n_classes} classes; {fix}")
     if not np.isfinite(losses).all():
         raise ValueError("error_costs must be finite; use a large number for an answer never to be given")
     return losses
@@ -172,7 +246,7 @@ def _budget(budget: Any) -> int | None:
 def _cost_budget(limit: Any) -> float | None:
     if limit is None:
         return None
-    if not isinstance(limit, Real) or not np.isfinite(float(limit)) or float(limit) < 0:
+    if not _is_price(limit):
         raise ValueError(f"cost_budget={limit!r} must be None or a finite number >= 0, in units of the costs")
     return float(limit)
 
@@ -181,16 +255,25 @@ def _relation(related: Any, units: list) -> NDArray | None:
     if related is None:
         return None
     if callable(related):
-        return np.array([[bool(related(a, b)) for b in units] for a in units], dtype=bool).reshape(
-            len(units), len(units)
-        )
-    matrix = related.toarray() if hasattr(related, "toarray") else np.asarray(related)
+        rows = [[_truth(related(a, b), a, b) for b in units] for a in units]
+        return np.array(rows, dtype=bool).reshape(len(units), len(units))
+    matrix = (
+        related.toarray() if hasattr(related, "toarray") else np.asarray(_by_name(related, units, "related"))
+    )
     if matrix.shape != (len(units), len(units)):
         raise ValueError(
             f"related has shape {matrix.shape}, but there are {len(units)} features or groups to buy; give a "
             "square matrix over them, or a function of two names"
         )
+    if matrix.dtype.kind not in "biuf" or (matrix.dtype.kind == "f" and np.isnan(matrix).any()):
+        raise ValueError("related must hold truth values, without gaps; use 1 for related and 0 for not")
     return matrix.astype(bool)
+
+
+def _truth(value: Any, a: Any, b: Any) -> bool:
+    if not isinstance(value, Real | np.bool_) or value != value:
+        raise ValueError(f"related({a!r}, {b!r}) gave {value!r}; the function must say True or False")
+    return bool(value)
 
 
 def _needs(prerequisites: Any, units: list) -> NDArray | None:
@@ -206,8 +289,7 @@ def _needs(prerequisites: Any, units: list) -> NDArray | None:
     needs = np.zeros((n, n), dtype=bool)
     for name, before in prerequisites.items():
         u = _place(name, places, n, "prerequisites")
-        single = isinstance(before, (str, Integral)) or before in places if np.ndim(before) == 0 else False
-        for other in [before] if single else before:
+        for other in [before] if before in list(units) else _members(before):
             needs[u, _place(other, places, n, "prerequisites")] = True
     open_units = np.zeros(n, dtype=bool)
     for _ in range(n):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect.data import CodedFeatures
 from rlselect.datumwise._structure import Structure
 
 __all__ = ["Result", "Session"]
@@ -47,16 +48,25 @@ class Session:
         The rules.
     classes : array
         Labels.
-    feature_names : list
-        Names of the features.
+    features : CodedFeatures
+        Reads values.
+    columns : int array
+        Features that the structure is about.
     """
 
     def __init__(
-        self, policy: Any, encoder: Any, structure: Structure, classes: NDArray, feature_names: list
+        self,
+        policy: Any,
+        encoder: Any,
+        structure: Structure,
+        classes: NDArray,
+        features: CodedFeatures,
+        columns: NDArray,
     ) -> None:
         self._policy, self._encoder, self._structure = policy, encoder, structure
-        self._classes, self._names = classes, feature_names
-        self._x = np.full((1, len(feature_names)), np.nan)
+        self._classes, self._features, self._columns = classes, features, columns
+        self._names = [features.feature_names[j] for j in columns]
+        self._x = np.full((1, len(columns)), np.nan)
         self._bought = np.zeros((1, structure.n_units), dtype=bool)
         self._closed = np.zeros(structure.n_units, dtype=bool)
         self._spent = np.zeros(1)
@@ -80,9 +90,10 @@ class Session:
 
         Parameters
         ----------
-        value : number, sequence or mapping
-            One number for a feature; for a group one number for each of its features, in their order or by
-            name. NaN for a number of a group that is not known.
+        value : number, str, sequence or mapping
+            The value of a feature as it stands in a table: a number, or the level of a category. For a group
+            one for each of its features, in their order or by name; None or NaN for those not known. A level
+            that `fit` has not seen is not known either.
 
         Returns
         -------
@@ -90,27 +101,33 @@ class Session:
             This one.
         """
         unit = self._asked("tell")
-        group = self._structure.groups[unit]
-        if isinstance(value, Mapping):
-            unknown = [name for name in value if name not in [self._names[j] for j in group]]
-            if unknown:
-                raise ValueError(f"{self._structure.names[unit]!r} has no feature {unknown[0]!r}")
-            value = [value.get(self._names[j], np.nan) for j in group]
-        values = np.atleast_1d(np.asarray(value, dtype=float))
-        if values.shape != (len(group),):
-            raise ValueError(
-                f"{self._structure.names[unit]!r} has {len(group)} features, but {values.size} values were "
-                "given; give one for each, NaN for what is not known"
-            )
-        if np.isinf(values).any():
-            raise ValueError("the value is infinite; give a finite number, or call unavailable()")
+        values = self._read(unit, value)
         if np.isnan(values).all():
             return self.unavailable()
         self._spent = self._spent + self._structure.price(self._bought)[0, unit]
-        self._x[0, group] = values
+        self._x[0, self._structure.groups[unit]] = values
         self._bought[0, unit] = True
         self._order.append(unit)
         return self
+
+    def _read(self, unit: int, value: Any) -> NDArray:
+        """The numbers of what was told about a unit."""
+        group, name = self._structure.groups[unit], self._structure.names[unit]
+        names = [self._names[j] for j in group]
+        if isinstance(value, Mapping):
+            unknown = [key for key in value if key not in names]
+            if unknown:
+                raise ValueError(f"{name!r} has no feature {unknown[0]!r}; it has {', '.join(names)}")
+            value = [value.get(key) for key in names]
+        elif np.ndim(value) == 0:
+            value = [value]
+        if len(value) != len(group):
+            raise ValueError(
+                f"{name!r} has {len(group)} features, but {len(value)} values were given; give one for each, "
+                "None for what is not known"
+            )
+        columns = self._columns[group].tolist()
+        return np.array([self._features.encode_value(j, v) for j, v in zip(columns, value, strict=True)])
 
     def unavailable(self) -> "Session":
         """Say that what `next` asked for cannot be measured; it costs nothing and is not asked again."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from rlselect.datumwise._structure import Structure
 
-__all__ = ["summarize"]
+__all__ = ["limits", "price_range", "summarize"]
 
 _SHOWN = 12
 
@@ -31,14 +31,17 @@ def summarize(model: Any, structure: Structure) -> str:
     lines = [
         f"Datum-wise classifier, {len(model.classes_)} classes ({classes})",
         f"To buy: {n_units} {'features' if model.feature_groups is None else 'groups'}, at "
-        f"{_range(structure.prices)} each{_limits(structure)}",
+        f"{price_range(structure.prices)} each{limits(structure)}",
     ]
     if learned < n_units:
         lines.append(f"Learned about: the {learned} that tell most, each alone")
+    if model.error_costs is not None:
+        worst, best = structure.losses.max(), structure.losses.min()
+        lines.append(f"An answer costs: {best:.4g} to {worst:.4g}, by the given matrix")
     lines += [
         f"Bought a case: {model.usage_.sum():.2f} on average",
         f"Mean cost a case, errors included: {-model.value_:.4g}",
-        f"Learning: {model.stop_reason_}",
+        f"Learned from {model._n_rows} rows in {model._seconds:.1f} s: {model.stop_reason_}",
         "",
         "Bought by (share of the training rows)",
     ]
@@ -52,12 +55,14 @@ def summarize(model: Any, structure: Structure) -> str:
     return "\n".join(lines)
 
 
-def _range(prices: np.ndarray) -> str:
+def price_range(prices: np.ndarray) -> str:
+    """The price, or the lowest and the highest."""
     low, high = float(prices.min()), float(prices.max())
     return f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
 
 
-def _limits(structure: Structure) -> str:
+def limits(structure: Structure) -> str:
+    """What may not be bought, as the end of a sentence."""
     parts = []
     if structure.budget is not None:
         parts.append(f"at most {structure.budget} a case")

@@ -10,6 +10,9 @@ from rlselect.datumwise._structure import Structure
 
 __all__ = ["QuestionNode", "build_tree"]
 
+# A branch names at most this many levels of a category.
+_LEVELS = 6
+
 
 @dataclass
 class QuestionNode:
@@ -25,6 +28,8 @@ class QuestionNode:
         The class given, or the most frequent one below a cut.
     cut : bool
         Whether the cases go on asking, below the depth of the tree.
+    mixed : bool
+        Whether some of the cases are given another answer than `answer`, or before they go on.
     branches : list of (str, QuestionNode)
         What the question showed, and where that leads.
     """
@@ -33,15 +38,22 @@ class QuestionNode:
     question: Any = None
     answer: Any = None
     cut: bool = False
+    mixed: bool = False
     branches: list[tuple[str, "QuestionNode"]] = field(default_factory=list)
 
     def __str__(self) -> str:
         return "\n".join(self._lines(""))
 
+    @property
+    def hedge(self) -> str:
+        """What has to be said about the answer: after more questions, or for most cases only."""
+        if self.cut:
+            return " (after more questions, mostly)" if self.mixed else " (after more questions)"
+        return " (mostly)" if self.mixed else ""
+
     def _lines(self, indent: str) -> list[str]:
         if self.question is None:
-            more = " (after more questions, mostly)" if self.cut else ""
-            return [f"{indent}-> {self.answer}{more}  [{self.share:.0%}]"]
+            return [f"{indent}-> {self.answer}{self.hedge}  [{self.share:.0%}]"]
         lines = [f"{indent}{self.question}?  [{self.share:.0%}]"]
         for label, node in self.branches:
             below = node._lines(indent + "    ")
@@ -52,29 +64,34 @@ class QuestionNode:
 
 def build_tree(
     order: NDArray,
-    answers: NDArray,
+    labels: NDArray,
     X: NDArray,
     structure: Structure,
     edges: list[NDArray] | None,
+    answers: list[list[str] | None],
     depth: int,
 ) -> QuestionNode:
     """The tree of the first purchases of some episodes.
 
-    After a single feature in bins the branches are ranges of its values; neighbours with the same future are
-    put together. After a group, or with linear scores, there is one branch for each thing that is done next.
+    After a single feature in bins the branches are ranges of its values; neighbours with the same next step
+    are put together, though what comes after that may differ a little between them. After a category they
+    are sets of levels with the same next step. After a group, or with linear scores of a number, there is one
+    branch for each thing that is done next.
 
     Parameters
     ----------
     order : (cases, steps) int array
         Units in the order of purchase, -1 after the last.
-    answers : (cases,) array
-        Labels given.
+    labels : (cases,) array
+        Classes given.
     X : (cases, features) array
         Values.
     structure : Structure
         For names and groups.
     edges : list of arrays or None
         Ends of the bins of each feature.
+    answers : list
+        For each feature the levels of a category, or None.
     depth : int
         Questions from the top to the bottom at most.
 
@@ -83,25 +100,33 @@ def build_tree(
     QuestionNode
         The root.
     """
-    order = np.hstack([order, np.full((len(order), 1), -1, dtype=order.dtype)])
+    # steps after the last purchase, as many as the tree is deep
+    padding = max(1, depth + 1 - order.shape[1])
+    order = np.hstack([order, np.full((len(order), padding), -1, dtype=order.dtype)])
 
     def grow(rows: NDArray, level: int) -> QuestionNode:
         share = len(rows) / len(order)
-        units, counts = np.unique(order[rows, min(level, order.shape[1] - 1)], return_counts=True)
+        units, counts = np.unique(order[rows, level], return_counts=True)
         unit = int(units[counts.argmax()])
         if unit < 0 or level == depth:
-            labels, number = np.unique(answers[rows], return_counts=True)
-            return QuestionNode(share, answer=labels[number.argmax()], cut=bool(unit >= 0))
+            given, number = np.unique(labels[rows], return_counts=True)
+            answer, cut = given[number.argmax()], bool(unit >= 0)
+            others = (labels[rows] != answer) | ((order[rows, level] >= 0) != cut)
+            return QuestionNode(share, answer=answer, cut=cut, mixed=bool(others.any()))
         asked = order[rows, level] == unit
         others, rows = rows[~asked], rows[asked]
         group = structure.groups[unit]
-        if edges is not None and len(group) == 1:
+        levels = answers[group[0]] if len(group) == 1 else None
+        if levels is not None:
+            branches = _by_level(rows, X[rows, group[0]], levels, level, grow)
+        elif edges is not None and len(group) == 1:
             branches = _ranges(rows, X[rows, group[0]], edges[group[0]], level, grow)
         else:
             branches = _futures(rows, order[rows, level + 1], structure, level, grow)
-        if len(others):
-            # Only where the value cannot be had do cases with the same knowledge part.
-            branches.append(("not available", grow(others, level)))
+        lacking = np.isnan(X[others][:, group]).all(axis=1)
+        for label, some in (("not available", others[lacking]), ("other cases", others[~lacking])):
+            if len(some):
+                branches.append((label, grow(some, level)))
         return QuestionNode(share, question=structure.names[unit], branches=branches)
 
     return grow(np.arange(len(order)), 0)
@@ -115,7 +140,7 @@ def _ranges(
     for number in np.unique(bins):
         inside = rows[bins == number]
         node = grow(inside, level + 1)
-        if found and _same(found[-1][3], node):
+        if found and _same_step(found[-1][3], node):
             first, _, before, _ = found.pop()
             inside = np.concatenate([before, inside])
             found.append((first, int(number), inside, grow(inside, level + 1)))
@@ -136,10 +161,31 @@ def _ranges(
     return out
 
 
-def _same(a: QuestionNode, b: QuestionNode) -> bool:
-    if (a.question, a.answer, a.cut) != (b.question, b.answer, b.cut) or len(a.branches) != len(b.branches):
-        return False
-    return all(x[0] == y[0] and _same(x[1], y[1]) for x, y in zip(a.branches, b.branches, strict=True))
+def _by_level(
+    rows: NDArray, values: NDArray, levels: list[str], depth: int, grow: Any
+) -> list[tuple[str, QuestionNode]]:
+    found: list[tuple[list[str], NDArray, QuestionNode]] = []
+    for number in np.unique(values).astype(int):
+        names, inside = [levels[number]], rows[values == number]
+        node = grow(inside, depth + 1)
+        twin = next((k for k, other in enumerate(found) if _same_step(other[2], node)), None)
+        if twin is None:
+            found.append((names, inside, node))
+        else:
+            names, inside = found[twin][0] + names, np.concatenate([found[twin][1], inside])
+            found[twin] = (names, inside, grow(inside, depth + 1))
+    if len(found) == 1 and len(found[0][0]) > 1:
+        return [("any value", found[0][2])]
+    return [(_listed(names), node) for names, _, node in found]
+
+
+def _listed(names: list[str]) -> str:
+    more = len(names) - _LEVELS
+    return ", ".join(names[:_LEVELS]) + (f" and {more} more" if more > 0 else "")
+
+
+def _same_step(a: QuestionNode, b: QuestionNode) -> bool:
+    return (a.question, a.answer, a.cut) == (b.question, b.answer, b.cut)
 
 
 def _futures(

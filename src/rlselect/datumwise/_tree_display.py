@@ -1,5 +1,6 @@
 """The first few questions as a picture."""
 
+import textwrap
 from typing import Any
 
 import numpy as np
@@ -68,7 +69,9 @@ class QuestionTreeDisplay:
         deepest = max(-y for _, y in places.values())
         widest = max(x for x, _ in places.values())
         if ax is None:
-            size = (max(3.0, 1.2 * (widest + 1)), max(2.0, 1.2 * (deepest + 1)))
+            # lists of levels take several lines
+            lines = max((_wrapped(label).count("\n") for label in self._labels(self.root)), default=0)
+            size = (max(3.0, 1.2 * (widest + 1)), max(2.0, (1.2 + 0.25 * lines) * (deepest + 1)))
             _, ax = pyplot().subplots(figsize=size, layout="constrained")
         self._draw(self.root, places, ax)
         ax.set(xlim=(-0.7, widest + 0.7), ylim=(-deepest - 0.4, 0.4))
@@ -79,6 +82,10 @@ class QuestionTreeDisplay:
     def _shown(self, node: QuestionNode) -> list[tuple[str, QuestionNode]]:
         return [(label, below) for label, below in node.branches if below.share >= self.min_share]
 
+    def _labels(self, node: QuestionNode) -> list[str]:
+        shown = self._shown(node)
+        return [label for label, _ in shown] + [text for _, below in shown for text in self._labels(below)]
+
     def _draw(self, node: QuestionNode, places: dict, ax: Any) -> None:
         x, y = places[id(node)]
         plain = {"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none"}
@@ -86,7 +93,7 @@ class QuestionTreeDisplay:
             to_x, to_y = places[id(below)]
             ax.plot([x, to_x], [y, to_y], color="0.6", linewidth=0.6 + 5 * below.share, zorder=1)
             near = ((x + 2 * to_x) / 3, (y + 2 * to_y) / 3)
-            ax.text(*near, label, fontsize=6.5, ha="center", va="center", bbox=plain, zorder=2)
+            ax.text(*near, _wrapped(label), fontsize=6.5, ha="center", va="center", bbox=plain, zorder=2)
             self._draw(below, places, ax)
         colour = "#dbe9f6" if node.question is not None else "#f2f2f2" if node.cut else "#e5f2df"
         box = {"boxstyle": "round,pad=0.3", "fc": colour, "ec": "0.4"}
@@ -109,8 +116,12 @@ class QuestionTreeDisplay:
         return places
 
 
+def _wrapped(label: str) -> str:
+    return "\n".join(textwrap.wrap(label, 17, max_lines=4, placeholder=" ..."))
+
+
 def _caption(node: QuestionNode) -> str:
     if node.question is not None:
         return f"{node.question}?\n{node.share:.0%}"
-    more = " mostly,\nafter more" if node.cut else ""
-    return f"{node.answer}{more}\n{node.share:.0%}"
+    hedge = node.hedge.strip(" ()").replace(" questions", "").replace(", ", ",\n")
+    return "\n".join(part for part in (str(node.answer), hedge, f"{node.share:.0%}") if part)

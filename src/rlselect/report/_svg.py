@@ -20,7 +20,8 @@ def search_svg(steps: Mapping[str, Sequence[Any]]) -> str:
     ----------
     steps : mapping
         ``stage``, ``size`` and ``score``, sequences of one length. Scores that are not finite leave gaps;
-        long searches are thinned to a few hundred points, the first and the last kept.
+        long searches are thinned to a few hundred points, the first and the last kept. ``titles``, a pair,
+        may name the two curves.
 
     Returns
     -------
@@ -43,11 +44,15 @@ def search_svg(steps: Mapping[str, Sequence[Any]]) -> str:
         )
     n_stages, keep = len(stage), _thin(len(stage))
     stage, size, score = ([v[k] for k in keep] for v in (stage, size, score))
-    body = _panel(stage, size, _TOP, "size of the subset", _BLUE, steps_line=True)
-    body += _panel(stage, score, _TOP + _PANEL + _GAP, "score", _GOLD, steps_line=False)
+    upper, lower = steps.get("titles", ("size of the subset", "score"))
+    body = _panel(stage, size, _TOP, str(upper), _BLUE, steps_line=True)
+    body += _panel(stage, score, _TOP + _PANEL + _GAP, str(lower), _GOLD, steps_line=False)
     height = _TOP + 2 * _PANEL + _GAP + 40
     body.append(_text((_LEFT + _WIDTH - _RIGHT) / 2, height - 6, "stage", anchor="middle"))
-    about = f"Search of {show(n_stages)} stages; the last subset holds {show(size[-1])} variables."
+    last = f"the last subset holds {show(size[-1])} variables"
+    if "titles" in steps:
+        last = f"{upper} at the end: {show(size[-1])}"
+    about = f"Search of {show(n_stages)} stages; {last}."
     return _frame(height, about, body)
 
 
@@ -64,22 +69,47 @@ def inclusion_svg(variables: Sequence[Mapping[str, Any]]) -> str:
     str
         An ``<svg>`` element.
     """
-    shown = [v for v in variables if plain(v.get("inclusion")) is not None][:_MAX_BARS]
+    shown = [v for v in variables if plain(v.get("inclusion")) is not None]
     if not shown:
         return _frame(40, "No variable was selected.", [_text(_LEFT, 24, "no variable", anchor="start")])
-    labels = [_shorten(str(v["name"])) for v in shown]
-    left, line = _LEFT + 6 * max(map(len, labels)), 20  # about six units a letter
+    bars = [(str(v["name"]), float(plain(v["inclusion"]))) for v in shown]
+    return bars_svg(bars, f"Inclusion of {min(len(shown), _MAX_BARS)} variables.")
+
+
+def bars_svg(bars: Sequence[tuple[str, float]], about: str) -> str:
+    """Draw shares as horizontal bars from 0 to 1.
+
+    Parameters
+    ----------
+    bars : sequence of (str, float)
+        Names and shares; the first 30 are drawn.
+    about : str
+        What the picture shows, for those who cannot see it.
+
+    Returns
+    -------
+    str
+        An ``<svg>`` element.
+
+    Examples
+    --------
+    >>> from rlselect.report import bars_svg
+    >>> bars_svg([("age", 0.9), ("city", 0.25)], "Use of two features.").count("<rect")
+    4
+    """
+    bars = list(bars)[:_MAX_BARS]
+    labels = [_shorten(name) for name, _ in bars]
+    left, line = _LEFT + 6 * max(map(len, labels), default=0), 20  # about six units a letter
     span = _WIDTH - left - 60
     body = []
-    for k, variable in enumerate(shown):
-        y = 8 + k * line
-        value = min(max(float(plain(variable["inclusion"])), 0.0), 1.0)
-        body.append(f"<g><title>{escape(str(variable['name']))}: {show(value)}</title>")
+    for k, (name, share) in enumerate(bars):
+        y, value = 8 + k * line, min(max(float(share), 0.0), 1.0)
+        body.append(f"<g><title>{escape(name)}: {show(value)}</title>")
         body.append(_text(left - 8, y + 12, labels[k], anchor="end"))
         body.append(f'<rect x="{left}" y="{y}" width="{span}" height="14" fill="{_FAINT}" opacity=".25"/>')
         body.append(f'<rect x="{left}" y="{y}" width="{span * value:.1f}" height="14" fill="{_BLUE}"/>')
         body.append(_text(left + span + 6, y + 12, f"{value:.2f}", anchor="start") + "</g>")
-    return _frame(16 + line * len(shown), f"Inclusion of {len(shown)} variables.", body)
+    return _frame(16 + line * len(bars), about, body)
 
 
 def _shorten(name: str) -> str:

@@ -8,6 +8,7 @@ from html import escape
 from typing import Any
 
 from rlselect.report._format import COLUMNS, LEGEND, fact_rows, plain, variable_rows
+from rlselect.report._sections import section_rows, sections_html, table_html
 from rlselect.report._svg import inclusion_svg, search_svg
 
 _STYLE = """
@@ -67,26 +68,43 @@ def to_markdown(report: Mapping[str, Any]) -> str:
     """
     lines = [f"# {_md(report.get('title', 'Selection'))}", ""]
     lines += [f"- {_md(label)}: {_md(text)}" for label, text in fact_rows(report)]
-    rows, more = variable_rows(report)
     lines.append("")
-    if rows:
-        lines += [*_md_table(rows), "", *_fill(LEGEND)]
+    if "sections" in report:
+        lines += [line for section in report["sections"] for line in _md_section(section)]
     else:
-        lines.append("No variable was selected.")
-    if more:
-        lines += ["", f"{more} more variables are not shown."]
+        lines += _md_selection(report)
     for note in report.get("notes", ()):
         lines += ["", *(f"> {line}" for line in _fill(_md(note)))]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _md_table(rows: list[list[str]]) -> list[str]:
+def _md_selection(report: Mapping[str, Any]) -> list[str]:
+    rows, more = variable_rows(report)
+    lines = [*_md_table(COLUMNS, rows), "", *_fill(LEGEND)] if rows else ["No variable was selected."]
+    return [*lines, "", f"{more} more variables are not shown."] if more else lines
+
+
+def _md_section(section: Mapping[str, Any]) -> list[str]:
+    lines = [f"## {_md(section['title'])}", ""]
+    rows, more = section_rows(section)
+    if rows:
+        lines += [*_md_table([_md(name) for name in section["columns"]], rows), ""]
+    if more:
+        lines += [f"{more} more rows are not shown.", ""]
+    if "text" in section:
+        lines += ["```text", str(section["text"]), "```", ""]
+    if "note" in section:
+        lines += [*_fill(_md(section["note"])), ""]
+    return lines
+
+
+def _md_table(columns: Sequence[str], rows: list[list[str]]) -> list[str]:
     # a space that Markdown keeps sets the rows of a variable's coefficients apart
     cells = [[_md(cell) for cell in row] for row in rows]
     for row, written in zip(rows, cells, strict=True):
         if row[0].startswith(" "):
             written[0] = "\u00a0\u00a0" + written[0]
-    widths = [max(len(name), *(len(row[k]) for row in cells)) for k, name in enumerate(COLUMNS)]
+    widths = [max(len(name), *(len(row[k]) for row in cells)) for k, name in enumerate(columns)]
 
     def line(row: Sequence[str]) -> str:
         padded = [
@@ -97,7 +115,7 @@ def _md_table(rows: list[list[str]]) -> list[str]:
     rule = (
         "|" + "|".join("-" * (w + 1) + ":" if k else ":" + "-" * (w + 1) for k, w in enumerate(widths)) + "|"
     )
-    return [line(COLUMNS), rule, *map(line, cells)]
+    return [line(columns), rule, *map(line, cells)]
 
 
 def _fill(text: str) -> list[str]:
@@ -124,7 +142,10 @@ def to_html(report: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
         Keys, all optional: ``title``, ``family``, ``n_rows``, ``n_rows_read``, ``n_features``, ``seconds``,
         ``stop_reason``, ``variables`` (list of ``name``, ``inclusion``, ``coef``, ``error``, ``gain``;
         ``coef`` and ``error`` may map several columns to their values), ``path`` (``stage``, ``size``,
-        ``score``), ``facts`` (further lines, label to value), ``notes`` (list of str).
+        ``score``), ``facts`` (further lines, label to value), ``notes`` (list of str). A report that is not
+        about selected variables has ``sections`` in place of ``variables``: a list of ``title`` and, where
+        wanted, ``columns`` and ``rows`` of a table, ``bars`` (list of name and share), ``text`` with lines of
+        its own, and a ``note``; ``path`` may then say in ``titles`` what its two curves are.
 
     Returns
     -------
@@ -147,28 +168,26 @@ def _section(report: Mapping[str, Any]) -> str:
         f"<tr><th>{escape(label)}</th><td>{escape(text)}</td></tr>" for label, text in fact_rows(report)
     ]
     parts.append("</table>")
-    rows, more = variable_rows(report)
-    parts.append("<h2>Selected variables</h2>")
-    if rows:
-        parts += [_table(rows), f'<p class="note">{escape(LEGEND)}</p>']
+    if "sections" in report:
+        parts.append(sections_html(report["sections"]))
     else:
-        parts.append("<p>No variable was selected.</p>")
-    if more:
-        parts.append(f'<p class="note">{more} more variables are not shown.</p>')
-    if rows:
-        parts += ["<h2>How sure</h2>", inclusion_svg(report["variables"])]
+        parts += _selection_html(report)
     if report.get("path"):
         parts += ["<h2>The search</h2>", search_svg(report["path"])]
     parts += [f'<p class="note">{escape(str(note))}</p>' for note in report.get("notes", ())]
     return "\n".join(parts)
 
 
-def _table(rows: list[list[str]]) -> str:
-    head = "".join(f"<th{' class=n' if k else ''}>{name}</th>" for k, name in enumerate(COLUMNS))
-    lines = [
-        "<tr>"
-        + "".join(f"<td{' class=n' if k else ''}>{escape(c)}</td>" for k, c in enumerate(row))
-        + "</tr>"
-        for row in rows
-    ]
-    return f'<table class="variables"><tr>{head}</tr>' + "\n".join(lines) + "</table>"
+def _selection_html(report: Mapping[str, Any]) -> list[str]:
+    parts = []
+    rows, more = variable_rows(report)
+    parts.append("<h2>Selected variables</h2>")
+    if rows:
+        parts += [table_html(COLUMNS, rows), f'<p class="note">{escape(LEGEND)}</p>']
+    else:
+        parts.append("<p>No variable was selected.</p>")
+    if more:
+        parts.append(f'<p class="note">{more} more variables are not shown.</p>')
+    if rows:
+        parts += ["<h2>How sure</h2>", inclusion_svg(report["variables"])]
+    return parts

@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from rlselect._compat import CallbackSupportMixin, Progress, with_callbacks
 from rlselect.data import open_table
+from rlselect.learn._clock import PARTS, Clock, warn_if_interrupted
 from rlselect.predictors._masked_make import make_masked
 from rlselect.subset._acp_inputs import Inputs, check_options, read_inputs, read_task
 from rlselect.subset._acp_machine import FittedMachine, final_model
@@ -19,7 +20,6 @@ from rlselect.subset._acp_paper import PolicyGradient, paper_search
 from rlselect.subset._acp_search import Effort
 from rlselect.subset._acp_stages import Found, PredictorChoice, Stages
 from rlselect.subset._acp_summary import report_of
-from rlselect.subset._clock import PARTS, Clock, warn_if_interrupted
 from rlselect.subset._problem import generator
 from rlselect.subset._summary import Summary
 

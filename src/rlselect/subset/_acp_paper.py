@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect.learn._clock import Clock
 from rlselect.predictors._masked import MaskedPredictor
 from rlselect.subset._acp_actor import ridge_direction, sample_masks, score
 from rlselect.subset._acp_critic import Critic
 from rlselect.subset._acp_inputs import Inputs
 from rlselect.subset._acp_search import Effort
-from rlselect.subset._clock import Clock
 
 Array = NDArray[np.float64]
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect.learn._clock import Clock
 from rlselect.predictors._masked import MaskedPredictor
 from rlselect.predictors._units import Units
 from rlselect.subset._acp_actor import LogitActor, sample_masks
 from rlselect.subset._acp_critic import Critic
 from rlselect.subset._acp_price import Tariff, learnt_prices, least_prices, noise_price
-from rlselect.subset._clock import Clock
 
 Array = NDArray[np.float64]
 Masks = NDArray[np.bool_]

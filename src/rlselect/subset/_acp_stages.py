@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect.learn._clock import Clock
 from rlselect.predictors._masked import MaskedPredictor, Target
 from rlselect.predictors._masked_kernel import MaskedKernel
 from rlselect.predictors._masked_linear import MaskedLinear
@@ -25,7 +26,6 @@ from rlselect.subset._acp_screen import (
     surprising_effects,
 )
 from rlselect.subset._acp_search import _SURE_IN, _SURE_OUT, Actor, Effort
-from rlselect.subset._clock import Clock
 
 Array = NDArray[np.float64]
 

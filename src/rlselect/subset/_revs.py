@@ -19,8 +19,8 @@ from threadpoolctl import threadpool_limits
 from rlselect._compat import CallbackSupportMixin, Progress, with_callbacks
 from rlselect.data import PartTable, Table, is_source, open_source, read_file
 from rlselect.learn import as_policy
+from rlselect.learn._clock import PARTS, Clock, warn_if_interrupted
 from rlselect.subset._checkpoint import Checkpoint
-from rlselect.subset._clock import PARTS, Clock, warn_if_interrupted
 from rlselect.subset._final import final_model
 from rlselect.subset._problem import Problem, feature_names, generator, pose_problem
 from rlselect.subset._sarsa import Sarsa

@@ -10,9 +10,9 @@ from scipy.special import expit
 
 from rlselect.data import PartTable, Table
 from rlselect.learn import Policy, Trajectory
+from rlselect.learn._clock import Clock
 from rlselect.predictors import GlmSubset, LazyGram, OverflowedColumns, RidgeSubset, Rows, Units
 from rlselect.subset._checkpoint import Checkpoint
-from rlselect.subset._clock import Clock
 from rlselect.subset._effort import EffortPlan, RowSampler, begin, run_effort
 from rlselect.subset._problem import Problem
 from rlselect.subset._sarsa import Sarsa, run_sarsa

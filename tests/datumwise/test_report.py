@@ -1,0 +1,186 @@
+"""Reports say what the methods of the classifier say, as text, page and values; so does the command line."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from rlselect import DatumwiseClassifier, cli
+from rlselect.datumwise import PolicyIteration
+from rlselect.datumwise._cli import parse_costs
+from rlselect.report import to_html, to_json
+
+FAST = PolicyIteration(n_iter=3, n_restarts=1, states_per_row=8)
+
+
+def make_frame(n=200, seed=0):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "age": rng.normal(50, 10, n),
+            "town": rng.choice(["Bonn", "Oslo", "Rome"], n),
+            "scan": rng.normal(size=n),
+            "n<1>": rng.normal(size=n),
+        }
+    )
+    frame["ill"] = np.where(frame["scan"] + (frame["town"] == "Rome") > 0.5, "yes", "no")
+    return frame
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    frame = make_frame()
+    costs = {"scan": 0.1}
+    return frame, DatumwiseClassifier(costs=costs, learning=FAST, random_state=0).fit(frame[:120], "ill")
+
+
+def section(report, title):
+    return next(s for s in report["sections"] if s["title"] == title)
+
+
+def test_report_repeats_what_the_methods_say(fitted):
+    frame, model = fitted
+    test = frame[120:]
+    report = model.report(test, "ill").dict
+    bought, cost = model.acquire(test), model.cost(test)
+    right = model.predict(test) == test["ill"].to_numpy()
+    facts = report["facts"]
+    assert facts["Accuracy"] == pytest.approx(right.mean())
+    assert facts["Bought a case"] == pytest.approx(bought.sum(axis=1).mean())
+    assert facts["Spent a case"] == pytest.approx(cost.mean())
+    assert facts["Cost a case, errors included"] == pytest.approx((cost + ~right).mean())
+    use = {row[0]: row[1:] for row in section(report, "What is bought")["rows"]}
+    for j, name in enumerate(model.units_):
+        share = bought[:, j].mean()
+        assert (name in use) == (share > 0)
+        if share:
+            orders = model.acquisition_order(test)
+            first = np.mean([order[:1] == [name] for order in orders])
+            place = np.mean([order.index(name) + 1 for order in orders if name in order])
+            price = 0.1 if name == "scan" else 0.01
+            assert use[name] == [price, f"{share:.1%}", f"{first:.1%}", f"{place:.1f}"]
+    numbers = section(report, "How many features a case needs")
+    counts = bought.sum(axis=1)
+    assert [row[0] for row in numbers["rows"]] == sorted(set(counts))
+    assert sum(share for _, share in numbers["bars"]) == pytest.approx(1)
+    for number, share, _, accuracy in numbers["rows"]:
+        assert share == f"{(counts == number).mean():.1%}"
+        assert accuracy == f"{right[counts == number].mean():.1%}"
+    classes = {row[0]: row[2] for row in section(report, "Classes")["rows"]}
+    for label in ("no", "yes"):
+        assert classes[label] == f"{right[test['ill'] == label].mean():.1%}"
+    assert section(report, "First questions")["text"] == str(model.question_tree(test))
+    assert report["path"]["score"] == [entry["value"] for entry in model.history_]
+
+
+def test_report_weighs_cases(fitted):
+    frame, model = fitted
+    test = frame[120:150]
+    weights = np.arange(30) % 3
+    weighted = model.report(test, "ill", sample_weight=weights).dict
+    copied = model.report(test.loc[test.index.repeat(weights)], "ill").dict
+    assert weighted["facts"]["Accuracy"] == pytest.approx(copied["facts"]["Accuracy"])
+    assert weighted["facts"]["Spent a case"] == pytest.approx(copied["facts"]["Spent a case"])
+    for title in ("What is bought", "How many features a case needs", "Classes"):
+        tables = [{row[0]: row[1:] for row in section(r, title)["rows"]} for r in (weighted, copied)]
+        assert set(tables[0]) == set(tables[1])
+        for name, cells in tables[0].items():
+            for ours, theirs in zip(cells, tables[1][name], strict=True):
+                assert ours == (theirs if isinstance(theirs, str) else pytest.approx(theirs))
+    few = np.zeros(30)
+    few[0] = 1.0
+    assert len(section(model.report(test, "ill", sample_weight=few).dict, "Classes")["rows"]) == 1
+
+
+def test_report_without_labels_and_without_cases(fitted):
+    frame, model = fitted
+    features = frame.drop(columns="ill")
+    report = model.report(features).dict
+    assert "Accuracy" not in report["facts"]
+    assert all(s["title"] != "Classes" for s in report["sections"])
+    alone = model.report().dict
+    shares = [share for _, share in section(alone, "What is bought")["bars"]]
+    assert shares == sorted(model.usage_[model.usage_ > 0], reverse=True)
+    with pytest.raises(ValueError, match="y was given without X"):
+        model.report(y=frame["ill"])
+    with pytest.raises(
+        ValueError, match="y holds 'maybe', which fit has not seen; the classes are 'no', 'yes'"
+    ):
+        model.report(frame.assign(ill="maybe"), "ill")
+    with pytest.raises(ValueError, match="200 rows"):
+        model.report(features, frame["ill"][:5])
+
+
+def test_report_as_text_page_and_json(fitted):
+    frame, model = fitted
+    summary = model.report(frame[120:], "ill")
+    text = str(summary)
+    assert "## What is bought" in text
+    assert "| Features bought" in text
+    page = summary._repr_html_()
+    assert page == to_html(summary.dict)
+    assert page.count("<svg") == 3
+    assert "n&lt;1&gt;" in page
+    assert "n<1>" not in page
+    assert "features bought a case" in page
+    assert not re.search(r"<script|<link|https?://(?!www\.w3\.org)", page)
+    assert json.loads(to_json(summary.dict))["sections"][0]["title"] == "What is bought"
+
+
+def test_reports_of_other_kinds():
+    frame = make_frame()
+    groups = {"cheap": ["age", "town", "n<1>"], "dear": ["scan"]}
+    grouped = DatumwiseClassifier(feature_groups=groups, learning=FAST, random_state=0).fit(frame, "ill")
+    report = grouped.report(frame, "ill").dict
+    assert report["facts"]["To buy"].startswith("2 groups")
+    assert section(report, "How many groups a case needs")
+    nothing = DatumwiseClassifier(budget=0).fit(frame, "ill").report(frame, "ill")
+    assert section(nothing.dict, "What is bought")["rows"] == []
+    assert "-> no" in str(nothing)
+    screened = DatumwiseClassifier(learning=PolicyIteration(n_iter=1, screen=2), random_state=0)
+    assert "the 2 that tell most" in str(screened.fit(frame, "ill").report(frame, "ill"))
+
+
+def run(*words):
+    try:
+        runner = CliRunner(mix_stderr=False)  # click before 8.2
+    except TypeError:
+        runner = CliRunner()
+    return runner.invoke(cli.main, ["datumwise", *map(str, words)])
+
+
+def test_command(tmp_path):
+    data = tmp_path / "patients.csv"
+    make_frame().assign(id=range(200)).to_csv(data, index=False)
+    page, values = tmp_path / "page.html", tmp_path / "values.json"
+    words = ["--target", "ill", "--drop", "id", "--cost", "scan=0.3", "--budget", 2, "--time-budget", 2]
+    result = run(data, *words, "--html", page, "--json", values)
+    assert result.exit_code == 0, result.output
+    assert "ill in patients.csv" in result.output
+    assert "How many features a case needs" in result.output
+    assert "Judged on 50 rows that took no part" in result.output
+    written = json.loads(values.read_text())
+    assert written["facts"]["Cases reported on"] == 50
+    assert "0.01 to 0.3" in written["facts"]["To buy"]
+    assert "<h2>Classes</h2>" in page.read_text()
+    again = run(data, *words, "--test-share", 0)
+    assert "which flatters it" in " ".join(again.output.split())
+
+
+def test_command_refuses_in_one_sentence(tmp_path):
+    data = tmp_path / "patients.csv"
+    make_frame(40).to_csv(data, index=False)
+    for words, message in [
+        (["--target", "il"], "--target 'il' is not a column of patients.csv. Did you mean 'ill'?"),
+        (["--target", "ill", "--cost", "scan"], "--cost 'scan' is not understood"),
+        (["--target", "ill", "--cost", "scna=1"], "costs names 'scna'"),
+        (["--target", "ill", "--test-share", "1"], "--test-share 1 must be from 0 to below 1"),
+        (["--target", "ill", "--budget", "-1"], "budget=-1 must be"),
+    ]:
+        result = run(data, *words)
+        assert result.exit_code == 2
+        assert message in result.stderr
+    assert parse_costs([]) is None

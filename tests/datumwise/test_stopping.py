@@ -1,0 +1,138 @@
+"""Ends of learning: time, Ctrl-C, callbacks. Each leaves the best policy so far."""
+
+import signal
+import threading
+
+import numpy as np
+import pytest
+
+from rlselect import DatumwiseClassifier
+from rlselect.datumwise import PaperIteration, PolicyIteration, _paper, _rcpi
+
+LONG = {
+    "default": PolicyIteration(n_iter=10_000, states_per_row=6),
+    "paper": PaperIteration(n_iter=10_000, states_per_row=4),
+}
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 6))
+    return X, np.where(X[:, 0] + 0.3 * X[:, 1] > 0, "a", "b")
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_time_budget(rows, name):
+    X, y = rows
+    model = DatumwiseClassifier(learning=LONG[name], time_budget=0.2, random_state=0).fit(X, y)
+    assert model.stop_reason_ == "time budget"
+    assert 1 <= len(model.history_) < 10_000
+    assert model.score(X, y) > 0.5
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "step"), [("default", _rcpi, "_improve"), ("paper", _paper, "_regress")]
+)
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_first_ctrl_c_ends_after_the_iteration(rows, monkeypatch, name, module, step, n_jobs):
+    X, y = rows
+    whole, calls = getattr(module, step), []
+
+    def interrupted(*args):
+        calls.append(1)
+        if len(calls) == 4:
+            signal.raise_signal(signal.SIGINT)
+        return whole(*args)
+
+    monkeypatch.setattr(module, step, interrupted)
+    before = signal.getsignal(signal.SIGINT)
+    model = DatumwiseClassifier(learning=LONG[name], random_state=0, n_jobs=n_jobs)
+    with pytest.warns(UserWarning, match=r"DatumwiseClassifier was interrupted after \d iterations; the fit"):
+        model.fit(X, y)
+    assert signal.getsignal(signal.SIGINT) is before
+    assert model.stop_reason_ == "interrupted"
+    assert "interrupted" in model.summary()
+    assert len(calls) <= 6
+    assert model.score(X, y) > 0.5
+
+
+def test_a_second_ctrl_c_keeps_the_best_so_far(rows, monkeypatch):
+    X, y = rows
+    whole, calls = _rcpi._improve, []
+
+    def broken(*args):
+        calls.append(1)
+        if len(calls) > 3:
+            raise KeyboardInterrupt
+        return whole(*args)
+
+    monkeypatch.setattr(_rcpi, "_improve", broken)
+    with pytest.warns(UserWarning, match="interrupted after 3 iterations"):
+        model = DatumwiseClassifier(learning=LONG["default"], random_state=0).fit(X, y)
+    assert model.stop_reason_ == "interrupted"
+    assert len(calls) == 4
+    assert model.score(X, y) > 0.5
+
+
+def test_fits_in_other_threads_leave_signals_alone(rows):
+    X, y = rows
+    learning = PolicyIteration(n_iter=1, n_restarts=1, states_per_row=4)
+    models = []
+    thread = threading.Thread(
+        target=lambda: models.append(DatumwiseClassifier(learning=learning, random_state=0).fit(X, y))
+    )
+    thread.start()
+    thread.join()
+    assert models[0].score(X, y) > 0.5
+
+
+class Watch:
+    """Counts the parts of a fit, and asks to stop after some of them."""
+
+    def __init__(self, most=None):
+        self.most = most
+        self.parts = 0
+        self.ended = False
+
+    def setup(self, estimator, context):
+        pass
+
+    def teardown(self, estimator, context):
+        self.ended = True
+
+    def on_fit_task_begin(self, estimator, context, **kwargs):
+        pass
+
+    def on_fit_task_end(self, estimator, context, **kwargs):
+        self.parts += context.parent is not None
+        return self.most is not None and self.parts >= self.most
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_callbacks_see_iterations_and_may_stop(rows, n_jobs):
+    pytest.importorskip("sklearn.callback")
+    X, y = rows
+    learning = PolicyIteration(n_iter=4, n_restarts=2, states_per_row=4)
+    watch = Watch()
+    model = DatumwiseClassifier(learning=learning, random_state=0, n_jobs=n_jobs).set_callbacks(watch)
+    model.fit(X, y)
+    assert watch.ended
+    assert watch.parts == 8
+    quiet = DatumwiseClassifier(learning=learning, random_state=0).fit(X, y)
+    assert (quiet.predict_proba(X) == model.predict_proba(X)).all()
+
+    stopper = Watch(most=3)
+    long = PolicyIteration(n_iter=50, n_restarts=2, states_per_row=4)
+    model = DatumwiseClassifier(learning=long, random_state=0).set_callbacks(stopper).fit(X, y)
+    assert model.stop_reason_ == "callback"
+    assert len(model.history_) == 3
+    assert model.score(X, y) > 0.5
+
+
+def test_callbacks_of_an_exact_solution(rows):
+    pytest.importorskip("sklearn.callback")
+    watch = Watch()
+    X = np.random.default_rng(0).integers(0, 2, size=(50, 2))
+    DatumwiseClassifier().set_callbacks(watch).fit(X, X[:, 0])
+    assert watch.ended

@@ -185,7 +185,7 @@ class TestDask:
         kept = client.persist(source)
         two = REVS(random_state=0).fit(kept, "x40")
         assert counts["place"] > 4
-        assert counts["call"] > counts["place"]
+        assert counts["call"] >= counts["place"]
         workers = list(local.workers.values())
         call, killed = Workers.call, []
 

@@ -201,7 +201,7 @@ def run_effort(
                 break
             paired.add(subset_key(state.mask))
             # without a prior to tune a move takes passes over the rows: none are tried in vain
-            if not walker.pair_up(_doubtful(walker) if tune else progress.probes[:0]):
+            if not walker.pair_up(_doubtful(walker) if tune else ()):
                 break
             continue
         values = walker.rewards()

@@ -417,17 +417,20 @@ def _plain(column: pa.ChunkedArray, name: str) -> np.ndarray:
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Whether a column of this type is one design column."""
+    """Whether a column of this type is one design column; without a single value it might as well be."""
     types = pa.types
-    return (
-        types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_boolean(kind)
-    )
+    tests = (types.is_floating, types.is_integer, types.is_decimal, types.is_boolean, types.is_null)
+    return any(test(kind) for test in tests)
 
 
 def _dtype(schema: pa.Schema, names: Sequence[str]) -> np.dtype:
     kinds = [schema.field(n).type for n in names]
     return float_dtype(
-        [np.dtype(np.float32 if k == pa.float32() else np.float64) for k in kinds if is_number(k)]
+        [
+            np.dtype(np.float32 if k == pa.float32() else np.float64)
+            for k in kinds
+            if is_number(k) and not pa.types.is_null(k)
+        ]
     )
 
 

@@ -234,7 +234,7 @@ def _moved_on(progress: Progress, tune: bool) -> bool:
     """Whether a pair of units, or another chain, led to a better subset."""
     walker = progress.walker
     # without a prior to tune a move takes passes over the rows: none are tried in vain
-    if walker.pair_up(_doubtful(walker) if tune else progress.probes[:0]):
+    if walker.pair_up(_doubtful(walker) if tune else ()):
         return True
     before = walker.state
     starts = LINEAR_STARTS if tune else GLM_STARTS

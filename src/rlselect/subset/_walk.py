@@ -1,6 +1,6 @@
 """The walk over subsets of data that fit in memory: every move is priced at every step."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -191,7 +191,7 @@ class Walker:
             self.move(unit, float(values[unit]))
         return _MOST_MOVES
 
-    def pair_up(self, doubtful: NDArray[np.intp]) -> bool:
+    def pair_up(self, doubtful: Sequence[int] | NDArray[np.intp] = ()) -> bool:
         """Make two moves that pay only together, if the best such pair does; whether it was made.
 
         Neighbours whose effects cancel hide each other from a climb, and one that stands in for another keeps

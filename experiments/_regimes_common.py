@@ -198,7 +198,7 @@ def write(records, paper, args):
         if method != "all columns" and records.of(n, p, method)
         for line in stage_rows(records, n, p, method, paper)
     ]
-    text = "\n".join([
+    deliver([
         f"Setting {records.setting}, seeds from {args.seed} on (the dissertation: 20 replicates). A miss is "
         "a history column of the optimal Q-function that was not selected, proxies counted once; a direct "
         "miss leaves out columns that act through later stages only. Ours is without safeguard, rfe, "
@@ -218,10 +218,14 @@ def write(records, paper, args):
         *[value_row(records, n, p) for n, p in sizes],
         "",
         *pooled_lines(records),
-        "",
-    ])  # fmt: skip
-    if args.out is not None:
-        args.out.parent.mkdir(parents=True, exist_ok=True)
-        args.out.write_text(text)
-    else:
+    ], args.out)  # fmt: skip
+
+
+def deliver(lines, out):
+    """Lines into a file, or onto the screen without one."""
+    text = "\n".join([*lines, ""])
+    if out is None:
         print(text)
+        return
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(text)

@@ -10,6 +10,7 @@ import argparse
 from pathlib import Path
 
 import numpy as np
+from _regimes_common import deliver
 
 from rlselect import QLearning, TrialData
 from rlselect.simulate import make_regime_trial
@@ -144,11 +145,7 @@ def main():
             direct, every = ours(setting, 200, p, args.ours, args.seed)
             shares = " | ".join(f"{share:.2f}" for share in [*known, direct, every])
             lines.append(f"| {setting} | {p} | {shares} |")
-    text = "\n".join([*lines, ""])
-    if args.out is not None:
-        args.out.write_text(text)
-    else:
-        print(text)
+    deliver(lines, args.out)
 
 
 if __name__ == "__main__":

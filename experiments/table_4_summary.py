@@ -10,7 +10,7 @@ import numpy as np
 import table_4_1
 import table_4_2
 import table_4_3
-from _regimes_common import RESULTS, Records, covered, gain, with_error
+from _regimes_common import RESULTS, Records, covered, deliver, gain, with_error
 
 from rlselect.simulate import make_regime_trial
 
@@ -82,7 +82,7 @@ def main():
     cells = [(r, n, p) for r in every for n, p in r.cells() if r.of(n, p, "ours")]
     wide = [gain(r, n, p) for r, n, p in cells if p >= 30]
     runs = [run for r, n, p in cells for run in r.of(n, p, "ours")]
-    text = "\n".join([
+    deliver([
         f"Ours, seeds from {args.seed}, without safeguard; the dissertation's figures (20 replicates, with "
         "its 5 % safeguard) are those of RFE / RFE_test, for decisions those of RFE_Vpred. No miss and exact "
         "set: last stage. Earlier, direct and all: the earlier stage with the most misses, among columns "
@@ -96,12 +96,7 @@ def main():
         "",
         f"Gain from selection pooled over p >= 30: {with_error(np.concatenate(wide))}. Intervals cover in "
         f"{covered(runs)} of {len(runs)} replicates.",
-        "",
-    ])  # fmt: skip
-    if args.out is not None:
-        args.out.write_text(text)
-    else:
-        print(text)
+    ], args.out)  # fmt: skip
 
 
 if __name__ == "__main__":

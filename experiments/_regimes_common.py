@@ -154,7 +154,7 @@ def gain(records, n, p):
     return np.array([ours[seed] - without[seed] for seed in sorted(ours.keys() & without.keys())])
 
 
-def _with_error(difference):
+def with_error(difference):
     if len(difference) < 2:
         return ""
     error = difference.std(ddof=1) / np.sqrt(len(difference))
@@ -170,7 +170,7 @@ def value_row(records, n, p):
             mean, seconds = (np.mean([r[key] for r in runs]) for key in ("value", "seconds"))
             cover = "" if method == "all columns" else f"intervals cover {covered(runs) / len(runs):.2f}, "
             cells.append(f"{method}: {mean:.2f} ({cover}{seconds:.1f} s a stage)")
-    return f"| {n} | {p} | {optimal:.2f} | {'; '.join(cells)} | {_with_error(gain(records, n, p))} |"
+    return f"| {n} | {p} | {optimal:.2f} | {'; '.join(cells)} | {with_error(gain(records, n, p))} |"
 
 
 def covered(runs):
@@ -181,7 +181,7 @@ def covered(runs):
 def pooled_lines(records):
     """Gain from selection over all cells with many covariates, and coverage over all replicates."""
     wide = [gain(records, n, p) for n, p in records.cells() if p >= 30]
-    text = _with_error(np.concatenate([*wide, np.empty(0)]))
+    text = with_error(np.concatenate([*wide, np.empty(0)]))
     ours = [r for r in records.found if r["method"] == "ours"]
     return [
         f"Gain from selection pooled over p >= 30: {text or 'not run'}. The 95 % intervals of `value_` cover "
@@ -198,7 +198,7 @@ def write(records, paper, args):
         if method != "all columns" and records.of(n, p, method)
         for line in stage_rows(records, n, p, method, paper)
     ]
-    text = "\n".join([
+    deliver([
         f"Setting {records.setting}, seeds from {args.seed} on (the dissertation: 20 replicates). A miss is "
         "a history column of the optimal Q-function that was not selected, proxies counted once; a direct "
         "miss leaves out columns that act through later stages only. Ours is without safeguard, rfe, "
@@ -218,10 +218,14 @@ def write(records, paper, args):
         *[value_row(records, n, p) for n, p in sizes],
         "",
         *pooled_lines(records),
-        "",
-    ])  # fmt: skip
-    if args.out is not None:
-        args.out.parent.mkdir(parents=True, exist_ok=True)
-        args.out.write_text(text)
-    else:
+    ], args.out)  # fmt: skip
+
+
+def deliver(lines, out):
+    """Lines into a file, or onto the screen without one."""
+    text = "\n".join([*lines, ""])
+    if out is None:
         print(text)
+        return
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(text)

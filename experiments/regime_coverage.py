@@ -7,6 +7,7 @@ import argparse
 from pathlib import Path
 
 import numpy as np
+from _regimes_common import deliver
 
 from rlselect import QLearning, TrialData, regime_value
 from rlselect.simulate import make_regime_trial
@@ -95,11 +96,7 @@ def main():
         lines.append(
             line(f"{setting}, learnt (linear, selection), dr, known", learnt(setting, args.learnt, args.seed))
         )
-    text = "\n".join([*lines, ""])
-    if args.out is not None:
-        args.out.write_text(text)
-    else:
-        print(text)
+    deliver(lines, args.out)
 
 
 if __name__ == "__main__":

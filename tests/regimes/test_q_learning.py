@@ -184,6 +184,27 @@ def test_the_value_of_a_stage_is_the_same_three_ways(kind):
     np.testing.assert_allclose(solved, plain, rtol=1e-7)
 
 
+def test_columns_the_next_stage_needs_are_asked_for_again():
+    from rlselect.regimes._encoding import HistoryEncoder
+    from rlselect.regimes._stage_machine import StageMachine, StageSelection
+
+    simulated = make_regime_trial("I", 120, 8, random_state=2)
+    stage = TrialData.from_wide(simulated.columns, simulated.stages).stages[0]
+    encoder = HistoryEncoder(stage.columns, stage.history, stage.labels)
+    X = encoder.encode(stage.history, stage.action)
+    y = stage.reward + simulated.columns["X1_5"] ** 2
+    machine = StageMachine(encoder, X, y, np.ones(120), "anova").fit([2, 3])
+    chosen = StageSelection([2, 3], None, "two columns")
+    # X1_5 is part of the response, X1_8 is noise, R1 is no history yet and X1_3 is in.
+    needed = ["R1", "X1_3", "X1_5", "X1_8"]
+    wider, again = QLearning()._recall(machine, chosen, needed)
+    assert again.groups == wider.groups == [2, 3, 4]
+    assert wider.loo_risk < machine.loo_risk
+    assert again.reason == "two columns, and X1_5 because the next stage needs it"
+    for other in (QLearning(selection="rfe"), QLearning(discount=0.0), AdvantageLearning()):
+        assert other._recall(machine, chosen, needed) == (machine, chosen)
+
+
 def test_safeguard_adds_five_per_cent(trial):
     from rlselect.predictors._stopping import choose_size
     from rlselect.regimes._encoding import HistoryEncoder

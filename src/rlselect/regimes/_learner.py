@@ -104,15 +104,23 @@ class BackwardLearner(BaseEstimator):
             weights = 1.0 / evaluation.remaining[t][mine]
             chances = trial.action_probabilities(t + 1)
             places = np.searchsorted(np.flatnonzero(stage.present), mine)
-            self._machines[t], self._selections[t] = self._fit_stage(
-                stage, mine, y[mine], weights, chances[places], rng
-            )
+            machine, chosen = self._fit_stage(stage, mine, y[mine], weights, chances[places], rng)
+            if t + 1 < trial.n_stages:
+                machine, chosen = self._recall(machine, chosen, self._selected_names(t + 1))
+            self._machines[t], self._selections[t] = machine, chosen
             self._machines[t].rows = mine
             future = self._next_values(stage, t, y)
             logger.debug("stage %d: %s", t + 1, self._selections[t].reason)
 
     def _fit_stage(self, stage, rows, y, weights, chances, rng):
         raise NotImplementedError
+
+    def _recall(self, machine: Any, chosen: Any, needed_next: list[str]) -> tuple[Any, Any]:
+        """The stage once it is known which columns the next one needs; learners may take some back."""
+        return machine, chosen
+
+    def _selected_names(self, t: int) -> list[str]:
+        return [self._machines[t].encoder.names[g] for g in self._selections[t].groups]
 
     def _next_values(self, stage: StageData, t: int, y: np.ndarray) -> np.ndarray:
         """Value of the stage for everyone present, 0 for others."""
@@ -126,8 +134,8 @@ class BackwardLearner(BaseEstimator):
     def _describe_selection(self, trial):
         self.model_ = [getattr(m, "kind", None) for m in self._machines]
         self.selected_, self.path_, self.stop_reason_ = [], [], []
-        for machine, chosen in zip(self._machines, self._selections, strict=True):
-            self.selected_.append([machine.encoder.names[g] for g in chosen.groups])
+        for t, (machine, chosen) in enumerate(zip(self._machines, self._selections, strict=True)):
+            self.selected_.append(self._selected_names(t))
             self.path_.append(_path_table(chosen.path, machine.encoder.names))
             self.stop_reason_.append(chosen.reason)
 

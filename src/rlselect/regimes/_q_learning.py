@@ -6,7 +6,7 @@ import numpy as np
 
 from rlselect.regimes._encoding import HistoryEncoder
 from rlselect.regimes._learner import BackwardLearner
-from rlselect.regimes._stage_machine import choose_machine, make_machine
+from rlselect.regimes._stage_machine import choose_machine, make_machine, recall
 from rlselect.regimes._value import Evaluation
 from rlselect.regimes._vpred import eliminate_by_value
 
@@ -35,7 +35,8 @@ class QLearning(BackwardLearner):
         smallest leave-one-out risk after its own elimination, "rbf" only where it is better by more than a
         paired standard error and on held-out folds ("rbf" always for the dissertation's selections).
     selection : {"loo", "rfe", "rfe-test", "rfe-vpred", None}, default="loo"
-        "loo": elimination by regularised risk, size by out-of-sample risk. "rfe", "rfe-test" and "rfe-vpred"
+        "loo": elimination by regularised risk, size by out-of-sample risk; columns that the next stage needs
+        are taken back where that lowers the leave-one-out risk. "rfe", "rfe-test" and "rfe-vpred"
         are Algorithms 25, 27 and 28 of [1]_ with its lambda, its bandwidths from 1 on, its stopping rules and
         its 5 % safeguard. None keeps everything.
     discount : float in [0, 1], default=1.0
@@ -116,6 +117,14 @@ class QLearning(BackwardLearner):
         machines = [make_machine(encoder, X, y, weights, f, paper, seed) for f in self._families()]
         selection = None if self.selection == "rfe-vpred" else self.selection
         return choose_machine(machines, selection, np.random.default_rng(seed))
+
+    def _recall(self, machine, chosen, needed_next):
+        """Columns of the next stage's Q-function are part of this stage's response: ask for them again."""
+        if self.selection != "loo" or self.discount == 0.0:
+            return machine, chosen
+        names = machine.encoder.names
+        missing = [names.index(name) for name in needed_next if name in names]
+        return recall(machine, chosen, [group for group in missing if group not in chosen.groups])
 
     def _select_by_value(self, trial, evaluation, rows, rng):
         """Algorithm 28 from the machines on the full histories, then a backward pass on what is left."""

@@ -34,6 +34,7 @@ __all__ = [
     "choose_machine",
     "make_machine",
     "paper_regularization",
+    "recall",
     "select_features",
 ]
 
@@ -287,6 +288,29 @@ def choose_machine(
         if best is None or machine.loo_risk < best[0].loo_risk:
             best = (machine, chosen)
     return best
+
+
+def recall(
+    machine: StageMachine, chosen: StageSelection, candidates: Sequence[int]
+) -> tuple[StageMachine, StageSelection]:
+    """Take groups back, one after the other, where that lowers the out-of-sample risk.
+
+    For groups that are known to be part of the response for another reason than the data of the stage:
+    among many noise columns an elimination loses those that act through interactions, and few candidates
+    need no protection against chance.
+    """
+    back = []
+    for group in candidates:
+        wider = StageMachine(
+            machine.encoder, machine.X, machine.y, machine.weights, machine.kind, machine.paper
+        ).fit(sorted([*machine.groups, group]))
+        if wider.loo_risk < machine.loo_risk:
+            machine = wider
+            back.append(machine.encoder.names[group])
+    if not back:
+        return machine, chosen
+    reason = f"{chosen.reason}, and {', '.join(back)} because the next stage needs it"
+    return machine, StageSelection(list(machine.groups), chosen.path, reason)
 
 
 def _rank_families(kinds: Sequence[str], paths: Sequence[EliminationPath]) -> list[int]:

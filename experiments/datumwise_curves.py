@@ -44,8 +44,8 @@ def main():
         'method\'s setting is chosen on one half and judged on the other, both ways. "mixed" flips a coin '
         'between two settings so that the sparsity is .8 where it is chosen and accuracy there best; "on '
         'path" takes the two neighbouring settings between which sparsity crosses .8; "one price" is the '
-        "best setting with sparsity of at least .8. Sparsity is on the rows that judge. ahead: mixed accuracy "
-        "above that of L1-SVM.",
+        "best setting with sparsity of at least .8. Sparsity is on the rows that judge. ahead: mixed "
+        "accuracy above that of L1-SVM.",
     ]
     for fraction in args.fractions:
         results = {name: run_dataset(name, fraction, args, records) for name in args.datasets}

@@ -91,8 +91,8 @@ def main():
     records, seeds = Records(args.records, args.resume), range(args.seed, args.seed + args.replicates)
     lines = [
         f"MNIST, {args.n_train} training and {args.n_test} test images, each 2 x 2 pixels averaged, 16 "
-        f"blocks of 4 x 4 of those in {args.n_bins} bins, {args.replicates} runs from seed {args.seed}. Contiguous: a block costs "
-        f"{args.unrelated:g} unless it shares an edge with a bought one (the first block costs the lower "
+        f"blocks of 4 x 4 of those in {args.n_bins} bins, {args.replicates} runs from seed {args.seed}. "
+        f"Contiguous: a block costs {args.unrelated:g} unless it shares an edge with a bought one (the first block costs the lower "
         "price). together: share of the cases whose blocks hang together. The paper prints pictures only; in "
         "its text a 1 needs the two central blocks, a 5 nearly all.",
         "",

@@ -52,7 +52,9 @@ def fit(args, price, unrelated, seed):
     X, X_test, y = shrink(data.data[train]), shrink(data.data[test]), data.target.astype(int)
     related = {} if unrelated is None else {"related": touch, "relation": "any", "unrelated_cost": unrelated}
     start = time.process_time()
-    model = DatumwiseClassifier(feature_cost=price, feature_groups=blocks(), random_state=seed, **related)
+    model = DatumwiseClassifier(
+        feature_cost=price, feature_groups=blocks(), n_bins=args.n_bins, random_state=seed, **related
+    )
     model.fit(X, y[train])
     return model, X_test, y[test], time.process_time() - start
 
@@ -81,13 +83,16 @@ def main():
     parser.add_argument("--n-train", type=int, default=3000)
     parser.add_argument("--n-test", type=int, default=5000)
     parser.add_argument("--prices", type=float, nargs="+", default=[0.01, 0.03])
+    parser.add_argument(
+        "--n-bins", type=int, default=3, help="bins of a pixel; most pixels are black or white"
+    )
     parser.add_argument("--unrelated", type=float, default=0.15, help="price of a block that touches none")
     args = parser.parse_args()
     records, seeds = Records(args.records, args.resume), range(args.seed, args.seed + args.replicates)
     lines = [
         f"MNIST, {args.n_train} training and {args.n_test} test images, each 2 x 2 pixels averaged, 16 "
-        f"blocks of 4 x 4 of those, {args.replicates} runs from seed {args.seed}. Contiguous: a block costs "
-        f"{args.unrelated:g} unless it shares an edge with a bought one (the first block costs the lower "
+        f"blocks of 4 x 4 of those in {args.n_bins} bins, {args.replicates} runs from seed {args.seed}. "
+        f"Contiguous: a block costs {args.unrelated:g} unless it shares an edge with a bought one (the first block costs the lower "
         "price). together: share of the cases whose blocks hang together. The paper prints pictures only; in "
         "its text a 1 needs the two central blocks, a 5 nearly all.",
         "",
@@ -98,7 +103,7 @@ def main():
     ]
     for price in args.prices:
         for unrelated in (None, args.unrelated):
-            key = (price, unrelated, args.n_train, args.n_test)
+            key = (price, unrelated, args.n_train, args.n_test, args.n_bins)
             runs = [
                 records.get((*key, s), lambda c=price, u=unrelated, s=s: one(args, c, u, s)) for s in seeds
             ]

@@ -287,3 +287,49 @@ def test_decoded_rows_count_columns_in_proportion(folder):
     assert source.n_rows_decoded - before == N
     list(source.scan([0]))
     assert source.n_rows_decoded - before == N + round(N * 3 / 7)
+
+
+@pytest.fixture
+def wide(tmp_path, monkeypatch):
+    """Twelve row groups, each as large as a batch may be."""
+    monkeypatch.setattr("rlselect.data._parts._MOST_BYTES", 2**18)
+    monkeypatch.setattr("rlselect.data._parts._GLANCE_BYTES", 2**15)
+    monkeypatch.setattr("rlselect.data._pool._DECODE_BYTES", 2**19)
+    rng = np.random.default_rng(4)
+    columns = {f"v{j}": rng.standard_normal(12_288) for j in range(32)}
+    return write(tmp_path / "wide", pa.table({**columns, "target": columns["v3"]}), files=2, rows=1024)
+
+
+def test_wide_rows_are_drawn_from_few_row_groups(wide):
+    table = open_source(wide, "target")
+    assert (table.batch_rows, table.row_bytes) == (1024, 256)
+    table.start(np.random.default_rng(0))
+    assert len(table.pool._refills[0]) == 2
+    before = table.n_rows_decoded
+    expected = table.pool.decodes(2048)
+    list(table.pool.draw(2048, 256))
+    assert table.n_rows_decoded - before == expected == 3 * 2 * 1024
+    # only a part of the first rows stays at hand; of the others a few columns are read again
+    assert len(table.glance(50).X) == 50
+    table.pool._held.clear()
+    before = table.n_rows_decoded
+    batch = table.glance(500, np.array([3, 1]))
+    assert batch.X.shape == (500, 2)
+    assert np.array_equal(batch.X[:, 0], batch.y)
+    assert table.n_rows_decoded - before < 2 * 1024 / 4
+
+
+@pytest.mark.parametrize("columns", [None, np.array([5, 3])])
+def test_a_pass_over_whole_row_groups_holds_one_of_them(wide, columns):
+    table = open_source(wide, "target")
+    table.start(np.random.default_rng(0))
+    arrow = pa.total_allocated_bytes()
+    y = []
+    for rows in table.pool.everything(200):
+        batch = table.take(rows, columns)
+        # what was decoded is gone once it is encoded, and a slice does not keep the others
+        assert pa.total_allocated_bytes() - arrow < table.batch_bytes / 4
+        assert batch.X.flags.owndata
+        assert np.array_equal(batch.X[:, 3 if columns is None else 1], batch.y)
+        y.append(batch.y)
+    assert len(np.concatenate(y)) == 12_288

@@ -1,6 +1,7 @@
 """The final model: maximum likelihood checked against scikit-learn and closed forms, and held-out gains."""
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,11 +10,15 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRe
 
 from rlselect.kernels import log_likelihood, mean_and_curvature
 from rlselect.predictors import (
+    LazyGram,
+    Rows,
     SeparationWarning,
     fit_glm,
     fit_glm_blocks,
     fit_linear_blocks,
+    fit_moments,
     heldout_gains,
+    is_precise,
 )
 
 FAMILIES = ["gaussian", "binomial", "poisson"]
@@ -346,3 +351,48 @@ def test_separated_blocks_ask_for_all_rows():
         yield then(x[1::2], y[1::2], None, None)
 
     assert fit_glm_blocks(blocks, (x[::9], y[::9], None, None), "binomial") is None
+
+
+@pytest.mark.parametrize("single", [True, False])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_the_sums_of_a_search_give_the_same_model(single, weighted):
+    rng = np.random.default_rng(7)
+    X = rng.standard_normal((6000, 8)) * [1, 2, 3, 4, 5, 6, 7, 8] + 5.0
+    y = X[:, 1] - 0.5 * X[:, 4] + rng.standard_normal(6000) + 100.0
+    weight = rng.uniform(0.5, 2.0, 6000) if weighted else None
+
+    def take(rows):
+        some = None if weight is None else weight[rows]
+        return SimpleNamespace(X=X[rows], y=y[rows], sample_weight=some, offset=None)
+
+    gram = LazyGram(Rows(take, lambda y: y, single=single), 8, 2)
+    gram.grow([slice(i, i + 500) for i in range(0, 6000, 500)])
+    columns = np.array([4, 1])
+    assert gram.moments(columns) is None
+    gram.fetch(columns)
+    moments = gram.moments(columns)
+    ours, theirs = fit_moments(moments), fit_glm(X[:, columns], y, "gaussian", weight)
+    assert is_precise(ours, moments)
+    for name in ("intercept", "coef", "errors", "covariance", "dispersion"):
+        np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=1e-5 if single else 1e-9)
+
+
+def test_sums_that_lost_the_digits_of_a_model_are_told():
+    rng = np.random.default_rng(7)
+    X = rng.standard_normal((6000, 3)).astype(np.float32)
+    X[:, 2] = X[:, 1] + 1e-3 * X[:, 2]
+
+    def moments(noise, columns):
+        y = X[:, 0] + noise * rng.standard_normal(6000)
+
+        def take(rows):
+            return SimpleNamespace(X=X[rows], y=y[rows], sample_weight=None, offset=None)
+
+        gram = LazyGram(Rows(take, lambda y: y, single=True), 3)
+        gram.grow([slice(0, 3000), slice(3000, 6000)])
+        gram.fetch(columns)
+        return gram.moments(np.array(columns))
+
+    for noise, columns, precise in ((1.0, [0, 1], True), (1e-5, [0, 1], False), (1.0, [1, 2], False)):
+        made = moments(noise, columns)
+        assert is_precise(fit_moments(made), made) is precise

@@ -240,3 +240,15 @@ def test_gather_gives_back_the_data(container, single):
         np.testing.assert_array_equal(got, given)
     empty = rows.gather(np.zeros(0, dtype=np.intp))[0]
     assert empty.shape == (40, 0)
+
+
+def test_numbers_tell_which_rows_stand_where():
+    X = np.arange(40.0)[:, None]
+
+    def take(rows):
+        return SimpleNamespace(X=X[rows], y=X[rows, 0], sample_weight=None, offset=None)
+
+    rows = Rows(take, lambda y: y)
+    for where in (np.array([7, 3, 30]), slice(10, 14), np.array([1])):
+        rows.append(where)
+    assert rows.numbers(np.array([0, 2, 3, 6, 7])).tolist() == [7, 30, 10, 13, 1]

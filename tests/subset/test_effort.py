@@ -172,6 +172,31 @@ def test_when_the_rows_end_all_of_them_are_used():
     np.testing.assert_allclose(walker.state.moves(), fresh.state.moves(), atol=1e-3)
 
 
+def alike_and_one_more(faint, n=6000, p=60):
+    """Twenty effects of one size, and some columns whose z is made to be 4.2 exactly."""
+    rng = np.random.default_rng(8)
+    X = rng.standard_normal((n, p))
+    noise = rng.standard_normal(n)
+    inside = np.column_stack([np.ones(n), X[:, : 20 + faint]])
+    noise -= inside @ np.linalg.lstsq(inside, noise, rcond=None)[0]
+    error = np.sqrt(noise @ noise / n * np.diag(np.linalg.inv(inside.T @ inside)))[1:]
+    return X, X[:, :20].sum(axis=1) + noise + X[:, 20 : 20 + faint] @ (4.2 * error[20:])
+
+
+def test_beside_effects_that_are_alike_a_faint_one_is_noise():
+    X, y = alike_and_one_more(1)
+    result, _, walker = effort(X, y, plan=EffortPlan(first=200, enough=6000, block=256))
+    assert result.stop_reason == "all rows"
+    assert walker.state.z_values()[20] > 4.0
+    np.testing.assert_array_equal(np.flatnonzero(result.inclusion > 0.5), np.arange(20))
+
+
+def test_several_faint_ones_are_effects():
+    X, y = alike_and_one_more(6)
+    result, _, _ = effort(X, y, plan=EffortPlan(first=200, enough=6000, block=256))
+    np.testing.assert_array_equal(np.flatnonzero(result.inclusion > 0.5), np.arange(26))
+
+
 def test_inclusion_is_the_chance_of_each_unit_given_the_rest():
     X, y = problem(n=1100, effects=(1.0, 0.1))
     result, _, walker = effort(X, y)
@@ -229,15 +254,31 @@ def test_neighbours_that_hide_each_other_are_found_together():
     walker.state.reset(np.arange(20) == 0)
     walker.stand(walker.state)
     assert walker.rewards()[1:].max() < 0
-    assert walker.pair_up()
+    assert walker.pair_up(np.array([], dtype=int))
     assert set(np.flatnonzero(walker.state.mask)) == {0, 5, 6}
-    assert not walker.pair_up()
+    assert not walker.pair_up(_effort._doubtful(walker))
+
+
+def test_a_stand_in_gives_way():
+    """A neighbour that entered first hides the column that it stands in for: neither move pays alone."""
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((8000, 20))
+    X[:, 6] = 0.95 * X[:, 5] + np.sqrt(1 - 0.95**2) * X[:, 6]
+    y = X[:, 0] + 0.055 * X[:, 5] + rng.standard_normal(8000)
+    walker, _ = make_walker(X, y, plan=EffortPlan(first=8000, block=256))
+    walker.state.reset(np.isin(np.arange(20), [0, 6]))
+    walker.stand(walker.state)
+    assert walker.rewards().max() < 0
+    assert _effort._doubtful(walker).tolist() == [6]
+    assert walker.pair_up(_effort._doubtful(walker))
+    assert set(np.flatnonzero(walker.state.mask)) == {0, 5}
+    assert not walker.pair_up(_effort._doubtful(walker))
 
 
 def test_a_pair_is_sought_once_in_a_subset(monkeypatch):
     # a pair that the next climb takes back again must not be made for ever
     X, y = problem()
-    monkeypatch.setattr(Walker, "pair_up", lambda self: True)
+    monkeypatch.setattr(Walker, "pair_up", lambda self, doubtful: True)
     result, _, _ = effort(X, y)
     assert result.stop_reason == "decided"
 

@@ -66,6 +66,19 @@ def test_all_rows_give_the_answer_of_memory(tmp_path):
     assert disk.dispersion_ == pytest.approx(memory.dispersion_, rel=1e-6)
 
 
+def test_wide_files_are_decoded_once_or_twice(tmp_path, monkeypatch):
+    """Row groups as large as a batch may be: a refill visits few of them, and a few passes do."""
+    monkeypatch.setattr("rlselect.data._parts._MOST_BYTES", 2**21)
+    monkeypatch.setattr("rlselect.data._pool._DECODE_BYTES", 2**22)
+    data = make_weak(16_384, 500, coefficients=(0.2, 0.4), n_nonzero=12, dtype=np.float32, random_state=5)
+    folder = write(tmp_path / "wide", data.X, data.y, files=2, rows=1024)
+    disk, memory = REVS(random_state=0).fit(folder, "target"), REVS(random_state=0).fit(data.X, data.y)
+    assert disk.n_rows_read_ == 16_384
+    assert disk.n_rows_decoded_ <= 2.5 * 16_384
+    assert np.array_equal(disk.support_, memory.support_)
+    np.testing.assert_allclose(disk.coef_, memory.coef_, rtol=1e-4)
+
+
 @pytest.mark.parametrize("key", ["y", "x"])
 def test_sorted_files_do_not_bias(data, tmp_path, key):
     order = np.argsort(data.y if key == "y" else data.X[:, 7])

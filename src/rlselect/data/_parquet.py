@@ -134,14 +134,29 @@ class ParquetParts:
         columns = list(names)
         ahead: _Ahead | None = None
         for i, pick in enumerate(picks):
-            table = (ahead or self._submit(pick, columns)).result()
+            ahead = ahead or self._submit(pick, columns)
+            table = [ahead.result()]
             # a whole part is as large as a batch: only one of them at a time
             more = i + 1 < len(picks) and picks[i + 1].rows is not None
             ahead = self._submit(picks[i + 1], columns) if more else None
-            yield table
-            del table
+            # no name for it here: it would outlive its use
+            yield table.pop()
         # what the allocator keeps for a next time would add to what a search holds
         pa.default_memory_pool().release_unused()
+
+    def pieces(self, part: int, names: Sequence[str]) -> Iterator[pa.Table]:
+        """Yield a whole part some columns at a time; the next ones are decoded in the background meanwhile.
+
+        Beside what is made of it, all of a part at once would be another batch.
+        """
+        step = _few_columns(len(names))
+        pick = Pick(part)
+        ahead = self._submit(pick, list(names[:step]))
+        for start in range(0, len(names), step):
+            table = [ahead.result()]
+            if start + step < len(names):
+                ahead = self._submit(pick, list(names[start + step : start + 2 * step]))
+            yield table.pop()
 
     def _submit(self, pick: Pick, columns: list[str]) -> _Ahead:
         # one thread for all of them, since allocators keep memory for each thread; it ends with this object
@@ -159,7 +174,7 @@ class ParquetParts:
             reader = self._file(file)
             rows = None if pick.rows is None else pa.array(pick.rows)
             # a few columns at a time: what decoding needs beside its result is several times the result
-            step = max(_FEW_COLUMNS, len(columns) // 16)
+            step = _few_columns(len(columns))
             inside = [name for name in columns if name not in self._kinds]
             found = self._from_folders(file, pick, [name for name in columns if name in self._kinds])
             for start in range(0, len(inside), step):
@@ -203,6 +218,10 @@ class ParquetParts:
         if len(self._open) > _OPEN_FILES:
             self._open.popitem(last=False)[1].close()
         return file
+
+
+def _few_columns(n_columns: int) -> int:
+    return max(_FEW_COLUMNS, n_columns // 16)
 
 
 def find_parquet(path: str | Path) -> list[str]:

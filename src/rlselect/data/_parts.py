@@ -1,6 +1,7 @@
 """A table that is read in parts: row groups of files, chunks of an iterator, partitions of a cluster."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -19,7 +20,13 @@ from rlselect.data._store import float_dtype
 _BATCH_ROWS = 65_536
 _FEWEST_ROWS = 51_200
 _MOST_BYTES = 2**28
+# rows of the first look that stay, fewer when they are wide
 _GLANCE = 2048
+_GLANCE_BYTES = 2**25
+# numbers that are turned from columns into rows at once, which stay in the cache
+_TILE = 2**18
+# rows that are encoded at once where that takes more memory than its result
+_ENCODED_ROWS = 8192
 
 
 class Pick(NamedTuple):
@@ -75,6 +82,8 @@ class PartTable:
     ----------
     n_rows, n_columns : int
         Rows in all parts, and design columns.
+    row_bytes : int
+        Size of a row of the design.
     batch_rows, batch_bytes : int
         Size of a batch: what is decoded at a time, and the unit of the memory that reading takes.
     n_rows_decoded : int
@@ -101,11 +110,11 @@ class PartTable:
         self._glance: Batch | None = None
         self._workers: Any = None
         self._scan: tuple[int, Iterator[pa.Table] | None] = (-1, None)
-        self._last: tuple[Any, pa.Table | None] = (None, None)
-        row = max(self.n_columns * self.dtype.itemsize, 1)
-        fewest = min(_FEWEST_ROWS, max(_MOST_BYTES // row, 1024))
+        self._last: tuple[Any, Batch | None] = (None, None)
+        self.row_bytes = max(self.n_columns * self.dtype.itemsize, 1)
+        fewest = min(_FEWEST_ROWS, max(_MOST_BYTES // self.row_bytes, 1024))
         self.batch_rows = max(min(int(parts.lengths.max()), _BATCH_ROWS), fewest)
-        self.batch_bytes = self.batch_rows * row
+        self.batch_bytes = self.batch_rows * self.row_bytes
         # what stays in memory between passes beside the pool: nothing, where reading again is cheap
         self.memory = 0 if parts.memory is None else parts.memory
 
@@ -136,13 +145,15 @@ class PartTable:
     def glance(self, rows: int, columns: np.ndarray | None = None) -> Batch:
         """Return rows at random from those read first."""
         if self._glance is None:
-            first = self.pool.first
-            self._glance = Batch(*(None if v is None else v[:_GLANCE].copy() for v in first))
+            few = min(_GLANCE, max(_GLANCE_BYTES // self.row_bytes, 1))
+            self._glance = Batch(*(None if v is None else v[:few].copy() for v in self.pool.first()))
         # what is asked for again later is small; all of the first rows are at hand in the beginning only
-        batch = self._respond(self._glance if rows <= _GLANCE else self.pool.first)
-        size = min(rows, len(batch.X))
-        X = batch.X[:size] if columns is None else batch.X[:size][:, columns]
-        return Batch(X, *(None if v is None else v[:size] for v in batch[1:]))
+        if rows <= len(self._glance.X):
+            X = self._glance.X[:rows]
+            batch = self._glance._replace(X=X if columns is None else X[:, columns])
+        else:
+            batch = self.pool.first(columns)
+        return self._respond(Batch(*(None if v is None else v[:rows] for v in batch)))
 
     def take(self, rows: Any = None, columns: np.ndarray | None = None) -> Batch:
         """Return rows, encoded and checked.
@@ -210,32 +221,42 @@ class PartTable:
     ) -> Iterator[Batch]:
         """Yield the rows of each pick, encoded and checked, with y as it lies in the data."""
         view = self._view(columns)
-        for pick, table in zip(picks, self._visit(picks, view, count), strict=True):
-            yield self._encode(table, pick.part, view)
+        tables = self._visit(picks, view, count)
+        for pick in picks:
+            # no name for the table: it would outlive its use
+            yield self._encode(next(tables), pick.part, view)
 
     def _visit(self, picks: Sequence[Pick], view: "_View", count: bool) -> Iterator[pa.Table]:
         tables = self.parts.visit(picks, view.names)
         for pick in picks:
             if count:
                 self._decoded += self.parts.lengths[pick.part] * view.share
-            # no name for the table: it would outlive its use
             yield next(tables)
 
     def _take_slice(self, rows: Slice, columns: np.ndarray | None) -> Batch:
-        view = self._view(columns)
-        key = (rows.part, tuple(view.names))
+        key = (rows.part, None if columns is None else tuple(np.asarray(columns).tolist()))
         if self._last[0] != key:
-            expected, tables = self._scan
-            if expected != rows.part or tables is None or columns is not None:
-                rest = [Pick(g) for g in range(rows.part, len(self.parts.lengths))]
-                tables = self._visit(rest, view, True)
             self._last = (None, None)  # let go of the last part before the next one comes
-            self._last = (key, next(tables))
-            self._scan = (rows.part + 1, tables) if columns is None else (-1, None)
-        table = self._last[1]
-        assert table is not None
-        wanted = pa.array(np.arange(rows.start, len(table), rows.step))
-        return self._encode(table.take(wanted), rows.part, view)
+            # encoded once for all of its slices
+            self._last = (key, self._take_part(rows.part, columns))
+        part = self._last[1]
+        assert part is not None
+        # a copy: what keeps some of the slices must not keep the part
+        return Batch(*(None if v is None else v[rows.start :: rows.step].copy() for v in part))
+
+    def _take_part(self, part: int, columns: np.ndarray | None) -> Batch:
+        view = self._view(columns)
+        pieces = getattr(self.parts, "pieces", None)
+        if pieces is not None and view.is_plain:
+            self._decoded += self.parts.lengths[part] * view.share
+            size, where = int(self.parts.lengths[part]), self.parts.where(part)
+            return self.coder(view).encode_pieces(partial(pieces, part), size, where)
+        expected, tables = self._scan
+        if expected != part or tables is None or columns is not None:
+            rest = [Pick(g) for g in range(part, len(self.parts.lengths))]
+            tables = self._visit(rest, view, True)
+        self._scan = (part + 1, tables) if columns is None else (-1, None)
+        return self._encode(next(tables), part, view)
 
     def _view(self, columns: np.ndarray | None) -> "_View":
         # which rows are dropped depends on all columns
@@ -272,17 +293,38 @@ class Coder:
         try:
             if view.design.missing == "drop":
                 table = _without_gaps(table, [n for n in view.names if n not in _unmended(self.roles)])
-            X = view.encode(table, self.dtype)
-            y, weight, offset = (
-                None if name is None else read_vector(table.column(name), role)
-                for role, name in self.roles.items()
-            )
-            _check_target(y)
-            return Batch(
-                X, y, _check_row_numbers(weight, "sample_weight"), _check_row_numbers(offset, "offset")
-            )
+            return self._batch(view.encode(table, self.dtype), table)
         except (ValueError, TypeError) as error:
             raise type(error)(f"{where}: {error}") from None
+
+    def encode_pieces(
+        self, pieces: Callable[[Sequence[str]], Iterator[pa.Table]], n_rows: int, where: str
+    ) -> Batch:
+        """Return the batch of a part that comes some columns at a time, for a plain view."""
+        view = self.view
+        X = np.empty((n_rows, len(view.wanted)), dtype=self.dtype)
+        done = 0
+        vectors = view.names[len(view.features) :]
+        rest = next(pieces(vectors)) if vectors else pa.table({})
+        for table in pieces(view.wanted):
+            names = view.wanted[done : done + table.num_columns]
+            try:
+                _fill(X[:, done : done + len(names)], table, names, view.design.missing)
+            except (ValueError, TypeError) as error:
+                raise type(error)(f"{where}: {error}") from None
+            done += len(names)
+        try:
+            return self._batch(X, rest)
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"{where}: {error}") from None
+
+    def _batch(self, X: np.ndarray, table: pa.Table) -> Batch:
+        y, weight, offset = (
+            None if name is None else read_vector(table.column(name), role)
+            for role, name in self.roles.items()
+        )
+        _check_target(y)
+        return Batch(X, y, _check_row_numbers(weight, "sample_weight"), _check_row_numbers(offset, "offset"))
 
 
 class _View:
@@ -310,19 +352,43 @@ class _View:
         n_all = design.n_features + len(self.names) - len(names)
         self.share = len(self.names) / max(n_all, 1)
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether every design column is a column of the data, and every row stays."""
+        return self.design.is_plain and self.design.missing == "error"
+
+    @property
+    def wanted(self) -> list[str]:
+        """For a plain design, the column of the data that each design column is."""
+        return self.features if self._columns is None else [self.features[j] for j in self._columns]
+
     def encode(self, table: pa.Table, dtype: np.dtype) -> np.ndarray:
         """Return the design columns of all rows."""
         if self.design.is_plain and self.design.missing != "indicator":
-            wanted = range(len(self.features)) if self._columns is None else self._columns
-            X = np.empty((len(table), len(wanted)), dtype=dtype)
-            for k, j in enumerate(wanted):
-                X[:, k] = _plain(table.column(self.features[j]), self.features[j])
-            check_finite(X, [self.features[j] for j in wanted], self.design.missing)
+            X = np.empty((len(table), len(self.wanted)), dtype=dtype)
+            _fill(X, table, self.wanted, self.design.missing)
             return X
-        if not self.features:
-            return np.empty((len(table), 0), dtype=dtype)
-        store = bind(read_table(table.select(self.features)), self.design)
-        return np.asarray(encode(store, self.design, slice(None), self._columns), dtype=dtype)
+        width = len(self.design.feature) if self._columns is None else len(self._columns)
+        X = np.empty((len(table), width), dtype=dtype)
+        if self.features:
+            table = table.select(self.features)
+            for start in range(0, len(table), _ENCODED_ROWS):
+                store = bind(read_table(table.slice(start, _ENCODED_ROWS)), self.design)
+                X[start : start + _ENCODED_ROWS] = encode(store, self.design, slice(None), self._columns)
+        return X
+
+
+def _fill(X: np.ndarray, table: pa.Table, names: list[str], missing: str) -> None:
+    """Write columns of numbers into the columns of X, and check them."""
+    # a number at a time into long rows would miss the cache every time
+    step = max(1, _TILE // max(len(table), 1))
+    for start in range(0, len(names), step):
+        some = names[start : start + step]
+        tile = np.empty((len(some), len(table)), dtype=X.dtype)
+        for k, name in enumerate(some):
+            tile[k] = _plain(table.column(name), name)
+        X[:, start : start + step] = tile.T
+    check_finite(X, names, missing)
 
 
 def _features(design: Design) -> list[str]:

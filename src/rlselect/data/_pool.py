@@ -9,8 +9,10 @@ from scipy import stats
 
 from rlselect.data._source import Batch
 
-# rows decoded for one refill when the rows lie in random order: two row groups of the usual size
+# rows decoded for one refill when the rows lie in random order: two row groups of the usual size, or two
+# batches of wide rows
 _DECODE_ROWS = 131_072
+_DECODE_BYTES = 2**29
 _FIRST_ROWS = 25_600
 # how much the variance of a mean may grow because the rows of one part resemble each other
 _DESIGN_EFFECT = 0.05
@@ -75,10 +77,17 @@ class Pool:
         self._place = 0
         self._fill_first()
 
-    @property
-    def first(self) -> Batch:
+    def first(self, columns: np.ndarray | None = None) -> Batch:
         """All rows of the first refill."""
-        return self._load(int(np.flatnonzero(self._sizes)[0]))
+        return self._load(int(np.flatnonzero(self._sizes)[0]), columns)
+
+    def decodes(self, wanted: int) -> float:
+        """About how many rows have to be decoded to draw so many."""
+        if self._table.parts.memory is not None:
+            return float(wanted)
+        size = self._table.batch_rows // 2
+        refills = -(-max(wanted - (self._sizes[-1] - self._place), 0) // size)
+        return refills * self._n_parts(size) * self._usual
 
     def draw(self, wanted: int, block: int) -> Iterator[Draw]:
         """Draw rows, in blocks of random members."""
@@ -139,9 +148,13 @@ class Pool:
     def _left(self) -> np.ndarray:
         return self._lengths - self._taken
 
+    @property
+    def _usual(self) -> float:
+        return float(self._lengths.sum() / len(self._lengths))
+
     def _n_parts(self, size: int) -> int:
-        usual = self._lengths.sum() / len(self._lengths)
-        several = max(2, round(_DECODE_ROWS / max(usual, 1)))
+        rows = min(_DECODE_ROWS, _DECODE_BYTES / self._table.row_bytes)
+        several = max(2, round(rows / max(self._usual, 1)))
         if self.spread > 0:
             several = max(several, int(np.ceil(size / (1.0 + _DESIGN_EFFECT / self.spread))))
         return min(several, int(np.count_nonzero(self._left)))
@@ -196,8 +209,7 @@ class Pool:
         kept = np.zeros(size, dtype=bool)
         vectors: list[list[np.ndarray]] = [[], [], []]
         done = 0
-        for pick, batch in zip(picks, self._table.read(picks, columns), strict=True):
-            assert pick.rows is not None
+        for batch in self._table.read(picks, columns):
             places = order[done : done + len(batch.X)]
             X[places] = batch.X
             kept[places] = True
@@ -207,6 +219,8 @@ class Pool:
                 if values is not None:
                     store.append(values)
             done += len(batch.X)
+            # the next one comes before the name is given to it
+            del batch
         turned = np.argsort(order[:done])
         shuffled = [np.concatenate(v)[turned] if v else None for v in vectors]
         return Batch(X if done == size else X[kept], *shuffled)

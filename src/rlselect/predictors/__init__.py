@@ -1,7 +1,7 @@
 """What a reward is made of: models on a subset of columns, kernel machines, and their losses."""
 
 from rlselect.predictors._glm_subset import GlmSubset
-from rlselect.predictors._gram import PANEL, LazyGram
+from rlselect.predictors._gram import PANEL, LazyGram, Moments
 from rlselect.predictors._kernel_objects import (
     AdditiveKernel,
     ChiSquaredKernel,
@@ -17,7 +17,7 @@ from rlselect.predictors._masked_linear import MaskedLinear
 from rlselect.predictors._masked_logistic import MaskedLogistic
 from rlselect.predictors._masked_network import MaskedNetwork
 from rlselect.predictors._refit import Fit, SeparationWarning, fit_glm, heldout_gains
-from rlselect.predictors._refit_blocks import fit_glm_blocks, fit_linear_blocks
+from rlselect.predictors._refit_blocks import fit_glm_blocks, fit_linear_blocks, fit_moments, is_precise
 from rlselect.predictors._ridge_subset import RidgeSubset
 from rlselect.predictors._rows import Block, OverflowedColumns, Rows
 from rlselect.predictors._stopping import ChangePoint, Threshold
@@ -43,6 +43,7 @@ __all__ = [
     "MaskedLogistic",
     "MaskedNetwork",
     "MaskedPredictor",
+    "Moments",
     "OverflowedColumns",
     "PolynomialKernel",
     "RidgeSubset",
@@ -55,6 +56,8 @@ __all__ = [
     "fit_glm",
     "fit_glm_blocks",
     "fit_linear_blocks",
+    "fit_moments",
     "heldout_gains",
+    "is_precise",
     "make_target",
 ]

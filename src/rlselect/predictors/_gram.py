@@ -15,6 +15,7 @@ Floats = NDArray[np.floating]
 
 # columns multiplied in one pass: enough for BLAS-3 speed, few enough for a short wait
 PANEL = 16
+_DEAR_PANEL = 64
 _SLOTS = 1024
 
 
@@ -26,6 +27,18 @@ class Sums(NamedTuple):
     weight: float
     y: float
     yy: float
+
+
+class Moments(NamedTuple):
+    """Weight, means, and products about the means of some columns and y, on the scale of the data.
+
+    `rounding` is the error of a product, in standard deviations.
+    """
+
+    n: float
+    mean: Floats
+    about: Floats
+    rounding: float = 0.0
 
 
 def _sums(block: Block, known: list[int], center: float, unit: float) -> Sums:
@@ -75,12 +88,15 @@ class LazyGram:
         y'y in that scale.
     varies : bool array of shape (p,)
         Columns that are not constant in the rows seen.
+    panel : int
+        Columns that are worth computing in one pass over the rows.
     """
 
     def __init__(self, rows: Rows, n_columns: int, n_parts: int = 1) -> None:
         self._rows = rows
         self._p = n_columns
         self._parts = n_parts
+        self.panel = _DEAR_PANEL if rows.dear else PANEL
         self._weight = np.zeros(n_parts)
         self._sum = np.zeros((n_parts, n_columns))
         self._square = np.zeros(n_columns)
@@ -142,6 +158,8 @@ class LazyGram:
             self._add(part, _sums(block, known, self._center, self._unit))
             for columns, within in self._blocks:
                 within += block.within(columns, block.weight)
+            # a view would keep all of the rows that it came with while the next ones are read
+            del block
         answers = self._rows.ask([block for _, block in placed], _sums, known, self._center, self._unit)
         for (part, _), sums in zip(placed, answers, strict=True):
             self._add(part, sums)
@@ -159,6 +177,10 @@ class LazyGram:
         self._xy[part] += sums.products[1]
         self._square += sums.squares
         self._raw[part, : len(sums.products) - 2] += sums.products[2:]
+
+    @property
+    def _y_scale(self) -> tuple[float, float]:
+        return float(self._center or 0.0), self._unit
 
     def _set_scale(self, y: Floats) -> float:
         """Mean of the first y: far from zero its digits would be lost in the squares, a huge one overflow."""
@@ -274,6 +296,30 @@ class LazyGram:
     def column(self, j: int) -> Floats:
         """X'x_j of a column that was fetched."""
         return self._column[self._slot[j]]
+
+    def moments(self, columns: NDArray[np.intp]) -> Moments | None:
+        """What a final model of these columns is made of, None where one of them was not fetched."""
+        which = [int(j) for j in columns]
+        if not all(j in self._slot for j in which):
+            return None
+        k = len(which)
+        total = np.append(self._sum.sum(axis=0)[which], self._y.sum())
+        raw = np.empty((k + 1, k + 1))
+        raw[:k, :k] = self._raw[:, [self._slot[j] for j in which]].sum(axis=0)[:, which]
+        raw[:k, :k] = 0.5 * (raw[:k, :k] + raw[:k, :k].T)
+        raw[:k, k] = raw[k, :k] = self._xy.sum(axis=0)[which]
+        raw[k, k] = self._yy
+        mean = total / self.n
+        about = raw - self.n * np.outer(mean, mean)
+        # a mean far from zero takes its square out of the digits of a variance
+        square, spread = np.diagonal(raw), np.diagonal(about)
+        lost = np.max(square / np.maximum(spread, 1e-300 + 1e-12 * square), initial=1.0)
+        shift, scale = (
+            np.append(v[which], v_y) for v, v_y in zip(self._rows.scale, self._y_scale, strict=True)
+        )
+        return Moments(
+            self.n, shift + scale * mean, about * np.outer(scale, scale), float(lost * self._rows.rounding)
+        )
 
     def part_residual(self, subset: list[int], coef: Floats) -> Floats:
         """x_j'(y - X_s coef) of every part apart, shape (n_parts, p)."""

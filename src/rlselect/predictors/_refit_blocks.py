@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlselect.kernels import log_likelihood, mean_and_curvature, newton_step, null_intercept
+from rlselect.predictors._gram import Moments
 from rlselect.predictors._refit import (
     _DRIFT,
     _MOST_STEPS,
@@ -39,21 +40,26 @@ def fit_linear_blocks(blocks: Callable[[Callable], Iterable[Floats]], center: Fl
     -------
     Fit
     """
-    n_columns = len(center) - 1
     center = np.concatenate([[0.0], center])
-    sums = np.zeros((n_columns + 2, n_columns + 2))
+    sums = np.zeros((len(center), len(center)))
     for products in blocks(partial(_products, center)):
         sums += products
     n = sums[0, 0]
     mean = sums[0, 1:] / n
-    about = sums[1:, 1:] - n * np.outer(mean, mean)
-    scale = np.sqrt(np.diagonal(about) / n)
-    scale = np.where(scale > 1e-12 * np.abs(center[1:] + mean), scale, 1.0)[:-1]
+    return fit_moments(Moments(n, center[1:] + mean, sums[1:, 1:] - n * np.outer(mean, mean)))
+
+
+def fit_moments(moments: Moments) -> Fit:
+    """Least squares with an intercept from sums that were made on the way."""
+    n, mean, about, _ = moments
+    n_columns = len(mean) - 1
+    scale = np.sqrt(np.maximum(np.diagonal(about), 0.0) / n)
+    scale = np.where(scale > 1e-12 * np.abs(mean), scale, 1.0)[:-1]
     gram = about[:-1, :-1] / np.outer(scale, scale)
     inverse = np.linalg.pinv(gram, hermitian=True)
     coef = inverse @ (about[:-1, -1] / scale) / scale
-    middle = center[1:-1] + mean[:-1]
-    intercept = float(center[-1] + mean[-1] - middle @ coef)
+    middle = mean[:-1]
+    intercept = float(mean[-1] - middle @ coef)
     rest = about[-1, -1] - 2.0 * coef @ about[:-1, -1] + coef @ about[:-1, :-1] @ coef
     dispersion = float(max(rest, 0.0)) / max(n - n_columns - 1.0, 1.0)
     slopes = inverse / np.outer(scale, scale)
@@ -63,6 +69,24 @@ def fit_linear_blocks(blocks: Callable[[Callable], Iterable[Floats]], center: Fl
     covariance[0, 0] = 1.0 / n + middle @ slopes @ middle
     errors = np.sqrt(np.maximum(dispersion * np.diagonal(slopes), 0.0))
     return Fit(intercept, coef, errors, covariance, dispersion, False)
+
+
+def is_precise(fit: Fit, moments: Moments) -> bool:
+    """Whether the rounding of the sums moves no coefficient by a hundredth of its standard error.
+
+    Errors of the products that are independent of each other are assumed, as rounding makes them.
+    """
+    n, _, about, rounding = moments
+    sd = np.sqrt(np.maximum(np.diagonal(about), 0.0) / n)
+    if not np.all(sd > 0):
+        return False
+    scale, y_scale = sd[:-1], sd[-1]
+    share = np.sqrt(fit.dispersion) / y_scale
+    inverse = fit.covariance[1:, 1:] * np.outer(scale, scale) * n
+    beta = np.abs(fit.coef) * scale / y_scale
+    moved = rounding * (1.0 + beta.sum()) * np.sqrt((inverse**2).sum(axis=1))
+    error = share * np.sqrt(np.maximum(np.diagonal(inverse), 0.0) / n)
+    return bool(np.all(moved <= 0.01 * error))
 
 
 def _products(center: Floats, A: Floats, y: Floats, weight: Floats | None, offset: Floats | None) -> Floats:

@@ -15,7 +15,7 @@ from rlselect.kernels import (
     ridge_remove,
     ridge_state,
 )
-from rlselect.predictors._gram import PANEL, LazyGram
+from rlselect.predictors._gram import PANEL, LazyGram, Moments
 from rlselect.predictors._rows import Rows
 from rlselect.predictors._units import Units
 
@@ -110,7 +110,8 @@ class RidgeSubset:
         """
         near: list[int] = []
         if values is not None:
-            near += [int(j) for u in _best(values, PANEL + PANEL // 2) for j in self.units.columns[u]]
+            most = self._gram.panel + PANEL // 2
+            near += [int(j) for u in _best(values, most) for j in self.units.columns[u]]
         self._gram.grow(rows, anew=anew, expect=near)
         self.reset(self.mask)
 
@@ -194,7 +195,8 @@ class RidgeSubset:
         """Have the columns of a unit ready, and in the same pass those of the next best ones."""
         if all(self._gram.known(int(j)) for j in self.units.columns[unit]):
             return
-        self._gram.fetch(int(j) for u in [unit, *_best(values)] for j in self.units.columns[u])
+        best = _best(values, self._gram.panel)
+        self._gram.fetch(int(j) for u in [unit, *best] for j in self.units.columns[u])
 
     def at_hand(self, values: Floats) -> NDArray[np.intp]:
         """The most promising units of one column whose products are known: trying them needs no rows."""
@@ -205,7 +207,7 @@ class RidgeSubset:
 
     def trim(self, values: Floats, keep: NDArray[np.intp]) -> None:
         """Drop columns that are neither in the subset nor near it, before more rows make them dearer."""
-        near = [int(j) for u in _best(values) for j in self.units.columns[u]]
+        near = [int(j) for u in _best(values, self._gram.panel) for j in self.units.columns[u]]
         # columns that are kept for good are computed while there are few rows
         self._gram.fetch(keep)
         self._gram.forget([*self._subset, *near, *keep])
@@ -294,6 +296,10 @@ class RidgeSubset:
         self.slab, self.shape = float(slab), int(shape)
         self._solve()
 
+    def moments(self, columns: NDArray[np.intp]) -> Moments | None:
+        """Sums of products of some columns and y, None where some were not made."""
+        return self._gram.moments(columns)
+
     def varies(self) -> NDArray[np.bool_]:
         """Columns that are not constant."""
         return self._gram.varies
@@ -340,7 +346,7 @@ class RidgeSubset:
         return agreed / max(0.5 * float(np.sqrt(norm)), 1e-12)
 
 
-def _best(values: Floats, most: int = PANEL) -> NDArray[np.intp]:
+def _best(values: Floats, most: int) -> NDArray[np.intp]:
     """The most promising moves; by default as many as one pass over the rows can serve."""
     if len(values) <= most:
         return np.arange(len(values))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rlselect.predictors._elsewhere import Placed, Shelf, Spilled
-from rlselect.predictors._passes import Meeting, Pass, answer_all
+from rlselect.predictors._passes import Meeting, Pass, answer_all, answer_here
 
 Floats = NDArray[np.floating]
 
@@ -112,6 +112,8 @@ class Rows:
         Whether `take` may return views of data that stay in memory.
     spill : bool
         Put blocks beyond the memory into a temporary file instead of taking them again.
+    dear : bool
+        Whether taking rows again costs more than many products with them, as where they have to be decoded.
     workers : object, optional
         Those who can work on some rows where these lie: ``holds(rows)``, ``size(rows)`` and ``start(function,
         blocks, *args)``, which yields the answers in order.
@@ -130,6 +132,7 @@ class Rows:
         whole: bool = True,
         resident: bool = False,
         spill: bool = False,
+        dear: bool = False,
         workers: Any = None,
         nearby: int = 0,
     ) -> None:
@@ -143,6 +146,7 @@ class Rows:
         self._workers = workers
         self._nearby = nearby
         self._meeting: Meeting | None = None
+        self.dear = dear
         self._shelf = Shelf() if spill else None
         self._kept: list[Block | Placed | Spilled | None] = []
         self._where: list[Any] = []
@@ -157,6 +161,11 @@ class Rows:
         assert self._shift is not None
         assert self._scale is not None
         return self._shift, self._scale
+
+    @property
+    def rounding(self) -> float:
+        """Error of the mean of a product of two columns of unit variance, roughly."""
+        return float(np.finfo(self._dtype).eps)
 
     def append(self, rows: Any) -> "Block | Placed":
         """Take more rows."""
@@ -174,6 +183,16 @@ class Rows:
             None if values[0] is None else np.concatenate(values) for values in zip(*parts, strict=True)
         )
         return X, y, weight, offset
+
+    def numbers(self, places: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Row numbers at these places, ascending, among the rows so far; of rows taken by their numbers."""
+        found, start = [], 0
+        for rows in self._where:
+            size = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
+            some = places[np.searchsorted(places, start) : np.searchsorted(places, start + size)] - start
+            found.append(rows.start + some if isinstance(rows, slice) else rows[some])
+            start += size
+        return np.concatenate(found)
 
     def gather_blocks(
         self, columns: NDArray[np.intp], then: Callable[..., Any] | None = None
@@ -235,11 +254,8 @@ class Rows:
         placed = self._placed()
         answers = self.ask(list(placed.values()), answer_all, [(p.function, p.args) for p in passes])
         for i in range(len(self._where)):
-            if i in placed:
-                found = next(answers)
-            else:
-                block = self._block(i)
-                found = [p.here(i, block) for p in passes]
+            # no name for the block: it would outlive its use while the next one is read
+            found = next(answers) if i in placed else answer_here(self._block(i), i, passes)
             for wanted, answer in zip(passes, found, strict=True):
                 wanted.into(i, answer)
 

@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from rlselect.learn import Trajectory, subset_key
-from rlselect.subset._chains import GLM_STARTS, LINEAR_STARTS, Start, better_subset
+from rlselect.subset._chains import better_subset
 from rlselect.subset._walk import Walker, WalkResult, tune_prior
 
 _PROBES = 8
 _SHUFFLE = 1_000_000
+# half of the log evidence that each of many effects of one size gives for a prior with a hole at zero
+_ALIKE = 0.5 * float(np.log(np.sqrt(27.0)) - 1.0)
 _LIKELY = float(np.nextafter(0.5, 1.0))
 
 
@@ -105,6 +107,10 @@ class RowSampler:
         for pair in zip(*halves, strict=True):
             yield from pair
 
+    def decodes(self, wanted: int) -> float:
+        """Rows that have to be touched to draw so many: where each can be had alone, no others."""
+        return float(wanted)
+
     def everything(self, block: int) -> Iterator[slice]:
         """All rows in order, in blocks dealt out evenly between odd and even places."""
         self.n_used = self.n_rows
@@ -155,6 +161,9 @@ def run_effort(
     faint to be seen one by one would be missed by that: a stop also asks that two halves of the rows do not
     agree on any signal left outside, where many of them show together.
 
+    When the rows end first, some actions stay open. Then the effects found speak: where they are all alike, a
+    unit inside that is much fainter is the largest of many noises, and leaves.
+
     Parameters
     ----------
     progress : Progress
@@ -177,25 +186,30 @@ def run_effort(
     while True:
         state = walker.state
         walker.climb()
+        last = sampler.n_used >= sampler.n_rows
         if tune and not progress.tuned and not walker.stopped:
             tune_prior(walker, shapes=1)
             progress.tuned = True
             walker.climb()
+            if last and not walker.stopped:
+                # no more rows will tell: effects that are all alike say that a much smaller one is noise
+                tune_prior(walker, shapes=2, proof=_ALIKE * state.size)
+                walker.climb()
         if save is not None:
             save()
         if walker.stopped:
             break
-        last = sampler.n_used >= sampler.n_rows
         enough = sampler.n_used >= plan.enough and _decided(walker) and _sure(walker, plan)
         if last or (enough and state.leftover(progress.probes) <= plan.leftover):
             if subset_key(state.mask) in paired:
                 break
             paired.add(subset_key(state.mask))
-            if not _moved_on(progress, LINEAR_STARTS if tune else GLM_STARTS):
+            if not _moved_on(progress, tune):
                 break
             continue
         values = walker.rewards()
-        if max(4.0 * sampler.n_used, 2.0 * _rows_needed(walker)) > sampler.n_rows:
+        most = max(4.0 * sampler.n_used, 2.0 * _rows_needed(walker), 2.0 * sampler.decodes(sampler.n_used))
+        if most >= sampler.n_rows:
             # a pass over everything, in the order it lies in memory, costs less than picking most of it
             state.trim(values, progress.probes[:0])
             state.grow(sampler.everything(block), anew=True, values=values)
@@ -216,13 +230,14 @@ def run_effort(
     return WalkResult(inclusion, ways, sum(map(len, ways)), reason)
 
 
-def _moved_on(progress: Progress, starts: tuple[Start, ...]) -> bool:
+def _moved_on(progress: Progress, tune: bool) -> bool:
     """Whether a pair of units, or another chain, led to a better subset."""
     walker = progress.walker
-    if walker.pair_up():
+    # without a prior to tune a move takes passes over the rows: none are tried in vain
+    if walker.pair_up(_doubtful(walker) if tune else ()):
         return True
     before = walker.state
-    progress.chains += better_subset(walker, starts, [*progress.probes, progress.sampler.n_used])
+    progress.chains += better_subset(walker, tune, [*progress.probes, progress.sampler.n_used])
     return walker.state is not before
 
 
@@ -239,6 +254,14 @@ def _sure(walker: Walker, plan: EffortPlan) -> bool:
 def _noise(walker: Walker) -> float:
     """Size of the largest of as many pure-noise z values as there are units that may move."""
     return float(np.sqrt(2.0 * np.log(max(int(np.count_nonzero(walker.allowed)), 2))))
+
+
+def _doubtful(walker: Walker) -> NDArray[np.intp]:
+    """Units inside that are not decided."""
+    units = walker.state.units
+    inside = walker.state.mask & walker.allowed & ~units.is_block
+    faint = units.spread(walker.state.z_values()) < 1.5 * (_noise(walker) + 1.0)
+    return np.flatnonzero(inside & faint)
 
 
 def _rows_needed(walker: Walker) -> float:

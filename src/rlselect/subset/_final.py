@@ -8,9 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlselect.data import PartTable, Table
-from rlselect.predictors import Fit, fit_glm, fit_glm_blocks, fit_linear_blocks, heldout_gains
+from rlselect.predictors import (
+    Fit,
+    fit_glm,
+    fit_glm_blocks,
+    fit_linear_blocks,
+    fit_moments,
+    heldout_gains,
+    is_precise,
+)
 from rlselect.subset._problem import Problem
-from rlselect.subset._search import WALK_ROWS, WIDE, Found
+from rlselect.subset._search import WALK_ROWS, WIDE, Found, rows_of
 
 # held-out gains are told apart by a few thousand rows
 _GAIN_ROWS = 2000
@@ -38,14 +46,38 @@ def final_model(
         Held-out loss that each unit saves, NaN where it was not judged.
     """
     columns = problem.columns_of(found.support)
-    fit = None
-    if found.gather_blocks and problem.table.n_rows > WALK_ROWS:
+    fit = _from_moments(found, columns)
+    if fit is not None:
+        rows = _some_rows(problem, found, columns, rng)
+    elif found.gather_blocks and problem.table.n_rows > WALK_ROWS:
         fit, rows = _fit_blocks(problem, found, columns, rng)
     if fit is None:
         rows = found.gather(columns)
         A, y, weight, offset = rows
         fit = fit_glm(A, y, problem.family, weight, offset)
     return columns, fit, _gains(problem, columns, rows, rng)
+
+
+def _from_moments(found: Found, columns: NDArray[np.intp]) -> Fit | None:
+    """The model from the sums of the search, None where another pass over the rows is more precise."""
+    moments = None if found.moments is None or not len(columns) else found.moments(columns)
+    if moments is None:
+        return None
+    fit = fit_moments(moments)
+    return fit if is_precise(fit, moments) else None
+
+
+def _some_rows(
+    problem: Problem, found: Found, columns: NDArray[np.intp], rng: np.random.Generator
+) -> tuple[Any, ...]:
+    """Rows of the selected columns, at random out of those that were used."""
+    table = problem.table
+    if isinstance(table, PartTable):
+        # the rows read first are a sample of all of them
+        return tuple(table.glance(_GAIN_ROWS, columns))
+    assert found.numbers is not None
+    places = rng.choice(found.n_rows_read, size=min(_GAIN_ROWS, found.n_rows_read), replace=False)
+    return rows_of(table, found.numbers(np.sort(places)))(columns)
 
 
 def _fit_blocks(

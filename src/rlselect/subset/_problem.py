@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from numbers import Integral
 from typing import Any
 
@@ -14,6 +15,7 @@ from rlselect.predictors import Units
 
 FAMILIES = ("auto", "gaussian", "binomial", "poisson")
 _GLANCE = 256
+_CELLS = 2**20
 
 
 @dataclass
@@ -300,8 +302,12 @@ def _equal_columns(X: Any, which: NDArray[np.intp]) -> list[NDArray[np.intp]]:
             for j in which
         ]
     else:
-        columns = np.ascontiguousarray(X[:, which].T) + 0.0  # -0.0 and 0.0 are the same value
-        keys = [(column.tobytes(), b"") for column in columns]
+        # some columns at a time, and short names of what they hold: a wide table is not held twice
+        step = max(1, _CELLS // max(len(X), 1))
+        keys = []
+        for start in range(0, len(which), step):
+            columns = np.ascontiguousarray(X[:, which[start : start + step]].T) + 0.0  # -0.0 is 0.0
+            keys += [(blake2b(column).digest(), b"") for column in columns]
     groups: dict[Any, list[int]] = {}
     for j, key in zip(which, keys, strict=True):
         groups.setdefault(key, []).append(int(j))

@@ -10,7 +10,7 @@ from scipy.special import expit
 
 from rlselect.data import PartTable, Table
 from rlselect.learn import Policy, Trajectory
-from rlselect.predictors import GlmSubset, LazyGram, OverflowedColumns, RidgeSubset, Rows, Units
+from rlselect.predictors import GlmSubset, LazyGram, Moments, OverflowedColumns, RidgeSubset, Rows, Units
 from rlselect.subset._checkpoint import Checkpoint
 from rlselect.subset._clock import Clock
 from rlselect.subset._effort import EffortPlan, RowSampler, begin, run_effort
@@ -55,6 +55,10 @@ class Found:
         The same, a block at a time; with a second argument, what that function makes of each.
     first : callable, optional
         The same of the first block only.
+    moments : callable, optional
+        ``moments(columns)`` returns the sums of products of these columns, where the search has made them.
+    numbers : callable, optional
+        ``numbers(places)`` returns which rows of the table stand at these places of those that were used.
     labels : list of array of int or None
         Units that each trajectory speaks of; None where it speaks of all.
     """
@@ -68,6 +72,8 @@ class Found:
     gather: Gather
     gather_blocks: GatherBlocks | None = None
     first: Gather | None = None
+    numbers: Callable[[NDArray[np.intp]], NDArray[np.intp]] | None = None
+    moments: Callable[[NDArray[np.intp]], Moments | None] | None = None
     labels: list[NDArray[np.intp] | None] | None = None
 
 
@@ -230,7 +236,9 @@ def _search_large(problem: Problem, how: _How, plan: EffortPlan, checkpoint: Che
     if saved is None:
         rows = _rows(table, linear)
         sampler: Any = table.pool if isinstance(table, PartTable) else RowSampler(table.n_rows, how.rng)
-        first = sampler.draw(plan.first, plan.block_rows(table.n_columns))
+        # of very wide rows no more than stay in memory: the first climb asks for many columns one by one
+        size = min(plan.first, table.batch_rows) if isinstance(table, PartTable) else plan.first
+        first = sampler.draw(size, plan.block_rows(table.n_columns))
         state = _state(problem.family, problem.units, rows, first, parts=2)
         state.reset(problem.always)
         walker = how.walker(state, problem.allowed, sampler.n_used)
@@ -243,7 +251,10 @@ def _search_large(problem: Problem, how: _How, plan: EffortPlan, checkpoint: Che
             table.pool = progress.sampler
     result = run_effort(progress, plan, tune=linear, save=save)
     result.inclusion[problem.allowed & ~_varying(progress.walker.state, problem)] = 0.0
-    return _found(problem, result, rows)
+    found = _found(problem, result, rows)
+    found.numbers = rows.numbers
+    found.moments = progress.walker.state.moments if linear else None
+    return found
 
 
 def _rows(table: Table | PartTable, linear: bool) -> Rows:
@@ -256,6 +267,7 @@ def _rows(table: Table | PartTable, linear: bool) -> Rows:
             as_is=True,
             memory=table.memory,
             whole=False,
+            dear=table.parts.memory is None,
             workers=table.workers,
         )
     if isinstance(table, Table) and linear and large and table.is_dense:
@@ -317,7 +329,9 @@ def _found(problem: Problem, result: WalkResult, rows: Rows) -> Found:
     )
 
 
-def _gatherer(table: Table, rows: Any) -> Gather:
+def rows_of(table: Table, rows: Any) -> Gather:
+    """What gathers columns of some rows, as in `Found`."""
+
     def gather(columns: NDArray[np.intp]) -> tuple:
         batch = table.take(rows, columns)
         X = batch.X.toarray() if table.is_sparse else batch.X
@@ -341,7 +355,7 @@ def _nothing_to_do(problem: Problem) -> Found:
         used = len(table.glance(table.n_rows).X)
         gather = _glancer(table)
     else:
-        used, gather = table.n_rows, _gatherer(table, slice(0, table.n_rows))
+        used, gather = table.n_rows, rows_of(table, slice(0, table.n_rows))
     return Found(
         problem.always.astype(float),
         problem.always.copy(),
@@ -394,5 +408,5 @@ def _search_sarsa(problem: Problem, settings: Sarsa, rng: np.random.Generator, c
         result.n_stages,
         result.n_rows_read,
         reason,
-        _gatherer(table, np.flatnonzero(seen) if seen.any() else slice(0, table.n_rows)),
+        rows_of(table, np.flatnonzero(seen) if seen.any() else slice(0, table.n_rows)),
     )

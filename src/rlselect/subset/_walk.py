@@ -1,6 +1,6 @@
 """The walk over subsets of data that fit in memory: every move is priced at every step."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -191,20 +191,24 @@ class Walker:
             self.move(unit, float(values[unit]))
         return _MOST_MOVES
 
-    def pair_up(self) -> bool:
-        """Add two units that pay only together, if the best such pair does; whether it was made.
+    def pair_up(self, doubtful: Sequence[int] | NDArray[np.intp] = ()) -> bool:
+        """Make two moves that pay only together, if the best such pair does; whether it was made.
 
-        Neighbours whose effects cancel hide each other from a climb. The first of the pair is sought among
-        the moves that the state can try at little cost.
+        Neighbours whose effects cancel hide each other from a climb, and one that stands in for another keeps
+        it out. The second move adds a unit; the first one adds one of those that the state can try at little
+        cost, or gives up one of the `doubtful` members.
         """
-        values = np.where(self.state.mask, -np.inf, self.rewards())
+        values = self.rewards()
+        outside = self.state.at_hand(np.where(self.state.mask, -np.inf, values))
         best, pair = 0.0, (-1, -1)
-        for unit in self.state.at_hand(values):
+        for unit in [*outside, *doubtful]:
+            entering = not self.state.mask[unit]
             self.state.toggle(int(unit))
-            self._free += 1
+            self._free += 1 if entering else -1
             after = np.where(self.state.mask, -np.inf, self.rewards())
+            after[unit] = -np.inf
             self.state.toggle(int(unit))
-            self._free -= 1
+            self._free += -1 if entering else 1
             other = int(np.argmax(after))
             if values[unit] + after[other] > best:
                 best, pair = float(values[unit] + after[other]), (int(unit), other)
@@ -377,13 +381,16 @@ def _best_start(walker: Walker, plan: WalkPlan, tune: bool) -> None:
     walker.stand(reached)
 
 
-def tune_prior(walker: Walker, shapes: int) -> None:
-    """Set the prior of the coefficients to the one the current subset speaks for."""
+def tune_prior(walker: Walker, shapes: int, proof: float = _SHAPE_PROOF) -> None:
+    """Set the prior of the coefficients to the one the current subset speaks for.
+
+    A shape other than the first has to be better by `proof`, in units of log evidence.
+    """
     state = walker.state
     if walker.stopped or not state.size:
         return
     table = state.evidence_table()[:, : shapes if state.size >= _SHAPE_EFFECTS else 1]
-    table[:, 1:] -= _SHAPE_PROOF
+    table[:, 1:] -= proof
     slab, shape = np.unravel_index(int(np.argmax(table)), table.shape)
     state.set_slab(state.slabs()[slab], state.shapes[shape])
 

@@ -333,3 +333,75 @@ def test_a_pass_over_whole_row_groups_holds_one_of_them(wide, columns):
         assert np.array_equal(batch.X[:, 3 if columns is None else 1], batch.y)
         y.append(batch.y)
     assert len(np.concatenate(y)) == 12_288
+
+
+def nothing_in(name, table, first, last):
+    """Write a column without a type in the files between, as many writers do when there is no value."""
+    where = table.schema.names.index(name)
+    parts = [table.slice(i * 3000, 3000) for i in range(4)]
+    return [
+        part.set_column(where, name, pa.nulls(3000)) if first <= i < last else part
+        for i, part in enumerate(parts)
+    ]
+
+
+def write_each(folder, parts):
+    folder.mkdir()
+    for i, part in enumerate(parts):
+        pq.write_table(part, folder / f"{i}.parquet", row_group_size=1000)
+    return folder
+
+
+@pytest.mark.parametrize("files", [(0, 1), (2, 3), (0, 3)])
+@pytest.mark.parametrize("name", ["v1", "city"])
+def test_a_file_without_a_value_in_a_column_reads_as_missing(tmp_path, files, name):
+    table = frame().append_column("city", pa.array(["Oslo", "Rome", "Bonn"] * (N // 3)))
+    parts = nothing_in(name, table, *files)
+    folder = write_each(tmp_path / "gaps", parts)
+    n_missing = 3000 * (files[1] - files[0])
+    whole = pa.concat_tables(parts, promote_options="permissive")
+    marked, memory = (
+        open_source(folder, "target", missing="indicator", validate="all"),
+        open_table(whole, "target", missing="indicator"),
+    )
+    assert marked.columns == memory.columns
+    assert f"{name}=missing" in marked.columns
+    assert np.allclose(marked.take().X, memory.take().X)
+    dropped = open_source(folder, "target", missing="drop")
+    assert len(dropped.take().X) == N - n_missing
+    with pytest.raises(ValueError, match=rf"'{name}' \(1000 rows\)"):
+        list(open_source(folder, "target").scan())
+
+    def chunks():
+        return iter(parts)
+
+    assert np.allclose(
+        open_source(chunks, "target", missing="indicator", validate="all").take().X, memory.take().X
+    )
+
+
+def test_a_column_without_a_value_anywhere(tmp_path):
+    folder = write_each(tmp_path / "empty", nothing_in("v1", frame(), 0, 4))
+    with pytest.raises(ValueError, match=r"missing values.*'v1' \(1000 rows\)"):
+        list(open_source(folder, "target").scan())
+    marked = open_source(folder, "target", missing="indicator")
+    place = marked.columns.index("v1=missing")
+    assert np.array_equal(marked.take(slice(0, 5), [1, place]).X, [[0.0, 1.0]] * 5)
+    with pytest.raises(ValueError, match=r'missing="drop" leaves no row'):
+        open_source(folder, "target", missing="drop").start(np.random.default_rng(0))
+
+
+def test_files_without_a_target_are_left_out(tmp_path):
+    folder = write_each(tmp_path / "unlabelled", nothing_in("target", frame(), 0, 1))
+    assert len(open_source(folder, "target", missing="drop").take().y) == N - 3000
+    with pytest.raises(ValueError, match=r"y contains missing values \(NaN\) in 1000 of 1000"):
+        list(open_source(folder, "target").scan())
+
+
+def test_the_file_that_settles_a_type_is_named(tmp_path):
+    parts = nothing_in("v1", frame(), 0, 1)
+    parts[3] = parts[3].set_column(1, "v1", pa.array(["a"] * 3000))
+    folder = write_each(tmp_path / "text", parts)
+    words = r"'v1' holds string \(text\) in .*3.parquet', but double \(numbers\) in .*1.parquet'"
+    with pytest.raises(ValueError, match=words):
+        open_source(folder, "target")

@@ -7,7 +7,7 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
-from rlselect.data._parquet import _same_columns
+from rlselect.data._parquet import merge_schemas, with_types
 from rlselect.data._parts import Pick
 
 
@@ -30,11 +30,12 @@ class IteratorParts:
         self._factory = factory
         lengths = []
         self.schema: pa.Schema = None
+        settled: dict[str, str] = {}
         for i, table in enumerate(self._tables()):
             if self.schema is None:
                 self.schema = table.schema
             else:
-                _same_columns(self.schema, table.schema, "chunk 0", f"chunk {i}")
+                self.schema = merge_schemas(self.schema, table.schema, "chunk 0", f"chunk {i}", settled)
             lengths.append(len(table))
         if not sum(lengths):
             raise ValueError("X is an iterator factory that yields no rows.")
@@ -89,5 +90,5 @@ class IteratorParts:
                         "the same chunks at every call."
                     )
             assert table is not None
-            table = table.select(columns)
+            table = with_types(table.select(columns), self.schema)
             yield table if pick.rows is None else table.take(pa.array(pick.rows))

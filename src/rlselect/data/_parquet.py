@@ -81,6 +81,8 @@ class ParquetParts:
         lengths: list[int] = []
         places: list[tuple[int, int]] = []
         first: pa.Schema = None
+        empty: list[list[str]] = []
+        settled: dict[str, str] = {}
         for i, path in enumerate(self._paths):
             file = self._file(i)
             schema = file.schema_arrow
@@ -88,7 +90,8 @@ class ParquetParts:
                 first = schema
                 _refuse_repeated(schema, path)
             else:
-                _same_columns(first, schema, self._paths[0], path)
+                first = merge_schemas(first, schema, self._paths[0], path, settled)
+            empty.append(_null_columns(schema))
             meta = file.metadata
             for g in range(meta.num_row_groups):
                 rows = meta.row_group(g).num_rows
@@ -99,6 +102,9 @@ class ParquetParts:
             raise ValueError(f"{_shown(self._paths)} holds no rows.")
         self.lengths = np.array(lengths, dtype=np.int64)
         self._places = places
+        known = {name for name in {n for names in empty for n in names} if not _is_null(first, name)}
+        # columns without a single value have no type in such a file: there they are missing throughout
+        self._nulls = [known.intersection(names) for names in empty]
         self.schema = self._with_folders(first)
 
     def _with_folders(self, schema: pa.Schema) -> pa.Schema:
@@ -175,8 +181,9 @@ class ParquetParts:
             rows = None if pick.rows is None else pa.array(pick.rows)
             # a few columns at a time: what decoding needs beside its result is several times the result
             step = _few_columns(len(columns))
-            inside = [name for name in columns if name not in self._kinds]
             found = self._from_folders(file, pick, [name for name in columns if name in self._kinds])
+            found |= self._without_values(pick, [name for name in columns if name in self._nulls[file]])
+            inside = [name for name in columns if name not in found]
             for start in range(0, len(inside), step):
                 names = inside[start : start + step]
                 table = reader.read_row_group(group, columns=names, use_threads=False)
@@ -186,8 +193,15 @@ class ParquetParts:
         except (pa.ArrowException, OSError) as error:
             raise ValueError(f"{self.where(pick.part)} cannot be read: {_reason(error)}.") from None
 
+    def _size(self, pick: Pick) -> int:
+        return int(self.lengths[pick.part]) if pick.rows is None else len(pick.rows)
+
+    def _without_values(self, pick: Pick, names: list[str]) -> dict[str, Any]:
+        size = self._size(pick)
+        return {name: pa.chunked_array([pa.nulls(size, self.schema.field(name).type)]) for name in names}
+
     def _from_folders(self, file: int, pick: Pick, names: list[str]) -> dict[str, Any]:
-        size = int(self.lengths[pick.part]) if pick.rows is None else len(pick.rows)
+        size = self._size(pick)
         found = {}
         for name in names:
             value = self._folders[file][name]
@@ -308,7 +322,45 @@ def _refuse_repeated(schema: pa.Schema, path: str) -> None:
         seen.add(name)
 
 
-def _same_columns(first: pa.Schema, other: pa.Schema, first_path: str, path: str) -> None:
+def _null_columns(schema: pa.Schema) -> list[str]:
+    return [field.name for field in schema if pa.types.is_null(field.type)]
+
+
+def _is_null(schema: pa.Schema, name: str) -> bool:
+    return bool(pa.types.is_null(schema.field(name).type))
+
+
+def merge_schemas(
+    first: pa.Schema, other: pa.Schema, first_path: str, path: str, settled: dict[str, str]
+) -> pa.Schema:
+    """The columns of both, where a column without a single value in one has the type it has in the other.
+
+    Other differences are refused. `settled` tells where such types came from.
+    """
+    if first.equals(other):
+        return first
+    for name in _null_columns(first):
+        if name in other.names and not _is_null(other, name):
+            first = first.set(first.names.index(name), other.field(name))
+            settled[name] = path
+    for name in _null_columns(other):
+        if name in first.names:
+            other = other.set(other.names.index(name), first.field(name))
+    _same_columns(first, other, first_path, path, settled)
+    return first
+
+
+def with_types(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """The table, where its columns without a single value have the type of the schema."""
+    for name in _null_columns(table.schema):
+        column = pa.nulls(len(table), schema.field(name).type)
+        table = table.set_column(table.column_names.index(name), name, column)
+    return table
+
+
+def _same_columns(
+    first: pa.Schema, other: pa.Schema, first_path: str, path: str, settled: dict[str, str] | None = None
+) -> None:
     """Refuse a file whose columns differ from those of the first one in name or in kind."""
     if first.equals(other):
         return
@@ -328,18 +380,19 @@ def _same_columns(first: pa.Schema, other: pa.Schema, first_path: str, path: str
     for name in first.names:
         a, b = first.field(name).type, other.field(name).type
         if a != b and _kind(a) != _kind(b):
+            elsewhere = (settled or {}).get(name, first_path)
             raise ValueError(
                 f"Column {name!r} holds {b} ({_kind(b)}) in {path!r}, but {a} ({_kind(a)}) in "
-                f"{first_path!r}. Each column must be of one kind in all files: correct the file or leave it "
+                f"{elsewhere!r}. Each column must be of one kind in all files: correct the file or leave it "
                 "out."
             )
 
 
 def _kind(kind: Any) -> str:
     tests: list[tuple[Callable[[Any], bool], str]] = [
+        (pa.types.is_null, "missing throughout"),
         (is_number, "numbers"),
         (pa.types.is_temporal, "dates or times"),
-        (pa.types.is_null, "missing throughout"),
         (pa.types.is_dictionary, "text"),
         (pa.types.is_string, "text"),
         (pa.types.is_large_string, "text"),

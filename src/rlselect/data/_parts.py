@@ -1,6 +1,7 @@
 """A table that is read in parts: row groups of files, chunks of an iterator, partitions of a cluster."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
@@ -281,6 +282,15 @@ class PartTable:
         )
 
 
+@contextmanager
+def _located(where: str) -> Iterator[None]:
+    """Say where the rows lie that an error speaks of."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"{where}: {error}") from None
+
+
 class Coder:
     """Encodes and checks rows of one part."""
 
@@ -290,12 +300,10 @@ class Coder:
     def encode(self, table: pa.Table, where: str) -> Batch:
         """Return the batch; an error says where the part lies."""
         view = self.view
-        try:
+        with _located(where):
             if view.design.missing == "drop":
                 table = _without_gaps(table, [n for n in view.names if n not in _unmended(self.roles)])
             return self._batch(view.encode(table, self.dtype), table)
-        except (ValueError, TypeError) as error:
-            raise type(error)(f"{where}: {error}") from None
 
     def encode_pieces(
         self, pieces: Callable[[Sequence[str]], Iterator[pa.Table]], n_rows: int, where: str
@@ -308,15 +316,11 @@ class Coder:
         rest = next(pieces(vectors)) if vectors else pa.table({})
         for table in pieces(view.wanted):
             names = view.wanted[done : done + table.num_columns]
-            try:
+            with _located(where):
                 _fill(X[:, done : done + len(names)], table, names, view.design.missing)
-            except (ValueError, TypeError) as error:
-                raise type(error)(f"{where}: {error}") from None
             done += len(names)
-        try:
+        with _located(where):
             return self._batch(X, rest)
-        except (ValueError, TypeError) as error:
-            raise type(error)(f"{where}: {error}") from None
 
     def _batch(self, X: np.ndarray, table: pa.Table) -> Batch:
         y, weight, offset = (
@@ -417,17 +421,20 @@ def _plain(column: pa.ChunkedArray, name: str) -> np.ndarray:
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Whether a column of this type is one design column."""
+    """Whether a column of this type is one design column; without a single value it might as well be."""
     types = pa.types
-    return (
-        types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_boolean(kind)
-    )
+    tests = (types.is_floating, types.is_integer, types.is_decimal, types.is_boolean, types.is_null)
+    return any(test(kind) for test in tests)
 
 
 def _dtype(schema: pa.Schema, names: Sequence[str]) -> np.dtype:
     kinds = [schema.field(n).type for n in names]
     return float_dtype(
-        [np.dtype(np.float32 if k == pa.float32() else np.float64) for k in kinds if is_number(k)]
+        [
+            np.dtype(np.float32 if k == pa.float32() else np.float64)
+            for k in kinds
+            if is_number(k) and not pa.types.is_null(k)
+        ]
     )
 
 

@@ -70,11 +70,11 @@ def test_chains_find_alone_what_they_find_side_by_side(family):
     alone = [_chain(walker, start, [5, i], walker.tick) for i, start in enumerate(starts)]
     each = []
     for chain, start in zip(alone, starts, strict=True):
-        _climb(chain, start)
+        _climb(chain, start, family == "gaussian")
         each.append(len(passes))
         passes.clear()
     subset = walker.state.mask.copy()
-    trajectories = better_subset(walker, starts, 5)
+    trajectories = better_subset(walker, family == "gaussian", 5)
     assert [len(t) for t in trajectories] == [len(chain.trajectory) for chain in alone]
     for trajectory, chain in zip(trajectories, alone, strict=True):
         assert np.array_equal(trajectory.current, chain.state.mask)

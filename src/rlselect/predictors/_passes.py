@@ -30,15 +30,16 @@ class Pass:
     done: bool = False
     error: BaseException | None = None
 
-    def here(self, i: int, block: Any) -> Any:
-        """Answer of a block that is in memory."""
-        more = () if self.each is None else (self.each[i],)
-        return self.function(block, *self.args, *more)
-
 
 def answer_all(block: Any, calls: Sequence[tuple[Callable[..., Any], tuple]]) -> list[Any]:
     """Compute several functions of one block, where it lies."""
     return [function(block, *args) for function, args in calls]
+
+
+def answer_here(block: Any, i: int, passes: Sequence[Pass]) -> list[Any]:
+    """Compute what several passes want of block i, which is in memory."""
+    more = [() if p.each is None else (p.each[i],) for p in passes]
+    return [p.function(block, *p.args, *each) for p, each in zip(passes, more, strict=True)]
 
 
 class Meeting:

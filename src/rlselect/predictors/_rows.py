@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rlselect.predictors._elsewhere import Placed, Shelf, Spilled
-from rlselect.predictors._passes import Meeting, Pass, answer_all
+from rlselect.predictors._passes import Meeting, Pass, answer_all, answer_here
 
 Floats = NDArray[np.floating]
 
@@ -144,9 +144,9 @@ class Rows:
         self._whole = whole
         self._resident = resident
         self._workers = workers
-        self.dear = dear
         self._nearby = nearby
         self._meeting: Meeting | None = None
+        self.dear = dear
         self._shelf = Shelf() if spill else None
         self._kept: list[Block | Placed | Spilled | None] = []
         self._where: list[Any] = []
@@ -254,11 +254,8 @@ class Rows:
         placed = self._placed()
         answers = self.ask(list(placed.values()), answer_all, [(p.function, p.args) for p in passes])
         for i in range(len(self._where)):
-            if i in placed:
-                found = next(answers)
-            else:
-                block = self._block(i)
-                found = [p.here(i, block) for p in passes]
+            # no name for the block: it would outlive its use while the next one is read
+            found = next(answers) if i in placed else answer_here(self._block(i), i, passes)
             for wanted, answer in zip(passes, found, strict=True):
                 wanted.into(i, answer)
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rlselect.learn import Trajectory
-from rlselect.subset._walk import Walker
+from rlselect.subset._walk import Walker, tune_prior
 
 # a column that the subset explains to nine tenths (a variance inflation of ten) may stand in for another one
 _TANGLED = 0.9
@@ -28,7 +28,7 @@ LINEAR_STARTS = (Start(1.5, False), Start(3.0, False), Start(2.0, True))
 GLM_STARTS = LINEAR_STARTS[:2]
 
 
-def better_subset(walker: Walker, starts: tuple[Start, ...], seed: Any) -> list[Trajectory]:
+def better_subset(walker: Walker, tune: bool, seed: Any) -> list[Trajectory]:
     """Stand in the best subset that several chains reach, if it is better than the walker's own.
 
     A climb among columns that nearly repeat each other depends on its way. Where there are such, other chains
@@ -40,8 +40,8 @@ def better_subset(walker: Walker, starts: tuple[Start, ...], seed: Any) -> list[
     ----------
     walker : Walker
         At the end of its climb.
-    starts : tuple of Start
-        The chains.
+    tune : bool
+        Whether the state's prior of the coefficients is read off the data.
     seed : int or sequence of int
         Of the policy, a chain apart.
 
@@ -53,6 +53,7 @@ def better_subset(walker: Walker, starts: tuple[Start, ...], seed: Any) -> list[
     free = walker.allowed & ~walker.state.units.is_block
     if walker.stopped or walker.state.tangle(free[walker.state.units.unit_of]) < _TANGLED:
         return []
+    starts = LINEAR_STARTS if tune else GLM_STARTS
     turn = threading.Lock()
 
     def tick() -> str | None:
@@ -60,7 +61,7 @@ def better_subset(walker: Walker, starts: tuple[Start, ...], seed: Any) -> list[
             return walker.tick()
 
     chains = [_chain(walker, start, [*np.atleast_1d(seed), i], tick) for i, start in enumerate(starts)]
-    jobs = [partial(_climb, chain, start) for chain, start in zip(chains, starts, strict=True)]
+    jobs = [partial(_climb, chain, start, tune) for chain, start in zip(chains, starts, strict=True)]
     walker.state.rows.side_by_side(jobs)
     for chain in chains:
         walker.stopped = walker.stopped or chain.stopped
@@ -77,9 +78,14 @@ def _chain(walker: Walker, start: Start, seed: list[int], tick: Any) -> Walker:
     return replace(walker, state=state, rng=np.random.default_rng(seed), tick=tick)
 
 
-def _climb(chain: Walker, start: Start) -> None:
-    final = chain.prior
+def _climb(chain: Walker, start: Start, tune: bool) -> None:
+    final, slab, shape = chain.prior, chain.state.slab, chain.state.shape
+    if tune:
+        # a prior with a hole at zero would keep out the small effects that the way up is made of
+        tune_prior(chain, shapes=1)
     chain.prior = replace(final, lenience=start.lenience)
     chain.climb()
     chain.prior = final
+    if tune:
+        chain.state.set_slab(slab, shape)
     chain.climb()

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from rlselect.learn import Trajectory, subset_key
-from rlselect.subset._chains import GLM_STARTS, LINEAR_STARTS, better_subset
+from rlselect.subset._chains import better_subset
 from rlselect.subset._walk import Walker, WalkResult, tune_prior
 
 _PROBES = 8
@@ -237,8 +237,7 @@ def _moved_on(progress: Progress, tune: bool) -> bool:
     if walker.pair_up(_doubtful(walker) if tune else ()):
         return True
     before = walker.state
-    starts = LINEAR_STARTS if tune else GLM_STARTS
-    progress.chains += better_subset(walker, starts, [*progress.probes, progress.sampler.n_used])
+    progress.chains += better_subset(walker, tune, [*progress.probes, progress.sampler.n_used])
     return walker.state is not before
 
 

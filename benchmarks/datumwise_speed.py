@@ -1,19 +1,20 @@
 """How fast a datum-wise policy is learned: rollouts a second, and seconds an iteration.
 
-    python benchmarks/datumwise_speed.py rollouts
-    python benchmarks/datumwise_speed.py rollouts --features 60 120 250 --prices 0.005 0.02
-    python benchmarks/datumwise_speed.py iteration
-    python benchmarks/datumwise_speed.py screening
+    python benchmarks/datumwise_speed.py                 # all tables, into benchmarks/results
+    python benchmarks/datumwise_speed.py rollouts --features 60 --prices 0.01
+    python benchmarks/datumwise_speed.py iteration screening
 
 `rollouts` plays every purchase in every sampled state of an iteration, with the policy of a fit; a rollout is
 one such episode from its first purchase to its answer, so that dear features (short episodes) give more of
-them a second. `iteration` times whole iterations (states, rollouts, regressions, evaluation) with 500
-features, 3,000 states and a budget of 10. `screening` compares accuracy and time of a fit for numbers of
-features that are learned about. CPU seconds of one process; set OMP_NUM_THREADS=1.
+them a second. Policies learned without folds buy more than is good, and their episodes are long. `iteration`
+times whole iterations (states, rollouts, regressions, evaluation) with 500 features, 3,000 states and a
+budget of 10. `screening` compares accuracy and time of a fit for numbers of features that are learned about.
+CPU seconds of one process; set OMP_NUM_THREADS=1.
 """
 
 import argparse
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -26,8 +27,10 @@ from rlselect.datumwise._rows import Problem
 from rlselect.datumwise._states import distinct, sample_states
 from rlselect.datumwise._structure import Structure
 
+RESULTS = Path(__file__).parent / "results" / "datumwise_speed.md"
 
-def make_problem(n_rows, n_features, price, budget=None, seed=0):
+
+def make_problem(n_rows, n_features, price, budget=None, seed=0, n_bins=5):
     """Two classes by a sum of eight features with noise."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_rows, n_features))
@@ -35,14 +38,14 @@ def make_problem(n_rows, n_features, price, budget=None, seed=0):
     groups = [np.array([j]) for j in range(n_features)]
     prices = np.full(n_features, price)
     rules = Structure(list(range(n_features)), groups, prices, 1 - np.eye(2), budget=budget)
-    encoder = make_encoder("bins", 5).fit(X, np.ones(n_rows))
+    encoder = make_encoder("bins", n_bins).fit(X, np.ones(n_rows))
     closed = np.zeros(X.shape, dtype=bool)
     return Problem(rules, encoder, encoder.encode(X), closed, y, np.ones(n_rows))
 
 
-def rollout_rate(n_rows, n_features, n_states, price):
+def rollout_rate(n_rows, n_features, n_states, price, n_folds):
     problem = make_problem(n_rows, n_features, price)
-    settings = PolicyIteration(n_iter=5, n_restarts=1, n_folds=1, states_per_row=8, screen=None)
+    settings = PolicyIteration(n_iter=5, n_restarts=1, states_per_row=8, screen=None, n_folds=n_folds)
     policy = learn(problem, settings, np.random.default_rng(0)).policy
     last = policy.run(problem.codes, problem.closed).bought
     rng = np.random.default_rng(1)
@@ -82,8 +85,8 @@ def screening(n_features, screens, n_rows=400, n_test=2000):
         yield screen, kept, model.score(X[n_rows:], y[n_rows:]), model.usage_.sum(), seconds
 
 
-def iteration_seconds(n_features, n_states, budget, settings):
-    problem = make_problem(n_states // settings.states_per_row, n_features, 0.005, budget)
+def iteration_seconds(n_features, n_states, budget, settings, n_bins):
+    problem = make_problem(n_states // settings.states_per_row, n_features, 0.005, budget, n_bins=n_bins)
     short = learn_seconds(problem, settings, 1)
     return (learn_seconds(problem, settings, 3) - short) / 2
 
@@ -95,38 +98,58 @@ def learn_seconds(problem, settings, n_iter):
     return time.process_time() - start
 
 
+def rollout_table(options):
+    yield "| features | folds | price | bought a case | rollouts | CPU s | million rollouts / s |"
+    yield "|---:|---:|---:|---:|---:|---:|---:|"
+    for n_features in options.features:
+        for n_folds in options.folds:
+            for price in options.prices:
+                played, seconds, bought = rollout_rate(
+                    options.rows, n_features, options.states, price, n_folds
+                )
+                cells = n_features, n_folds, price, f"{bought:.1f}", f"{played:,}", f"{seconds:.2f}"
+                yield "| " + " | ".join(map(str, cells)) + f" | {played / seconds / 1e6:.2f} |"
+
+
+def iteration_table(_):
+    yield "| features | states | budget | bins | stages | CPU s an iteration |"
+    yield "|---:|---:|---:|---:|---:|---:|"
+    for n_bins, n_stages in ((5, 1), (5, 4), ((3, 5, 8), 4)):
+        settings = PolicyIteration(n_restarts=1, states_per_row=10, n_folds=1, n_stages=n_stages, screen=None)
+        seconds = iteration_seconds(500, 3000, 10, settings, n_bins)
+        yield f"| 500 | 3,000 | 10 | {n_bins} | {n_stages} | {seconds:.2f} |"
+
+
+def screening_table(_):
+    yield "| features | learned about | of the 8 true ones | accuracy | bought a case | CPU s |"
+    yield "|---:|---:|---:|---:|---:|---:|"
+    for screen, kept, accuracy, bought, seconds in screening(100, (20, 40, None)):
+        yield f"| 100 | {screen or 100} | {kept} | {accuracy:.3f} | {bought:.1f} | {seconds:.1f} |"
+
+
+TABLES = {"rollouts": rollout_table, "iteration": iteration_table, "screening": screening_table}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("table", choices=["rollouts", "iteration", "screening"])
+    parser.add_argument("tables", nargs="*", help="some of rollouts, iteration, screening; else all")
     parser.add_argument("--features", type=int, nargs="+", default=[60, 120, 250])
-    parser.add_argument("--prices", type=float, nargs="+", default=[0.02, 0.01])
+    parser.add_argument("--prices", type=float, nargs="+", default=[0.01, 0.005])
+    parser.add_argument("--folds", type=int, nargs="+", default=[5, 1])
     parser.add_argument("--rows", type=int, default=400)
     parser.add_argument("--states", type=int, default=10)
     options = parser.parse_args()
-    if options.table == "rollouts":
-        print("| features | price | bought a case | rollouts | CPU s | million rollouts / s |")
-        print("|---:|---:|---:|---:|---:|---:|")
-        for n_features in options.features:
-            for price in options.prices:
-                played, seconds, bought = rollout_rate(options.rows, n_features, options.states, price)
-                rate = played / seconds / 1e6
-                row = f"| {n_features} | {price} | {bought:.1f} | {played:,} | {seconds:.2f} | {rate:.2f} |"
-                print(row, flush=True)
-    elif options.table == "iteration":
-        print("| features | states | budget | stages | CPU s an iteration |")
-        print("|---:|---:|---:|---:|---:|")
-        for n_stages in (1, 4):
-            settings = PolicyIteration(
-                n_restarts=1, states_per_row=10, n_folds=1, n_stages=n_stages, screen=None
-            )
-            seconds = iteration_seconds(500, 3000, 10, settings)
-            print(f"| 500 | 3,000 | 10 | {n_stages} | {seconds:.2f} |", flush=True)
-    else:
-        print("| features | learned about | of the 8 true ones | accuracy | bought a case | CPU s |")
-        print("|---:|---:|---:|---:|---:|---:|")
-        for screen, kept, accuracy, bought, seconds in screening(100, (20, 40, None)):
-            row = f"| 100 | {screen or 100} | {kept} | {accuracy:.3f} | {bought:.1f} | {seconds:.1f} |"
-            print(row, flush=True)
+    lines = []
+    for name in options.tables or TABLES:
+        lines += [f"## {name}", ""]
+        for line in TABLES[name](options):
+            print(line, flush=True)
+            lines.append(line)
+        lines.append("")
+    if not options.tables:
+        RESULTS.write_text(
+            "# Datum-wise: speed (`python benchmarks/datumwise_speed.py`)\n\n" + "\n".join(lines)
+        )
 
 
 if __name__ == "__main__":

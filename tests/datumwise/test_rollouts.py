@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from naive import open_units, play, price
 
+from rlselect.datumwise import _policy
 from rlselect.datumwise._encoding import make_encoder
 from rlselect.datumwise._policy import AdditivePolicy
 from rlselect.datumwise._rollout import state_values
@@ -171,3 +172,20 @@ def test_skipped_purchases_are_played_only_where_the_policy_wants_them():
     assert part[shown] == pytest.approx(whole[shown])
     assert played == shown.sum() < (~np.isnan(whole)).sum()
     assert not np.isnan(part[~np.isnan(whole) & ~skipped[:, None, :]]).any()
+
+
+@pytest.mark.parametrize("variant", ["plain", "budget", "everything"])
+def test_actions_that_are_never_taken_change_nothing(variant, monkeypatch):
+    rng = np.random.default_rng(6)
+    rules, policy, codes, closed = make(rng, variant)
+    labels = rng.integers(0, C, N)
+    bought, spent = sample_states(rules, closed, 5, None, 0.5, rng)
+    short = values_of(policy, codes, closed, labels, bought, spent)
+    episodes = policy.run(codes, closed)
+    monkeypatch.setattr(_policy, "_FAST_ROW", 16)
+    assert policy.start(codes, closed, np.arange(N), bought[:, 0]).scores.shape[1] == 16
+    for a, b in zip(short, values_of(policy, codes, closed, labels, bought, spent), strict=True):
+        np.testing.assert_array_equal(a, b)
+    again = policy.run(codes, closed)
+    assert (again.order == episodes.order).all()
+    assert (again.answer == episodes.answer).all()

@@ -78,7 +78,7 @@ class DatumwiseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Feature (group) -> those that have to be bought before it.
     n_bins : int or sequence of int, default=(3, 5, 8)
         Bins a feature at most, for ``scoring="bins"``; a feature with fewer distinct values has one a value.
-        With several numbers, coarsest first, what the bins of each tell is averaged.
+        With several numbers, what the bins of each tell is averaged.
     learning : PolicyIteration or PaperIteration, optional
         How the policy is learned; None is ``PolicyIteration()``.
     time_budget : float, optional
@@ -120,8 +120,8 @@ class DatumwiseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     other classifier has less to learn.
 
     Differs from [1]_: bins, weights by number of purchases, one regression for all actions, states close to
-    the policy's own, honest returns by folds, the best iteration and not a mixture, exact solutions of small
-    problems, screening. `paper` gives the algorithm as published.
+    the policy's own, honest returns by folds, a margin on purchases, the average of the best iterations and
+    not a mixture, exact solutions of small problems, screening. `paper` gives the algorithm as published.
 
     References
     ----------

@@ -15,6 +15,9 @@ __all__ = ["AdditivePolicy", "Cases", "Episodes", "Learned"]
 # Numbers that one block of cases holds at a time: small enough for the second-level cache.
 _BLOCK = 1 << 17
 
+# NumPy compares this many numbers of a row at once, and shorter rows one number after the other.
+_FAST_ROW = 64
+
 
 @dataclass
 class Episodes:
@@ -107,6 +110,15 @@ class Cases:
         return replace(self, scores=scores, row=self.row[chosen], depth=depth + 1, held=held)
 
 
+def _padded(scores: NDArray) -> NDArray:
+    """Scores with actions that are never taken, so that rows are long enough for a fast argmax."""
+    width = scores.shape[-1]
+    if not _FAST_ROW // 2 <= width < _FAST_ROW:
+        return scores
+    never = np.full((*scores.shape[:-1], _FAST_ROW - width), -np.inf, dtype=scores.dtype)
+    return np.concatenate([scores, never], axis=-1)
+
+
 class AdditivePolicy:
     """Scores that are a constant plus what each bought unit adds; the best open action is taken.
 
@@ -161,9 +173,10 @@ class AdditivePolicy:
         """
         n_units, n_stages = closed.shape[1], len(self.theta)
         table, places = self.encoder.table(self.theta, codes, self._starts, self._order)
+        table, constants = _padded(table), _padded(self.theta[:, 0])
         shut = None
         if closed.any():
-            shut = np.zeros((len(codes), self.theta.shape[2]), dtype=np.float32)
+            shut = np.zeros((len(codes), table.shape[2]), dtype=np.float32)
             shut[:, :n_units][closed] = -np.inf
         depth = bought.sum(axis=1)
         held = np.zeros((len(row), n_stages - 1), dtype=np.intp)
@@ -173,7 +186,6 @@ class AdditivePolicy:
         case = early[case]
         inside = position < n_stages - 1
         held[case[inside], position[inside]] = places[row[case[inside]], unit[inside]]
-        constants = self.theta[:, 0]
         cases = Cases(np.empty(0), table, constants, places, row, depth, held, shut)
         cases.scores = self.sums(cases, bought, np.minimum(depth, n_stages - 1))
         return cases

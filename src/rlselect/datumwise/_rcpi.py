@@ -177,18 +177,14 @@ def _climb(
     stop: Any,
 ) -> _Climb:
     first = _ALWAYS if number % 2 else _NEVER
-    # Coarse bins are steadier where a feature has a trend, and blind to what is inside them: only every other
-    # climb uses the coarsest.
-    several = problem.encoder.regressors_
-    several = several[1:] if number % 2 and len(several) > 1 else several
-    policies = _first_policies(problem, settings, folds, several, rng, first)
+    policies = _first_policies(problem, settings, folds, rng, first)
     last, returns = _evaluate(problem, policies, folds)
     climb = _Climb((_mean(problem, returns), policies), [], [])
     most = max(1, min(settings.n_averaged, _KEPT // (len(policies) * policies[0].theta.size)))
     found = policies
     try:
         for iteration in range(1, settings.n_iter + 1):
-            fresh = _improve(problem, settings, policies, last, folds, several, rng)
+            fresh = _improve(problem, settings, policies, last, folds, rng)
             found = fresh if iteration == 1 else _blend([fresh, found], settings.inertia)
             policies, last, value = _choose_margin(problem, found, folds)
             entry = {"climb": number, "iteration": iteration, "value": value, "bought": float(last.mean())}
@@ -253,16 +249,11 @@ def _fold_numbers(labels: NDArray, n_folds: int, rng: np.random.Generator) -> ND
 
 
 def _first_policies(
-    problem: Problem,
-    settings: PolicyIteration,
-    folds: NDArray,
-    several: list[Regressors],
-    rng: np.random.Generator,
-    first: float,
+    problem: Problem, settings: PolicyIteration, folds: NDArray, rng: np.random.Generator, first: float
 ) -> list[AdditivePolicy]:
     """Policies that know the classes, but buy nothing or all."""
     states = _draw(problem, settings, None, rng)
-    policies = _regress(problem, settings, states, np.zeros(states.bought.shape), folds, several)
+    policies = _regress(problem, settings, states, np.zeros(states.bought.shape), folds)
     n_units = states.bought.shape[1]
     for policy in policies:
         policy.theta[:, :, :n_units] = 0.0
@@ -295,7 +286,6 @@ def _improve(
     policies: list[AdditivePolicy],
     last: NDArray,
     folds: NDArray,
-    several: list[Regressors],
     rng: np.random.Generator,
 ) -> list[AdditivePolicy]:
     """Sample states, play all purchases in them, and regress their returns."""
@@ -318,7 +308,7 @@ def _improve(
         # Buying again what is there changes nothing but the purse: with that target for what cannot be
         # bought, all actions share one regression.
         targets[own] = np.where(np.isnan(purchases), values[:, None] - price[own], purchases)
-    return _regress(problem, settings, states, targets, folds, several)
+    return _regress(problem, settings, states, targets, folds)
 
 
 def _regress(
@@ -327,7 +317,6 @@ def _regress(
     states: States,
     purchases: NDArray,
     folds: NDArray,
-    several: list[Regressors],
 ) -> list[AdditivePolicy]:
     """Policies with each fold left out, and the one from all rows last."""
     rules, row, held = problem.structure, states.row, states.bought
@@ -338,7 +327,7 @@ def _regress(
     stages = np.minimum(held.sum(axis=1), settings.n_stages - 1)
     ridge = settings.ridge * settings.states_per_row
     fits = []
-    for columns in several:
+    for columns in problem.encoder.regressors_:
 
         def design(some: NDArray, columns: Regressors = columns) -> Any:
             return columns.design(problem.codes[row[some]], rules.shown(held[some]))

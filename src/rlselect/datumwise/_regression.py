@@ -76,7 +76,14 @@ def _moments(design: Any, targets: NDArray, weights: NDArray, states: NDArray) -
 
 
 def _add(parts: list) -> tuple[NDArray, NDArray]:
-    return sum(p[0] for p in parts), sum(p[1] for p in parts)
+    if len(parts) == 1:
+        return parts[0]
+    gram, side = parts[0][0].copy(), parts[0][1].copy()
+    # In place, since a matrix of very many features takes longer to get memory for than to add.
+    for part in parts[1:]:
+        gram += part[0]
+        side += part[1]
+    return gram, side
 
 
 def _take(whole: tuple, part: tuple) -> tuple[NDArray, NDArray]:
@@ -85,7 +92,7 @@ def _take(whole: tuple, part: tuple) -> tuple[NDArray, NDArray]:
 
 def _solve_stages(moments: list, ridge: float, precision: tuple[NDArray, NDArray]) -> NDArray:
     gram, side = _add(moments)
-    shared = ridge_solve(gram, side, ridge, precision)
+    shared = ridge_solve(gram, side, ridge, precision, overwrite=len(moments) > 1)
     if len(moments) == 1:
         return shared[None]
     out = np.repeat(shared[None], len(moments), axis=0)
@@ -93,7 +100,8 @@ def _solve_stages(moments: list, ridge: float, precision: tuple[NDArray, NDArray
         columns = _used(gram, precision)
         own = precision[0][columns], np.where(np.diff(columns) == 1, precision[1][columns[:-1]], 0.0)
         part = gram[np.ix_(columns, columns)]
-        theta[columns] += ridge_solve(part, side[columns] - part @ shared[columns], ridge, own)
+        left = side[columns] - part @ shared[columns]
+        theta[columns] += ridge_solve(part, left, ridge, own, overwrite=True)
     return out
 
 
@@ -105,7 +113,13 @@ def _used(gram: NDArray, precision: tuple[NDArray, NDArray]) -> NDArray:
     return np.flatnonzero(shown[chain])
 
 
-def ridge_solve(gram: NDArray, side: NDArray, ridge: float, precision: tuple[NDArray, NDArray]) -> NDArray:
+def ridge_solve(
+    gram: NDArray,
+    side: NDArray,
+    ridge: float,
+    precision: tuple[NDArray, NDArray],
+    overwrite: bool = False,
+) -> NDArray:
     """Solve ``(gram + ridge * precision) w = side``.
 
     Parameters
@@ -118,16 +132,19 @@ def ridge_solve(gram: NDArray, side: NDArray, ridge: float, precision: tuple[NDA
         Multiplies the precision.
     precision : pair of arrays
         Its diagonal and off-diagonal.
+    overwrite : bool, default=False
+        Whether `gram` and `side` are not needed any more.
 
     Returns
     -------
     (width, actions) array
         Weights.
     """
-    gram = gram.copy()
+    # The solver works on columns: the transpose of a symmetric matrix saves it a copy.
+    gram = (gram if overwrite else gram.copy()).T
     place = np.arange(len(gram))
     gram[place, place] += ridge * precision[0]
-    gram[place[1:], place[:-1]] += ridge * precision[1]
+    gram[place[1:], place[:-1]] += ridge * precision[1]  # the lower half is all that is read
     # The constant has no penalty of its own; a state must have been there to set it.
     gram[0, 0] += 1e-9 * max(float(gram[0, 0]), 1.0)
     return cho_solve(cho_factor(gram, lower=True, overwrite_a=True, check_finite=False), side)

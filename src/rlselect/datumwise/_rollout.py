@@ -107,7 +107,7 @@ def _play_plain(
 ) -> NDArray:
     """Returns of purchases where only their number is limited; most end with an answer at once."""
     rules = policy.structure
-    n_units, n_actions = held.shape[1], policy.theta.shape[2]
+    n_units, n_actions = held.shape[1], cases.scores.shape[1]
     ahead, stage = _ahead(policy, cases, held)
     flat = cases.table.reshape(-1, n_actions)
     first = stage * cases.table.shape[1]

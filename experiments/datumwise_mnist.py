@@ -92,9 +92,9 @@ def main():
     lines = [
         f"MNIST, {args.n_train} training and {args.n_test} test images, each 2 x 2 pixels averaged, 16 "
         f"blocks of 4 x 4 of those in {args.n_bins} bins, {args.replicates} runs from seed {args.seed}. "
-        f"Contiguous: a block costs {args.unrelated:g} unless it shares an edge with a bought one (the first block costs the lower "
-        "price). together: share of the cases whose blocks hang together. The paper prints pictures only; in "
-        "its text a 1 needs the two central blocks, a 5 nearly all.",
+        f"Contiguous: a block costs {args.unrelated:g} unless it shares an edge with a bought one (the first "
+        "block costs the lower price). together: share of the cases whose blocks hang together. The paper "
+        "prints pictures only; in its text a 1 needs the two central blocks, a 5 nearly all.",
         "",
         "| price | contiguous | accuracy | blocks a case | sparsity | together | "
         + " | ".join(f"blocks for {c}" for c in range(10))

@@ -27,7 +27,8 @@ class SimulatedTrial:
         By stage: history columns the optimal Q-function depends on.
     direct_features : list of sets
         By stage: those of them that act through the stage's own reward (all, where only the last stage has
-        one). At stage 1 of settings I and II the others act through stage 2 alone, and weakly.
+        one). At stage 1 of settings I and II the others act through stage 2 alone, in II too weakly for 200
+        subjects.
     decision_features : list of sets
         By stage: history columns that decide through the stage's own reward. (In setting II the best first
         decision also depends a little on X1_4, X1_1 and X1_2 through stage 2; ignoring them costs 0.12 of

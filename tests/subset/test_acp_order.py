@@ -80,9 +80,12 @@ def test_places_are_subset_then_judged_then_the_others():
     left = np.array([0, 1, 2, 0, 0, 0, 0])
     gains = np.array([0.3, 0.05, 0.04, 0.2, 0.01, np.nan, np.nan])
     alone = np.array([2.0, 9.0, 9.0, 8.0, 1.0, 3.0, 7.0])
-    got = places(mode, left, gains, np.zeros(7), alone)
+    got = places(mode, left, gains, np.zeros(7), alone, straight=True)
     # 3 is first alone and second beside the subset, 0 the other way round: the first of them wins
     assert np.argsort(-got).tolist() == [2, 1, 3, 0, 4, 6, 5]
+    # a straight line has no say in what a kernel has judged
+    got = places(mode, left, gains, np.zeros(7), alone, straight=False)
+    assert np.argsort(-got).tolist() == [2, 1, 0, 3, 4, 6, 5]
 
 
 def test_a_ranking_goes_on_where_screening_has_left_variables_out():

@@ -93,7 +93,8 @@ class ActorCriticPredictor(CallbackSupportMixin, FittedMachine, SelectorMixin, B
         Features with a probability above the threshold. The first of exact copies represents them.
     ranking_ : int array of shape (n_features,)
         A permutation, 1 is best. Selected features first, in the reverse of the order in which they would
-        leave if the least missed had to; then by what they would add to those and by what they say alone.
+        leave if the least missed had to; then by what they would add to those and, beside a linear predictor,
+        by their correlation with y.
     gain_ : array of shape (n_features,)
         Held-out log risk that a feature saves in the final subset, or would save if it joined it; NaN where
         it was not judged.

@@ -66,7 +66,13 @@ def elimination_order(
 
 
 def places(
-    mode: NDArray[np.bool_], left: NDArray[np.intp], gains: Array, theta: Array, alone: Array
+    mode: NDArray[np.bool_],
+    left: NDArray[np.intp],
+    gains: Array,
+    theta: Array,
+    alone: Array,
+    *,
+    straight: bool,
 ) -> Array:
     """Put units in order: those of the subset, those that were judged beside it, and the others.
 
@@ -79,8 +85,10 @@ def places(
         What a unit would add to the subset; NaN where it was not judged.
     theta : array over units
     alone : array over units
-        How much the response moves with a unit alone. What useless and weak ones add to the subset is mostly
-        noise, so that both ranks count.
+        How much the response moves with a unit alone, along a straight line.
+    straight : bool
+        Whether the predictor is a straight line too. What weak units add to a subset is mostly noise, and
+        then both ranks count.
 
     Returns
     -------
@@ -89,7 +97,7 @@ def places(
     """
     seen = np.isfinite(gains)
     both = np.full(len(mode), np.inf)
-    both[seen] = rankdata(-gains[seen]) + rankdata(-alone[seen])
+    both[seen] = rankdata(-gains[seen]) + (rankdata(-alone[seen]) if straight else 0.0)
     order = np.lexsort((np.arange(len(mode)), -alone, -theta, both, -left, ~mode))
     out = np.empty(len(order))
     out[order] = np.arange(len(order), 0, -1)

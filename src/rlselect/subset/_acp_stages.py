@@ -375,6 +375,7 @@ class Stages:
             gains,
             self.spread(kept, theta),
             alone,
+            straight=actor.predictor.additive,
         )
 
     def finish(

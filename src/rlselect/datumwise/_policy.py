@@ -152,7 +152,14 @@ class AdditivePolicy:
         theta[1:, 0, : self.structure.n_units] -= later
         return AdditivePolicy(self.structure, self.encoder, theta, self.shares)
 
-    def start(self, codes: NDArray, closed: NDArray, row: NDArray, bought: NDArray) -> Cases:
+    def start(
+        self,
+        codes: NDArray,
+        closed: NDArray,
+        row: NDArray,
+        bought: NDArray,
+        margins: tuple[float, float] = (0.0, 0.0),
+    ) -> Cases:
         """Cases ready to go on.
 
         Parameters
@@ -165,6 +172,8 @@ class AdditivePolicy:
             Row of each case.
         bought : (m, units) bool array
             What it holds.
+        margins : pair of float, default=(0, 0)
+            As for `with_margins`.
 
         Returns
         -------
@@ -173,7 +182,10 @@ class AdditivePolicy:
         """
         n_units, n_stages = closed.shape[1], len(self.theta)
         table, places = self.encoder.table(self.theta, codes, self._starts, self._order)
-        table, constants = _padded(table), _padded(self.theta[:, 0])
+        constants = self.theta[:, 0].copy()
+        constants[:1, :n_units] -= margins[0]
+        constants[1:, :n_units] -= margins[1]
+        table, constants = _padded(table), _padded(constants)
         shut = None
         if closed.any():
             shut = np.zeros((len(codes), table.shape[2]), dtype=np.float32)
@@ -246,7 +258,7 @@ class AdditivePolicy:
                 )
         return out
 
-    def run(self, codes: NDArray, closed: NDArray) -> Episodes:
+    def run(self, codes: NDArray, closed: NDArray, margins: tuple[float, float] = (0.0, 0.0)) -> Episodes:
         """Whole episodes from nothing bought.
 
         Parameters
@@ -255,6 +267,8 @@ class AdditivePolicy:
             Encoded values.
         closed : (cases, units) bool array
             Units that cannot be bought for a case.
+        margins : pair of float, default=(0, 0)
+            As for `with_margins`.
 
         Returns
         -------
@@ -277,7 +291,7 @@ class AdditivePolicy:
                 count[rows] += 1
 
             nothing = np.zeros((part.stop - begin, n_units), dtype=bool)
-            cases = self.start(codes[part], closed[part], np.arange(len(nothing)), nothing)
+            cases = self.start(codes[part], closed[part], np.arange(len(nothing)), nothing, margins)
             answer[part], cost[part] = self.finish(cases, nothing, np.zeros(len(nothing)), record)
         order = order[:, : int(count.max(initial=0))]
         bought = np.zeros((n, n_units), dtype=bool)

@@ -205,17 +205,15 @@ def _choose_margin(
     The best of many noisy scores is too high, so that something always seems worth buying; how much too high
     is seen on the rows that a policy has not learned from.
     """
-    best: tuple[float, list[AdditivePolicy], NDArray] | None = None
     losses = problem.structure.losses
     scale = float(losses.max() - losses.min())
+    tried = []
     for first, later in _MARGINS:
-        dearer = [policy.with_margins(scale * first, scale * later) for policy in policies]
-        bought, returns = _evaluate(problem, dearer, folds)
-        value = _mean(problem, returns)
-        if best is None or value > best[0]:
-            best = value, dearer, bought
-    assert best is not None
-    return best[1], best[2], best[0]
+        margins = scale * first, scale * later
+        bought, returns = _evaluate(problem, policies, folds, margins)
+        tried.append((_mean(problem, returns), bought, margins))
+    value, bought, margins = max(tried, key=lambda entry: entry[0])
+    return [policy.with_margins(*margins) for policy in policies], bought, value
 
 
 def _average(climbs: list[_Climb], problem: Problem, folds: NDArray, settings: PolicyIteration) -> Learned:
@@ -360,13 +358,18 @@ def _blend(policies: list[list[AdditivePolicy]], inertia: float | None = None) -
     return out
 
 
-def _evaluate(problem: Problem, policies: list[AdditivePolicy], folds: NDArray) -> tuple[NDArray, NDArray]:
+def _evaluate(
+    problem: Problem,
+    policies: list[AdditivePolicy],
+    folds: NDArray,
+    margins: tuple[float, float] = (0.0, 0.0),
+) -> tuple[NDArray, NDArray]:
     """What each row buys under the policy that has not seen it, and its return."""
     bought = np.empty(problem.closed.shape, dtype=bool)
     returns = np.empty(len(folds))
     for fold in range(int(folds.max()) + 1):
         own = np.flatnonzero(folds == fold)
-        episodes = policies[fold].run(problem.codes[own], problem.closed[own])
+        episodes = policies[fold].run(problem.codes[own], problem.closed[own], margins)
         bought[own] = episodes.bought
         returns[own] = -episodes.cost - problem.structure.losses[episodes.answer, problem.labels[own]]
     return bought, returns

@@ -10,6 +10,7 @@ import pytest
 from scipy import sparse
 
 from rlselect import REVS
+from rlselect.simulate import make_revs
 
 
 def problem(n=150, p=8, seed=0, effects=(1.0, -1.0)):
@@ -327,3 +328,15 @@ def test_rows_and_columns_that_do_not_fit():
         REVS().fit(X)
     with pytest.raises(ValueError, match="X has 7 features, but REVS is expecting 8"):
         REVS(random_state=0).fit(X, y).predict(X[:, :7])
+
+
+@pytest.mark.parametrize(
+    ("value", "words"), [(np.nan, "missing values"), (np.inf, "infinity"), (1e30, "1e\\+30")]
+)
+@pytest.mark.parametrize("row", [3, 9000])
+def test_a_bad_value_among_many_rows_in_memory_is_named(value, words, row):
+    """Only sums of squares look at every value; what they cannot say is looked up."""
+    data = make_revs(12_000, 50, dtype=np.float32, random_state=0)
+    data.X[row, 4] = value
+    with pytest.raises(ValueError, match=rf"{words}.*'x4'|'x4'.*{words}"):
+        REVS(random_state=0).fit(data.X, data.y)

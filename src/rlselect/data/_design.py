@@ -205,7 +205,9 @@ def _warn_new_gaps(names: list[str]) -> None:
         )
 
 
-def encode(store: Store, design: Design, rows: Rows, columns: np.ndarray | None = None) -> Any:
+def encode(
+    store: Store, design: Design, rows: Rows, columns: np.ndarray | None = None, *, check: bool = True
+) -> Any:
     """Return the design of some rows (and design columns), checked for NaN and infinity.
 
     Parameters
@@ -218,6 +220,8 @@ def encode(store: Store, design: Design, rows: Rows, columns: np.ndarray | None 
         Rows wanted.
     columns : ndarray of int, optional
         Design columns wanted; all by default.
+    check : bool, default=True
+        Whether dense values are looked at.
 
     Returns
     -------
@@ -236,7 +240,8 @@ def encode(store: Store, design: Design, rows: Rows, columns: np.ndarray | None 
     out = store.block(rows, columns) if design.is_plain else _encode_dense(store, design, rows, columns)
     if design.is_plain and design.missing == "indicator" and np.isnan(out).any():
         out = _impute_plain(out, design, columns)
-    check_finite(out, names, design.missing)
+    if check:
+        check_finite(out, names, design.missing)
     return out
 
 

@@ -78,6 +78,8 @@ class Table:
         self,
         rows: slice | Sequence[int] | np.ndarray | None = None,
         columns: Sequence[int] | np.ndarray | None = None,
+        *,
+        check: bool = True,
     ) -> Batch:
         """Return rows, encoded and checked for NaN and infinity.
 
@@ -87,6 +89,8 @@ class Table:
             Rows wanted, in this order and as often as named; None takes all of them.
         columns : array of int, optional
             Design columns wanted; all of them by default. Only these are read and checked.
+        check : bool, default=True
+            Leave the check to who sums them up anyway.
 
         Returns
         -------
@@ -105,7 +109,7 @@ class Table:
             rows = np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.intp, copy=False)
         where = rows if self._kept is None else self._kept[rows]
         wanted = None if columns is None else np.asarray(columns, dtype=np.intp)
-        X = encode(self._store, self.encoder._design, where, wanted)
+        X = encode(self._store, self.encoder._design, where, wanted, check=check)
         vectors = (None if v is None else v[rows] for v in (self.y, self.sample_weight, self.offset))
         return Batch(X, *vectors)
 

@@ -207,7 +207,8 @@ class RidgeSubset:
 
     def trim(self, values: Floats, keep: NDArray[np.intp]) -> None:
         """Drop columns that are neither in the subset nor near it, before more rows make them dearer."""
-        near = [int(j) for u in _best(values, self._gram.panel) for j in self.units.columns[u]]
+        most = self._gram.panel + PANEL // 2
+        near = [int(j) for u in _best(values, most) for j in self.units.columns[u]]
         # columns that are kept for good are computed while there are few rows
         self._gram.fetch(keep)
         self._gram.forget([*self._subset, *near, *keep])

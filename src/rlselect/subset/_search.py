@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -271,10 +272,10 @@ def _rows(table: Table | PartTable, linear: bool) -> Rows:
             workers=table.workers,
         )
     if isinstance(table, Table) and linear and large and table.is_dense:
-        # rows are copied again in less time than the memory for keeping them takes to be made
-        return Rows(
-            table.take, _as_is, single=True, as_is=True, memory=_FEW_BYTES, whole=False, resident=True
-        )
+        # rows are copied again in less time than the memory for keeping them takes to be made; a value that
+        # is missing or infinite shows in the sums of squares, and `_overflow_message` then looks for it
+        take = partial(table.take, check=False)
+        return Rows(take, _as_is, single=True, as_is=True, memory=_FEW_BYTES, whole=False, resident=True)
     # a Newton step passes over all rows: they stay in memory, or in a file where the data did
     if isinstance(table, PartTable):
         memory = max(table.memory, table.batch_bytes // 2)

@@ -208,8 +208,7 @@ def run_effort(
                 break
             continue
         values = walker.rewards()
-        most = max(4.0 * sampler.n_used, 2.0 * _rows_needed(walker), 2.0 * sampler.decodes(sampler.n_used))
-        if most >= sampler.n_rows:
+        if _share(walker, sampler, plan) >= 1.0:
             # a pass over everything, in the order it lies in memory, costs less than picking most of it
             state.trim(values, progress.probes[:0])
             state.grow(sampler.everything(block), anew=True, values=values)
@@ -264,6 +263,17 @@ def _doubtful(walker: Walker) -> NDArray[np.intp]:
     inside = walker.state.mask & walker.allowed & ~units.is_block
     faint = units.spread(walker.state.z_values()) < 1.5 * (_noise(walker) + 1.0)
     return np.flatnonzero(inside & faint)
+
+
+def _share(walker: Walker, sampler: Any, plan: EffortPlan) -> float:
+    """How much of a pass over all rows it would take to go on drawing; from 1 on that pass is the better way.
+
+    A draw that decodes as much as the pass is no cheaper. Where the pass has to come anyway, since a quarter
+    of the rows cannot be enough, a draw has to be worth it for the columns alone that it shows.
+    """
+    decoding = 2.0 if sampler.n_rows < 4 * plan.enough else 1.0
+    rows = max(4.0 * sampler.n_used, 2.0 * _rows_needed(walker), decoding * sampler.decodes(sampler.n_used))
+    return rows / sampler.n_rows
 
 
 def _rows_needed(walker: Walker) -> float:

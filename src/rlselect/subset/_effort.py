@@ -232,7 +232,7 @@ def run_effort(
 def _moved_on(progress: Progress, tune: bool) -> bool:
     """Whether a pair of units, or another chain, led to a better subset."""
     walker, before = progress.walker, progress.walker.state
-    # moves that are tried and taken back leave rounding behind: a search that goes on from here would add its
+    # moves tried in vain leave rounding behind, and a search that is resumed here would try them once more
     walker.state = before.copy()
     # without a prior to tune a move takes passes over the rows: none are tried in vain
     if walker.pair_up(_doubtful(walker) if tune else ()):

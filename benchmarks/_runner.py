@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
 from _tables import Fit, Store, Summary, environment, mean, median
@@ -33,6 +34,9 @@ def parser(description, *, replicates):
     out.add_argument("--replicates", type=int, default=replicates, help="data sets a cell")
     out.add_argument(
         "--seed", type=int, default=1000, help="seed of the first data set; the next ones follow"
+    )
+    out.add_argument(
+        "--jobs", type=int, default=1, help="data sets at a time, see joblib; times are fair with one only"
     )
     out.add_argument("--methods", default="*", help="comma-separated names or patterns, see --list")
     out.add_argument("--cells", default="*", help="comma-separated names or patterns, see --list")
@@ -90,21 +94,24 @@ def _run_cells(args, cells, methods, summary, store):
     for i, cell in enumerate(cells):
         start = time.perf_counter()
         mine = {key: m for key, m in methods.items() if cell.family in m.FAMILIES}
+        todo = {}
         for seed in range(args.seed, args.seed + args.replicates):
-            todo = {key: m for key, m in mine.items() if (cell.name, m.NAME, seed) not in done}
-            if not todo:
-                continue
-            data = cell.make(seed)
-            for key, module in todo.items():
-                fit = _fit(cell, module, data, seed, first=key not in fitted)
-                fitted.add(key)
+            left = {key: m for key, m in mine.items() if (cell.name, m.NAME, seed) not in done}
+            todo |= {seed: left} if left else {}
+        # What a process has to load or compile counts for the first fit of a method only.
+        fresh = [set(left) - fitted.union(*list(todo.values())[:i]) for i, left in enumerate(todo.values())]
+        fitted.update(*todo.values())
+        tasks = (
+            delayed(_fit_all)(cell, left, seed, some)
+            for (seed, left), some in zip(todo.items(), fresh, strict=True)
+        )
+        for fits in Parallel(n_jobs=args.jobs, return_as="generator")(tasks):
+            for fit in fits:
                 summary.fits.append(fit)
                 if store:
                     store.append(fit)
             if store:
                 store.write(summary.markdown())
-            # Two data sets of half a million rows need not be in memory at once.
-            del data
         scores = (
             f"{name} {mean(summary.of(cell.name, name), 'f1', digits=3)} "
             f"{median(summary.of(cell.name, name), 'seconds')}s"
@@ -116,6 +123,12 @@ def _run_cells(args, cells, methods, summary, store):
             + ", ".join(scores),
             flush=True,
         )
+
+
+def _fit_all(cell, methods, seed, fresh):
+    """All methods on one data set, which is gone before the next one is made."""
+    data = cell.make(seed)
+    return [_fit(cell, module, data, seed, first=key in fresh) for key, module in methods.items()]
 
 
 def _fit(cell, module, data, seed, *, first):

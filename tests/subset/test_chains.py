@@ -147,3 +147,26 @@ def test_a_chain_that_fails_does_not_hang_the_others():
     with pytest.raises(ZeroDivisionError):
         rows.side_by_side([partial(rows.pour, lambda *_: 1 / 0, len)] * 2)
     assert not [t for t in threading.enumerate() if t.name.startswith("rlselect-chain")]
+
+
+def test_a_search_that_dies_amid_its_chains_goes_on_to_the_same_answer(tmp_path, monkeypatch):
+    X, y, _ = problem(0)
+    whole = REVS(random_state=0).fit(X, y)
+    path, climb = tmp_path / "state", _chains._climb
+
+    def die(*args):
+        climb(*args)
+        raise RuntimeError("the power is gone")
+
+    monkeypatch.setattr(_chains, "_climb", die)
+    # saved at every step, those of the chains as well
+    monkeypatch.setattr("rlselect.subset._checkpoint.Checkpoint.due", lambda self: True)
+    with pytest.raises(RuntimeError, match="power"):
+        REVS(random_state=0, checkpoint=path).fit(X, y)
+    assert path.exists()
+    monkeypatch.undo()
+    again = REVS(random_state=0, checkpoint=path).fit(X, y)
+    assert not path.exists()
+    assert np.array_equal(again.coef_, whole.coef_)
+    assert np.array_equal(again.inclusion_, whole.inclusion_)
+    assert np.array_equal(again.path_["action"], whole.path_["action"])

@@ -231,11 +231,13 @@ def run_effort(
 
 def _moved_on(progress: Progress, tune: bool) -> bool:
     """Whether a pair of units, or another chain, led to a better subset."""
-    walker = progress.walker
+    walker, before = progress.walker, progress.walker.state
+    # moves tried in vain leave rounding behind, and a search that is resumed here would try them once more
+    walker.state = before.copy()
     # without a prior to tune a move takes passes over the rows: none are tried in vain
     if walker.pair_up(_doubtful(walker) if tune else ()):
         return True
-    before = walker.state
+    walker.state = before
     progress.chains += better_subset(walker, tune, [*progress.probes, progress.sampler.n_used])
     return walker.state is not before
 

@@ -56,7 +56,9 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     rises) visits subsets; each visit is weighted so that the average of the conditional inclusion
     probabilities is the posterior inclusion probability of each variable. Above, one subset stands out and
     the effort is adapted instead: rows are drawn at random and doubled until every action is decided and two
-    halves of the rows agree that no signal is left, or all rows are used.
+    halves of the rows agree that no signal is left, or all rows are used. Where columns nearly repeat each
+    other (the subset explains nine tenths of one), further chains then go other ways, side by side over the
+    same passes, and the best subset is kept.
 
     Cost: a step is O(p k) for a subset of k variables ("gaussian"; O(n p k) for the other families). Beyond
     2,000 variables no p x p matrix is formed: all of them are priced alone and beside the subset of a first

@@ -217,5 +217,6 @@ def _probe(parts: Parts, names: list[str], roles: dict[str, str | None]) -> floa
                 y = y == classes
             columns.append(np.nan_to_num(np.asarray(y, dtype=float), posinf=0.0, neginf=0.0))
         if columns:
-            moments.append(_moments(np.column_stack(columns)))
+            # columns that lie together are summed several times faster
+            moments.append(_moments(np.stack(columns).T))
     return clustering(moments) if moments else 0.0

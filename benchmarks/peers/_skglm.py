@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from peers._criteria import best_refit, standardised
+from peers._installed import installed
 
 N_LAMBDA = 50
 # The largest curvature of the loss along a standardised column. A penalty is concave relative to it, so the
@@ -14,11 +15,7 @@ SMALLEST = {"gaussian": 0.01, "binomial": 0.03}
 
 
 def available():
-    try:
-        import skglm  # noqa: F401
-    except ImportError:
-        return False
-    return True
+    return installed("skglm")
 
 
 def _lambdas(X, y, family, l1_ratio=1.0):

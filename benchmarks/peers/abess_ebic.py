@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from peers._installed import installed
+
 NAME = "abess, EBIC"
 FAMILIES = ("gaussian", "binomial")
 # The default range of sizes ends before 25 at n = 200.
@@ -9,11 +11,7 @@ MAX_SIZE = 60
 
 
 def available():
-    try:
-        import abess  # noqa: F401
-    except ImportError:
-        return False
-    return True
+    return installed("abess")
 
 
 def select(X, y, family, *, seed):

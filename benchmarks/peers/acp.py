@@ -2,16 +2,14 @@
 
 import numpy as np
 
+from peers._installed import installed
+
 NAME = "ACP"
 FAMILIES = ("gaussian", "binomial", "multinomial")
 
 
 def available():
-    try:
-        from rlselect import ActorCriticPredictor  # noqa: F401
-    except ImportError:
-        return False
-    return True
+    return installed("rlselect.subset")
 
 
 def select(X, y, family, *, seed):

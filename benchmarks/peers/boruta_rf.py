@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
+from peers._installed import installed
 from peers._lasso_ic import order
 
 NAME = "Boruta"
@@ -11,11 +12,7 @@ DEPTH = 5
 
 
 def available():
-    try:
-        import boruta  # noqa: F401
-    except ImportError:
-        return False
-    return True
+    return installed("boruta")
 
 
 def select(X, y, family, *, seed):

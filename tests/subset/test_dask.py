@@ -10,8 +10,9 @@ import pytest
 from sklearn.base import clone
 
 from rlselect import REVS
-from rlselect.data import open_source
-from rlselect.data._dask import Workers, _as_arrow, _made
+from rlselect.data import open_source, open_table
+from rlselect.data._dask import DaskParts, Workers, _as_arrow, _made
+from rlselect.data._iterator import IteratorParts
 from rlselect.data._pool import Piece
 from rlselect.learn._clock import Clock
 from rlselect.simulate import make_revs
@@ -156,11 +157,12 @@ def test_bad_rows_are_named_where_they_lie():
         table = open_source(da.from_array(rows, chunks=(4000, 3)), "x2")
         table.start(np.random.default_rng(0))
     part = rows[4000:8000]
-    made = _made(part, [Piece(1, 10, 30)], 5, table.coder(), None, table.parts.where(1), lambda b: b.X)
+    how = (5, table.coder(), None, table.parts.where(1), pa.schema([]))
+    made = _made(part, [Piece(1, 10, 30)], *how, lambda b: b.X)
     np.testing.assert_array_equal(made[0], part[np.sort(Piece(1, 10, 30).of(5, 4000)), :2])
     part[:, 1] = np.nan
     with pytest.raises(ValueError, match=r"Partition 1 of X: .*missing values.*'x1' \(20 rows\)"):
-        _made(part, [Piece(1, 10, 30)], 5, table.coder(), None, table.parts.where(1), len)
+        _made(part, [Piece(1, 10, 30)], *how, len)
 
 
 @pytest.mark.parametrize("kind", ["float32", "int16", "mixed", "Int64", "gaps", "empty"])
@@ -176,6 +178,55 @@ def test_partitions_become_arrow_tables_as_pandas_would_have_them(kind):
         part = part.astype(kind)
     expected = pa.Table.from_pandas(part.iloc[::-1], preserve_index=False).replace_schema_metadata(None)
     assert _as_arrow(part.iloc[::-1]).equals(expected)
+
+
+def with_gaps(kind):
+    """Partitions of which one knows nothing of the city, in a form that readers give to nothing."""
+    rng = np.random.default_rng(3)
+    parts = []
+    for i in range(4):
+        size = rng.standard_normal(3000)
+        city = rng.choice(["Bonn", "Oslo", "Rome"], 3000).astype(object)
+        target = size + (city == "Oslo") + 0.1 * rng.standard_normal(3000)
+        city[0] = None  # the first row tells nothing of a column
+        if i == 1:
+            city[:] = None
+        parts.append(pd.DataFrame({"size": size, "city": city, "target": target}))
+    parts[1]["city"] = parts[1]["city"].astype({"none": object, "numbers": float, "text": "string"}[kind])
+    return parts
+
+
+def collection(parts):
+    dask, dd = pytest.importorskip("dask"), pytest.importorskip("dask.dataframe")
+    return dd.from_delayed([dask.delayed(part) for part in parts], verify_meta=False)
+
+
+@pytest.mark.parametrize("kind", ["none", "numbers", "text"])
+@pytest.mark.parametrize("source", ["dask", "iterator"])
+def test_a_part_that_knows_nothing_of_a_column_reads_as_missing(kind, source):
+    import dask
+
+    parts = with_gaps(kind)
+    memory = open_table(pd.concat([p.astype({"city": object}) for p in parts]), "target", missing="indicator")
+    with dask.config.set(scheduler="synchronous"):
+        X = (lambda: parts) if source == "iterator" else collection(parts)
+        marked = open_source(X, "target", missing="indicator", validate="all")
+        assert marked.columns == memory.columns
+        assert np.allclose(marked.take().X, memory.take().X)
+        assert len(open_source(X, "target", missing="drop").take().X) == 9000 - 3
+        fit = REVS(random_state=0, missing="indicator").fit(X, "target")
+        with pytest.raises(ValueError, match=r"missing values.*'city'"):
+            REVS().fit(X, "target")
+    assert list(fit.get_feature_names_out()) == ["size", "city"]
+
+
+def test_a_column_without_any_value_keeps_its_type():
+    import dask
+
+    parts = [pd.DataFrame({"a": np.arange(5.0), "b": np.full(5, np.nan)}) for _ in range(2)]
+    with dask.config.set(scheduler="synchronous"):
+        for source in (DaskParts(collection(parts)), IteratorParts(lambda: parts)):
+            assert source.schema.field("b").type == pa.float64()
 
 
 class TestDask:

@@ -7,9 +7,9 @@ import numpy as np
 import pyarrow as pa
 
 from rlselect._parallel import alone
-from rlselect.data._parquet import _same_columns
-from rlselect.data._parts import Coder, PartTable, Pick, Slice
+from rlselect.data._parts import Coder, PartTable, Pick, Slice, is_number
 from rlselect.data._pool import Piece, Pool, _shares
+from rlselect.data._schemas import empty_columns, merge_schemas, typed, untyped, with_types
 from rlselect.data._source import Batch
 
 # partitions asked for at once: enough to keep workers busy, few enough to hold what comes back
@@ -46,14 +46,21 @@ class DaskParts:
         else:
             self._parts = list(collection.to_delayed())
         facts = dask.compute(*(dask.delayed(_facts)(part) for part in self._parts))
-        lengths = np.array([n for n, _ in facts], dtype=np.int64)
+        lengths = np.array([n for n, *_ in facts], dtype=np.int64)
         self._numbers = np.flatnonzero(lengths)
         if not len(self._numbers):
             raise ValueError("X is a Dask collection without rows.")
         self.lengths = lengths[self._numbers]
-        self.schema: pa.Schema = facts[self._numbers[0]][1]
+        start = self._numbers[0]
+        _, first, empty = facts[start]
+        merged, settled = untyped(first, empty), dict[str, str]()
         for k in self._numbers[1:]:
-            _same_columns(self.schema, facts[k][1], f"partition {self._numbers[0]}", f"partition {k}")
+            schema = untyped(facts[k][1], facts[k][2])
+            merged = merge_schemas(merged, schema, f"partition {start}", f"partition {k}", settled)
+        self.schema: pa.Schema = typed(merged, first)
+        # of these a part, or some rows of one, may have no value that tells the type
+        loose = {name for _, schema, empty in facts for name in (*empty, *_texts(schema))}
+        self._loose = pa.schema([field for field in self.schema if field.name in loose])
 
     def make_pool(self, table: PartTable, seed: int) -> Pool:
         """Make the sample: rows after the first refill stay where they are."""
@@ -85,7 +92,10 @@ class DaskParts:
         for start in range(0, len(picks), step):
             some = picks[start : start + step]
             yield from dask.compute(
-                *(dask.delayed(_rows)(self._parts[self._numbers[p.part]], p.rows, columns) for p in some)
+                *(
+                    dask.delayed(_rows)(self._parts[self._numbers[p.part]], p.rows, columns, self._loose)
+                    for p in some
+                )
             )
 
 
@@ -193,7 +203,14 @@ class Workers:
         for part, mine in groups.items():
             table._decoded += parts.lengths[part]
             rows = [block.rows for block in mine]
-            how = (table.pool.seed, table.coder(), table.response, parts.where(part), mine[0].how)
+            how = (
+                table.pool.seed,
+                table.coder(),
+                table.response,
+                parts.where(part),
+                parts._loose,
+                mine[0].how,
+            )
             made.append(dask.delayed(_made)(parts._parts[parts._numbers[part]], rows, *how))
         for holder, mine in zip(self._client.compute(made), groups.values(), strict=True):
             for number, block in enumerate(mine):
@@ -226,6 +243,7 @@ def _made(
     coder: Coder,
     response: Callable[[np.ndarray], np.ndarray] | None,
     where: str,
+    loose: pa.Schema,
     function: Callable[[Any], Any],
 ) -> list:
     """On a worker: rows of a partition, encoded, checked and handed to a function, for each of `rows`."""
@@ -236,7 +254,7 @@ def _made(
         for some in rows
     ]
     # all of them are encoded at once: a table of many columns has its price, however few its rows
-    batch = coder.encode(_rows(part, np.concatenate(numbers), coder.view.names), where)
+    batch = coder.encode(_rows(part, np.concatenate(numbers), coder.view.names, loose), where)
     if response is not None and batch.y is not None:
         batch = batch._replace(y=response(batch.y))
     edges = np.cumsum([len(some) for some in numbers])[:-1]
@@ -258,14 +276,29 @@ def _as_arrow(part: Any) -> pa.Table:
     return pa.Table.from_pandas(part, preserve_index=False, nthreads=1).replace_schema_metadata(None)
 
 
-def _facts(part: Any) -> tuple[int, pa.Schema]:
-    return len(part), _as_arrow(part[:1]).schema
+def _facts(part: Any) -> tuple[int, pa.Schema, list[str]]:
+    """Length and types of a partition, and its columns without a single value."""
+    first = _as_arrow(part[:1])
+    if isinstance(part, np.ndarray):
+        return len(part), first.schema, []
+    schema, empty = first.schema, []
+    for name in empty_columns(first):
+        given = part[[name]].dropna()[:1]
+        if len(given):
+            schema = schema.set(schema.get_field_index(name), _as_arrow(given).schema.field(0))
+        else:
+            empty.append(name)
+    return len(part), schema, empty
 
 
-def _rows(part: Any, rows: np.ndarray | None, columns: list[str]) -> pa.Table:
+def _texts(schema: pa.Schema) -> list[str]:
+    return [field.name for field in schema if not is_number(field.type)]
+
+
+def _rows(part: Any, rows: np.ndarray | None, columns: list[str], loose: pa.Schema) -> pa.Table:
     if isinstance(part, np.ndarray):
         which = [int(name[1:]) for name in columns]
         part = part[:, which] if rows is None else part[rows][:, which]
         return _as_arrow(part).rename_columns(columns)
     part = part[columns]
-    return _as_arrow(part if rows is None else part.iloc[rows])
+    return with_types(_as_arrow(part if rows is None else part.iloc[rows]), loose)

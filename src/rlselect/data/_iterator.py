@@ -7,8 +7,8 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
-from rlselect.data._parquet import merge_schemas, with_types
 from rlselect.data._parts import Pick
+from rlselect.data._schemas import empty_columns, merge_schemas, typed, untyped, with_types
 
 
 class IteratorParts:
@@ -29,16 +29,18 @@ class IteratorParts:
     def __init__(self, factory: Callable[[], Any]) -> None:
         self._factory = factory
         lengths = []
-        self.schema: pa.Schema = None
+        first = merged = None
         settled: dict[str, str] = {}
         for i, table in enumerate(self._tables()):
-            if self.schema is None:
-                self.schema = table.schema
+            schema = untyped(table.schema, empty_columns(table))
+            if first is None:
+                first, merged = table.schema, schema
             else:
-                self.schema = merge_schemas(self.schema, table.schema, "chunk 0", f"chunk {i}", settled)
+                merged = merge_schemas(merged, schema, "chunk 0", f"chunk {i}", settled)
             lengths.append(len(table))
         if not sum(lengths):
             raise ValueError("X is an iterator factory that yields no rows.")
+        self.schema: pa.Schema = typed(merged, first)
         self._chunks = np.flatnonzero(lengths)
         self.lengths = np.array(lengths, dtype=np.int64)[self._chunks]
 

@@ -15,9 +15,9 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import fs, parquet
 
-from rlselect.data._checks import nearest_names
 from rlselect.data._file import _PARQUET, _reason
-from rlselect.data._parts import Pick, is_number
+from rlselect.data._parts import Pick
+from rlselect.data._schemas import merge_schemas, null_columns, refuse_repeated
 
 _OPEN_FILES = 16
 _FEW_COLUMNS = 4
@@ -88,10 +88,10 @@ class ParquetParts:
             schema = file.schema_arrow
             if first is None:
                 first = schema
-                _refuse_repeated(schema, path)
+                refuse_repeated(schema, path)
             else:
                 first = merge_schemas(first, schema, self._paths[0], path, settled)
-            empty.append(_null_columns(schema))
+            empty.append(null_columns(schema))
             meta = file.metadata
             for g in range(meta.num_row_groups):
                 rows = meta.row_group(g).num_rows
@@ -102,9 +102,8 @@ class ParquetParts:
             raise ValueError(f"{_shown(self._paths)} holds no rows.")
         self.lengths = np.array(lengths, dtype=np.int64)
         self._places = places
-        known = {name for name in {n for names in empty for n in names} if not _is_null(first, name)}
         # columns without a single value have no type in such a file: there they are missing throughout
-        self._nulls = [known.intersection(names) for names in empty]
+        self._nulls = [set(names).difference(null_columns(first)) for names in empty]
         self.schema = self._with_folders(first)
 
     def _with_folders(self, schema: pa.Schema) -> pa.Schema:
@@ -312,90 +311,3 @@ def from_dataset(dataset: Any) -> ParquetParts:
 
 def _shown(paths: Sequence[str]) -> str:
     return repr(paths[0]) + (f" and {len(paths) - 1} more files" if len(paths) > 1 else "")
-
-
-def _refuse_repeated(schema: pa.Schema, path: str) -> None:
-    seen: set[str] = set()
-    for name in schema.names:
-        if name in seen:
-            raise ValueError(f"{path!r} has two columns called {name!r}; column names must differ.")
-        seen.add(name)
-
-
-def _null_columns(schema: pa.Schema) -> list[str]:
-    return [field.name for field in schema if pa.types.is_null(field.type)]
-
-
-def _is_null(schema: pa.Schema, name: str) -> bool:
-    return bool(pa.types.is_null(schema.field(name).type))
-
-
-def merge_schemas(
-    first: pa.Schema, other: pa.Schema, first_path: str, path: str, settled: dict[str, str]
-) -> pa.Schema:
-    """The columns of both, where a column without a single value in one has the type it has in the other.
-
-    Other differences are refused. `settled` tells where such types came from.
-    """
-    if first.equals(other):
-        return first
-    for name in _null_columns(first):
-        if name in other.names and not _is_null(other, name):
-            first = first.set(first.names.index(name), other.field(name))
-            settled[name] = path
-    for name in _null_columns(other):
-        if name in first.names:
-            other = other.set(other.names.index(name), first.field(name))
-    _same_columns(first, other, first_path, path, settled)
-    return first
-
-
-def with_types(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """The table, where its columns without a single value have the type of the schema."""
-    for name in _null_columns(table.schema):
-        column = pa.nulls(len(table), schema.field(name).type)
-        table = table.set_column(table.column_names.index(name), name, column)
-    return table
-
-
-def _same_columns(
-    first: pa.Schema, other: pa.Schema, first_path: str, path: str, settled: dict[str, str] | None = None
-) -> None:
-    """Refuse a file whose columns differ from those of the first one in name or in kind."""
-    if first.equals(other):
-        return
-    absent = [n for n in first.names if n not in set(other.names)]
-    extra = [n for n in other.names if n not in set(first.names)]
-    if absent or extra:
-        name, has, lacks = (absent[0], first_path, path) if absent else (extra[0], path, first_path)
-        close = nearest_names(name, extra if absent else absent)
-        hint = f" (but {close[0]!r})" if close else ""
-        more = len(absent) + len(extra) - 1
-        raise ValueError(
-            f"{lacks!r} has no column {name!r}{hint}, which {has!r} has"
-            + (f"; {more} more columns differ" if more else "")
-            + ". All files must have the same columns: correct the file or leave it out."
-        )
-    _refuse_repeated(other, path)
-    for name in first.names:
-        a, b = first.field(name).type, other.field(name).type
-        if a != b and _kind(a) != _kind(b):
-            elsewhere = (settled or {}).get(name, first_path)
-            raise ValueError(
-                f"Column {name!r} holds {b} ({_kind(b)}) in {path!r}, but {a} ({_kind(a)}) in "
-                f"{elsewhere!r}. Each column must be of one kind in all files: correct the file or leave it "
-                "out."
-            )
-
-
-def _kind(kind: Any) -> str:
-    tests: list[tuple[Callable[[Any], bool], str]] = [
-        (pa.types.is_null, "missing throughout"),
-        (is_number, "numbers"),
-        (pa.types.is_temporal, "dates or times"),
-        (pa.types.is_dictionary, "text"),
-        (pa.types.is_string, "text"),
-        (pa.types.is_large_string, "text"),
-        (pa.types.is_string_view, "text"),
-    ]
-    return next((name for test, name in tests if test(kind)), str(kind))

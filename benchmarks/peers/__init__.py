@@ -16,6 +16,7 @@ from peers import (
     boruta_rf,
     divide_conquer,
     divide_conquer_cv,
+    divide_conquer_lars,
     elastic_net_cv,
     forward_ebic,
     gram_forward,
@@ -49,6 +50,7 @@ BIGDATA = {
     "gram-forward": gram_forward,
     "abess-10k": abess_10k,
     "dc-lasso": divide_conquer,
+    "dc-lasso-lars": divide_conquer_lars,
     "dc-lasso-cv": divide_conquer_cv,
     "irls-step": irls_step,
 }

@@ -31,7 +31,7 @@ def run_tasks(
     list
     """
     # threads share the limit of their process, which only one of them can set: the caller
-    with _one_thread():
+    with one_thread():
         return Parallel(n_jobs=n_jobs, prefer=prefer)(delayed(alone)(function, *task) for task in tasks)
 
 
@@ -46,11 +46,12 @@ def jobs(n_jobs: int | None) -> AbstractContextManager[Any]:
 
 def alone(function: Callable[..., Any], *args: Any) -> Any:
     """Call a function on one thread of BLAS: the last digits of a product depend on their number."""
-    with _one_thread():
+    with one_thread():
         return function(*args)
 
 
-def _one_thread() -> AbstractContextManager[Any]:
+def one_thread() -> AbstractContextManager[Any]:
+    """Inside, BLAS keeps to one thread: on small matrices, or large ones, more threads only wait."""
     return _controller(len(sys.modules)).limit(limits=1, user_api="blas")
 
 

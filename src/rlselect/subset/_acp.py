@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from rlselect._compat import CallbackSupportMixin, Progress, with_callbacks
+from rlselect._parallel import one_thread
 from rlselect.data import is_source, open_table, require_rows, require_target
 from rlselect.learn._clock import PARTS, Clock, warn_if_interrupted
 from rlselect.predictors._masked_make import make_masked
@@ -276,9 +276,8 @@ class ActorCriticPredictor(CallbackSupportMixin, FittedMachine, SelectorMixin, B
         progress = Progress(self, PARTS)
         report = progress.part if progress.watched else None
         effort = Effort()
-        # the matrices are small: more BLAS threads only wait for each other
         with (
-            threadpool_limits(1, user_api="blas"),
+            one_thread(),
             Clock(self.time_budget, self.max_iter, report) as clock,
         ):
             found = self._search(inputs, penalty, screening, rng, clock, effort)

@@ -14,7 +14,7 @@ from rlselect.subset._chains import better_subset
 from rlselect.subset._walk import Walker, WalkResult, tune_prior
 
 _PROBES = 8
-_SHUFFLE = 1_000_000
+_SHUFFLE = 100_000
 # half of the log evidence that each of many effects of one size gives for a prior with a hole at zero
 _ALIKE = 0.5 * float(np.log(np.sqrt(27.0)) - 1.0)
 _LIKELY = float(np.nextafter(0.5, 1.0))

@@ -147,9 +147,10 @@ def _gains(problem: Problem, columns: NDArray, rows: tuple, rng: np.random.Gener
     if len(y) > _GAIN_ROWS:
         few = rng.choice(len(y), size=_GAIN_ROWS, replace=False)
         X, y, weight, offset = (None if v is None else v[few] for v in (X, y, weight, offset))
-    kept = [u for u, c in enumerate(units.columns) if np.all(place[c] >= 0)]
+    absent = np.unique(units.unit_of[place < 0])
+    kept = np.setdiff1d(np.arange(units.n_units), absent)
     gains = np.full(units.n_units, np.nan)
-    if kept:
+    if len(kept):
         members = [place[units.columns[u]] for u in kept]
         A = np.asarray(X, dtype=np.float64)
         gains[kept] = heldout_gains(A, y, problem.family, place[columns], members, weight, offset, rng)

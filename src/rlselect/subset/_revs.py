@@ -14,9 +14,9 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.metrics import accuracy_score, d2_tweedie_score, r2_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from rlselect._compat import CallbackSupportMixin, Progress, with_callbacks
+from rlselect._parallel import one_thread
 from rlselect.data import (
     PartTable,
     Table,
@@ -327,9 +327,8 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         checkpoint = self._open_checkpoint(table)
         progress = Progress(self, PARTS)
         report = progress.part if progress.watched else None
-        # the matrices are small or bound by memory: more BLAS threads only wait for each other
         with (
-            threadpool_limits(1, user_api="blas"),
+            one_thread(),
             Clock(self.time_budget, expected_steps(problem, self.search), report) as clock,
         ):
             found = search_subset(

@@ -45,11 +45,10 @@ def one_sentence() -> Iterator[None]:
                 click.echo(f"Warning: {' '.join(text.split())}", err=True)
 
 
-def _shared_options(command: Callable[..., None]) -> Callable[..., None]:
+def _file_options(command: Callable[..., None]) -> Callable[..., None]:
     """What every command takes that reads a file and writes a report."""
     path = click.Path(path_type=Path)
     options = [
-        click.option("--weight", metavar="COLUMN", help="Column of sample weights."),
         click.option("--drop", multiple=True, metavar="COLUMN", help="Column to leave out; may be repeated."),
         click.option(
             "--na",
@@ -58,13 +57,21 @@ def _shared_options(command: Callable[..., None]) -> Callable[..., None]:
             help="Cell of a CSV that means missing, such as '?'; may be repeated.",
         ),
         click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same answer."),
-        click.option("--time-budget", type=float, metavar="SECONDS", help="Stop searching after so long."),
         click.option("--json", "json_path", type=path, help="Write the result as JSON."),
         click.option("--html", "html_path", type=path, help="Write the result as a web page."),
     ]
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def _shared_options(command: Callable[..., None]) -> Callable[..., None]:
+    """What every command takes that explains a target."""
+    budget = click.option(
+        "--time-budget", type=float, metavar="SECONDS", help="Stop searching after so long."
+    )
+    weight = click.option("--weight", metavar="COLUMN", help="Column of sample weights.")
+    return weight(budget(_file_options(command)))
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -107,7 +114,7 @@ def select(
         for path in (json_path, html_path):
             _check_writable(path)
         make = _load(method)
-        frame = _read(data, target, weight, drop, na)
+        frame = _read(data, _targets(target, weight), drop, na)
         selector = make(family=family, missing=missing, time_budget=time_budget, random_state=seed)
         selector.fit(frame, target, **({} if weight is None else {"sample_weight": weight}))
         report = {"title": f"{target} in {data.name}", **_report(selector)}
@@ -165,7 +172,7 @@ def datumwise(
     with one_sentence():
         for path in (json_path, html_path):
             _check_writable(path)
-        frame = _read(data, target, weight, drop, na)
+        frame = _read(data, _targets(target, weight), drop, na)
         report = run_command(
             frame,
             target,
@@ -179,6 +186,66 @@ def datumwise(
             time_budget=time_budget,
         )
         report = {**report, "title": f"{target} in {data.name}", "method": "DatumwiseClassifier"}
+        show_report(report)
+        _write(report, json_path, html_path)
+
+
+_REGIMES = """\b
+DATA has one row a subject and stage; columns that are not named are covariates.
+Examples:
+  rlselect regimes visits.csv --id patient --stage visit --action drug --reward score
+  rlselect regimes visits.csv --id patient --stage visit --action drug --reward pain --minimize
+"""
+
+
+@main.command(epilog=_REGIMES)
+@click.argument("data", type=click.Path(path_type=Path))
+@click.option("--id", "subject", required=True, metavar="COLUMN", help="Column that tells subjects apart.")
+@click.option("--stage", required=True, metavar="COLUMN", help="Column of the stages, in sorted order.")
+@click.option("--action", required=True, metavar="COLUMN", help="Column of what was done.")
+@click.option("--reward", required=True, metavar="COLUMN", help="Column of what came of it.")
+@click.option(
+    "--propensity", metavar="COLUMN", help="Column of the known probability of the action; else estimated."
+)
+@click.option("--minimize", is_flag=True, help="Small rewards are good.")
+@click.option("--discount", type=float, default=1.0, show_default=True, help="Weight of the next stage.")
+@_file_options
+def regimes(
+    data: Path,
+    subject: str,
+    stage: str,
+    action: str,
+    reward: str,
+    propensity: str | None,
+    minimize: bool,
+    discount: float,
+    drop: tuple[str, ...],
+    na: tuple[str, ...],
+    seed: int,
+    json_path: Path | None,
+    html_path: Path | None,
+) -> None:
+    """Learn from DATA what to do at each stage, which history that takes, and what it is worth."""
+    with one_sentence():
+        for path in (json_path, html_path):
+            _check_writable(path)
+        named = {"--id": subject, "--stage": stage, "--action": action, "--reward": reward}
+        if propensity is not None:
+            named["--propensity"] = propensity
+        frame = _read(data, named, drop, na)
+        from rlselect.regimes import QLearning, TrialData
+
+        trial = TrialData.from_long(
+            frame,
+            id=subject,
+            stage=stage,
+            action=action,
+            reward=reward,
+            covariates=[name for name in frame.column_names if name not in named.values()],
+            propensity="estimate" if propensity is None else propensity,
+        )
+        learner = QLearning(maximize=not minimize, discount=discount, random_state=seed).fit(trial)
+        report = {**_report(learner), "title": f"{reward} in {data.name}"}
         show_report(report)
         _write(report, json_path, html_path)
 
@@ -209,20 +276,25 @@ def _check_writable(path: Path | None) -> None:
         raise ValueError(f"The folder of {str(path)!r} does not exist; make it first.")
 
 
-def _read(path: Path, target: str, weight: str | None, drop: tuple[str, ...], na: tuple[str, ...]) -> Any:
+def _targets(target: str, weight: str | None) -> dict[str, str]:
+    return {"--target": target} if weight is None else {"--target": target, "--weight": weight}
+
+
+def _read(path: Path, named: Mapping[str, str], drop: tuple[str, ...], na: tuple[str, ...]) -> Any:
+    """A file without the columns to drop, given the options that name columns of it."""
     from rlselect.data import nearest_names, read_file
 
     frame = read_file(path, missing_marks=na)
-    named = [("--target", target), *(("--drop", d) for d in drop)]
-    if weight is not None:
-        named.append(("--weight", weight))
-    for option, name in named:
+    for option, name in [*named.items(), *(("--drop", d) for d in drop)]:
         if name not in frame.column_names:
             close = nearest_names(name, frame.column_names)
             hint = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
             raise ValueError(f"{option} {name!r} is not a column of {path.name}.{hint}")
-    if target in drop:
-        raise ValueError(f"{target!r} is both --target and --drop; the target is never a variable.")
+    for option, name in named.items():
+        if name in drop:
+            raise ValueError(
+                f"{name!r} is both {option} and --drop; it is never a variable: leave out --drop."
+            )
     return frame.drop_columns(list(drop)) if drop else frame
 
 

@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone, is_classifier, is_regressor
@@ -463,3 +464,23 @@ def test_an_interrupt_leaves_a_valid_fit(monkeypatch):
     assert "interrupted" in selector.stop_reason_
     assert sorted(selector.ranking_) == list(range(1, 10))
     assert selector.predict(X).shape == (60,)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_the_summary_says_what_the_attributes_say(kernel):
+    X, y = _regression(18)
+    frame = pd.DataFrame(X, columns=[f"v{j}" for j in range(X.shape[1])])
+    selector = RiskRFE(kernel=kernel).fit(frame, y)
+    report = selector.summary().dict
+    selected, elimination = report["sections"]
+    assert {row[0] for row in selected["rows"]} == set(selector.get_feature_names_out())
+    assert [row[1] for row in selected["rows"]] == list(range(1, selector.n_features_ + 1))
+    risk = dict(zip(selector.objective_path_["n_features"], selector.objective_path_["risk"], strict=True))
+    for _, rank, rise, *_ in selected["rows"]:
+        assert rise == pytest.approx(risk[rank - 1] - risk[rank])
+    assert ("Coefficient" in selected["columns"]) == (kernel == "linear")
+    assert [row[0] for row in elimination["rows"]] == list(range(X.shape[1] + 1))
+    assert selector.stop_reason_ in " ".join(str(selector.summary()).split())
+    assert "<svg" in selector.summary()._repr_html_()
+    constant = RiskRFE(kernel=kernel).fit(X, np.ones(len(X))).summary()
+    assert "No feature is needed." in str(constant)

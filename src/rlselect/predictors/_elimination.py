@@ -82,7 +82,11 @@ class EliminationPath:
 
 
 def eliminate(
-    problem: Any, cycle: Callable[[int], int], retune: Callable[[Any], None] | None = None
+    problem: Any,
+    cycle: Callable[[int], int],
+    retune: Callable[[Any], None] | None = None,
+    *,
+    interruptible: bool = False,
 ) -> EliminationPath:
     """Remove the cheapest groups until none is left.
 
@@ -94,11 +98,9 @@ def eliminate(
         How many groups to remove at once, given how many are left.
     retune : callable, optional
         Called with the problem when the set has halved; may set ``lam`` and ``bandwidth``.
-
-    Notes
-    -----
-    A ``KeyboardInterrupt`` ends the elimination early: the remaining groups keep their order and the path
-    says so.
+    interruptible : bool, default=False
+        Whether a ``KeyboardInterrupt`` ends the elimination early: the remaining groups keep their order and
+        the path says so. Otherwise it goes to the caller.
     """
     path = EliminationPath()
     tuned_at = len(problem.active)
@@ -117,7 +119,7 @@ def eliminate(
             path.order.extend(gone)
             logger.debug("removed %s, %d groups left", gone, len(problem.active))
     except KeyboardInterrupt:
-        if not path.sizes:
+        if not interruptible or not path.sizes:
             raise
         path.interrupted = True
         path.order.extend(sorted(set(problem.active) - set(path.order)))

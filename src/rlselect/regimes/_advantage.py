@@ -62,7 +62,7 @@ class AdvantageLearning(BackwardLearner):
         Empty lists: the outcome is not modelled.
     value_ : RegimeValue
         Cross-fitted doubly robust value; selection is repeated in each fold.
-    regime_, path_, model_, stop_reason_, n_stages_
+    observed_, regime_, path_, model_, stop_reason_, n_stages_
         As for :class:`QLearning`.
 
     Examples
@@ -107,7 +107,7 @@ class AdvantageLearning(BackwardLearner):
         values[here] = y[here] + q[rows, chosen] - q[rows, stage.action[here]]
         return values
 
-    def _describe_decisions(self, trial, evaluation):
+    def _describe_decisions(self, trial, evaluation, told):
         self.tailoring_ = [list(names) for names in self.selected_]
         self.prognostic_ = [[] for _ in self.selected_]
         rules = []
@@ -118,6 +118,7 @@ class AdvantageLearning(BackwardLearner):
             chosen = best_feasible(q, stage.allowed(history))
             columns = [stage.columns[j] for j in places]
             rules.append(summarise_rule(t + 1, columns, history[:, places], q, chosen, stage.labels))
+            told()
         self.regime_ = Regime(rules)
 
     def _estimate_value(self, trial, evaluation):

@@ -1,19 +1,23 @@
 """What all learners of regimes share: parameters, the backward pass, predictions and the value."""
 
 import logging
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from rlselect._compat import CallbackSupportMixin, Progress, with_callbacks
 from rlselect._parallel import jobs
+from rlselect.regimes._report import report_of
 from rlselect.regimes._rules import Regime, summarise_rule
 from rlselect.regimes._tables import Table
 from rlselect.regimes._tailoring import find_tailoring
 from rlselect.regimes._trial import HistoryColumn, StageData, TrialData, check_stage
-from rlselect.regimes._value import Evaluation, best_feasible, cross_fitted, from_scores
+from rlselect.regimes._value import Evaluation, best_feasible, cross_fitted, from_scores, regime_value
+from rlselect.report import Summarised
 
 __all__ = ["BackwardLearner", "read_history"]
 
@@ -23,7 +27,7 @@ _SELECTIONS = ("loo", "rfe", "rfe-test", "rfe-vpred", None)
 _FOLDS = 5
 
 
-class BackwardLearner(BaseEstimator):
+class BackwardLearner(CallbackSupportMixin, Summarised, BaseEstimator):
     """Base of the learners: stages are learnt last first, each on what follows it."""
 
     def __init__(
@@ -56,6 +60,7 @@ class BackwardLearner(BaseEstimator):
         if not isinstance(self.maximize, (bool, np.bool_)):
             raise ValueError(f"maximize={self.maximize!r} must be True (large rewards are good) or False")
 
+    @with_callbacks
     def fit(self, trial: TrialData, y: Any = None) -> "BackwardLearner":
         """Learn a regime from a trial.
 
@@ -64,6 +69,12 @@ class BackwardLearner(BaseEstimator):
         trial : TrialData
         y : ignored
             Rewards are part of the trial.
+
+        Notes
+        -----
+        Scikit-learn's callbacks hear of each stage that is learnt, of each whose decision features are found,
+        and of the value; a wish to stop is not followed, since a regime without some of its stages is none.
+        A fit that fails or is interrupted leaves the learner as it was.
         """
         if not isinstance(trial, TrialData):
             raise TypeError(
@@ -71,10 +82,26 @@ class BackwardLearner(BaseEstimator):
                 "TrialData.from_wide(frame, "
                 "stages=[...]) or TrialData.from_long(frame, ...)"
             )
-        return self._fit(trial, np.ones(trial.n_subjects, dtype=bool), value=True)
+        start, before = time.perf_counter(), dict(self.__dict__)
+        progress = Progress(self, 2 * trial.n_stages + 1)
+        try:
+            self._fit(trial, np.ones(trial.n_subjects, dtype=bool), value=True, told=progress.part)
+        except BaseException:
+            # stages of a new regime beside those of an old one would be neither
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+        self._seconds = time.perf_counter() - start
+        progress.finish()
+        return self
 
-    def _fit(self, trial: TrialData, rows: np.ndarray, value: bool) -> "BackwardLearner":
-        """Learn from some subjects; the value and the decision features only where asked."""
+    def _fit(
+        self, trial: TrialData, rows: np.ndarray, value: bool, told: Callable[[], Any] = bool
+    ) -> "BackwardLearner":
+        """Learn from some subjects; the value and the decision features only where asked.
+
+        `told` is called whenever a part is done.
+        """
         self._check_parameters()
         rng = np.random.default_rng(self.random_state)
         self._sign = 1.0 if self.maximize else -1.0
@@ -84,14 +111,16 @@ class BackwardLearner(BaseEstimator):
         self._machines: list[Any] = [None] * trial.n_stages
         self._selections: list[Any] = [None] * trial.n_stages
         with jobs(self.n_jobs):
-            self._learn(trial, evaluation, rows, rng)
+            self._learn(trial, evaluation, rows, rng, told)
             self._describe_selection(trial)
             if value:
-                self._describe_decisions(trial, evaluation)
+                self._describe_decisions(trial, evaluation, told)
                 self._estimate_value(trial, evaluation)
+                self.observed_ = regime_value(trial, "observed", discount=self.discount)
+                told()
         return self
 
-    def _learn(self, trial, evaluation, rows, rng):
+    def _learn(self, trial, evaluation, rows, rng, told):
         future = np.zeros(trial.n_subjects)
         for t in reversed(range(trial.n_stages)):
             stage = trial.stages[t]
@@ -111,6 +140,7 @@ class BackwardLearner(BaseEstimator):
             self._machines[t].rows = mine
             future = self._next_values(stage, t, y)
             logger.debug("stage %d: %s", t + 1, self._selections[t].reason)
+            told()
 
     def _fit_stage(self, stage, rows, y, weights, chances, rng):
         raise NotImplementedError
@@ -139,7 +169,7 @@ class BackwardLearner(BaseEstimator):
             self.path_.append(_path_table(chosen.path, machine.encoder.names))
             self.stop_reason_.append(chosen.reason)
 
-    def _describe_decisions(self, trial, evaluation):
+    def _describe_decisions(self, trial, evaluation, told):
         self.tailoring_, self.prognostic_, self.tailoring_path_, rules = [], [], [], []
         for t, stage in enumerate(trial.stages):
             machine = self._machines[t]
@@ -162,6 +192,7 @@ class BackwardLearner(BaseEstimator):
             places = [j for j, column in enumerate(stage.columns) if column.name in names]
             columns, chosen = [stage.columns[j] for j in places], best_feasible(q, allowed)
             rules.append(summarise_rule(t + 1, columns, history[:, places], q, chosen, stage.labels))
+            told()
         self.regime_ = Regime(rules)
 
     def _estimate_value(self, trial, evaluation):
@@ -208,6 +239,9 @@ class BackwardLearner(BaseEstimator):
         """
         t, rows = self._history(history, stage)
         return np.array(self._stages[t].labels)[self._decide(t, rows)]
+
+    def _report(self) -> dict[str, Any]:
+        return report_of(self)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "n_stages_") and hasattr(self, "selected_")

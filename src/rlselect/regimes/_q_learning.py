@@ -61,6 +61,8 @@ class QLearning(BackwardLearner):
     value_ : RegimeValue
         Cross-fitted doubly robust value of the regime, with standard error and 95 % interval. Folds are
         refitted on the selected columns; ``regime_value(trial, QLearning())`` selects anew in each fold.
+    observed_ : RegimeValue
+        Mean return of what was done, to compare with.
     regime_ : Regime
         Short rules; ``print(learner.regime_)``. They imitate the regime, with their agreement;
         :meth:`predict` is the regime itself.
@@ -99,8 +101,8 @@ class QLearning(BackwardLearner):
     array([1])
     """
 
-    def _learn(self, trial, evaluation, rows, rng):
-        super()._learn(trial, evaluation, rows, rng)
+    def _learn(self, trial, evaluation, rows, rng, told):
+        super()._learn(trial, evaluation, rows, rng, told)
         if self.selection == "rfe-vpred":
             self._select_by_value(trial, evaluation, rows, rng)
 

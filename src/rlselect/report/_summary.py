@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+from sklearn.utils.validation import check_is_fitted
+
 from rlselect.report._write import to_html, to_markdown
 
 
@@ -31,3 +33,21 @@ class Summary:
 
     def _repr_html_(self) -> str:
         return to_html(self.report)
+
+
+class Summarised:
+    """A fitted estimator that gives an account of itself: of what ``_report`` returns, see `to_html`."""
+
+    def summary(self) -> Summary:
+        """Readable account of the fit.
+
+        Returns
+        -------
+        Summary
+            ``str()`` gives text, ``dict`` the values behind it; notebooks show a page.
+        """
+        check_is_fitted(self)
+        return Summary(self._report())
+
+    def _report(self) -> dict[str, Any]:
+        raise NotImplementedError

@@ -14,6 +14,7 @@ from rlselect._parallel import one_thread
 from rlselect.data import is_source, open_table, require_rows, require_target
 from rlselect.learn._clock import PARTS, Clock, warn_if_interrupted
 from rlselect.predictors._masked_make import make_masked
+from rlselect.report import Summarised
 from rlselect.subset._acp_inputs import Inputs, check_options, read_inputs, read_task
 from rlselect.subset._acp_machine import FittedMachine, final_model
 from rlselect.subset._acp_paper import PolicyGradient, paper_search
@@ -21,12 +22,11 @@ from rlselect.subset._acp_search import Effort
 from rlselect.subset._acp_stages import Found, PredictorChoice, Stages
 from rlselect.subset._acp_summary import report_of
 from rlselect.subset._problem import generator
-from rlselect.subset._summary import Summary
 
 __all__ = ["ActorCriticPredictor"]
 
 
-class ActorCriticPredictor(CallbackSupportMixin, FittedMachine, SelectorMixin, BaseEstimator):
+class ActorCriticPredictor(CallbackSupportMixin, Summarised, FittedMachine, SelectorMixin, BaseEstimator):
     r"""Select variables of any relation by a policy that tosses a coin for each of them.
 
     The policy draws subsets, :math:`a_j \sim \mathrm{Bernoulli}(\theta_j)`. A predictor judges each subset by
@@ -403,17 +403,6 @@ class ActorCriticPredictor(CallbackSupportMixin, FittedMachine, SelectorMixin, B
         """
         check_is_fitted(self)
         return super().transform(self.encoder_.features_of(X))
-
-    def summary(self) -> Summary:
-        """Readable account of the fit.
-
-        Returns
-        -------
-        Summary
-            ``str()`` gives text; notebooks show a page with the picture of the search.
-        """
-        check_is_fitted(self)
-        return Summary(self._report())
 
     def _report(self) -> dict[str, Any]:
         return report_of(self)

@@ -28,12 +28,13 @@ from rlselect.data import (
 )
 from rlselect.learn import as_policy
 from rlselect.learn._clock import PARTS, Clock, warn_if_interrupted
+from rlselect.report import Summarised
 from rlselect.subset._checkpoint import Checkpoint
 from rlselect.subset._final import final_model
 from rlselect.subset._problem import Problem, feature_names, generator, pose_problem
 from rlselect.subset._sarsa import Sarsa
 from rlselect.subset._search import Found, expected_steps, search_subset
-from rlselect.subset._summary import Summary, report_of
+from rlselect.subset._summary import report_of
 
 # reasons after which a search would not go on if it were started again
 _FINISHED = ("decided", "all rows", "converged", "nothing to choose from", "max stages")
@@ -43,7 +44,7 @@ def _is_binomial(estimator: Any) -> bool:
     return getattr(estimator, "family_", estimator.family) == "binomial"
 
 
-class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
+class REVS(CallbackSupportMixin, Summarised, SelectorMixin, BaseEstimator):
     r"""Select variables of a linear, logistic or Poisson model by a walk over subsets.
 
     The state is a subset s of the variables and an action adds or removes one of them. One pass prices every
@@ -540,17 +541,6 @@ class REVS(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         if self.family_ == "poisson":
             return float(d2_tweedie_score(y, predicted, sample_weight=sample_weight, power=1))
         return float(r2_score(y, predicted, sample_weight=sample_weight))
-
-    def summary(self) -> Summary:
-        """Readable account of the fit.
-
-        Returns
-        -------
-        Summary
-            ``str()`` gives text; notebooks show a page with the picture of the search.
-        """
-        check_is_fitted(self)
-        return Summary(self._report())
 
     def _report(self) -> dict[str, Any]:
         return report_of(self)

@@ -27,6 +27,7 @@ from rlselect.predictors._kernel_objects import AdditiveKernel, LinearKernel, ma
 from rlselect.predictors._losses import make_loss
 from rlselect.predictors._stopping import check_rule, choose_size, needs_one_curve, paired_comparison
 from rlselect.predictors._tuning import Tuner
+from rlselect.report import Summarised
 from rlselect.subset._risk_rfe_inputs import (
     check_gram,
     check_weights,
@@ -35,6 +36,7 @@ from rlselect.subset._risk_rfe_inputs import (
     parse_feature_groups,
 )
 from rlselect.subset._risk_rfe_machine import FinalMachine
+from rlselect.subset._risk_rfe_report import report_of
 
 __all__ = ["RiskRFE"]
 
@@ -42,7 +44,7 @@ __all__ = ["RiskRFE"]
 _FEW_ROWS = 10
 
 
-class RiskRFE(FinalMachine, SelectorMixin, BaseEstimator):
+class RiskRFE(Summarised, FinalMachine, SelectorMixin, BaseEstimator):
     r"""Recursive feature elimination by the regularised empirical risk of a kernel machine.
 
     From all features on, remove the one whose absence leaves the smallest
@@ -249,7 +251,7 @@ class RiskRFE(FinalMachine, SelectorMixin, BaseEstimator):
             self.center_, self.scale_ = np.zeros(X.shape[1]), np.ones(X.shape[1])
             problem = self._estimator_problem(X, y, targets, weights)
             with jobs(self.n_jobs):
-                self._choose(eliminate(problem, make_cycle(self.step)), X.shape[1])
+                self._choose(eliminate(problem, make_cycle(self.step), interruptible=True), X.shape[1])
             self._fit_estimator(X, y, targets, weights)
             return self
         X = self._scaled(X, weights, kernel)
@@ -257,7 +259,8 @@ class RiskRFE(FinalMachine, SelectorMixin, BaseEstimator):
             problem, tuner = self._kernel_problem(X, y, targets, weights)
             tuner.tune(problem)
             retune = None if needs_one_curve(self.stopping) else tuner.again
-            self._choose(eliminate(problem, make_cycle(self.step), retune), X.shape[1])
+            path = eliminate(problem, make_cycle(self.step), retune, interruptible=True)
+            self._choose(path, X.shape[1])
             self._fit_machine(X, y, targets, weights)
         except np.linalg.LinAlgError as error:
             raise ValueError(
@@ -451,3 +454,6 @@ class RiskRFE(FinalMachine, SelectorMixin, BaseEstimator):
     def _get_support_mask(self):
         check_is_fitted(self)
         return self.support_
+
+    def _report(self) -> dict[str, Any]:
+        return report_of(self)

@@ -4,10 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from rlselect.report import Summary
 from rlselect.subset._problem import feature_names
-
-__all__ = ["Summary", "report_of"]
 
 AFTER_SELECTION = (
     "Standard errors are those of a refit that does not know the variables were selected: they are too "

@@ -10,6 +10,8 @@ import time
 from pathlib import Path
 
 import numpy as np
+from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
 
 from rlselect import QLearning, TrialData
 from rlselect.simulate import make_regime_trial
@@ -36,14 +38,18 @@ def arguments(description):
     parser.add_argument("--covariates", type=int, nargs="+", default=[10, 30, 50])
     parser.add_argument("--methods", nargs="+", default=["ours", "all columns", "rfe", "rfe-test"])
     parser.add_argument(
+        "--jobs", type=int, default=1, help="replicates at a time, see joblib; the records are the same"
+    )
+    parser.add_argument(
         "--records", type=Path, default=None, help="JSON lines that grow with every replicate"
     )
     parser.add_argument("--out", type=Path, default=None, help="Markdown file to write as well")
     return parser
 
 
+@threadpool_limits.wrap(limits=1)
 def one(setting, n, p, seed, method):
-    """A fit, and what became of it."""
+    """A fit, on one thread, and what became of it."""
     simulated = make_regime_trial(setting, n, p, random_state=seed)
     stages = [stage | {"propensity": {-1: 0.5, 1: 0.5}} for stage in simulated.stages]
     trial = TrialData.from_wide(simulated.columns, stages)
@@ -93,15 +99,14 @@ class Records:
         mine = [r for r in self.found if (r["n"], r["p"], r["method"]) == (n, p, method)]
         return sorted(mine, key=lambda r: r["seed"])
 
-    def complete(self, n, p, method, seeds):
-        """Run what is missing of a cell."""
+    def complete(self, n, p, method, seeds, jobs=1):
+        """Run what is missing of a cell, several replicates at a time where told so."""
         done = {r["seed"] for r in self.of(n, p, method)}
-        for seed in seeds:
-            if seed not in done:
-                record = one(self.setting, n, p, seed, method)
-                self.found.append(record)
-                with self.path.open("a") as file:
-                    file.write(json.dumps(record) + "\n")
+        tasks = (delayed(one)(self.setting, n, p, seed, method) for seed in seeds if seed not in done)
+        for record in Parallel(n_jobs=jobs, return_as="generator")(tasks):
+            self.found.append(record)
+            with self.path.open("a") as file:
+                file.write(json.dumps(record) + "\n")
 
     def cells(self):
         """Sample sizes and numbers of covariates there are replicates of."""
@@ -119,7 +124,7 @@ def run(setting, paper, description):
     for n in args.sizes:
         for p in args.covariates:
             for method in args.methods:
-                records.complete(n, p, method, range(args.seed, args.seed + args.replicates))
+                records.complete(n, p, method, range(args.seed, args.seed + args.replicates), args.jobs)
             write(records, paper, args)
     write(records, paper, args)
 

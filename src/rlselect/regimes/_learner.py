@@ -196,7 +196,7 @@ class BackwardLearner(CallbackSupportMixin, Summarised, BaseEstimator):
         self.regime_ = Regime(rules)
 
     def _estimate_value(self, trial, evaluation):
-        scores = cross_fitted(evaluation, self._machines, None, "dr")
+        scores = cross_fitted(evaluation, self._machines, [None], "dr")
         self.value_ = from_scores(scores, "dr", 0.95)
 
     def _decide(self, t: int, history: np.ndarray) -> np.ndarray:

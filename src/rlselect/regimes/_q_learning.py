@@ -44,8 +44,9 @@ class QLearning(BackwardLearner):
     maximize : bool, default=True
         Whether large rewards are good.
     n_jobs : int, optional
-        Eliminations of a split into folds, and splits for the decision features, at a time; see joblib. None
-        leaves it to `joblib.parallel_config`. The answer does not depend on it.
+        Eliminations of the model families and of a split into folds, candidates of "rfe-vpred", splits for
+        the decision features and folds of the value, at a time; see joblib. None leaves it to
+        `joblib.parallel_config`. The answer does not depend on it.
     random_state : int, Generator or None, default=None
         Folds of the value, the split of "rfe-test" and the trees.
 

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesRegressor
 
+from rlselect._parallel import alone, run_tasks
 from rlselect.predictors._anova_kernel import ActionAnovaState, KeptEstimatorProblem, KeptState
 from rlselect.predictors._elimination import (
     EliminationPath,
@@ -112,7 +113,8 @@ class StageMachine:
         if self.kind == "rbf":
             return self.build_state(self.X, bandwidth)
         if self._base is None:
-            self._base = self.build_state(self.X, bandwidth)
+            # A copy that was sent elsewhere builds its own, which must be the same to the last digit.
+            self._base = alone(self.build_state, self.X, bandwidth)
         return self._base.restrict()
 
     def make_problem(self, tune: bool = True) -> Any:
@@ -269,7 +271,7 @@ def choose_machine(
     """
     path = first = None
     if len(machines) > 1 and selection == "loo" and machines[0].encoder.groups:
-        paths = [elimination(machine, selection) for machine in machines]
+        paths = run_tasks(elimination, ((machine, selection) for machine in machines))
         ranked = _rank_families([machine.kind for machine in machines], paths)
         if machines[ranked[0]].kind == "rbf":
             seed = int(rng.integers(2**31))

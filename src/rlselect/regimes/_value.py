@@ -151,15 +151,29 @@ def best_feasible(q: np.ndarray, allowed: np.ndarray) -> np.ndarray:
     return np.where(allowed, q, -np.inf).argmax(axis=1)
 
 
-def cross_fitted(evaluation: Evaluation, machines: Any, decide: Decide | None, method: str) -> np.ndarray:
-    """Scores of every subject from machines, refitted with their parameters, that have not seen its fold."""
+def cross_fitted(
+    evaluation: Evaluation, machines: Any, decisions: Sequence[Decide | None], method: str
+) -> np.ndarray:
+    """Scores of every subject from machines, refitted with their parameters, that have not seen its fold.
+
+    ``decisions`` holds one regime for all folds, or one a fold.
+    """
+    folds = np.unique(evaluation.folds)
+    each = decisions if len(decisions) > 1 else [*decisions] * len(folds)
+    tests = [evaluation.folds == fold for fold in folds]
+    found = run_tasks(
+        _fold_scores,
+        ((evaluation, machines, test, d, method) for test, d in zip(tests, each, strict=True)),
+    )
     scores = np.empty(evaluation.trial.n_subjects)
-    for fold in np.unique(evaluation.folds):
-        test = evaluation.folds == fold
-        fitted = evaluation.backward(machines, ~test, decide)
-        robust, plain = evaluation.scores(fitted, test, decide)
-        scores[test] = robust if method == "dr" else plain
+    for test, mine in zip(tests, found, strict=True):
+        scores[test] = mine
     return scores
+
+
+def _fold_scores(evaluation, machines, test, decide, method):
+    fitted = evaluation.backward(machines, ~test, decide)
+    return evaluation.scores(fitted, test, decide)[method != "dr"]
 
 
 def as_decision(regime: Any, trial: TrialData) -> Decide:
@@ -289,29 +303,20 @@ def regime_value(
         except NotFittedError:
             learn = regime
     evaluation = Evaluation(trial, discount, sign, n_folds, rng)
-    decisions = _fold_decisions(evaluation, learn) if learn is not None else [as_decision(regime, trial)]
-    if method == "ipw":
-        return _inverse_probability(evaluation, decisions, confidence)
-    from rlselect.regimes._q_learning import nuisance_machines
+    with jobs(None if learn is None else learn.n_jobs):
+        decisions = [as_decision(regime, trial)] if learn is None else _fold_decisions(evaluation, learn)
+        if method == "ipw":
+            return _inverse_probability(evaluation, decisions, confidence)
+        from rlselect.regimes._q_learning import nuisance_machines
 
-    machines = nuisance_machines(trial, evaluation, model, decisions[0], rng)
-    if learn is None:
-        scores = cross_fitted(evaluation, machines, decisions[0], method)
-    else:
-        scores = np.empty(trial.n_subjects)
-        for fold, decide in enumerate(decisions):
-            test = evaluation.folds == fold
-            fitted = evaluation.backward(machines, ~test, decide)
-            scores[test] = evaluation.scores(fitted, test, decide)[method != "dr"]
+        machines = nuisance_machines(trial, evaluation, model, decisions[0], rng)
+        scores = cross_fitted(evaluation, machines, decisions, method)
     return from_scores(scores, method, confidence)
 
 
 def _fold_decisions(evaluation: Evaluation, learner: Any) -> list[Decide]:
     folds = np.unique(evaluation.folds)
-    with jobs(learner.n_jobs):
-        fitted = run_tasks(
-            _fit_some, ((learner, evaluation.trial, evaluation.folds != fold) for fold in folds)
-        )
+    fitted = run_tasks(_fit_some, ((learner, evaluation.trial, evaluation.folds != fold) for fold in folds))
     return [as_decision(some, evaluation.trial) for some in fitted]
 
 

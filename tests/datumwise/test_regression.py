@@ -162,3 +162,12 @@ def test_neighbouring_bins_are_alike_beforehand():
     covariance = np.linalg.inv(inside)
     assert np.diag(covariance) == pytest.approx(np.ones(4))
     assert np.diag(covariance, 1) == pytest.approx(np.full(3, 0.7))
+
+
+def test_linear_values_are_centred_and_scaled():
+    x = np.array([[1e9, 5.0, np.nan], [1e9 + 4, 5.0, np.nan], [1e9 + 1, np.nan, np.nan]])
+    encoder = make_encoder("linear", 5).fit(x, np.ones(3))
+    expected = [[-1, 0, np.nan], [1, 0, np.nan], [-0.5, np.nan, np.nan]]
+    assert encoder.encode(x) == pytest.approx(np.array(expected), nan_ok=True)
+    # a value that fit has not seen in a constant column is not blown up
+    assert encoder.encode(np.array([[1e9, 6.0, 2.0]]))[0] == pytest.approx([-1, 1, 2])

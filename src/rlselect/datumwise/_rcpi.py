@@ -139,7 +139,8 @@ def learn(
     jobs = list(enumerate(children))
     climbs: list[_Climb] = []
     if effective_n_jobs(n_jobs) > 1:
-        climbs = Parallel(n_jobs=n_jobs, prefer="threads")(
+        # Other processes would neither see the clock of this one nor tell why they stopped.
+        climbs = Parallel(n_jobs=n_jobs, require="sharedmem")(
             delayed(_climb)(problem, folds, settings, child, number, stop) for number, child in jobs
         )
     else:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rlselect import DatumwiseClassifier
-from rlselect.datumwise import PolicyIteration, _rcpi
+from rlselect.datumwise import PaperIteration, PolicyIteration, _rcpi
 from rlselect.datumwise._encoding import make_encoder
 from rlselect.datumwise._rows import Problem
 from rlselect.datumwise._states import distinct
@@ -174,3 +174,17 @@ def test_n_averaged_matters():
         for n_averaged in (1, 8)
     ]
     assert np.abs(theta[0] - theta[1]).max() > 1e-3
+
+
+@pytest.mark.parametrize("learning", [None, PaperIteration(states_per_row=4)])
+def test_linear_scores_do_not_depend_on_where_zero_is(learning):
+    rng = np.random.default_rng(0)
+    X = rng.integers(-40, 41, size=(200, 3)) / 8.0  # sums with 2**20 are exact
+    y = X[:, 0] + 0.5 * X[:, 1] > 0
+    accuracy = []
+    for offset in (0.0, 2.0**20):
+        model = DatumwiseClassifier(
+            scoring="linear", learning=learning, feature_cost=0.01, random_state=0
+        ).fit(X + offset, y)
+        accuracy.append(model.score(X + offset, y))
+    assert accuracy[0] == accuracy[1] > 0.85

@@ -3,6 +3,7 @@
 import signal
 import threading
 
+import joblib
 import numpy as np
 import pytest
 
@@ -29,6 +30,15 @@ def test_time_budget(rows, name):
     assert model.stop_reason_ == "time budget"
     assert 1 <= len(model.history_) < 10_000
     assert model.score(X, y) > 0.5
+
+
+def test_time_budget_where_joblib_would_take_other_processes(rows):
+    X, y = rows
+    model = DatumwiseClassifier(learning=LONG["default"], time_budget=0.2, random_state=0, n_jobs=2)
+    with joblib.parallel_config(backend="loky"):
+        model.fit(X, y)
+    assert model.stop_reason_ == "time budget"
+    assert {entry["climb"] for entry in model.history_} == {0, 1}
 
 
 @pytest.mark.parametrize(

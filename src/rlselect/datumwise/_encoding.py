@@ -218,22 +218,26 @@ class BinEncoder:
 class LinearEncoder:
     """The paper's representation: for each bought feature the fact that it is bought, and its value.
 
-    Values are divided by their largest size, so that one ridge suits all of them.
+    Values are moved and scaled to lie between -1 and 1, so that one ridge suits all of them, wherever their
+    zero is. The paper takes values as they are; as the fact of a purchase has a weight of its own, the scores
+    that can be learned are the same.
     """
 
     def fit(self, X: Any, weights: NDArray) -> "LinearEncoder":
-        """Learn the scale of the columns of X (NaN is passed over)."""
-        sizes = [np.abs(np.nan_to_num(_column(X, j))).max() for j in range(X.shape[1])]
-        self.scale_ = np.where(np.array(sizes) > 0, sizes, 1.0)
+        """Learn middle and half of the range of the columns of X (NaN is passed over)."""
+        ends = np.array([_range(_column(X, j)) for j in range(X.shape[1])]).reshape(-1, 2) / 2
+        self.centre_ = ends.sum(axis=1)
+        half = ends[:, 1] - ends[:, 0]
+        self.scale_ = np.where(half > 0, half, 1.0)
         self.width_ = 1 + 2 * X.shape[1]
         self.precision_ = np.concatenate([[0.0], np.ones(self.width_ - 1)]), np.zeros(self.width_ - 1)
         self.regressors_ = [Regressors(self)]
         return self
 
     def encode(self, X: Any) -> NDArray:
-        """Scaled values, rows x features; NaN where a value is missing."""
+        """Centred and scaled values, rows x features; NaN where a value is missing."""
         dense = X.toarray() if sparse.issparse(X) else X
-        return dense / self.scale_
+        return (dense - self.centre_) / self.scale_
 
     def table(
         self, theta: NDArray, codes: NDArray, starts: NDArray, order: NDArray
@@ -279,6 +283,11 @@ def _table_of_rows(
 
 def _column(X: Any, j: int) -> NDArray:
     return X[:, [j]].toarray().ravel() if sparse.issparse(X) else X[:, j]
+
+
+def _range(values: NDArray) -> tuple[float, float]:
+    known = values[~np.isnan(values)]
+    return (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
 
 
 def _edges(values: NDArray, weights: NDArray, n_bins: int) -> NDArray:

@@ -76,11 +76,12 @@ class LevelLinear(LinearEncoder):
     """
 
     def __init__(self, encoder: LinearEncoder, n_levels: Mapping[int, int]) -> None:
-        self.scale_, self.width_ = encoder.scale_.copy(), encoder.width_
+        self.centre_, self.scale_ = encoder.centre_.copy(), encoder.scale_.copy()
+        self.width_ = encoder.width_
         # the levels' indicators come after all others
         self._places = {}
         for j, count in n_levels.items():
-            self.scale_[j] = 1.0
+            self.centre_[j], self.scale_[j] = 0.0, 1.0
             self._places[j] = self.width_
             self.width_ += count
         self.precision_ = np.concatenate([[0.0], np.ones(self.width_ - 1)]), np.zeros(self.width_ - 1)

@@ -139,7 +139,8 @@ def learn(
     jobs = list(enumerate(children))
     climbs: list[_Climb] = []
     if effective_n_jobs(n_jobs) > 1:
-        climbs = Parallel(n_jobs=n_jobs, prefer="threads")(
+        # Other processes would neither see the clock of this one nor tell why they stopped.
+        climbs = Parallel(n_jobs=n_jobs, require="sharedmem")(
             delayed(_climb)(problem, folds, settings, child, number, stop) for number, child in jobs
         )
     else:
@@ -324,7 +325,7 @@ def _regress(
     weights = problem.weights[row] * states.count
     stages = np.minimum(held.sum(axis=1), settings.n_stages - 1)
     ridge = settings.ridge * settings.states_per_row
-    fits = []
+    sums: list[NDArray] = []
     for columns in problem.encoder.regressors_:
 
         def design(some: NDArray, columns: Regressors = columns) -> Any:
@@ -333,10 +334,15 @@ def _regress(
         thetas = shared_fit(
             design, targets, weights, folds[row], stages, settings.n_stages, ridge, columns.encoder.precision_
         )
-        fits.append([columns.spread(theta) for theta in thetas])
+        for place, theta in enumerate(thetas):
+            if place == len(sums):
+                sums.append(columns.spread(theta))
+            else:
+                sums[place] += columns.spread(theta)
     out = []
-    for same in zip(*fits, strict=True):
-        theta = same[0] if len(same) == 1 else np.mean(same, axis=0)
+    for theta in sums:
+        # In place: with very many features memory takes longer than sums.
+        theta /= len(problem.encoder.regressors_)
         shares = theta[..., n_units:]
         # Least squares is linear in its targets: expected losses follow from the shares.
         scores = np.concatenate([theta[..., :n_units], -shares @ rules.losses.T], axis=2)

@@ -7,7 +7,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
 
-__all__ = ["ridge_solve", "shared_fit"]
+from rlselect.datumwise._dual import dual_fit
+
+__all__ = ["merge_states", "ridge_solve", "shared_fit"]
+
+# Up to so many states a regressor the dual is faster, as it factors one matrix for all states and the largest
+# stage.
+_DUAL = 1.2
 
 
 def shared_fit(
@@ -24,7 +30,8 @@ def shared_fit(
 
     A regression on all states comes first; each stage then adds its own from what is left over, under the
     same ridge, so that a stage with few states stays close to the others. One matrix is factored for each
-    fold and stage, whatever the number of actions.
+    fold and stage, whatever the number of actions: of regressors x regressors, or of states x states where
+    wide regressors have fewer states. The two agree to about 1e-9 of the largest weight.
 
     Parameters
     ----------
@@ -50,6 +57,14 @@ def shared_fit(
     list of (stages, width, actions) arrays
         ``k`` with a fold left out (none when k is 1), and the one from all states at the end.
     """
+    if sparse.issparse(design(np.arange(0))):
+        whole_design = design(np.arange(len(targets)))
+        whole_design, targets, weights, folds, stages = merge_states(
+            whole_design, targets, weights, folds, stages
+        )
+        if len(targets) <= _DUAL * whole_design.shape[1]:
+            return dual_fit(whole_design, targets, weights, folds, stages, n_stages, ridge, precision)
+        design = whole_design.__getitem__
     n_folds = int(folds.max(initial=0)) + 1
     moments = [
         [
@@ -64,6 +79,35 @@ def shared_fit(
         rest = [_take(whole[t], moments[fold][t]) for t in range(n_stages)]
         fits.append(_solve_stages(rest, ridge, precision))
     return [*fits, _solve_stages(whole, ridge, precision)]
+
+
+def merge_states(
+    design: Any, targets: NDArray, weights: NDArray, folds: NDArray, stages: NDArray
+) -> tuple[Any, NDArray, NDArray, NDArray, NDArray]:
+    """States with the same regressors, fold and stage as one, which changes no fit.
+
+    Parameters
+    ----------
+    design : (states, width) CSR array
+        Regressors.
+    targets, weights, folds, stages : arrays
+        As for `shared_fit`.
+
+    Returns
+    -------
+    tuple
+        The same five for fewer states: weights added, targets averaged by weight.
+    """
+    lengths = np.diff(design.indptr)
+    key = np.full((len(lengths), 2 + int(lengths.max())), -1, dtype=np.int32)
+    key[:, 0], key[:, 1] = folds, stages
+    place = np.arange(len(design.indices)) - np.repeat(design.indptr[:-1], lengths)
+    key[np.repeat(np.arange(len(lengths)), lengths), 2 + place] = design.indices
+    whole = key.view(np.dtype((np.void, key.shape[1] * key.itemsize))).ravel()
+    _, first, group = np.unique(whole, return_index=True, return_inverse=True)
+    total = np.bincount(group, weights)
+    pool = sparse.csr_array((weights / total[group], (group, np.arange(len(group)))))
+    return design[first], pool @ targets, total, folds[first], stages[first]
 
 
 def _moments(design: Any, targets: NDArray, weights: NDArray, states: NDArray) -> tuple[NDArray, NDArray]:

@@ -139,10 +139,11 @@ def learn(
     jobs = list(enumerate(children))
     climbs: list[_Climb] = []
     if effective_n_jobs(n_jobs) > 1:
-        # Other processes would neither see the clock of this one nor tell why they stopped.
-        climbs = Parallel(n_jobs=n_jobs, require="sharedmem")(
+        climbs = Parallel(n_jobs=n_jobs, prefer="threads")(
             delayed(_climb)(problem, folds, settings, child, number, stop) for number, child in jobs
         )
+        # climbs in other processes have clocks of their own: this one learns here that time is up
+        stop()
     else:
         for number, child in jobs:
             climbs.append(_climb(problem, folds, settings, child, number, stop))

@@ -151,7 +151,7 @@ def test_other_bad_input():
     with pytest.raises(ValueError, match="used twice"):
         TrialData.from_wide(table, [STAGES[0], STAGES[1] | {"history": ["x"]}])
     with pytest.raises(ValueError, match="not numbers"):
-        TrialData.from_wide(table | {"x": np.full(40, "high")}, STAGES)
+        TrialData.from_wide(table | {"R1": np.full(40, "high")}, STAGES)
     with pytest.raises(ValueError, match="differ in length"):
         TrialData.from_wide(table | {"x": np.zeros(3)}, STAGES)
     with pytest.raises(ValueError, match="non-empty list"):

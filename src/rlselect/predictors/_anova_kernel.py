@@ -5,8 +5,9 @@ The action-ANOVA kernel of a row with covariates x, past actions b in P and pres
 .. math:: K = k_a + \Bigl(\sum_{j} k_j\Bigr) \circ \Bigl(1 + k_a + \sum_{b \in P} k_b\Bigr)
           + \sum_{b \in P} k_b \circ (1 + k_a),
 
-where actions enter through the corners of a simplex (-1 and 1 for two of them) and each covariate through
-half a linear and half a centred Gaussian kernel. Removing a past action deletes its interactions as well.
+where actions enter through the corners of a simplex (-1 and 1 for two of them), each covariate through half a
+linear and half a centred Gaussian kernel, and a category through corners of its own, centred. Removing a past
+action deletes its interactions as well.
 """
 
 import copy
@@ -66,6 +67,24 @@ class ColumnFeatures:
         return np.column_stack([values * np.sqrt(0.5), self._gaussian(values) - self.mean])
 
 
+class CategoryFeatures:
+    """Centred codes of a category, of unit mean square.
+
+    Parameters
+    ----------
+    codes : (n, k) array
+        Of the training rows.
+    """
+
+    def __init__(self, codes: np.ndarray) -> None:
+        self.mean = codes.mean(axis=0)
+        self.scale = float(np.sqrt(np.square(codes - self.mean).sum(axis=1).mean())) or 1.0
+
+    def __call__(self, codes: np.ndarray) -> np.ndarray:
+        """Features of new codes, one row each."""
+        return (codes - self.mean) / self.scale
+
+
 class ActionAnovaState:
     """The action-ANOVA kernel on training rows; groups of columns leave one by one.
 
@@ -74,7 +93,7 @@ class ActionAnovaState:
     X : (n, c) array
         Standardised covariates and coded past actions, then the codes of the present action.
     groups : sequence of int arrays
-        Columns of each group: one column for a covariate, all codes of a past action.
+        Columns of each group: one column for a covariate, all codes of a category or of a past action.
     past : sequence of bool
         Which groups are past actions.
     action : int array
@@ -104,8 +123,8 @@ class ActionAnovaState:
         self.contrast_only, self.main = contrast_only, main
         self._matrices: tuple[np.ndarray, np.ndarray] | None = None
         self.active = list(range(len(groups)))
-        self.maps = {g: ColumnFeatures(X[:, groups[g][0]], width) for g in self.active if not self.past[g]}
-        features = {g: self.maps[g](X[:, groups[g][0]]) for g in self.maps}
+        self.maps = {g: self._make_map(X, g, width) for g in self.active if not self.past[g]}
+        features = {g: self._map(X, g) for g in self.maps}
         length = max((f.shape[1] for f in features.values()), default=0)
         self.features = np.zeros((len(groups), len(X), length))
         for g, block in features.items():
@@ -128,6 +147,17 @@ class ActionAnovaState:
         for name in ("action_kernel", "smooth", "fixed"):
             setattr(other, name, getattr(self, name)[rows][:, rows])
         return other
+
+    def _make_map(self, X, group, width):
+        columns = self.groups[group]
+        return (
+            ColumnFeatures(X[:, columns[0]], width) if len(columns) == 1 else CategoryFeatures(X[:, columns])
+        )
+
+    def _map(self, X, group):
+        """Features of a group in some rows."""
+        columns = self.groups[group]
+        return self.maps[group](X[:, columns[0]] if len(columns) == 1 else X[:, columns])
 
     def _covariates(self, groups):
         return [g for g in groups if not self.past[g]]
@@ -236,7 +266,7 @@ class ActionAnovaState:
             if self.past[g]:
                 others += Z[:, self.groups[g]] @ self._code(g).T
             else:
-                block = self.maps[g](Z[:, self.groups[g][0]])
+                block = self._map(Z, g)
                 smooth += block @ self.features[g, :, : block.shape[1]].T
         return smooth, others
 

@@ -117,13 +117,16 @@ class DecisionMapDisplay:
         columns = {column.name: j for j, column in enumerate(data.columns)}
         if features is None:
             ranked = [*estimator.tailoring_[stage - 1], *estimator.selected_[stage - 1], *columns]
-            numeric = [name for name in dict.fromkeys(ranked) if data.columns[columns[name]].kind != "action"]
+            numeric = [name for name in dict.fromkeys(ranked) if not data.columns[columns[name]].labels]
             features = numeric[:2]
         if len(features) != 2 or any(name not in columns for name in features):
             raise ValueError(f"features={features!r} must be two history columns of stage {stage}")
+        coded = [name for name in features if data.columns[columns[name]].labels]
+        if coded:
+            raise ValueError(f"{coded[0]!r} holds labels; a map takes two columns of numbers")
         seen = data.history[data.present]
         middle = np.array([
-            np.bincount(v.astype(int)).argmax() if c.kind == "action" else np.median(v)
+            np.bincount(v.astype(int)).argmax() if c.labels else np.median(v)
             for c, v in zip(data.columns, seen.T, strict=True)
         ])  # fmt: skip
         grids = [

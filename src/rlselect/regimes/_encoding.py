@@ -11,7 +11,7 @@ __all__ = ["HistoryEncoder"]
 
 
 class HistoryEncoder:
-    """Standardises covariates and rewards, codes actions, and leaves constant columns out.
+    """Standardises covariates and rewards, codes actions and categories, leaves constant columns out.
 
     Parameters
     ----------
@@ -45,17 +45,22 @@ class HistoryEncoder:
         width = 0
         for j in self.varies:
             column = self.columns[j]
-            size = len(column.labels) - 1 if column.kind == "action" else 1
+            size = len(column.labels) - 1 if self._is_coded(column) else 1
             self.groups.append(np.arange(width, width + size))
             width += size
         self.action = np.arange(width, width + len(labels) - 1)
+
+    @staticmethod
+    def _is_coded(column: HistoryColumn) -> bool:
+        """Whether labels need corners; the positions of two of them are as good as any number."""
+        return column.kind == "action" or len(column.labels) > 2
 
     def encode(self, history: np.ndarray, action: np.ndarray) -> np.ndarray:
         """Encoded rows, with the given actions (positions among the labels) in the last columns."""
         blocks = []
         for j in self.varies:
             column = self.columns[j]
-            if column.kind == "action":
+            if self._is_coded(column):
                 blocks.append(simplex_codes(len(column.labels))[history[:, j].astype(int)])
             else:
                 blocks.append((history[:, j, None] - self.center[j]) / self.scale[j])

@@ -268,7 +268,7 @@ class _Frame:
 
 
 def read_history(history: Any, stage: _Frame, needed: list[str]) -> np.ndarray:
-    """A user's history as an array; past actions become positions among their labels."""
+    """A user's history as an array; past actions and categories become positions among their labels."""
     columns = stage.columns
     if isinstance(history, np.ndarray) or (isinstance(history, list) and not isinstance(history, Mapping)):
         values = np.asarray(history)
@@ -289,7 +289,7 @@ def read_history(history: Any, stage: _Frame, needed: list[str]) -> np.ndarray:
 
 
 def _read_column(table: Table, column: HistoryColumn) -> np.ndarray:
-    if column.kind != "action":
+    if not column.labels:
         values = table.number(column.name, "history")
         if not np.isfinite(values).all():
             raise ValueError(f"the history column {column.name!r} holds NaN or infinite values; impute them")
@@ -298,9 +298,9 @@ def _read_column(table: Table, column: HistoryColumn) -> np.ndarray:
     labels = table.labels(column.name, "history")
     unknown = sorted({str(label) for label in labels if label not in place})
     if unknown:
+        what = "past action" if column.kind == "action" else "category"
         raise ValueError(
-            f"the past action {column.name!r} holds {unknown}; it was one of {list(column.labels)} in "
-            "the trial"
+            f"the {what} {column.name!r} holds {unknown}; it was one of {list(column.labels)} in the trial"
         )
     return np.array([place[label] for label in labels], dtype=float)
 

@@ -115,7 +115,8 @@ class OverlapReport:
     effective_size : dict
         By action: effective number of subjects after weighting by inverse probability.
     largest_imbalance : tuple of (str, float)
-        The history column whose means differ most between actions, in standard deviations.
+        The history column, or the label of one, whose means differ most between actions, in standard
+        deviations.
     smallest_remaining : float
         Smallest estimated probability of remaining among those who stayed; 1 unless ``leaving="weights"``.
     advice : str
@@ -155,12 +156,18 @@ def _report(trial: TrialData, number: int) -> OverlapReport:
         sizes[label] = float(weights.sum() ** 2 / np.square(weights).sum())
     imbalance = ("", 0.0)
     for column, values in zip(stage.columns, stage.history[rows].T, strict=True):
-        spread = values.std()
-        if column.kind == "action" or spread <= 1e-12 * max(1.0, abs(values.mean())):
+        if column.kind == "action":
             continue
-        means = [values[action == place].mean() for place in range(len(stage.labels))]
-        gap = float((max(means) - min(means)) / spread)
-        imbalance = max(imbalance, (column.name, gap), key=lambda item: item[1])
+        # of a category, how often each of its labels is seen
+        parts = {column.name: values}
+        if column.labels:
+            parts = {f"{column.name} = {label}": values == k for k, label in enumerate(column.labels)}
+        for name, part in parts.items():
+            spread = part.std()
+            if spread <= 1e-12 * max(1.0, abs(part.mean())):
+                continue
+            means = [part[action == place].mean() for place in range(len(stage.labels))]
+            imbalance = max(imbalance, (name, float(np.ptp(means) / spread)), key=lambda item: item[1])
     rare = float(np.mean(chances < _RARE))
     stayed = rows if number == trial.n_stages else np.flatnonzero(trial.stage(number + 1).present)
     smallest = float(remaining_probabilities(trial, number)[stayed].min())

@@ -79,7 +79,7 @@ def _questions(columns, history):
     blocks: list[np.ndarray] = []
     questions: list[tuple[str, str]] = []
     for column, values in zip(columns, history.T, strict=True):
-        if column.kind != "action":
+        if not column.labels:
             blocks.append(values)
             questions.append((f"{column.name} <= {{:.3g}}", f"{column.name} > {{:.3g}}"))
             continue

@@ -1,11 +1,18 @@
 """Reading tables column by column: dicts of arrays, data frames and Arrow tables."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Table"]
+__all__ = ["Covariate", "Table", "plain_labels"]
+
+
+class Covariate(NamedTuple):
+    """Numbers, or positions among labels where there are any; NaN where missing."""
+
+    values: np.ndarray
+    labels: tuple = ()
 
 
 class Table:
@@ -59,9 +66,26 @@ class Table:
             return values.astype(np.float64)
         except (TypeError, ValueError):
             raise ValueError(
-                f"{role} column {name!r} holds {values[:3].tolist()}, which are not numbers; encode it as "
-                "numbers (one 0/1 column a category) first"
+                f"{role} column {name!r} holds {values[:3].tolist()}, which are not numbers; recode it"
             ) from None
+
+    def covariate(self, name: str, role: str) -> Covariate:
+        """One column as numbers or, where it holds others, as categories."""
+        try:
+            return Covariate(self.number(name, role))
+        except ValueError:
+            if name not in self.names:
+                raise
+        found = self.labels(name, role)
+        seen = {value for value in found if value is not None}
+        if len(seen) > max(2, len(found) // 4):
+            raise ValueError(
+                f"{role} column {name!r} holds {len(seen)} labels in {len(found)} rows; nothing can "
+                "be learnt about so many. Leave it out if it names subjects, or merge labels"
+            )
+        labels = tuple(sorted(seen, key=lambda value: (str(type(value)), value)))
+        place = {label: position for position, label in enumerate(labels)}
+        return Covariate(np.array([np.nan if v is None else place[v] for v in found], dtype=float), labels)
 
     def labels(self, name: str, role: str) -> np.ndarray:
         """One column of labels; missing entries become None, whole numbers become integers."""

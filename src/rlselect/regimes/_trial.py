@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from rlselect.regimes._tables import Table, plain_labels
+from rlselect.regimes._tables import Covariate, Table, plain_labels
 
 __all__ = ["HistoryColumn", "StageData", "TrialData", "check_stage"]
 
@@ -17,7 +17,15 @@ _NAMED_PROPENSITIES = ("estimate", "randomized")
 
 @dataclass(frozen=True)
 class HistoryColumn:
-    """What one column of a history is: a covariate, a past reward, or a past action with its labels."""
+    """What one column of a history is.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"covariate", "category", "reward", "action"}
+    labels : tuple
+        Of a category or a past action; in a history they are positions among these.
+    """
 
     name: str
     kind: str
@@ -33,7 +41,7 @@ class StageData:
     columns : list of HistoryColumn
         The accumulated history, in the order of ``history``.
     history : (n, c) array
-        Past actions as positions among their labels; rows of absent subjects are NaN.
+        Past actions and categories as positions among their labels; rows of absent subjects are NaN.
     labels : tuple
         Actions of this stage.
     action : (n,) int array
@@ -58,7 +66,7 @@ class StageData:
     name: tuple
 
     def readable(self, rows: Any = slice(None)) -> dict[str, np.ndarray]:
-        """The history as a dict of columns, past actions by their labels."""
+        """The history as a dict of columns, past actions and categories by their labels."""
         return readable_history(self.columns, self.history[rows])
 
     def allowed(self, history: np.ndarray) -> np.ndarray:
@@ -78,10 +86,10 @@ class StageData:
 
 
 def readable_history(columns: Sequence[HistoryColumn], history: np.ndarray) -> dict[str, np.ndarray]:
-    """A history as a dict of columns, past actions by their labels."""
+    """A history as a dict of columns, past actions and categories by their labels."""
     found = {}
     for column, values in zip(columns, history.T, strict=True):
-        if column.kind == "action":
+        if column.labels:
             labels = np.array(column.labels)
             found[column.name] = labels[np.nan_to_num(values, nan=0).astype(int)]
         else:
@@ -134,7 +142,8 @@ class TrialData:
         ----------
         frame : data frame, Arrow table or dict of columns
         stages : sequence of dict
-            ``history`` (new covariates of the stage, possibly none), ``action``, ``reward`` and, if wanted,
+            ``history`` (new covariates of the stage, possibly none; text and categories are kept or left out
+            as a whole), ``action``, ``reward`` and, if wanted,
 
             - ``feasible``: the actions allowed at the stage, or a callable ``feasible(history) -> (n, K)``
               booleans with the history as a dict of columns and the actions in sorted order;
@@ -169,7 +178,7 @@ class TrialData:
             parts.append(
                 {
                     "names": list(names),
-                    "covariates": [table.number(name, f"{role} history") for name in names],
+                    "covariates": [table.covariate(name, f"{role} history") for name in names],
                     "action": table.labels(stage["action"], f"{role} action"),
                     "reward": table.number(stage["reward"], f"{role} reward"),
                     "feasible": stage.get("feasible"),
@@ -201,7 +210,8 @@ class TrialData:
         id, stage, action, reward : str
             Names of columns.
         covariates : sequence of str
-            Names of covariate columns; one that is missing for everyone at a stage is not part of it.
+            Names of covariate columns, of numbers or of text and categories; one that is missing for everyone
+            at a stage is not part of it.
         feasible : mapping, optional
             Stage (its value in the table) to what ``from_wide`` takes.
         propensity, leaving
@@ -229,6 +239,7 @@ class TrialData:
         chance = propensity
         if isinstance(propensity, str) and propensity not in _NAMED_PROPENSITIES:
             chance = table.number(propensity, "propensity")
+        known = {name: table.covariate(name, "covariate") for name in covariates}
         parts = []
         for key in keys:
             rows = np.flatnonzero(stages == key)
@@ -239,8 +250,8 @@ class TrialData:
                 wide[place[rows]] = values[rows]
                 return wide
 
-            wide = {name: spread(table.number(name, "covariate")) for name in covariates}
-            wide = {name: values for name, values in wide.items() if not np.isnan(values).all()}
+            wide = {name: Covariate(spread(c.values), c.labels) for name, c in known.items()}
+            wide = {name: c for name, c in wide.items() if not np.isnan(c.values).all()}
             parts.append(
                 {
                     "names": [f"{name}_{key}" for name in wide],
@@ -300,8 +311,9 @@ def _accumulate(parts: list[dict]) -> list[StageData]:
     for number, part in enumerate(parts, start=1):
         present = np.array([value is not None for value in part["action"]])
         _check_presence(present, earlier, number)
-        columns = [*columns, *(HistoryColumn(name, "covariate") for name in part["names"])]
-        blocks = [*blocks, *part["covariates"]]
+        new = zip(part["names"], part["covariates"], strict=True)
+        columns = [*columns, *(_covariate_column(name, covariate.labels) for name, covariate in new)]
+        blocks = [*blocks, *(covariate.values for covariate in part["covariates"])]
         history = np.column_stack(blocks) if blocks else np.empty((len(present), 0))
         history = np.where(present[:, None], history, np.nan)
         _check_finite(columns, history, part["reward"], present, number, part["name"][1])
@@ -322,6 +334,10 @@ def _accumulate(parts: list[dict]) -> list[StageData]:
     if twice:
         raise ValueError(f"the columns {twice} are used twice; histories accumulate, list each column once")
     return stages
+
+
+def _covariate_column(name: str, labels: tuple) -> HistoryColumn:
+    return HistoryColumn(name, "category" if labels else "covariate", labels)
 
 
 def _check_presence(present, earlier, number):
@@ -349,9 +365,12 @@ def _check_finite(columns, history, reward, present, number, name):
     for column, values in zip(columns, history.T, strict=True):
         bad = np.flatnonzero(~np.isfinite(values) & present)
         if len(bad):
+            what, fix = "NaN or infinite", "impute it (and add a 0/1 column for missingness)"
+            if column.labels:
+                what, fix = "missing", "give those a category of their own, such as 'unknown'"
             raise ValueError(
-                f"the history column {column.name!r} is NaN or infinite for {len(bad)} subject(s) present at "
-                f"stage {number}, the first in row {bad[0]}; impute it (and add a 0/1 column for missingness)"
+                f"the history column {column.name!r} is {what} for {len(bad)} subject(s) present at stage "
+                f"{number}, the first in row {bad[0]}; {fix}"
             )
 
 

@@ -233,7 +233,7 @@ class DatumwiseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.classes_, labels = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
-                f"y holds 1 class ({self.classes_[0]!r}); a classifier needs rows of at least 2 classes"
+                f"y holds 1 class ({self.classes_.tolist()[0]!r}); a classifier needs rows of at least 2 classes"
             )
         self._names = self._features.feature_names
         self._whole = make_structure(self, self._names, self.classes_)

@@ -232,9 +232,8 @@ class DatumwiseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self._n_rows = len(y)
         self.classes_, labels = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
-            raise ValueError(
-                f"y holds 1 class ({self.classes_.tolist()[0]!r}); a classifier needs rows of at least 2 classes"
-            )
+            only = self.classes_.tolist()[0]
+            raise ValueError(f"y holds 1 class ({only!r}); a classifier needs rows of at least 2 classes")
         self._names = self._features.feature_names
         self._whole = make_structure(self, self._names, self.classes_)
         self.units_ = list(self._whole.names)

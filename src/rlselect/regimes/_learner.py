@@ -24,7 +24,9 @@ __all__ = ["BackwardLearner", "read_history"]
 logger = logging.getLogger("rlselect")
 _MODELS = ("auto", "anova", "rbf", "linear", "trees")
 _SELECTIONS = ("loo", "rfe", "rfe-test", "rfe-vpred", None)
-_FOLDS = 5
+# Decision features are compared on fewer folds than the value is estimated on, whose folds should learn
+# regimes as good as the one from all subjects.
+_FOLDS, _VALUE_FOLDS = 5, 10
 
 
 class BackwardLearner(CallbackSupportMixin, Summarised, BaseEstimator):
@@ -196,7 +198,11 @@ class BackwardLearner(CallbackSupportMixin, Summarised, BaseEstimator):
         self.regime_ = Regime(rules)
 
     def _estimate_value(self, trial, evaluation):
-        scores = cross_fitted(evaluation, self._machines, [None], "dr")
+        splits = evaluation.splits_into(_VALUE_FOLDS)
+        if not all(machine.uses_kernel for machine in self._machines):
+            # Refits of forests and the like take long.
+            splits = splits[:1]
+        scores = cross_fitted(evaluation, self._machines, [None], "dr", splits)
         self.value_ = from_scores(scores, "dr", 0.95)
 
     def _decide(self, t: int, history: np.ndarray) -> np.ndarray:

@@ -60,8 +60,9 @@ class QLearning(BackwardLearner):
     prognostic_ : list of lists of str
         By stage: selected columns that matter for the outcome only.
     value_ : RegimeValue
-        Cross-fitted doubly robust value of the regime, with standard error and 95 % interval. Folds are
-        refitted on the selected columns; ``regime_value(trial, QLearning())`` selects anew in each fold.
+        Cross-fitted doubly robust value of the regime, averaged over three splits into ten folds (one for
+        "trees" and estimators), with standard error and 95 % interval. Folds are refitted on the selected
+        columns; ``regime_value(trial, QLearning())`` selects anew in each fold.
     observed_ : RegimeValue
         Mean return of what was done, to compare with.
     regime_ : Regime

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm
+from scipy.stats import t as student
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
@@ -41,7 +41,8 @@ class RegimeValue:
     confidence : float
     method : {"dr", "ipw", "plug-in", "observed"}
     scores : (n,) array
-        One a subject; their mean is ``value`` and their spread gives ``standard_error``.
+        One a subject; their mean is ``value`` and their spread gives ``standard_error``. Where they were
+        averaged over several splits into folds, the standard error is that of a single split.
     """
 
     value: float
@@ -63,11 +64,28 @@ class RegimeValue:
 
 
 def from_scores(scores: np.ndarray, method: str, confidence: float) -> RegimeValue:
-    """Mean, standard error and normal interval of influence-function scores."""
-    value = float(scores.mean())
-    error = float(scores.std(ddof=1) / np.sqrt(len(scores)))
-    reach = float(norm.ppf(0.5 + 0.5 * confidence)) * error
-    return RegimeValue(value, error, (value - reach, value + reach), confidence, method, scores)
+    """Mean, standard error and interval of influence-function scores: (n,), or (splits, n).
+
+    Few subjects follow a regime through many stages, and their weights are large: the standard error is then
+    uncertain itself. The quantile is Student's with the degrees of freedom that the kurtosis of the scores
+    leaves to their variance, about n for normal ones. Several splits are averaged, but the standard error
+    stays that of one: it does not know of the regimes and Q-functions that the folds share.
+    """
+    splits = np.atleast_2d(scores)
+    mean, n = splits.mean(axis=0), splits.shape[1]
+    value = float(mean.mean())
+    error = float(np.sqrt(splits.var(axis=1, ddof=1).mean() / n))
+    reach = float(student.ppf(0.5 + 0.5 * confidence, _degrees_of_freedom(mean))) * error
+    return RegimeValue(value, error, (value - reach, value + reach), confidence, method, mean)
+
+
+def _degrees_of_freedom(scores: np.ndarray) -> float:
+    """Of the chi-square variable that varies as much, for its mean, as the variance of the scores."""
+    n, square = len(scores), np.square(scores - scores.mean())
+    if not square.any():
+        return n - 1.0
+    kurtosis = float(np.mean(square**2) / np.mean(square) ** 2)
+    return min(n - 1.0, max(1.0, 2.0 * n / max(kurtosis - 1.0, 1e-12)))
 
 
 class Evaluation:
@@ -75,13 +93,16 @@ class Evaluation:
 
     def __init__(self, trial: TrialData, discount: float, sign: float, n_folds: int, rng: Any) -> None:
         self.trial, self.discount, self.sign = trial, discount, sign
-        n_folds = max(2, min(n_folds, trial.n_subjects // 2))
-        # The first split serves the value; decision features are judged on all of them.
-        self.splits = np.array([rng.permutation(trial.n_subjects) % n_folds for _ in range(_SPLITS)])
+        self._orders = np.array([rng.permutation(trial.n_subjects) for _ in range(_SPLITS)])
+        self.splits = self.splits_into(n_folds)
         self.folds = self.splits[0]
         numbers = range(1, trial.n_stages + 1)
         self.taken = [taken_probabilities(trial, t) for t in numbers]
         self.remaining = [remaining_probabilities(trial, t) for t in numbers]
+
+    def splits_into(self, n_folds: int) -> np.ndarray:
+        """Fold of each subject in each of several splits: (splits, n)."""
+        return self._orders % max(2, min(n_folds, self.trial.n_subjects // 2))
 
     def lost(self, index: int) -> np.ndarray:
         """Subjects lost after a stage (counted from 0): what came of them is not known."""
@@ -152,22 +173,22 @@ def best_feasible(q: np.ndarray, allowed: np.ndarray) -> np.ndarray:
 
 
 def cross_fitted(
-    evaluation: Evaluation, machines: Any, decisions: Sequence[Decide | None], method: str
+    evaluation: Evaluation, machines: Any, decisions: Sequence[Decide | None], method: str, splits: Any
 ) -> np.ndarray:
     """Scores of every subject from machines, refitted with their parameters, that have not seen its fold.
 
-    ``decisions`` holds one regime for all folds, or one a fold.
+    ``decisions`` holds one regime for all folds, or one a fold; ``splits`` the folds of the subjects, a row
+    a split, as the answer does.
     """
-    folds = np.unique(evaluation.folds)
-    each = decisions if len(decisions) > 1 else [*decisions] * len(folds)
-    tests = [evaluation.folds == fold for fold in folds]
+    tests = [(k, folds == fold) for k, folds in enumerate(splits) for fold in np.unique(folds)]
+    each = decisions if len(decisions) > 1 else [*decisions] * len(tests)
     found = run_tasks(
         _fold_scores,
-        ((evaluation, machines, test, d, method) for test, d in zip(tests, each, strict=True)),
+        ((evaluation, machines, test, d, method) for (_, test), d in zip(tests, each, strict=True)),
     )
-    scores = np.empty(evaluation.trial.n_subjects)
-    for test, mine in zip(tests, found, strict=True):
-        scores[test] = mine
+    scores = np.empty(np.shape(splits))
+    for (k, test), mine in zip(tests, found, strict=True):
+        scores[k, test] = mine
     return scores
 
 
@@ -310,7 +331,7 @@ def regime_value(
         from rlselect.regimes._q_learning import nuisance_machines
 
         machines = nuisance_machines(trial, evaluation, model, decisions[0], rng)
-        scores = cross_fitted(evaluation, machines, decisions, method)
+        scores = cross_fitted(evaluation, machines, decisions, method, evaluation.folds[None])
     return from_scores(scores, method, confidence)
 
 

@@ -313,7 +313,8 @@ class RiskRFE(Summarised, FinalMachine, SelectorMixin, BaseEstimator):
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
-            raise ValueError(f"y holds 1 class ({self.classes_.tolist()[0]!r}); a classifier needs at least 2")
+            only = self.classes_.tolist()[0]
+            raise ValueError(f"y holds 1 class ({only!r}); a classifier needs at least 2")
         if len(self.classes_) == 2:
             return np.where(codes == 1, 1.0, -1.0)[:, None], y
         return np.where(codes[:, None] == np.arange(len(self.classes_)), 1.0, -1.0), y

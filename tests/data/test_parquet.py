@@ -35,7 +35,9 @@ def folder(tmp_path):
 
 def test_folder_glob_file_and_dataset_hold_the_same_rows(folder):
     memory = open_table(frame(), "target", sample_weight="w")
-    for source in (folder, str(folder / "*.parquet"), ds.dataset(folder)):
+    files = sorted(folder.iterdir())
+    several = [files, [str(files[0]), folder / "part-0[1-3].parquet"]]
+    for source in (folder, str(folder / "*.parquet"), ds.dataset(folder), folder.as_uri(), *several):
         table = open_source(source, "target", sample_weight="w")
         assert isinstance(table, PartTable)
         assert isinstance(table, DataSource)
@@ -45,10 +47,8 @@ def test_folder_glob_file_and_dataset_hold_the_same_rows(folder):
             for a, b in zip(ours, theirs, strict=True):
                 assert (a is None and b is None) or np.array_equal(a, b)
     one = open_source(folder / "part-01.parquet", "target")
-    assert (
-        one.take(slice(0, 4)).y.tolist() == frame()["target"].to_numpy()[3000:3004].tolist()
-        or one.n_rows == 3000
-    )
+    assert one.n_rows == 3000
+    assert one.take(slice(0, 4)).y.tolist() == frame()["target"].to_numpy()[3000:3004].tolist()
 
 
 def test_scan_and_sample_keep_rows_together(folder):
@@ -243,11 +243,21 @@ def test_columns_in_another_order_and_precision_are_fine(folder):
         (lambda p: p, FileNotFoundError, "holds no Parquet file"),
         (lambda p: str(p / "*.parquet"), FileNotFoundError, "No file matches"),
         (lambda p: ds.dataset(frame(10)), TypeError, "only datasets of Parquet files"),
+        (lambda p: [p / "nothing"], FileNotFoundError, "no file or folder"),
+        (lambda p: (p / "nothing").as_uri(), ValueError, "cannot be opened: .*nothing"),
+        (lambda p: "nowhere://x", ValueError, "give a pyarrow.dataset with its filesystem"),
+        (lambda p: frame(10).to_reader(), TypeError, "can be read once only; give a function"),
+        (lambda p: iter([frame(10)]), TypeError, "can be read once only; give a function"),
     ],
 )
 def test_nothing_there(tmp_path, make, error, words):
     with pytest.raises(error, match=words):
         open_source(make(tmp_path), "target")
+
+
+def test_a_file_is_named_once(folder):
+    with pytest.raises(ValueError, match=r"part-00.parquet' 2 times; name each file once"):
+        open_source([folder / "part-00.parquet", folder], "target")
 
 
 def test_files_without_rows(tmp_path):

@@ -1,5 +1,7 @@
 """The door: tables in memory on one side, sources that are read in parts on the other."""
 
+import os
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ from rlselect.data._design import Design, learn_design
 from rlselect.data._encoder import TableEncoder
 from rlselect.data._file import _CSV, read_file
 from rlselect.data._iterator import IteratorParts
-from rlselect.data._parquet import ParquetParts, find_parquet, folder_columns, from_dataset
+from rlselect.data._parquet import ParquetParts, find_parquet, folder_columns, from_dataset, from_url
 from rlselect.data._parts import (
     Parts,
     PartTable,
@@ -34,19 +36,23 @@ SMALL = 5000
 
 
 def is_source(X: Any) -> bool:
-    """Whether X is read in parts: a path, an Arrow dataset, an iterator factory or a Dask collection.
+    """Whether X is read in parts: paths, an Arrow dataset, an iterator factory or a Dask collection.
 
     Examples
     --------
     >>> import numpy as np
-    >>> is_source("data/*.parquet"), is_source(np.ones((2, 2)))
-    (True, False)
+    >>> is_source("data/*.parquet"), is_source(["a.parquet", "b.parquet"]), is_source(np.ones((2, 2)))
+    (True, True, False)
     """
-    if isinstance(X, str | Path):
+    if isinstance(X, str | Path) or _is_paths(X):
         return True
     if callable(X) and not isinstance(X, type):
         return True
     return _is_dask(X) or type(X).__module__.startswith(("pyarrow._dataset", "pyarrow.dataset"))
+
+
+def _is_paths(X: Any) -> bool:
+    return isinstance(X, list | tuple) and len(X) > 0 and all(isinstance(path, str | Path) for path in X)
 
 
 def _is_dask(X: Any) -> bool:
@@ -69,9 +75,10 @@ def open_source(
     Parameters
     ----------
     X : table or source
-        What `open_table` takes, or a path (file, folder or glob of Parquet files; one CSV file), an Arrow
-        dataset of Parquet files, a Dask DataFrame or Array, or a function that returns an iterable of data
-        frames, the same ones at every call.
+        What `open_table` takes, or a path (file, folder or glob of Parquet files; one CSV file), a list of
+        such paths, a URL that Arrow reads (``s3://bucket/folder``), an Arrow dataset of Parquet files, a Dask
+        DataFrame or Array, or a function that returns an iterable of data frames, the same ones at every
+        call.
     y, sample_weight, offset : array-like or str, optional
         As in `open_table`; for a source, names of its columns.
     missing, encoder, owner
@@ -90,6 +97,11 @@ def open_source(
         raise ValueError(f"validate={validate!r} is not known; use 'read' or 'all'.")
     given = {"y": y, "sample_weight": sample_weight, "offset": offset}
     memory: dict[str, Any] = {"missing": missing, "encoder": encoder, "owner": owner}
+    if hasattr(X, "__next__") or hasattr(X, "read_next_batch"):
+        raise TypeError(
+            f"X is a {type(X).__name__}, which can be read once only; give a function that makes it anew at "
+            "every call, such as `lambda: make_batches()`."
+        )
     if not is_source(X):
         return open_table(X, **given, **memory)
     if isinstance(X, str | Path) and str(X).lower().removesuffix(".gz").endswith(_CSV):
@@ -127,9 +139,18 @@ def open_source(
 
 
 def _open_parts(X: Any) -> Parts:
+    if isinstance(X, str) and "://" in X:
+        return from_url(X)
     if isinstance(X, str | Path):
         paths = find_parquet(X)
         return ParquetParts(paths, folders=folder_columns(paths, X))
+    if _is_paths(X):
+        paths = [found for path in X for found in find_parquet(path)]
+        path, times = Counter(paths).most_common(1)[0]
+        if times > 1:
+            raise ValueError(f"X names {path!r} {times} times; name each file once.")
+        base = os.path.commonpath([Path(path).parent for path in paths])
+        return ParquetParts(paths, folders=folder_columns(paths, base))
     if _is_dask(X):
         from rlselect.data._dask import DaskParts
 

@@ -309,5 +309,18 @@ def from_dataset(dataset: Any) -> ParquetParts:
     return ParquetParts([fragment.path for fragment in fragments], dataset.filesystem, folders)
 
 
+def from_url(url: str) -> ParquetParts:
+    """Open a file or a folder of Parquet files elsewhere, such as ``s3://bucket/folder``, as Arrow does."""
+    from pyarrow import dataset
+
+    try:
+        return from_dataset(dataset.dataset(url, format="parquet", partitioning="hive"))
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(
+            f"{url!r} cannot be opened: {_reason(error)}. For a place that needs more than its name, give a "
+            "pyarrow.dataset with its filesystem."
+        ) from None
+
+
 def _shown(paths: Sequence[str]) -> str:
     return repr(paths[0]) + (f" and {len(paths) - 1} more files" if len(paths) > 1 else "")

@@ -288,8 +288,8 @@ class REVS(CallbackSupportMixin, Summarised, SelectorMixin, BaseEstimator):
         X : array, sparse matrix or data frame of shape (n_samples, n_features), or a source
             NumPy, SciPy sparse, pandas, polars, Arrow. Text and categorical columns become indicators. A
             source is read in parts, no more of it than the search needs: the path of a Parquet file or
-            folder, a glob, an Arrow dataset, a Dask DataFrame or Array, or a function that returns an
-            iterable of data frames, the same ones at every call.
+            folder, a glob, a list of paths, a URL that Arrow reads, an Arrow dataset, a Dask DataFrame or
+            Array, or a function that returns an iterable of data frames, the same ones at every call.
         y : array-like of shape (n_samples,) or str
             Target, or the name of its column in X.
         sample_weight : array-like of shape (n_samples,) or str, optional

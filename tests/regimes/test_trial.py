@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rlselect.regimes import TrialData
+from rlselect.regimes import QLearning, TrialData
 from rlselect.regimes._propensity import remaining_probabilities
 
 
@@ -213,3 +213,41 @@ def test_bad_long_tables_and_stages():
     for bad in (None, "x", ["x"]):
         with pytest.raises(ValueError, match="stage"):
             TrialData.from_wide(wide(), bad)
+
+
+@pytest.mark.parametrize("size", [1e-12, 1e12])
+def test_units_do_not_matter(size):
+    table = wide(80)
+    table["R1"] = table["R1"] + 2.0 * table["x"] * (table["A1"] == "a")
+    plain = QLearning(model="linear", random_state=0).fit(TrialData.from_wide(table, STAGES))
+    other = table | {"x": table["x"] * size, "R2": table["R2"] * size, "R1": table["R1"] * size}
+    scaled = QLearning(model="linear", random_state=0).fit(TrialData.from_wide(other, STAGES))
+    assert scaled.selected_ == plain.selected_
+    assert scaled.value_.value == pytest.approx(size * plain.value_.value)
+    assert [rule.agreement for rule in scaled.regime_] == [rule.agreement for rule in plain.regime_]
+    assert "if x <=" in str(scaled.regime_)
+
+
+@pytest.mark.parametrize(("name", "size"), [("x", 1e80), ("x", 1e-80), ("R1", 1e30), ("R2", 1e-30)])
+def test_numbers_beyond_any_unit_are_refused(name, size):
+    table = wide(40)
+    with pytest.raises(ValueError, match=rf"'{name}'.* is as large as .*; use another unit"):
+        TrialData.from_wide(table | {name: table[name] * size}, STAGES)
+
+
+def test_rules_of_odd_names_and_large_offsets():
+    table = wide(80)
+    table["dose {mg}"] = 1e6 + table["x"]
+    table["R1"] = 0.1 * table["R1"] + 2.0 * table["x"] * (table["A1"] == "a")
+    stage = STAGES[0] | {"history": ["dose {mg}"]}
+    rule = str(QLearning(model="linear", random_state=0).fit(TrialData.from_wide(table, [stage])).regime_)
+    threshold = float(rule.split("dose {mg} <= ")[1].split(";")[0])
+    assert abs(threshold - 1e6) < 0.5
+
+
+def test_rewards_that_are_all_the_same_need_no_history():
+    trial = TrialData.from_wide(wide() | {"R1": np.full(40, 0.1)}, STAGES[:1])
+    learner = QLearning(random_state=0).fit(trial)
+    assert learner.selected_ == [[]]
+    assert "same for everyone" in learner.stop_reason_[0]
+    assert learner.value_.value == pytest.approx(0.1)

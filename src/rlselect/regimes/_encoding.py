@@ -38,7 +38,8 @@ class HistoryEncoder:
         self.codes = simplex_codes(len(labels))
         self.center = history.mean(axis=0)
         self.scale = history.std(axis=0)
-        self.varies = np.flatnonzero(self.scale > 1e-10 * np.maximum(np.abs(self.center), 1.0))
+        # what is left of a constant is rounding, which grows with its size
+        self.varies = np.flatnonzero(self.scale > 1e-10 * np.abs(self.center))
         self.names = [self.columns[j].name for j in self.varies]
         self.past = [self.columns[j].kind == "action" for j in self.varies]
         self.groups = []

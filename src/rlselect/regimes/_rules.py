@@ -1,7 +1,8 @@
 """Learnt decisions as rules a person can read."""
 
+import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
@@ -66,6 +67,7 @@ def summarise_rule(
         return StageRule(number, f"always {labels[place]}", float(np.mean(chosen == place)))
     ordered = np.sort(q, axis=1)
     stake = ordered[:, -1] - ordered[:, 0]
+    stake = stake / (stake.max() or 1.0)
     design, questions = _questions(columns, history)
     tree = DecisionTreeClassifier(
         max_depth=_DEPTH, min_samples_leaf=max(1, n // 50), ccp_alpha=1e-3, random_state=0
@@ -74,18 +76,38 @@ def summarise_rule(
     return StageRule(number, _sentence(tree, questions, labels), agreement)
 
 
+class _Question(NamedTuple):
+    """What a split on a column of a tree's design asks."""
+
+    name: str
+    label: Any = None
+    center: float = 0.0
+    scale: float = 1.0
+
+    def sides(self, threshold: float) -> tuple[str, str]:
+        """How the lower and the upper side of a split read."""
+        if self.label is not None:
+            return f"{self.name} is not {self.label}", f"{self.name} is {self.label}"
+        value = self.center + self.scale * threshold
+        # as many digits as it takes to see a hundredth of the spread
+        digits = 3 + max(0, math.ceil(math.log10(max(abs(value) / self.scale, 1.0))))
+        text = f"{value:.{min(digits, 15)}g}"
+        return f"{self.name} <= {text}", f"{self.name} > {text}"
+
+
 def _questions(columns, history):
-    """Numbers a tree can split on, and how each split reads (a format for the threshold, either side)."""
+    """Numbers a tree can split on, of any scale, and what a split on each of them asks."""
     blocks: list[np.ndarray] = []
-    questions: list[tuple[str, str]] = []
+    questions: list[_Question] = []
     for column, values in zip(columns, history.T, strict=True):
         if not column.labels:
-            blocks.append(values)
-            questions.append((f"{column.name} <= {{:.3g}}", f"{column.name} > {{:.3g}}"))
+            center, scale = float(values.mean()), float(values.std()) or 1.0
+            blocks.append((values - center) / scale)
+            questions.append(_Question(column.name, None, center, scale))
             continue
         for place, label in enumerate(column.labels):
             blocks.append((values == place).astype(float))
-            questions.append((f"{column.name} is not {label}", f"{column.name} is {label}"))
+            questions.append(_Question(column.name, label))
     return np.column_stack(blocks), questions
 
 
@@ -96,7 +118,7 @@ def _sentence(tree, questions, labels):
         if inner.children_left[node] < 0:
             label = labels[int(tree.classes_[inner.value[node][0].argmax()])]
             return [(label, conditions)]
-        low, high = (text.format(inner.threshold[node]) for text in questions[inner.feature[node]])
+        low, high = questions[inner.feature[node]].sides(inner.threshold[node])
         left = walk(inner.children_left[node], [*conditions, low])
         right = walk(inner.children_right[node], [*conditions, high])
         if {label for label, _ in left + right} == {left[0][0]}:

@@ -233,6 +233,8 @@ def select_features(
     n_groups = len(machine.encoder.groups)
     if selection is None or n_groups == 0:
         return StageSelection(list(range(n_groups)), None, "all history columns are kept")
+    if np.ptp(machine.y) <= 1e-12 * np.abs(machine.y).max():
+        return StageSelection([], None, "the response is the same for everyone: no history column is needed")
     if selection == "rfe-test":
         path, _ = _held_out_path(machine, rng)
         size, reason = choose_size("held-out", path, "squared")

@@ -13,6 +13,8 @@ __all__ = ["HistoryColumn", "StageData", "TrialData", "check_stage"]
 _STAGE_KEYS = {"history", "action", "reward", "feasible", "propensity"}
 _LEAVING = ("ends", "weights")
 _NAMED_PROPENSITIES = ("estimate", "randomized")
+# sizes beyond which squares of squares, those of rewards also in single precision, get lost
+_REWARD_SIZE, _HISTORY_SIZE = 1e25, 1e75
 
 
 @dataclass(frozen=True)
@@ -362,6 +364,7 @@ def _check_finite(columns, history, reward, present, number, name):
             f"the reward {name!r} of stage {number} is NaN or infinite for {len(bad)} subject(s) who took an "
             f"action, the first in row {bad[0]}; fill it in, or remove the action if the subject had left"
         )
+    _check_size(reward[present], _REWARD_SIZE, f"the reward {name!r} of stage {number}")
     for column, values in zip(columns, history.T, strict=True):
         bad = np.flatnonzero(~np.isfinite(values) & present)
         if len(bad):
@@ -372,6 +375,14 @@ def _check_finite(columns, history, reward, present, number, name):
                 f"the history column {column.name!r} is {what} for {len(bad)} subject(s) present at stage "
                 f"{number}, the first in row {bad[0]}; {fix}"
             )
+        _check_size(values[present], _HISTORY_SIZE, f"the history column {column.name!r}")
+
+
+def _check_size(values, most, what):
+    """Refuse numbers whose squares would not be numbers any more."""
+    largest = np.abs(values).max(initial=0.0)
+    if largest > most or 0.0 < largest < 1.0 / most:
+        raise ValueError(f"{what} is as large as {largest:.3g}; use another unit")
 
 
 def _labels(part, present, number):

@@ -184,6 +184,30 @@ def test_the_value_of_a_stage_is_the_same_three_ways(kind):
     np.testing.assert_allclose(solved, plain, rtol=1e-7)
 
 
+def test_a_past_action_comes_back_with_its_covariate():
+    from rlselect.regimes._encoding import HistoryEncoder
+    from rlselect.regimes._stage_machine import StageMachine, StageSelection, recall_pairs
+
+    simulated = make_regime_trial("III", 200, 5, random_state=3)
+    stage = TrialData.from_wide(simulated.columns, simulated.stages).stages[1]
+    encoder = HistoryEncoder(stage.columns, stage.history, stage.labels)
+    X = encoder.encode(stage.history, stage.action)
+    names = encoder.names
+    rng = np.random.default_rng(1)
+    table = simulated.columns
+    own = (table["X2_2"] - 45.0) * table["A2"] + 4.0 * rng.standard_normal(200)
+    both = own + (table["X1_2"] - 45.0) * table["A1"]
+    start = [names.index("X2_2")]
+    for y, wanted in [(both, {"X2_2", "A1", "X1_2"}), (own, {"X2_2"})]:
+        machine = StageMachine(encoder, X, y, np.ones(200), "anova").fit(start)
+        wider, chosen = recall_pairs(machine, StageSelection(start, None, "one column"))
+        assert {names[g] for g in wider.groups} == wanted
+        assert chosen.groups == wider.groups
+        assert ("A1 with X1_2" in chosen.reason) == (len(wanted) > 1)
+        # The risk of a set with given parameters is that of a machine fitted with them.
+        assert wider.risk_with(wider.groups) == pytest.approx(wider.loo_risk)
+
+
 def test_columns_the_next_stage_needs_are_asked_for_again():
     from rlselect.regimes._encoding import HistoryEncoder
     from rlselect.regimes._stage_machine import StageMachine, StageSelection

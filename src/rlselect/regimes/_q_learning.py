@@ -6,7 +6,7 @@ import numpy as np
 
 from rlselect.regimes._encoding import HistoryEncoder
 from rlselect.regimes._learner import BackwardLearner
-from rlselect.regimes._stage_machine import choose_machine, make_machine, recall
+from rlselect.regimes._stage_machine import choose_machine, make_machine, recall, recall_pairs
 from rlselect.regimes._value import Evaluation
 from rlselect.regimes._vpred import eliminate_by_value
 
@@ -120,7 +120,10 @@ class QLearning(BackwardLearner):
         seed = int(rng.integers(2**31))
         machines = [make_machine(encoder, X, y, weights, f, paper, seed) for f in self._families()]
         selection = None if self.selection == "rfe-vpred" else self.selection
-        return choose_machine(machines, selection, np.random.default_rng(seed))
+        machine, chosen = choose_machine(machines, selection, np.random.default_rng(seed))
+        if selection == "loo" and isinstance(machine.kind, str) and machine.kind == "anova":
+            return recall_pairs(machine, chosen)
+        return machine, chosen
 
     def _recall(self, machine, chosen, needed_next):
         """Columns of the next stage's Q-function are part of this stage's response: ask for them again."""

@@ -36,6 +36,7 @@ __all__ = [
     "make_machine",
     "paper_regularization",
     "recall",
+    "recall_pairs",
     "select_features",
 ]
 
@@ -166,11 +167,22 @@ class StageMachine:
         """Out-of-sample risk of the problem's present set."""
         return float(problem.judged_weights @ problem.losses / problem.judged_weights.sum())
 
+    def _problem_on(self, groups):
+        problem = self.make_problem(tune=False)
+        problem.drop([g for g in list(problem.active) if g not in set(groups)])
+        return problem
+
+    def risk_with(self, groups: Sequence[int]) -> float:
+        """Out-of-sample risk of other groups with the parameters of this machine."""
+        problem = self._problem_on(groups)
+        problem.lam = self.lam
+        problem.refresh()
+        return self.risk(problem)
+
     def fit(self, groups: Sequence[int]) -> "StageMachine":
         """Fit on some groups, with parameters tuned for them."""
         self.groups = list(groups)
-        problem = self.make_problem(tune=False)
-        problem.drop([g for g in list(problem.active) if g not in set(groups)])
+        problem = self._problem_on(groups)
         if not self.uses_kernel:
             problem.refresh()
             self.loo_risk = self.risk(problem)
@@ -315,6 +327,35 @@ def recall(
         return machine, chosen
     reason = f"{chosen.reason}, and {', '.join(back)} because the next stage needs it"
     return machine, StageSelection(list(machine.groups), chosen.path, reason)
+
+
+def recall_pairs(machine: StageMachine, chosen: StageSelection) -> tuple[StageMachine, StageSelection]:
+    """Take a past action back together with the covariate it acts with, where only both lower the risk.
+
+    Neither says anything without the other, so an elimination that lost one loses the second next. A wrong
+    pair brings the products of the past action with all covariates, and is seen to raise the risk.
+    """
+    e = machine.encoder
+
+    def fitted(*more: int) -> StageMachine:
+        other = StageMachine(e, machine.X, machine.y, machine.weights, machine.kind, machine.paper)
+        return other.fit(sorted([*machine.groups, *more]))
+
+    outside = [g for g in range(len(e.groups)) if g not in set(machine.groups)]
+    pairs = [(a, c) for a in outside if e.past[a] for c in outside if not e.past[c]]
+    while pairs:
+        # The parameters of the present set are good enough to find the pair, not to judge it.
+        best = pairs[int(np.argmin([machine.risk_with([*machine.groups, *pair]) for pair in pairs]))]
+        wider = fitted(*best)
+        apart = min(machine.loo_risk, *(fitted(group).loo_risk for group in best))
+        # The best of many pairs looks good by chance: the price of the search is twice its logarithm.
+        if len(machine.y) * np.log(apart / wider.loo_risk) <= 2.0 * np.log(len(pairs)):
+            break
+        machine = wider
+        names = " with ".join(e.names[g] for g in best)
+        chosen = StageSelection(list(machine.groups), chosen.path, f"{chosen.reason}, and {names}")
+        pairs = [pair for pair in pairs if not set(pair) & set(best)]
+    return machine, chosen
 
 
 def _rank_families(kinds: Sequence[str], paths: Sequence[EliminationPath]) -> list[int]:

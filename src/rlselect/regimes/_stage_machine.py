@@ -349,7 +349,7 @@ def recall_pairs(machine: StageMachine, chosen: StageSelection) -> tuple[StageMa
         wider = fitted(*best)
         apart = min(machine.loo_risk, *(fitted(group).loo_risk for group in best))
         # The best of many pairs looks good by chance: the price of the search is twice its logarithm.
-        if len(machine.y) * np.log(apart / wider.loo_risk) <= 2.0 * np.log(len(pairs)):
+        if wider.loo_risk * len(pairs) ** (2.0 / len(machine.y)) >= apart:
             break
         machine = wider
         names = " with ".join(e.names[g] for g in best)

@@ -174,3 +174,12 @@ def check_names(fitted: np.ndarray | None, given: list[str] | None, owner: str) 
     if len(lines) == 1:
         lines.append("Feature names must be in the same order as they were in fit.")
     raise ValueError("\n".join(lines) + "\n")
+
+
+def refuse_repeated(names: Iterable[str], path: str) -> None:
+    """Refuse a file with two columns of one name."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise ValueError(f"{path!r} has two columns called {name!r}; column names must differ.")
+        seen.add(name)

@@ -9,6 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rlselect.data._checks import refuse_repeated
+
 _CSV = (".csv", ".tsv", ".txt")
 _PARQUET = (".parquet", ".pq")
 _GAPS = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None")
@@ -58,7 +60,7 @@ def read_file(path: str | Path, *, missing_marks: Sequence[str] = ()) -> pa.Tabl
         raise ValueError(f"{str(path)!r} is empty.")
     if table.num_rows == 0:
         raise ValueError(f"{str(path)!r} has column names but no rows.")
-    _refuse_repeated_names(table, path)
+    refuse_repeated(table.column_names, str(path))
     return table
 
 
@@ -121,11 +123,3 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _refuse_repeated_names(table: pa.Table, path: Path) -> None:
-    seen: set[str] = set()
-    for name in table.column_names:
-        if name in seen:
-            raise ValueError(f"{str(path)!r} has two columns called {name!r}; column names must differ.")
-        seen.add(name)

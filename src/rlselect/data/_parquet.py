@@ -15,9 +15,10 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import fs, parquet
 
+from rlselect.data._checks import refuse_repeated
 from rlselect.data._file import _PARQUET, _reason
 from rlselect.data._parts import Pick
-from rlselect.data._schemas import merge_schemas, null_columns, refuse_repeated
+from rlselect.data._schemas import merge_schemas, null_columns
 
 _OPEN_FILES = 16
 _FEW_COLUMNS = 4
@@ -88,7 +89,7 @@ class ParquetParts:
             schema = file.schema_arrow
             if first is None:
                 first = schema
-                refuse_repeated(schema, path)
+                refuse_repeated(schema.names, path)
             else:
                 first = merge_schemas(first, schema, self._paths[0], path, settled)
             empty.append(null_columns(schema))

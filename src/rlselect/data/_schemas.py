@@ -9,17 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from rlselect.data._checks import nearest_names
+from rlselect.data._checks import nearest_names, refuse_repeated
 from rlselect.data._parts import is_number
-
-
-def refuse_repeated(schema: pa.Schema, path: str) -> None:
-    """Refuse two columns of one name."""
-    seen: set[str] = set()
-    for name in schema.names:
-        if name in seen:
-            raise ValueError(f"{path!r} has two columns called {name!r}; column names must differ.")
-        seen.add(name)
 
 
 def null_columns(schema: pa.Schema) -> list[str]:
@@ -96,7 +87,7 @@ def _same_columns(
             + (f"; {more} more columns differ" if more else "")
             + ". All files must have the same columns: correct the file or leave it out."
         )
-    refuse_repeated(other, path)
+    refuse_repeated(other.names, path)
     for name in first.names:
         a, b = first.field(name).type, other.field(name).type
         if a != b and _kind(a) != _kind(b):

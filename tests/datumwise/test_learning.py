@@ -100,6 +100,37 @@ def test_each_state_is_kept_once():
     assert states.spent == pytest.approx(states.bought @ rules.prices)
 
 
+def test_ranks_of_units_do_not_know_the_fold_left_out():
+    rng = np.random.default_rng(4)
+    problem = make_problem(120, 5, 0.1)
+    folds = np.arange(120) % 3
+    ranks = _rcpi._unit_ranks(problem, folds)
+    assert sorted(ranks[0]) == [0, 1, 2, 3, 4]
+    changed = problem.take(np.arange(120), problem.weights)
+    changed.labels = np.where(folds == 1, rng.integers(0, 2, 120), problem.labels)
+    again = _rcpi._unit_ranks(changed, folds)
+    assert (again[1] == ranks[1]).all()
+    assert (again[[0, 2, 3]] != ranks[[0, 2, 3]]).any()
+    assert _rcpi._unit_ranks(problem, 0 * folds).shape == (1, 5)
+
+
+def test_what_is_taken_off_goes_by_rank():
+    ranks = np.array([[0, 2, 1], [1, 0, 2]])
+    off = _rcpi._taken_off(10.0, (0.0, 0.02), ranks, 2)
+    assert off[0][0] == pytest.approx([0, 3, 0])
+    assert off[1][1] == pytest.approx([0.2, 0.2, 3.2])
+
+
+def test_many_weak_features_do_not_end_with_one_question():
+    rng = np.random.default_rng(7001)
+    X = rng.normal(size=(2400, 40))
+    y = X[:, :8].sum(axis=1) + rng.normal(size=2400) > 0
+    learning = PolicyIteration(n_iter=6, states_per_row=10)
+    model = DatumwiseClassifier(feature_cost=0.02, learning=learning, random_state=0).fit(X[:400], y[:400])
+    assert model.usage_.sum() > 1.5
+    assert model.score(X[400:], y[400:]) > 0.66  # one feature alone is right in 61 % of the cases
+
+
 def test_margins_make_purchases_rarer():
     problem = make_problem(150, 8, 0.01)
     settings = PolicyIteration(n_iter=2, n_restarts=1, n_folds=1, states_per_row=6)
@@ -124,7 +155,7 @@ def improved(problem, settings, folds):
 def test_margin_is_the_one_with_the_highest_value():
     problem, folds = make_problem(200, 80, 0.02), np.zeros(200, dtype=np.intp)
     found = improved(problem, PolicyIteration(n_folds=1, states_per_row=6), folds)
-    chosen, bought, value = _rcpi._choose_margin(problem, found, folds)
+    chosen, bought, value = _rcpi._choose_margin(problem, found, folds, _rcpi._unit_ranks(problem, folds))
     again, returns = _rcpi._evaluate(problem, chosen, folds)
     assert (again == bought).all()
     assert returns.mean() == pytest.approx(value)

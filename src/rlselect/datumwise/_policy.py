@@ -145,8 +145,11 @@ class AdditivePolicy:
         self._order, self._starts = structure.order, structure.starts
         self.stage = np.minimum(np.arange(structure.n_units + 2), len(theta) - 1)
 
-    def with_margins(self, first: float, later: float) -> "AdditivePolicy":
-        """The same policy with something taken off the scores of the first purchase, and of later ones."""
+    def with_margins(self, first: float | NDArray, later: float | NDArray) -> "AdditivePolicy":
+        """The same policy with something taken off the scores of the first purchase, and of later ones.
+
+        One number for all units, or one for each.
+        """
         theta = self.theta[:, :-1].copy()
         theta[:1, 0, : self.structure.n_units] -= first
         theta[1:, 0, : self.structure.n_units] -= later
@@ -158,7 +161,7 @@ class AdditivePolicy:
         closed: NDArray,
         row: NDArray,
         bought: NDArray,
-        margins: tuple[float, float] = (0.0, 0.0),
+        margins: tuple[float | NDArray, float | NDArray] = (0.0, 0.0),
     ) -> Cases:
         """Cases ready to go on.
 
@@ -172,7 +175,7 @@ class AdditivePolicy:
             Row of each case.
         bought : (m, units) bool array
             What it holds.
-        margins : pair of float, default=(0, 0)
+        margins : pair of float or (units,) arrays, default=(0, 0)
             As for `with_margins`.
 
         Returns
@@ -258,7 +261,12 @@ class AdditivePolicy:
                 )
         return out
 
-    def run(self, codes: NDArray, closed: NDArray, margins: tuple[float, float] = (0.0, 0.0)) -> Episodes:
+    def run(
+        self,
+        codes: NDArray,
+        closed: NDArray,
+        margins: tuple[float | NDArray, float | NDArray] = (0.0, 0.0),
+    ) -> Episodes:
         """Whole episodes from nothing bought.
 
         Parameters
@@ -267,7 +275,7 @@ class AdditivePolicy:
             Encoded values.
         closed : (cases, units) bool array
             Units that cannot be bought for a case.
-        margins : pair of float, default=(0, 0)
+        margins : pair of float or (units,) arrays, default=(0, 0)
             As for `with_margins`.
 
         Returns

@@ -12,6 +12,7 @@ from rlselect.datumwise._policy import AdditivePolicy, Learned
 from rlselect.datumwise._regression import shared_fit
 from rlselect.datumwise._rollout import state_values
 from rlselect.datumwise._rows import Problem, split_rows
+from rlselect.datumwise._screen import unit_worth
 from rlselect.datumwise._states import States, distinct, sample_states
 
 __all__ = ["PolicyIteration", "check_counts", "check_share", "learn"]
@@ -22,6 +23,10 @@ _NEVER, _ALWAYS = -1e30, 1e30
 # What may be taken off the scores of the first purchase and of later ones, in units of the difference between
 # the worst answer and the best; nothing comes first, as the first of equals is taken.
 _MARGINS = ((0, 0), (-0.02, -0.02), (0.02, 0.02), (0.05, 0.05), (0, 0.02), (0, 0.05), (0, 0.1), (0, 0.3))
+
+# To how many units the choice may be narrowed, and what the others lose, in the same units.
+_REACHES = (30, 20, 14, 10, 7)
+_FAR = 0.3
 
 # Numbers in the policies that a climb keeps at most; with very many features fewer are averaged.
 _KEPT = 1 << 26
@@ -184,11 +189,12 @@ def _climb(
     climb = _Climb((_mean(problem, returns), policies), [], [])
     most = max(1, min(settings.n_averaged, _KEPT // (len(policies) * policies[0].theta.size)))
     found = policies
+    ranks = _unit_ranks(problem, folds)
     try:
         for iteration in range(1, settings.n_iter + 1):
             fresh = _improve(problem, settings, policies, last, folds, rng)
             found = fresh if iteration == 1 else _blend([fresh, found], settings.inertia)
-            policies, last, value = _choose_margin(problem, found, folds)
+            policies, last, value = _choose_margin(problem, found, folds, ranks)
             entry = {"climb": number, "iteration": iteration, "value": value, "bought": float(last.mean())}
             climb.history.append(entry)
             climb.best = sorted([*climb.best, (value, policies)], key=lambda pair: -pair[0])[:most]
@@ -200,22 +206,46 @@ def _climb(
 
 
 def _choose_margin(
-    problem: Problem, policies: list[AdditivePolicy], folds: NDArray
+    problem: Problem, policies: list[AdditivePolicy], folds: NDArray, ranks: NDArray
 ) -> tuple[list[AdditivePolicy], NDArray, float]:
     """The policies with what is taken off the scores of purchases such that the value is highest.
 
     The best of many noisy scores is too high, so that something always seems worth buying; how much too high
-    is seen on the rows that a policy has not learned from.
+    is seen on the rows that a policy has not learned from. The fewer units there are to choose from, the less
+    of that there is: so it is also tried to take off more from all units but those that tell most about the
+    class each alone, as far as the rows show that a policy has learned from.
     """
     losses = problem.structure.losses
     scale = float(losses.max() - losses.min())
-    tried = []
-    for first, later in _MARGINS:
-        margins = scale * first, scale * later
-        bought, returns = _evaluate(problem, policies, folds, margins)
-        tried.append((_mean(problem, returns), bought, margins))
-    value, bought, margins = max(tried, key=lambda entry: entry[0])
-    return [policy.with_margins(*margins) for policy in policies], bought, value
+
+    def attempt(margins: tuple[float, float], reach: int) -> tuple[float, Any, tuple[float, float], int]:
+        off = _taken_off(scale, margins, ranks, reach)
+        bought, returns = _evaluate(problem, policies, folds, off)
+        return _mean(problem, returns), bought, margins, reach
+
+    def best(tried: list) -> tuple[float, Any, tuple[float, float], int]:
+        return max(tried, key=lambda entry: entry[0])
+
+    n_units = ranks.shape[1]
+    first = best([attempt(margins, n_units) for margins in _MARGINS])
+    few = {first[2], *_MARGINS[:2]}  # the fewer to choose from, the less has to be taken off
+    # Rows that a policy has learned from would praise any choice.
+    reaches = [reach for reach in _REACHES if reach < n_units and len(policies) > 1]
+    narrow = [attempt(margins, reach) for reach in reaches for margins in sorted(few)]
+    found = best([first, *narrow])
+    if found[3] < n_units:
+        found = best([found, *(attempt(margins, found[3]) for margins in _MARGINS)])
+    value, bought, margins, reach = found
+    off = _taken_off(scale, margins, ranks, reach)
+    return [policy.with_margins(*own) for policy, own in zip(policies, off, strict=True)], bought, value
+
+
+def _taken_off(
+    scale: float, margins: tuple[float, float], ranks: NDArray, reach: int
+) -> list[tuple[NDArray, NDArray]]:
+    """For each policy what is taken off the scores of all units, at the first purchase and later."""
+    far = _FAR * (ranks >= reach)
+    return [(scale * (margins[0] + own), scale * (margins[1] + own)) for own in far]
 
 
 def _average(climbs: list[_Climb], problem: Problem, folds: NDArray, settings: PolicyIteration) -> Learned:
@@ -246,6 +276,20 @@ def _fold_numbers(labels: NDArray, n_folds: int, rng: np.random.Generator) -> ND
         runs = -(-len(own) // n_folds)
         folds[own] = np.concatenate([rng.permutation(n_folds) for _ in range(runs)])[: len(own)]
     return folds
+
+
+def _unit_ranks(problem: Problem, folds: NDArray) -> NDArray:
+    """Ranks of the units by what each alone tells about the class, for each policy from its own rows."""
+    n_folds = int(folds.max()) + 1
+    left_out = [*range(n_folds if n_folds > 1 else 0), n_folds]
+    ranks = []
+    for fold in left_out:
+        own = folds != fold
+        worth = unit_worth(
+            problem.codes[own], problem.labels[own], problem.weights[own], problem.structure.groups
+        )
+        ranks.append(np.argsort(np.argsort(-worth, kind="stable")))
+    return np.array(ranks)
 
 
 def _first_policies(
@@ -369,13 +413,14 @@ def _evaluate(
     problem: Problem,
     policies: list[AdditivePolicy],
     folds: NDArray,
-    margins: tuple[float, float] = (0.0, 0.0),
+    off: list[tuple[NDArray, NDArray]] | None = None,
 ) -> tuple[NDArray, NDArray]:
     """What each row buys under the policy that has not seen it, and its return."""
     bought = np.empty(problem.closed.shape, dtype=bool)
     returns = np.empty(len(folds))
     for fold in range(int(folds.max()) + 1):
         own = np.flatnonzero(folds == fold)
+        margins = (0.0, 0.0) if off is None else off[fold]
         episodes = policies[fold].run(problem.codes[own], problem.closed[own], margins)
         bought[own] = episodes.bought
         returns[own] = -episodes.cost - problem.structure.losses[episodes.answer, problem.labels[own]]

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from rlselect.datumwise._structure import Structure
 
-__all__ = ["screen_units"]
+__all__ = ["screen_units", "unit_worth"]
 
 
 def screen_units(
@@ -13,8 +13,7 @@ def screen_units(
 ) -> NDArray:
     """Units whose bins tell most about the class, one at a time, and what they need.
 
-    The measure is the chi-squared statistic of bins against classes over its degrees of freedom, the largest
-    over the features of a unit. Cost O(rows x features x classes).
+    Cost O(rows x features x classes).
 
     Parameters
     ----------
@@ -34,14 +33,35 @@ def screen_units(
     """
     if most is None or structure.n_units <= most:
         return np.arange(structure.n_units)
-    single = np.array([_statistic(codes[:, j], labels, weights) for j in range(codes.shape[1])])
-    worth = np.array([single[group].max() for group in structure.groups])
+    worth = unit_worth(codes, labels, weights, structure.groups)
     keep = np.zeros(structure.n_units, dtype=bool)
     keep[np.argsort(-worth, kind="stable")[:most]] = True
     if structure.needs is not None:
         for _ in range(structure.n_units):
             keep |= structure.needs[keep].any(axis=0)
     return np.flatnonzero(keep)
+
+
+def unit_worth(codes: NDArray, labels: NDArray, weights: NDArray, groups: list[NDArray]) -> NDArray:
+    """What each unit alone tells about the class.
+
+    The chi-squared statistic of bins against classes over its degrees of freedom, the largest over the
+    features of a unit.
+
+    Parameters
+    ----------
+    codes, labels, weights : arrays
+        As for `screen_units`.
+    groups : list of int arrays
+        Features of each unit.
+
+    Returns
+    -------
+    (units,) array
+        The larger, the more.
+    """
+    single = np.array([_statistic(codes[:, j], labels, weights) for j in range(codes.shape[1])])
+    return np.array([single[group].max() for group in groups])
 
 
 def _statistic(codes: NDArray, labels: NDArray, weights: NDArray) -> float:

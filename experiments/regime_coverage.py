@@ -49,11 +49,11 @@ def fixed(setting, policy, known, method, replicates, seed):
     return [(v.interval[0] <= truth <= v.interval[1], v.value - truth, v.standard_error) for v in found]
 
 
-def learnt(setting, replicates, seed):
+def learnt(setting, model, replicates, seed):
     """Intervals of ``value_`` against the value of the learnt regime on 20,000 fresh subjects."""
     rows = []
     for s in range(seed, seed + replicates):
-        learner = QLearning(model="linear", random_state=s).fit(trial_of(setting, s, True))
+        learner = QLearning(model=model, random_state=s).fit(trial_of(setting, s, True))
         truth = fresh_value(setting, learner.predict, 10_000 + s, 20_000)
         low, high = learner.value_.interval
         rows.append((low <= truth <= high, learner.value_.value - truth, learner.value_.standard_error))
@@ -78,7 +78,7 @@ def main():
     parser.add_argument("--out", type=Path, default=None)
     args = parser.parse_args()
     lines = [
-        f"Settings I and II, n = {N}, p = {P}, seeds from {args.seed}. Coverage with twice its binomial "
+        f"Settings I to III, n = {N}, p = {P}, seeds from {args.seed}. Coverage with twice its binomial "
         "standard error; bias, spread of the estimates and mean standard error.",
         "",
         "| regime, method, probabilities | replicates | coverage | bias | spread | standard error |",
@@ -92,10 +92,9 @@ def main():
         for method, known in [("dr", True), ("dr", False), ("ipw", True)]:
             rows = fixed(setting, policy, known, method, args.replicates, args.seed)
             lines.append(line(f"{setting}, {name}, {method}, {'known' if known else 'estimated'}", rows))
-    for setting in ("I", "II"):
-        lines.append(
-            line(f"{setting}, learnt (linear, selection), dr, known", learnt(setting, args.learnt, args.seed))
-        )
+    for setting, model in [("I", "linear"), ("II", "linear"), ("III", "anova")]:
+        rows = learnt(setting, model, args.learnt, args.seed)
+        lines.append(line(f"{setting}, learnt ({model}, selection), dr, known", rows))
     deliver(lines, args.out)
 
 

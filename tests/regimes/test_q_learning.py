@@ -208,6 +208,25 @@ def test_a_past_action_comes_back_with_its_covariate():
         assert wider.risk_with(wider.groups) == pytest.approx(wider.loo_risk)
 
 
+def test_surplus_columns_of_the_last_stage_leave():
+    from rlselect.regimes._encoding import HistoryEncoder
+    from rlselect.regimes._stage_machine import StageMachine, StageSelection
+
+    simulated = make_regime_trial("I", 200, 8, random_state=6)
+    stage = TrialData.from_wide(simulated.columns, simulated.stages).stages[1]
+    encoder = HistoryEncoder(stage.columns, stage.history, stage.labels)
+    X = encoder.encode(stage.history, stage.action)
+    groups = sorted(encoder.names.index(name) for name in ("R1", "X1_1", "X1_2", "X1_5", "X1_7", "X1_8"))
+    machine = StageMachine(encoder, X, stage.reward, np.ones(200), "anova").fit(groups)
+    fewer, chosen = QLearning()._settle(machine, StageSelection(groups, None, "six columns"), None)
+    assert {encoder.names[g] for g in fewer.groups} == {"R1", "X1_1", "X1_2", "X1_5"}
+    assert chosen.groups == fewer.groups
+    assert "less X1_" in chosen.reason
+    # Before a stage whose needs are known nothing leaves.
+    same, _ = QLearning()._settle(machine, StageSelection(groups, None, "six columns"), ["X1_7"])
+    assert same is machine
+
+
 def test_columns_the_next_stage_needs_are_asked_for_again():
     from rlselect.regimes._encoding import HistoryEncoder
     from rlselect.regimes._stage_machine import StageMachine, StageSelection
@@ -221,12 +240,12 @@ def test_columns_the_next_stage_needs_are_asked_for_again():
     chosen = StageSelection([2, 3], None, "two columns")
     # X1_5 is part of the response, X1_8 is noise, R1 is no history yet and X1_3 is in.
     needed = ["R1", "X1_3", "X1_5", "X1_8"]
-    wider, again = QLearning()._recall(machine, chosen, needed)
+    wider, again = QLearning()._settle(machine, chosen, needed)
     assert again.groups == wider.groups == [2, 3, 4]
     assert wider.loo_risk < machine.loo_risk
     assert again.reason == "two columns, and X1_5 because the next stage needs it"
     for other in (QLearning(selection="rfe"), QLearning(discount=0.0), AdvantageLearning()):
-        assert other._recall(machine, chosen, needed) == (machine, chosen)
+        assert other._settle(machine, chosen, needed) == (machine, chosen)
 
 
 def test_safeguard_adds_five_per_cent(trial):

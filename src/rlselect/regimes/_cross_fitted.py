@@ -20,9 +20,8 @@ __all__ = ["adaptive_cycle", "cross_fitted_choice", "held_out_risk", "one_split"
 _MORE_SPLITS = 2
 # With many subjects five folds rank columns as well as ten, for half the time.
 _FOLDS, _FOLDS_OF_MANY, _MANY = 10, 5, 300
-# Sizes whose risk is within this many paired standard errors of the smallest are as good. With many subjects
-# no column of use is that weak, and a surplus one is the likelier error.
-_SLACK, _SLACK_OF_MANY = 0.5, 1.0
+# Sizes whose risk is within this many paired standard errors of the smallest are as good.
+_SLACK = 0.5
 # A split settles the size when none up to this slack would give another.
 _DOUBT = 1.5
 
@@ -66,8 +65,8 @@ def cross_fitted_choice(
     """Groups to keep, given the elimination on all rows and, where it is known already, the first split.
 
     The size has the smallest held-out risk; among sizes that cannot be told from it (half a paired standard
-    error, a whole one with many subjects) the smallest. The groups are those most often among the last so
-    many of a fold's elimination, equal ones in the order of ``path``.
+    error) the smallest. The groups are those most often among the last so many of a fold's elimination, equal
+    ones in the order of ``path``.
     """
     n_groups = len(machine.encoder.groups)
     losses, orders = one_split(machine, rng) if first is None else first
@@ -75,7 +74,7 @@ def cross_fitted_choice(
         for _ in range(_MORE_SPLITS):
             again, others = one_split(machine, rng)
             losses, orders = losses + again, orders + others
-    size = _size(path, losses, machine.weights, _slack(losses))
+    size = _size(path, losses, machine.weights, _SLACK)
     votes = np.zeros(n_groups)
     for order in orders:
         votes[order[:size]] += 1
@@ -105,7 +104,7 @@ def _judge(machine: Any, train: np.ndarray, test: np.ndarray) -> tuple[np.ndarra
 
 def held_out_risk(path: EliminationPath, losses: np.ndarray, weights: np.ndarray) -> float:
     """Held-out risk at the size that would be chosen."""
-    place = path.sizes.index(_size(path, losses, weights, _slack(losses)))
+    place = path.sizes.index(_size(path, losses, weights, _SLACK))
     return float(losses[place] @ weights / weights.sum())
 
 
@@ -114,10 +113,6 @@ def _size(path: EliminationPath, losses: np.ndarray, weights: np.ndarray, slack:
     compared = paired_comparison(EliminationPath(sizes=path.sizes, losses=list(losses), weights=weights))
     inside = compared["difference"] <= slack * compared["difference_standard_error"]
     return int(path.sizes[int(np.flatnonzero(inside)[-1])])
-
-
-def _slack(losses: np.ndarray) -> float:
-    return _SLACK if losses.shape[1] < _MANY else _SLACK_OF_MANY
 
 
 def adaptive_cycle(left: int) -> int:

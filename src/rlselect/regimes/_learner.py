@@ -136,8 +136,8 @@ class BackwardLearner(CallbackSupportMixin, Summarised, BaseEstimator):
             chances = trial.action_probabilities(t + 1)
             places = np.searchsorted(np.flatnonzero(stage.present), mine)
             machine, chosen = self._fit_stage(stage, mine, y[mine], weights, chances[places], rng)
-            if t + 1 < trial.n_stages:
-                machine, chosen = self._recall(machine, chosen, self._selected_names(t + 1))
+            following = self._selected_names(t + 1) if t + 1 < trial.n_stages else None
+            machine, chosen = self._settle(machine, chosen, following)
             self._machines[t], self._selections[t] = machine, chosen
             self._machines[t].rows = mine
             future = self._next_values(stage, t, y)
@@ -147,8 +147,8 @@ class BackwardLearner(CallbackSupportMixin, Summarised, BaseEstimator):
     def _fit_stage(self, stage, rows, y, weights, chances, rng):
         raise NotImplementedError
 
-    def _recall(self, machine: Any, chosen: Any, needed_next: list[str]) -> tuple[Any, Any]:
-        """The stage once it is known which columns the next one needs; learners may take some back."""
+    def _settle(self, machine: Any, chosen: Any, needed_next: list[str] | None) -> tuple[Any, Any]:
+        """The stage once it is known which columns the next one needs (None at the last)."""
         return machine, chosen
 
     def _selected_names(self, t: int) -> list[str]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from rlselect.regimes._encoding import HistoryEncoder
 from rlselect.regimes._learner import BackwardLearner
-from rlselect.regimes._stage_machine import choose_machine, make_machine, recall, recall_pairs
+from rlselect.regimes._stage_machine import choose_machine, make_machine, prune, recall, recall_pairs
 from rlselect.regimes._value import Evaluation
 from rlselect.regimes._vpred import eliminate_by_value
 
@@ -120,18 +120,23 @@ class QLearning(BackwardLearner):
         seed = int(rng.integers(2**31))
         machines = [make_machine(encoder, X, y, weights, f, paper, seed) for f in self._families()]
         selection = None if self.selection == "rfe-vpred" else self.selection
-        machine, chosen = choose_machine(machines, selection, np.random.default_rng(seed))
-        if selection == "loo" and isinstance(machine.kind, str) and machine.kind == "anova":
-            return recall_pairs(machine, chosen)
-        return machine, chosen
+        return choose_machine(machines, selection, np.random.default_rng(seed))
 
-    def _recall(self, machine, chosen, needed_next):
-        """Columns of the next stage's Q-function are part of this stage's response: ask for them again."""
-        if self.selection != "loo" or self.discount == 0.0:
+    def _settle(self, machine, chosen, needed_next):
+        """Look again at what eliminations cannot see: surplus columns, lost pairs, the next stage."""
+        if self.selection != "loo":
             return machine, chosen
-        names = machine.encoder.names
-        missing = [names.index(name) for name in needed_next if name in names]
-        return recall(machine, chosen, [group for group in missing if group not in chosen.groups])
+        if needed_next is None and machine.uses_kernel:
+            # Earlier responses hold an estimated value, and what acts through it alone is weak.
+            machine, chosen = prune(machine, chosen)
+        if needed_next and self.discount > 0.0:
+            # Columns of the next stage's Q-function are part of this stage's response.
+            names = machine.encoder.names
+            known = [names.index(name) for name in needed_next if name in names]
+            machine, chosen = recall(machine, chosen, [g for g in known if g not in machine.groups])
+        if machine.uses_kernel and machine.kind == "anova":
+            machine, chosen = recall_pairs(machine, chosen)
+        return machine, chosen
 
     def _select_by_value(self, trial, evaluation, rows, rng):
         """Algorithm 28 from the machines on the full histories, then a backward pass on what is left."""

@@ -35,6 +35,7 @@ __all__ = [
     "choose_machine",
     "make_machine",
     "paper_regularization",
+    "prune",
     "recall",
     "recall_pairs",
     "select_features",
@@ -192,12 +193,18 @@ class StageMachine:
         if not self.paper:
             self.tuner.tune(problem)
         problem.refresh()
-        self.loo_risk = self.risk(problem)
+        self.loo_risk, self.losses = self.risk(problem), problem.losses
         self.lam, self.bandwidth, self.state = problem.lam, problem.bandwidth, problem.state
         self.coefficients = problem.coefficients
         remainder = self.y - problem.gram @ problem.coefficients - problem.ridge * problem.coefficients
         self.intercept = float(remainder.mean())
         return self
+
+    def on_groups(self, groups: Sequence[int]) -> "StageMachine":
+        """The same kind of machine fitted on other groups, with parameters tuned for them."""
+        other = type(self)(self.encoder, self.X, self.y, self.weights, self.kind, self.paper)
+        other._base = self._base
+        return other.fit(sorted(groups))
 
     def refit(self, rows: np.ndarray, y: np.ndarray) -> "StageMachine":
         """The same machine with the same parameters on some of the rows and another response."""
@@ -317,15 +324,35 @@ def recall(
     """
     back = []
     for group in candidates:
-        wider = StageMachine(
-            machine.encoder, machine.X, machine.y, machine.weights, machine.kind, machine.paper
-        ).fit(sorted([*machine.groups, group]))
+        wider = machine.on_groups([*machine.groups, group])
         if wider.loo_risk < machine.loo_risk:
             machine = wider
             back.append(machine.encoder.names[group])
     if not back:
         return machine, chosen
     reason = f"{chosen.reason}, and {', '.join(back)} because the next stage needs it"
+    return machine, StageSelection(list(machine.groups), chosen.path, reason)
+
+
+def prune(machine: StageMachine, chosen: StageSelection) -> tuple[StageMachine, StageSelection]:
+    """Let groups go, one after the other, without which the risk is not larger by a standard error.
+
+    The set that is left has been chosen by folds; here its members are judged one by one, on all rows.
+    """
+    gone = []
+    while len(machine.groups) > 1:
+        fewer = [machine.on_groups([g for g in machine.groups if g != group]) for group in machine.groups]
+        best = min(fewer, key=lambda other: other.loo_risk)
+        compared = paired_comparison(
+            EliminationPath(losses=[machine.losses, best.losses], weights=machine.weights)
+        )
+        if compared["difference"][1] > compared["difference_standard_error"][1]:
+            break
+        gone += [machine.encoder.names[g] for g in machine.groups if g not in best.groups]
+        machine = best
+    if not gone:
+        return machine, chosen
+    reason = f"{chosen.reason}, less {', '.join(gone)} within a standard error"
     return machine, StageSelection(list(machine.groups), chosen.path, reason)
 
 
@@ -336,18 +363,14 @@ def recall_pairs(machine: StageMachine, chosen: StageSelection) -> tuple[StageMa
     pair brings the products of the past action with all covariates, and is seen to raise the risk.
     """
     e = machine.encoder
-
-    def fitted(*more: int) -> StageMachine:
-        other = StageMachine(e, machine.X, machine.y, machine.weights, machine.kind, machine.paper)
-        return other.fit(sorted([*machine.groups, *more]))
-
     outside = [g for g in range(len(e.groups)) if g not in set(machine.groups)]
     pairs = [(a, c) for a in outside if e.past[a] for c in outside if not e.past[c]]
     while pairs:
         # The parameters of the present set are good enough to find the pair, not to judge it.
         best = pairs[int(np.argmin([machine.risk_with([*machine.groups, *pair]) for pair in pairs]))]
-        wider = fitted(*best)
-        apart = min(machine.loo_risk, *(fitted(group).loo_risk for group in best))
+        wider = machine.on_groups([*machine.groups, *best])
+        singles = [machine.on_groups([*machine.groups, group]) for group in best]
+        apart = min(machine.loo_risk, *(single.loo_risk for single in singles))
         # The best of many pairs looks good by chance: the price of the search is twice its logarithm.
         if wider.loo_risk * len(pairs) ** (2.0 / len(machine.y)) >= apart:
             break

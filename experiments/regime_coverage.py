@@ -72,7 +72,7 @@ def line(label, rows):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--replicates", type=int, default=200)
+    parser.add_argument("--replicates", type=int, default=100)
     parser.add_argument("--learnt", type=int, default=60, help="replicates of learnt regimes")
     parser.add_argument("--seed", type=int, default=3000)
     parser.add_argument("--out", type=Path, default=None)

@@ -186,7 +186,8 @@ def test_the_value_of_a_stage_is_the_same_three_ways(kind):
 
 def test_a_past_action_comes_back_with_its_covariate():
     from rlselect.regimes._encoding import HistoryEncoder
-    from rlselect.regimes._stage_machine import StageMachine, StageSelection, recall_pairs
+    from rlselect.regimes._second_look import recall_pairs
+    from rlselect.regimes._stage_machine import StageMachine, StageSelection
 
     simulated = make_regime_trial("III", 200, 5, random_state=3)
     stage = TrialData.from_wide(simulated.columns, simulated.stages).stages[1]

@@ -6,7 +6,8 @@ import numpy as np
 
 from rlselect.regimes._encoding import HistoryEncoder
 from rlselect.regimes._learner import BackwardLearner
-from rlselect.regimes._stage_machine import choose_machine, make_machine, prune, recall, recall_pairs
+from rlselect.regimes._second_look import prune, recall, recall_pairs
+from rlselect.regimes._stage_machine import choose_machine, make_machine
 from rlselect.regimes._value import Evaluation
 from rlselect.regimes._vpred import eliminate_by_value
 
@@ -35,8 +36,9 @@ class QLearning(BackwardLearner):
         smallest leave-one-out risk after its own elimination, "rbf" only where it is better by more than a
         paired standard error and on held-out folds ("rbf" always for the dissertation's selections).
     selection : {"loo", "rfe", "rfe-test", "rfe-vpred", None}, default="loo"
-        "loo": elimination by regularised risk, size by out-of-sample risk; columns that the next stage needs
-        are taken back where that lowers the leave-one-out risk. "rfe", "rfe-test" and "rfe-vpred"
+        "loo": elimination by regularised risk, size by out-of-sample risk; then, by the same, surplus
+        columns of the last stage leave, and columns that the next stage needs and past actions together with
+        the covariate they act with are taken back. "rfe", "rfe-test" and "rfe-vpred"
         are Algorithms 25, 27 and 28 of [1]_ with its lambda, its bandwidths from 1 on, its stopping rules and
         its 5 % safeguard. None keeps everything.
     discount : float in [0, 1], default=1.0

@@ -227,6 +227,8 @@ def _choose_margin(
     def best(tried: list) -> tuple[float, Any, tuple[float, float], int]:
         return max(tried, key=lambda entry: entry[0])
 
+    for policy in policies:
+        policy.keep_table()
     n_units = ranks.shape[1]
     first = best([attempt(margins, n_units) for margins in _MARGINS])
     few = {first[2], *_MARGINS[:2]}  # the fewer to choose from, the less has to be taken off

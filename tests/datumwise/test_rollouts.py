@@ -189,3 +189,18 @@ def test_actions_that_are_never_taken_change_nothing(variant, monkeypatch):
     again = policy.run(codes, closed)
     assert (again.order == episodes.order).all()
     assert (again.answer == episodes.answer).all()
+
+
+@pytest.mark.parametrize("width", [0, 64])
+@pytest.mark.parametrize("groups", [None, [np.array([0, 3]), np.array([1]), np.array([2, 4, 5])]])
+@pytest.mark.parametrize("scoring", ["bins", "linear"])
+def test_a_kept_table_changes_nothing(scoring, groups, width, monkeypatch):
+    monkeypatch.setattr(_policy, "_FAST_ROW", width)
+    _, policy, codes, closed = make(np.random.default_rng(5), "plain", scoring, groups=groups)
+    margins = np.linspace(-0.2, 0.2, closed.shape[1]), 0.1
+    before = policy.run(codes, closed, margins)
+    policy.keep_table()
+    after = policy.run(codes, closed, margins)
+    assert (after.order == before.order).all()
+    assert (after.answer == before.answer).all()
+    assert (policy.with_margins(*margins).run(codes, closed).order == before.order).all()

@@ -145,13 +145,24 @@ class BinEncoder:
         places : (rows, units) int array
             Where in the table a purchase is.
         """
-        if len(starts) < len(order):
+        table = self.common_table(theta, starts, order)
+        if table is None:
             return _table_of_rows(self, theta, codes, starts, order)
+        return table, self.places(codes, order)
+
+    def common_table(self, theta: NDArray, starts: NDArray, order: NDArray) -> NDArray | None:
+        """The table of `table` if it is the same for all rows, that is without groups."""
+        if len(starts) < len(order):
+            return None
         table = theta.copy()
         ends = np.append(self.offset_[1:], self.width_)
         for unit, feature in enumerate(order):
             table[:, self.offset_[feature] : ends[feature], unit] = -np.inf
-        return table, codes[:, order].astype(np.intp)
+        return table
+
+    def places(self, codes: NDArray, order: NDArray) -> NDArray:
+        """Where in the common table a purchase is: rows x units."""
+        return codes[:, order].astype(np.intp)
 
     def rows_at_a_time(self, most: int, shape: tuple[int, ...], n_units: int) -> int:
         """How many rows keep `table` and a score for each action under so many numbers."""
@@ -244,6 +255,10 @@ class LinearEncoder:
     ) -> tuple[NDArray, NDArray]:
         """As `BinEncoder.table`."""
         return _table_of_rows(self, theta, codes, starts, order)
+
+    def common_table(self, theta: NDArray, starts: NDArray, order: NDArray) -> NDArray | None:
+        """None: each row has its own numbers."""
+        return None
 
     def rows_at_a_time(self, most: int, shape: tuple[int, ...], n_units: int) -> int:
         """As `BinEncoder.rows_at_a_time`."""

@@ -144,6 +144,15 @@ class AdditivePolicy:
         self.shares = shares
         self._order, self._starts = structure.order, structure.starts
         self.stage = np.minimum(np.arange(structure.n_units + 2), len(theta) - 1)
+        self._table: NDArray | None = None
+
+    def keep_table(self) -> None:
+        """Make the table of `start` once for many runs, if it is the same for all rows.
+
+        The weights must not be changed afterwards.
+        """
+        table = self.encoder.common_table(self.theta, self._starts, self._order)
+        self._table = None if table is None else _padded(table)
 
     def with_margins(self, first: float | NDArray, later: float | NDArray) -> "AdditivePolicy":
         """The same policy with something taken off the scores of the first purchase, and of later ones.
@@ -184,11 +193,15 @@ class AdditivePolicy:
             m of them.
         """
         n_units, n_stages = closed.shape[1], len(self.theta)
-        table, places = self.encoder.table(self.theta, codes, self._starts, self._order)
+        if self._table is None:
+            table, places = self.encoder.table(self.theta, codes, self._starts, self._order)
+            table = _padded(table)
+        else:
+            table, places = self._table, self.encoder.places(codes, self._order)
         constants = self.theta[:, 0].copy()
         constants[:1, :n_units] -= margins[0]
         constants[1:, :n_units] -= margins[1]
-        table, constants = _padded(table), _padded(constants)
+        constants = _padded(constants)
         shut = None
         if closed.any():
             shut = np.zeros((len(codes), table.shape[2]), dtype=np.float32)

@@ -24,8 +24,10 @@ _NEVER, _ALWAYS = -1e30, 1e30
 # the worst answer and the best; nothing comes first, as the first of equals is taken.
 _MARGINS = ((0, 0), (-0.02, -0.02), (0.02, 0.02), (0.05, 0.05), (0, 0.02), (0, 0.05), (0, 0.1), (0, 0.3))
 
-# To how many units the choice may be narrowed, and what the others lose, in the same units.
+# To how many units the choice may be narrowed where there are more than so many, and what the others lose, in
+# the same units.
 _REACHES = (30, 20, 14, 10, 7)
+_MANY = 10
 _FAR = 0.3
 
 # Numbers in the policies that a climb keeps at most; with very many features fewer are averaged.
@@ -226,11 +228,14 @@ def _choose_margin(
     def best(tried: list) -> tuple[float, Any, tuple[float, float], int]:
         return max(tried, key=lambda entry: entry[0])
 
+    for policy in policies:
+        policy.keep_table()
     n_units = ranks.shape[1]
     first = best([attempt(margins, n_units) for margins in _MARGINS])
     few = {first[2], *_MARGINS[:2]}  # the fewer to choose from, the less has to be taken off
     # Rows that a policy has learned from would praise any choice.
-    reaches = [reach for reach in _REACHES if reach < n_units and len(policies) > 1]
+    useful = n_units > _MANY and len(policies) > 1
+    reaches = [reach for reach in _REACHES if reach < n_units and useful]
     narrow = [attempt(margins, reach) for reach in reaches for margins in sorted(few)]
     found = best([first, *narrow])
     if found[3] < n_units:

@@ -111,15 +111,13 @@ def select(
 ) -> None:
     """Select the variables of DATA (.csv, .csv.gz or .parquet) that explain the target."""
     with one_sentence():
-        for path in (json_path, html_path):
-            _check_writable(path)
+        _check_writable(json_path, html_path)
         make = _load(method)
         frame = _read(data, _targets(target, weight), drop, na)
         selector = make(family=family, missing=missing, time_budget=time_budget, random_state=seed)
         selector.fit(frame, target, **({} if weight is None else {"sample_weight": weight}))
         report = {"title": f"{target} in {data.name}", **_report(selector)}
-        show_report(report)
-        _write(report, json_path, html_path)
+        _deliver(report, json_path, html_path)
 
 
 _DATUMWISE = """\b
@@ -170,8 +168,7 @@ def datumwise(
     from rlselect.datumwise._cli import parse_costs, run_command
 
     with one_sentence():
-        for path in (json_path, html_path):
-            _check_writable(path)
+        _check_writable(json_path, html_path)
         frame = _read(data, _targets(target, weight), drop, na)
         report = run_command(
             frame,
@@ -186,8 +183,7 @@ def datumwise(
             time_budget=time_budget,
         )
         report = {**report, "title": f"{target} in {data.name}", "method": "DatumwiseClassifier"}
-        show_report(report)
-        _write(report, json_path, html_path)
+        _deliver(report, json_path, html_path)
 
 
 _REGIMES = """\b
@@ -227,8 +223,7 @@ def regimes(
 ) -> None:
     """Learn from DATA what to do at each stage, which history that takes, and what it is worth."""
     with one_sentence():
-        for path in (json_path, html_path):
-            _check_writable(path)
+        _check_writable(json_path, html_path)
         named = {"--id": subject, "--stage": stage, "--action": action, "--reward": reward}
         if propensity is not None:
             named["--propensity"] = propensity
@@ -246,8 +241,7 @@ def regimes(
         )
         learner = QLearning(maximize=not minimize, discount=discount, random_state=seed).fit(trial)
         report = {**_report(learner), "title": f"{reward} in {data.name}"}
-        show_report(report)
-        _write(report, json_path, html_path)
+        _deliver(report, json_path, html_path)
 
 
 def _load(method: str) -> Callable[..., Any]:
@@ -266,14 +260,15 @@ def _report(selector: Any) -> dict[str, Any]:
     return {"method": type(selector).__name__, **report}
 
 
-def _check_writable(path: Path | None) -> None:
-    """Refuse an output that cannot be written before the search, not after it."""
-    if path is None:
-        return
-    if path.is_dir():
-        raise ValueError(f"{str(path)!r} is a folder; give the name of a file to write.")
-    if not path.absolute().parent.is_dir():
-        raise ValueError(f"The folder of {str(path)!r} does not exist; make it first.")
+def _check_writable(*paths: Path | None) -> None:
+    """Refuse outputs that cannot be written before the search, not after it."""
+    for path in paths:
+        if path is None:
+            continue
+        if path.is_dir():
+            raise ValueError(f"{str(path)!r} is a folder; give the name of a file to write.")
+        if not path.absolute().parent.is_dir():
+            raise ValueError(f"The folder of {str(path)!r} does not exist; make it first.")
 
 
 def _targets(target: str, weight: str | None) -> dict[str, str]:
@@ -344,9 +339,11 @@ def show_report(report: Mapping[str, Any]) -> None:
         console.print(f"Note: {note}")
 
 
-def _write(report: Mapping[str, Any], json_path: Path | None, html_path: Path | None) -> None:
+def _deliver(report: Mapping[str, Any], json_path: Path | None, html_path: Path | None) -> None:
+    """Print a report, and write it where that was asked for."""
     from rlselect.report import to_html, to_json
 
+    show_report(report)
     for path, write in ((json_path, to_json), (html_path, to_html)):
         if path is not None:
             path.write_text(write(report), encoding="utf-8")

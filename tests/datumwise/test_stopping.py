@@ -97,30 +97,8 @@ def test_fits_in_other_threads_leave_signals_alone(rows):
     assert models[0].score(X, y) > 0.5
 
 
-class Watch:
-    """Counts the parts of a fit, and asks to stop after some of them."""
-
-    def __init__(self, most=None):
-        self.most = most
-        self.parts = 0
-        self.ended = False
-
-    def setup(self, estimator, context):
-        pass
-
-    def teardown(self, estimator, context):
-        self.ended = True
-
-    def on_fit_task_begin(self, estimator, context, **kwargs):
-        pass
-
-    def on_fit_task_end(self, estimator, context, **kwargs):
-        self.parts += context.parent is not None
-        return self.most is not None and self.parts >= self.most
-
-
 @pytest.mark.parametrize("n_jobs", [None, 2])
-def test_callbacks_see_iterations_and_may_stop(rows, n_jobs):
+def test_callbacks_see_iterations_and_may_stop(rows, n_jobs, Watch):
     pytest.importorskip("sklearn.callback")
     X, y = rows
     learning = PolicyIteration(n_iter=4, n_restarts=2, states_per_row=4)
@@ -140,7 +118,7 @@ def test_callbacks_see_iterations_and_may_stop(rows, n_jobs):
     assert model.score(X, y) > 0.5
 
 
-def test_callbacks_of_an_exact_solution(rows):
+def test_callbacks_of_an_exact_solution(rows, Watch):
     pytest.importorskip("sklearn.callback")
     watch = Watch()
     X = np.random.default_rng(0).integers(0, 2, size=(50, 2))

@@ -48,29 +48,9 @@ def test_a_contrast_is_all_for_the_decision(trial):
     assert uses == {"the decision"}
 
 
-class Watch:
-    """A callback that counts the parts of a fit."""
-
-    def __init__(self):
-        self.parts, self.ended = 0, False
-
-    def setup(self, estimator, context):
-        pass
-
-    def teardown(self, estimator, context):
-        self.ended = True
-
-    def on_fit_task_begin(self, estimator, context, **kwargs):
-        pass
-
-    def on_fit_task_end(self, estimator, context, **kwargs):
-        self.parts += context.parent is not None
-        return True
-
-
-def test_callbacks_hear_of_every_part(trial, learner):
+def test_callbacks_hear_of_every_part(trial, learner, Watch):
     pytest.importorskip("sklearn.callback")
-    watch = Watch()
+    watch = Watch(most=0)  # asks to stop at once, which is not followed
     watched = QLearning(model="linear", random_state=0).set_callbacks(watch).fit(trial)
     assert watch.ended
     assert watch.parts == 5

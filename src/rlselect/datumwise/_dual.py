@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import cho_solve, cholesky
 
-__all__ = ["dual_fit", "prior_covariance"]
+__all__ = ["JITTER", "dual_fit", "prior_covariance"]
 
-# The constant is free but for this share of its weight, as in `ridge_solve`.
-_JITTER = 1e-9
+# The constant is free but for this share of its weight.
+JITTER = 1e-9
 
 
 def dual_fit(
@@ -79,8 +79,9 @@ def _fit(
     for stage in np.unique(stages):
         own = np.flatnonzero(stages == stage)
         block = slice(int(own[0]), int(own[-1]) + 1)
-        mine = factor[block, block] if block.start == 0 else None
-        if mine is None:
+        if block.start == 0:
+            mine = factor[block, block]
+        else:
             mine = cholesky(noisy[block, block], lower=True, check_finite=False)
         out[stage] += _solve(mine, back[:, own], left[block], weights[block], ridge)[0]
     return out
@@ -93,7 +94,7 @@ def _solve(
     ones = np.ones((len(targets), 1))
     both = cho_solve((factor, True), np.hstack([targets, ones]), check_finite=False)
     dual, unit = both[:, :-1], both[:, -1]
-    free = _JITTER * max(float(weights.sum()), 1.0) / ridge
+    free = JITTER * max(float(weights.sum()), 1.0) / ridge
     constant = dual.sum(axis=0) / (unit.sum() + free)
     dual = dual - unit[:, None] * constant
     out = np.empty((1 + back.shape[0], len(constant)))

@@ -143,17 +143,18 @@ def learn(
     problem = split_rows(problem, settings.n_folds)
     first, *children = rng.spawn(settings.n_restarts + 1)
     folds = _fold_numbers(problem.labels, settings.n_folds, first)
+    ranks = _unit_ranks(problem, folds)
     jobs = list(enumerate(children))
     climbs: list[_Climb] = []
     if effective_n_jobs(n_jobs) > 1:
         climbs = Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(_climb)(problem, folds, settings, child, number, stop) for number, child in jobs
+            delayed(_climb)(problem, folds, ranks, settings, child, number, stop) for number, child in jobs
         )
         # climbs in other processes have clocks of their own: this one learns here that time is up
         stop()
     else:
         for number, child in jobs:
-            climbs.append(_climb(problem, folds, settings, child, number, stop))
+            climbs.append(_climb(problem, folds, ranks, settings, child, number, stop))
             if climbs[-1].interrupted or stop():
                 break
     final = _average(climbs, problem, folds, settings)
@@ -180,6 +181,7 @@ class _Climb:
 def _climb(
     problem: Problem,
     folds: NDArray,
+    ranks: NDArray,
     settings: PolicyIteration,
     rng: np.random.Generator,
     number: int,
@@ -191,7 +193,6 @@ def _climb(
     climb = _Climb((_mean(problem, returns), policies), [], [])
     most = max(1, min(settings.n_averaged, _KEPT // (len(policies) * policies[0].theta.size)))
     found = policies
-    ranks = _unit_ranks(problem, folds)
     try:
         for iteration in range(1, settings.n_iter + 1):
             fresh = _improve(problem, settings, policies, last, folds, rng)

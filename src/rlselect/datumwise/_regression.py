@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
 
-from rlselect.datumwise._dual import dual_fit
+from rlselect.datumwise._dual import JITTER, dual_fit
 
 __all__ = ["merge_states", "ridge_solve", "shared_fit"]
 
@@ -190,5 +190,5 @@ def ridge_solve(
     gram[place, place] += ridge * precision[0]
     gram[place[1:], place[:-1]] += ridge * precision[1]  # the lower half is all that is read
     # The constant has no penalty of its own; a state must have been there to set it.
-    gram[0, 0] += 1e-9 * max(float(gram[0, 0]), 1.0)
+    gram[0, 0] += JITTER * max(float(gram[0, 0]), 1.0)
     return cho_solve(cho_factor(gram, lower=True, overwrite_a=True, check_finite=False), side)

@@ -9,7 +9,7 @@ from rlselect.kernels._squared_bounds import loo_residuals
 from rlselect.predictors._anova_kernel import ActionAnovaState, ContrastState
 from rlselect.regimes._encoding import HistoryEncoder
 from rlselect.regimes._learner import BackwardLearner
-from rlselect.regimes._rules import Regime, summarise_rule
+from rlselect.regimes._rules import Regime
 from rlselect.regimes._stage_machine import ANOVA_WIDTH, StageMachine, choose_machine
 from rlselect.regimes._value import best_feasible, regime_value
 
@@ -113,11 +113,7 @@ class AdvantageLearning(BackwardLearner):
         rules = []
         for t, stage in enumerate(trial.stages):
             history = stage.history[self._machines[t].rows]
-            q = self._machines[t].q_values(history)
-            places = [j for j, column in enumerate(stage.columns) if column.name in self.tailoring_[t]]
-            chosen = best_feasible(q, stage.allowed(history))
-            columns = [stage.columns[j] for j in places]
-            rules.append(summarise_rule(t + 1, columns, history[:, places], q, chosen, stage.labels))
+            rules.append(self._rule(t, stage, history, stage.allowed(history)))
             told()
         self.regime_ = Regime(rules)
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from rlselect._compat import CallbackSupportMixin, Progress, with_callbacks
 from rlselect._parallel import jobs
 from rlselect.regimes._report import report_of
-from rlselect.regimes._rules import Regime, summarise_rule
+from rlselect.regimes._rules import Regime, StageRule, summarise_rule
 from rlselect.regimes._tables import Table
 from rlselect.regimes._tailoring import find_tailoring
 from rlselect.regimes._trial import HistoryColumn, StageData, TrialData, check_stage
@@ -190,12 +190,16 @@ class BackwardLearner(CallbackSupportMixin, Summarised, BaseEstimator):
             self.tailoring_.append(names)
             self.prognostic_.append([name for name in self.selected_[t] if name not in names])
             self.tailoring_path_.append(found)
-            q = machine.q_values(history)
-            places = [j for j, column in enumerate(stage.columns) if column.name in names]
-            columns, chosen = [stage.columns[j] for j in places], best_feasible(q, allowed)
-            rules.append(summarise_rule(t + 1, columns, history[:, places], q, chosen, stage.labels))
+            rules.append(self._rule(t, stage, history, allowed))
             told()
         self.regime_ = Regime(rules)
+
+    def _rule(self, t: int, stage: StageData, history: np.ndarray, allowed: np.ndarray) -> StageRule:
+        """A readable rule on the decision columns of a stage."""
+        q = self._machines[t].q_values(history)
+        places = [j for j, column in enumerate(stage.columns) if column.name in self.tailoring_[t]]
+        columns, chosen = [stage.columns[j] for j in places], best_feasible(q, allowed)
+        return summarise_rule(t + 1, columns, history[:, places], q, chosen, stage.labels)
 
     def _estimate_value(self, trial, evaluation):
         splits = evaluation.splits_into(_VALUE_FOLDS)

@@ -22,7 +22,7 @@ from rlselect import DatumwiseClassifier
 from rlselect.datumwise import PolicyIteration
 from rlselect.datumwise._encoding import make_encoder
 from rlselect.datumwise._rcpi import learn
-from rlselect.datumwise._rollout import state_values
+from rlselect.datumwise._rollout import play_states
 from rlselect.datumwise._rows import Problem
 from rlselect.datumwise._states import distinct, sample_states
 from rlselect.datumwise._structure import Structure
@@ -57,15 +57,14 @@ def rollout_rate(n_rows, n_features, n_states, price, n_folds):
         spent.ravel(),
     )
     start = time.process_time()
-    played = state_values(
+    played = play_states(
         policy,
         problem.codes,
         problem.closed,
-        problem.labels,
         states.row,
         states.bought,
         states.spent,
-    )[2]
+    ).n_rollouts
     seconds = time.process_time() - start
     return played, seconds, float(last.sum(axis=1).mean())
 

@@ -58,7 +58,7 @@ def test_several_numbers_of_bins_are_averaged():
         problem = make_problem(120, 3, 0.01, n_bins)
         states = _rcpi._draw(problem, settings, None, np.random.default_rng(5))
         folds = np.zeros(120, dtype=np.intp)
-        policy = _rcpi._regress(problem, settings, states, np.zeros(states.bought.shape), folds)[-1]
+        policy = _rcpi._regress(problem, settings, states, None, folds)[-1]
         theta[n_bins] = policy.probabilities(problem.codes, np.ones((120, 3), bool))
     mean = (theta[3] + theta[4]) / 2
     inside = (theta[3] > 0.01) & (theta[4] > 0.01) & (theta[3] < 0.99) & (theta[4] < 0.99)

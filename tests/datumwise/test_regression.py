@@ -10,6 +10,11 @@ from rlselect.datumwise._levels import with_levels
 from rlselect.datumwise._regression import merge_states, shared_fit
 
 
+def fixed(targets):
+    """The same targets whichever fold is left out."""
+    return lambda fold, states: targets[states]
+
+
 def dense_precision(precision):
     return np.diag(precision[0]) + np.diag(precision[1], 1) + np.diag(precision[1], -1)
 
@@ -21,7 +26,9 @@ def test_each_fit_is_a_ridge_regression_without_its_fold():
     regressors = encoder.design(encoder.encode(X), rng.random(X.shape) < 0.6)
     targets, weights = rng.normal(size=(120, 2)), rng.uniform(0.5, 2, 120)
     folds, stages = rng.integers(0, 3, 120), np.zeros(120, int)
-    fits = shared_fit(lambda s: regressors[s], targets, weights, folds, stages, 1, 2.0, encoder.precision_)
+    fits = shared_fit(
+        lambda s: regressors[s], fixed(targets), weights, folds, stages, 1, 2.0, encoder.precision_
+    )
     penalty = 2.0 * dense_precision(encoder.precision_)
     for fold, fit in enumerate(fits):
         own = folds != fold if fold < 3 else np.ones(120, bool)
@@ -30,6 +37,20 @@ def test_each_fit_is_a_ridge_regression_without_its_fold():
             part.T @ (w[:, None] * part) + penalty, part.T @ (w[:, None] * targets[own])
         )
         assert fit[0] == pytest.approx(expected, abs=1e-6)
+
+
+def test_targets_may_depend_on_the_fold_left_out():
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(90, 3))
+    encoder = make_encoder("bins", 4).fit(X, np.ones(90))
+    regressors = encoder.design(encoder.encode(X), rng.random(X.shape) < 0.6)
+    targets, ones = rng.normal(size=(4, 90, 2)), np.ones(90)
+    folds, stages = rng.integers(0, 3, 90), rng.integers(0, 2, 90)
+    common = ones, folds, stages, 2, 2.0, encoder.precision_
+    fits = shared_fit(lambda s: regressors[s], lambda fold, s: targets[fold, s], *common)
+    for fold, fit in enumerate(fits):
+        alone = shared_fit(lambda s: regressors[s], fixed(targets[fold]), *common, differ=False)
+        assert fit == pytest.approx(alone[fold], abs=1e-9)
 
 
 def test_a_stage_adds_what_the_others_leave_over():
@@ -41,9 +62,9 @@ def test_a_stage_adds_what_the_others_leave_over():
     regressors = encoder.design(encoder.encode(X), shown)
     targets, ones = rng.normal(size=(200, 2)), np.ones(200)
     stages = np.repeat([0, 1], 100)
-    fit = shared_fit(lambda s: regressors[s], targets, ones, 0 * stages, stages, 2, 1.0, encoder.precision_)[
-        -1
-    ]
+    fit = shared_fit(
+        lambda s: regressors[s], fixed(targets), ones, 0 * stages, stages, 2, 1.0, encoder.precision_
+    )[-1]
     penalty = dense_precision(encoder.precision_)
     shared = np.linalg.solve(regressors.T @ regressors + penalty, regressors.T @ targets)
     for stage in (0, 1):
@@ -77,14 +98,21 @@ def test_the_dual_gives_the_same_weights(monkeypatch, n_folds, n_stages):
     shown = rng.random((300, 40)) < 0.2 * rng.random((300, 1))
     shown[::5] = False
     regressors = encoder.design(codes[row], shown)
-    targets, weights = rng.normal(size=(300, 9)), rng.uniform(0.1, 40, 300)
+    targets, weights = rng.normal(size=(4, 300, 9)), rng.uniform(0.1, 40, 300)
     folds, stages = rng.integers(0, n_folds, 300), np.minimum(shown.sum(axis=1), n_stages - 1)
     both = []
     for most in (0, 1e9):  # never the dual, always the dual
         monkeypatch.setattr(_regression, "_DUAL", most)
         both.append(
             shared_fit(
-                lambda s: regressors[s], targets, weights, folds, stages, n_stages, 0.7, encoder.precision_
+                lambda s: regressors[s],
+                lambda fold, s: targets[fold, s],
+                weights,
+                folds,
+                stages,
+                n_stages,
+                0.7,
+                encoder.precision_,
             )
         )
     assert len(both[0]) == len(both[1]) == (4 if n_folds > 1 else 1)
@@ -94,7 +122,7 @@ def test_the_dual_gives_the_same_weights(monkeypatch, n_folds, n_stages):
 
 def test_few_states_of_many_features_go_to_the_dual(monkeypatch):
     called = []
-    monkeypatch.setattr(_regression, "dual_fit", lambda *parts: called.append(len(parts[1])))
+    monkeypatch.setattr(_regression, "dual_fit", lambda *parts: called.append(len(parts[2])))
     monkeypatch.setattr(_encoding, "_WIDE", 1)
     rng = np.random.default_rng(6)
     X = rng.normal(size=(30, 10))
@@ -105,7 +133,7 @@ def test_few_states_of_many_features_go_to_the_dual(monkeypatch):
         zeros = np.zeros(n, int)
         shared_fit(
             lambda s, r=regressors: r[s],
-            np.ones((n, 2)),
+            fixed(np.ones((n, 2))),
             np.ones(n),
             zeros,
             zeros,
@@ -123,9 +151,8 @@ def test_equal_states_are_merged_within_fold_and_stage():
     dense = encoder.design(encoder.encode(X), rng.random(X.shape) < 0.5)
     targets, weights = rng.normal(size=(50, 2)), rng.uniform(0.5, 2, 50)
     folds, stages = rng.integers(0, 2, 50), rng.integers(0, 2, 50)
-    few, means, total, fold, stage = merge_states(
-        _encoding.sparse.csr_array(dense), targets, weights, folds, stages
-    )
+    few, pool, total, fold, stage = merge_states(_encoding.sparse.csr_array(dense), weights, folds, stages)
+    means = pool @ targets
     whole = np.column_stack([folds, stages, dense])
     assert len(np.unique(whole, axis=0)) == len(total) < 50
     for row, mean, weight, f, t in zip(few.toarray(), means, total, fold, stage, strict=True):

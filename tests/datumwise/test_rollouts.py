@@ -7,7 +7,7 @@ from naive import open_units, play, price
 from rlselect.datumwise import _policy
 from rlselect.datumwise._encoding import make_encoder
 from rlselect.datumwise._policy import AdditivePolicy
-from rlselect.datumwise._rollout import state_values
+from rlselect.datumwise._rollout import play_states
 from rlselect.datumwise._states import reachable, sample_states
 from rlselect.datumwise._structure import Structure
 
@@ -71,12 +71,13 @@ def test_episodes_equal_a_loop(variant, n_stages):
 
 
 def values_of(policy, codes, closed, labels, bought, spent, skipped=None):
-    """`state_values` with the states of each row beside each other."""
+    """Returns of `play_states` with the states of each row beside each other."""
     n, k, d = bought.shape
     row = np.repeat(np.arange(n), k)
     flat = bought.reshape(-1, d)
-    purchases, values, played = state_values(policy, codes, closed, labels, row, flat, spent.ravel(), skipped)
-    return purchases.reshape(n, k, d), values.reshape(n, k), played
+    played = play_states(policy, codes, closed, row, flat, spent.ravel(), skipped)
+    purchases, values = played.returns(policy.structure.losses.T[labels[row]])
+    return purchases.reshape(n, k, d), values.reshape(n, k), played.n_rollouts
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

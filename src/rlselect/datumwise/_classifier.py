@@ -120,8 +120,9 @@ class DatumwiseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     other classifier has less to learn.
 
     Differs from [1]_: bins, weights by number of purchases, one regression for all actions, states close to
-    the policy's own, honest returns by folds, a margin on purchases, the average of the best iterations and
-    not a mixture, exact solutions of small problems, screening. `paper` gives the algorithm as published.
+    the policy's own, honest returns by folds, soft labels in every second climb, a margin on purchases, the
+    average of the best iterations and not a mixture, exact solutions of small problems, screening. `paper`
+    gives the algorithm as published.
 
     References
     ----------

@@ -1,11 +1,14 @@
 """The regression of `shared_fit` by its dual, for more regressors than states to learn them from."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import cho_solve, cholesky
+
+from rlselect.datumwise._rows import left_out
 
 __all__ = ["JITTER", "dual_fit", "prior_covariance"]
 
@@ -15,7 +18,7 @@ JITTER = 1e-9
 
 def dual_fit(
     design: Any,
-    targets: NDArray,
+    targets: Callable[[int, NDArray], NDArray],
     weights: NDArray,
     folds: NDArray,
     stages: NDArray,
@@ -42,19 +45,20 @@ def dual_fit(
     list of (stages, width, actions) arrays
         As `shared_fit`.
     """
-    n_folds = int(folds.max(initial=0)) + 1
     largest = int(np.argmax(np.bincount(stages)))
     order = np.lexsort((stages, stages != largest))
     shown, folds, stages = design[order][:, 1:], folds[order], stages[order]
-    targets, weights = targets[order], weights[order]
+    weights = weights[order]
     spread = shown @ prior_covariance(precision[0][1:], precision[1][1:])
     covariance = (spread @ shown.T).toarray()
     fits = []
-    for fold in [*range(n_folds if n_folds > 1 else 0), n_folds]:
+    for fold in left_out(folds):
         kept = np.flatnonzero(folds != fold)
         part = covariance if len(kept) == len(folds) else covariance[np.ix_(kept, kept)]
         back = sparse.csr_array(spread[kept].T)
-        fits.append(_fit(part, back, targets[kept], weights[kept], stages[kept], n_stages, ridge))
+        fits.append(
+            _fit(part, back, targets(fold, order[kept]), weights[kept], stages[kept], n_stages, ridge)
+        )
     return fits
 
 

@@ -10,7 +10,7 @@ from scipy import sparse
 from rlselect.datumwise._policy import AdditivePolicy, Learned
 from rlselect.datumwise._rcpi import check_counts, check_share
 from rlselect.datumwise._regression import ridge_solve
-from rlselect.datumwise._rollout import state_values
+from rlselect.datumwise._rollout import play_states
 from rlselect.datumwise._rows import Problem
 from rlselect.datumwise._states import reachable
 
@@ -85,17 +85,17 @@ def learn_paper(
             member = rng.choice(len(mixture), size=len(problem.labels), p=shares)
             for number in np.unique(member):
                 rows = np.flatnonzero(member == number)
-                purchases, _, _ = state_values(
+                played = play_states(
                     mixture[number],
                     problem.codes[rows],
                     problem.closed[rows],
-                    problem.labels[rows],
                     np.repeat(np.arange(len(rows)), settings.states_per_row),
                     bought[rows].reshape(-1, bought.shape[2]),
                     spent[rows].ravel(),
                     None if problem.skipped is None else problem.skipped[rows],
                 )
-                returns[rows] += purchases.reshape(len(rows), -1, bought.shape[2])
+                truth = problem.structure.losses.T[np.repeat(problem.labels[rows], settings.states_per_row)]
+                returns[rows] += played.returns(truth)[0].reshape(len(rows), -1, bought.shape[2])
         policy = _regress(problem, bought, returns / settings.n_rollouts)
         # With nothing learned before it, the first regression is the whole mixture.
         shares = (

@@ -1,6 +1,6 @@
 """Policy iteration by rollouts: sample states, play every action, regress, repeat; keep the best."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from rlselect.datumwise._encoding import Regressors
 from rlselect.datumwise._policy import AdditivePolicy, Learned
 from rlselect.datumwise._regression import shared_fit
-from rlselect.datumwise._rollout import state_values
-from rlselect.datumwise._rows import Problem, split_rows
+from rlselect.datumwise._rollout import Played, play_states
+from rlselect.datumwise._rows import Problem, left_out, split_rows
 from rlselect.datumwise._screen import unit_worth
+from rlselect.datumwise._soft_labels import soft_labels
 from rlselect.datumwise._states import States, distinct, sample_states
 
 __all__ = ["PolicyIteration", "check_counts", "check_share", "learn"]
@@ -59,6 +60,11 @@ class PolicyIteration:
     n_folds : int, default=5
         Each row is played by a policy that was learned without its fold, so that the returns are honest.
         1 plays all rows with the policy they have taught.
+    soft_labels : bool, default=True
+        Whether every second climb is taught what the class of a row is on average, by a forest that was grown
+        without the row and without the fold left out: the chance that is in labels hides small differences
+        between purchases. All policies are judged by the labels, so that what the forest has got wrong does
+        not count. Without folds, or with one climb only, labels are taught.
     ridge : float, default=0.3
         Penalty of the regression, in rows (of weight one).
     inertia : float in [0, 1), default=0.6
@@ -80,6 +86,7 @@ class PolicyIteration:
     on_policy: float = 0.5
     n_stages: int = 4
     n_folds: int = 5
+    soft_labels: bool = True
     ridge: float = 0.3
     inertia: float = 0.6
     max_states: int = 40000
@@ -89,6 +96,8 @@ class PolicyIteration:
     def __post_init__(self) -> None:
         least = {"n_iter": 1, "n_restarts": 1, "n_averaged": 1, "states_per_row": 2, "n_stages": 1}
         check_counts(self, {**least, "n_folds": 1, "max_states": 1, "screen": 1, "exact_states": 0})
+        if not isinstance(self.soft_labels, bool | np.bool_):
+            raise ValueError(f"soft_labels={self.soft_labels!r} must be True or False")
         for name in ("on_policy", "inertia"):
             check_share(self, name, name == "inertia")
         if not self.ridge > 0 or not np.isfinite(self.ridge):
@@ -128,9 +137,9 @@ def learn(
     settings : PolicyIteration
         How.
     rng : Generator
-        Spawned for the folds and each climb.
+        Spawned for the folds, each climb and the soft labels.
     n_jobs : int, optional
-        Climbs at a time.
+        Climbs at a time, and trees.
     stop : callable, optional
         Asked after each iteration; a true answer ends learning with the best policies so far.
 
@@ -141,20 +150,25 @@ def learn(
     """
     stop = stop or _never
     problem = split_rows(problem, settings.n_folds)
-    first, *children = rng.spawn(settings.n_restarts + 1)
+    first, *children, trees = rng.spawn(settings.n_restarts + 2)
     folds = _fold_numbers(problem.labels, settings.n_folds, first)
+    lessons = [problem]
+    # Soft labels have to prove themselves on rows left out, and need a climb of their own.
+    if settings.soft_labels and settings.n_folds > 1 and settings.n_restarts > 1:
+        lessons.append(replace(problem, taught=soft_labels(problem, folds, trees, n_jobs)))
     ranks = _unit_ranks(problem, folds)
-    jobs = list(enumerate(children))
+    jobs = [(lessons[number % len(lessons)], number, child) for number, child in enumerate(children)]
     climbs: list[_Climb] = []
     if effective_n_jobs(n_jobs) > 1:
         climbs = Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(_climb)(problem, folds, ranks, settings, child, number, stop) for number, child in jobs
+            delayed(_climb)(lesson, folds, ranks, settings, child, number, stop)
+            for lesson, number, child in jobs
         )
         # climbs in other processes have clocks of their own: this one learns here that time is up
         stop()
     else:
-        for number, child in jobs:
-            climbs.append(_climb(problem, folds, ranks, settings, child, number, stop))
+        for lesson, number, child in jobs:
+            climbs.append(_climb(lesson, folds, ranks, settings, child, number, stop))
             if climbs[-1].interrupted or stop():
                 break
     final = _average(climbs, problem, folds, settings)
@@ -286,10 +300,8 @@ def _fold_numbers(labels: NDArray, n_folds: int, rng: np.random.Generator) -> ND
 
 def _unit_ranks(problem: Problem, folds: NDArray) -> NDArray:
     """Ranks of the units by what each alone tells about the class, for each policy from its own rows."""
-    n_folds = int(folds.max()) + 1
-    left_out = [*range(n_folds if n_folds > 1 else 0), n_folds]
     ranks = []
-    for fold in left_out:
+    for fold in left_out(folds):
         own = folds != fold
         worth = unit_worth(
             problem.codes[own], problem.labels[own], problem.weights[own], problem.structure.groups
@@ -303,7 +315,7 @@ def _first_policies(
 ) -> list[AdditivePolicy]:
     """Policies that know the classes, but buy nothing or all."""
     states = _draw(problem, settings, None, rng)
-    policies = _regress(problem, settings, states, np.zeros(states.bought.shape), folds)
+    policies = _regress(problem, settings, states, None, folds)
     n_units = states.bought.shape[1]
     for policy in policies:
         policy.theta[:, :, :n_units] = 0.0
@@ -340,39 +352,46 @@ def _improve(
 ) -> list[AdditivePolicy]:
     """Sample states, play all purchases in them, and regress their returns."""
     states = _draw(problem, settings, last, rng)
-    targets = np.empty(states.bought.shape)
-    price = problem.structure.price(states.bought)
+    shape = len(states.row), states.bought.shape[1] + 1
+    ends = Played(np.empty(shape, dtype=np.int32), np.empty(shape))
     for fold in range(int(folds.max()) + 1):
         own = np.flatnonzero(folds[states.row] == fold)
         chosen, place = np.unique(states.row[own], return_inverse=True)
-        purchases, values, _ = state_values(
+        played = play_states(
             policies[fold],
             problem.codes[chosen],
             problem.closed[chosen],
-            problem.labels[chosen],
             place,
             states.bought[own],
             states.spent[own],
             None if problem.skipped is None else problem.skipped[chosen],
         )
-        # Buying again what is there changes nothing but the purse: with that target for what cannot be
-        # bought, all actions share one regression.
-        targets[own] = np.where(np.isnan(purchases), values[:, None] - price[own], purchases)
-    return _regress(problem, settings, states, targets, folds)
+        ends.answer[own], ends.paid[own] = played.answer, played.paid
+    # Buying again what is there changes nothing but the purse: with that target for what cannot be bought,
+    # all actions share one regression.
+    state, unit = np.nonzero(ends.answer < 0)
+    ends.answer[state, unit] = ends.answer[state, -1]
+    ends.paid[state, unit] = ends.paid[state, -1] + problem.structure.price(states.bought)[state, unit]
+    return _regress(problem, settings, states, ends, folds)
 
 
 def _regress(
     problem: Problem,
     settings: PolicyIteration,
     states: States,
-    purchases: NDArray,
+    ends: Played | None,
     folds: NDArray,
 ) -> list[AdditivePolicy]:
-    """Policies with each fold left out, and the one from all rows last."""
+    """Policies with each fold left out, and the one from all rows last; without ends buying is worth 0."""
     rules, row, held = problem.structure, states.row, states.bought
     n_units = held.shape[1]
-    truth = np.eye(rules.n_classes)[problem.labels[row]]
-    targets = np.hstack([purchases, truth])
+
+    def targets(fold: int, some: NDArray) -> NDArray:
+        shares = problem.shares(fold, row[some])
+        if ends is None:
+            return np.hstack([np.zeros((len(some), n_units)), shares])
+        return np.hstack([ends.part(some).returns(shares @ rules.losses.T)[0], shares])
+
     weights = problem.weights[row] * states.count
     stages = np.minimum(held.sum(axis=1), settings.n_stages - 1)
     ridge = settings.ridge * settings.states_per_row
@@ -383,7 +402,15 @@ def _regress(
             return columns.design(problem.codes[row[some]], rules.shown(held[some]))
 
         thetas = shared_fit(
-            design, targets, weights, folds[row], stages, settings.n_stages, ridge, columns.encoder.precision_
+            design,
+            targets,
+            weights,
+            folds[row],
+            stages,
+            settings.n_stages,
+            ridge,
+            columns.encoder.precision_,
+            differ=problem.taught is not None,
         )
         for place, theta in enumerate(thetas):
             if place == len(sums):

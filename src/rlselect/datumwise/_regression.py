@@ -1,5 +1,6 @@
 """One ridge regression for all actions at once, by stages, with every fold left out in turn."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
 
 from rlselect.datumwise._dual import JITTER, dual_fit
+from rlselect.datumwise._rows import left_out
 
 __all__ = ["merge_states", "ridge_solve", "shared_fit"]
 
@@ -18,15 +20,16 @@ _DUAL = 1.2
 
 def shared_fit(
     design: Any,
-    targets: NDArray,
+    targets: Callable[[int, NDArray], NDArray],
     weights: NDArray,
     folds: NDArray,
     stages: NDArray,
     n_stages: int,
     ridge: float,
     precision: tuple[NDArray, NDArray],
+    differ: bool = True,
 ) -> list[NDArray]:
-    """Weights for all columns of `targets`, without each fold and then from all states.
+    """Weights for all columns of the targets, without each fold and then from all states.
 
     A regression on all states comes first; each stage then adds its own from what is left over, under the
     same ridge, so that a stage with few states stays close to the others. One matrix is factored for each
@@ -37,8 +40,9 @@ def shared_fit(
     ----------
     design : callable
         ``design(states)`` gives the regressors of some states, the constant first.
-    targets : (states, actions) array
-        What to explain.
+    targets : callable
+        ``targets(fold, states)`` gives what to explain in some states, a column an action, where a fold is
+        left out; that none is left out is said by the number of folds.
     weights : (states,) array
         Weights.
     folds : (states,) int array
@@ -51,6 +55,8 @@ def shared_fit(
         Multiplies the precision.
     precision : pair of arrays
         Diagonal and off-diagonal of the prior precision of the weights.
+    differ : bool, default=True
+        Whether the targets depend on the fold left out; False saves time.
 
     Returns
     -------
@@ -58,45 +64,62 @@ def shared_fit(
         ``k`` with a fold left out (none when k is 1), and the one from all states at the end.
     """
     if sparse.issparse(design(np.arange(0))):
-        whole_design = design(np.arange(len(targets)))
-        whole_design, targets, weights, folds, stages = merge_states(
-            whole_design, targets, weights, folds, stages
+        whole_design, pool, weights, folds, stages = merge_states(
+            design(np.arange(len(weights))), weights, folds, stages
         )
-        if len(targets) <= _DUAL * whole_design.shape[1]:
+        targets = _pooled(targets, pool)
+        if len(weights) <= _DUAL * whole_design.shape[1]:
             return dual_fit(whole_design, targets, weights, folds, stages, n_stages, ridge, precision)
         design = whole_design.__getitem__
-    n_folds = int(folds.max(initial=0)) + 1
+    missing = left_out(folds)
+    explained = missing if differ else missing[-1:]
     moments = [
         [
-            _moments(design, targets, weights, np.flatnonzero((folds == f) & (stages == t)))
+            _moments(design, targets, weights, np.flatnonzero((folds == f) & (stages == t)), explained)
             for t in range(n_stages)
         ]
-        for f in range(n_folds)
+        for f in range(int(folds.max(initial=0)) + 1)
     ]
-    whole = [_add([moments[f][t] for f in range(n_folds)]) for t in range(n_stages)]
+    whole = [_add([own[t] for own in moments]) for t in range(n_stages)]
     fits = []
-    for fold in range(n_folds if n_folds > 1 else 0):
-        rest = [_take(whole[t], moments[fold][t]) for t in range(n_stages)]
+    for fold in missing[:-1]:
+        own = fold if differ else -1
+        rest = [
+            (every[0] - part[0], every[1][own] - part[1][own])
+            for every, part in zip(whole, moments[fold], strict=True)
+        ]
         fits.append(_solve_stages(rest, ridge, precision))
-    return [*fits, _solve_stages(whole, ridge, precision)]
+    return [*fits, _solve_stages([(gram, sides[-1]) for gram, sides in whole], ridge, precision)]
+
+
+def _pooled(targets: Callable[[int, NDArray], NDArray], pool: Any) -> Callable[[int, NDArray], NDArray]:
+    """Targets of states that stand for several, by the means that `merge_states` gives."""
+
+    def means(fold: int, states: NDArray) -> NDArray:
+        part = pool[states]
+        members = np.unique(part.indices)
+        return part[:, members] @ targets(fold, members)
+
+    return means
 
 
 def merge_states(
-    design: Any, targets: NDArray, weights: NDArray, folds: NDArray, stages: NDArray
-) -> tuple[Any, NDArray, NDArray, NDArray, NDArray]:
+    design: Any, weights: NDArray, folds: NDArray, stages: NDArray
+) -> tuple[Any, Any, NDArray, NDArray, NDArray]:
     """States with the same regressors, fold and stage as one, which changes no fit.
 
     Parameters
     ----------
     design : (states, width) CSR array
         Regressors.
-    targets, weights, folds, stages : arrays
+    weights, folds, stages : arrays
         As for `shared_fit`.
 
     Returns
     -------
     tuple
-        The same five for fewer states: weights added, targets averaged by weight.
+        The same for fewer states, with weights added; second, the matrix that averages by weight what belongs
+        to the states.
     """
     lengths = np.diff(design.indptr)
     key = np.full((len(lengths), 2 + int(lengths.max())), -1, dtype=np.int32)
@@ -107,16 +130,26 @@ def merge_states(
     _, first, group = np.unique(whole, return_index=True, return_inverse=True)
     total = np.bincount(group, weights)
     pool = sparse.csr_array((weights / total[group], (group, np.arange(len(group)))))
-    return design[first], pool @ targets, total, folds[first], stages[first]
+    return design[first], pool, total, folds[first], stages[first]
 
 
-def _moments(design: Any, targets: NDArray, weights: NDArray, states: NDArray) -> tuple[NDArray, NDArray]:
+def _moments(
+    design: Any,
+    targets: Callable[[int, NDArray], NDArray],
+    weights: NDArray,
+    states: NDArray,
+    missing: list[int],
+) -> tuple[NDArray, NDArray]:
+    """Products of the regressors with each other, and with the targets for each fold that is left out."""
     regressors = design(states)
     if sparse.issparse(regressors):
         weighted = sparse.diags_array(weights[states]) @ regressors
-        return (weighted.T @ regressors).toarray(), weighted.T @ targets[states]
-    weighted = regressors * weights[states, None]
-    return weighted.T @ regressors, weighted.T @ targets[states]
+        gram = (weighted.T @ regressors).toarray()
+    else:
+        weighted = regressors * weights[states, None]
+        gram = weighted.T @ regressors
+    side = weighted.T @ np.hstack([targets(fold, states) for fold in missing])
+    return gram, np.moveaxis(side.reshape(len(side), len(missing), -1), 1, 0)
 
 
 def _add(parts: list) -> tuple[NDArray, NDArray]:
@@ -128,10 +161,6 @@ def _add(parts: list) -> tuple[NDArray, NDArray]:
         gram += part[0]
         side += part[1]
     return gram, side
-
-
-def _take(whole: tuple, part: tuple) -> tuple[NDArray, NDArray]:
-    return whole[0] - part[0], whole[1] - part[1]
 
 
 def _solve_stages(moments: list, ridge: float, precision: tuple[NDArray, NDArray]) -> NDArray:

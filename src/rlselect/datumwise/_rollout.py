@@ -1,11 +1,13 @@
 """What each action is worth in sampled states when the policy is followed afterwards."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from rlselect.datumwise._policy import AdditivePolicy, Cases
 
-__all__ = ["state_values"]
+__all__ = ["Played", "play_states"]
 
 # Numbers in the score matrix of the first purchases: it is read three times, and should stay in the cache.
 _FIRST = 1 << 17
@@ -18,17 +20,59 @@ _REST = 1 << 19
 _BLOCK = 1 << 21
 
 
-def state_values(
+@dataclass
+class Played:
+    """How every purchase ends in a number of states, and what the policy itself does there.
+
+    Parameters
+    ----------
+    answer : (states, units + 1) int array
+        The class that is named after buying each unit and following the policy, -1 where that is not played;
+        last, after following the policy at once.
+    paid : (states, units + 1) array
+        What is paid on the way.
+    """
+
+    answer: NDArray
+    paid: NDArray
+
+    @property
+    def n_rollouts(self) -> int:
+        """How many episodes were played."""
+        return int((self.answer[:, :-1] >= 0).sum())
+
+    def part(self, states: NDArray) -> "Played":
+        """Some of the states."""
+        return Played(self.answer[states], self.paid[states])
+
+    def returns(self, losses: NDArray) -> tuple[NDArray, NDArray]:
+        """Returns of every purchase, NaN where it is not played, and of the policy itself.
+
+        Parameters
+        ----------
+        losses : (states, classes) array
+            What each answer costs in each state.
+
+        Returns
+        -------
+        purchases : (states, units) array
+        values : (states,) array
+        """
+        worth = -self.paid - np.take_along_axis(losses, np.maximum(self.answer, 0), axis=1)
+        purchases = np.where(self.answer[:, :-1] < 0, np.nan, worth[:, :-1])
+        return purchases, worth[:, -1]
+
+
+def play_states(
     policy: AdditivePolicy,
     codes: NDArray,
     closed: NDArray,
-    labels: NDArray,
     row: NDArray,
     bought: NDArray,
     spent: NDArray,
     skipped: NDArray | None = None,
-) -> tuple[NDArray, NDArray, int]:
-    """Returns of every purchase, and of the policy itself, in given states.
+) -> Played:
+    """Play every purchase, and the policy itself, in given states.
 
     Parameters
     ----------
@@ -38,8 +82,6 @@ def state_values(
         Encoded values.
     closed : (rows, units) bool array
         Units that cannot be bought for a row.
-    labels : (rows,) int array
-        True classes.
     row : (states,) int array
         Row of each state, in rising order.
     bought : (states, units) bool array
@@ -51,26 +93,21 @@ def state_values(
 
     Returns
     -------
-    purchases : (states, units) array
-        Return of buying each unit and following the policy; NaN where that is not played.
-    values : (states,) array
-        Return of following the policy at once.
-    n_rollouts : int
-        How many episodes were played.
+    Played
+        What is answered and paid.
     """
     rules = policy.structure
     n, n_units = closed.shape
-    purchases, values = np.empty(bought.shape), np.empty(len(bought))
+    shape = len(bought), n_units + 1
+    answer, paid = np.full(shape, -1, dtype=np.int32), np.zeros(shape)
     a_row = max(1, -(-len(row) // max(n, 1)))
     block = policy.encoder.rows_at_a_time(max(1, _BLOCK // a_row), policy.theta.shape, n_units)
-    played = 0
     for begin in range(0, n, block):
         rows = slice(begin, min(begin + block, n))
         part = slice(*np.searchsorted(row, [rows.start, rows.stop]))
-        own, held, paid = row[part] - begin, bought[part], spent[part]
+        own, held, before = row[part] - begin, bought[part], spent[part]
         cases = policy.start(codes[rows], closed[rows], own, held)
-        truth = labels[rows][own]
-        may = rules.open(held, paid) & (cases.scores[:, :n_units] > -np.inf)
+        may = rules.open(held, before) & (cases.scores[:, :n_units] > -np.inf)
         usable = np.where(may, cases.scores[:, :n_units], -np.inf)
         best = np.concatenate([usable, cases.scores[:, n_units:]], axis=1).argmax(axis=1)
         buys = np.flatnonzero(best < n_units)
@@ -78,14 +115,15 @@ def state_values(
             may &= ~skipped[rows][own]
             may[buys, best[buys]] = True
         state, unit = np.nonzero(may)
-        worth = np.full(held.shape, np.nan)
         play = _play_plain if rules.plain else _play_ruled
-        worth[state, unit] = play(policy, cases, state, unit, held, paid, truth)
-        played += len(state)
-        follow = -rules.losses[np.maximum(best - n_units, 0), truth]
-        follow[buys] = worth[buys, best[buys]]
-        purchases[part], values[part] = worth, follow
-    return purchases, values, played
+        ends, costs = play(policy, cases, state, unit, held, before)
+        place = part.start + state
+        answer[place, unit], paid[place, unit] = ends, costs
+        place = np.arange(part.start, part.stop)
+        answer[place, -1] = best - n_units
+        place, unit = place[buys], best[buys]
+        answer[place, -1], paid[place, -1] = answer[place, unit], paid[place, unit]
+    return Played(answer, paid)
 
 
 def _ahead(policy: AdditivePolicy, cases: Cases, held: NDArray) -> tuple[NDArray, NDArray]:
@@ -103,9 +141,8 @@ def _play_plain(
     unit: NDArray,
     held: NDArray,
     _: NDArray,
-    truth: NDArray,
-) -> NDArray:
-    """Returns of purchases where only their number is limited; most end with an answer at once."""
+) -> tuple[NDArray, NDArray]:
+    """Answers and costs where only the number of purchases is limited; most end with an answer at once."""
     rules = policy.structure
     n_units, n_actions = held.shape[1], cases.scores.shape[1]
     ahead, stage = _ahead(policy, cases, held)
@@ -136,7 +173,7 @@ def _play_plain(
             answer[pair], paid_later = policy.follow(children)
             cost[pair] += paid_later
             waiting, on_hand = [], 0
-    return -cost - rules.losses[answer, truth[state]]
+    return answer, cost
 
 
 def _play_ruled(
@@ -145,12 +182,11 @@ def _play_ruled(
     state: NDArray,
     unit: NDArray,
     held: NDArray,
-    paid: NDArray,
-    truth: NDArray,
-) -> NDArray:
-    """Returns of purchases where prices and choices depend on what is bought."""
+    before: NDArray,
+) -> tuple[NDArray, NDArray]:
+    """Answers and costs where prices and choices depend on what is bought."""
     rules = policy.structure
-    worth = np.empty(len(state))
+    answer, paid = np.empty(len(state), dtype=np.intp), np.empty(len(state))
     size = max(1, _REST // policy.theta.shape[2])
     for begin in range(0, len(state), size):
         s, u = state[begin : begin + size], unit[begin : begin + size]
@@ -159,6 +195,7 @@ def _play_ruled(
         cost = rules.price(owned)[step, u]
         children.grow(u)
         owned[step, u] = True
-        answer, total = policy.finish(children, owned, paid[s] + cost)
-        worth[begin : begin + size] = paid[s] - total - rules.losses[answer, truth[s]]
-    return worth
+        part = slice(begin, begin + size)
+        answer[part], total = policy.finish(children, owned, before[s] + cost)
+        paid[part] = total - before[s]
+    return answer, paid

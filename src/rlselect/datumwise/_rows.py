@@ -9,7 +9,7 @@ from scipy import sparse
 
 from rlselect.datumwise._structure import Structure
 
-__all__ = ["Problem", "closed_units", "merge_rows", "split_rows", "zero_units"]
+__all__ = ["Problem", "closed_units", "left_out", "merge_rows", "split_rows", "zero_units"]
 
 
 @dataclass
@@ -32,6 +32,8 @@ class Problem:
         Weights of the rows.
     skipped : (rows, units) bool array or None
         Units whose purchase is not played in rollouts, unless the policy wants it: zeros of a sparse X.
+    taught : (policies, rows, classes) array or None
+        Shares of the classes that each policy is taught, see `soft_labels`; None for the labels.
     """
 
     structure: Structure
@@ -41,9 +43,16 @@ class Problem:
     labels: NDArray
     weights: NDArray
     skipped: NDArray | None = None
+    taught: NDArray | None = None
+
+    def shares(self, fold: int, rows: NDArray) -> NDArray:
+        """Shares of the classes in some rows for the policy that leaves out a fold, as in `left_out`."""
+        if self.taught is None:
+            return np.eye(self.structure.n_classes)[self.labels[rows]]
+        return self.taught[min(fold, len(self.taught) - 1), rows]
 
     def take(self, rows: NDArray, weights: NDArray) -> "Problem":
-        """Some of the rows, with new weights."""
+        """Some of the rows, with new weights, and their labels to be taught."""
         return Problem(
             self.structure,
             self.encoder,
@@ -125,3 +134,12 @@ def split_rows(problem: Problem, parts: int) -> Problem:
         return problem
     place = np.repeat(np.arange(len(number)), number)
     return problem.take(place, (problem.weights / number)[place])
+
+
+def left_out(folds: NDArray) -> list[int]:
+    """The fold that each policy does without: every one in turn, if there are several, and last none.
+
+    That none is left out is said by the number of folds.
+    """
+    n_folds = int(folds.max(initial=0)) + 1
+    return [*range(n_folds if n_folds > 1 else 0), n_folds]

@@ -66,9 +66,9 @@ def unit_worth(codes: NDArray, labels: NDArray, weights: NDArray, groups: list[N
 
 def _statistic(codes: NDArray, labels: NDArray, weights: NDArray) -> float:
     levels, place = np.unique(codes, return_inverse=True)
-    if len(levels) < 2:
-        return 0.0
     n_classes = int(labels.max()) + 1
+    if len(levels) < 2 or n_classes < 2:
+        return 0.0
     table = np.bincount(place * n_classes + labels, weights, minlength=len(levels) * n_classes)
     table = table.reshape(len(levels), n_classes)
     expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0) / table.sum()

@@ -1,0 +1,88 @@
+"""What the class of a row is on average: labels with less chance in them, from a forest of other rows."""
+
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.ensemble import RandomForestClassifier
+
+from rlselect.datumwise._rows import Problem, left_out
+
+__all__ = ["soft_labels"]
+
+_TREES = 40
+
+# Rows in a leaf at least: which of them predicts best is seen out of bag.
+_LEAVES = (1, 3, 10, 30)
+
+# Share of the rows that a tree is grown from, so that most trees can judge a row, and their number at most.
+_BAG, _ROWS = 0.5, 4000
+
+
+def soft_labels(
+    problem: Problem, folds: NDArray, rng: np.random.Generator, n_jobs: int | None = None
+) -> NDArray:
+    """Shares of the classes in each row, as far as other rows tell, for every policy.
+
+    A label is one draw from what a row like this can be; trees that were grown without the row say what other
+    draws would have been. They know nothing of the fold that a policy leaves out, so that what a policy does
+    there stays honest.
+
+    Parameters
+    ----------
+    problem : Problem
+        The training rows.
+    folds : (rows,) int array
+        Fold of each row.
+    rng : Generator
+        For the trees.
+    n_jobs : int, optional
+        Trees at a time, in threads.
+
+    Returns
+    -------
+    (policies, rows, classes) array
+        Rows that a policy leaves out have their labels.
+    """
+    labels = np.eye(problem.structure.n_classes)[problem.labels]
+    missing = left_out(folds)
+    out = np.repeat(labels[None], len(missing), axis=0)
+    seed = int(rng.integers(2**31))
+    tried = [_out_of_bag(problem, folds != missing[-1], leaf, seed, n_jobs) for leaf in _LEAVES]
+    errors = [np.average(((found - labels) ** 2).sum(axis=1), weights=problem.weights) for found in tried]
+    leaf = int(np.argmin(errors))
+    for own, fold in zip(out, missing, strict=True):
+        rows = folds != fold
+        found = tried[leaf]
+        if fold < missing[-1]:
+            found = _out_of_bag(problem, rows, _LEAVES[leaf], seed, n_jobs)
+        # classes are as frequent as among the labels
+        found += np.average(labels[rows] - found, axis=0, weights=problem.weights[rows])
+        own[rows] = found
+    return out
+
+
+def _out_of_bag(problem: Problem, rows: NDArray, leaf: int, seed: int, n_jobs: int | None) -> NDArray:
+    """Shares of the classes for some rows, each by the trees that were grown without it."""
+    n_rows = int(rows.sum())
+    forest = RandomForestClassifier(
+        _TREES,
+        min_samples_leaf=leaf,
+        max_features=None,
+        max_samples=max(1, min(int(_BAG * n_rows), _ROWS)),
+        oob_score=True,
+        n_jobs=n_jobs,
+        random_state=seed,
+    )
+    labels, weights = problem.labels[rows], problem.weights[rows]
+    with warnings.catch_warnings():
+        # about rows that are in every bag, which keep their labels
+        warnings.simplefilter("ignore", UserWarning)
+        warnings.simplefilter("ignore", RuntimeWarning)
+        forest.fit(problem.codes[rows].astype(np.float32), labels, weights)
+    out = np.eye(problem.structure.n_classes)[labels]
+    found = forest.oob_decision_function_
+    known = np.flatnonzero(np.isfinite(found).all(axis=1))
+    out[known] = 0.0
+    out[np.ix_(known, forest.classes_)] = found[known]
+    return out

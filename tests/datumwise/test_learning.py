@@ -100,6 +100,15 @@ def test_each_state_is_kept_once():
     assert states.spent == pytest.approx(states.bought @ rules.prices)
 
 
+@pytest.mark.parametrize("most", [1, 40])
+def test_fewer_states_than_folds(most):
+    rng = np.random.default_rng(9)
+    X = rng.normal(size=(60, 4))
+    learning = PolicyIteration(max_states=most, n_iter=2)
+    model = DatumwiseClassifier(learning=learning, random_state=0).fit(X, X[:, 0] > 0)
+    assert model.predict(X).shape == (60,)
+
+
 def test_ranks_of_units_do_not_know_the_fold_left_out():
     rng = np.random.default_rng(4)
     problem = make_problem(120, 5, 0.1)

@@ -27,7 +27,7 @@ def test_each_fit_is_a_ridge_regression_without_its_fold():
     targets, weights = rng.normal(size=(120, 2)), rng.uniform(0.5, 2, 120)
     folds, stages = rng.integers(0, 3, 120), np.zeros(120, int)
     fits = shared_fit(
-        lambda s: regressors[s], fixed(targets), weights, folds, stages, 1, 2.0, encoder.precision_
+        lambda s: regressors[s], fixed(targets), weights, folds, stages, 1, 2.0, encoder.precision_, 3
     )
     penalty = 2.0 * dense_precision(encoder.precision_)
     for fold, fit in enumerate(fits):
@@ -46,7 +46,7 @@ def test_targets_may_depend_on_the_fold_left_out():
     regressors = encoder.design(encoder.encode(X), rng.random(X.shape) < 0.6)
     targets, ones = rng.normal(size=(4, 90, 2)), np.ones(90)
     folds, stages = rng.integers(0, 3, 90), rng.integers(0, 2, 90)
-    common = ones, folds, stages, 2, 2.0, encoder.precision_
+    common = ones, folds, stages, 2, 2.0, encoder.precision_, 3
     fits = shared_fit(lambda s: regressors[s], lambda fold, s: targets[fold, s], *common)
     for fold, fit in enumerate(fits):
         alone = shared_fit(lambda s: regressors[s], fixed(targets[fold]), *common, differ=False)
@@ -63,7 +63,7 @@ def test_a_stage_adds_what_the_others_leave_over():
     targets, ones = rng.normal(size=(200, 2)), np.ones(200)
     stages = np.repeat([0, 1], 100)
     fit = shared_fit(
-        lambda s: regressors[s], fixed(targets), ones, 0 * stages, stages, 2, 1.0, encoder.precision_
+        lambda s: regressors[s], fixed(targets), ones, 0 * stages, stages, 2, 1.0, encoder.precision_, 1
     )[-1]
     penalty = dense_precision(encoder.precision_)
     shared = np.linalg.solve(regressors.T @ regressors + penalty, regressors.T @ targets)
@@ -113,6 +113,7 @@ def test_the_dual_gives_the_same_weights(monkeypatch, n_folds, n_stages):
                 n_stages,
                 0.7,
                 encoder.precision_,
+                n_folds,
             )
         )
     assert len(both[0]) == len(both[1]) == (4 if n_folds > 1 else 1)
@@ -140,6 +141,7 @@ def test_few_states_of_many_features_go_to_the_dual(monkeypatch):
             1,
             1.0,
             encoder.precision_,
+            1,
         )
     assert called == [30]
 

@@ -25,6 +25,7 @@ def dual_fit(
     n_stages: int,
     ridge: float,
     precision: tuple[NDArray, NDArray],
+    n_folds: int,
 ) -> list[NDArray]:
     """`shared_fit` from the covariances of the states: a matrix of states x states is factored.
 
@@ -37,7 +38,7 @@ def dual_fit(
     ----------
     design : (states, width) sparse array
         Regressors, the constant first.
-    targets, weights, folds, stages, n_stages, ridge, precision
+    targets, weights, folds, stages, n_stages, ridge, precision, n_folds
         As for `shared_fit`.
 
     Returns
@@ -52,7 +53,7 @@ def dual_fit(
     spread = shown @ prior_covariance(precision[0][1:], precision[1][1:])
     covariance = (spread @ shown.T).toarray()
     fits = []
-    for fold in left_out(folds):
+    for fold in left_out(n_folds):
         kept = np.flatnonzero(folds != fold)
         part = covariance if len(kept) == len(folds) else covariance[np.ix_(kept, kept)]
         back = sparse.csr_array(spread[kept].T)

@@ -301,7 +301,7 @@ def _fold_numbers(labels: NDArray, n_folds: int, rng: np.random.Generator) -> ND
 def _unit_ranks(problem: Problem, folds: NDArray) -> NDArray:
     """Ranks of the units by what each alone tells about the class, for each policy from its own rows."""
     ranks = []
-    for fold in left_out(folds):
+    for fold in left_out(int(folds.max()) + 1):
         own = folds != fold
         worth = unit_worth(
             problem.codes[own], problem.labels[own], problem.weights[own], problem.structure.groups
@@ -356,6 +356,8 @@ def _improve(
     ends = Played(np.empty(shape, dtype=np.int32), np.empty(shape))
     for fold in range(int(folds.max()) + 1):
         own = np.flatnonzero(folds[states.row] == fold)
+        if len(own) == 0:
+            continue
         chosen, place = np.unique(states.row[own], return_inverse=True)
         played = play_states(
             policies[fold],
@@ -410,6 +412,7 @@ def _regress(
             settings.n_stages,
             ridge,
             columns.encoder.precision_,
+            n_folds=int(folds.max()) + 1,
             differ=problem.taught is not None,
         )
         for place, theta in enumerate(thetas):

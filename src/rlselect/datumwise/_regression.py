@@ -27,6 +27,7 @@ def shared_fit(
     n_stages: int,
     ridge: float,
     precision: tuple[NDArray, NDArray],
+    n_folds: int,
     differ: bool = True,
 ) -> list[NDArray]:
     """Weights for all columns of the targets, without each fold and then from all states.
@@ -55,6 +56,8 @@ def shared_fit(
         Multiplies the precision.
     precision : pair of arrays
         Diagonal and off-diagonal of the prior precision of the weights.
+    n_folds : int
+        How many there are; there may be none of the states in one.
     differ : bool, default=True
         Whether the targets depend on the fold left out; False saves time.
 
@@ -69,16 +72,18 @@ def shared_fit(
         )
         targets = _pooled(targets, pool)
         if len(weights) <= _DUAL * whole_design.shape[1]:
-            return dual_fit(whole_design, targets, weights, folds, stages, n_stages, ridge, precision)
+            return dual_fit(
+                whole_design, targets, weights, folds, stages, n_stages, ridge, precision, n_folds
+            )
         design = whole_design.__getitem__
-    missing = left_out(folds)
+    missing = left_out(n_folds)
     explained = missing if differ else missing[-1:]
     moments = [
         [
             _moments(design, targets, weights, np.flatnonzero((folds == f) & (stages == t)), explained)
             for t in range(n_stages)
         ]
-        for f in range(int(folds.max(initial=0)) + 1)
+        for f in range(n_folds)
     ]
     whole = [_add([own[t] for own in moments]) for t in range(n_stages)]
     fits = []

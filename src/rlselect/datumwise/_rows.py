@@ -136,10 +136,9 @@ def split_rows(problem: Problem, parts: int) -> Problem:
     return problem.take(place, (problem.weights / number)[place])
 
 
-def left_out(folds: NDArray) -> list[int]:
+def left_out(n_folds: int) -> list[int]:
     """The fold that each policy does without: every one in turn, if there are several, and last none.
 
     That none is left out is said by the number of folds.
     """
-    n_folds = int(folds.max(initial=0)) + 1
     return [*range(n_folds if n_folds > 1 else 0), n_folds]

@@ -45,7 +45,7 @@ def soft_labels(
         Rows that a policy leaves out have their labels.
     """
     labels = np.eye(problem.structure.n_classes)[problem.labels]
-    missing = left_out(folds)
+    missing = left_out(int(folds.max()) + 1)
     out = np.repeat(labels[None], len(missing), axis=0)
     seed = int(rng.integers(2**31))
     tried = [_out_of_bag(problem, folds != missing[-1], leaf, seed, n_jobs) for leaf in _LEAVES]

@@ -21,6 +21,8 @@ from _datumwise_common import (
 )
 from _datumwise_methods import PEERS, PRICES, Datumwise
 
+from rlselect.datumwise import PolicyIteration
+
 NAMES = ("datum-wise", *(peer.name for peer in PEERS))
 TARGETS = (0.0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
 # accuracy at sparsity .8 that was set as a goal, in percent
@@ -35,6 +37,7 @@ def main():
     parser.add_argument("--fractions", type=float, nargs="+", default=[0.5])
     parser.add_argument("--prices", type=float, nargs="+", default=list(PRICES))
     parser.add_argument("--no-figures", action="store_true")
+    parser.add_argument("--hard-labels", action="store_true", help="teach labels only; give other --records")
     parser.add_argument("--recorded", action="store_true", help="compute nothing, show what is recorded")
     args = parser.parse_args()
     records = Records(args.records, args.resume or args.recorded)
@@ -65,7 +68,8 @@ def run_dataset(name, fraction, args, records):
         if args.recorded and not all((name, fraction, seed, method) in records.done for method in NAMES):
             continue
         split = make_split(problem, fraction, seed)
-        for method in (Datumwise(args.prices), *PEERS):
+        learning = PolicyIteration(soft_labels=not args.hard_labels)
+        for method in (Datumwise(args.prices, learning=learning), *PEERS):
             key = (name, fraction, seed, method.name)
             results[method.name].append(
                 records.get(key, lambda m=method, s=split, r=seed: run_method(m, s, r))

@@ -25,8 +25,8 @@ def soft_labels(
     """Shares of the classes in each row, as far as other rows tell, for every policy.
 
     A label is one draw from what a row like this can be; trees that were grown without the row say what other
-    draws would have been. They know nothing of the fold that a policy leaves out, so that what a policy does
-    there stays honest.
+    draws would have been. Nothing but their leaf size, which all rows choose, knows of the fold that a policy
+    leaves out, so that what a policy does there stays honest.
 
     Parameters
     ----------

@@ -274,9 +274,12 @@ class ActionAnovaState:
 class KeptState(AdditiveState):
     """A Gaussian kernel state in which some columns (the present action) belong to no group and stay."""
 
-    def __init__(self, X: np.ndarray, groups: Sequence[np.ndarray], kept: np.ndarray, bandwidth: float):
+    def __init__(
+        self, X: np.ndarray, groups: Sequence[np.ndarray], kept: np.ndarray, bandwidth: float,
+        active: Sequence[int] | None = None,
+    ) -> None:  # fmt: skip
         self.kept = kept
-        super().__init__(GaussianKernel(), X, groups, bandwidth)
+        super().__init__(GaussianKernel(), X, groups, bandwidth, active)
 
     def columns(self, groups: Sequence[int]) -> np.ndarray:
         """Column numbers of some groups and of what stays."""

@@ -17,7 +17,7 @@ from sklearn.svm import SVC, SVR
 
 from rlselect.kernels._active_set import active_set_solution
 from rlselect.kernels._interior_point import interior_point_solution
-from rlselect.kernels._squared_bounds import projected_inverse
+from rlselect.kernels._squared_bounds import squared_solution
 from rlselect.predictors._losses import LogisticLoss
 
 __all__ = ["MachineSolution", "fold_losses", "fold_numbers", "solve_machine"]
@@ -100,12 +100,7 @@ def _feasible(coefficients, targets, weights, lam, loss, fit_intercept):
 
 
 def _solve_squared(gram, y, weights, lam, loss, fit_intercept, start):
-    ridge = lam * weights.sum() / weights
-    coefficients = projected_inverse(gram, ridge, fit_intercept) @ y
-    intercept = 0.0
-    if fit_intercept:
-        intercept = float(np.mean(y - gram @ coefficients - ridge * coefficients))
-    return coefficients, intercept
+    return squared_solution(gram, y, lam * weights.sum() / weights, fit_intercept)
 
 
 def _solve_support_vectors(gram, y, weights, lam, loss, fit_intercept, start):

@@ -176,14 +176,16 @@ def make_state(kernel: Any, X: np.ndarray, groups: Sequence[np.ndarray], bandwid
 class AdditiveState:
     """Sum of the parts of the active groups on the training rows; groups leave by subtraction.
 
-    The arrays returned by :meth:`without` are buffers, overwritten by the next call.
+    The arrays returned by :meth:`without` are buffers, overwritten by the next call. ``active`` are the
+    groups to begin with, all of them unless told otherwise.
     """
 
     def __init__(
-        self, kernel: AdditiveKernel, X: np.ndarray, groups: Sequence[np.ndarray], bandwidth: float
-    ) -> None:
+        self, kernel: AdditiveKernel, X: np.ndarray, groups: Sequence[np.ndarray], bandwidth: float,
+        active: Sequence[int] | None = None,
+    ) -> None:  # fmt: skip
         self.kernel, self.X, self.groups, self.bandwidth = kernel, X, groups, bandwidth
-        self.active = list(range(len(groups)))
+        self.active = list(range(len(groups)) if active is None else active)
         self._buffers: dict[Any, np.ndarray] = {}
         self._columns: tuple | None = None
         self._rebuild()

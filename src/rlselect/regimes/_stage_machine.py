@@ -85,9 +85,10 @@ class StageMachine:
         self.kind, self.paper = kind, paper
         self.lam = self.bandwidth = float("nan")
         self._base: Any = None
+        self._chosen: tuple | None = None
 
     def __getstate__(self) -> dict:
-        return self.__dict__ | {"_base": None}
+        return self.__dict__ | {"_base": None, "_chosen": None}
 
     @cached_property
     def folds(self) -> np.ndarray:
@@ -99,51 +100,64 @@ class StageMachine:
         """Whether this is a kernel machine."""
         return isinstance(self.kind, str)
 
-    def build_state(self, X: np.ndarray, bandwidth: float) -> Any:
-        """Kernel on encoded rows."""
+    def make_state(self, bandwidth: float = 1.0, groups: Sequence[int] | None = None) -> Any:
+        """Kernel of some groups (all of them unless told otherwise) on the training rows."""
         e = self.encoder
         if self.kind == "rbf":
-            return KeptState(X, e.groups, e.action, bandwidth)
-        width = ANOVA_WIDTH if self.kind == "anova" else None
-        return ActionAnovaState(X, e.groups, e.past, e.action, width)
-
-    def make_state(self, bandwidth: float = 1.0) -> Any:
-        """Kernel on the training rows from which groups may leave."""
-        if self.kind == "rbf":
-            return self.build_state(self.X, bandwidth)
+            return KeptState(self.X, e.groups, e.action, bandwidth, groups)
         if self._base is None:
             # A copy that was sent elsewhere builds its own, which must be the same to the last digit.
-            self._base = alone(self.build_state, self.X, bandwidth)
-        return self._base.restrict()
+            width = ANOVA_WIDTH if self.kind == "anova" else None
+            self._base = alone(ActionAnovaState, self.X, e.groups, e.past, e.action, width)
+        state = self._base.restrict()
+        if groups is not None:
+            state.drop([g for g in state.active if g not in set(groups)])
+        return state
 
-    def make_problem(self, tune: bool = True) -> Any:
-        """Squared-loss problem on all groups, tuned on them unless told otherwise."""
+    def make_problem(self, groups: Sequence[int] | None = None, tune: bool = True) -> Any:
+        """Squared-loss problem on some groups (all of them unless told otherwise), tuned on them if asked.
+
+        The dissertation's parameters are those of all groups whatever the groups.
+        """
         if not self.uses_kernel:
-            return KeptEstimatorProblem(
-                self.kind, self.X, self.y, self.y[:, None], self.weights, SquaredLoss(),
-                self.encoder.groups, self.folds, kept=self.encoder.action,
-            )  # fmt: skip
+            return self._estimator_problem(groups)
         problem = SquaredKernelProblem(
-            self.make_state(), self.y[:, None], self.weights, SquaredLoss(), 1.0, True, None
+            self.make_state(groups=groups), self.y[:, None], self.weights, SquaredLoss(), 1.0, True, None
         )
         problem.hasty = not self.paper
-        self.tuner = self._make_tuner(problem)
         if self.paper:
-            # The dissertation chooses the bandwidth by five folds; the state is shared.
-            judge = KernelProblem(
-                problem.state, self.y[:, None], self.weights, SquaredLoss(), 1.0, True, self.folds
-            )
-            self.tuner.tune(judge)
-            problem.lam = judge.lam
-        elif tune:
+            problem.lam, problem.bandwidth = self._paper_parameters()
+            return problem
+        self.tuner = self._make_tuner()
+        if tune:
             self.tuner.tune(problem)
         return problem
+
+    def _estimator_problem(self, groups):
+        problem = KeptEstimatorProblem(
+            self.kind, self.X, self.y, self.y[:, None], self.weights, SquaredLoss(),
+            self.encoder.groups, self.folds, kept=self.encoder.action,
+        )  # fmt: skip
+        if groups is not None:
+            problem.drop([g for g in list(problem.active) if g not in set(groups)])
+        return problem
+
+    def _paper_parameters(self):
+        """The dissertation's lambda, and the bandwidth it chooses by five folds: once for a response."""
+        if self._chosen is None or self._chosen[0] is not self.y:
+            self.tuner = self._make_tuner()
+            judge = KernelProblem(
+                self.make_state(), self.y[:, None], self.weights, SquaredLoss(), 1.0, True, self.folds
+            )
+            self.tuner.tune(judge)
+            self._chosen = (self.y, judge.lam, judge.bandwidth)
+        return self._chosen[1:]
 
     def _width(self, problem):
         """Number of columns a problem's kernel sees."""
         return sum(len(self.encoder.groups[g]) for g in problem.active) + len(self.encoder.action)
 
-    def _make_tuner(self, problem):
+    def _make_tuner(self):
         lam: Any = paper_regularization(self.y) if self.paper else "auto"
         tuner = Tuner(
             lam, "auto", self.weights.sum(), self.kind == "rbf", self._width, squared=True, every_lambda=True
@@ -165,14 +179,9 @@ class StageMachine:
         """Out-of-sample risk of the problem's present set."""
         return float(problem.judged_weights @ problem.losses / problem.judged_weights.sum())
 
-    def _problem_on(self, groups):
-        problem = self.make_problem(tune=False)
-        problem.drop([g for g in list(problem.active) if g not in set(groups)])
-        return problem
-
     def risk_with(self, groups: Sequence[int]) -> float:
         """Out-of-sample risk of other groups with the parameters of this machine."""
-        problem = self._problem_on(groups)
+        problem = self.make_problem(groups, tune=False)
         problem.lam = self.lam
         problem.refresh()
         return self.risk(problem)
@@ -180,7 +189,7 @@ class StageMachine:
     def fit(self, groups: Sequence[int]) -> "StageMachine":
         """Fit on some groups, with parameters tuned for them."""
         self.groups = list(groups)
-        problem = self._problem_on(groups)
+        problem = self.make_problem(groups, tune=False)
         if not self.uses_kernel:
             problem.refresh()
             self.loo_risk = self.risk(problem)
@@ -212,8 +221,7 @@ class StageMachine:
             other.estimator = clone(self.estimator).fit(other.X[:, self.columns], y)
             return other
         other.lam, other.bandwidth = self.lam, self.bandwidth
-        other.state = other.make_state(bandwidth=self.bandwidth)
-        other.state.drop([g for g in list(other.state.active) if g not in set(self.groups)])
+        other.state = other.make_state(self.bandwidth, self.groups)
         solution = solve_machine(other.state.gram(), y[:, None], other.weights, self.lam, SquaredLoss())
         other.coefficients, other.intercept = solution.coefficients[:, 0], float(solution.intercept[0])
         return other
@@ -341,7 +349,7 @@ def _held_out_path(machine, rng):
             machine.make_state(), machine.y[:, None], machine.weights, SquaredLoss(), 1.0, True,
             train, test, machine.folds,
         )  # fmt: skip
-        machine._make_tuner(problem).tune(problem)
+        machine._make_tuner().tune(problem)
         if machine.paper:
             problem.lam = paper_regularization(machine.y[train])
     return eliminate(problem, lambda left: 1), problem

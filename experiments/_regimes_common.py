@@ -40,6 +40,7 @@ def arguments(description):
     parser.add_argument(
         "--jobs", type=int, default=1, help="replicates at a time, see joblib; the records are the same"
     )
+    parser.add_argument("--device", default="cpu", help="where rfe-vpred solves its machines, see QLearning")
     parser.add_argument(
         "--records", type=Path, default=None, help="JSON lines that grow with every replicate"
     )
@@ -48,13 +49,13 @@ def arguments(description):
 
 
 @threadpool_limits.wrap(limits=1)
-def one(setting, n, p, seed, method):
+def one(setting, n, p, seed, method, device="cpu"):
     """A fit, on one thread, and what became of it."""
     simulated = make_regime_trial(setting, n, p, random_state=seed)
     stages = [stage | {"propensity": {-1: 0.5, 1: 0.5}} for stage in simulated.stages]
     trial = TrialData.from_wide(simulated.columns, stages)
     start = time.process_time()
-    learner = QLearning(**METHODS[method], random_state=seed)
+    learner = QLearning(**METHODS[method], device=device, random_state=seed)
     if method == "all columns":
         # Only its decisions are of interest; decision features among all columns take longer than the fit.
         learner._fit(trial, np.ones(n, dtype=bool), value=False)
@@ -75,6 +76,7 @@ def one(setting, n, p, seed, method):
         "value": round(float(sum(fresh.columns[stage["reward"]] for stage in fresh.stages).mean()), 4),
         "interval": [round(end, 4) for end in interval],
         "seconds": round(seconds / trial.n_stages, 2),
+        "device": device,
     }
 
 
@@ -99,10 +101,10 @@ class Records:
         mine = [r for r in self.found if (r["n"], r["p"], r["method"]) == (n, p, method)]
         return sorted(mine, key=lambda r: r["seed"])
 
-    def complete(self, n, p, method, seeds, jobs=1):
+    def complete(self, n, p, method, seeds, jobs=1, device="cpu"):
         """Run what is missing of a cell, several replicates at a time where told so."""
         done = {r["seed"] for r in self.of(n, p, method)}
-        tasks = (delayed(one)(self.setting, n, p, seed, method) for seed in seeds if seed not in done)
+        tasks = (delayed(one)(self.setting, n, p, seed, method, device) for seed in seeds if seed not in done)
         for record in Parallel(n_jobs=jobs, return_as="generator")(tasks):
             self.found.append(record)
             with self.path.open("a") as file:
@@ -124,7 +126,8 @@ def run(setting, paper, description):
     for n in args.sizes:
         for p in args.covariates:
             for method in args.methods:
-                records.complete(n, p, method, range(args.seed, args.seed + args.replicates), args.jobs)
+                seeds = range(args.seed, args.seed + args.replicates)
+                records.complete(n, p, method, seeds, args.jobs, args.device)
             write(records, paper, args)
     write(records, paper, args)
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from rlselect.kernels._kernel_matrix import squared_distance_part
 from rlselect.predictors import AdditiveKernel, PolynomialKernel
 from rlselect.predictors._kernel_machine import fold_numbers
 from rlselect.predictors._kernel_objects import make_kernel, make_state
@@ -97,3 +98,18 @@ def test_folds_depend_on_rows_not_on_their_order():
     twice = fold_numbers(np.repeat(X, 2, axis=0), np.repeat(y, 2))
     np.testing.assert_array_equal(twice, np.repeat(folds, 2))
     assert set(folds) == set(range(5))
+
+
+def test_distances_of_many_columns_are_those_of_differences():
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(30, 9)), rng.normal(size=(20, 9))
+    b[3] = a[5]
+    expected = np.square(a[:, None] - b).sum(axis=-1)
+    found = squared_distance_part(a, b)
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    assert found.min() >= 0.0
+    # One huge value would cost the product its digits: rows that are equal stay so.
+    a[:, 0] += 1e9
+    b[:, 0] += 1e9
+    np.testing.assert_array_equal(squared_distance_part(a, a).diagonal(), 0.0)
+    np.testing.assert_allclose(squared_distance_part(a, b), np.square(a[:, None] - b).sum(axis=-1))

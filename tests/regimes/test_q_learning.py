@@ -7,8 +7,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 
 from rlselect import AdvantageLearning, QLearning, TrialData, compare_regimes, regime_value
-from rlselect.predictors._kernel_machine import solve_machine
-from rlselect.predictors._losses import SquaredLoss
 from rlselect.regimes import DecisionMapDisplay, RegimeValueDisplay, StageObjectiveDisplay
 from rlselect.simulate import make_regime_trial
 
@@ -132,7 +130,8 @@ def test_predictions_take_tables_arrays_and_trials(learner, trial):
 def test_params_clone_pickle_repr(learner, trial):
     other = QLearning(model="rbf", selection=None, discount=0.9, maximize=False, n_jobs=2, random_state=5)
     assert other.get_params() == {
-        "model": "rbf", "selection": None, "discount": 0.9, "maximize": False, "n_jobs": 2, "random_state": 5,
+        "model": "rbf", "selection": None, "discount": 0.9, "maximize": False, "n_jobs": 2, "device": "cpu",
+        "random_state": 5,
     }  # fmt: skip
     assert clone(other).get_params() == other.get_params()
     assert repr(QLearning()) == "QLearning()"
@@ -155,33 +154,6 @@ def test_the_dissertations_selections(selection):
     assert all("safeguard" in reason for reason in learner.stop_reason_)
     assert all(learner.selected_)
     assert "R1" in learner.selected_[1]
-
-
-@pytest.mark.parametrize("kind", ["rbf", "anova"])
-def test_the_value_of_a_stage_is_the_same_three_ways(kind):
-    from rlselect.regimes._encoding import HistoryEncoder
-    from rlselect.regimes._stage_machine import StageMachine
-    from rlselect.regimes._vpred import _Stage
-
-    rng = np.random.default_rng(4)
-    simulated = make_regime_trial("I", 60, 5, random_state=4)
-    columns = simulated.columns | {"A2": rng.choice(["a", "b", "c"], size=60)}
-    stage = TrialData.from_wide(columns, simulated.stages).stages[1]
-    encoder = HistoryEncoder(stage.columns, stage.history, stage.labels)
-    X = encoder.encode(stage.history, stage.action)
-    weights = rng.uniform(0.5, 2.0, size=60)
-    machine = StageMachine(encoder, X, stage.reward, weights, kind, paper=True)
-    mine = _Stage(machine, stage.history, stage.allowed(stage.history))
-    mine.state.drop([0, 3])
-    mine.refresh()
-    lam = mine.ridge[0] * weights[0] / weights.sum()
-    fitted = solve_machine(mine.state.gram(), stage.reward[:, None], weights, lam, SquaredLoss())
-    crosses = [mine.state.cross(Z, mine.active) for Z in encoder.each_action(stage.history)]
-    plain = np.max([k @ fitted.coefficients[:, 0] + fitted.intercept[0] for k in crosses], axis=0)
-    mapped = mine.values(stage.reward)
-    solved = mine.values(stage.reward, mine.active, mine.state.gram())
-    np.testing.assert_allclose(mapped, plain, rtol=1e-7)
-    np.testing.assert_allclose(solved, plain, rtol=1e-7)
 
 
 def test_a_past_action_comes_back_with_its_covariate():

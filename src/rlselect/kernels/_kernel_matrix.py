@@ -7,19 +7,29 @@ for small widths.
 
 import numpy as np
 
+# From so many columns on a product beats differences; up to this squared length it is exact to 1e-11.
+_MANY_COLUMNS, _LONGEST = 4, 1e4
+
 __all__ = ["chi_squared_part", "exponential_link", "inner_part", "polynomial_link", "squared_distance_part"]
 
 
 def squared_distance_part(a, b, out=None):
-    """Squared Euclidean distances between the rows of ``a`` (n, g) and ``b`` (m, g), by differences.
+    """Squared Euclidean distances between the rows of ``a`` (n, g) and ``b`` (m, g).
 
-    Differences rather than the inner-product formula: the result is exactly zero on equal rows and keeps its
-    digits when columns have very different scales.
+    Of few columns by differences: the result is exactly zero on equal rows. Of many columns by one product,
+    many times as fast, unless values are so large that it would cost digits.
     """
     out = np.empty((len(a), len(b)), dtype=a.dtype) if out is None else out
     if a.shape[1] == 0:
         out[...] = 0.0
         return out
+    if a.shape[1] >= _MANY_COLUMNS and a.dtype == np.float64:
+        lengths = np.einsum("ij,ij->i", a, a), np.einsum("ij,ij->i", b, b)
+        if max(lengths[0].max(initial=0.0), lengths[1].max(initial=0.0)) <= _LONGEST:
+            np.matmul(a, -2.0 * b.T, out=out)
+            out += lengths[0][:, None]
+            out += lengths[1]
+            return np.maximum(out, 0.0, out=out)
     np.subtract(a[:, 0, None], b[None, :, 0], out=out)
     np.multiply(out, out, out=out)
     if a.shape[1] > 1:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect._devices import find_device
 from rlselect.kernels._networks import _BETA1, _BETA2, _EPSILON, Networks, Singles, Training
 
 # steps between two looks at whether all networks are ready; a recorded graph holds as many
@@ -13,27 +14,6 @@ _BLOCK = 10
 # shapes are rounded up to these, so that few graphs are recorded
 _ROUND_NETWORKS, _ROUND_COLUMNS = 32, 8
 _GRAPHS_KEPT = 8
-
-
-def find_device(device: str) -> Any:
-    """The torch device of this name ("torch" is the CPU); an error that says the fix if there is none."""
-    try:
-        import torch
-    except ImportError as error:
-        raise ImportError(
-            f"device={device!r} needs torch, which is not installed; "
-            "run pip install 'rlselect[torch]', or use device='cpu'"
-        ) from error
-    try:
-        found = torch.device("cpu" if device == "torch" else device)
-    except RuntimeError as error:
-        raise ValueError(
-            f"device={device!r} was given; allowed are 'cpu', 'torch' (torch on the CPU), and torch's own "
-            "names such as 'cuda' or 'cuda:1'"
-        ) from error
-    if found.type == "cuda" and not torch.cuda.is_available():
-        raise ValueError(f"device={device!r} was given, but torch sees no GPU here; use device='cpu'")
-    return found
 
 
 class TorchTrainer:

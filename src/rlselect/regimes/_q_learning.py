@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from rlselect._devices import find_device
 from rlselect.regimes._encoding import HistoryEncoder
 from rlselect.regimes._learner import BackwardLearner
 from rlselect.regimes._second_look import prune, recall, recall_pairs
@@ -49,6 +50,10 @@ class QLearning(BackwardLearner):
         Eliminations of the model families and of a split into folds, candidates of "rfe-vpred", splits for
         the decision features and folds of the value, at a time; see joblib. None leaves it to
         `joblib.parallel_config`. The answer does not depend on it.
+    device : str, default="cpu"
+        Where "rfe-vpred" solves Gaussian machines: "cpu" with NumPy, "torch" with torch on the CPU, or any
+        other device of torch such as "cuda", where batches of candidates are factorised at once. All else
+        stays on the CPU.
     random_state : int, Generator or None, default=None
         Folds of the value, the split of "rfe-test" and the trees.
 
@@ -105,6 +110,32 @@ class QLearning(BackwardLearner):
     array([1])
     """
 
+    def __init__(
+        self,
+        *,
+        model="auto",
+        selection="loo",
+        discount=1.0,
+        maximize=True,
+        n_jobs=None,
+        device="cpu",
+        random_state=None,
+    ):
+        super().__init__(
+            model=model,
+            selection=selection,
+            discount=discount,
+            maximize=maximize,
+            n_jobs=n_jobs,
+            random_state=random_state,
+        )
+        self.device = device
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.device != "cpu":
+            find_device(self.device)
+
     def _learn(self, trial, evaluation, rows, rng, told):
         super()._learn(trial, evaluation, rows, rng, told)
         if self.selection == "rfe-vpred":
@@ -151,6 +182,7 @@ class QLearning(BackwardLearner):
             subjects,
             self.discount,
             trial.n_subjects,
+            self.device,
         )
         future = np.zeros(trial.n_subjects)
         for t in reversed(range(trial.n_stages)):

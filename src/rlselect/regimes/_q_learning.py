@@ -51,9 +51,9 @@ class QLearning(BackwardLearner):
         the decision features and folds of the value, at a time; see joblib. None leaves it to
         `joblib.parallel_config`. The answer does not depend on it.
     device : str, default="cpu"
-        Where "rfe-vpred" solves Gaussian machines: "cpu" with NumPy, "torch" with torch on the CPU, or any
-        other device of torch such as "cuda", where batches of candidates are factorised at once. All else
-        stays on the CPU.
+        Where "rfe", "rfe-test" and "rfe-vpred" solve Gaussian machines: "cpu" with NumPy, "torch" with torch
+        on the CPU, or any other device of torch such as "cuda", where batches of candidates are factorised at
+        once. All else stays on the CPU.
     random_state : int, Generator or None, default=None
         Folds of the value, the split of "rfe-test" and the trees.
 
@@ -151,7 +151,9 @@ class QLearning(BackwardLearner):
         X = encoder.encode(stage.history[rows], stage.action[rows])
         paper = self.selection not in ("loo", None)
         seed = int(rng.integers(2**31))
-        machines = [make_machine(encoder, X, y, weights, f, paper, seed) for f in self._families()]
+        machines = [
+            make_machine(encoder, X, y, weights, f, paper, seed, self.device) for f in self._families()
+        ]
         selection = None if self.selection == "rfe-vpred" else self.selection
         return choose_machine(machines, selection, np.random.default_rng(seed))
 

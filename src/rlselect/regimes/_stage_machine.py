@@ -76,13 +76,16 @@ class StageMachine:
     kind : {"anova", "linear", "rbf"} or estimator
     paper : bool
         The dissertation's choice of lambda and bandwidth instead of leave-one-out.
+    device : str
+        Where the dissertation's eliminations from a Gaussian kernel compute.
     """
 
     def __init__(
-        self, encoder: HistoryEncoder, X: Any, y: Any, weights: Any, kind: Any, paper: bool = False
-    ) -> None:
+        self, encoder: HistoryEncoder, X: Any, y: Any, weights: Any, kind: Any, paper: bool = False,
+        device: str = "cpu",
+    ) -> None:  # fmt: skip
         self.encoder, self.X, self.y, self.weights = encoder, X, y, weights
-        self.kind, self.paper = kind, paper
+        self.kind, self.paper, self.device = kind, paper, device
         self.lam = self.bandwidth = float("nan")
         self._base: Any = None
         self._chosen: tuple | None = None
@@ -238,12 +241,13 @@ class StageMachine:
 
 
 def make_machine(
-    encoder: HistoryEncoder, X: Any, y: Any, weights: Any, model: Any, paper: bool, random_state: Any
-) -> StageMachine:
+    encoder: HistoryEncoder, X: Any, y: Any, weights: Any, model: Any, paper: bool, random_state: Any,
+    device: str = "cpu",
+) -> StageMachine:  # fmt: skip
     """Stage machine from the ``model`` parameter ("auto" is resolved by the caller)."""
     if model == "trees":
         model = ExtraTreesRegressor(n_estimators=200, min_samples_leaf=3, random_state=random_state)
-    return StageMachine(encoder, X, y, weights, model, paper)
+    return StageMachine(encoder, X, y, weights, model, paper, device)
 
 
 def select_features(
@@ -282,8 +286,19 @@ def elimination(machine: StageMachine, selection: str) -> EliminationPath:
     """Elimination on all rows: one group at a time for Algorithm 25, several at first for ours."""
     problem = machine.make_problem()
     ours = selection == "loo"
+    if not ours:
+        problem = _where_told(problem, machine)
     retune = machine.tuner.again if machine.uses_kernel and ours else None
     return eliminate(problem, adaptive_cycle if ours or not machine.uses_kernel else lambda left: 1, retune)
+
+
+def _where_told(problem, machine):
+    """The problem with its removals on the machine's device, which Gaussian kernels alone know to use."""
+    if machine.device == "cpu" or machine.kind != "rbf":
+        return problem
+    from rlselect.predictors._elimination_torch import on_device
+
+    return on_device(problem, machine.device)
 
 
 def choose_machine(
@@ -352,4 +367,4 @@ def _held_out_path(machine, rng):
         machine._make_tuner().tune(problem)
         if machine.paper:
             problem.lam = paper_regularization(machine.y[train])
-    return eliminate(problem, lambda left: 1), problem
+    return eliminate(_where_told(problem, machine), lambda left: 1), problem

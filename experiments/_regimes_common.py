@@ -40,7 +40,7 @@ def arguments(description):
     parser.add_argument(
         "--jobs", type=int, default=1, help="replicates at a time, see joblib; the records are the same"
     )
-    parser.add_argument("--device", default="cpu", help="where the named selections solve their machines, see QLearning")
+    parser.add_argument("--device", default="cpu", help="where rfe, rfe-test and rfe-vpred compute")
     parser.add_argument(
         "--records", type=Path, default=None, help="JSON lines that grow with every replicate"
     )

@@ -22,10 +22,10 @@ from rlselect.kernels._ridge_moves import (
     primal_start,
 )
 from rlselect.kernels._squared_bounds import (
+    FactoredInverse,
     best_removals,
     loo_residuals,
     loo_residuals_path,
-    projected_inverse,
 )
 from rlselect.predictors._kernel_machine import fold_losses, solve_machine
 from rlselect.predictors._kernel_objects import LinearKernel
@@ -236,21 +236,32 @@ class SquaredKernelProblem(KernelProblem):
     hasty = False
 
     def refresh(self) -> None:
-        """Solve on the present set and leave each row out."""
+        """Solve on the present set."""
         y = self.targets[:, 0]
         self.ridge = self.lam * self.weights.sum() / self.weights
         self.gram = self.state.gram()
-        self.inverse = projected_inverse(self.gram, self.ridge, self.fit_intercept)
+        self.inverse = FactoredInverse(self.gram, self.ridge, self.fit_intercept)
         self.coefficients = self.inverse @ y
         self.objective = self.lam * float(self.coefficients @ y)
-        self.losses = np.square(
-            loo_residuals(self.coefficients, np.diag(self.inverse), self.ridge, self.weights)
-        )
+        self._losses: np.ndarray | None = None
+
+    @property
+    def losses(self) -> np.ndarray:
+        """Loss of each row left out, computed when it is asked for."""
+        if self._losses is None:
+            self._losses = np.square(
+                loo_residuals(self.coefficients, self.inverse.diagonal(), self.ridge, self.weights)
+            )
+        return self._losses
+
+    @losses.setter
+    def losses(self, value: np.ndarray) -> None:
+        self._losses = value
 
     def _out_of_sample(self, gram, lam, start=None):
         ridge = lam * self.weights.sum() / self.weights
-        inverse = projected_inverse(gram, ridge, self.fit_intercept)
-        return np.square(loo_residuals(inverse @ self.targets[:, 0], np.diag(inverse), ridge, self.weights))
+        inverse = FactoredInverse(gram, ridge, self.fit_intercept)
+        return np.square(loo_residuals(inverse @ self.targets[:, 0], inverse.diagonal(), ridge, self.weights))
 
     def risk_at(self, lams: Sequence[float], bandwidth: float) -> list[float]:
         """Leave-one-out risk of the present set for other parameters."""

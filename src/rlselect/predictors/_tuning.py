@@ -90,29 +90,35 @@ class Tuner:
     def tune(self, problem: Any) -> None:
         """Set the problem's parameters to the best of the grid; ties go to the stronger regularisation."""
         every = range(len(self.lams)), range(len(self.widths))
+        known: dict[int, list[float]] = {}
         if self.place is None or not self.free:
-            self._search(problem, *every)
+            self._search(problem, *every, known)
         else:
             if self.every_lambda:
-                self._search(problem, every[0], range(self.place[1], self.place[1] + 1))
+                self._search(problem, every[0], range(self.place[1], self.place[1] + 1), known)
             if not self.every_lambda or self.free_bandwidth:
-                around = (
+                rows, columns = (
                     range(max(0, at - 1), min(len(whole), at + 2))
                     for at, whole in zip(self.place, every, strict=True)
                 )
-                self._search(problem, *around)
+                self._search(problem, rows, columns, known)
         assert self.place is not None
         problem.lam = float(self.lams[self.place[0]])
         problem.bandwidth = self._width(self.place[1], problem)
 
-    def _search(self, problem: Any, rows: range, columns: range) -> None:
-        """Move to the best of some lambdas and bandwidths."""
+    def _search(self, problem: Any, rows: range, columns: range, known: dict) -> None:
+        """Move to the best of some lambdas and bandwidths; ``known`` holds risks of all lambdas."""
         if len(rows) * len(columns) == 1:
             self.place = (rows[0], columns[0])
             return
         best = (np.inf, 0, 0)
         for column in columns:
-            risks = problem.risk_at(self.lams[rows.start : rows.stop], self._width(column, problem))
+            if column in known:
+                risks = known[column][rows.start : rows.stop]
+            else:
+                risks = problem.risk_at(self.lams[rows.start : rows.stop], self._width(column, problem))
+            if len(rows) == len(self.lams):
+                known[column] = risks
             for row, risk in zip(rows, risks, strict=True):
                 if risk < best[0] * (1.0 - 1e-9):
                     best = (risk, row, column)

@@ -139,4 +139,4 @@ def _without_main_effect(encoder, X, y, weights):
     alone[:, encoder.action] = 0.0
     problem = StageMachine(encoder, alone, y, weights, "anova").make_problem()
     problem.refresh()
-    return loo_residuals(problem.coefficients, np.diag(problem.inverse), problem.ridge, weights)
+    return loo_residuals(problem.coefficients, problem.inverse.diagonal(), problem.ridge, weights)

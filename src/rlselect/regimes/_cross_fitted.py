@@ -27,7 +27,9 @@ _DOUBT = 1.5
 
 
 class _JudgedProblem:
-    """An elimination problem on some rows that also notes its losses on the others."""
+    """An elimination problem on some rows that notes its losses on the others, not those of its own rows."""
+
+    losses = np.empty(0)
 
     def __init__(self, machine: Any, train: np.ndarray, test: np.ndarray) -> None:
         smaller = machine.on_rows(train)

@@ -177,7 +177,9 @@ def value_row(records, n, p):
         if runs:
             mean, seconds = (np.mean([r[key] for r in runs]) for key in ("value", "seconds"))
             cover = "" if method == "all columns" else f"intervals cover {covered(runs) / len(runs):.2f}, "
-            cells.append(f"{method}: {mean:.2f} ({cover}{seconds:.1f} s a stage)")
+            there = sum(r.get("device", "cpu") != "cpu" for r in runs)
+            where = f", {there} with a GPU" if there else ""
+            cells.append(f"{method}: {mean:.2f} ({cover}{seconds:.1f} s a stage{where})")
     return f"| {n} | {p} | {optimal:.2f} | {'; '.join(cells)} | {with_error(gain(records, n, p))} |"
 
 

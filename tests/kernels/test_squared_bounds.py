@@ -5,6 +5,7 @@ import pytest
 
 from rlselect.kernels._gaussian_products import expansion_terms, removal_products
 from rlselect.kernels._squared_bounds import (
+    FactoredInverse,
     best_removals,
     loo_residuals,
     loo_residuals_path,
@@ -178,3 +179,16 @@ def test_hasty_removals_are_in_the_order_of_lower_bounds():
     for candidate, value in hasty:
         assert value <= squared_objective(state.without(candidate), y, ridge, True) * (1 + 1e-9)
     assert {c for c, _ in hasty} & {c for c, _ in best_removals(*arguments)}
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_an_inverse_may_stay_a_factor(fit_intercept):
+    rng = np.random.default_rng(8)
+    block = rng.normal(size=(120, 130))
+    gram, ridge = block @ block.T / 130, rng.uniform(0.5, 2.0, size=120)
+    whole, factored = (form(gram, ridge, fit_intercept) for form in (projected_inverse, FactoredInverse))
+    for vectors in (rng.normal(size=120), rng.normal(size=(120, 3))):
+        np.testing.assert_allclose(factored @ vectors, whole @ vectors, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(factored.diagonal(), whole.diagonal(), rtol=1e-9)
+    with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
+        FactoredInverse(-5.0 * np.eye(3), np.ones(3), fit_intercept)

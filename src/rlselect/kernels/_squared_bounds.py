@@ -41,7 +41,8 @@ def _factor(gram, ridge):
 class FactoredInverse:
     """What :func:`projected_inverse` returns, to be applied (``@``) rather than looked at.
 
-    Costs a third of it; the diagonal, when it is asked for, another third.
+    Costs a quarter of it, and half with the diagonal; applied to hundreds of single vectors it is the slower
+    one.
     """
 
     def __init__(self, gram: np.ndarray, ridge: np.ndarray, fit_intercept: bool) -> None:
@@ -208,6 +209,7 @@ def _galerkin_bounds(y, gram, inverse, ridge, coefficients, candidates, without,
         value, 1e-300
     )
     kind = np.float32 if single else np.float64
+    solver = inverse.astype(kind, copy=False) if isinstance(inverse, np.ndarray) else inverse
     image = gram @ coefficients
     batched, products, build = (
         shortcut(gram, candidates, kind) if shortcut is not None else ([], None, without)
@@ -217,13 +219,13 @@ def _galerkin_bounds(y, gram, inverse, ridge, coefficients, candidates, without,
     reach = np.empty_like(change)
     if len(batched):
         change[:, batched] = products(coefficients[:, None].astype(kind)) - image[:, None]
-        direction[:, batched] = inverse @ change[:, batched]
+        direction[:, batched] = solver @ change[:, batched].astype(kind)
         reach[:, batched] = products(direction[:, batched].astype(kind))
     start = coefficients.astype(kind)
     for position in np.setdiff1d(np.arange(len(candidates)), batched):
         matrix = build(candidates[position])
         change[:, position] = matrix @ start - image
-        direction[:, position] = inverse @ change[:, position]
+        direction[:, position] = solver @ change[:, position].astype(kind)
         reach[:, position] = matrix @ direction[:, position].astype(kind)
     slope = coefficients @ change
     own = float(coefficients @ image) + slope + float(ridge @ coefficients**2)

@@ -26,6 +26,7 @@ from rlselect.kernels._squared_bounds import (
     best_removals,
     loo_residuals,
     loo_residuals_path,
+    projected_inverse,
 )
 from rlselect.predictors._kernel_machine import fold_losses, solve_machine
 from rlselect.predictors._kernel_objects import LinearKernel
@@ -230,33 +231,26 @@ def exact_smallest(bounds, candidates, count, evaluate):
 class SquaredKernelProblem(KernelProblem):
     """Squared loss on a kernel state: closed-form leave-one-out and the bounds of ``best_removals``.
 
-    ``hasty`` lets the bounds alone decide where several groups leave at once.
+    ``hasty`` lets the bounds alone decide where several groups leave at once; ``judged=False`` spares the
+    losses where nobody asks for them, and the inverse with them.
     """
 
     hasty = False
+    judged = True
 
     def refresh(self) -> None:
-        """Solve on the present set."""
+        """Solve on the present set and leave each row out."""
         y = self.targets[:, 0]
         self.ridge = self.lam * self.weights.sum() / self.weights
         self.gram = self.state.gram()
-        self.inverse = FactoredInverse(self.gram, self.ridge, self.fit_intercept)
+        form = projected_inverse if self.judged else FactoredInverse
+        self.inverse = form(self.gram, self.ridge, self.fit_intercept)
         self.coefficients = self.inverse @ y
         self.objective = self.lam * float(self.coefficients @ y)
-        self._losses: np.ndarray | None = None
-
-    @property
-    def losses(self) -> np.ndarray:
-        """Loss of each row left out, computed when it is asked for."""
-        if self._losses is None:
-            self._losses = np.square(
+        if self.judged:
+            self.losses = np.square(
                 loo_residuals(self.coefficients, self.inverse.diagonal(), self.ridge, self.weights)
             )
-        return self._losses
-
-    @losses.setter
-    def losses(self, value: np.ndarray) -> None:
-        self._losses = value
 
     def _out_of_sample(self, gram, lam, start=None):
         ridge = lam * self.weights.sum() / self.weights

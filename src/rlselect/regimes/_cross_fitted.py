@@ -29,11 +29,10 @@ _DOUBT = 1.5
 class _JudgedProblem:
     """An elimination problem on some rows that notes its losses on the others, not those of its own rows."""
 
-    losses = np.empty(0)
-
     def __init__(self, machine: Any, train: np.ndarray, test: np.ndarray) -> None:
         smaller = machine.on_rows(train)
         self.problem = smaller.make_problem()
+        self.problem.judged = False
         self.tuner = smaller.tuner
         self.everyone = machine.make_state()
         self.place, self.y = np.ix_(test, train), machine.y[test]

@@ -133,6 +133,11 @@ class QLearning(BackwardLearner):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        if self.selection == "rfe-vpred" and self.model not in ("auto", "rbf", "anova", "linear"):
+            raise ValueError(
+                f"selection='rfe-vpred' refits kernel machines, and model={self.model!r} is none; use "
+                "model='auto', 'rbf', 'anova' or 'linear', or another selection"
+            )
         if self.device != "cpu":
             find_device(self.device)
 

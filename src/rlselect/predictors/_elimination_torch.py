@@ -8,7 +8,7 @@ import torch
 
 from rlselect.kernels._squared_bounds import loo_residuals
 from rlselect.predictors._elimination import HeldOutProblem
-from rlselect.predictors._torch_kernels import TorchKernels, solve_machines
+from rlselect.predictors._torch_kernels import TorchKernels, invert, solve_machines
 
 __all__ = ["on_device"]
 
@@ -57,11 +57,8 @@ class _SquaredOnDevice(_OnDevice):
         self.y, self.ridge_there = send(p.targets[:, 0]), send(self.ridge)
         matrix = self.kernels.gram()
         matrix.diagonal().add_(self.ridge_there)
-        inverse = torch.cholesky_inverse(torch.linalg.cholesky(matrix))
-        row_sums = inverse.sum(dim=1)
-        shared = row_sums / row_sums.sum()
-        coefficients = (inverse @ self.y - row_sums * (shared @ self.y)).cpu().numpy()
-        diagonal = (inverse.diagonal() - row_sums * shared).cpu().numpy()
+        inverse = invert(matrix)
+        coefficients, diagonal = (inverse @ self.y).cpu().numpy(), inverse.diagonal().cpu().numpy()
         p.objective = p.lam * float(coefficients @ p.targets[:, 0])
         p.losses = np.square(loo_residuals(coefficients, diagonal, self.ridge, p.weights))
 

@@ -8,7 +8,7 @@ import torch
 
 from rlselect._devices import find_device
 
-__all__ = ["TorchKernels", "solve_machines"]
+__all__ = ["TorchKernels", "invert", "solve_machines"]
 
 # Bytes of the kernel matrices of a batch; some five times as many are in use.
 _BATCH_BYTES = 1 << 29
@@ -81,3 +81,10 @@ def solve_machines(
     solved = torch.cholesky_solve(sides, factors)
     intercepts = solved[:, :, 0].sum(dim=1) / solved[:, :, 1].sum(dim=1)
     return solved[:, :, 0] - intercepts[:, None] * solved[:, :, 1], intercepts
+
+
+def invert(matrix: torch.Tensor) -> torch.Tensor:
+    """Inverse of a kernel matrix with its ridge on the vectors that sum to zero."""
+    inverse = torch.cholesky_inverse(torch.linalg.cholesky(matrix))
+    row_sums = inverse.sum(dim=1)
+    return inverse.sub_(torch.outer(row_sums, row_sums / row_sums.sum()))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlselect.predictors._torch_kernels import TorchKernels, solve_machines
+from rlselect.predictors._torch_kernels import TorchKernels, invert, solve_machines
 from rlselect.regimes._value_stages import GaussianStage, turn_actions
 
 __all__ = ["TorchStage"]
@@ -42,9 +42,7 @@ class TorchStage(GaussianStage):
         self.gram = self.kernels.gram()
         matrix = self.gram.clone()
         matrix.diagonal().add_(self.ridge_there)
-        self.inverse = torch.cholesky_inverse(torch.linalg.cholesky(matrix))
-        row_sums = self.inverse.sum(dim=1)
-        self.inverse -= torch.outer(row_sums, row_sums / row_sums.sum())
+        self.inverse = invert(matrix)
         self.sums = matrix.sum(dim=0)
 
     def values(self, Y: np.ndarray) -> np.ndarray:

@@ -50,11 +50,14 @@ class _OnDevice:
 class _SquaredOnDevice(_OnDevice):
     """Regularised risk on all rows, with closed-form leave-one-out."""
 
+    def __init__(self, problem: Any, device: str) -> None:
+        super().__init__(problem, device)
+        self.ridge = problem.lam * problem.weights.sum() / problem.weights
+        self.y, self.ridge_there = (self.kernels.send(a) for a in (problem.targets[:, 0], self.ridge))
+
     def refresh(self) -> None:
         """Solve on the present set and leave each row out."""
-        p, send = self.problem, self.kernels.send
-        self.ridge = p.lam * p.weights.sum() / p.weights
-        self.y, self.ridge_there = send(p.targets[:, 0]), send(self.ridge)
+        p = self.problem
         matrix = self.kernels.gram()
         matrix.diagonal().add_(self.ridge_there)
         inverse = invert(matrix)

@@ -40,12 +40,8 @@ class _Chain:
             values = self.stages[s].values(self.responses(s, values))
         return values.mean(axis=0)
 
-    def up_to(self, t: int) -> "_Chain":
-        """What the values of a stage go through."""
-        return _Chain(self.stages[: t + 1], self.rewards, self.rows, self.discount, self.n_subjects)
-
-    def parcels(self) -> Iterator[tuple["_Chain", np.ndarray, list[int]]]:
-        """Candidates to leave: a stage's chain and response, and some groups of it."""
+    def parcels(self) -> Iterator[tuple[int, np.ndarray, list[int]]]:
+        """Candidates to leave: a stage's number and response, and some groups of it."""
         size = max(1, int(_PARCEL / max(len(rows) for rows in self.rows) ** 3))
         values = None
         for t in reversed(range(len(self.stages))):
@@ -53,23 +49,30 @@ class _Chain:
             if len(active) > 1:
                 step = size if self.stages[t].travels else len(active)
                 for start in range(0, len(active), step):
-                    yield self.up_to(t), y[:, 0], active[start : start + step]
+                    yield t, y[:, 0], active[start : start + step]
             values = self.stages[t].values(y)
 
     def judge(self) -> list[tuple[float, int, int]]:
         """Fitted stage-1 value without each feature: (value, stage, group)."""
+        parcels = list(self.parcels())
+        tasks = [(self.stages[t], y, groups) for t, y, groups in parcels]
         if all(stage.travels for stage in self.stages):
-            found = run_tasks(_values_without, self.parcels())
+            parts = run_tasks(_values_without, tasks)
         else:
-            found = [_values_without(*parcel) for parcel in self.parcels()]
-        return [one for parcel in found for one in parcel]
+            parts = [_values_without(*task) for task in tasks]
+        found = []
+        for t in dict.fromkeys(t for t, _, _ in parcels):
+            mine = [place for place, parcel in enumerate(parcels) if parcel[0] == t]
+            groups = [group for place in mine for group in parcels[place][2]]
+            # All candidates of a stage pass through the earlier ones at once, whatever their parcels were.
+            values = self.first_values(t, np.hstack([parts[place] for place in mine]))
+            found += [(float(value), t, group) for value, group in zip(values, groups, strict=True)]
+        return found
 
 
-def _values_without(chain: _Chain, y: np.ndarray, groups: Sequence[int]) -> list[tuple[float, int, int]]:
-    """Fitted stage-1 value without each of some groups of the chain's last stage: (value, stage, group)."""
-    t = len(chain.stages) - 1
-    values = chain.first_values(t, chain.stages[t].values_without(y, groups))
-    return [(float(value), t, group) for value, group in zip(values, groups, strict=True)]
+def _values_without(stage: Stage, y: np.ndarray, groups: Sequence[int]) -> np.ndarray:
+    """Values of a stage without each of some groups, as a task."""
+    return stage.values_without(y, groups)
 
 
 def eliminate_by_value(

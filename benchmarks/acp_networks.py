@@ -22,12 +22,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np  # noqa: E402
 
-from rlselect.kernels._networks import (  # noqa: E402
-    Training,
-    network_outputs,
-    start_networks,
-    train_networks,
-)
+from rlselect.kernels._networks import Training, network_outputs, start_networks, train_networks  # noqa: E402
 
 EPOCHS = 300
 SHAPES = [(64, 140, 50, 128), (512, 140, 50, 128), (64, 1400, 400, 128)]
@@ -90,7 +85,7 @@ def measure(shape: tuple[int, int, int, int], repeats: int, part: int) -> list[d
     add("NumPy, CPU", lambda: train_networks(*small), 1, share)
     expected = network_outputs(A[few], train_networks(*small)[0])
     for device in _devices():
-        from rlselect.predictors._networks_torch import TorchTrainer
+        from rlselect.masked._torch import TorchTrainer
 
         trainer = TorchTrainer(device)
         if device == "cuda":

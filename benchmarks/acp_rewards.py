@@ -25,10 +25,10 @@ from sklearn.neural_network import MLPRegressor
 from _tables import environment
 from rlselect.kernels._arc_cosine import network_kernel
 from rlselect.kernels._networks import Training
-from rlselect.predictors._masked import make_target
-from rlselect.predictors._masked_kernel import MaskedKernel
-from rlselect.predictors._masked_linear import MaskedLinear
-from rlselect.predictors._masked_network import MaskedNetwork
+from rlselect.masked._kernel import MaskedKernel
+from rlselect.masked._linear import MaskedLinear
+from rlselect.masked._network import MaskedNetwork
+from rlselect.masked._predictor import make_target
 
 MASKS, EPOCHS, HIDDEN = 64, 300, 128
 # scikit-learn's decay for 140 rows, and no early end

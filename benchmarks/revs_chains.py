@@ -11,7 +11,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from rlselect import REVS
-from rlselect.subset import _chains
+from rlselect.subset.revs import _chains
 
 N, P, EFFECTS = 20_000, 150, 25
 CELLS = [

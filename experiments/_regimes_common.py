@@ -58,7 +58,7 @@ def one(setting, n, p, seed, method, device="cpu"):
     learner = QLearning(**METHODS[method], device=device, random_state=seed)
     if method == "all columns":
         # Only its decisions are of interest; decision features among all columns take longer than the fit.
-        learner._fit(trial, np.ones(n, dtype=bool), value=False)
+        learner._fit_rows(trial, np.ones(n, dtype=bool), value=False)
     else:
         learner.fit(trial)
     seconds = time.process_time() - start

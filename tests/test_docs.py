@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from rlselect import cli
+from rlselect.cli import _main as cli
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [

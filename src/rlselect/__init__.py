@@ -24,7 +24,7 @@ _ROOMS = {
     "Sarsa": "subset",
     "TemporalProcessRegression": "temporal",
     "ThetaDisplay": "subset",
-    "Threshold": "predictors",
+    "Threshold": "machines",
     "TrialData": "regimes",
     "compare_regimes": "regimes",
     "regime_value": "regimes",
@@ -56,7 +56,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from rlselect.datumwise import DatumwiseClassifier as DatumwiseClassifier
-    from rlselect.predictors import Threshold as Threshold
+    from rlselect.machines import Threshold as Threshold
     from rlselect.regimes import AdvantageLearning as AdvantageLearning
     from rlselect.regimes import QLearning as QLearning
     from rlselect.regimes import TrialData as TrialData

@@ -2,18 +2,30 @@
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
-except ImportError:  # scikit-learn < 1.9 has no callbacks: fits go unwatched
+Method = TypeVar("Method", bound=Callable[..., Any])
 
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stands in for scikit-learn's mixin; `set_callbacks` needs scikit-learn 1.9."""
+if TYPE_CHECKING:
 
-    def with_callbacks(method: Callable[..., Any]) -> Callable[..., Any]:
-        """Leave the method as it is."""
+    class CallbackSupportMixin:
+        """Scikit-learn's mixin, as far as it is used here."""
+
+    def with_callbacks(method: Method) -> Method:
+        """Scikit-learn's decorator, which leaves the signature as it is."""
         return method
+
+else:
+    try:
+        from sklearn.callback import CallbackSupportMixin, with_callbacks
+    except ImportError:  # scikit-learn < 1.9 has no callbacks: fits go unwatched
+
+        class CallbackSupportMixin:
+            """Stands in for scikit-learn's mixin; `set_callbacks` needs scikit-learn 1.9."""
+
+        def with_callbacks(method):
+            """Leave the method as it is."""
+            return method
 
 
 __all__ = ["CallbackSupportMixin", "Progress", "user_level", "with_callbacks"]
@@ -26,21 +38,25 @@ class Progress:
     ----------
     estimator : estimator
         The one that is fitted.
-    steps : int
-        Parts the fit has; further ones are not told.
     """
 
-    def __init__(self, estimator: Any, steps: int) -> None:
+    def __init__(self, estimator: Any) -> None:
         self._estimator = estimator
-        self._left = steps
-        self.watched = bool(getattr(estimator, "_skl_callbacks", None))
-        if self.watched:
-            self._context = estimator._init_callback_context(max_subtasks=steps)
-            self._context.call_on_fit_task_begin(estimator=estimator)
+        self._left = 0
+        self._context: Any = None
+
+    def begin(self, parts: int) -> Callable[[], bool] | None:
+        """The fit has so many parts, and further ones are not told; `part`, unless nobody watches."""
+        if not getattr(self._estimator, "_skl_callbacks", None):
+            return None
+        self._left = parts
+        self._context = self._estimator._init_callback_context(max_subtasks=parts)
+        self._context.call_on_fit_task_begin(estimator=self._estimator)
+        return self.part
 
     def part(self) -> bool:
         """One part is done; whether a callback asks to stop."""
-        if not self.watched or self._left == 0:
+        if self._left == 0:
             return False
         self._left -= 1
         part = self._context.subcontext(task_name="stage")
@@ -49,7 +65,7 @@ class Progress:
 
     def finish(self) -> None:
         """All is done, perhaps in fewer parts."""
-        if self.watched:
+        if self._context is not None:
             self._context.call_on_fit_task_end(estimator=self._estimator)
 
 

@@ -8,9 +8,10 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from rlselect import DatumwiseClassifier, cli
+from rlselect import DatumwiseClassifier
+from rlselect.cli import _main as cli
+from rlselect.cli._datumwise import parse_costs
 from rlselect.datumwise import PolicyIteration
-from rlselect.datumwise._cli import parse_costs
 from rlselect.report import to_html, to_json
 
 FAST = PolicyIteration(n_iter=3, n_restarts=1, states_per_row=8)

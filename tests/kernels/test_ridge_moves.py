@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rlselect.kernels._change_point import change_point
-from rlselect.predictors._elimination import RidgeProblem, eliminate
+from rlselect.machines._elimination import RidgeProblem, eliminate
 
 
 def _refit(X, y, weights, lam, fit_intercept):

@@ -12,7 +12,7 @@ from rlselect.kernels._squared_bounds import (
     projected_inverse,
     squared_objective,
 )
-from rlselect.predictors._kernel_objects import make_kernel, make_state
+from rlselect.machines._kernels import make_kernel, make_state
 
 
 def _problem(seed, n=60, d=12, kernel="rbf", bandwidth=3.0):

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.linear_model import LinearRegression, Ridge
 
-from rlselect.kernels._arc_cosine import BIAS, loo_residuals, network_kernel
+from rlselect.kernels._arc_cosine import BIAS, network_kernel, network_loo_residuals
 from rlselect.kernels._subset_least_squares import fold_products, padded_columns, subset_heldout, subset_ridge
 from rlselect.kernels._subset_logistic import log_probabilities, subset_logistic
 
@@ -104,7 +104,7 @@ def test_the_kernel_is_the_limit_of_wide_networks():
 def test_leave_one_out_residuals_are_those_of_n_fits(data, dtype):
     X, Y, _ = data
     K = network_kernel(X[:25].astype(dtype))
-    got = loo_residuals(K.copy(), Y[:25], 0.3)
+    got = network_loo_residuals(K.copy(), Y[:25], 0.3)
     K = network_kernel(X[:25])
     for i in range(25):
         rest = np.arange(25) != i

@@ -6,9 +6,9 @@ from sklearn.svm import SVC, SVR
 
 from rlselect.kernels._active_set import active_set_solution
 from rlselect.kernels._interior_point import interior_point_solution
-from rlselect.predictors._kernel_machine import solve_machine
-from rlselect.predictors._kernel_objects import make_kernel, make_state
-from rlselect.predictors._losses import make_loss
+from rlselect.machines._kernels import make_kernel, make_state
+from rlselect.machines._losses import make_loss
+from rlselect.machines._solve import solve_machine
 
 
 def _data(seed, n=80, d=6):

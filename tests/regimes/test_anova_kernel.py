@@ -1,15 +1,15 @@
 import numpy as np
 import pytest
 
-from rlselect.predictors._anova_kernel import (
+from rlselect.machines._elimination import SquaredKernelProblem, eliminate
+from rlselect.machines._losses import SquaredLoss
+from rlselect.regimes._anova_kernel import (
     ActionAnovaState,
     ColumnFeatures,
     ContrastState,
     KeptState,
     simplex_codes,
 )
-from rlselect.predictors._elimination import SquaredKernelProblem, eliminate
-from rlselect.predictors._losses import SquaredLoss
 
 GROUPS = [np.array([0]), np.array([1]), np.array([2]), np.array([3, 4])]
 PAST = [False, False, True, True]

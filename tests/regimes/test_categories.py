@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from rlselect import AdvantageLearning, QLearning, TrialData
-from rlselect.predictors._anova_kernel import ActionAnovaState, simplex_codes
+from rlselect.regimes._anova_kernel import ActionAnovaState, simplex_codes
 
 STAGE = {"history": ["site", "sex", "x", "junk", "z"], "action": "A", "reward": "R"}
 

@@ -222,7 +222,7 @@ def test_columns_the_next_stage_needs_are_asked_for_again():
 
 
 def test_safeguard_adds_five_per_cent(trial):
-    from rlselect.predictors._stopping import choose_size
+    from rlselect.machines._stopping import choose_size
     from rlselect.regimes._encoding import HistoryEncoder
     from rlselect.regimes._stage_machine import StageMachine, paper_regularization, select_features
 
@@ -310,7 +310,7 @@ def test_half_of_the_subjects_may_say_nothing_and_one_column_stays():
 
 
 def test_the_kernel_is_chosen_on_eliminations():
-    from rlselect.predictors._elimination import EliminationPath
+    from rlselect.machines._elimination import EliminationPath
     from rlselect.regimes._stage_machine import _rank_families
 
     rng = np.random.default_rng(0)
@@ -331,7 +331,7 @@ def test_the_kernel_is_chosen_on_eliminations():
 
 
 def test_more_folds_only_where_the_size_is_in_doubt(monkeypatch):
-    from rlselect.predictors._elimination import EliminationPath
+    from rlselect.machines._elimination import EliminationPath
     from rlselect.regimes import _cross_fitted
 
     class Machine:

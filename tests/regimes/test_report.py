@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from rlselect import AdvantageLearning, QLearning, TrialData, cli
+from rlselect import AdvantageLearning, QLearning, TrialData
+from rlselect.cli import _main as cli
 from rlselect.report import to_html, to_json
 from rlselect.simulate import make_regime_trial
 
@@ -60,7 +61,7 @@ def test_callbacks_hear_of_every_part(trial, learner, Watch):
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
 def test_a_fit_that_ends_early_leaves_the_learner_as_it_was(trial, monkeypatch, error):
-    from rlselect.predictors._elimination import SquaredKernelProblem
+    from rlselect.machines._elimination import SquaredKernelProblem
 
     learner = QLearning(model="linear", random_state=0).fit(trial)
     before, selected = learner.value_.value, learner.selected_

@@ -1,30 +1,46 @@
 """The only door for data."""
 
-from rlselect.data._checks import all_finite, nearest_names, require_rows, require_target, unknown_column
+from rlselect.data._checks import (
+    MISSING_MODES,
+    all_finite,
+    nearest_names,
+    require_rows,
+    require_target,
+    unknown_column,
+)
 from rlselect.data._coded import CodedFeatures, open_coded
 from rlselect.data._encoder import TableEncoder
 from rlselect.data._file import read_file
+from rlselect.data._groups import FeatureGroups, read_features, read_groups
 from rlselect.data._open import is_source, open_source
 from rlselect.data._parts import PartTable
 from rlselect.data._read import as_numbers
 from rlselect.data._source import Batch, DataSource
 from rlselect.data._table import Table, open_table, read_vectors
+from rlselect.data._twins import find_twins
+from rlselect.data._units import Units
 
 __all__ = [
+    "MISSING_MODES",
     "Batch",
     "CodedFeatures",
     "DataSource",
+    "FeatureGroups",
     "PartTable",
     "Table",
     "TableEncoder",
+    "Units",
     "all_finite",
     "as_numbers",
+    "find_twins",
     "is_source",
     "nearest_names",
     "open_coded",
     "open_source",
     "open_table",
+    "read_features",
     "read_file",
+    "read_groups",
     "read_vectors",
     "require_rows",
     "require_target",

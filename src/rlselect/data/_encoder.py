@@ -121,6 +121,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.ignored_names_ = ignored
         return self
 
+    @property
+    def feature_names(self) -> list[str]:
+        """Names of the input features, x0, x1, ... when they have none."""
+        return [str(name) for name in self._design.feature_names()]
+
     def transform(self, X: Any) -> Any:
         """Return the design of X.
 

@@ -15,14 +15,7 @@ from rlselect.data._encoder import TableEncoder
 from rlselect.data._file import _CSV, read_file
 from rlselect.data._iterator import IteratorParts
 from rlselect.data._parquet import ParquetParts, find_parquet, folder_columns, from_dataset, from_url
-from rlselect.data._parts import (
-    Parts,
-    PartTable,
-    Pick,
-    check_roles,
-    is_number,
-    plain_design,
-)
+from rlselect.data._parts import Parts, PartTable, Pick, check_roles, is_number, plain_design
 from rlselect.data._pool import _moments, clustering
 from rlselect.data._read import read_table, read_vector
 from rlselect.data._scan import Gaps, scan_missing

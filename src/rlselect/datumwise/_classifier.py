@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from rlselect._clock import PARTS, Clock, warn_if_interrupted
 from rlselect._compat import CallbackSupportMixin, Progress, user_level, with_callbacks
 from rlselect.data import CodedFeatures, open_coded, read_vectors, require_target
 from rlselect.datumwise._encoding import check_bins, make_encoder
@@ -28,7 +29,6 @@ from rlselect.datumwise._screen import screen_units
 from rlselect.datumwise._session import Session
 from rlselect.datumwise._summary import summarize
 from rlselect.datumwise._tree import QuestionNode, build_tree
-from rlselect.learn._clock import PARTS, Clock, warn_if_interrupted
 from rlselect.report import Summary
 
 __all__ = ["DatumwiseClassifier"]
@@ -311,9 +311,8 @@ class DatumwiseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if not isinstance(rng, np.random.Generator):
             rng = np.random.default_rng(check_random_state(rng).randint(2**31))
         steps = settings.n_iter * getattr(settings, "n_restarts", 1)
-        progress = Progress(self, min(steps, PARTS))
-        report = progress.part if progress.watched else None
-        with Clock(self.time_budget, steps, report) as clock:
+        progress = Progress(self)
+        with Clock(self.time_budget, steps, progress.begin(min(steps, PARTS))) as clock:
             learned = self._search(problem, settings, rng, lambda: clock.tick() is not None)
         self._policy = learned.policy
         self.history_ = learned.history

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rlselect.datumwise._structure import Structure
-from rlselect.kernels._rollouts import greedy_rollouts, grow_scores
+from rlselect.kernels import greedy_rollouts, grow_scores
 
 __all__ = ["AdditivePolicy", "Cases", "Episodes", "Learned"]
 

@@ -97,7 +97,7 @@ def ridge_inverse(K: NDArray, ridge: float) -> NDArray:
     return np.asarray(lower)
 
 
-def loo_residuals(K: NDArray, Y: NDArray, ridge: float) -> NDArray:
+def network_loo_residuals(K: NDArray, Y: NDArray, ridge: float) -> NDArray:
     """Leave-one-out residuals of kernel ridge regression without intercept; K is overwritten.
 
     Parameters

@@ -9,7 +9,7 @@ Singles = NDArray[np.float32]
 
 # numbers of hidden units x rows that are worked on at once: about what a cache holds
 _CELLS = 2**17
-_BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8
+MEAN_DECAY, SQUARE_DECAY, LEAST_SCALE = 0.9, 0.999, 1e-8
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Training:
     def sizes(self) -> Singles:
         """Learning rate of every step, Adam's corrections for its start included."""
         t = np.arange(1, self.epochs + 1, dtype=np.float64)
-        return (self.step * np.sqrt(1.0 - _BETA2**t) / (1.0 - _BETA1**t)).astype(np.float32)
+        return (self.step * np.sqrt(1.0 - SQUARE_DECAY**t) / (1.0 - MEAN_DECAY**t)).astype(np.float32)
 
 
 @dataclass
@@ -171,14 +171,14 @@ def _output(hidden: Singles, second: Singles) -> Singles:
 
 def _adam(weights: Singles, slopes: Singles, mean: Singles, square: Singles, rates: Singles) -> None:
     """One step in place; `slopes` is used up."""
-    mean *= np.float32(_BETA1)
-    mean += np.float32(1.0 - _BETA1) * slopes
+    mean *= np.float32(MEAN_DECAY)
+    mean += np.float32(1.0 - MEAN_DECAY) * slopes
     np.multiply(slopes, slopes, out=slopes)
-    slopes *= np.float32(1.0 - _BETA2)
-    square *= np.float32(_BETA2)
+    slopes *= np.float32(1.0 - SQUARE_DECAY)
+    square *= np.float32(SQUARE_DECAY)
     square += slopes
     np.sqrt(square, out=slopes)
-    slopes += np.float32(_EPSILON)
+    slopes += np.float32(LEAST_SCALE)
     np.divide(mean, slopes, out=slopes)
     slopes *= rates
     weights -= slopes

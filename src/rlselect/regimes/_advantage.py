@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from rlselect.kernels._squared_bounds import loo_residuals
-from rlselect.predictors._anova_kernel import ActionAnovaState, ContrastState
+from rlselect.kernels import loo_residuals
+from rlselect.regimes._anova_kernel import ActionAnovaState, ContrastState
 from rlselect.regimes._encoding import HistoryEncoder
 from rlselect.regimes._learner import BackwardLearner
 from rlselect.regimes._rules import Regime

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from rlselect._parallel import run_tasks
-from rlselect.predictors._elimination import EliminationPath, eliminate
-from rlselect.predictors._stopping import paired_comparison
+from rlselect.machines import EliminationPath, eliminate, paired_comparison
 
 __all__ = ["adaptive_cycle", "cross_fitted_choice", "held_out_risk", "one_split"]
 

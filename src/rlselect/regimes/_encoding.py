@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rlselect.predictors._anova_kernel import simplex_codes
+from rlselect.regimes._anova_kernel import simplex_codes
 from rlselect.regimes._trial import HistoryColumn
 
 __all__ = ["HistoryEncoder"]

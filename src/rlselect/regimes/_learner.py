@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from rlselect._compat import CallbackSupportMixin, Progress, with_callbacks
+from rlselect._compat import Progress, with_callbacks
+from rlselect._estimator import Estimator
 from rlselect._parallel import jobs
 from rlselect.regimes._report import report_of
 from rlselect.regimes._rules import Regime, StageRule, summarise_rule
@@ -17,7 +17,6 @@ from rlselect.regimes._tables import Table
 from rlselect.regimes._tailoring import find_tailoring
 from rlselect.regimes._trial import HistoryColumn, StageData, TrialData, check_stage
 from rlselect.regimes._value import Evaluation, best_feasible, cross_fitted, from_scores, regime_value
-from rlselect.report import Summarised
 
 __all__ = ["BackwardLearner", "read_history"]
 
@@ -29,7 +28,7 @@ _SELECTIONS = ("loo", "rfe", "rfe-test", "rfe-vpred", None)
 _FOLDS, _VALUE_FOLDS = 5, 10
 
 
-class BackwardLearner(CallbackSupportMixin, Summarised, BaseEstimator):
+class BackwardLearner(Estimator):
     """Base of the learners: stages are learnt last first, each on what follows it."""
 
     def __init__(
@@ -85,9 +84,10 @@ class BackwardLearner(CallbackSupportMixin, Summarised, BaseEstimator):
                 "stages=[...]) or TrialData.from_long(frame, ...)"
             )
         start, before = time.perf_counter(), dict(self.__dict__)
-        progress = Progress(self, 2 * trial.n_stages + 1)
+        progress = Progress(self)
+        progress.begin(2 * trial.n_stages + 1)
         try:
-            self._fit(trial, np.ones(trial.n_subjects, dtype=bool), value=True, told=progress.part)
+            self._fit_rows(trial, np.ones(trial.n_subjects, dtype=bool), value=True, told=progress.part)
         except BaseException:
             # stages of a new regime beside those of an old one would be neither
             self.__dict__.clear()
@@ -97,7 +97,7 @@ class BackwardLearner(CallbackSupportMixin, Summarised, BaseEstimator):
         progress.finish()
         return self
 
-    def _fit(
+    def _fit_rows(
         self, trial: TrialData, rows: np.ndarray, value: bool, told: Callable[[], Any] = bool
     ) -> "BackwardLearner":
         """Learn from some subjects; the value and the decision features only where asked.

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rlselect.predictors._elimination import EliminationPath
-from rlselect.predictors._stopping import paired_comparison
+from rlselect.machines import EliminationPath, paired_comparison
 from rlselect.regimes._stage_machine import StageMachine, StageSelection
 
 __all__ = ["prune", "recall", "recall_pairs"]

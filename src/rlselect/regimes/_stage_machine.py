@@ -9,24 +9,21 @@ from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesRegressor
 
 from rlselect._parallel import alone, run_tasks
-from rlselect.predictors._anova_kernel import ActionAnovaState, KeptEstimatorProblem, KeptState
-from rlselect.predictors._elimination import (
+from rlselect.machines import (
     EliminationPath,
     HeldOutProblem,
     KernelProblem,
     SquaredKernelProblem,
+    SquaredLoss,
+    Tuner,
+    choose_size,
     eliminate,
+    fold_numbers,
+    paired_comparison,
+    solve_machine,
 )
-from rlselect.predictors._kernel_machine import fold_numbers, solve_machine
-from rlselect.predictors._losses import SquaredLoss
-from rlselect.predictors._stopping import choose_size, paired_comparison
-from rlselect.predictors._tuning import Tuner
-from rlselect.regimes._cross_fitted import (
-    adaptive_cycle,
-    cross_fitted_choice,
-    held_out_risk,
-    one_split,
-)
+from rlselect.regimes._anova_kernel import ActionAnovaState, KeptEstimatorProblem, KeptState
+from rlselect.regimes._cross_fitted import adaptive_cycle, cross_fitted_choice, held_out_risk, one_split
 from rlselect.regimes._encoding import HistoryEncoder
 
 __all__ = [
@@ -296,7 +293,7 @@ def _where_told(problem, machine):
     """The problem with its removals on the machine's device, which Gaussian kernels alone know to use."""
     if machine.device == "cpu" or machine.kind != "rbf":
         return problem
-    from rlselect.predictors._elimination_torch import on_device
+    from rlselect.machines.on_torch import on_device
 
     return on_device(problem, machine.device)
 

@@ -6,12 +6,16 @@ from typing import Any
 import numpy as np
 
 from rlselect._parallel import run_tasks
-from rlselect.predictors._anova_kernel import ActionAnovaState, ContrastState
-from rlselect.predictors._elimination import EliminationPath, SquaredKernelProblem, eliminate
-from rlselect.predictors._kernel_machine import solve_machine
-from rlselect.predictors._losses import SquaredLoss
-from rlselect.predictors._stopping import paired_comparison
-from rlselect.predictors._tuning import Tuner
+from rlselect.machines import (
+    EliminationPath,
+    SquaredKernelProblem,
+    SquaredLoss,
+    Tuner,
+    eliminate,
+    paired_comparison,
+    solve_machine,
+)
+from rlselect.regimes._anova_kernel import ActionAnovaState, ContrastState
 from rlselect.regimes._cross_fitted import adaptive_cycle
 from rlselect.regimes._stage_machine import ANOVA_WIDTH, StageMachine
 

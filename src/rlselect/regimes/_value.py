@@ -342,7 +342,7 @@ def _fold_decisions(evaluation: Evaluation, learner: Any) -> list[Decide]:
 
 
 def _fit_some(learner: Any, trial: TrialData, rows: np.ndarray) -> Any:
-    return clone(learner)._fit(trial, rows=rows, value=False)
+    return clone(learner)._fit_rows(trial, rows=rows, value=False)
 
 
 def _inverse_probability(evaluation: Evaluation, decisions: list, confidence: float) -> RegimeValue:

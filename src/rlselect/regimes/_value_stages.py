@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rlselect.kernels._squared_bounds import projected_inverse, squared_solution
+from rlselect.kernels import projected_inverse, squared_solution
 
 __all__ = ["GaussianStage", "Stage", "make_stage", "turn_actions"]
 

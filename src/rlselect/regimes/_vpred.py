@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from rlselect._parallel import run_tasks
-from rlselect.predictors._elimination import EliminationPath
+from rlselect.machines import EliminationPath
 from rlselect.regimes._stage_machine import SAFEGUARD, StageSelection
 from rlselect.regimes._value_stages import Stage, make_stage
 

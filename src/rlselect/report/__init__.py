@@ -2,14 +2,13 @@
 
 from rlselect.report._format import COLUMNS, LEGEND, fact_rows, variable_rows
 from rlselect.report._sections import section_rows
-from rlselect.report._summary import Summarised, Summary
+from rlselect.report._summary import Summary
 from rlselect.report._svg import bars_svg, inclusion_svg, search_svg
 from rlselect.report._write import to_html, to_json, to_markdown
 
 __all__ = [
     "COLUMNS",
     "LEGEND",
-    "Summarised",
     "Summary",
     "bars_svg",
     "fact_rows",

@@ -1,11 +1,12 @@
 """A report that shows itself."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from sklearn.utils.validation import check_is_fitted
+from rlselect.report._write import to_html, to_json, to_markdown
 
-from rlselect.report._write import to_html, to_markdown
+_WRITERS = {".html": to_html, ".htm": to_html, ".md": to_markdown, ".json": to_json}
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,24 @@ class Summary:
         """The values behind the text."""
         return self.report
 
+    def save(self, path: str | Path) -> Path:
+        """Write the account as a page, as text or as values, by the ending of the name.
+
+        Parameters
+        ----------
+        path : str or Path
+            Ends in .html, .md or .json.
+
+        Returns
+        -------
+        Path
+        """
+        path = Path(path)
+        if path.suffix.lower() not in _WRITERS:
+            raise ValueError(f"path={str(path)!r} was given; its name must end in {', '.join(_WRITERS)}.")
+        path.write_text(_WRITERS[path.suffix.lower()](self.report), encoding="utf-8")
+        return path
+
     def __str__(self) -> str:
         return to_markdown(self.report)
 
@@ -33,21 +52,3 @@ class Summary:
 
     def _repr_html_(self) -> str:
         return to_html(self.report)
-
-
-class Summarised:
-    """A fitted estimator that gives an account of itself: of what ``_report`` returns, see `to_html`."""
-
-    def summary(self) -> Summary:
-        """Readable account of the fit.
-
-        Returns
-        -------
-        Summary
-            ``str()`` gives text, ``dict`` the values behind it; notebooks show a page.
-        """
-        check_is_fitted(self)
-        return Summary(self._report())
-
-    def _report(self) -> dict[str, Any]:
-        raise NotImplementedError

@@ -1,25 +1,55 @@
-"""For everyone: selectors of one subset of variables."""
+"""For everyone: selectors of one subset of variables, their settings and their displays."""
 
-from rlselect.subset._acp import ActorCriticPredictor
-from rlselect.subset._acp_displays import PerformanceDisplay, RewardDisplay, ThetaDisplay
-from rlselect.subset._acp_paper import PolicyGradient
-from rlselect.subset._divide import DivideAndConquer
-from rlselect.subset._mismatch_features import MismatchFeatures
-from rlselect.subset._revs import REVS
-from rlselect.subset._risk_rfe import RiskRFE
-from rlselect.subset._risk_rfe_display import ReverseScreeDisplay
-from rlselect.subset._sarsa import Sarsa
+from rlselect.learn import UCB, EpsilonGreedy, Softmax, ThompsonSampling
+from rlselect.machines import (
+    AdditiveKernel,
+    ChangePoint,
+    ChiSquaredKernel,
+    EpsilonInsensitiveLoss,
+    GaussianKernel,
+    HingeLoss,
+    LinearKernel,
+    LogisticLoss,
+    PolynomialKernel,
+    SquaredLoss,
+    Threshold,
+)
+from rlselect.subset.acp import (
+    ActorCriticPredictor,
+    PerformanceDisplay,
+    PolicyGradient,
+    RewardDisplay,
+    ThetaDisplay,
+)
+from rlselect.subset.revs import REVS, Sarsa
+from rlselect.subset.risk_rfe import MismatchFeatures, ReverseScreeDisplay, RiskRFE
+from rlselect.subset.rivals import DivideAndConquer
 
 __all__ = [
     "REVS",
+    "UCB",
     "ActorCriticPredictor",
+    "AdditiveKernel",
+    "ChangePoint",
+    "ChiSquaredKernel",
     "DivideAndConquer",
+    "EpsilonGreedy",
+    "EpsilonInsensitiveLoss",
+    "GaussianKernel",
+    "HingeLoss",
+    "LinearKernel",
+    "LogisticLoss",
     "MismatchFeatures",
     "PerformanceDisplay",
     "PolicyGradient",
+    "PolynomialKernel",
     "ReverseScreeDisplay",
     "RewardDisplay",
     "RiskRFE",
     "Sarsa",
+    "Softmax",
+    "SquaredLoss",
     "ThetaDisplay",
+    "ThompsonSampling",
+    "Threshold",
 ]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect.kernels._batched_irls import deviance, information, solve_each, whiten, working_quantities
+from rlselect.kernels import deviance, information, solve_each, whiten, working_quantities
 from rlselect.temporal._design import Design
 from rlselect.temporal._estimate import Estimate, estimate
 

@@ -5,9 +5,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect.kernels._batched_irls import batched_irls, information, solve_each, whiten, working_quantities
-from rlselect.kernels._glm_families import mean_function, variance_function
-from rlselect.kernels._separation import separating_direction
+from rlselect.kernels import (
+    batched_irls,
+    information,
+    mean_function,
+    separating_direction,
+    solve_each,
+    variance_function,
+    whiten,
+    working_quantities,
+)
 from rlselect.temporal._design import Design
 
 Array = NDArray[np.float64]

@@ -10,7 +10,7 @@ from scipy.stats import norm
 from sklearn.utils.validation import check_is_fitted
 
 from rlselect._parallel import jobs
-from rlselect.kernels._glm_families import USUAL_VARIANCE
+from rlselect.kernels import USUAL_VARIANCE
 from rlselect.temporal._design import Design
 from rlselect.temporal._estimate import Estimate, jackknife_factor
 from rlselect.temporal._resample import as_generator, sup_multiplier, sup_refit, variance_df

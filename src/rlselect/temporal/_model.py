@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from rlselect._parallel import jobs
-from rlselect.kernels._glm_families import LINKS, VARIANCES, mean_function
+from rlselect.kernels import LINKS, VARIANCES, mean_function
 from rlselect.temporal._constant import constant_positions, estimate_constant
 from rlselect.temporal._design import Design, build_design
 from rlselect.temporal._estimate import Estimate, check_response, estimate

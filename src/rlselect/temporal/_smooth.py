@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlselect._parallel import run_tasks
-from rlselect.kernels._batched_irls import deviance
+from rlselect.kernels import deviance
 from rlselect.temporal._design import Design
 from rlselect.temporal._estimate import Estimate
 

@@ -1,0 +1,124 @@
+"""The skeleton that every estimator stands on: options, a fit that publishes once, names, ranks, accounts."""
+
+import time
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from rlselect._compat import CallbackSupportMixin, Progress
+from rlselect._options import Allowed, check_options
+from rlselect.report import Summary
+
+__all__ = ["Estimator", "Selector", "rank"]
+
+
+class Estimator(CallbackSupportMixin, BaseEstimator):
+    """Base of all estimators; a new one adds its table of options, its `_fit` and its `_report`.
+
+    ``fit`` is public and documented by each estimator and ends in ``return self._learn_aside(...)``.
+    """
+
+    # option -> what it may be; options that need the data are checked in `_fit`
+    _options: ClassVar[Mapping[str, Allowed]] = {}
+
+    def _learn_aside(self, *data: Any) -> Self:
+        """Learn on an unfitted twin, then take over what it has learnt: an error leaves the old fit."""
+        start = time.perf_counter()
+        check_options(self, self._options)
+        twin = self._unfitted_twin()
+        progress = Progress(self)
+        twin._fit(progress, *data)
+        twin._seconds = time.perf_counter() - start
+        self._take_over(twin)
+        progress.finish()
+        return self
+
+    def _fit(self, progress: Progress, *data: Any) -> None:
+        """Learn; called on an estimator that holds its options and no earlier fit."""
+        raise NotImplementedError
+
+    def _unfitted_twin(self) -> Self:
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self._not_learnt())
+        return twin
+
+    def _take_over(self, twin: Self) -> None:
+        own = self._not_learnt()
+        learnt = {name: value for name, value in twin.__dict__.items() if name not in own}
+        # one assignment: an interrupt finds the old fit or the new one
+        self.__dict__ = {**own, **learnt, "_learnt": frozenset(learnt)}
+
+    def _not_learnt(self) -> dict[str, Any]:
+        learnt = self.__dict__.get("_learnt", frozenset())
+        return {name: value for name, value in self.__dict__.items() if name not in learnt | {"_learnt"}}
+
+    def _keep_names(self, n_features: int, names: NDArray | None) -> None:
+        """Keep what the table of `fit` was made of, for later ones to be compared with."""
+        self.n_features_in_ = n_features
+        if names is not None:
+            self.feature_names_in_ = names
+
+    def summary(self) -> Summary:
+        """Readable account of the fit.
+
+        Returns
+        -------
+        Summary
+            ``str()`` gives text, ``dict`` the values behind it; notebooks show a page, ``save`` writes one.
+        """
+        check_is_fitted(self)
+        return Summary(self._report())
+
+    def _report(self) -> dict[str, Any]:
+        """Plain values about the fit, see `rlselect.report.to_html`."""
+        raise NotImplementedError
+
+
+class Selector(SelectorMixin, Estimator):
+    """An estimator that selects features of a table once for all rows.
+
+    `_fit` sets ``encoder_`` (a TableEncoder), ``support_`` and ``ranking_``.
+    """
+
+    support_: NDArray[np.bool_]
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self)
+        return self.support_
+
+    def transform(self, X: Any) -> Any:
+        """Keep the selected features.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            A frame may still carry the columns that `fit` took for other roles, such as the target.
+
+        Returns
+        -------
+        array, sparse matrix or data frame of shape (n_samples, n_selected)
+        """
+        check_is_fitted(self)
+        return super().transform(self.encoder_.features_of(X))
+
+
+def rank(*keys: NDArray, support: NDArray[np.bool_] | None = None) -> NDArray[np.intp]:
+    """Ranks from 1, the best, by the largest first key; later keys break ties, then the position.
+
+    Selected features come first, if `support` is given.
+
+    Examples
+    --------
+    >>> rank(np.array([0.2, 0.9, 0.9]), np.array([0, 1, 2]))
+    array([3, 2, 1])
+    """
+    first = [] if support is None else [~support]
+    order = np.lexsort((np.arange(len(keys[0])), *(-key for key in reversed(keys)), *first))
+    ranking = np.empty(len(order), dtype=np.intp)
+    ranking[order] = np.arange(1, len(order) + 1)
+    return ranking

@@ -1,0 +1,354 @@
+"""The command line: a thin mirror of the Python API."""
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rlselect import __version__
+
+# method -> where its class lives (loaded when asked for), or the class itself
+METHODS: dict[str, str | Callable[..., Any]] = {
+    "revs": "rlselect.subset:REVS",
+    "acp": "rlselect.cli._acp:make_from_command",
+}
+
+# \b keeps click from filling the lines into one paragraph
+_EXAMPLES = """\b
+Examples:
+  rlselect select houses.csv --target price
+  rlselect select visits.parquet --target bought --drop id --html visits.html
+"""
+
+
+class BadInput(click.ClickException):
+    """Something the user can correct: one sentence, exit code 2."""
+
+    exit_code = 2
+
+
+@contextmanager
+def one_sentence() -> Iterator[None]:
+    """Turn what the library refuses into one sentence, and its warnings into lines on stderr."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        try:
+            yield
+        except (ValueError, TypeError, OSError) as error:
+            raise BadInput(" ".join(str(error).split()) or type(error).__name__) from error
+        finally:
+            for text in dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, UserWarning)):
+                click.echo(f"Warning: {' '.join(text.split())}", err=True)
+
+
+def _file_options(command: Callable[..., None]) -> Callable[..., None]:
+    """What every command takes that reads a file and writes a report."""
+    path = click.Path(path_type=Path)
+    options = [
+        click.option("--drop", multiple=True, metavar="COLUMN", help="Column to leave out; may be repeated."),
+        click.option(
+            "--na",
+            multiple=True,
+            metavar="TEXT",
+            help="Cell of a CSV that means missing, such as '?'; may be repeated.",
+        ),
+        click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same answer."),
+        click.option("--json", "json_path", type=path, help="Write the result as JSON."),
+        click.option("--html", "html_path", type=path, help="Write the result as a web page."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def _shared_options(command: Callable[..., None]) -> Callable[..., None]:
+    """What every command takes that explains a target."""
+    budget = click.option(
+        "--time-budget", type=float, metavar="SECONDS", help="Stop searching after so long."
+    )
+    weight = click.option("--weight", metavar="COLUMN", help="Column of sample weights.")
+    return weight(budget(_file_options(command)))
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="rlselect")
+def main() -> None:
+    """Which variables matter?"""
+
+
+@main.command(epilog=_EXAMPLES)
+@click.argument("data", type=click.Path(path_type=Path))
+@click.option("--target", required=True, metavar="COLUMN", help="Column to explain.")
+@click.option(
+    "--method", default="revs", show_default=True, help="revs, or acp for relations that are not linear."
+)
+@click.option("--family", default="auto", show_default=True, help="auto, gaussian, binomial or poisson.")
+@click.option(
+    "--missing",
+    type=click.Choice(["error", "drop", "indicator"]),
+    default="error",
+    show_default=True,
+    help="Missing values: refuse them, leave their rows out, or impute and mark them.",
+)
+@_shared_options
+def select(
+    data: Path,
+    target: str,
+    method: str,
+    family: str,
+    weight: str | None,
+    drop: tuple[str, ...],
+    missing: str,
+    na: tuple[str, ...],
+    seed: int,
+    time_budget: float | None,
+    json_path: Path | None,
+    html_path: Path | None,
+) -> None:
+    """Select the variables of DATA (.csv, .csv.gz or .parquet) that explain the target."""
+    with one_sentence():
+        _check_writable(json_path, html_path)
+        make = _load(method)
+        frame = _read(data, _targets(target, weight), drop, na)
+        selector = make(family=family, missing=missing, time_budget=time_budget, random_state=seed)
+        selector.fit(frame, target, **({} if weight is None else {"sample_weight": weight}))
+        report = {"title": f"{target} in {data.name}", **_report(selector)}
+        _deliver(report, json_path, html_path)
+
+
+_DATUMWISE = """\b
+Examples:
+  rlselect datumwise patients.csv --target ill --feature-cost 0.02
+  rlselect datumwise patients.csv --target ill --cost scan=0.3 --budget 4 --html patients.html
+"""
+
+
+@main.command(epilog=_DATUMWISE)
+@click.argument("data", type=click.Path(path_type=Path))
+@click.option("--target", required=True, metavar="COLUMN", help="Column of the classes.")
+@click.option(
+    "--feature-cost",
+    type=float,
+    default=0.01,
+    show_default=True,
+    help="Price of a feature; an error costs 1.",
+)
+@click.option("--cost", multiple=True, metavar="NAME=PRICE", help="Price of one feature; may be repeated.")
+@click.option("--budget", type=int, help="Most features a case.")
+@click.option("--cost-budget", type=float, metavar="PRICE", help="Most that the features of a case may cost.")
+@click.option(
+    "--test-share",
+    type=float,
+    default=0.25,
+    show_default=True,
+    help="Share of the rows to judge by; 0 for none.",
+)
+@_shared_options
+def datumwise(
+    data: Path,
+    target: str,
+    feature_cost: float,
+    cost: tuple[str, ...],
+    budget: int | None,
+    cost_budget: float | None,
+    test_share: float,
+    weight: str | None,
+    drop: tuple[str, ...],
+    na: tuple[str, ...],
+    seed: int,
+    time_budget: float | None,
+    json_path: Path | None,
+    html_path: Path | None,
+) -> None:
+    """Learn which features of DATA to buy for each case, and when to stop and name the target's class."""
+    from rlselect.cli._datumwise import parse_costs, run_command
+
+    with one_sentence():
+        _check_writable(json_path, html_path)
+        frame = _read(data, _targets(target, weight), drop, na)
+        report = run_command(
+            frame,
+            target,
+            weight,
+            test_share=test_share,
+            random_state=seed,
+            feature_cost=feature_cost,
+            costs=parse_costs(cost),
+            budget=budget,
+            cost_budget=cost_budget,
+            time_budget=time_budget,
+        )
+        report = {**report, "title": f"{target} in {data.name}", "method": "DatumwiseClassifier"}
+        _deliver(report, json_path, html_path)
+
+
+_REGIMES = """\b
+DATA has one row a subject and stage; columns that are not named are covariates.
+Examples:
+  rlselect regimes visits.csv --id patient --stage visit --action drug --reward score
+  rlselect regimes visits.csv --id patient --stage visit --action drug --reward pain --minimize
+"""
+
+
+@main.command(epilog=_REGIMES)
+@click.argument("data", type=click.Path(path_type=Path))
+@click.option("--id", "subject", required=True, metavar="COLUMN", help="Column that tells subjects apart.")
+@click.option("--stage", required=True, metavar="COLUMN", help="Column of the stages, in sorted order.")
+@click.option("--action", required=True, metavar="COLUMN", help="Column of what was done.")
+@click.option("--reward", required=True, metavar="COLUMN", help="Column of what came of it.")
+@click.option(
+    "--propensity", metavar="COLUMN", help="Column of the known probability of the action; else estimated."
+)
+@click.option("--minimize", is_flag=True, help="Small rewards are good.")
+@click.option("--discount", type=float, default=1.0, show_default=True, help="Weight of the next stage.")
+@_file_options
+def regimes(
+    data: Path,
+    subject: str,
+    stage: str,
+    action: str,
+    reward: str,
+    propensity: str | None,
+    minimize: bool,
+    discount: float,
+    drop: tuple[str, ...],
+    na: tuple[str, ...],
+    seed: int,
+    json_path: Path | None,
+    html_path: Path | None,
+) -> None:
+    """Learn from DATA what to do at each stage, which history that takes, and what it is worth."""
+    with one_sentence():
+        _check_writable(json_path, html_path)
+        named = {"--id": subject, "--stage": stage, "--action": action, "--reward": reward}
+        if propensity is not None:
+            named["--propensity"] = propensity
+        frame = _read(data, named, drop, na)
+        from rlselect.regimes import QLearning, TrialData
+
+        trial = TrialData.from_long(
+            frame,
+            id=subject,
+            stage=stage,
+            action=action,
+            reward=reward,
+            covariates=[name for name in frame.column_names if name not in named.values()],
+            propensity="estimate" if propensity is None else propensity,
+        )
+        learner = QLearning(maximize=not minimize, discount=discount, random_state=seed).fit(trial)
+        report = {**_report(learner), "title": f"{reward} in {data.name}"}
+        _deliver(report, json_path, html_path)
+
+
+def _load(method: str) -> Callable[..., Any]:
+    if method not in METHODS:
+        raise ValueError(f"--method {method!r} is not known; use one of {', '.join(METHODS)}.")
+    where = METHODS[method]
+    if not isinstance(where, str):
+        return where
+    module, name = where.split(":")
+    return getattr(import_module(module), name)
+
+
+def _report(selector: Any) -> dict[str, Any]:
+    report = dict(selector._report())
+    report.pop("title", None)
+    return {"method": type(selector).__name__, **report}
+
+
+def _check_writable(*paths: Path | None) -> None:
+    """Refuse outputs that cannot be written before the search, not after it."""
+    for path in paths:
+        if path is None:
+            continue
+        if path.is_dir():
+            raise ValueError(f"{str(path)!r} is a folder; give the name of a file to write.")
+        if not path.absolute().parent.is_dir():
+            raise ValueError(f"The folder of {str(path)!r} does not exist; make it first.")
+
+
+def _targets(target: str, weight: str | None) -> dict[str, str]:
+    return {"--target": target} if weight is None else {"--target": target, "--weight": weight}
+
+
+def _read(path: Path, named: Mapping[str, str], drop: tuple[str, ...], na: tuple[str, ...]) -> Any:
+    """A file without the columns to drop, given the options that name columns of it."""
+    from rlselect.data import nearest_names, read_file
+
+    frame = read_file(path, missing_marks=na)
+    for option, name in [*named.items(), *(("--drop", d) for d in drop)]:
+        if name not in frame.column_names:
+            close = nearest_names(name, frame.column_names)
+            hint = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
+            raise ValueError(f"{option} {name!r} is not a column of {path.name}.{hint}")
+    for option, name in named.items():
+        if name in drop:
+            raise ValueError(
+                f"{name!r} is both {option} and --drop; it is never a variable: leave out --drop."
+            )
+    return frame.drop_columns(list(drop)) if drop else frame
+
+
+def show_report(report: Mapping[str, Any]) -> None:
+    """Print a report: its facts, then the selected variables as a table."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from rlselect.report import COLUMNS, LEGEND, fact_rows, section_rows, variable_rows
+
+    console = Console(highlight=False, emoji=False, markup=False)
+    console.print(Text(str(report["title"]), style="bold"))
+    for label, text in fact_rows(report):
+        console.print(f"{label}: {text}")
+
+    def show_table(columns: Sequence[str], rows: list[list[str]]) -> None:
+        table = Table(columns[0], box=box.SIMPLE_HEAD, pad_edge=False)
+        table.columns[0].overflow = "fold"
+        for name in columns[1:]:
+            table.add_column(name, justify="right", no_wrap=True)
+        for row in rows:
+            table.add_row(*(Text(cell) for cell in row))
+        console.print(table)
+
+    for section in report.get("sections", ()):
+        console.print(Text(f"\n{section['title']}", style="bold"))
+        rows, more = section_rows(section)
+        if rows:
+            show_table(section["columns"], rows)
+        if more:
+            console.print(f"{more} more rows are not shown; --json holds all of them.")
+        for text in (section.get("text"), section.get("note")):
+            if text is not None:
+                console.print(text)
+    if "sections" not in report:
+        rows, more = variable_rows(report)
+        if rows:
+            show_table(COLUMNS, rows)
+            console.print(LEGEND)
+        else:
+            console.print("No variable was selected.")
+        if more:
+            console.print(f"{more} more variables are not shown; --json holds all of them.")
+    for note in report.get("notes", ()):
+        console.print(f"Note: {note}")
+
+
+def _deliver(report: Mapping[str, Any], json_path: Path | None, html_path: Path | None) -> None:
+    """Print a report, and write it where that was asked for."""
+    from rlselect.report import to_html, to_json
+
+    show_report(report)
+    for path, write in ((json_path, to_json), (html_path, to_html)):
+        if path is not None:
+            path.write_text(write(report), encoding="utf-8")
+            click.echo(f"Wrote {path}", err=True)
+
+
+if __name__ == "__main__":
+    main()

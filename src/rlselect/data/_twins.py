@@ -1,0 +1,74 @@
+"""Units whose columns repeat each other exactly."""
+
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rlselect.data._parts import PartTable
+from rlselect.data._table import Table
+from rlselect.data._units import Units
+
+_GLANCE = 256
+_CELLS = 2**20
+
+
+def find_twins(table: Table | PartTable, units: Units) -> NDArray[np.intp]:
+    """For every unit the first one with exactly the same column (itself for units of several columns).
+
+    A glance at a few rows finds the suspects; only those are compared on all rows.
+    """
+    twin_of = np.arange(units.n_units)
+    single = np.array([int(c[0]) for c in units.columns if len(c) == 1], dtype=np.intp)
+    if len(single) < 2:
+        return twin_of
+    if isinstance(table, PartTable):
+        # rare events are all alike in a few rows, and a look at all rows is dear: let them be
+        few = table.glance(8 * _GLANCE).X
+        single = single[few.min(axis=0)[single] < few.max(axis=0)[single]]
+    else:
+        few = table.take(slice(0, min(_GLANCE, table.n_rows))).X
+    suspects = [g for g in _equal_columns(few, single) if len(g) > 1]
+    if suspects and table.n_rows > _GLANCE:
+        which = np.concatenate(suspects)
+        label = np.concatenate([np.full(len(g), i) for i, g in enumerate(suspects)])
+        passes = table.scan(which, count=False) if isinstance(table, PartTable) else table.scan(which)
+        for batch in passes:
+            parts = _equal_columns(batch.X, np.arange(len(which)))
+            equal = np.empty(len(which), dtype=np.intp)
+            for i, part in enumerate(parts):
+                equal[part] = i
+            _, label = np.unique(label * len(which) + equal, return_inverse=True)
+        suspects = [which[label == i] for i in range(label.max() + 1)]
+    unit_of = units.unit_of
+    for same in suspects:
+        first = unit_of[same].min()
+        twin_of[unit_of[same]] = first
+    return twin_of
+
+
+def _equal_columns(X: Any, which: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    if sparse.issparse(X):
+        X = sparse.csc_array(X)
+        X.sum_duplicates()
+        X.eliminate_zeros()
+        keys = [
+            (
+                X.indices[X.indptr[j] : X.indptr[j + 1]].tobytes(),
+                X.data[X.indptr[j] : X.indptr[j + 1]].tobytes(),
+            )
+            for j in which
+        ]
+    else:
+        # some columns at a time, and short names of what they hold: a wide table is not held twice
+        step = max(1, _CELLS // max(len(X), 1))
+        keys = []
+        for start in range(0, len(which), step):
+            columns = np.ascontiguousarray(X[:, which[start : start + step]].T) + 0.0  # -0.0 is 0.0
+            keys += [(blake2b(column).digest(), b"") for column in columns]
+    groups: dict[Any, list[int]] = {}
+    for j, key in zip(which, keys, strict=True):
+        groups.setdefault(key, []).append(int(j))
+    return [np.array(g, dtype=np.intp) for g in groups.values()]

@@ -1,0 +1,49 @@
+"""Subsets of columns priced by the evidence of a ridge or generalised linear model, and refits of them."""
+
+from rlselect.evidence._glm_subset import (
+    GlmSubset,
+)
+from rlselect.evidence._gram import (
+    PANEL,
+    LazyGram,
+    Moments,
+)
+from rlselect.evidence._refit import (
+    Fit,
+    SeparationWarning,
+    fit_glm,
+    heldout_gains,
+)
+from rlselect.evidence._refit_blocks import (
+    fit_glm_blocks,
+    fit_linear_blocks,
+    fit_moments,
+    is_precise,
+)
+from rlselect.evidence._ridge_subset import (
+    RidgeSubset,
+)
+from rlselect.evidence._rows import (
+    Block,
+    OverflowedColumns,
+    Rows,
+)
+
+__all__ = [
+    "PANEL",
+    "Block",
+    "Fit",
+    "GlmSubset",
+    "LazyGram",
+    "Moments",
+    "OverflowedColumns",
+    "RidgeSubset",
+    "Rows",
+    "SeparationWarning",
+    "fit_glm",
+    "fit_glm_blocks",
+    "fit_linear_blocks",
+    "fit_moments",
+    "heldout_gains",
+    "is_precise",
+]

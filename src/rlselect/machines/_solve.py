@@ -1,0 +1,223 @@
+"""Kernel machines on a precomputed kernel matrix, one convention for every loss.
+
+``min_{f, b}  lambda |f|^2 + sum_i w_i L(y_i, f(x_i) + b) / sum_i w_i``; several columns of targets are
+several machines whose objectives add up (one class against the rest).
+"""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.special import expit
+from sklearn import config_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC, SVR
+
+from rlselect.kernels import active_set_solution, interior_point_solution, squared_solution
+from rlselect.machines._losses import LogisticLoss
+
+__all__ = ["MachineSolution", "fold_losses", "fold_numbers", "solve_machine"]
+
+_NEWTON_STEPS = 60
+# Weak regularisation can keep libsvm busy without end; past this many O(n) steps interior points are faster.
+_LIBSVM_STEPS = 20_000
+
+
+@dataclass(frozen=True)
+class MachineSolution:
+    """A fitted kernel machine.
+
+    Attributes
+    ----------
+    coefficients : (n, c) array
+        ``f = K @ coefficients`` (without the intercept).
+    intercept : (c,) array
+    objective, norm : float
+        The regularised risk and ``lambda |f|^2``, summed over columns.
+    dual : (n, c) array
+        A dual feasible point, for bounds on other kernels.
+    """
+
+    coefficients: np.ndarray
+    intercept: np.ndarray
+    objective: float
+    norm: float
+    dual: np.ndarray
+
+
+def solve_machine(
+    gram: np.ndarray,
+    targets: np.ndarray,
+    weights: np.ndarray,
+    lam: float,
+    loss: Any,
+    fit_intercept: bool = True,
+    start: np.ndarray | None = None,
+) -> MachineSolution:
+    """Fit one machine a column of ``targets`` (real values, or -1 / 1) and add up their objectives.
+
+    ``start`` holds the coefficients of a nearby problem; it speeds the solution up and does not change it.
+    """
+    solve = {
+        "squared": _solve_squared,
+        "hinge": _solve_support_vectors,
+        "epsilon_insensitive": _solve_support_vectors,
+        "logistic": _solve_logistic,
+    }[loss.name]
+    starts = [None] * targets.shape[1] if start is None else list(start.T)
+    columns = [
+        solve(gram, y, weights, lam, loss, fit_intercept, c) for y, c in zip(targets.T, starts, strict=True)
+    ]
+    coefficients = np.column_stack([c for c, _ in columns])
+    intercept = np.array([b for _, b in columns])
+    smooth = gram @ coefficients
+    decision = smooth + intercept
+    norm = lam * float(np.sum(coefficients * smooth))
+    risk = float(np.sum(weights[:, None] * loss.value(targets, decision)) / weights.sum())
+    dual = coefficients
+    if loss.name == "logistic":
+        dual = LogisticLoss.dual_point(targets, decision, weights, lam, fit_intercept)
+    elif loss.name != "squared":
+        dual = _feasible(coefficients, targets, weights, lam, loss, fit_intercept)
+    return MachineSolution(coefficients, intercept, norm + risk, norm, dual)
+
+
+def _feasible(coefficients, targets, weights, lam, loss, fit_intercept):
+    """Clip to the dual box and shrink the heavier side until positive and negative coefficients balance."""
+    reach = (weights / (2.0 * lam * weights.sum()))[:, None]
+    dual = np.clip(coefficients, -reach, reach)
+    if loss.name == "hinge":
+        dual = np.where(targets * dual > 0.0, dual, 0.0)
+    if fit_intercept:
+        plus, minus = np.maximum(dual, 0.0).sum(axis=0), np.maximum(-dual, 0.0).sum(axis=0)
+        least = np.minimum(plus, minus)
+        dual = dual * np.where(dual > 0, least / np.maximum(plus, 1e-300), least / np.maximum(minus, 1e-300))
+    return dual
+
+
+def _solve_squared(gram, y, weights, lam, loss, fit_intercept, start):
+    return squared_solution(gram, y, lam * weights.sum() / weights, fit_intercept)
+
+
+def _solve_support_vectors(gram, y, weights, lam, loss, fit_intercept, start):
+    """Support vector machines: active sets from a nearby solution, scikit-learn where there is none or
+    they fail.
+    """
+    tube = None if loss.name == "hinge" else loss.epsilon
+    cost = weights / (2.0 * lam * weights.sum())
+    if loss.name == "hinge" and fit_intercept and np.all(y == y[0]):
+        # A class that is absent here (a fold, one-vs-rest): the constant already has no loss.
+        return np.zeros(len(y)), float(y[0])
+    if start is not None:
+        exact = active_set_solution(gram, y, cost, tube, start, fit_intercept, max_rounds=8)
+        if exact is not None:
+            return exact
+    rough = _libsvm(gram, y, cost, tube, fit_intercept)
+    if rough is None:
+        rough = interior_point_solution(gram, y, cost, tube, fit_intercept)
+    exact = active_set_solution(gram, y, cost, tube, rough[0], fit_intercept)
+    return rough if exact is None else exact
+
+
+def _libsvm(gram, y, cost, tube, fit_intercept):
+    """Sequential minimal optimisation; None when it does not come to an end in reasonable time."""
+    n = len(y)
+    if not fit_intercept:
+        # libsvm always fits an intercept. Each row with its mirror image (-x, -y) at half the cost is a
+        # problem whose best intercept is zero, and whose function is the one wanted.
+        gram = np.block([[gram, -gram], [-gram, gram]])
+        y, cost = np.concatenate([y, -y]), 0.5 * np.concatenate([cost, cost])
+    unit = float(cost.mean())
+    options = {"kernel": "precomputed", "C": unit, "tol": 1e-4, "cache_size": 500, "max_iter": _LIBSVM_STEPS}
+    machine = SVC(**options) if tube is None else SVR(epsilon=tube, **options)
+    with config_context(assume_finite=True, skip_parameter_validation=True), warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        try:
+            machine.fit(gram, y, sample_weight=cost / unit)
+        except ConvergenceWarning:
+            return None
+    coefficients = np.zeros(len(y))
+    coefficients[machine.support_] = machine.dual_coef_.ravel()
+    if not fit_intercept:
+        return coefficients[:n] - coefficients[n:], 0.0
+    return coefficients, float(machine.intercept_[0])
+
+
+def _solve_logistic(gram, y, weights, lam, loss, fit_intercept, start):
+    """Newton steps on kernel logistic regression, in the form that stays well conditioned for small
+    curvatures.
+    """
+    n, total = len(y), weights.sum()
+    coefficients, intercept = np.zeros(n) if start is None else start.copy(), 0.0
+
+    def objective(c, b):
+        f = gram @ c
+        return lam * c @ f + weights @ loss.value(y, f + b) / total
+
+    present = objective(coefficients, intercept)
+    for _ in range(_NEWTON_STEPS):
+        f = gram @ coefficients + intercept
+        s = expit(-y * f)
+        curvature = np.maximum(weights * s * (1.0 - s), 1e-12 * weights)
+        working = f + weights * y * s / curvature
+        root = np.sqrt(curvature / (2.0 * lam * total))
+        inner = root[:, None] * gram * root
+        inner[np.diag_indices(n)] += 1.0
+        factor = cho_factor(inner, lower=True, overwrite_a=True, check_finite=False)
+        sides = root[:, None] * np.column_stack([working, np.ones(n)])
+        solved = root[:, None] * cho_solve(factor, sides, check_finite=False)
+        new_b = solved[:, 0].sum() / solved[:, 1].sum() if fit_intercept else 0.0
+        new_c = solved[:, 0] - new_b * solved[:, 1]
+        step, value = 1.0, objective(new_c, new_b)
+        while not value <= present + 1e-14 * abs(present) and step > 1e-6:
+            step *= 0.5
+            value = objective(
+                coefficients + step * (new_c - coefficients), intercept + step * (new_b - intercept)
+            )
+        coefficients = coefficients + step * (new_c - coefficients)
+        intercept = intercept + step * (new_b - intercept)
+        gain, present = present - value, value
+        if gain <= 1e-12 * abs(present):
+            break
+    return coefficients, float(intercept)
+
+
+def fold_numbers(X: np.ndarray, y: np.ndarray, n_folds: int = 5) -> np.ndarray:
+    """Fold of each row, from its values alone: equal rows share a fold and the order of rows does not matter.
+
+    Rows are sorted by target, then by their sum, and dealt out in turn, so that folds are balanced in the
+    target.
+    """
+    keys = np.column_stack([X, X.sum(axis=1), y])
+    order = np.lexsort(keys.T)
+    sorted_keys = keys[order]
+    new = np.concatenate([[0], np.cumsum(np.any(sorted_keys[1:] != sorted_keys[:-1], axis=1))])
+    folds = np.empty(len(y), dtype=int)
+    folds[order] = new % n_folds
+    return folds
+
+
+def fold_losses(gram, targets, weights, lam, loss, fit_intercept, folds, start=None):
+    """Held-out loss of every row (summed over columns), from machines fitted without its fold.
+
+    ``start`` holds the coefficients on all rows, if they are known.
+    """
+    losses = np.empty(len(targets))
+    for fold in np.unique(folds):
+        train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        if len(train) == 0:
+            train = test
+        fitted = solve_machine(
+            gram[np.ix_(train, train)],
+            targets[train],
+            weights[train],
+            lam,
+            loss,
+            fit_intercept,
+            None if start is None else start[train],
+        )
+        decision = gram[np.ix_(test, train)] @ fitted.coefficients + fitted.intercept
+        losses[test] = loss.value(targets[test], decision).sum(axis=1)
+    return losses

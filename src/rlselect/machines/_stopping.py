@@ -1,0 +1,149 @@
+"""Where to stop an elimination: deterministic rules on its path."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from rlselect.kernels import change_point
+from rlselect.machines._elimination import EliminationPath
+
+__all__ = ["ChangePoint", "Threshold", "choose_size", "paired_comparison"]
+
+_NAMED = ("loo-2se", "loo-ric", "change-point", "held-out")
+
+
+class Threshold:
+    """Stop when the cheapest removal raises the objective by more than ``delta`` (Algorithms 2 and 21).
+
+    Parameters
+    ----------
+    delta : float or callable
+        A number, or a function of the number of features (groups) still in.
+
+    Examples
+    --------
+    >>> from rlselect import Threshold
+    >>> Threshold(0.01)(5), Threshold(lambda size: 1 / size)(5)
+    (0.01, 0.2)
+    """
+
+    def __init__(self, delta: float | Callable[[int], float]) -> None:
+        if not callable(delta) and not float(delta) >= 0:
+            raise ValueError(f"Threshold needs delta >= 0 or a callable, got {delta!r}")
+        self.delta = delta
+
+    def __call__(self, size: int) -> float:
+        """Largest rise allowed at this size."""
+        return float(self.delta(size)) if callable(self.delta) else float(self.delta)
+
+    def __repr__(self) -> str:
+        return f"Threshold({self.delta!r})"
+
+
+class ChangePoint:
+    """Stop where the reverse scree graph leaves its straight line.
+
+    Parameters
+    ----------
+    degree : {1, 2, 3}, default=2
+        Degree of the polynomial after the change.
+    """
+
+    def __init__(self, degree: int = 2) -> None:
+        if degree not in (1, 2, 3):
+            raise ValueError(f"ChangePoint needs degree 1, 2 or 3, got {degree!r}")
+        self.degree = degree
+
+    def __repr__(self) -> str:
+        return f"ChangePoint(degree={self.degree})"
+
+
+def paired_comparison(path: EliminationPath) -> dict[str, np.ndarray]:
+    """Risk at each visited set with its standard error, and the paired difference from the best set with
+    its own.
+    """
+    losses = np.array(path.losses)
+    weights, total = path.weights, path.weights.sum()
+    risk = losses @ weights / total
+    error = np.sqrt(np.square(losses - risk[:, None]) @ weights / total / total)
+    gap = losses - losses[int(np.argmin(risk))]
+    difference = gap @ weights / total
+    gap_error = np.sqrt(np.square(gap - difference[:, None]) @ weights / total / total)
+    return {
+        "risk": risk,
+        "standard_error": error,
+        "difference": difference,
+        "difference_standard_error": gap_error,
+    }
+
+
+def check_rule(rule: Any, n_groups: int) -> None:
+    """Refuse anything that is not a stopping rule."""
+    if isinstance(rule, str):
+        if rule not in _NAMED:
+            raise ValueError(
+                f"stopping={rule!r} is not known; use one of {list(_NAMED)}, Threshold(...) or an integer"
+            )
+        return
+    if isinstance(rule, (Threshold, ChangePoint)):
+        return
+    if isinstance(rule, (int, np.integer)) and not isinstance(rule, bool):
+        if not rule >= 0:
+            raise ValueError(f"stopping={rule} must be a number of features >= 0")
+        return
+    raise TypeError(
+        f"stopping must be one of {list(_NAMED)}, Threshold(...), ChangePoint(...) or an integer, got "
+        f"{rule!r}"
+    )
+
+
+def needs_one_curve(rule: Any) -> bool:
+    """Whether the rule compares objectives across sizes, so that parameters must not change on the way."""
+    return isinstance(rule, (Threshold, ChangePoint)) or rule == "change-point"
+
+
+def choose_size(rule: Any, path: EliminationPath, loss_name: str) -> tuple[int, str]:
+    """Number of groups to keep and the reason, for any rule but an integer."""
+    sizes = np.array(path.sizes)
+    if isinstance(rule, Threshold):
+        return _by_threshold(rule, path)
+    if rule == "change-point" or isinstance(rule, ChangePoint):
+        rule = rule if isinstance(rule, ChangePoint) else ChangePoint()
+        curve = np.array(path.objective)[sizes >= 1]
+        index, _ = change_point(curve, rule.degree)
+        shape = {1: "linear", 2: "quadratic", 3: "cubic"}[rule.degree]
+        return int(
+            sizes[sizes >= 1][index]
+        ), f"linear-{shape} change point of the objective after {index} cycles"
+    if rule == "held-out":
+        index = _last_minimum(np.array(path.objective))
+        return int(sizes[index]), "smallest held-out regularised risk"
+    compared = paired_comparison(path)
+    if rule == "loo-ric":
+        k, d, n = sizes, max(int(sizes[0]), 2), path.weights.sum()
+        risk = np.maximum(compared["risk"], 1e-300)
+        fit = 2.0 * n * risk if loss_name == "logistic" else n * np.log(risk)
+        index = _last_minimum(fit + 2.0 * k * np.log(d))
+        return int(sizes[index]), "smallest out-of-sample risk with the penalty 2 k log d"
+    inside = compared["difference"] <= 2.0 * compared["difference_standard_error"]
+    index = int(np.flatnonzero(inside)[-1])
+    return int(
+        sizes[index]
+    ), "smallest set within 2 paired standard errors of the smallest out-of-sample risk"
+
+
+def _last_minimum(values: np.ndarray) -> int:
+    """Position of the minimum; among equals (to rounding) the smallest set."""
+    return int(np.flatnonzero(values <= values.min() + 1e-12 * abs(values.min()))[-1])
+
+
+def _by_threshold(rule: Threshold, path: EliminationPath) -> tuple[int, str]:
+    for place, size in enumerate(path.sizes[:-1]):
+        rise = path.objective[place + 1] - path.objective[place]
+        if rise > rule(size):
+            return (
+                size,
+                f"the next removal would raise the objective by {rise:.4g}, more than {rule(size):.4g}",
+            )
+    return 0, "no removal raised the objective by more than the threshold"

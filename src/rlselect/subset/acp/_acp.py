@@ -1,0 +1,381 @@
+"""ActorCriticPredictor: a stochastic policy over subsets learns which variables predict."""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlselect._clock import PARTS, Clock, warn_if_interrupted
+from rlselect._compat import Progress, with_callbacks
+from rlselect._estimator import Selector, rank
+from rlselect._options import AUTO, NONE, instance, number, one_of, whole
+from rlselect._parallel import one_thread
+from rlselect._random import as_generator
+from rlselect.data import MISSING_MODES, is_source, open_table, require_rows, require_target
+from rlselect.masked import make_masked
+from rlselect.subset.acp._inputs import TASKS, Inputs, read_inputs, read_task
+from rlselect.subset.acp._machine import FittedMachine, final_model
+from rlselect.subset.acp._paper import PolicyGradient, paper_search
+from rlselect.subset.acp._report import report_of
+from rlselect.subset.acp._search import Effort
+from rlselect.subset.acp._stages import Found, PredictorChoice, Stages
+
+__all__ = ["ActorCriticPredictor"]
+
+
+class ActorCriticPredictor(FittedMachine, Selector):
+    r"""Select variables of any relation by a policy that tosses a coin for each of them.
+
+    The policy draws subsets, :math:`a_j \sim \mathrm{Bernoulli}(\theta_j)`. A predictor judges each subset by
+    its held-out error, and the probabilities follow the natural gradient of the expected reward
+
+    .. math:: \max_\theta\; E_{a \sim \theta} \left[ -\log R(a) - \lambda |a| \right],
+
+    R being the held-out mean squared error (or, for a predictor of probabilities, :math:`\log R` twice the
+    log loss). All subsets of a batch are judged on the same folds, the advantages of a batch are
+    standardised, the steps are taken on the log odds, and the price :math:`\lambda` of a variable is what
+    useless variables gain once in a while: by theory and the strength of those found for linear predictors,
+    by permuted columns for others. When the policy is sure, every single change of its subset is judged, and
+    what would be better becomes undecided again.
+
+    ``predictor="auto"`` lets a linear predictor lead one actor, gives the kernel of an infinitely wide ReLU
+    network a trial on the same data, and goes on with the kernel if its leave-one-out losses are smaller on
+    the same subset by a paired test.
+
+    Cost: a batch of B subsets of k variables is O(n p^2 + B k^3) for the linear predictor and O(B n^3) for
+    the kernel, which uses at most 500 rows at a time and draws others for each batch.
+
+    Parameters
+    ----------
+    task : {"auto", "regression", "classification"}, default="auto"
+        "auto" is scikit-learn's `type_of_target`: text, truth values and whole numbers are classes (a warning
+        doubts many of them with few rows each). Counts need ``task="regression"``.
+    predictor : {"auto", "linear", "logistic", "kernel", "network"} or estimator, default="auto"
+        What judges a subset. "linear" is least squares, on indicators for classes; "logistic" is logistic or
+        multinomial regression; "kernel" is kernel ridge regression with the kernel of an infinitely wide ReLU
+        network; "network" trains a network with 128 hidden units for each subset, all of a batch on the same
+        rows. An estimator of scikit-learn is refitted for each subset and fold.
+    threshold : float, default=0.9
+        Variables with a probability above are selected.
+    batch_size : int, default=64
+        Subsets drawn in an iteration.
+    max_iter : int, default=200
+        Largest number of iterations of an actor.
+    penalty : "auto" or float, default="auto"
+        Price of a variable in units of log(n) / n of log risk (1 is BIC's). "auto" is
+        described above.
+    screening : "auto", None or int, default="auto"
+        Variables to keep before the search. "auto" keeps 300 of more than 400 for the linear predictor and 60
+        of more than 100 for others, by the better of several ranks.
+    missing : {"error", "drop", "indicator"}, default="error"
+        Missing values in a table: refuse them, leave their rows out of `fit`, or impute the mean and add a
+        column that marks them, which enters and leaves with its variable.
+    search : "auto" or PolicyGradient, default="auto"
+        The algorithm; see `ActorCriticPredictor.paper`.
+    device : str, default="cpu"
+        Where networks are trained: "cpu" with NumPy, "torch" with torch on the CPU, or any other device of
+        torch such as "cuda". Other predictors stay on the CPU.
+    time_budget : float, optional
+        Seconds after which the search stops with what it has found.
+    n_jobs : int, optional
+        Workers for an estimator's fits. The answer does not depend on it.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the search.
+
+    Attributes
+    ----------
+    theta_, inclusion_ : array of shape (n_features,)
+        Probability of each feature, zero for one that was screened out. One array under two names.
+    support_ : bool array of shape (n_features,)
+        Features with a probability above the threshold. The first of exact copies represents them.
+    ranking_ : int array of shape (n_features,)
+        A permutation, 1 is best. Selected features first, in the reverse of the order in which they would
+        leave if the least missed had to; then by what they would add to those and, beside a linear predictor,
+        by their correlation with y.
+    gain_ : array of shape (n_features,)
+        Held-out log risk that a feature saves in the final subset, or would save if it joined it; NaN where
+        it was not judged.
+    price_ : float
+        Price of a variable in the end, times the number of rows (comparable with a chi-squared variable).
+    history_ : dict of arrays
+        One entry an iteration: ``theta``, ``reward`` (mean), ``best``, ``baseline`` (the critic's), ``size``
+        (expected), ``price``, ``predictor``.
+    predictor_ : PredictorChoice
+        Name of the predictor that led to the answer, held-out scores it was chosen by, and their paired t.
+    screening_ : dict
+        Numbers of the features kept by screening, by predictor; empty when nothing was screened.
+    n_fits_, cache_hits_ : int
+        Subsets judged, and judgements taken from memory.
+    n_iter_ : int
+        Iterations of the actor that led to the answer.
+    stop_reason_ : str
+        "converged", "max iterations", "time budget", "interrupted", "callback" or "nothing to choose from".
+    task_ : str
+    classes_ : array
+        Labels, for classification.
+    encoder_ : TableEncoder
+        How a table becomes a design.
+    n_features_in_, feature_names_in_
+        What `fit` has seen.
+
+    See Also
+    --------
+    REVS : For linear, logistic and Poisson models; faster there, and for large data.
+
+    Notes
+    -----
+    Differs from [1]_ (all of it is `ActorCriticPredictor.paper`): one set of folds for all subsets of a batch
+    instead of one random split a subset; log risk with a price instead of the error itself, whose minimum
+    holds too many variables; standardised advantages and steps on log odds, which need no scale of y; a
+    regression over the last eight batches; kernel machines in closed form instead of networks; a predictor
+    chosen by held-out losses; screening built in, and interactions among many variables only where products
+    are larger than by chance; a look at every single change before it stops, for classes by the likelihood of
+    a logistic model; and "no variable at all" has to be beaten by more than noise reaches.
+
+    There are no row weights: a row is held out or not. Not meant for more than some thousand variables that
+    matter only together, which no screening can find.
+
+    References
+    ----------
+    .. [1] Y. Le, Y. Bai, F. Zhou (2025), "Reinforced variable selection", Statistical Theory and Related
+       Fields.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rlselect import ActorCriticPredictor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((150, 12))
+    >>> y = X[:, 0] + X[:, 3] * X[:, 7] + 0.3 * rng.standard_normal(150)
+    >>> selector = ActorCriticPredictor(random_state=0).fit(X, y)
+    >>> np.flatnonzero(selector.support_)
+    array([0, 3, 7])
+    >>> selector.predictor_.name
+    'kernel'
+    """
+
+    _options: ClassVar = {
+        "task": one_of(*TASKS),
+        "threshold": number("a number between 0 and 1", above=0.0, below=1.0),
+        "batch_size": whole(2),
+        "max_iter": whole(1),
+        "penalty": AUTO | number("a number of at least 0", least=0.0),
+        "screening": AUTO | NONE | whole(1, "the number of variables to keep"),
+        "missing": one_of(*MISSING_MODES),
+        "search": AUTO | instance("a PolicyGradient", PolicyGradient),
+        "time_budget": NONE | number("a positive number of seconds", above=0.0),
+    }
+
+    def __init__(
+        self,
+        *,
+        task: str = "auto",
+        predictor: Any = "auto",
+        threshold: float = 0.9,
+        batch_size: int = 64,
+        max_iter: int = 200,
+        penalty: Any = "auto",
+        screening: Any = "auto",
+        missing: str = "error",
+        search: Any = "auto",
+        device: str = "cpu",
+        time_budget: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.task = task
+        self.predictor = predictor
+        self.threshold = threshold
+        self.batch_size = batch_size
+        self.max_iter = max_iter
+        self.penalty = penalty
+        self.screening = screening
+        self.missing = missing
+        self.search = search
+        self.device = device
+        self.time_budget = time_budget
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @classmethod
+    def paper(
+        cls, *, predictor: Any = "network", actor: str = "natural", max_iter: int = 500, **changes: Any
+    ) -> Self:
+        """Algorithms 1 and 2 of the paper with the values of its Table A1.
+
+        Parameters
+        ----------
+        predictor : {"network", "linear", "logistic", "kernel"} or estimator
+            The paper takes networks, and a linear predictor for Figures 3 and A1 and Table 2.
+        actor : {"natural", "adam"}
+            Algorithm 2 adds w to theta; the text of Appendix 2 speaks of Adam.
+        max_iter : int
+        **changes
+            Other parameters of the constructor, and of `PolicyGradient`.
+
+        Returns
+        -------
+        ActorCriticPredictor
+            Unfitted.
+
+        Examples
+        --------
+        >>> from rlselect import ActorCriticPredictor
+        >>> ActorCriticPredictor.paper(random_state=0).search.validation
+        0.3
+        """
+        knobs = {k: changes.pop(k) for k in list(changes) if k in PolicyGradient.__dataclass_fields__}
+        search = PolicyGradient(actor=actor, **knobs)
+        return cls(predictor=predictor, max_iter=max_iter, screening=None, search=search, **changes)
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags, RegressorTags
+
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing == "indicator"
+        tags.target_tags.required = True
+        task = getattr(self, "task_", self.task)
+        if task == "classification":
+            tags.estimator_type = "classifier"
+            tags.classifier_tags = ClassifierTags()
+        elif task == "regression":
+            tags.estimator_type = "regressor"
+            tags.regressor_tags = RegressorTags()
+        else:
+            # not known before fit, but classes may come
+            tags.classifier_tags = ClassifierTags()
+        return tags
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn the policy, then fit the predictor on the selected variables.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            Text and categorical columns become indicators that enter and leave together.
+        y : array-like of shape (n_samples,) or str
+            Target, or the name of its column in X.
+
+        Returns
+        -------
+        self
+            Fitted, also when the search was stopped by `time_budget` or Ctrl-C.
+        """
+        return self._learn_aside(X, y)
+
+    def _fit(self, progress: Progress, X: Any, y: Any) -> None:
+        name = type(self).__name__
+        require_target(y, name)
+        if is_source(X):
+            raise TypeError(
+                f"{name} needs all rows in memory, but X is {X!r:.60}, a source that is read in parts: load "
+                "it first, for instance with rlselect.data.read_file, or use REVS."
+            )
+        if isinstance(self.search, PolicyGradient):
+            self.search.check()
+        rng = as_generator(self.random_state)
+        table = open_table(X, y, missing=self.missing, owner=name)
+        require_rows(table.n_rows, 3, name)
+        assert table.y is not None
+        task = read_task(table.y, self.task)
+        inputs = read_inputs(table, task)
+        effort = Effort()
+        with (
+            one_thread(),
+            Clock(self.time_budget, self.max_iter, progress.begin(PARTS)) as clock,
+        ):
+            found = self._search(inputs, rng, clock, effort)
+        warn_if_interrupted(found.stop_reason, name, f"{len(effort.history)} iterations")
+        self._keep(table.encoder, inputs, task, found, effort)
+        self._n_rows = table.n_rows
+
+    def _search(self, inputs: Inputs, rng: np.random.Generator, clock: Clock, effort: Effort) -> Found:
+        penalty = None if self.penalty == "auto" else float(self.penalty)
+        options = {"penalty": penalty, "batch_size": self.batch_size, "max_iter": self.max_iter}
+        stages = Stages(inputs, options, self.screening, rng, clock, effort)
+        make, name = make_masked(
+            self.predictor,
+            inputs.target,
+            rng=rng,
+            device=self.device,
+            n_jobs=self.n_jobs,
+            paper=isinstance(self.search, PolicyGradient),
+        )
+        constant = not inputs.target.classifies and not np.any(inputs.target.Y)
+        if len(inputs.allowed) == 0 or constant:
+            return stages.nothing(make or make_masked("linear", inputs.target, rng=rng)[0])
+        if isinstance(self.search, PolicyGradient):
+            return self._follow_paper(stages, make, name, rng, clock, effort)
+        return stages.auto() if make is None else stages.one(make, name)
+
+    def _follow_paper(
+        self, stages: Stages, make: Any, name: str, rng: np.random.Generator, clock: Clock, effort: Effort
+    ) -> Found:
+        if make is None:
+            raise ValueError("predictor='auto' was given; the paper's search needs one, such as 'network'.")
+        inputs = stages.inputs
+        columns, _ = inputs.columns_of(inputs.allowed)
+        predictor = make(inputs.X[:, columns], inputs.target)
+        found = paper_search(
+            predictor,
+            inputs,
+            self.search,
+            batch_size=self.batch_size,
+            max_iter=self.max_iter,
+            rng=rng,
+            clock=clock,
+            effort=effort,
+        )
+        allowed = inputs.allowed
+        return Found(
+            stages.spread(allowed, found.theta),
+            stages.spread(allowed, found.mean_theta),
+            np.full(inputs.units.n_units, np.nan),
+            PredictorChoice(name),
+            found.stop_reason,
+            predictor,
+            0.0,
+            {},
+            found.iterations,
+        )
+
+    def _keep(self, encoder: Any, inputs: Inputs, task: str, found: Found, effort: Effort) -> None:
+        self.encoder_ = encoder
+        self._keep_names(encoder.n_features_in_, encoder.feature_names_in_)
+        self.task_ = task
+        if inputs.classes is not None:
+            self.classes_ = inputs.classes
+        chosen = found.theta > self.threshold
+        self.theta_ = self.inclusion_ = inputs.to_features(found.theta)
+        self.support_ = inputs.to_features(chosen).astype(bool)
+        self.gain_ = inputs.to_features(found.gains, np.nan)
+        self.price_ = found.price
+        self.history_ = {
+            key: np.array([entry[key] for entry in effort.history])
+            for key in ("theta", "reward", "best", "baseline", "size", "price", "predictor")
+        }
+        self.predictor_ = found.choice
+        self.screening_ = {
+            name: np.flatnonzero(np.isin(inputs.unit_of_feature, kept))
+            for name, kept in found.screened.items()
+        }
+        self.n_fits_, self.cache_hits_ = effort.fits, effort.cache_hits
+        self.n_iter_ = found.iterations
+        self.stop_reason_ = found.stop_reason
+        self.ranking_ = rank(inputs.to_features(found.places), support=self.support_)
+        self._fit_final(inputs, found, chosen)
+
+    def _fit_final(self, inputs: Inputs, found: Found, chosen: NDArray[np.bool_]) -> None:
+        self._columns = np.flatnonzero(chosen[inputs.units.unit_of])
+        self._center, self._scale = inputs.center, inputs.scale
+        self._target_center, self._target_scale = inputs.target.center, inputs.target.scale
+        X = np.ascontiguousarray(inputs.X[:, self._columns])
+        predictor = found.predictor.on_columns(X)
+        every = np.ones(X.shape[1], dtype=bool)
+        predictor.tune(every)
+        self._model = final_model(predictor, every, inputs.target)
+
+    def _report(self) -> dict[str, Any]:
+        return report_of(self)

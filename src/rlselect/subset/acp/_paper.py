@@ -1,0 +1,206 @@
+"""Algorithms 1 and 2 of the paper, step by step."""
+
+import math
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlselect._clock import Clock
+from rlselect.masked import MaskedPredictor
+from rlselect.subset.acp._actor import ridge_direction, sample_masks, score
+from rlselect.subset.acp._critic import Critic
+from rlselect.subset.acp._inputs import Inputs
+from rlselect.subset.acp._search import Effort
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PolicyGradient:
+    """The paper's search: one random split an action, a dictionary of rewards, natural gradient steps.
+
+    Parameters
+    ----------
+    actor : {"natural", "adam"}, default="natural"
+        "natural" adds w to theta (Algorithm 2); "adam" gives w to Adam as the text of Appendix 2 says.
+    step : float, default=0.01
+        Learning rate of Adam. The paper is silent; 0.1 diverges.
+    gamma : float, default=0.01
+        Ridge of the regression for w. The paper calls it small.
+    baseline_weight : float, default=0.95
+        Weight of the newest batch in the critic's moving average.
+    edge : float, default=0.02
+        Theta is clipped to [edge, 1 - edge].
+    validation : float, default=0.3
+        Share of the rows that judges a subset.
+    tolerance : float, default=1e-3
+        Stop when w changes less than this (Euclidean norm) from one iteration to the next.
+    """
+
+    actor: str = "natural"
+    step: float = 0.01
+    gamma: float = 0.01
+    baseline_weight: float = 0.95
+    edge: float = 0.02
+    validation: float = 0.3
+    tolerance: float = 1e-3
+
+    def check(self) -> None:
+        """Refuse values that mean nothing."""
+        if self.actor not in ("natural", "adam"):
+            raise ValueError(f"actor={self.actor!r} was given; choose 'natural' or 'adam'.")
+        limits = {
+            "step": (0.0, math.inf),
+            "gamma": (0.0, math.inf),
+            "baseline_weight": (0.0, 1.0),
+            "edge": (0.0, 0.5),
+            "validation": (0.0, 1.0),
+            "tolerance": (-1.0, math.inf),
+        }
+        for name, (low, high) in limits.items():
+            value = getattr(self, name)
+            if not isinstance(value, Real) or not low < float(value) <= high:
+                raise ValueError(
+                    f"{name}={value!r} was given; it must be a number above {low:g}, at most {high:g}."
+                )
+
+
+class _Adam:
+    """Adam on a direction of ascent."""
+
+    def __init__(self, p: int, step: float) -> None:
+        self.step, self.time = step, 0
+        self.mean, self.square = np.zeros(p), np.zeros(p)
+
+    def __call__(self, direction: Array) -> Array:
+        self.time += 1
+        self.mean = 0.9 * self.mean + 0.1 * direction
+        self.square = 0.999 * self.square + 0.001 * np.square(direction)
+        mean = self.mean / (1.0 - 0.9**self.time)
+        square = self.square / (1.0 - 0.999**self.time)
+        return np.asarray(self.step * mean / (np.sqrt(square) + 1e-8))
+
+
+def split_rewards(
+    predictor: MaskedPredictor, masks: NDArray[np.bool_], validation: float, rng: np.random.Generator
+) -> Array:
+    """Algorithm 1 for several actions, each with its own random split: minus the validation loss.
+
+    Squared errors are in the units of y.
+    """
+    n = len(predictor.X)
+    judge = min(max(round(validation * n), 1), n - 1)
+    order = np.argsort(rng.random((len(masks), n)), axis=1)
+    train = np.ones((len(masks), n), dtype=bool)
+    np.put_along_axis(train, order[:, :judge], False, axis=1)
+    losses = np.where(train, 0.0, predictor.losses(masks, train)).sum(axis=1) / judge
+    return -losses if predictor.log_loss else -losses * predictor.target.scale**2
+
+
+@dataclass
+class PaperFound:
+    """Theta of all allowed units, and how it ended."""
+
+    theta: Array
+    mean_theta: Array
+    stop_reason: str
+    iterations: int
+
+
+def paper_search(
+    predictor: MaskedPredictor,
+    inputs: Inputs,
+    search: PolicyGradient,
+    *,
+    batch_size: int,
+    max_iter: int,
+    rng: np.random.Generator,
+    clock: Clock,
+    effort: Effort,
+) -> PaperFound:
+    """Algorithm 2.
+
+    Parameters
+    ----------
+    predictor : MaskedPredictor
+        On the columns of the allowed units, in their order.
+    inputs : Inputs
+    search : PolicyGradient
+    batch_size, max_iter : int
+    rng : Generator
+    clock : Clock
+    effort : Effort
+
+    Returns
+    -------
+    PaperFound
+    """
+    _, units = inputs.columns_of(inputs.allowed)
+    theta = np.full(len(inputs.allowed), 0.5)
+    critic = Critic(search.baseline_weight, start=0.0)
+    adam = _Adam(len(theta), search.step)
+    known: dict[bytes, float] = {}
+    last: Array | None = None
+    trail: list[Array] = []
+    reason: str | None = "max iterations"
+    for _ in range(max_iter):
+        stop = clock.tick()
+        if stop is not None:
+            reason = stop
+            break
+        masks = sample_masks(theta, batch_size, rng)
+        rewards = _remembered(predictor, masks, units, known, search.validation, rng, effort)
+        baseline = critic.observe(rewards)
+        w = ridge_direction(score(masks, theta), rewards - baseline, search.gamma)
+        move = adam(w) if search.actor == "adam" else w
+        theta = np.clip(theta + move, search.edge, 1.0 - search.edge)
+        trail.append(theta)
+        _record(effort, inputs, theta, rewards, baseline, predictor.name)
+        if last is not None and np.linalg.norm(w - last) < search.tolerance:
+            reason = "converged"
+            break
+        last = w
+    mean = np.mean(trail[len(trail) // 2 :], axis=0) if trail else theta
+    return PaperFound(theta, mean, str(reason), len(trail))
+
+
+def _remembered(
+    predictor: MaskedPredictor,
+    masks: NDArray[np.bool_],
+    units: Any,
+    known: dict[bytes, float],
+    validation: float,
+    rng: np.random.Generator,
+    effort: Effort,
+) -> Array:
+    keys = [mask.tobytes() for mask in masks]
+    fresh: dict[bytes, int] = {}
+    for i, key in enumerate(keys):
+        if key not in known:
+            fresh.setdefault(key, i)
+    if fresh:
+        new = masks[list(fresh.values())]
+        values = split_rewards(predictor, new[:, units.unit_of], validation, rng)
+        known.update(zip(fresh, values.tolist(), strict=True))
+    effort.fits += len(fresh)
+    effort.cache_hits += len(keys) - len(fresh)
+    return np.array([known[key] for key in keys])
+
+
+def _record(effort: Effort, inputs: Inputs, theta: Array, rewards: Array, baseline: float, name: str) -> None:
+    every = np.zeros(inputs.units.n_units)
+    every[inputs.allowed] = theta
+    effort.history.append(
+        {
+            "theta": inputs.to_features(every),
+            "reward": float(rewards.mean()),
+            "best": float(rewards.max()),
+            "baseline": baseline,
+            "size": float(theta.sum()),
+            "price": 0.0,
+            "predictor": name,
+        }
+    )

@@ -1,0 +1,49 @@
+"""What a fitted ActorCriticPredictor says about itself, as plain values."""
+
+from typing import Any
+
+import numpy as np
+
+
+def report_of(selector: Any) -> dict[str, Any]:
+    """Facts of a fit, in the shape that the writers of reports expect."""
+    names = selector.encoder_.feature_names
+    order = sorted(np.flatnonzero(selector.support_), key=lambda f: selector.ranking_[f])
+    variables = [
+        {
+            "name": names[f],
+            "inclusion": float(selector.theta_[f]),
+            "coef": None,
+            "error": None,
+            "gain": float(selector.gain_[f]),
+        }
+        for f in order
+    ]
+    choice = selector.predictor_
+    facts: dict[str, Any] = {"Predictor": choice.name}
+    if choice.scores:
+        shown = ", ".join(f"{name} {value:.3g}" for name, value in choice.scores.items())
+        facts["Held-out risk of the predictors"] = f"{shown} (paired t {choice.t:.1f} for the kernel)"
+    for name, kept in selector.screening_.items():
+        facts[f"Screening ({name})"] = f"kept {len(kept)} of {selector.n_features_in_} variables"
+    if not selector.screening_:
+        facts["Screening"] = "none"
+    facts["Subsets judged"] = f"{selector.n_fits_:,}, and {selector.cache_hits_:,} from memory"
+    notes = [] if variables else ["No variable is worth its price: the model is a constant."]
+    history = selector.history_
+    return {
+        "title": f"{type(selector).__name__} ({selector.task_})",
+        "family": selector.task_,
+        "n_rows": selector._n_rows,
+        "n_features": selector.n_features_in_,
+        "stop_reason": selector.stop_reason_,
+        "seconds": selector._seconds,
+        "facts": facts,
+        "variables": variables,
+        "path": {
+            "stage": list(range(1, len(history["size"]) + 1)),
+            "size": history["size"].tolist(),
+            "score": history["reward"].tolist(),
+        },
+        "notes": notes,
+    }

@@ -1,0 +1,418 @@
+"""The stages of a fit: which predictor leads the actor, and on which variables."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlselect._clock import Clock
+from rlselect.data import Units
+from rlselect.masked import MaskedKernel, MaskedLinear, MaskedLogistic, MaskedPredictor, Target
+from rlselect.subset.acp._inputs import Inputs
+from rlselect.subset.acp._likelihood import likeliest, sees_more
+from rlselect.subset.acp._order import elimination_order, places
+from rlselect.subset.acp._price import least_prices
+from rlselect.subset.acp._screen import (
+    addition_score,
+    best_of_columns,
+    best_pairs,
+    best_ranked,
+    marginal_score,
+    meet_partners,
+    product_score,
+    projection_score,
+    promising,
+    surprising_effects,
+)
+from rlselect.subset.acp._search import _SURE_IN, _SURE_OUT, Actor, Effort
+
+Array = NDArray[np.float64]
+
+# more variables than this are screened: to how many, for a linear and for any other predictor
+_MANY_LINEAR, _KEEP_LINEAR = 400, 300
+_MANY_OTHERS, _KEEP_OTHERS = 100, 60
+# batches after which the kernel has to show that it is better than a straight line
+_TRIAL = 30
+# paired t of the losses: below the first after the trial, or below the second in the end, linear is kept
+_DOUBT, _BETTER = 1.5, 3.5
+# the same in the end, where products surprise
+_SUSPECTED = 2.0
+# classes: units that the likelihood may change, and rows beyond which least squares sees as much
+_NEAR, _LONG = 60, 5000
+# pairs of variables that are introduced to a predictor together
+_PAIRS = 64
+
+
+@dataclass(frozen=True)
+class PredictorChoice:
+    """The predictor of a fit and why it was chosen.
+
+    Attributes
+    ----------
+    name : str
+        "linear", "logistic", "kernel", "network" or the class of an estimator.
+    scores : dict
+        Held-out mean squared error (share of the variance of the response that is not explained) or log
+        loss of each predictor on the set they were compared on.
+    t : float
+        Paired t of the losses, positive where the kernel lost less; NaN when nothing was compared.
+    """
+
+    name: str
+    scores: dict[str, float] = field(default_factory=dict)
+    t: float = float("nan")
+
+
+@dataclass
+class Found:
+    """What the stages give: theta, places (larger is better) and gains of all units, and how it ended."""
+
+    theta: Array
+    places: Array
+    gains: Array
+    choice: PredictorChoice
+    stop_reason: str
+    predictor: MaskedPredictor
+    price: float
+    screened: dict[str, NDArray[np.intp]]
+    iterations: int
+
+
+@dataclass
+class Stages:
+    """Everything the stages share.
+
+    Attributes
+    ----------
+    inputs : Inputs
+    options : dict
+        ``penalty``, ``batch_size`` and ``max_iter`` of every actor.
+    screening : {"auto"}, None or int
+    rng : Generator
+    clock : Clock
+    effort : Effort
+    """
+
+    inputs: Inputs
+    options: dict[str, Any]
+    screening: Any
+    rng: np.random.Generator
+    clock: Clock
+    effort: Effort
+    screened: dict[str, NDArray[np.intp]] = field(default_factory=dict)
+    _machine: tuple[bytes, MaskedKernel] | None = None
+
+    def spread(self, kept: NDArray[np.intp], values: Array, fill: float = 0.0) -> Array:
+        """Values of some units as values of all units."""
+        out = np.full(self.inputs.units.n_units, fill)
+        out[kept] = values
+        return out
+
+    def actor(
+        self,
+        predictor: MaskedPredictor,
+        kept: NDArray[np.intp],
+        units: Units,
+        known: NDArray[np.bool_] | None = None,
+    ) -> Actor:
+        """An actor on some units; the predictor sees their columns only."""
+        return Actor(
+            predictor,
+            units,
+            n_variables=len(self.inputs.allowed),
+            rng=self.rng,
+            clock=self.clock,
+            effort=self.effort,
+            expand=lambda theta: self.inputs.to_features(self.spread(kept, theta)),
+            known=known,
+            **self.options,
+        )
+
+    def _limit(self, many: int, keep: int) -> int | None:
+        allowed = len(self.inputs.allowed)
+        if self.screening is None:
+            return None
+        if self.screening == "auto":
+            return keep if allowed > many else None
+        return int(self.screening) if allowed > self.screening else None
+
+    def screen_linear(self) -> NDArray[np.intp]:
+        """Units for a linear predictor."""
+        allowed = self.inputs.allowed
+        keep = self._limit(_MANY_LINEAR, _KEEP_LINEAR)
+        if keep is None:
+            return allowed
+        columns, units = self.inputs.columns_of(allowed)
+        X, Y = self.inputs.X[:, columns], self.inputs.target.Y
+        scores = [marginal_score(X, Y), projection_score(X, Y)]
+        kept = allowed[best_ranked(scores, units, keep, np.zeros(len(allowed), dtype=bool))]
+        self.screened["linear"] = kept
+        return kept
+
+    def screen_others(self, name: str, found: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Units for a predictor that knows more than straight lines.
+
+        Those a linear actor found stay; the others are ranked by their correlation with the response, by
+        products with the residual of the linear model, and by what they add to a kernel machine.
+        """
+        allowed = self.inputs.allowed
+        keep = self._limit(_MANY_OTHERS, _KEEP_OTHERS)
+        if keep is None:
+            return allowed
+        columns, units = self.inputs.columns_of(allowed)
+        X, target = self.inputs.X[:, columns], self.inputs.target
+        first = np.isin(allowed, found)
+        mask = first[units.unit_of]
+        residual = self.residual(X, mask)
+        some = promising(X, residual, mask)
+        products, additions = np.full((2, X.shape[1]), -np.inf)
+        products[some] = product_score(X[:, some], residual)
+        additions[some] = addition_score(self.machine(X, mask), mask, some)
+        scores = [marginal_score(X, target.Y), products, additions]
+        self.effort.fits += len(some) + 1
+        if self.screening == "auto":
+            # few rows cannot tell many variables apart
+            keep = min(keep, max(len(X) // 4, int(first.sum()) + 10))
+        kept = allowed[best_ranked(scores, units, keep, first)]
+        self.screened[name] = kept
+        return kept
+
+    def machine(self, X: Array, mask: NDArray[np.bool_]) -> MaskedKernel:
+        """A kernel machine on all columns that may be selected, tuned for some of them; kept for the next.
+
+        Both the doubt about straight lines and the screening ask for it, mostly on the same columns.
+        """
+        key = mask.tobytes()
+        if self._machine is None or self._machine[0] != key:
+            machine = MaskedKernel(X, self.inputs.target)
+            machine.redraw(self.rng)
+            machine.tune(mask)
+            self._machine = key, machine
+        return self._machine[1]
+
+    # ------------------------------------------------------------------ what users choose from
+
+    def linear(self) -> tuple[Actor, NDArray[np.intp], str]:
+        """A linear actor, run to its end."""
+        kept = self.screen_linear()
+        columns, units = self.inputs.columns_of(kept)
+        actor = self.actor(MaskedLinear(self.inputs.X[:, columns], self.inputs.target), kept, units)
+        return actor, kept, actor.run() or "max iterations"
+
+    def one(self, make: Any, name: str) -> Found:
+        """One predictor of the user's choice."""
+        if name == "linear":
+            actor, kept, reason = self.linear()
+            return self.finish(actor, kept, PredictorChoice(name), reason)
+        kept = self.screen_others(name, np.empty(0, dtype=np.intp))
+        columns, units = self.inputs.columns_of(kept)
+        actor = self.actor(make(self.inputs.X[:, columns], self.inputs.target), kept, units)
+        reason = actor.run() or "max iterations"
+        return self.finish(actor, kept, PredictorChoice(name), reason)
+
+    def auto(self) -> Found:
+        """Linear to the end, a trial of the kernel, and the better of the two to the end."""
+        linear, kept, reason = self.linear()
+        straight = PredictorChoice("linear")
+        if reason not in ("converged", "max iterations"):
+            return self.finish(linear, kept, straight, reason)
+        found = kept[linear.mode]
+        surprised: bool | None = None
+        stopped = self.clock.tick()
+        if stopped is not None:
+            return self.finish(linear, kept, straight, stopped)
+        if self._limit(_MANY_OTHERS, _KEEP_OTHERS) is not None:
+            bent, more, surprised = self.suspect(linear, found)
+            if not bent.t >= _BETTER and not surprised:
+                return self.finish(linear, kept, bent, reason)
+            found = more
+            stopped = self.clock.tick()
+            if stopped is not None:
+                return self.finish(linear, kept, bent, stopped)
+        candidates = self.screen_others("kernel", found)
+        columns, units = self.inputs.columns_of(candidates)
+        X = self.inputs.X[:, columns]
+        predictor = MaskedKernel(X, self.inputs.target)
+        known = self.introduce(predictor, X, units, np.isin(candidates, found))
+        kernel = self.actor(predictor, candidates, units, known)
+        stopped = kernel.run(_TRIAL)
+        choice = self.compare(kernel, linear)
+        if choice.t >= _DOUBT and stopped is None:
+            # only a set that has paid its price can be compared: a cheap one is chosen to look good
+            stopped = kernel.run() or "max iterations"
+            choice = self.compare(kernel, linear)
+        if not self.believes(choice, kept[linear.mode], surprised):
+            final = reason if stopped in (None, "converged", "max iterations") else str(stopped)
+            return self.finish(linear, kept, choice, final)
+        choice = PredictorChoice("kernel", choice.scores, choice.t)
+        return self.finish(kernel, candidates, choice, stopped or "max iterations")
+
+    def believes(self, choice: PredictorChoice, found: NDArray[np.intp], surprised: bool | None) -> bool:
+        """Whether a kernel leads by enough: by less where products with the linear residual surprise.
+
+        Parameters
+        ----------
+        choice : PredictorChoice
+            The comparison.
+        found : int array
+            Units of the linear actor.
+        surprised : bool or None
+            Whether products have surprised; None has not asked yet.
+        """
+        if not _SUSPECTED <= choice.t < _BETTER:
+            return choice.t >= _BETTER
+        return self.surprises(found)[1] if surprised is None else surprised
+
+    def surprises(self, found: NDArray[np.intp]) -> tuple[NDArray[np.intp], bool]:
+        """Some units and those with effects that chance does not explain; whether products are among them."""
+        allowed = self.inputs.allowed
+        columns, units = self.inputs.columns_of(allowed)
+        mask = np.isin(allowed, found)[units.unit_of]
+        effects, surprised = surprising_effects(
+            self.inputs.X[:, columns], self.inputs.target.Y, mask, self.rng
+        )
+        return np.unique(allowed[units.unit_of[effects]]), surprised
+
+    def suspect(
+        self, linear: Actor, found: NDArray[np.intp]
+    ) -> tuple[PredictorChoice, NDArray[np.intp], bool]:
+        """Reasons to look beyond straight lines: a better kernel on what was found, or surprising products.
+
+        Of many variables some fit any residual, and a kernel machine on the best of them looks better than a
+        line whatever the truth is. So they are screened for it only where there is a reason.
+
+        Returns
+        -------
+        PredictorChoice
+            Both predictors on the linear actor's set.
+        int array
+            That set, and units with effects that chance does not explain.
+        bool
+            Whether there are products among these effects.
+        """
+        allowed = self.inputs.allowed
+        columns, units = self.inputs.columns_of(allowed)
+        X = self.inputs.X[:, columns]
+        mask = np.isin(allowed, found)[units.unit_of]
+        more, surprised = self.surprises(found)
+        if not mask.any():
+            return PredictorChoice("linear"), more, surprised
+        plain = linear.predictor.row_losses(linear.columns(linear.mode))
+        return _compared(self.machine(X, mask).row_losses(mask), plain), more, surprised
+
+    def residual(self, X: Array, mask: NDArray[np.bool_]) -> Array:
+        """What least squares on some columns leaves of the response."""
+        target = self.inputs.target
+        fitted = MaskedLinear(X, Target(target.Y, None, target.center, target.scale)).fit(mask)
+        return np.asarray(target.Y - fitted.decision(X[:, mask]))  # type: ignore[union-attr]
+
+    def introduce(
+        self, predictor: MaskedPredictor, X: Array, units: Units, known: NDArray[np.bool_]
+    ) -> NDArray[np.bool_]:
+        """Units that were found, and partners that are worth something together with them."""
+        mask = known[units.unit_of]
+        predictor.redraw(self.rng)
+        predictor.tune(mask)
+        n, responses = predictor.n_rows, max(self.inputs.target.n_classes - 1, 1)
+        price = float(least_prices(n, len(self.inputs.allowed), responses, 1)[0]) / n
+        pairs = best_pairs(X, self.residual(X, mask), _PAIRS)
+        joined = meet_partners(predictor, mask, pairs, price)
+        self.effort.fits += _PAIRS
+        return known | np.isin(np.arange(len(known)), units.unit_of[joined])
+
+    def compare(self, kernel: Actor, linear: Actor) -> PredictorChoice:
+        """Paired t of leave-one-out losses: the kernel against a straight line.
+
+        It has to be better on its own set, and better there than the line is on the line's set, which a set
+        with useless members cannot spoil.
+        """
+        mask = kernel.columns(kernel.mode)
+        kernel.predictor.tune(mask)
+        bent = kernel.predictor.row_losses(mask)
+        same = MaskedLinear(kernel.predictor.X, self.inputs.target).row_losses(mask)
+        own = linear.predictor.row_losses(linear.columns(linear.mode))
+        return _compared(bent, same, own)
+
+    def nothing(self, make: Any) -> Found:
+        """The answer when there is nothing to choose from or to explain."""
+        predictor = make(self.inputs.X[:, :0], self.inputs.target)
+        zeros = np.zeros(self.inputs.units.n_units)
+        choice = PredictorChoice(predictor.name)
+        missing = np.full(len(zeros), np.nan)
+        return Found(zeros, zeros, missing, choice, "nothing to choose from", predictor, 0.0, {}, 0)
+
+    def _logistic_sees_more(self, actor: Actor) -> bool:
+        target, n = self.inputs.target, len(actor.predictor.X)
+        if actor.predictor.name != "linear" or not target.classifies or n > _LONG:
+            return False
+        return sees_more(n, int(actor.columns(actor.mode).sum()), target.n_classes)
+
+    def reconsider(self, actor: Actor) -> NDArray[np.bool_]:
+        """The linear actor's subset after single changes that the likelihood of a logistic model asks for."""
+        hopeful = np.argsort(-actor.mean_theta, kind="stable")[:_NEAR]
+        near = np.union1d(hopeful, np.flatnonzero(actor.mode))
+        logistic = MaskedLogistic(actor.predictor.X, self.inputs.target)
+        self.effort.fits += len(near)
+        return likeliest(logistic, actor.units, actor.mode, near, actor.n_variables, self.clock)
+
+    def places(
+        self, actor: Actor, kept: NDArray[np.intp], mode: NDArray[np.bool_], gains: Array, theta: Array
+    ) -> Array:
+        """Places of all units, from an actor's subset and what it knows of the others."""
+        left, judged = elimination_order(actor.predictor, actor.units, mode, self.rng, self.clock)
+        self.effort.fits += judged
+        allowed = self.inputs.allowed
+        columns, units = self.inputs.columns_of(allowed)
+        score = marginal_score(self.inputs.X[:, columns], self.inputs.target.Y)
+        alone = self.spread(allowed, best_of_columns(score, units), -1.0)
+        return places(
+            self.spread(kept, mode.astype(float)) > 0,
+            self.spread(kept, left.astype(float)).astype(np.intp),
+            gains,
+            self.spread(kept, theta),
+            alone,
+            straight=actor.predictor.additive,
+        )
+
+    def finish(
+        self, actor: Actor, kept: NDArray[np.intp], choice: PredictorChoice, stop_reason: str
+    ) -> Found:
+        """Put an actor's answer in terms of all units."""
+        theta, mean_theta = actor.theta, actor.mean_theta
+        if not actor.is_anything():
+            # sure of nothing: the best subset is no better than what noise reaches
+            theta, mean_theta = theta * 0.5, mean_theta * 0.5
+        elif self._logistic_sees_more(actor):
+            mode = self.reconsider(actor)
+            theta, mean_theta = _agreeing(theta, mode), _agreeing(mean_theta, mode)
+        gains = self.spread(kept, actor.gains, np.nan)
+        return Found(
+            self.spread(kept, theta),
+            self.places(actor, kept, theta > 0.5, gains, mean_theta),
+            gains,
+            choice,
+            stop_reason,
+            actor.predictor,
+            actor.price * actor.predictor.n_rows,
+            dict(self.screened),
+            actor.iterations,
+        )
+
+
+def _agreeing(theta: Array, mode: NDArray[np.bool_]) -> Array:
+    """Theta of an actor, sure where the likelihood is."""
+    return np.where(mode, np.maximum(theta, _SURE_IN), np.minimum(theta, _SURE_OUT))
+
+
+def _compared(bent: Array, *plain: Array) -> PredictorChoice:
+    """A kernel's losses of rows against those of one or more lines; the kernel has to beat each of them."""
+    seen = np.isfinite(bent)
+    t = min(_paired_t((line - bent)[seen]) for line in plain)
+    best = min(float(line[seen].mean()) for line in plain)
+    return PredictorChoice("linear", {"linear": best, "kernel": float(bent[seen].mean())}, t)
+
+
+def _paired_t(difference: Array) -> float:
+    error = difference.std(ddof=1) / np.sqrt(len(difference))
+    return float(difference.mean() / max(error, 1e-300))

@@ -1,0 +1,157 @@
+"""The model of the selected columns, and what each of them is worth on held-out rows."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlselect.data import PartTable, Table
+from rlselect.evidence import (
+    Fit,
+    fit_glm,
+    fit_glm_blocks,
+    fit_linear_blocks,
+    fit_moments,
+    heldout_gains,
+    is_precise,
+)
+from rlselect.subset.revs._problem import Problem
+from rlselect.subset.revs._search import WALK_ROWS, WIDE, Found, rows_of
+
+# held-out gains are told apart by a few thousand rows
+_GAIN_ROWS = 2000
+
+
+def final_model(
+    problem: Problem, found: Found, rng: np.random.Generator
+) -> tuple[NDArray[np.intp], Fit, NDArray[np.float64]]:
+    """Refit the selected columns on all rows that were used.
+
+    Parameters
+    ----------
+    problem, found : Problem, Found
+        The data and the selection.
+    rng : Generator
+        Deals out the folds, and chooses rows where there are many.
+
+    Returns
+    -------
+    columns : array of int
+        The selected design columns.
+    fit : Fit
+        Their coefficients.
+    gains : array over units
+        Held-out loss that each unit saves, NaN where it was not judged.
+    """
+    columns = problem.columns_of(found.support)
+    fit = _from_moments(found, columns)
+    if fit is not None:
+        rows = _some_rows(problem, found, columns, rng)
+    elif found.gather_blocks and problem.table.n_rows > WALK_ROWS:
+        fit, rows = _fit_blocks(problem, found, columns, rng)
+    if fit is None:
+        rows = found.gather(columns)
+        A, y, weight, offset = rows
+        fit = fit_glm(A, y, problem.family, weight, offset)
+    return columns, fit, _gains(problem, columns, rows, rng)
+
+
+def _from_moments(found: Found, columns: NDArray[np.intp]) -> Fit | None:
+    """The model from the sums of the search, None where another pass over the rows is more precise."""
+    moments = None if found.moments is None or not len(columns) else found.moments(columns)
+    if moments is None:
+        return None
+    fit = fit_moments(moments)
+    return fit if is_precise(fit, moments) else None
+
+
+def _some_rows(
+    problem: Problem, found: Found, columns: NDArray[np.intp], rng: np.random.Generator
+) -> tuple[Any, ...]:
+    """Rows of the selected columns, at random out of those that were used."""
+    table = problem.table
+    if isinstance(table, PartTable):
+        # the rows read first are a sample of all of them
+        return tuple(table.glance(_GAIN_ROWS, columns))
+    assert found.numbers is not None
+    places = rng.choice(found.n_rows_read, size=min(_GAIN_ROWS, found.n_rows_read), replace=False)
+    return rows_of(table, found.numbers(np.sort(places)))(columns)
+
+
+def _fit_blocks(
+    problem: Problem, found: Found, columns: NDArray[np.intp], rng: np.random.Generator
+) -> tuple[Fit | None, tuple]:
+    """Fit a block at a time, with some of the rows at random."""
+    assert found.gather_blocks is not None
+    blocks: Any = partial(found.gather_blocks, columns)
+    table, linear = problem.table, problem.family == "gaussian"
+    few = _Few(found.n_rows_read, rng) if isinstance(table, Table) else None
+    if few is not None and linear:
+        assert found.first is not None
+        fit = fit_linear_blocks(partial(few.watch, blocks), _middle(found.first(columns)))
+        return fit, few.rows
+    if few is not None:
+        for _ in few.watch(blocks, lambda *_: None):
+            pass
+        rows = few.rows
+    else:
+        # the rows read first are a sample of all of them
+        assert isinstance(table, PartTable)
+        rows = tuple(table.glance(_GAIN_ROWS, columns))
+    if linear:
+        return fit_linear_blocks(blocks, _middle(rows)), rows
+    return fit_glm_blocks(blocks, rows, problem.family), rows
+
+
+def _middle(rows: tuple) -> NDArray[np.float64]:
+    A, y, _, offset = rows
+    return np.append(A.mean(axis=0, dtype=np.float64), np.mean(y if offset is None else y - offset))
+
+
+class _Few:
+    """Some rows at random out of those that pass by."""
+
+    def __init__(self, n_rows: int, rng: np.random.Generator) -> None:
+        self._which = np.sort(rng.choice(n_rows, size=min(_GAIN_ROWS, n_rows), replace=False))
+        self._parts: list[tuple] = []
+
+    def watch(self, blocks: Any, then: Any) -> Iterator[Any]:
+        """Pass blocks on, and keep some of their rows."""
+        start = 0
+        for block in blocks():
+            stop = start + len(block[1])
+            mine = self._which[np.searchsorted(self._which, start) : np.searchsorted(self._which, stop)]
+            self._parts.append(tuple(None if v is None else v[mine - start] for v in block))
+            start = stop
+            yield then(*block)
+
+    @property
+    def rows(self) -> tuple:
+        """Columns, response, weight and offset."""
+        return tuple(None if v[0] is None else np.concatenate(v) for v in zip(*self._parts, strict=True))
+
+
+def _gains(problem: Problem, columns: NDArray, rows: tuple, rng: np.random.Generator) -> NDArray[np.float64]:
+    table, units = problem.table, problem.units
+    place = np.full(table.n_columns, -1)
+    if isinstance(table, Table) and table.n_rows <= WALK_ROWS and table.n_columns <= WIDE:
+        batch = table.take()
+        rows = (batch.X.toarray() if table.is_sparse else batch.X, *batch[1:])
+        place = np.arange(table.n_columns)
+    else:
+        # of large data only what is selected: the other columns would cost more than the whole search
+        place[columns] = np.arange(len(columns))
+    X, y, weight, offset = rows
+    if len(y) > _GAIN_ROWS:
+        few = rng.choice(len(y), size=_GAIN_ROWS, replace=False)
+        X, y, weight, offset = (None if v is None else v[few] for v in (X, y, weight, offset))
+    absent = np.unique(units.unit_of[place < 0])
+    kept = np.setdiff1d(np.arange(units.n_units), absent)
+    gains = np.full(units.n_units, np.nan)
+    if len(kept):
+        members = [place[units.columns[u]] for u in kept]
+        A = np.asarray(X, dtype=np.float64)
+        gains[kept] = heldout_gains(A, y, problem.family, place[columns], members, weight, offset, rng)
+    return gains

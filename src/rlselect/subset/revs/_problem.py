@@ -1,0 +1,195 @@
+"""From a user's table and options to units, a numeric response and what may move."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlselect.data import (
+    PartTable,
+    Table,
+    Units,
+    all_finite,
+    as_numbers,
+    find_twins,
+    read_features,
+    read_groups,
+)
+
+FAMILIES = ("auto", "gaussian", "binomial", "poisson")
+
+
+@dataclass
+class Problem:
+    """What a search works on.
+
+    Attributes
+    ----------
+    table : Table or PartTable
+        The rows; its y is the numeric response.
+    family : str
+        "gaussian", "binomial" or "poisson".
+    classes : array or None
+        The two labels of "binomial".
+    units : Units
+        What enters and leaves together.
+    unit_of_feature : array of int
+        Unit of each input feature, -1 for a feature without design columns.
+    allowed, always : bool array over units
+        What may move, and what stays in whatever happens.
+    twin_of : array of int
+        For a unit that repeats another one, the one that represents both; itself otherwise.
+    """
+
+    table: Table | PartTable
+    family: str
+    classes: NDArray | None
+    units: Units
+    unit_of_feature: NDArray[np.intp]
+    allowed: NDArray[np.bool_]
+    always: NDArray[np.bool_]
+    twin_of: NDArray[np.intp]
+
+    def to_features(self, unit_values: NDArray) -> NDArray:
+        """Values of units as values of input features; zero for features without columns."""
+        padded = np.append(unit_values, np.zeros(1, dtype=unit_values.dtype))
+        return padded[self.unit_of_feature]
+
+    def columns_of(self, unit_mask: NDArray[np.bool_]) -> NDArray[np.intp]:
+        """Design columns of some units, in order."""
+        return np.flatnonzero(unit_mask[self.units.unit_of])
+
+
+def pose_problem(
+    table: Table | PartTable, *, family: str, feature_groups: Any, always_select: Any, never_select: Any
+) -> Problem:
+    """Read the options of a selector.
+
+    Parameters
+    ----------
+    table : Table or PartTable
+        The open table, with its raw y.
+    family, feature_groups, always_select, never_select
+        As the user gave them.
+
+    Returns
+    -------
+    Problem
+    """
+    names = table.encoder.feature_names
+    if isinstance(table, PartTable):
+        first = table.glance(table.n_rows).y
+        assert first is not None
+        family, classes, _ = read_response(first, family)
+        table.response = Response(family, classes)
+    else:
+        assert table.y is not None
+        family, classes, table.y = read_response(table.y, family)
+    groups = read_groups(feature_groups, names).first_members()
+    column_feature = np.asarray(table.encoder.column_feature_)
+    unit_labels, unit_of = np.unique(groups[column_feature], return_inverse=True)
+    place = {int(label): i for i, label in enumerate(unit_labels)}
+    unit_of_feature = np.array([place.get(int(g), -1) for g in groups], dtype=np.intp)
+    units = Units(unit_of)
+    always = _unit_mask(always_select, names, unit_of_feature, units, "always_select")
+    never = _unit_mask(never_select, names, unit_of_feature, units, "never_select")
+    if np.any(always & never):
+        both = [names[f] for f in np.flatnonzero((always & never)[unit_of_feature] & (unit_of_feature >= 0))]
+        raise ValueError(
+            f"always_select and never_select both name {', '.join(map(repr, both[:5]))}; drop one of the two."
+        )
+    twin_of = _represent(find_twins(table, units), always, never)
+    allowed = ~always & ~never & (twin_of == np.arange(units.n_units))
+    return Problem(table, family, classes, units, unit_of_feature, allowed, always, twin_of)
+
+
+def read_response(y: NDArray, family: str) -> tuple[str, NDArray | None, NDArray[np.float64]]:
+    """Family, class labels and numeric response.
+
+    "auto" takes two distinct values, text and truth values as classes, and other numbers as "gaussian".
+    """
+    text = y.dtype.kind in "OUSb"
+    if family == "auto":
+        family = "binomial" if text or _two_values(y) else "gaussian"
+    if family == "binomial":
+        classes, codes = np.unique(y, return_inverse=True)
+        if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
+            as_numbers(y, "y")
+            raise ValueError("y contains NaN or infinity; drop or mend these rows.")
+        if len(classes) != 2:
+            found = ", ".join(repr(c) for c in classes[:5].tolist()) + (", ..." if len(classes) > 5 else "")
+            kind = "only one class" if len(classes) == 1 else f"{len(classes)} classes"
+            if y.dtype.kind == "f" and np.any(classes != np.round(classes)):
+                kind = "continuous values"
+            raise ValueError(
+                f"y has {kind} ({found}), but family='binomial' needs exactly two. Only binary "
+                "classification is supported: keep two classes, or use family='gaussian' for numbers."
+            )
+        return family, classes, codes.astype(np.float64)
+    response = as_numbers(y, "y")
+    if not all_finite(response):
+        raise ValueError("y contains NaN or infinity; drop or mend these rows.")
+    if family == "poisson" and response.min(initial=0.0) < 0:
+        raise ValueError(
+            f"family='poisson' needs counts of zero or more, but the smallest y is {response.min():g}."
+        )
+    return family, None, response
+
+
+@dataclass(frozen=True)
+class Response:
+    """Turns the y of rows that come later into numbers, as `read_response` did with the first ones.
+
+    Attributes
+    ----------
+    family, classes
+        What the first rows said.
+    """
+
+    family: str
+    classes: NDArray | None
+
+    def __call__(self, y: NDArray) -> NDArray[np.float64]:
+        """Numbers for some rows."""
+        if self.classes is None:
+            return read_response(y, self.family)[2]
+        text = self.classes.dtype.kind == "O"
+        values = y.astype(str) if text else y
+        labels = self.classes.astype(str) if text else self.classes
+        codes = np.minimum(np.searchsorted(labels, values), 1)
+        strange = labels[codes] != values
+        if strange.any():
+            raise ValueError(
+                f"y has a third value ({y[strange][0]!r}) beside {self.classes[0]!r} and "
+                f"{self.classes[1]!r}, the two of the first rows read: keep two classes, or set "
+                "family='gaussian' for numbers."
+            )
+        return codes.astype(np.float64)
+
+
+def _two_values(y: NDArray) -> bool:
+    # a look at the first rows settles it nearly always, without sorting millions of values
+    return len(np.unique(y[:1000])) <= 2 and len(np.unique(y)) == 2
+
+
+def _unit_mask(
+    features: Any, names: list[str], unit_of_feature: NDArray[np.intp], units: Units, where: str
+) -> NDArray[np.bool_]:
+    mask = np.zeros(units.n_units, dtype=bool)
+    which = unit_of_feature[read_features(features, names, where)]
+    mask[which[which >= 0]] = True
+    return mask
+
+
+def _represent(
+    twin_of: NDArray[np.intp], always: NDArray[np.bool_], never: NDArray[np.bool_]
+) -> NDArray[np.intp]:
+    """Let the first copy that may be selected represent all of them, or the first that has to be."""
+    represent = np.arange(len(twin_of))
+    firsts, copies = np.unique(twin_of, return_counts=True)
+    for first in firsts[copies > 1]:
+        same = np.flatnonzero((twin_of == first) & ~never)
+        if len(same):
+            represent[same] = same[np.argmax(always[same])]
+    return represent

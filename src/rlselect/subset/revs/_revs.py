@@ -1,0 +1,537 @@
+"""REVS: reinforcement learning for variable selection."""
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
+from sklearn.metrics import accuracy_score, d2_tweedie_score, r2_score
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from rlselect._clock import PARTS, Clock, warn_if_interrupted
+from rlselect._compat import Progress, with_callbacks
+from rlselect._estimator import Selector, rank
+from rlselect._options import AUTO, NONE, instance, number, one_of
+from rlselect._parallel import one_thread
+from rlselect._random import as_generator
+from rlselect.data import (
+    MISSING_MODES,
+    PartTable,
+    Table,
+    is_source,
+    open_source,
+    read_file,
+    require_rows,
+    require_target,
+)
+from rlselect.learn import as_policy
+from rlselect.subset.revs._checkpoint import Checkpoint
+from rlselect.subset.revs._final import final_model
+from rlselect.subset.revs._problem import FAMILIES, Problem, pose_problem
+from rlselect.subset.revs._report import report_of
+from rlselect.subset.revs._sarsa import Sarsa
+from rlselect.subset.revs._search import Found, expected_steps, search_subset
+
+# reasons after which a search would not go on if it were started again
+_FINISHED = ("decided", "all rows", "converged", "nothing to choose from", "max stages")
+
+
+def _is_binomial(estimator: Any) -> bool:
+    return getattr(estimator, "family_", estimator.family) == "binomial"
+
+
+class REVS(Selector):
+    r"""Select variables of a linear, logistic or Poisson model by a walk over subsets.
+
+    The state is a subset s of the variables and an action adds or removes one of them. One pass prices every
+    action: its reward is the change of the log evidence of the model
+
+    .. math:: g(E[y \mid X]) = \beta_0 + X_s \beta_s, \qquad \beta_s \sim N(0, g \sigma^2 I)
+
+    on standardised columns, minus the price of one more variable. Up to 5,000 rows, a locally informed walk
+    (probabilities by the square root of the posterior odds of each action, after a warm-up with a price that
+    rises) visits subsets; each visit is weighted so that the average of the conditional inclusion
+    probabilities is the posterior inclusion probability of each variable. Above, one subset stands out and
+    the effort is adapted instead: rows are drawn at random and doubled until every action is decided and two
+    halves of the rows agree that no signal is left, or all rows are used. Where columns nearly repeat each
+    other (the subset explains nine tenths of one), further chains then go other ways, side by side over the
+    same passes, and the best subset is kept.
+
+    Cost: a step is O(p k) for a subset of k variables ("gaussian"; O(n p k) for the other families). Beyond
+    2,000 variables no p x p matrix is formed: all of them are priced alone and beside the subset of a first
+    climb, and the walk goes on among the best thousand. For large data the cost follows the rows read, not
+    the rows there are.
+
+    Parameters
+    ----------
+    family : {"auto", "gaussian", "binomial", "poisson"}, default="auto"
+        Distribution of y. "auto" takes text, truth values and two distinct values as classes, and other
+        numbers as "gaussian".
+    policy : {"softmax", "epsilon-greedy", "ucb", "thompson"} or object, default="softmax"
+        How an action is chosen from the rewards of all actions. Only the softmax makes the visits follow the
+        posterior; the others count each visited subset once, by its posterior weight.
+    penalty : "auto" or float, default="auto"
+        Price of one more variable in units of log evidence. "auto" lets all sizes be equally likely, which
+        makes it log((m - k) / (k + 1)) for adding to k of m variables, never below log 2 (log 8 for
+        "binomial" and "poisson") and log m once there is a variable for every four rows. "No variable at all"
+        has twenty times the chance of any other size.
+    feature_groups : dict, list of lists, or one label per feature, optional
+        Features that enter and leave together. The indicators of a text or categorical column always do.
+    always_select, never_select : list of names or positions, default=()
+        Features that are in every subset, or in none.
+    missing : {"error", "drop", "indicator"}, default="error"
+        What to do with missing values: refuse them, leave out their rows, or impute the mean and add an
+        indicator.
+    search : "auto" or Sarsa, default="auto"
+        The algorithm; see `REVS.paper`.
+    time_budget : float, optional
+        Seconds after which the search stops with what it has found.
+    min_effect : float, optional
+        Above 5,000 rows, do not stop reading before a coefficient of this size would stand out, whichever
+        column it belongs to. The size is in standard deviations: those of y for one of x ("gaussian"), or
+        units of the link for one of x. Rows needed grow with its inverse square.
+    checkpoint : str or Path, optional
+        File in which the progress of a search on more than 5,000 rows is kept, at every doubling of the rows
+        and at least every half minute. A killed or interrupted fit that is started again with the same data
+        and options goes on from there, to the same answer; the file is removed when the search has ended by
+        itself.
+    validate : {"read", "all"}, default="read"
+        Of a source that is read in parts, check the rows that are read, or pass over all of them first.
+    n_jobs : int, optional
+        Chains of the walk at a time: threads, or what `joblib.parallel_config` says. The answer does not
+        depend on it.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed of the search.
+
+    Attributes
+    ----------
+    support_ : bool array of shape (n_features,)
+        The selected features.
+    ranking_ : int array of shape (n_features,)
+        A permutation, 1 is best.
+    inclusion_ : array of shape (n_features,)
+        Probability that the feature belongs in the model (a frequency of visits for `REVS.paper`). Exact
+        duplicates share one value, and the first copy represents them in `support_`.
+    gain_ : array of shape (n_features,)
+        Held-out loss (mean squared error, or minus the mean log likelihood) that the feature saves when
+        selected, or would save when it is not; five folds of at most 2,000 rows. Of more than 5,000 rows or
+        2,000 columns only the selected features are judged, and the others are NaN.
+    coef_ : array of shape (n_columns,)
+        Coefficients of the refit, zero where not selected; one per design column (see `column_names_`).
+    intercept_ : float
+        Intercept of the refit.
+    column_names_ : list of str
+        Names of the design columns: features, indicators "city=Paris", gaps "age=missing".
+    path_ : dict of arrays
+        Every visited subset: chain, action (+j adds unit j - 1, -j removes it), size, reward, score, rows
+        read and seconds.
+    n_stages_, n_rows_read_ : int
+        Steps of the walk, and distinct rows used.
+    n_rows_decoded_ : int
+        Rows that had to be decoded for it, again each time; a pass over some of the columns counts in
+        proportion, one for validation not at all. In memory the same as `n_rows_read_`.
+    stop_reason_ : str
+        "converged", "decided", "all rows", "time budget", "interrupted", "callback", "max stages" or
+        "nothing to choose from".
+    family_ : str
+        The family that was fitted.
+    classes_ : array of shape (2,)
+        Labels, for "binomial".
+    encoder_ : TableEncoder
+        How a table becomes a design.
+    n_features_in_, feature_names_in_
+        What `fit` has seen.
+
+    See Also
+    --------
+    Sarsa : The paper's own search.
+
+    Notes
+    -----
+    Differs from [1]_ (all of it is `REVS.paper`): rewards are changes of log evidence instead of held-out
+    error on one random batch; all actions are priced at every stage instead of one tried; there is no value
+    to be learnt, since the transition is known and the reward exact; the price adapts to the number of
+    variables and to the noise instead of being 0.2; the answer is an average over subsets instead of the last
+    one; rows are never thrown away.
+
+    Weights count rows: a weight of 2 is the same as the row twice.
+
+    Not meant for effects that are not linear on the link's scale, or for more than two classes.
+
+    References
+    ----------
+    .. [1] "Efficient Variable Selection Using Reinforcement Learning for Big Data" (REVS).
+    .. [2] Zanella (2020), Informed proposals for local MCMC in discrete spaces, JASA 115.
+    .. [3] Scott, Berger (2010), Bayes and empirical-Bayes multiplicity adjustment, Annals of Statistics 38.
+
+    Examples
+    --------
+    >>> from rlselect import REVS
+    >>> from rlselect.simulate import make_revs
+    >>> data = make_revs(n=200, p=200, structure="banded", random_state=0)
+    >>> selector = REVS(random_state=0).fit(data.X, data.y)
+    >>> selector.support_.sum(), (selector.support_ & data.support).sum()
+    (np.int64(25), np.int64(25))
+    >>> selector.transform(data.X).shape
+    (200, 25)
+    """
+
+    _options: ClassVar = {
+        "family": one_of(*FAMILIES),
+        "penalty": AUTO | number(),
+        "missing": one_of(*MISSING_MODES),
+        "search": AUTO | instance("a Sarsa object", Sarsa),
+        "time_budget": NONE | number("a positive number of seconds", above=0.0),
+        "min_effect": NONE | number("a positive number", above=0.0),
+        "validate": one_of("read", "all"),
+    }
+
+    def __init__(
+        self,
+        *,
+        family: str = "auto",
+        policy: Any = "softmax",
+        penalty: Any = "auto",
+        feature_groups: Any = None,
+        always_select: Any = (),
+        never_select: Any = (),
+        missing: str = "error",
+        search: Any = "auto",
+        time_budget: float | None = None,
+        min_effect: float | None = None,
+        checkpoint: Any = None,
+        validate: str = "read",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.family = family
+        self.policy = policy
+        self.penalty = penalty
+        self.feature_groups = feature_groups
+        self.always_select = always_select
+        self.never_select = never_select
+        self.missing = missing
+        self.search = search
+        self.time_budget = time_budget
+        self.min_effect = min_effect
+        self.checkpoint = checkpoint
+        self.validate = validate
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @classmethod
+    def paper(
+        cls,
+        *,
+        family: str = "auto",
+        n_train: int = 200,
+        n_valid: int = 200,
+        n_preliminary: int = 250,
+        max_stages: int = 2000,
+        discount: float = 0.99,
+        penalty: float = 0.2,
+        random_state: Any = None,
+    ) -> Self:
+        """Algorithms 1 and 2 of the paper with its values; every silence it leaves is named in `Sarsa`.
+
+        Parameters
+        ----------
+        family : {"auto", "gaussian", "binomial", "poisson"}
+            Distribution of y.
+        n_train, n_valid : int
+            Rows of the two batches of a stage (the paper takes 200 + 200, and 150 + 150 when n = 200).
+        n_preliminary, max_stages : int
+            Lengths T0 and T_max of the two trajectories.
+        discount, penalty : float
+            gamma and lambda.
+        random_state : int, Generator, RandomState or None
+            Seed.
+
+        Returns
+        -------
+        REVS
+            Unfitted.
+
+        Examples
+        --------
+        >>> from rlselect import REVS
+        >>> REVS.paper(random_state=0).search.penalty
+        0.2
+        """
+        search = Sarsa(
+            n_train=n_train,
+            n_valid=n_valid,
+            n_preliminary=n_preliminary,
+            max_stages=max_stages,
+            discount=discount,
+            penalty=penalty,
+        )
+        return cls(family=family, search=search, random_state=random_state)
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags, RegressorTags
+
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing == "indicator"
+        tags.target_tags.required = True
+        family = getattr(self, "family_", self.family)
+        if family == "binomial":
+            tags.estimator_type = "classifier"
+            tags.classifier_tags = ClassifierTags(multi_class=False)
+        elif family in ("gaussian", "poisson"):
+            tags.estimator_type = "regressor"
+            tags.regressor_tags = RegressorTags()
+            tags.target_tags.positive_only = family == "poisson"
+        return tags
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> Self:
+        """Select variables, then refit the selected ones.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features), or a source
+            NumPy, SciPy sparse, pandas, polars, Arrow. Text and categorical columns become indicators. A
+            source is read in parts, no more of it than the search needs: the path of a Parquet file or
+            folder, a glob, a list of paths, a URL that Arrow reads, an Arrow dataset, a Dask DataFrame or
+            Array, or a function that returns an iterable of data frames, the same ones at every call.
+        y : array-like of shape (n_samples,) or str
+            Target, or the name of its column in X.
+        sample_weight : array-like of shape (n_samples,) or str, optional
+            How often each row counts.
+        offset : array-like of shape (n_samples,) or str, optional
+            Known part of the linear predictor, such as the log of an exposure.
+
+        Returns
+        -------
+        self
+            Fitted, also when the search was stopped by `time_budget` or Ctrl-C.
+        """
+        return self._learn_aside(X, y, sample_weight, offset)
+
+    def _fit(self, progress: Progress, X: Any, y: Any, sample_weight: Any, offset: Any) -> None:
+        name = type(self).__name__
+        require_target(y, name)
+        policy, rng = as_policy(self.policy), as_generator(self.random_state)
+        table = open_source(
+            X,
+            y,
+            sample_weight=sample_weight,
+            offset=offset,
+            missing=self.missing,
+            validate=self.validate,
+            owner=name,
+        )
+        require_rows(table.n_rows, 3, name)
+        if isinstance(table, PartTable):
+            table.start(rng)
+        problem = pose_problem(
+            table,
+            family=self.family,
+            feature_groups=self.feature_groups,
+            always_select=self.always_select,
+            never_select=self.never_select,
+        )
+        checkpoint = self._open_checkpoint(table)
+        with (
+            one_thread(),
+            Clock(self.time_budget, expected_steps(problem, self.search), progress.begin(PARTS)) as clock,
+        ):
+            found = search_subset(
+                problem,
+                search=self.search,
+                policy=policy,
+                penalty=None if self.penalty == "auto" else float(self.penalty),
+                n_jobs=self.n_jobs,
+                rng=rng,
+                clock=clock,
+                min_effect=self.min_effect,
+                checkpoint=checkpoint,
+            )
+        warn_if_interrupted(found.stop_reason, name, f"{found.n_stages} stages")
+        self._keep(problem, found)
+        self._refit(problem, found, rng)
+        if checkpoint is not None and found.stop_reason in _FINISHED:
+            checkpoint.remove()
+
+    def _open_checkpoint(self, table: Table | PartTable) -> Checkpoint | None:
+        if self.checkpoint is None:
+            return None
+        # time and threads do not decide the answer
+        apart = ("checkpoint", "time_budget", "n_jobs", "validate")
+        options = {k: v for k, v in self.get_params(deep=False).items() if k not in apart}
+        return Checkpoint(self.checkpoint, table, options)
+
+    def _keep(self, problem: Problem, found: Found) -> None:
+        encoder = problem.table.encoder
+        self.encoder_ = encoder
+        self._keep_names(encoder.n_features_in_, encoder.feature_names_in_)
+        self.family_ = problem.family
+        if problem.classes is not None:
+            self.classes_ = problem.classes
+        self.column_names_ = list(encoder.column_names_)
+        self.inclusion_ = problem.to_features(found.inclusion)
+        self.support_ = problem.to_features(found.support).astype(bool)
+        self.n_stages_ = found.n_stages
+        self.n_rows_read_ = int(found.n_rows_read)
+        table = problem.table
+        self.n_rows_decoded_ = table.n_rows_decoded if isinstance(table, PartTable) else self.n_rows_read_
+        self.stop_reason_ = found.stop_reason
+        self.path_ = _path(found)
+        self._n_rows = problem.table.n_rows
+
+    def _refit(self, problem: Problem, found: Found, rng: np.random.Generator) -> None:
+        columns, fit, gains = final_model(problem, found, rng)
+        self.coef_ = np.zeros(len(self.column_names_))
+        self.coef_[columns] = fit.coef
+        self.intercept_ = fit.intercept
+        self._errors = np.zeros(len(self.column_names_))
+        self._errors[columns] = fit.errors
+        self.dispersion_ = fit.dispersion
+        self.gain_ = problem.to_features(gains)
+        # selected first, then by inclusion; held-out worth breaks ties
+        worth = np.nan_to_num(self.gain_, nan=-np.inf)
+        self.ranking_ = rank(self.inclusion_, worth, support=self.support_)
+
+    def transform(self, X: Any) -> Any:
+        """Keep the selected features.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            A frame may still carry the target, weight and offset columns of `fit`.
+
+        Returns
+        -------
+        array, sparse matrix or data frame of shape (n_samples, n_selected)
+            An iterator of Arrow tables for a source, see `fit`.
+        """
+        check_is_fitted(self)
+        if is_source(X):
+            return self._transform_parts(X)
+        return super().transform(X)
+
+    def _transform_parts(self, X: Any) -> Iterator[Any]:
+        table = open_source(X, encoder=self.encoder_, owner=type(self).__name__)
+        names = [name for name, kept in zip(self.encoder_.feature_names, self.support_, strict=True) if kept]
+        if isinstance(table, PartTable):
+            return table.frames(names)
+        return iter([super().transform(read_file(X))])
+
+    def _linear_predictor(self, X: Any, offset: Any = None) -> Any:
+        check_is_fitted(self)
+        table = open_source(X, offset=offset, encoder=self.encoder_, owner=type(self).__name__)
+        if isinstance(table, PartTable):
+            return self._predictors(table)
+        eta = np.empty(table.n_rows)
+        done = 0
+        for batch in table.scan():
+            stop = done + batch.X.shape[0]
+            eta[done:stop] = batch.X @ self.coef_ + self.intercept_
+            done = stop
+        return eta if table.offset is None else eta + table.offset
+
+    def predict(self, X: Any, offset: Any = None) -> Any:
+        """Predict from the selected variables.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features), or a source
+            New rows. Of a source (see `fit`) only the selected columns are read, a part at a time.
+        offset : array-like of shape (n_samples,) or str, optional
+            Known part of the linear predictor.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            Labels for "binomial", means otherwise. An iterator of such arrays for a source.
+        """
+        eta = self._linear_predictor(X, offset)
+        return self._mean(eta) if isinstance(eta, np.ndarray) else map(self._mean, eta)
+
+    def _predictors(self, table: PartTable) -> Iterator[NDArray[np.float64]]:
+        used = np.flatnonzero(self.coef_)
+        for batch in table.scan(used):
+            eta = batch.X @ self.coef_[used] + self.intercept_
+            yield eta if batch.offset is None else eta + batch.offset
+
+    def _mean(self, eta: NDArray[np.float64]) -> NDArray:
+        if self.family_ == "binomial":
+            return self.classes_[(eta > 0).astype(int)]
+        return np.exp(eta) if self.family_ == "poisson" else eta
+
+    @available_if(_is_binomial)
+    def decision_function(self, X: Any, offset: Any = None) -> Any:
+        """Log odds of the second class.
+
+        Parameters
+        ----------
+        X, offset
+            As in `predict`.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        return self._linear_predictor(X, offset)
+
+    @available_if(_is_binomial)
+    def predict_proba(self, X: Any, offset: Any = None) -> Any:
+        """Probabilities of the two classes.
+
+        Parameters
+        ----------
+        X, offset
+            As in `predict`.
+
+        Returns
+        -------
+        array of shape (n_samples, 2)
+        """
+        eta = self._linear_predictor(X, offset)
+        return _probabilities(eta) if isinstance(eta, np.ndarray) else map(_probabilities, eta)
+
+    def score(self, X: Any, y: ArrayLike, sample_weight: Any = None) -> float:
+        """Accuracy for "binomial", share of deviance explained otherwise (R squared for "gaussian").
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            True target.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights.
+
+        Returns
+        -------
+        float
+        """
+        predicted = self.predict(X)
+        if self.family_ == "binomial":
+            return float(accuracy_score(y, predicted, sample_weight=sample_weight))
+        if self.family_ == "poisson":
+            return float(d2_tweedie_score(y, predicted, sample_weight=sample_weight, power=1))
+        return float(r2_score(y, predicted, sample_weight=sample_weight))
+
+    def _report(self) -> dict[str, Any]:
+        return report_of(self)
+
+
+def _probabilities(eta: NDArray[np.float64]) -> NDArray[np.float64]:
+    second = expit(eta)
+    return np.column_stack([1.0 - second, second])
+
+
+def _path(found: Found) -> dict[str, NDArray]:
+    parts = [trajectory.to_dict() for trajectory in found.trajectories]
+    for part, labels in zip(parts, found.labels or [None] * len(parts), strict=True):
+        if labels is not None:
+            action = part["action"]
+            part["action"] = np.sign(action) * (np.append(labels, 0)[np.abs(action) - 1] + 1)
+    path = {key: np.concatenate([p[key] for p in parts]) for key in parts[0]}
+    path["chain"] = np.repeat(np.arange(len(parts)), [len(p["size"]) for p in parts])
+    return path

@@ -1,0 +1,376 @@
+"""Algorithms 1 and 2 of the REVS paper, read to the letter."""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from numbers import Integral
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlselect.learn import (
+    EpsilonGreedy,
+    LinearRamp,
+    PowerDecay,
+    Schedule,
+    Trajectory,
+    ValueTable,
+    as_schedule,
+    key_mask,
+    subset_key,
+)
+from rlselect.subset.revs._sarsa_reward import Environment, RewardSet, Step, Take
+
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sarsa:
+    r"""The search of [1]_: one random batch and one action a stage, values learnt by SARSA.
+
+    The state is the current subset; an action adds one variable, removes one, or stays. The reward of an
+    action is the change in validation performance it brings, minus ``penalty`` for adding and plus
+    ``penalty`` for removing. A random trajectory of ``n_preliminary`` stages collects a first set of rewards;
+    the main trajectory then acts epsilon-greedily and moves only when a reward exceeds a rising quantile of
+    all rewards so far.
+
+    Parameters
+    ----------
+    n_train, n_valid : int, default=200
+        Rows of the training and the validation batch of a stage.
+    n_preliminary : int, default=250
+        Stages of the random trajectory (:math:`T_0`).
+    max_stages : int, default=2000
+        Largest number of stages of the main trajectory (:math:`T_{max}`).
+    discount : float, default=0.99
+        :math:`\gamma` of equation (6).
+    penalty : float, default=0.2
+        :math:`\lambda` of equation (3), on the scale of the squared response for "gaussian" and of a
+        log-likelihood per row for the other families.
+    learning_rate : float or callable, default=PowerDecay(1.0)
+        :math:`\alpha_t = 1/t`.
+    exploration : float or callable, default=PowerDecay(0.1)
+        :math:`\epsilon_t = t^{-0.1}`.
+    quantile : float or callable, default=None
+        :math:`\tau_t`; None is ``LinearRamp(0.6, 1.0, max_stages)``.
+    patience : int, default=None
+        The trajectory has converged when its state has not changed for this many main stages in a row. None
+        is twice the number of actions, not above a quarter of ``max_stages``, and never below 100.
+
+    Notes
+    -----
+    A stage costs one fit, O(``n_train`` (k + 1)^2) operations with k columns in the state, whatever the
+    number of rows; the number of variables enters through the stages needed to try every action. 2,000
+    stages are two tries a variable at ``p = 1000``, and the useful range of ``penalty`` depends on the noise
+    and the batch size: Theorem 1 of [1]_ wants it between the largest gain of a noise variable and the
+    smallest gain of a true one. Use this search to reproduce the paper, and the default search of ``REVS``
+    to select variables.
+
+    Where [1]_ is silent or ambiguous, this is what is done.
+
+    * *Stages* count from 1 in both trajectories (:math:`1/t` has no value at 0): :math:`T_0` and
+      :math:`T_{max}` stages are played, and schedules start again with the main trajectory.
+    * *Initial states* of both trajectories are the empty set, plus the units that must always be in.
+      :math:`Q_0 = 0`, and the main trajectory goes on with the Q of the preliminary one.
+    * *Ties* in equation (5) share the mass of the best action; never-tried actions take part in the arg max
+      with their value 0. With forced or forbidden units, ``p + 1`` is the number of actions that remain.
+    * *Turned down*: when a reward does not exceed the quantile, the trajectory stays and a new action is
+      drawn there, as section 3.2 says (the box, read literally, would repeat the same action until it
+      passes). Equation (6) uses the proposed state and the action sampled there, entered or not.
+    * *The reward set* takes in every reward, also that of a turned down action (section 3.2); the quantile of
+      a stage is taken before its own reward is put in (the box). Quantiles interpolate linearly between order
+      statistics, and ``tau`` close to 1 is the strict end.
+    * *Action 0* has reward 0 by definition, so no batch is read for it.
+    * *Batches* are uniform draws without replacement, disjoint when ``n_train + n_valid`` rows exist.
+      Otherwise the two are drawn independently of each other, as the paper's 150 + 150 of 200 rows must be.
+      No batch takes more than three quarters of the rows, the paper's share at ``n = 200``.
+    * *Models* always have an intercept. Columns are standardised on the training batch and carry a ridge of
+      1e-8 ("gaussian") or 1e-4 (others) per row, so that aliased columns, more columns than rows and
+      separation have an answer. Row weights enter the fits and the validation means, not the sampling.
+    * *Poisson* responses, not in the paper, are rewarded by the increase in mean log-likelihood.
+    * *Groups* of columns are one unit and one action, with one ``penalty``: equation (3) counts actions.
+    * *Convergence* is ``patience`` stages without a change of state; it ends the search.
+    * *Step 4*, without convergence: among the states of the last half of the main stages where action 0 is an
+      arg max of Q, one is drawn with probability proportional to the stages spent there. (Over all
+      :math:`2^p` states, every one never visited would qualify.) If there is none, it is the last state. The
+      same rule holds after a time limit or an interrupt; before the first main stage the answer is the
+      initial state.
+
+    References
+    ----------
+    .. [1] "Efficient Variable Selection Using Reinforcement Learning for Big Data" (REVS), Algorithms 1, 2.
+
+    Examples
+    --------
+    >>> from rlselect.subset.revs._sarsa import Sarsa
+    >>> Sarsa(n_train=150, n_valid=150).penalty
+    0.2
+    """
+
+    n_train: int = 200
+    n_valid: int = 200
+    n_preliminary: int = 250
+    max_stages: int = 2000
+    discount: float = 0.99
+    penalty: float = 0.2
+    learning_rate: float | Schedule = field(default_factory=lambda: PowerDecay(1.0))
+    exploration: float | Schedule = field(default_factory=lambda: PowerDecay(0.1))
+    quantile: float | Schedule | None = None
+    patience: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, lowest in (("n_train", 1), ("n_valid", 1), ("n_preliminary", 0), ("max_stages", 1)):
+            _require_count(name, getattr(self, name), lowest)
+        if self.patience is not None:
+            _require_count("patience", self.patience, 1)
+        if not 0 <= self.discount < 1:
+            raise ValueError(f"Sarsa: discount must be in [0, 1), got {self.discount!r}")
+        if not 0 <= self.penalty < math.inf:
+            raise ValueError(f"Sarsa: penalty must be zero or positive and finite, got {self.penalty!r}")
+        for schedule in (self.learning_rate, self.exploration, self.quantile):
+            if schedule is not None:
+                as_schedule(schedule)
+
+    def quantile_schedule(self) -> Schedule:
+        """The quantile level of each main stage."""
+        return LinearRamp(0.6, 1.0, self.max_stages) if self.quantile is None else as_schedule(self.quantile)
+
+    def stages_to_converge(self, n_actions: int) -> int:
+        """Stages without a change after which the main trajectory has converged."""
+        if self.patience is not None:
+            return self.patience
+        return max(100, min(2 * n_actions, self.max_stages // 4))
+
+
+def _require_count(name: str, number: object, lowest: int) -> None:
+    if not isinstance(number, Integral) or isinstance(number, bool) or number < lowest:
+        raise ValueError(f"Sarsa: {name} must be an integer of at least {lowest}, got {number!r}")
+
+
+StopReason = Literal["converged", "max_stages", "time_budget", "interrupted"]
+
+
+class SarsaResult(NamedTuple):
+    """What :func:`run_sarsa` found.
+
+    ``support_units`` is a bool array over units; ``trajectory`` holds both trajectories as segments 0
+    (preliminary) and 1 (main); ``table`` holds Q, keyed by the mask of the free units (allowed and not always
+    in), where action ``j`` flips the ``j``-th free unit and the last action stays; ``n_rows_read`` counts
+    distinct rows; ``n_stages`` counts the stages of both trajectories; ``inclusion`` is the share of the last
+    half of the main stages in which a unit was in the state.
+    """
+
+    support_units: Bools
+    trajectory: Trajectory
+    table: ValueTable
+    n_rows_read: int
+    n_stages: int
+    stop_reason: StopReason
+    inclusion: NDArray[np.float64]
+
+
+def run_sarsa(
+    take: Take,
+    n_rows: int,
+    n_columns: int,
+    *,
+    family: str,
+    settings: Sarsa,
+    units: Sequence[NDArray[np.integer]],
+    allowed: Bools,
+    always: Bools,
+    rng: np.random.Generator,
+    deadline: float | None = None,
+    callback: Callable[[int, int], object] | None = None,
+) -> SarsaResult:
+    """Play the preliminary and the main trajectory and return the selected units.
+
+    Parameters
+    ----------
+    take : callable
+        ``take(rows) -> (X, y, weight or None, offset or None)``, the dense batch of these row indices, with
+        ``y`` 0 or 1 for "binomial".
+    n_rows, n_columns : int
+        Shape of the design behind ``take``.
+    family : {"gaussian", "binomial", "poisson"}
+        Which model is fitted.
+    settings : Sarsa
+        The search.
+    units : list of int arrays
+        Design columns of each selectable unit.
+    allowed, always : bool arrays of shape (n_units,)
+        Units that may be selected, and units that are in every state.
+    rng : numpy.random.Generator
+        Source of all randomness.
+    deadline : float, default=None
+        Instant of ``time.perf_counter()`` after which no stage begins.
+    callback : callable, default=None
+        Called as ``callback(stages played, largest number of stages)`` after each stage.
+
+    Returns
+    -------
+    SarsaResult
+        The selected units and the record of the search.
+    """
+    environment = Environment(
+        take,
+        n_rows,
+        n_columns,
+        family=family,
+        units=units,
+        allowed=allowed,
+        always=always,
+        penalty=settings.penalty,
+        batch_sizes=(settings.n_train, settings.n_valid),
+        rng=rng,
+    )
+    walk = _Walk(environment, settings, rng, deadline, callback)
+    try:
+        reason: StopReason = walk.play()
+    except KeyboardInterrupt:
+        reason = "interrupted"
+    return walk.result(reason)
+
+
+class _Walk:
+    """The two trajectories, their value table and their record."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        settings: Sarsa,
+        rng: np.random.Generator,
+        deadline: float | None,
+        callback: Callable[[int, int], object] | None,
+    ) -> None:
+        self.environment, self.settings, self.rng = environment, settings, rng
+        self.deadline = math.inf if deadline is None else deadline
+        self.callback = callback
+        self.table = ValueTable(environment.n_actions)
+        self.rewards = RewardSet()
+        self.rate = as_schedule(settings.learning_rate)
+        self.trajectory = Trajectory(len(environment.units), start=environment.always)
+        self.visits: list[bytes] = []
+        self.state = np.zeros(environment.n_actions - 1, dtype=bool)
+
+    def play(self) -> StopReason:
+        """Steps 2 and 3 of the algorithm."""
+        if self.environment.n_actions == 1:
+            return "converged"
+        if not self._preliminary():
+            return "time_budget"
+        self.state = np.zeros(self.environment.n_actions - 1, dtype=bool)
+        self.trajectory.restart(self.environment.always)
+        return self._main()
+
+    def _preliminary(self) -> bool:
+        """Step 2; returns False when time ran out."""
+        n_actions = self.environment.n_actions
+        action = int(self.rng.integers(n_actions))
+        for t in range(1, self.settings.n_preliminary + 1):
+            if time.perf_counter() >= self.deadline:
+                return False
+            following = self.environment.after(self.state, action)
+            step = self.environment.step(self.state, action)
+            next_action = int(self.rng.integers(n_actions))
+            self._learn(t, action, step.reward, following, next_action)
+            self.rewards.add(step.reward)
+            self._record(action, step, moved=True)
+            self.state, action = following, next_action
+            self._report()
+        return True
+
+    def _main(self) -> StopReason:
+        """Step 3."""
+        policy = EpsilonGreedy(self.settings.exploration)
+        tau = self.settings.quantile_schedule()
+        patience = self.settings.stages_to_converge(self.environment.n_actions)
+        action = self._act(policy, self.state, 1)
+        unchanged = 0
+        for t in range(1, self.settings.max_stages + 1):
+            if time.perf_counter() >= self.deadline:
+                return "time_budget"
+            following = self.environment.after(self.state, action)
+            step = self.environment.step(self.state, action)
+            next_action = self._act(policy, following, t)
+            self._learn(t, action, step.reward, following, next_action)
+            transit = step.reward > self.rewards.quantile(tau(t))
+            self.rewards.add(step.reward)
+            stays = action == self.environment.n_actions - 1
+            self._record(action, step, moved=transit)
+            if transit:
+                self.state, action = following, next_action
+            else:
+                action = self._act(policy, self.state, t)
+            unchanged = unchanged + 1 if stays or not transit else 0
+            self.visits.append(subset_key(self.state))
+            self._report()
+            if unchanged >= patience:
+                return "converged"
+        return "max_stages"
+
+    def _act(self, policy: EpsilonGreedy, state: Bools, t: int) -> int:
+        """Equation (5)."""
+        return policy.choose(self.table.values(subset_key(state)), t=t, rng=self.rng)
+
+    def _learn(self, t: int, action: int, reward: float, following: Bools, next_action: int) -> None:
+        """Equation (6)."""
+        self.table.sarsa(
+            subset_key(self.state),
+            action,
+            reward=reward,
+            next_key=subset_key(following),
+            next_action=next_action,
+            rate=self.rate(t),
+            discount=self.settings.discount,
+        )
+
+    def _record(self, action: int, step: Step, *, moved: bool) -> None:
+        signed = self.environment.signed(self.state, action)
+        size = np.count_nonzero(self.state) + (np.sign(signed) if moved else 0)
+        self.trajectory.append(
+            signed,
+            reward=step.reward,
+            moved=moved,
+            score=step.after if moved else step.before,
+            cost=self.settings.penalty * float(size),
+            rows=self.environment.n_read,
+        )
+
+    def _report(self) -> None:
+        if self.callback is not None:
+            self.callback(len(self.trajectory), self.settings.n_preliminary + self.settings.max_stages)
+
+    def final_state(self, reason: StopReason) -> Bools:
+        """Step 4."""
+        if reason == "converged":
+            return self.state
+        if not self.visits:
+            return np.zeros_like(self.state)
+        stay = self.environment.n_actions - 1
+        late = self.visits[len(self.visits) // 2 :]
+        absorbing = {key for key in set(late) if self.table.is_best(key, stay)}
+        stages = [key for key in late if key in absorbing]
+        # A stage drawn at random is a state drawn in proportion to the stages spent there.
+        return key_mask(stages[self.rng.integers(len(stages))], stay) if stages else self.state
+
+    def result(self, reason: StopReason) -> SarsaResult:
+        """Everything a caller wants to know."""
+        support = self.environment.always.copy()
+        support[self.environment.free[self.final_state(reason)]] = True
+        begin, end = self.trajectory.segment_range(-1)
+        if self.trajectory.n_segments == 2 and end > begin:
+            inclusion = self.trajectory.inclusion((begin + end) // 2, end)
+        else:
+            inclusion = support.astype(float)
+        return SarsaResult(
+            support_units=support,
+            trajectory=self.trajectory,
+            table=self.table,
+            n_rows_read=self.environment.n_read,
+            n_stages=len(self.trajectory),
+            stop_reason=reason,
+            inclusion=inclusion,
+        )

@@ -1,0 +1,413 @@
+"""Which search runs on which data, and what it hands back."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from rlselect._clock import Clock
+from rlselect.data import PartTable, Table, Units
+from rlselect.evidence import GlmSubset, LazyGram, Moments, OverflowedColumns, RidgeSubset, Rows
+from rlselect.learn import Policy, Trajectory
+from rlselect.subset.revs._checkpoint import Checkpoint
+from rlselect.subset.revs._effort import EffortPlan, RowSampler, begin, run_effort
+from rlselect.subset.revs._problem import Problem
+from rlselect.subset.revs._sarsa import Sarsa, run_sarsa
+from rlselect.subset.revs._walk import GLM_PLAN, SizePrior, Walker, WalkPlan, WalkResult, run_walk
+
+# up to here all rows are used at once and the walk averages over subsets; beyond, one subset stands out and
+# the question is how many rows it takes to see it
+WALK_ROWS = 5000
+# more units than this are screened before the walk, down to those that may matter
+WIDE = 2000
+_KEPT = 750
+# a whole Gram matrix is computed at once when that takes about a second
+_WHOLE_GRAM = 2e10
+# a Newton step over rows with workers takes a round trip: it pays when a pass takes longer than that
+_NEARBY_BYTES = 2**25
+# rows of an array that are kept beside it
+_FEW_BYTES = 2**25
+Gather = Callable[[NDArray[np.intp]], tuple]
+GatherBlocks = Callable[..., Iterator[Any]]
+_SARSA_REASONS = {"max_stages": "max stages", "time_budget": "time budget"}
+
+
+@dataclass
+class Found:
+    """What a search found, in units.
+
+    Attributes
+    ----------
+    inclusion : array
+        Probability or frequency that each unit belongs in.
+    support : bool array
+        The selected units.
+    trajectories : list of Trajectory
+        The visited subsets.
+    n_stages, n_rows_read, stop_reason
+        The effort.
+    gather : callable
+        ``gather(columns)`` returns these columns, y, weight and offset of the rows that were used.
+    gather_blocks : callable, optional
+        The same, a block at a time; with a second argument, what that function makes of each.
+    first : callable, optional
+        The same of the first block only.
+    moments : callable, optional
+        ``moments(columns)`` returns the sums of products of these columns, where the search has made them.
+    numbers : callable, optional
+        ``numbers(places)`` returns which rows of the table stand at these places of those that were used.
+    labels : list of array of int or None
+        Units that each trajectory speaks of; None where it speaks of all.
+    """
+
+    inclusion: NDArray[np.float64]
+    support: NDArray[np.bool_]
+    trajectories: list[Trajectory]
+    n_stages: int
+    n_rows_read: int
+    stop_reason: str
+    gather: Gather
+    gather_blocks: GatherBlocks | None = None
+    first: Gather | None = None
+    numbers: Callable[[NDArray[np.intp]], NDArray[np.intp]] | None = None
+    moments: Callable[[NDArray[np.intp]], Moments | None] | None = None
+    labels: list[NDArray[np.intp] | None] | None = None
+
+
+def expected_steps(problem: Problem, search: Any) -> int:
+    """Roughly how many steps the search takes, for progress."""
+    if isinstance(search, Sarsa):
+        return search.n_preliminary + search.max_stages
+    if problem.table.n_rows > WALK_ROWS:
+        return 100
+    plan = _plan(problem)
+    free = int(np.count_nonzero(problem.allowed))
+    if free <= plan.enumerate_up_to:
+        return int(2**free)
+    return len(plan.starts) * plan.ramp + plan.settle + plan.chains * plan.steps
+
+
+def _plan(problem: Problem) -> WalkPlan:
+    return WalkPlan() if problem.family == "gaussian" else GLM_PLAN
+
+
+def search_subset(
+    problem: Problem,
+    *,
+    search: Any,
+    policy: Policy,
+    penalty: float | None,
+    n_jobs: int | None,
+    rng: np.random.Generator,
+    clock: Clock,
+    min_effect: float | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> Found:
+    """Run the search that fits the data, or the one that was asked for.
+
+    Parameters
+    ----------
+    problem : Problem
+        The data.
+    search : "auto" or Sarsa
+        The algorithm.
+    policy, penalty, n_jobs, rng, clock
+        How to search.
+    min_effect : float, optional
+        Of large data, read until an effect of this size would show.
+    checkpoint : Checkpoint, optional
+        Where the progress on large data is kept.
+
+    Returns
+    -------
+    Found
+    """
+    if isinstance(search, Sarsa):
+        return _search_sarsa(problem, search, rng, clock)
+    if not problem.allowed.any():
+        return _nothing_to_do(problem)
+    how = _How(policy, penalty, n_jobs, rng, clock)
+    if problem.table.n_rows <= WALK_ROWS:
+        return _search_walk(problem, how)
+    try:
+        return _search_large(problem, how, EffortPlan(min_effect=min_effect), checkpoint)
+    except OverflowedColumns as error:
+        raise ValueError(_overflow_message(problem.table, error.columns)) from None
+
+
+def _overflow_message(table: Table | PartTable, columns: NDArray[np.intp]) -> str:
+    name = table.columns[int(columns[0])]
+    worst, where = 0.0, ""
+    for k, batch in enumerate(table.scan(columns[:1])):
+        values = batch.X.toarray() if table.is_sparse else batch.X
+        place = int(np.argmax(np.abs(values[:, 0])))
+        if abs(float(values[place, 0])) > abs(worst):
+            worst = float(values[place, 0])
+            where = f" ({table.parts.where(k)})" if isinstance(table, PartTable) else ""
+    return (
+        f"Column {name!r} holds {worst:.3g}{where}, too far from its other values for sums of squares. Is "
+        "the file damaged, or does that number mark missing values? Correct it, or replace it by NaN and set "
+        "`missing`."
+    )
+
+
+class _How(NamedTuple):
+    policy: Policy
+    penalty: float | None
+    n_jobs: int | None
+    rng: np.random.Generator
+    clock: Clock
+
+    def walker(self, state: Any, allowed: NDArray[np.bool_], rows: int) -> Walker:
+        # the narrow prior of the coefficients in `GlmSubset` hardly charges for a unit: the price must
+        least = np.log(2.0 if isinstance(state, RidgeSubset) else 8.0)
+        most = max(rows / 4.0, 10.0)
+        prior = SizePrior(int(np.count_nonzero(allowed)), self.penalty, least=float(least), most=most)
+        return Walker(state, prior, self.policy, allowed, self.rng, self.clock.tick, rows)
+
+
+def _search_walk(problem: Problem, how: _How) -> Found:
+    """All rows at once: several subsets may explain them, and the walk averages over these."""
+    table, linear = problem.table, problem.family == "gaussian"
+    rows = _rows(table, linear)
+    everything = [slice(0, table.n_rows)]
+    state = _state(problem.family, problem.units, rows, everything)
+    allowed = problem.allowed & _varying(state, problem)
+    if not allowed.any():
+        return _nothing_to_do(problem)
+    state.reset(problem.always)
+    walker = how.walker(state, allowed, table.n_rows)
+    plan = _plan(problem)
+    if np.count_nonzero(allowed) <= WIDE:
+        return _found(problem, run_walk(walker, plan, tune=linear, n_jobs=how.n_jobs), rows)
+    inclusion, kept = _screen(walker)
+    labels = np.flatnonzero(kept)
+    columns = problem.columns_of(kept)
+    units = Units(np.searchsorted(labels, problem.units.unit_of[columns]))
+    narrow_rows = Rows(lambda where: table.take(where, columns), _as_is, as_is=linear)
+    narrow = _state(problem.family, units, narrow_rows, everything)
+    narrow.reset(walker.state.mask[labels])
+    narrow_walker = how.walker(narrow, allowed[labels], table.n_rows)
+    narrow_walker.prior, narrow_walker.stopped = walker.prior, walker.stopped
+    result = run_walk(narrow_walker, plan, tune=linear, n_jobs=how.n_jobs)
+    inclusion[labels] = result.inclusion
+    result.inclusion = inclusion
+    narrow_labels = [labels] * len(result.trajectories)
+    result.trajectories.insert(0, walker.trajectory)
+    result.n_stages += len(walker.trajectory)
+    found = _found(problem, result, rows)
+    found.labels = [None, *narrow_labels]
+    return found
+
+
+def _screen(walker: Walker) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Conditional inclusion after a first climb, and the units that may matter alone or beside its subset."""
+    alone = walker.rewards()
+    walker.climb()
+    beside = walker.rewards()
+    mask = walker.state.mask
+    kept = mask.copy()
+    for values, share in ((alone, _KEPT // 3), (beside, _KEPT)):
+        order = np.argsort(-np.where(mask, -np.inf, values), kind="stable")
+        kept[order[:share]] |= walker.allowed[order[:share]]
+    return expit(np.where(mask, -beside, beside)), kept
+
+
+def _search_large(problem: Problem, how: _How, plan: EffortPlan, checkpoint: Checkpoint | None) -> Found:
+    """Adaptive effort: one subset stands out, and the question is how many rows it takes to see it."""
+    table, linear = problem.table, problem.family == "gaussian"
+
+    def tick() -> str | None:
+        if checkpoint is not None and checkpoint.due():
+            save()
+        return how.clock.tick()
+
+    def save() -> None:
+        if checkpoint is not None:
+            checkpoint.save({"progress": progress, "rows": rows}, outside)
+
+    outside = {"rng": how.rng, "tick": tick}
+    if isinstance(table, PartTable) and table.workers is not None:
+        outside["workers"] = table.workers
+    saved = None if checkpoint is None else checkpoint.load(outside)
+    if saved is None:
+        rows = _rows(table, linear)
+        sampler: Any = table.pool if isinstance(table, PartTable) else RowSampler(table.n_rows, how.rng)
+        # of very wide rows no more than stay in memory: the first climb asks for many columns one by one
+        size = min(plan.first, table.batch_rows) if isinstance(table, PartTable) else plan.first
+        first = sampler.draw(size, plan.block_rows(table.n_columns))
+        state = _state(problem.family, problem.units, rows, first, parts=2)
+        state.reset(problem.always)
+        walker = how.walker(state, problem.allowed, sampler.n_used)
+        walker.tick = tick
+        progress = begin(walker, sampler, how.rng)
+    else:
+        progress, rows = saved["progress"], saved["rows"]
+        progress.walker.stopped = None
+        if isinstance(table, PartTable):
+            table.pool = progress.sampler
+    result = run_effort(progress, plan, tune=linear, save=save)
+    result.inclusion[problem.allowed & ~_varying(progress.walker.state, problem)] = 0.0
+    found = _found(problem, result, rows)
+    found.numbers = rows.numbers
+    found.moments = progress.walker.state.moments if linear else None
+    return found
+
+
+def _rows(table: Table | PartTable, linear: bool) -> Rows:
+    large = table.n_rows > WALK_ROWS
+    if isinstance(table, PartTable) and linear:
+        return Rows(
+            table.take,
+            _as_is,
+            single=large,
+            as_is=True,
+            memory=table.memory,
+            whole=False,
+            dear=table.parts.memory is None,
+            workers=table.workers,
+        )
+    if isinstance(table, Table) and linear and large and table.is_dense:
+        # rows are copied again in less time than the memory for keeping them takes to be made; a value that
+        # is missing or infinite shows in the sums of squares, and `_overflow_message` then looks for it
+        take = partial(table.take, check=False)
+        return Rows(take, _as_is, single=True, as_is=True, memory=_FEW_BYTES, whole=False, resident=True)
+    # a Newton step passes over all rows: they stay in memory, or in a file where the data did
+    if isinstance(table, PartTable):
+        memory = max(table.memory, table.batch_bytes // 2)
+        return Rows(
+            table.take,
+            _as_is,
+            single=large,
+            memory=memory,
+            spill=True,
+            workers=table.workers,
+            nearby=_NEARBY_BYTES,
+        )
+    return Rows(table.take, _as_is, single=large, as_is=linear)
+
+
+def _as_is(y: NDArray) -> NDArray[np.float64]:
+    return y
+
+
+def _state(family: str, units: Units, rows: Rows, first: Iterable, parts: int = 1) -> RidgeSubset | GlmSubset:
+    if family != "gaussian":
+        for block in first:
+            rows.append(block)
+        return GlmSubset(rows, units, family)
+    p = units.n_columns
+    gram = LazyGram(rows, p, parts)
+    gram.grow(first)
+    if parts == 1 and rows.n_rows * float(p) ** 2 <= _WHOLE_GRAM and p <= WIDE:
+        gram.fetch(range(p))
+    return RidgeSubset(gram, units)
+
+
+def _varying(state: Any, problem: Problem) -> NDArray[np.bool_]:
+    varies = state.varies()
+    return np.array([bool(varies[columns].any()) for columns in problem.units.columns])
+
+
+def _found(problem: Problem, result: WalkResult, rows: Rows) -> Found:
+    inclusion = result.inclusion[problem.twin_of]
+    inclusion[problem.always] = 1.0
+    support = (result.inclusion > 0.5) & problem.allowed | problem.always
+    return Found(
+        inclusion,
+        support,
+        result.trajectories,
+        result.n_stages,
+        rows.n_rows,
+        result.stop_reason,
+        rows.gather,
+        rows.gather_blocks,
+        rows.first,
+    )
+
+
+def rows_of(table: Table, rows: Any) -> Gather:
+    """What gathers columns of some rows, as in `Found`."""
+
+    def gather(columns: NDArray[np.intp]) -> tuple:
+        batch = table.take(rows, columns)
+        X = batch.X.toarray() if table.is_sparse else batch.X
+        return X.astype(np.float64), *batch[1:]
+
+    return gather
+
+
+def _glancer(table: PartTable) -> Gather:
+    def gather(columns: NDArray[np.intp]) -> tuple:
+        batch = table.glance(table.n_rows, columns)
+        return batch.X.astype(np.float64), *batch[1:]
+
+    return gather
+
+
+def _nothing_to_do(problem: Problem) -> Found:
+    table = problem.table
+    if isinstance(table, PartTable):
+        # there is nothing to find: the rows read first serve for the coefficients
+        used = len(table.glance(table.n_rows).X)
+        gather = _glancer(table)
+    else:
+        used, gather = table.n_rows, rows_of(table, slice(0, table.n_rows))
+    return Found(
+        problem.always.astype(float),
+        problem.always.copy(),
+        [Trajectory(problem.units.n_units, problem.always)],
+        0,
+        used,
+        "nothing to choose from",
+        gather,
+    )
+
+
+def _search_sarsa(problem: Problem, settings: Sarsa, rng: np.random.Generator, clock: Clock) -> Found:
+    table = problem.table
+    if isinstance(table, PartTable):
+        raise ValueError(
+            "The paper's search takes single rows at random at every stage, which a source that is read in "
+            "parts cannot give: use search='auto', or load a sample of the rows."
+        )
+    seen = np.zeros(table.n_rows, dtype=bool)
+
+    def take(rows: NDArray) -> tuple:
+        seen[rows] = True
+        batch = table.take(rows)
+        return batch.X.toarray() if table.is_sparse else batch.X, *batch[1:]
+
+    def watch(done: int, total: int) -> None:
+        if clock.tick():
+            raise KeyboardInterrupt
+
+    result = run_sarsa(
+        take,
+        table.n_rows,
+        problem.units.n_columns,
+        family=problem.family,
+        settings=settings,
+        units=problem.units.columns,
+        allowed=problem.allowed,
+        always=problem.always,
+        rng=rng,
+        deadline=clock.deadline,
+        callback=watch,
+    )
+    reason = clock.reason or _SARSA_REASONS.get(result.stop_reason, result.stop_reason)
+    inclusion = result.inclusion[problem.twin_of]
+    inclusion[problem.always] = 1.0
+    return Found(
+        inclusion,
+        result.support_units,
+        [result.trajectory],
+        result.n_stages,
+        result.n_rows_read,
+        reason,
+        rows_of(table, np.flatnonzero(seen) if seen.any() else slice(0, table.n_rows)),
+    )

@@ -1,0 +1,9 @@
+"""Methods that those of the papers were measured against."""
+
+from rlselect.subset.rivals._divide import (
+    DivideAndConquer,
+)
+
+__all__ = [
+    "DivideAndConquer",
+]

@@ -1,0 +1,318 @@
+"""Adaptive effort: which rows are drawn, and when the reading stops."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from rlselect.data._units import Units
+from rlselect.evidence._gram import LazyGram
+from rlselect.evidence._ridge_subset import RidgeSubset
+from rlselect.evidence._rows import Rows
+from rlselect.learn import Softmax
+from rlselect.subset.revs import _effort
+from rlselect.subset.revs._effort import EffortPlan, RowSampler, begin, run_effort
+from rlselect.subset.revs._walk import SizePrior, Walker
+
+SMALL = EffortPlan(first=200, enough=800, block=256)
+
+
+# ---- rows ----
+
+
+@pytest.fixture(params=["shuffled", "drawn"])
+def sampler_of(request, monkeypatch):
+    """Both ways to draw: a shuffle of all rows, and draws that remember what they took."""
+    if request.param == "drawn":
+        monkeypatch.setattr(_effort, "_SHUFFLE", 0)
+    return lambda n, seed=0: RowSampler(n, np.random.default_rng(seed))
+
+
+def test_rows_are_drawn_once(sampler_of):
+    sampler = sampler_of(5000)
+    seen = []
+    for wanted in (300, 300, 600, 1200, 1200, 5000):
+        blocks = list(sampler.draw(wanted, 200))
+        assert len(blocks) % 2 == 0
+        assert max(map(len, blocks)) <= 200
+        assert max(map(len, blocks)) - min(map(len, blocks)) <= 1
+        for block in blocks:
+            assert np.all(np.diff(block) > 0)
+        seen += blocks
+        assert sampler.n_used == sum(map(len, seen))
+    np.testing.assert_array_equal(np.sort(np.concatenate(seen)), np.arange(5000))
+    assert sum(len(b) for b in sampler.draw(10, 200)) == 0
+
+
+def test_draws_are_fair(sampler_of):
+    # 400 samplers draw 50 of 200 rows: each row is drawn 100 times, give or take
+    counts = np.zeros(200)
+    first_blocks = np.zeros(200)
+    for seed in range(400):
+        blocks = list(sampler_of(200, seed).draw(50, 10))
+        for block in blocks:
+            counts[block] += 1
+        first_blocks[blocks[0]] += 1
+    expected, spread = 100.0, np.sqrt(400 * 0.25 * 0.75)
+    assert np.abs(counts - expected).max() < 4.5 * spread
+    assert counts.sum() == 400 * 50
+    # nor does the place of a row decide in which block it comes
+    early, late = first_blocks[:100].sum(), first_blocks[100:].sum()
+    assert abs(early - late) < 4.5 * np.sqrt(first_blocks.sum())
+
+
+def test_the_same_seed_draws_the_same_rows(sampler_of):
+    once, again = (list(sampler_of(3000, 7).draw(500, 100)) for _ in range(2))
+    for a, b in zip(once, again, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 1000, 1001])
+def test_everything_is_every_row_in_order(n):
+    sampler = RowSampler(n, np.random.default_rng(0))
+    blocks = list(sampler.everything(100))
+    assert len(blocks) % 2 == 0
+    rows = np.concatenate([np.arange(n)[b] for b in blocks])
+    np.testing.assert_array_equal(rows, np.arange(n))
+    assert sampler.n_used == n
+
+
+def test_wide_rows_come_in_smaller_blocks():
+    plan = EffortPlan()
+    assert plan.block_rows(1) == plan.block_rows(50) == plan.block
+    assert plan.block_rows(100_000) < plan.block_rows(5000) == 512 < plan.block_rows(500) < plan.block
+    assert plan.block_rows(10**9) == 64
+
+
+# ---- when to stop ----
+
+
+def make_walker(X, y, tick=None, seed=0, plan=SMALL):
+    rng = np.random.default_rng(seed)
+    sampler = RowSampler(len(y), rng)
+
+    def take(rows):
+        return SimpleNamespace(X=X[rows], y=y[rows], sample_weight=None, offset=None)
+
+    gram = LazyGram(Rows(take, lambda y: y, single=True, as_is=True), X.shape[1], 2)
+    gram.grow(sampler.draw(plan.first, plan.block))
+    p = X.shape[1]
+    walker = Walker(
+        RidgeSubset(gram, Units(np.arange(p))),
+        SizePrior(p),
+        Softmax(),
+        np.ones(p, dtype=bool),
+        rng,
+        (lambda: None) if tick is None else tick,
+        sampler.n_used,
+    )
+    return walker, sampler
+
+
+def effort(X, y, plan=SMALL, **options):
+    walker, sampler = make_walker(X, y, plan=plan, **options)
+    result = run_effort(begin(walker, sampler, np.random.default_rng(1)), plan, tune=True)
+    return result, sampler, walker
+
+
+def problem(n=20_000, p=30, effects=(1.0, -1.0, 0.5), noise=1.0, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p))
+    y = X[:, : len(effects)] @ np.array(effects) + noise * rng.standard_normal(n)
+    return X, y
+
+
+def test_clear_effects_need_few_rows():
+    X, y = problem()
+    result, sampler, _ = effort(X, y)
+    assert result.stop_reason == "decided"
+    assert sampler.n_used <= 3200
+    np.testing.assert_array_equal(np.flatnonzero(result.inclusion > 0.5), [0, 1, 2])
+    assert result.inclusion[3:].max() < 0.2
+
+
+def test_an_effect_that_is_neither_clear_nor_absent_needs_more():
+    # at 800 rows its z is about 4, between the q + 1 = 3.6 of noise and the 5.4 that is asked of a member
+    X, y = problem(effects=(1.0, 0.14))
+    result, sampler, _ = effort(X, y)
+    assert sampler.n_used > 800
+    np.testing.assert_array_equal(np.flatnonzero(result.inclusion > 0.5), [0, 1])
+
+
+def test_many_effects_too_faint_to_see_one_by_one_ask_for_more_rows():
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((40_000, 120))
+    beta = np.r_[1.0, np.full(60, 0.035), np.zeros(59)]
+    y = X @ beta + rng.standard_normal(40_000)
+    with_them = effort(X, y)[1].n_used
+    without = effort(X, X[:, 0] + rng.standard_normal(40_000))[1].n_used
+    assert with_them >= 4 * without
+
+
+def test_pure_noise_stops_early_and_empty():
+    X, y = problem(effects=())
+    result, sampler, _ = effort(X, y)
+    assert sampler.n_used <= 6400
+    assert not (result.inclusion > 0.5).any()
+
+
+def test_never_fewer_rows_than_enough():
+    X, y = problem()
+    result, sampler, _ = effort(X, y, plan=EffortPlan(first=200, enough=5000, block=256))
+    assert sampler.n_used >= 5000
+    assert result.stop_reason == "decided"
+
+
+def test_when_the_rows_end_all_of_them_are_used():
+    X, y = problem(n=1100, effects=(1.0, 0.08))
+    result, sampler, walker = effort(X, y)
+    assert result.stop_reason == "all rows"
+    assert sampler.n_used == 1100
+    # the last state is that of all rows, not of a sample of them
+    fresh, _ = make_walker(X, y, plan=EffortPlan(first=1100, block=256))
+    fresh.state.set_slab(walker.state.slab, 0)
+    fresh.state.reset(walker.state.mask)
+    np.testing.assert_allclose(walker.state.moves(), fresh.state.moves(), atol=1e-3)
+
+
+def alike_and_one_more(faint, n=6000, p=60):
+    """Twenty effects of one size, and some columns whose z is made to be 4.2 exactly."""
+    rng = np.random.default_rng(8)
+    X = rng.standard_normal((n, p))
+    noise = rng.standard_normal(n)
+    inside = np.column_stack([np.ones(n), X[:, : 20 + faint]])
+    noise -= inside @ np.linalg.lstsq(inside, noise, rcond=None)[0]
+    error = np.sqrt(noise @ noise / n * np.diag(np.linalg.inv(inside.T @ inside)))[1:]
+    return X, X[:, :20].sum(axis=1) + noise + X[:, 20 : 20 + faint] @ (4.2 * error[20:])
+
+
+def test_beside_effects_that_are_alike_a_faint_one_is_noise():
+    X, y = alike_and_one_more(1)
+    result, _, walker = effort(X, y, plan=EffortPlan(first=200, enough=6000, block=256))
+    assert result.stop_reason == "all rows"
+    assert walker.state.z_values()[20] > 4.0
+    np.testing.assert_array_equal(np.flatnonzero(result.inclusion > 0.5), np.arange(20))
+
+
+def test_several_faint_ones_are_effects():
+    X, y = alike_and_one_more(6)
+    result, _, _ = effort(X, y, plan=EffortPlan(first=200, enough=6000, block=256))
+    np.testing.assert_array_equal(np.flatnonzero(result.inclusion > 0.5), np.arange(26))
+
+
+def test_inclusion_is_the_chance_of_each_unit_given_the_rest():
+    X, y = problem(n=1100, effects=(1.0, 0.1))
+    result, _, walker = effort(X, y)
+    rewards = walker.rewards()
+    odds = np.exp(np.where(walker.state.mask, -rewards, rewards))
+    np.testing.assert_allclose(result.inclusion, odds / (1 + odds), atol=1e-8)
+
+
+def test_stopped_in_a_climb_the_subset_so_far_is_the_answer():
+    # columns that repeat one signal: before the climb has taken one, all of them pay
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((5000, 1)) + 0.2 * rng.standard_normal((5000, 30))
+    y = X[:, 0] + rng.standard_normal(5000)
+    for moves in (0, 1):
+        ticks = iter([None] * moves + ["enough"] * 100)
+        result, sampler, walker = effort(X, y, tick=lambda t=ticks: next(t))
+        assert result.stop_reason == "enough"
+        assert sampler.n_used == SMALL.first
+        np.testing.assert_array_equal(result.inclusion > 0.5, walker.state.mask)
+        assert walker.state.size == moves
+
+
+def test_a_signal_in_the_order_of_the_rows_does_no_harm():
+    X, y = problem()
+    order = np.argsort(y)
+    result, sampler, _ = effort(X[order], y[order])
+    assert result.stop_reason == "decided"
+    assert sampler.n_used <= 3200
+    np.testing.assert_array_equal(np.flatnonzero(result.inclusion > 0.5), [0, 1, 2])
+
+
+def test_later_rows_come_from_two_random_halves_in_turn():
+    sampler = RowSampler(10_000, np.random.default_rng(0))
+    list(sampler.draw(1000, 100))
+    blocks = list(sampler.draw(4000, 100))
+    # a block lies in one stretch of the data, and each half covers all of it
+    assert max(np.ptp(b) for b in blocks) < 1000
+    for half in (np.concatenate(blocks[::2]), np.concatenate(blocks[1::2])):
+        assert len(half) == 2000
+        assert abs(half.mean() - 5000) < 5 * 10_000 / np.sqrt(12 * 2000)
+
+
+def cancelling(n=30_000, p=20):
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((n, p))
+    X[:, 6] = 0.95 * X[:, 5] + np.sqrt(1 - 0.95**2) * X[:, 6]
+    return X, X[:, 0] + 0.12 * (X[:, 5] - X[:, 6]) + rng.standard_normal(n)
+
+
+def test_neighbours_that_hide_each_other_are_found_together():
+    X, y = cancelling()
+    result, _, walker = effort(X, y, plan=EffortPlan(enough=25_600))
+    np.testing.assert_array_equal(np.flatnonzero(result.inclusion > 0.5), [0, 5, 6])
+    # neither pays alone
+    walker.state.reset(np.arange(20) == 0)
+    walker.stand(walker.state)
+    assert walker.rewards()[1:].max() < 0
+    assert walker.pair_up(np.array([], dtype=int))
+    assert set(np.flatnonzero(walker.state.mask)) == {0, 5, 6}
+    assert not walker.pair_up(_effort._doubtful(walker))
+
+
+def test_a_stand_in_gives_way():
+    """A neighbour that entered first hides the column that it stands in for: neither move pays alone."""
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((8000, 20))
+    X[:, 6] = 0.95 * X[:, 5] + np.sqrt(1 - 0.95**2) * X[:, 6]
+    y = X[:, 0] + 0.055 * X[:, 5] + rng.standard_normal(8000)
+    walker, _ = make_walker(X, y, plan=EffortPlan(first=8000, block=256))
+    walker.state.reset(np.isin(np.arange(20), [0, 6]))
+    walker.stand(walker.state)
+    assert walker.rewards().max() < 0
+    assert _effort._doubtful(walker).tolist() == [6]
+    assert walker.pair_up(_effort._doubtful(walker))
+    assert set(np.flatnonzero(walker.state.mask)) == {0, 5}
+    assert not walker.pair_up(_effort._doubtful(walker))
+
+
+def test_a_pair_is_sought_once_in_a_subset(monkeypatch):
+    # a pair that the next climb takes back again must not be made for ever
+    X, y = problem()
+    monkeypatch.setattr(Walker, "pair_up", lambda self, doubtful: True)
+    result, _, _ = effort(X, y)
+    assert result.stop_reason == "decided"
+
+
+def test_rows_needed_follow_the_faintest_member():
+    X, y = problem(n=11_000, effects=(1.0, 0.07), seed=5)
+    walker, _ = make_walker(X, y, plan=EffortPlan(first=3200, block=256))
+    asked = 1.5 * (np.sqrt(2 * np.log(30)) + 1)
+    for members in (1, 2):
+        walker.state.reset(np.arange(30) < members)
+        z = walker.state.z_values()[members - 1]
+        assert _effort._rows_needed(walker) == pytest.approx(3200 * (asked / z) ** 2)
+
+
+@pytest.mark.parametrize("needed", [100.0, 9000.0])
+def test_far_from_decided_all_rows_are_used_at_once(monkeypatch, needed):
+    monkeypatch.setattr(_effort, "_rows_needed", lambda walker: needed)
+    X, y = problem(n=16_000, effects=(1.0, 0.08))
+    walker, sampler = make_walker(X, y)
+    draw, drawn = sampler.draw, []
+    sampler.draw = lambda *given: (drawn.append(given), draw(*given))[1]
+    run_effort(begin(walker, sampler, np.random.default_rng(1)), SMALL, tune=True)
+    assert (len(drawn) == 0) == (needed > 8000)
+
+
+def test_what_must_stay_stays():
+    X, y = problem()
+    walker, sampler = make_walker(X, y)
+    start = np.arange(30) == 20
+    walker.state.reset(start)
+    walker = Walker(walker.state, SizePrior(29), Softmax(), ~start, walker.rng, lambda: None, 200)
+    result = run_effort(begin(walker, sampler, np.random.default_rng(1)), SMALL, tune=True)
+    np.testing.assert_array_equal(np.flatnonzero(result.inclusion > 0.5), [0, 1, 2, 20])
+    assert result.inclusion[20] == 1.0

@@ -276,7 +276,7 @@ def revs_large_chains():
 def revs_paper():
     X, y = numbers(200, 12)
     batches = {"n_train": 100, "n_valid": 80, "n_preliminary": 60, "max_stages": 400}
-    options = {"how": "REVS.paper", "discount": 0.9, "penalty": 0.05, **batches}
+    options = {"how": "REVS.paper", "discount": 0.9, "price": 0.05, **batches}
     return {
         "gaussian": revs(X, y, **options),
         "binomial": revs(X, classes(y), **options),
@@ -288,11 +288,18 @@ def revs_sarsa():
     X, y = numbers(400, 10)
     schedules = {"learning_rate": make("PowerDecay", 0.8), "quantile": make("LinearRamp", 0.5, 0.9, 300)}
     batches = {"n_train": 150, "n_valid": 100, "n_preliminary": 40, "max_stages": 300}
-    search = make("Sarsa", penalty=0.05, exploration=0.2, patience=60, **schedules, **batches)
+    search = make("Sarsa", price=0.05, patience=60, **schedules, **batches)
     weight = np.random.default_rng(1).uniform(0.5, 2.0, 400)
     endless = make("Sarsa", max_stages=150, patience=1000, discount=0.5)
     return {
-        "options": revs(X, y, search=search, given={"sample_weight": weight}, feature_groups=[[0, 3]]),
+        "options": revs(
+            X,
+            y,
+            search=search,
+            policy=make("EpsilonGreedy", 0.2),
+            given={"sample_weight": weight},
+            feature_groups=[[0, 3]],
+        ),
         "max stages": revs(X, y, search=endless, always_select=[5]),
     }
 
@@ -419,7 +426,7 @@ def revs_divide():
 
 # ---- ActorCriticPredictor ----
 
-ACP = "support inclusion ranking gain price path screening n_fits cache_hits n_iter stop_reason task"
+ACP = "support inclusion ranking gain path screening n_fits cache_hits n_iter stop_reason task"
 
 
 def acp(X, y, head=None, how="ActorCriticPredictor", **options):
@@ -427,6 +434,8 @@ def acp(X, y, head=None, how="ActorCriticPredictor", **options):
     call(model, "fit", X, y)
     chosen = attribute(model, "predictor")
     found = traced(model, ACP) | {"predictor": traced(chosen, "name scores t")}
+    # recorded as n times log risk
+    found["price"] = 2.0 * attribute(model, "penalty_")
     return found | predictions(model, X[:12] if head is None else head)
 
 
@@ -481,7 +490,9 @@ def acp_screening():
     X, y = numbers(80, 450, (1.5, -1.5, 1.5))
     return {
         "auto": acp(X, y, predictor="linear", max_iter=15),
-        "given": acp(X, y, screening=20, penalty=1.5, threshold=0.8, predictor="kernel", max_iter=5),
+        "given": acp(
+            X, y, screening=20, penalty=0.75 * np.log(80), threshold=0.8, predictor="kernel", max_iter=5
+        ),
     }
 
 

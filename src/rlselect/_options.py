@@ -21,6 +21,7 @@ __all__ = [
     "number",
     "one_of",
     "refuse_unused",
+    "take_settings",
     "whole",
 ]
 
@@ -130,3 +131,9 @@ def refuse_unused(owner: Any, names: Iterable[str], mode: str, fix: str) -> None
         same = value is default or (type(value) is type(default) and bool(np.all(value == default)))
         if not same:
             raise ValueError(f"{name}={value!r} has no effect with {mode}; {fix}.")
+
+
+def take_settings(settings: type, changes: dict[str, Any]) -> dict[str, Any]:
+    """Take out of `changes` what a settings object has a field for, for ``Estimator.paper(**changes)``."""
+    known = inspect.signature(settings).parameters
+    return {name: changes.pop(name) for name in list(changes) if name in known}

@@ -1,6 +1,16 @@
 """The learning core shared by the rooms: masks, rewards and costs, never X and y."""
 
-from rlselect.learn._policies import UCB, EpsilonGreedy, Policy, Softmax, ThompsonSampling, as_policy
+from rlselect.learn._actor import LogitActor, natural_direction, ridge_direction, sample_masks, score
+from rlselect.learn._critic import Critic
+from rlselect.learn._policies import (
+    UCB,
+    EpsilonGreedy,
+    Policy,
+    PolicyName,
+    Softmax,
+    ThompsonSampling,
+    as_policy,
+)
 from rlselect.learn._schedules import Constant, LinearRamp, PowerDecay, Schedule, as_schedule
 from rlselect.learn._trajectory import Trajectory
 from rlselect.learn._values import ValueTable, key_mask, subset_key
@@ -8,9 +18,12 @@ from rlselect.learn._values import ValueTable, key_mask, subset_key
 __all__ = [
     "UCB",
     "Constant",
+    "Critic",
     "EpsilonGreedy",
     "LinearRamp",
+    "LogitActor",
     "Policy",
+    "PolicyName",
     "PowerDecay",
     "Schedule",
     "Softmax",
@@ -20,5 +33,9 @@ __all__ = [
     "as_policy",
     "as_schedule",
     "key_mask",
+    "natural_direction",
+    "ridge_direction",
+    "sample_masks",
+    "score",
     "subset_key",
 ]

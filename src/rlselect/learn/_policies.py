@@ -6,7 +6,7 @@ standard errors of these values and how often each was tried. It never sees data
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -291,6 +291,8 @@ class ThompsonSampling:
         return _pick(draws == draws.max(), rng)
 
 
+PolicyName: TypeAlias = Literal["auto", "softmax", "epsilon-greedy", "ucb", "thompson"]
+
 _NAMED = {
     "softmax": Softmax,
     "epsilon-greedy": EpsilonGreedy,
@@ -322,7 +324,7 @@ def as_policy(policy: str | Policy) -> Policy:
         return cast(Policy, _NAMED[policy]())
     if not isinstance(policy, str | type) and callable(getattr(policy, "choose", None)):
         return policy
-    names = ", ".join(repr(name) for name in _NAMED)
+    names = ", ".join(map(repr, _NAMED))
     hint = f"; write {policy.__name__}() with parentheses" if isinstance(policy, type) else ""
     raise ValueError(
         f"policy must be one of {names}, or an object with a choose(values, ...) method such as UCB(c=1.0); "

@@ -69,6 +69,7 @@ class ValueTable:
             raise ValueError(f"n_actions must be at least 1, got {n_actions!r}")
         self.n_actions = n_actions
         self._q: dict[bytes, dict[int, float]] = {}
+        self._updates: dict[bytes, dict[int, int]] = {}
 
     def __len__(self) -> int:
         """Number of subsets with a stored value."""
@@ -84,8 +85,14 @@ class ValueTable:
 
     def values(self, key: bytes) -> NDArray[np.float64]:
         """``Q(s, .)`` over all actions, zero where never updated."""
-        dense = np.zeros(self.n_actions)
-        known = self._q.get(key)
+        return self._dense(self._q.get(key), np.zeros(self.n_actions))
+
+    def counts(self, key: bytes) -> NDArray[np.intp]:
+        """How often each action of a subset was updated."""
+        return self._dense(self._updates.get(key), np.zeros(self.n_actions, dtype=np.intp))
+
+    @staticmethod
+    def _dense(known: dict | None, dense: NDArray) -> NDArray:
         if known:
             dense[list(known)] = list(known.values())
         return dense
@@ -124,4 +131,6 @@ class ValueTable:
         old = self.get(key, action)
         new = old + rate * (reward + discount * self.get(next_key, next_action) - old)
         self._q.setdefault(key, {})[action] = new
+        updates = self._updates.setdefault(key, {})
+        updates[action] = updates.get(action, 0) + 1
         return new

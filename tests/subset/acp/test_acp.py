@@ -47,10 +47,10 @@ def test_partners_without_a_marginal_effect_are_found_by_the_kernel():
 def test_the_papers_search_with_a_linear_predictor():
     X, y = linear_problem()
     fitted = ActorCriticPredictor.paper(predictor="linear", max_iter=60, random_state=0).fit(X, y)
-    assert {0, 1, 2} <= set(np.argsort(-fitted.theta_)[:4])
-    assert fitted.history_["theta"].shape == (60, 15)
-    assert fitted.history_["theta"].min() >= 0.02
-    assert fitted.history_["theta"].max() <= 0.98
+    assert {0, 1, 2} <= set(np.argsort(-fitted.inclusion_)[:4])
+    assert fitted.path_["theta"].shape == (60, 15)
+    assert fitted.path_["theta"].min() >= 0.02
+    assert fitted.path_["theta"].max() <= 0.98
 
 
 @pytest.mark.parametrize("kind", ["binary", "several"])

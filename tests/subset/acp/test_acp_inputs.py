@@ -61,7 +61,7 @@ def test_every_container_gives_the_same_answer(plain, container):
     X, y, expected = plain
     given = container(X)
     fitted = ActorCriticPredictor(**LINEAR).fit(given, y)
-    np.testing.assert_allclose(fitted.theta_, expected.theta_, atol=1e-8)
+    np.testing.assert_allclose(fitted.inclusion_, expected.inclusion_, atol=1e-8)
     np.testing.assert_allclose(fitted.predict(given), expected.predict(X), atol=1e-8)
     if hasattr(given, "columns"):
         assert fitted.get_feature_names_out().tolist() == ["v0", "v1"]
@@ -87,7 +87,7 @@ def test_copies_and_constants(plain):
     doubled = np.column_stack([X, X[:, 0], np.ones(100)])
     fitted = ActorCriticPredictor(**LINEAR).fit(doubled, y)
     assert selected(fitted) == [0, 1]
-    assert fitted.theta_[9] == 0.0
+    assert fitted.inclusion_[9] == 0.0
     assert sorted(fitted.ranking_) == list(range(1, 11))
     nothing = ActorCriticPredictor(**LINEAR).fit(np.ones((20, 3)), y[:20])
     assert selected(nothing) == []
@@ -126,7 +126,7 @@ def test_few_variables_are_searched_to_the_optimum(seed):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((60, 7))
     y = X @ np.array([1.0, 0.6, 0.4, 0.3, 0.0, 0.0, 0.0]) + rng.standard_normal(60)
-    fitted = ActorCriticPredictor(penalty=1.0, **LINEAR).fit(X, y)
+    fitted = ActorCriticPredictor(penalty=np.log(60) / 2, **LINEAR).fit(X, y)
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     predictor = MaskedLinear(Z, make_target(y, False))
     masks = np.array(list(itertools.product([False, True], repeat=7)))
@@ -145,11 +145,11 @@ def test_few_variables_are_searched_to_the_optimum(seed):
 
 def test_options_matter(plain):
     X, y, _ = plain
-    assert ActorCriticPredictor(penalty=50.0, **LINEAR).fit(X, y).support_.sum() == 0
+    assert ActorCriticPredictor(penalty=120.0, **LINEAR).fit(X, y).support_.sum() == 0
     assert ActorCriticPredictor(penalty=0.0, **LINEAR).fit(X, y).support_.sum() >= 2
     short = ActorCriticPredictor(max_iter=2, batch_size=10, **LINEAR).fit(X, y)
     assert short.stop_reason_ == "max iterations"
-    assert short.history_["theta"].shape == (2, 8)
+    assert short.path_["theta"].shape == (2, 8)
     assert short.n_fits_ + short.cache_hits_ >= 20
     low = ActorCriticPredictor(threshold=0.01, max_iter=2, **LINEAR).fit(X, y)
     assert low.support_.sum() == 8
@@ -170,7 +170,7 @@ def test_an_estimator_judges_the_same_for_any_number_of_workers():
     X, y = problem(n=60, p=5)
     options = {"predictor": DecisionTreeRegressor(max_depth=3), "max_iter": 2, "batch_size": 8}
     one, two = (ActorCriticPredictor(n_jobs=jobs, random_state=0, **options).fit(X, y) for jobs in (None, 2))
-    np.testing.assert_array_equal(one.theta_, two.theta_)
+    np.testing.assert_array_equal(one.inclusion_, two.inclusion_)
     np.testing.assert_array_equal(one.predict(X), two.predict(X))
     assert one.predictor_.name == "DecisionTreeRegressor"
 
@@ -178,7 +178,7 @@ def test_an_estimator_judges_the_same_for_any_number_of_workers():
 def test_a_seed_is_an_answer_and_fits_travel(plain):
     X, y, fitted = plain
     again = clone(fitted).fit(X, y)
-    np.testing.assert_array_equal(again.theta_, fitted.theta_)
+    np.testing.assert_array_equal(again.inclusion_, fitted.inclusion_)
     back = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(back.predict(X), fitted.predict(X))
     kernel = ActorCriticPredictor(predictor="kernel", max_iter=3, random_state=0).fit(X, y > 0)
@@ -193,11 +193,18 @@ def test_the_papers_dictionary_and_adam():
     assert fitted.n_fits_ <= 8
     assert fitted.cache_hits_ == 64 * fitted.n_iter_ - fitted.n_fits_
     adam = ActorCriticPredictor.paper(predictor="linear", actor="adam", max_iter=5, random_state=0).fit(X, y)
-    assert np.abs(np.diff(adam.history_["theta"], axis=0)).max() < 0.05
+    assert np.abs(np.diff(adam.path_["theta"], axis=0)).max() < 0.05
     loose = ActorCriticPredictor.paper(predictor="linear", tolerance=100.0, random_state=0).fit(X, y)
     assert (loose.stop_reason_, loose.n_iter_) == ("converged", 2)
     with pytest.raises(ValueError, match="needs one"):
         ActorCriticPredictor.paper(predictor="auto").fit(X, y)
+
+
+@pytest.mark.parametrize("idle", [{"penalty": 3.0}, {"screening": 2}])
+def test_options_that_the_papers_search_would_ignore_are_refused(idle):
+    X, y = problem(p=3)
+    with pytest.raises(ValueError, match=r"has no effect with search=PolicyGradient"):
+        ActorCriticPredictor.paper(predictor="linear", **idle).fit(X, y)
 
 
 # ---- early ends ----
@@ -285,7 +292,7 @@ def test_displays(plain):
     with pytest.raises(ValueError, match="led no actor"):
         ThetaDisplay.from_estimator(fitted, predictor="kernel")
     reward = RewardDisplay.from_estimator(fitted)
-    np.testing.assert_array_equal(reward.ax_.lines[2].get_ydata(), fitted.history_["baseline"])
+    np.testing.assert_array_equal(reward.ax_.lines[2].get_ydata(), fitted.path_["baseline"])
     curve = PerformanceDisplay.from_estimator(fitted, X, y, sizes=[1, 2, 5])
     assert curve.sizes.tolist() == [1, 2, 5]
     assert curve.mean[1] > curve.mean[0]

@@ -69,7 +69,7 @@ def test_the_answer_is_sure_where_the_likelihood_is():
     assert fitted.predictor_.name == "linear"
     assert fitted.support_[:3].all()
     assert fitted.support_.sum() <= 4
-    sure = (fitted.theta_ >= 0.95) | (fitted.theta_ <= 0.25)
+    sure = (fitted.inclusion_ >= 0.95) | (fitted.inclusion_ <= 0.25)
     assert sure.all()
     # the answer is the likelihood's: no single change pays its price
     standard = (X - X.mean(axis=0)) / X.std(axis=0)

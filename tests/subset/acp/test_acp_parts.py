@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 
 from rlselect.data._units import Units
-from rlselect.masked._linear import MaskedLinear
-from rlselect.masked._predictor import make_target
-from rlselect.subset import PolicyGradient
-from rlselect.subset.acp._actor import (
+from rlselect.learn._actor import (
     EDGE,
     LogitActor,
     fisher_diagonal,
@@ -18,7 +15,10 @@ from rlselect.subset.acp._actor import (
     sample_masks,
     score,
 )
-from rlselect.subset.acp._critic import Critic
+from rlselect.learn._critic import Critic
+from rlselect.masked._linear import MaskedLinear
+from rlselect.masked._predictor import make_target
+from rlselect.subset import PolicyGradient
 from rlselect.subset.acp._paper import _Adam, split_rewards
 from rlselect.subset.acp._price import Tariff, learnt_prices, least_prices, noise_price
 from rlselect.subset.acp._screen import (
@@ -154,11 +154,18 @@ def test_adam_starts_with_steps_of_its_rate():
 
 @pytest.mark.parametrize(
     ("knob", "value"),
-    [("actor", "sgd"), ("step", 0), ("gamma", -1), ("edge", 0.7), ("validation", 0), ("baseline_weight", 2)],
+    [
+        ("actor", "sgd"),
+        ("learning_rate", 0),
+        ("gamma", -1),
+        ("edge", 0.7),
+        ("validation", 0),
+        ("baseline_weight", 2),
+    ],
 )
 def test_knobs_are_checked(knob, value):
     with pytest.raises(ValueError, match=knob):
-        PolicyGradient(**{knob: value}).check()
+        PolicyGradient(**{knob: value})
 
 
 # ---- prices ----

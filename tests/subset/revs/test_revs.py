@@ -181,6 +181,13 @@ def test_policy_matters():
     assert not np.array_equal(walks["softmax"], walks["thompson"])
 
 
+@pytest.mark.parametrize("idle", [{"penalty": 5.0}, {"min_effect": 0.1}, {"checkpoint": "search.npz"}])
+def test_options_that_the_papers_search_would_ignore_are_refused(idle):
+    X, y = np.eye(8)[:, :3], np.arange(8.0)
+    with pytest.raises(ValueError, match=r"has no effect with search=Sarsa.*price"):
+        REVS(search=Sarsa(), **idle).fit(X, y)
+
+
 def test_penalty_matters():
     X, y = problem(effects=(1.0, 0.2))
     sizes = [REVS(penalty=p, random_state=0).fit(X, y).support_.sum() for p in (-5.0, 0.0, 3.0, 60.0, 500.0)]

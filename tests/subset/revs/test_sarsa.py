@@ -8,7 +8,17 @@ import time
 import numpy as np
 import pytest
 
-from rlselect.learn import Constant, LinearRamp, PowerDecay, key_mask, subset_key
+from rlselect.learn import (
+    UCB,
+    Constant,
+    EpsilonGreedy,
+    LinearRamp,
+    PowerDecay,
+    Softmax,
+    ThompsonSampling,
+    key_mask,
+    subset_key,
+)
 from rlselect.subset.revs import _sarsa
 from rlselect.subset.revs._sarsa import Sarsa, run_sarsa
 from rlselect.subset.revs._sarsa_reward import Environment
@@ -92,7 +102,7 @@ def naive_algorithm_1(X, y, settings, seed):
         train, valid = np.sort(rows[: settings.n_train]), np.sort(rows[settings.n_train :])
         following = s ^ {a}
         before, after = (naive_mse(X, y, train, valid, sorted(z)) for z in (s, following))
-        return following, before - after - settings.penalty * (-1 if a in s else 1)
+        return following, before - after - settings.price * (-1 if a in s else 1)
 
     def greedy(s, t):
         if rng.random() < t**-0.1:
@@ -158,8 +168,8 @@ def test_convergence_is_patience_stages_without_a_change():
 
 def test_staying_counts_as_no_change_even_when_it_passes_the_quantile():
     X, y = regression(1000, 3, [0.0], 2)
-    settings = Sarsa(n_train=50, n_valid=50, penalty=5.0, exploration=0.0, quantile=0.0, patience=60)
-    result = search(X, y, settings)
+    settings = Sarsa(n_train=50, n_valid=50, price=5.0, quantile=0.0, patience=60)
+    result = search(X, y, settings, policy=EpsilonGreedy(0.0))
     columns = result.trajectory.to_dict()
     assert result.stop_reason == "converged"
     assert np.mean(columns["action"][-60:] == 0) > 0.9
@@ -187,11 +197,11 @@ def unfinished_walk(visits, entries, n_units=2):
         units=[np.array([j]) for j in range(n_units)],
         allowed=every,
         always=~every,
-        penalty=0.2,
+        price=0.2,
         batch_sizes=(20, 20),
         rng=np.random.default_rng(0),
     )
-    walk = _sarsa._Walk(world, Sarsa(), np.random.default_rng(0), None, None)
+    walk = _sarsa._Walk(world, Sarsa(), np.random.default_rng(0), EpsilonGreedy(), None, None)
     walk.visits = [subset_key(np.array(mask, dtype=bool)) for mask in visits]
     walk.state = np.array(visits[-1], dtype=bool)
     for mask, action, value in entries:
@@ -246,7 +256,7 @@ def test_the_true_set_absorbs(seed):
     """
     X, y = regression(3000, 5, [1.0, -1.0], seed)
     truth = np.array([True, True, False, False, False])
-    result = search(X, y, Sarsa(penalty=0.5, discount=0.5, patience=300, max_stages=1200), seed)
+    result = search(X, y, Sarsa(price=0.5, discount=0.5, patience=300, max_stages=1200), seed)
     assert result.stop_reason == "converged"
     np.testing.assert_array_equal(result.support_units, truth)
     values = result.table.values(subset_key(truth))
@@ -265,19 +275,19 @@ def test_the_walk_ends_at_the_true_set_with_the_settings_of_the_paper(seed):
 
 
 @pytest.mark.parametrize(
-    ("family", "coef", "penalty"), [("binomial", [2.0, -2.0], 0.05), ("poisson", [0.6, -0.6], 0.1)]
+    ("family", "coef", "price"), [("binomial", [2.0, -2.0], 0.05), ("poisson", [0.6, -0.6], 0.1)]
 )
 @pytest.mark.parametrize("seed", range(3))
-def test_other_families_find_the_true_set(family, coef, penalty, seed):
+def test_other_families_find_the_true_set(family, coef, price, seed):
     X, y = regression(4000, 5, coef, 200 + seed, family)
-    result = search(X, y, Sarsa(penalty=penalty), seed, family=family)
+    result = search(X, y, Sarsa(price=price), seed, family=family)
     assert np.flatnonzero(result.support_units).tolist() == [0, 1]
 
 
-def test_penalty_decides_between_all_and_nothing():
+def test_price_decides_between_all_and_nothing():
     X, y = regression(2000, 4, [0.5, 0.5, 0.5, 0.5], 5)
-    assert search(X, y, Sarsa(penalty=0.05)).support_units.all()
-    assert not search(X, y, Sarsa(penalty=5.0)).support_units.any()
+    assert search(X, y, Sarsa(price=0.05)).support_units.all()
+    assert not search(X, y, Sarsa(price=5.0)).support_units.any()
 
 
 # ---------------------------------------------------------------- groups, forced units, settings
@@ -331,9 +341,8 @@ def test_defaults_are_the_paper():
     settings = Sarsa()
     assert (settings.n_train, settings.n_valid) == (200, 200)
     assert (settings.n_preliminary, settings.max_stages) == (250, 2000)
-    assert (settings.discount, settings.penalty) == (0.99, 0.2)
+    assert (settings.discount, settings.price) == (0.99, 0.2)
     assert settings.learning_rate == PowerDecay(1.0)
-    assert settings.exploration == PowerDecay(0.1)
     assert settings.quantile_schedule() == LinearRamp(0.6, 1.0, 2000)
     assert Sarsa(max_stages=500).quantile_schedule() == LinearRamp(0.6, 1.0, 500)
     assert copy.deepcopy(settings) == settings
@@ -347,9 +356,8 @@ def test_defaults_are_the_paper():
         {"n_preliminary": 3},
         {"max_stages": 40},
         {"discount": 0.1},
-        {"penalty": 0.7},
+        {"price": 0.7},
         {"learning_rate": Constant(0.5)},
-        {"exploration": 0.05},
         {"quantile": 0.9},
         {"patience": 12},
     ],
@@ -362,16 +370,27 @@ def test_every_setting_matters(change):
     assert not (same and np.array_equal(columns[0]["reward"], columns[1]["reward"]))
 
 
+@pytest.mark.parametrize("policy", [EpsilonGreedy(0.05), Softmax(0.05), UCB(0.1), ThompsonSampling(0.1)])
+def test_every_policy_leads_somewhere_else_and_finds_strong_effects(policy):
+    X, y = regression(800, 5, [2.0, -2.0], 9)
+    settings = Sarsa(n_train=100, n_valid=100, n_preliminary=30, max_stages=400)
+    mine, paper = (search(X, y, settings, policy=p) for p in (policy, None))
+    assert not np.array_equal(
+        mine.trajectory.to_dict()["action"][:60], paper.trajectory.to_dict()["action"][:60]
+    )
+    np.testing.assert_array_equal(mine.support_units, [True, True, False, False, False])
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"n_train": 0}, "n_train must be an integer of at least 1, got 0"),
-        ({"n_valid": 2.5}, "n_valid must be an integer"),
-        ({"max_stages": True}, "max_stages must be an integer"),
-        ({"patience": 0}, "patience must be an integer"),
-        ({"discount": 1.0}, r"discount must be in \[0, 1\)"),
-        ({"penalty": -0.1}, "penalty must be zero or positive"),
-        ({"penalty": math.nan}, "penalty must be zero or positive"),
+        ({"n_train": 0}, "n_train=0 was given; it must be an integer of at least 1"),
+        ({"n_valid": 2.5}, "n_valid=2.5"),
+        ({"max_stages": True}, "max_stages=True"),
+        ({"patience": 0}, "patience=0 was given; it must be None or an integer of at least 1"),
+        ({"discount": 1.0}, "discount=1.0 .* at least 0 and below 1"),
+        ({"price": -0.1}, "price=-0.1"),
+        ({"price": math.nan}, "price=nan"),
     ],
 )
 def test_wrong_settings(wrong, message):

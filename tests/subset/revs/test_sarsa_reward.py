@@ -21,7 +21,7 @@ def regression(n, p, coef, seed, family="gaussian"):
     return X, 1.0 + eta + rng.standard_normal(n)
 
 
-def environment(X, y, *, sizes=(20, 20), seed=0, penalty=0.2, family="gaussian", units=None, **masks):
+def environment(X, y, *, sizes=(20, 20), seed=0, price=0.2, family="gaussian", units=None, **masks):
     units = [np.array([j]) for j in range(X.shape[1])] if units is None else units
     return Environment(
         lambda rows: (X[rows], y[rows], None, None),
@@ -31,7 +31,7 @@ def environment(X, y, *, sizes=(20, 20), seed=0, penalty=0.2, family="gaussian",
         units=units,
         allowed=masks.get("allowed", np.ones(len(units), dtype=bool)),
         always=masks.get("always", np.zeros(len(units), dtype=bool)),
-        penalty=penalty,
+        price=price,
         batch_sizes=sizes,
         rng=np.random.default_rng(seed),
     )
@@ -73,10 +73,10 @@ def test_forced_and_forbidden_units_are_no_actions():
 
 @pytest.mark.parametrize("state", [[0, 0, 0], [1, 0, 0], [1, 1, 0], [1, 1, 1]])
 @pytest.mark.parametrize("action", [0, 1, 2, 3])
-def test_reward_is_the_decline_in_mse_less_the_signed_penalty(state, action):
+def test_reward_is_the_decline_in_mse_less_the_signed_price(state, action):
     X, y = regression(100, 3, [1.0, -0.5], 1)
     state = np.array(state, dtype=bool)
-    world, twin = environment(X, y, seed=5, penalty=0.3), environment(X, y, seed=5)
+    world, twin = environment(X, y, seed=5, price=0.3), environment(X, y, seed=5)
     step = world.step(state, action)
     if action == 3:
         assert step.reward == 0.0
@@ -203,10 +203,10 @@ def test_a_reward_beyond_the_floats_is_the_worst_one():
     assert environment(X, 1e200 * y).step(np.zeros(2, dtype=bool), 1).reward == -1e100
 
 
-def test_a_group_is_one_action_with_one_penalty():
+def test_a_group_is_one_action_with_one_price():
     X, y = regression(200, 6, [0.8, 0.8, 0.0, 0.0, 0.0, 1.0], 6)
     units = [np.array([0, 1]), np.array([2, 3, 4]), np.array([5])]
-    world = environment(X, y, units=units, seed=3, penalty=0.2)
+    world = environment(X, y, units=units, seed=3, price=0.2)
     twin = environment(X, y, units=units, seed=3)
     step = world.step(np.array([False, False, True]), 0)
     rows = twin.draw_rows()

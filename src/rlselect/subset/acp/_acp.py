@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from rlselect._clock import PARTS, Clock, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
 from rlselect._estimator import Selector, rank
-from rlselect._options import AUTO, NONE, instance, number, one_of, whole
+from rlselect._options import AUTO, NONE, instance, number, one_of, refuse_unused, take_settings, whole
 from rlselect._parallel import one_thread
 from rlselect._random import as_generator
 from rlselect.data import MISSING_MODES, is_source, open_table, require_rows, require_target
@@ -62,8 +62,8 @@ class ActorCriticPredictor(FittedMachine, Selector):
     max_iter : int, default=200
         Largest number of iterations of an actor.
     penalty : "auto" or float, default="auto"
-        Price of a variable in units of log(n) / n of log risk (1 is BIC's). "auto" is
-        described above.
+        Price of one more variable in units of log likelihood, n / 2 times log risk (BIC's is log(n) / 2).
+        "auto" is described above.
     screening : "auto", None or int, default="auto"
         Variables to keep before the search. "auto" keeps 300 of more than 400 for the linear predictor and 60
         of more than 100 for others, by the better of several ranks.
@@ -84,8 +84,8 @@ class ActorCriticPredictor(FittedMachine, Selector):
 
     Attributes
     ----------
-    theta_, inclusion_ : array of shape (n_features,)
-        Probability of each feature, zero for one that was screened out. One array under two names.
+    inclusion_ : array of shape (n_features,)
+        Probability of each feature (theta in the paper), zero for one that was screened out.
     support_ : bool array of shape (n_features,)
         Features with a probability above the threshold. The first of exact copies represents them.
     ranking_ : int array of shape (n_features,)
@@ -95,10 +95,10 @@ class ActorCriticPredictor(FittedMachine, Selector):
     gain_ : array of shape (n_features,)
         Held-out log risk that a feature saves in the final subset, or would save if it joined it; NaN where
         it was not judged.
-    price_ : float
-        Price of a variable in the end, times the number of rows (comparable with a chi-squared variable).
-    history_ : dict of arrays
-        One entry an iteration: ``theta``, ``reward`` (mean), ``best``, ``baseline`` (the critic's), ``size``
+    penalty_ : float
+        Price of a variable in the end, in the units of `penalty`.
+    path_ : dict of arrays
+        One entry per iteration: ``theta``, ``reward`` (mean), ``best``, ``baseline`` (the critic's), ``size``
         (expected), ``price``, ``predictor``.
     predictor_ : PredictorChoice
         Name of the predictor that led to the answer, held-out scores it was chosen by, and their paired t.
@@ -198,20 +198,14 @@ class ActorCriticPredictor(FittedMachine, Selector):
         self.random_state = random_state
 
     @classmethod
-    def paper(
-        cls, *, predictor: Any = "network", actor: str = "natural", max_iter: int = 500, **changes: Any
-    ) -> Self:
+    def paper(cls, **changes: Any) -> Self:
         """Algorithms 1 and 2 of the paper with the values of its Table A1.
 
         Parameters
         ----------
-        predictor : {"network", "linear", "logistic", "kernel"} or estimator
-            The paper takes networks, and a linear predictor for Figures 3 and A1 and Table 2.
-        actor : {"natural", "adam"}
-            Algorithm 2 adds w to theta; the text of Appendix 2 speaks of Adam.
-        max_iter : int
         **changes
-            Other parameters of the constructor, and of `PolicyGradient`.
+            Settings of `PolicyGradient` and other parameters of the constructor. The paper's predictor is
+            "network" (the default here), and "linear" for its Figures 3 and A1 and Table 2.
 
         Returns
         -------
@@ -224,9 +218,8 @@ class ActorCriticPredictor(FittedMachine, Selector):
         >>> ActorCriticPredictor.paper(random_state=0).search.validation
         0.3
         """
-        knobs = {k: changes.pop(k) for k in list(changes) if k in PolicyGradient.__dataclass_fields__}
-        search = PolicyGradient(actor=actor, **knobs)
-        return cls(predictor=predictor, max_iter=max_iter, screening=None, search=search, **changes)
+        search = PolicyGradient(**take_settings(PolicyGradient, changes))
+        return cls(**{"predictor": "network", "max_iter": 500, "search": search, **changes})
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import ClassifierTags, RegressorTags
@@ -274,7 +267,9 @@ class ActorCriticPredictor(FittedMachine, Selector):
                 "it first, for instance with rlselect.data.read_file, or use REVS."
             )
         if isinstance(self.search, PolicyGradient):
-            self.search.check()
+            idle = ("penalty",) if self.screening is None else ("penalty", "screening")
+            fix = "the paper's search has no price and no screening"
+            refuse_unused(self, idle, "search=PolicyGradient(...)", fix)
         rng = as_generator(self.random_state)
         table = open_table(X, y, missing=self.missing, owner=name)
         require_rows(table.n_rows, 3, name)
@@ -348,11 +343,11 @@ class ActorCriticPredictor(FittedMachine, Selector):
         if inputs.classes is not None:
             self.classes_ = inputs.classes
         chosen = found.theta > self.threshold
-        self.theta_ = self.inclusion_ = inputs.to_features(found.theta)
+        self.inclusion_ = inputs.to_features(found.theta)
         self.support_ = inputs.to_features(chosen).astype(bool)
         self.gain_ = inputs.to_features(found.gains, np.nan)
-        self.price_ = found.price
-        self.history_ = {
+        self.penalty_ = 0.5 * found.price
+        self.path_ = {
             key: np.array([entry[key] for entry in effort.history])
             for key in ("theta", "reward", "best", "baseline", "size", "price", "predictor")
         }

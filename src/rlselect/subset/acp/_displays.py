@@ -52,7 +52,7 @@ class ThetaDisplay:
         ax : matplotlib axes, optional
         """
         check_is_fitted(estimator)
-        history = estimator.history_
+        history = estimator.path_
         name = estimator.predictor_.name if predictor is None else predictor
         rows = history["predictor"] == name
         if not np.any(rows):
@@ -110,7 +110,7 @@ class RewardDisplay:
         ax : matplotlib axes, optional
         """
         check_is_fitted(estimator)
-        history = estimator.history_
+        history = estimator.path_
         display = cls(history["reward"], history["best"], history["baseline"], history["predictor"])
         return display.plot(ax=ax)
 

@@ -1,21 +1,31 @@
 """Algorithms 1 and 2 of the paper, step by step."""
 
-import math
 from dataclasses import dataclass
-from numbers import Real
-from typing import Any
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlselect._clock import Clock
+from rlselect._options import check_options, number, one_of
+from rlselect.data import Units
+from rlselect.learn import Critic, ridge_direction, sample_masks, score
 from rlselect.masked import MaskedPredictor
-from rlselect.subset.acp._actor import ridge_direction, sample_masks, score
-from rlselect.subset.acp._critic import Critic
 from rlselect.subset.acp._inputs import Inputs
 from rlselect.subset.acp._search import Effort
 
 Array = NDArray[np.float64]
+
+_POSITIVE = number("a positive number", above=0.0)
+_OPTIONS = {
+    "actor": one_of("natural", "adam"),
+    "learning_rate": _POSITIVE,
+    "gamma": _POSITIVE,
+    "baseline_weight": number("a number above 0 and at most 1", above=0.0, most=1.0),
+    "edge": number("a number above 0 and at most 0.5", above=0.0, most=0.5),
+    "validation": number("a number between 0 and 1", above=0.0, below=1.0),
+    "tolerance": number("a number of at least 0", least=0.0),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,8 +36,8 @@ class PolicyGradient:
     ----------
     actor : {"natural", "adam"}, default="natural"
         "natural" adds w to theta (Algorithm 2); "adam" gives w to Adam as the text of Appendix 2 says.
-    step : float, default=0.01
-        Learning rate of Adam. The paper is silent; 0.1 diverges.
+    learning_rate : float, default=0.01
+        Of Adam. The paper is silent; 0.1 diverges.
     gamma : float, default=0.01
         Ridge of the regression for w. The paper calls it small.
     baseline_weight : float, default=0.95
@@ -40,32 +50,16 @@ class PolicyGradient:
         Stop when w changes less than this (Euclidean norm) from one iteration to the next.
     """
 
-    actor: str = "natural"
-    step: float = 0.01
+    actor: Literal["natural", "adam"] = "natural"
+    learning_rate: float = 0.01
     gamma: float = 0.01
     baseline_weight: float = 0.95
     edge: float = 0.02
     validation: float = 0.3
     tolerance: float = 1e-3
 
-    def check(self) -> None:
-        """Refuse values that mean nothing."""
-        if self.actor not in ("natural", "adam"):
-            raise ValueError(f"actor={self.actor!r} was given; choose 'natural' or 'adam'.")
-        limits = {
-            "step": (0.0, math.inf),
-            "gamma": (0.0, math.inf),
-            "baseline_weight": (0.0, 1.0),
-            "edge": (0.0, 0.5),
-            "validation": (0.0, 1.0),
-            "tolerance": (-1.0, math.inf),
-        }
-        for name, (low, high) in limits.items():
-            value = getattr(self, name)
-            if not isinstance(value, Real) or not low < float(value) <= high:
-                raise ValueError(
-                    f"{name}={value!r} was given; it must be a number above {low:g}, at most {high:g}."
-                )
+    def __post_init__(self) -> None:
+        check_options(self, _OPTIONS)
 
 
 class _Adam:
@@ -141,7 +135,7 @@ def paper_search(
     _, units = inputs.columns_of(inputs.allowed)
     theta = np.full(len(inputs.allowed), 0.5)
     critic = Critic(search.baseline_weight, start=0.0)
-    adam = _Adam(len(theta), search.step)
+    adam = _Adam(len(theta), search.learning_rate)
     known: dict[bytes, float] = {}
     last: Array | None = None
     trail: list[Array] = []
@@ -170,7 +164,7 @@ def paper_search(
 def _remembered(
     predictor: MaskedPredictor,
     masks: NDArray[np.bool_],
-    units: Any,
+    units: Units,
     known: dict[bytes, float],
     validation: float,
     rng: np.random.Generator,

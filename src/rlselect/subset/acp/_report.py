@@ -12,7 +12,7 @@ def report_of(selector: Any) -> dict[str, Any]:
     variables = [
         {
             "name": names[f],
-            "inclusion": float(selector.theta_[f]),
+            "inclusion": float(selector.inclusion_[f]),
             "coef": None,
             "error": None,
             "gain": float(selector.gain_[f]),
@@ -30,7 +30,7 @@ def report_of(selector: Any) -> dict[str, Any]:
         facts["Screening"] = "none"
     facts["Subsets judged"] = f"{selector.n_fits_:,}, and {selector.cache_hits_:,} from memory"
     notes = [] if variables else ["No variable is worth its price: the model is a constant."]
-    history = selector.history_
+    history = selector.path_
     return {
         "title": f"{type(selector).__name__} ({selector.task_})",
         "family": selector.task_,

@@ -1,6 +1,5 @@
 """The default search: one actor learns from one predictor until it is sure, then looks around."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -9,9 +8,8 @@ from numpy.typing import NDArray
 
 from rlselect._clock import Clock
 from rlselect.data import Units
+from rlselect.learn import Critic, LogitActor, sample_masks
 from rlselect.masked import MaskedPredictor
-from rlselect.subset.acp._actor import LogitActor, sample_masks
-from rlselect.subset.acp._critic import Critic
 from rlselect.subset.acp._price import Tariff, learnt_prices, least_prices, noise_price
 
 Array = NDArray[np.float64]
@@ -116,7 +114,7 @@ class Actor:
             first = _FIRST_PRICE if self.adapts and classes > 2 else steps[min(_USUAL_SIZE, columns) - 1]
             self.tariff = Tariff(np.full(columns, first))
         else:
-            self.tariff = Tariff(np.full(columns, penalty * math.log(n)))
+            self.tariff = Tariff(np.full(columns, 2.0 * penalty))
         # Where partners have to meet, a price would send each of them away before they do.
         self._cheap = Tariff(np.full(columns, _FIRST_PRICE)) if self.adapts else None
         m = units.n_units

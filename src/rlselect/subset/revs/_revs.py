@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from rlselect._clock import PARTS, Clock, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
 from rlselect._estimator import Selector, rank
-from rlselect._options import AUTO, NONE, instance, number, one_of
+from rlselect._options import AUTO, NONE, instance, number, one_of, refuse_unused, take_settings
 from rlselect._parallel import one_thread
 from rlselect._random import as_generator
 from rlselect.data import (
@@ -26,7 +26,7 @@ from rlselect.data import (
     require_rows,
     require_target,
 )
-from rlselect.learn import as_policy
+from rlselect.learn import EpsilonGreedy, Policy, PolicyName, Softmax, as_policy
 from rlselect.subset.revs._checkpoint import Checkpoint
 from rlselect.subset.revs._final import final_model
 from rlselect.subset.revs._problem import FAMILIES, Problem, pose_problem
@@ -69,9 +69,10 @@ class REVS(Selector):
     family : {"auto", "gaussian", "binomial", "poisson"}, default="auto"
         Distribution of y. "auto" takes text, truth values and two distinct values as classes, and other
         numbers as "gaussian".
-    policy : {"softmax", "epsilon-greedy", "ucb", "thompson"} or object, default="softmax"
-        How an action is chosen from the rewards of all actions. Only the softmax makes the visits follow the
-        posterior; the others count each visited subset once, by its posterior weight.
+    policy : {"auto", "softmax", "epsilon-greedy", "ucb", "thompson"} or object, default="auto"
+        How an action is chosen from the rewards of all actions. "auto" is the softmax, which alone makes the
+        visits follow the posterior (the others count each visited subset once, by its posterior weight), and
+        "epsilon-greedy" with ``search=Sarsa()``.
     penalty : "auto" or float, default="auto"
         Price of one more variable in units of log evidence. "auto" lets all sizes be equally likely, which
         makes it log((m - k) / (k + 1)) for adding to k of m variables, never below log 2 (log 8 for
@@ -85,7 +86,8 @@ class REVS(Selector):
         What to do with missing values: refuse them, leave out their rows, or impute the mean and add an
         indicator.
     search : "auto" or Sarsa, default="auto"
-        The algorithm; see `REVS.paper`.
+        The algorithm; see `REVS.paper`. `Sarsa` has a price of its own in place of `penalty`, and takes
+        neither `min_effect` nor `checkpoint`.
     time_budget : float, optional
         Seconds after which the search stops with what it has found.
     min_effect : float, optional
@@ -192,7 +194,7 @@ class REVS(Selector):
         self,
         *,
         family: str = "auto",
-        policy: Any = "softmax",
+        policy: PolicyName | Policy = "auto",
         penalty: Any = "auto",
         feature_groups: Any = None,
         always_select: Any = (),
@@ -222,32 +224,14 @@ class REVS(Selector):
         self.random_state = random_state
 
     @classmethod
-    def paper(
-        cls,
-        *,
-        family: str = "auto",
-        n_train: int = 200,
-        n_valid: int = 200,
-        n_preliminary: int = 250,
-        max_stages: int = 2000,
-        discount: float = 0.99,
-        penalty: float = 0.2,
-        random_state: Any = None,
-    ) -> Self:
+    def paper(cls, **changes: Any) -> Self:
         """Algorithms 1 and 2 of the paper with its values; every silence it leaves is named in `Sarsa`.
 
         Parameters
         ----------
-        family : {"auto", "gaussian", "binomial", "poisson"}
-            Distribution of y.
-        n_train, n_valid : int
-            Rows of the two batches of a stage (the paper takes 200 + 200, and 150 + 150 when n = 200).
-        n_preliminary, max_stages : int
-            Lengths T0 and T_max of the two trajectories.
-        discount, penalty : float
-            gamma and lambda.
-        random_state : int, Generator, RandomState or None
-            Seed.
+        **changes
+            Settings of `Sarsa` (the paper takes ``n_train=n_valid=150`` when n = 200) and other parameters of
+            the constructor.
 
         Returns
         -------
@@ -257,18 +241,10 @@ class REVS(Selector):
         Examples
         --------
         >>> from rlselect import REVS
-        >>> REVS.paper(random_state=0).search.penalty
+        >>> REVS.paper(n_train=150, random_state=0).search.price
         0.2
         """
-        search = Sarsa(
-            n_train=n_train,
-            n_valid=n_valid,
-            n_preliminary=n_preliminary,
-            max_stages=max_stages,
-            discount=discount,
-            penalty=penalty,
-        )
-        return cls(family=family, search=search, random_state=random_state)
+        return cls(search=Sarsa(**take_settings(Sarsa, changes)), **changes)
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import ClassifierTags, RegressorTags
@@ -315,7 +291,7 @@ class REVS(Selector):
     def _fit(self, progress: Progress, X: Any, y: Any, sample_weight: Any, offset: Any) -> None:
         name = type(self).__name__
         require_target(y, name)
-        policy, rng = as_policy(self.policy), as_generator(self.random_state)
+        policy, rng = self._policy(), as_generator(self.random_state)
         table = open_source(
             X,
             y,
@@ -356,6 +332,14 @@ class REVS(Selector):
         self._refit(problem, found, rng)
         if checkpoint is not None and found.stop_reason in _FINISHED:
             checkpoint.remove()
+
+    def _policy(self) -> Policy:
+        if isinstance(self.search, Sarsa):
+            idle = ("penalty", "min_effect", "checkpoint")
+            refuse_unused(self, idle, "search=Sarsa(...)", "use Sarsa(price=...), or search='auto'")
+        if isinstance(self.policy, str) and self.policy == "auto":
+            return EpsilonGreedy() if isinstance(self.search, Sarsa) else Softmax()
+        return as_policy(self.policy)
 
     def _open_checkpoint(self, table: Table | PartTable) -> Checkpoint | None:
         if self.checkpoint is None:

@@ -4,15 +4,16 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect._options import NONE, check_options, number, whole
 from rlselect.learn import (
     EpsilonGreedy,
     LinearRamp,
+    Policy,
     PowerDecay,
     Schedule,
     Trajectory,
@@ -25,16 +26,26 @@ from rlselect.subset.revs._sarsa_reward import Environment, RewardSet, Step, Tak
 
 Bools = NDArray[np.bool_]
 
+_OPTIONS = {
+    "n_train": whole(1),
+    "n_valid": whole(1),
+    "n_preliminary": whole(0),
+    "max_stages": whole(1),
+    "discount": number("a number of at least 0 and below 1", least=0.0, below=1.0),
+    "price": number("a number of at least 0", least=0.0),
+    "patience": NONE | whole(1),
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Sarsa:
     r"""The search of [1]_: one random batch and one action a stage, values learnt by SARSA.
 
     The state is the current subset; an action adds one variable, removes one, or stays. The reward of an
-    action is the change in validation performance it brings, minus ``penalty`` for adding and plus
-    ``penalty`` for removing. A random trajectory of ``n_preliminary`` stages collects a first set of rewards;
-    the main trajectory then acts epsilon-greedily and moves only when a reward exceeds a rising quantile of
-    all rewards so far.
+    action is the change in validation performance it brings, minus ``price`` for adding and plus ``price``
+    for removing. A random trajectory of ``n_preliminary`` stages collects a first set of rewards; the main
+    trajectory then follows the ``policy`` of `REVS`, epsilon-greedy with :math:`\epsilon_t = t^{-0.1}` unless
+    another one is given, and moves only when a reward exceeds a rising quantile of all rewards so far.
 
     Parameters
     ----------
@@ -46,13 +57,11 @@ class Sarsa:
         Largest number of stages of the main trajectory (:math:`T_{max}`).
     discount : float, default=0.99
         :math:`\gamma` of equation (6).
-    penalty : float, default=0.2
+    price : float, default=0.2
         :math:`\lambda` of equation (3), on the scale of the squared response for "gaussian" and of a
         log-likelihood per row for the other families.
     learning_rate : float or callable, default=PowerDecay(1.0)
         :math:`\alpha_t = 1/t`.
-    exploration : float or callable, default=PowerDecay(0.1)
-        :math:`\epsilon_t = t^{-0.1}`.
     quantile : float or callable, default=None
         :math:`\tau_t`; None is ``LinearRamp(0.6, 1.0, max_stages)``.
     patience : int, default=None
@@ -63,7 +72,7 @@ class Sarsa:
     -----
     A stage costs one fit, O(``n_train`` (k + 1)^2) operations with k columns in the state, whatever the
     number of rows; the number of variables enters through the stages needed to try every action. 2,000
-    stages are two tries a variable at ``p = 1000``, and the useful range of ``penalty`` depends on the noise
+    stages are two tries a variable at ``p = 1000``, and the useful range of ``price`` depends on the noise
     and the batch size: Theorem 1 of [1]_ wants it between the largest gain of a noise variable and the
     smallest gain of a true one. Use this search to reproduce the paper, and the default search of ``REVS``
     to select variables.
@@ -90,7 +99,9 @@ class Sarsa:
       1e-8 ("gaussian") or 1e-4 (others) per row, so that aliased columns, more columns than rows and
       separation have an answer. Row weights enter the fits and the validation means, not the sampling.
     * *Poisson* responses, not in the paper, are rewarded by the increase in mean log-likelihood.
-    * *Groups* of columns are one unit and one action, with one ``penalty``: equation (3) counts actions.
+    * *Groups* of columns are one unit and one action, with one ``price``: equation (3) counts actions.
+    * *Other policies*, the paper's future work, choose from the same values; those that ask how sure a value
+      is (UCB, Thompson sampling) are told how often the action was tried in that state.
     * *Convergence* is ``patience`` stages without a change of state; it ends the search.
     * *Step 4*, without convergence: among the states of the last half of the main stages where action 0 is an
       arg max of Q, one is drawn with probability proportional to the stages spent there. (Over all
@@ -104,8 +115,8 @@ class Sarsa:
 
     Examples
     --------
-    >>> from rlselect.subset.revs._sarsa import Sarsa
-    >>> Sarsa(n_train=150, n_valid=150).penalty
+    >>> from rlselect.subset import Sarsa
+    >>> Sarsa(n_train=150, n_valid=150).price
     0.2
     """
 
@@ -114,22 +125,14 @@ class Sarsa:
     n_preliminary: int = 250
     max_stages: int = 2000
     discount: float = 0.99
-    penalty: float = 0.2
+    price: float = 0.2
     learning_rate: float | Schedule = field(default_factory=lambda: PowerDecay(1.0))
-    exploration: float | Schedule = field(default_factory=lambda: PowerDecay(0.1))
     quantile: float | Schedule | None = None
     patience: int | None = None
 
     def __post_init__(self) -> None:
-        for name, lowest in (("n_train", 1), ("n_valid", 1), ("n_preliminary", 0), ("max_stages", 1)):
-            _require_count(name, getattr(self, name), lowest)
-        if self.patience is not None:
-            _require_count("patience", self.patience, 1)
-        if not 0 <= self.discount < 1:
-            raise ValueError(f"Sarsa: discount must be in [0, 1), got {self.discount!r}")
-        if not 0 <= self.penalty < math.inf:
-            raise ValueError(f"Sarsa: penalty must be zero or positive and finite, got {self.penalty!r}")
-        for schedule in (self.learning_rate, self.exploration, self.quantile):
+        check_options(self, _OPTIONS)
+        for schedule in (self.learning_rate, self.quantile):
             if schedule is not None:
                 as_schedule(schedule)
 
@@ -142,11 +145,6 @@ class Sarsa:
         if self.patience is not None:
             return self.patience
         return max(100, min(2 * n_actions, self.max_stages // 4))
-
-
-def _require_count(name: str, number: object, lowest: int) -> None:
-    if not isinstance(number, Integral) or isinstance(number, bool) or number < lowest:
-        raise ValueError(f"Sarsa: {name} must be an integer of at least {lowest}, got {number!r}")
 
 
 StopReason = Literal["converged", "max_stages", "time_budget", "interrupted"]
@@ -182,6 +180,7 @@ def run_sarsa(
     allowed: Bools,
     always: Bools,
     rng: np.random.Generator,
+    policy: Policy | None = None,
     deadline: float | None = None,
     callback: Callable[[int, int], object] | None = None,
 ) -> SarsaResult:
@@ -204,6 +203,8 @@ def run_sarsa(
         Units that may be selected, and units that are in every state.
     rng : numpy.random.Generator
         Source of all randomness.
+    policy : Policy, default=EpsilonGreedy()
+        How the main trajectory acts.
     deadline : float, default=None
         Instant of ``time.perf_counter()`` after which no stage begins.
     callback : callable, default=None
@@ -222,11 +223,11 @@ def run_sarsa(
         units=units,
         allowed=allowed,
         always=always,
-        penalty=settings.penalty,
+        price=settings.price,
         batch_sizes=(settings.n_train, settings.n_valid),
         rng=rng,
     )
-    walk = _Walk(environment, settings, rng, deadline, callback)
+    walk = _Walk(environment, settings, rng, policy or EpsilonGreedy(), deadline, callback)
     try:
         reason: StopReason = walk.play()
     except KeyboardInterrupt:
@@ -242,10 +243,11 @@ class _Walk:
         environment: Environment,
         settings: Sarsa,
         rng: np.random.Generator,
+        policy: Policy,
         deadline: float | None,
         callback: Callable[[int, int], object] | None,
     ) -> None:
-        self.environment, self.settings, self.rng = environment, settings, rng
+        self.environment, self.settings, self.rng, self.policy = environment, settings, rng, policy
         self.deadline = math.inf if deadline is None else deadline
         self.callback = callback
         self.table = ValueTable(environment.n_actions)
@@ -284,17 +286,16 @@ class _Walk:
 
     def _main(self) -> StopReason:
         """Step 3."""
-        policy = EpsilonGreedy(self.settings.exploration)
         tau = self.settings.quantile_schedule()
         patience = self.settings.stages_to_converge(self.environment.n_actions)
-        action = self._act(policy, self.state, 1)
+        action = self._act(self.state, 1)
         unchanged = 0
         for t in range(1, self.settings.max_stages + 1):
             if time.perf_counter() >= self.deadline:
                 return "time_budget"
             following = self.environment.after(self.state, action)
             step = self.environment.step(self.state, action)
-            next_action = self._act(policy, following, t)
+            next_action = self._act(following, t)
             self._learn(t, action, step.reward, following, next_action)
             transit = step.reward > self.rewards.quantile(tau(t))
             self.rewards.add(step.reward)
@@ -303,7 +304,7 @@ class _Walk:
             if transit:
                 self.state, action = following, next_action
             else:
-                action = self._act(policy, self.state, t)
+                action = self._act(self.state, t)
             unchanged = unchanged + 1 if stays or not transit else 0
             self.visits.append(subset_key(self.state))
             self._report()
@@ -311,9 +312,10 @@ class _Walk:
                 return "converged"
         return "max_stages"
 
-    def _act(self, policy: EpsilonGreedy, state: Bools, t: int) -> int:
-        """Equation (5)."""
-        return policy.choose(self.table.values(subset_key(state)), t=t, rng=self.rng)
+    def _act(self, state: Bools, t: int) -> int:
+        """Equation (5), or what another policy does."""
+        key = subset_key(state)
+        return self.policy.choose(self.table.values(key), counts=self.table.counts(key), t=t, rng=self.rng)
 
     def _learn(self, t: int, action: int, reward: float, following: Bools, next_action: int) -> None:
         """Equation (6)."""
@@ -335,7 +337,7 @@ class _Walk:
             reward=step.reward,
             moved=moved,
             score=step.after if moved else step.before,
-            cost=self.settings.penalty * float(size),
+            cost=self.settings.price * float(size),
             rows=self.environment.n_read,
         )
 

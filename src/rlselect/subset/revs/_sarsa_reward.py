@@ -134,7 +134,7 @@ class Environment:
         units: Sequence[NDArray[np.integer]],
         allowed: Bools,
         always: Bools,
-        penalty: float,
+        price: float,
         batch_sizes: tuple[int, int],
         rng: np.random.Generator,
     ) -> None:
@@ -158,7 +158,7 @@ class Environment:
         if any(unit.size and not 0 <= unit.min() <= unit.max() < n_columns for unit in self.units):
             raise ValueError(f"units hold column numbers outside 0 to {n_columns - 1}")
         self.take, self.n_rows, self.family, self.rng = take, n_rows, family, rng
-        self.penalty = penalty
+        self.price = price
         most = max(1, int(_MAX_SHARE * n_rows))
         self.n_train, self.n_valid = (min(size, most) for size in batch_sizes)
         self.seen = np.zeros(n_rows, dtype=bool)
@@ -213,7 +213,7 @@ class Environment:
             before, after, sign = with_it, without, -1.0
         else:
             before, after, sign = without, with_it, 1.0
-        reward = after - before - self.penalty * sign
+        reward = after - before - self.price * sign
         if not math.isfinite(reward):
             _require_finite(train, valid, columns)
             reward = _WORST

@@ -127,7 +127,7 @@ def search_subset(
     Found
     """
     if isinstance(search, Sarsa):
-        return _search_sarsa(problem, search, rng, clock)
+        return _search_sarsa(problem, search, policy, rng, clock)
     if not problem.allowed.any():
         return _nothing_to_do(problem)
     how = _How(policy, penalty, n_jobs, rng, clock)
@@ -368,7 +368,9 @@ def _nothing_to_do(problem: Problem) -> Found:
     )
 
 
-def _search_sarsa(problem: Problem, settings: Sarsa, rng: np.random.Generator, clock: Clock) -> Found:
+def _search_sarsa(
+    problem: Problem, settings: Sarsa, policy: Policy, rng: np.random.Generator, clock: Clock
+) -> Found:
     table = problem.table
     if isinstance(table, PartTable):
         raise ValueError(
@@ -396,6 +398,7 @@ def _search_sarsa(problem: Problem, settings: Sarsa, rng: np.random.Generator, c
         allowed=problem.allowed,
         always=problem.always,
         rng=rng,
+        policy=policy,
         deadline=clock.deadline,
         callback=watch,
     )

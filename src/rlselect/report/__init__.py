@@ -1,5 +1,6 @@
 """Result -> plain dict -> HTML, Markdown, JSON."""
 
+from rlselect.report._display import Display, PanelDisplay, pyplot
 from rlselect.report._format import COLUMNS, LEGEND, fact_rows, variable_rows
 from rlselect.report._sections import section_rows
 from rlselect.report._summary import Summary
@@ -9,10 +10,13 @@ from rlselect.report._write import to_html, to_json, to_markdown
 __all__ = [
     "COLUMNS",
     "LEGEND",
+    "Display",
+    "PanelDisplay",
     "Summary",
     "bars_svg",
     "fact_rows",
     "inclusion_svg",
+    "pyplot",
     "search_svg",
     "section_rows",
     "to_html",

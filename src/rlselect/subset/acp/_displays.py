@@ -1,7 +1,7 @@
 """Pictures of a policy that learns: its probabilities, its rewards, and what more variables are worth."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone, is_classifier
@@ -12,17 +12,12 @@ from sklearn.svm import SVC, SVR
 from sklearn.utils.validation import check_is_fitted
 
 from rlselect.data import open_table
+from rlselect.report import Display
 
 __all__ = ["PerformanceDisplay", "RewardDisplay", "ThetaDisplay"]
 
 
-def _new_axes() -> Any:
-    from matplotlib import pyplot as plt
-
-    return plt.subplots(figsize=(6, 4), layout="constrained")[1]
-
-
-class ThetaDisplay:
+class ThetaDisplay(Display):
     """Probability of each variable, iteration by iteration.
 
     Use :meth:`from_estimator`. After :meth:`plot`, ``ax_`` holds the matplotlib axes.
@@ -39,9 +34,7 @@ class ThetaDisplay:
         self.theta, self.selected, self.names, self.threshold = theta, selected, names, threshold
 
     @classmethod
-    def from_estimator(
-        cls, estimator: Any, *, predictor: str | None = None, ax: Any = None
-    ) -> "ThetaDisplay":
+    def from_estimator(cls, estimator: Any, *, predictor: str | None = None, ax: Any = None) -> Self:
         """Draw a fitted :class:`~rlselect.ActorCriticPredictor`.
 
         Parameters
@@ -62,14 +55,7 @@ class ThetaDisplay:
         display = cls(history["theta"][rows], estimator.support_, names, estimator.threshold)
         return display.plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> "ThetaDisplay":
-        """Draw into axes, new ones by default.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-        """
-        ax = _new_axes() if ax is None else ax
+    def _draw(self, ax: Any) -> None:
         steps = np.arange(1, len(self.theta) + 1)
         others = np.flatnonzero(~self.selected)
         if len(others):
@@ -81,11 +67,9 @@ class ThetaDisplay:
         ax.set(xlabel="iteration", ylabel="probability", ylim=(0.0, 1.0))
         if self.selected.sum() <= 15:
             ax.legend(fontsize="small")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
 
-class RewardDisplay:
+class RewardDisplay(Display):
     """Mean and best reward of each batch, and the critic's baseline.
 
     Use :meth:`from_estimator`. After :meth:`plot`, ``ax_`` holds the matplotlib axes.
@@ -101,7 +85,7 @@ class RewardDisplay:
         self.reward, self.best, self.baseline, self.predictor = reward, best, baseline, predictor
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> "RewardDisplay":
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
         """Draw a fitted :class:`~rlselect.ActorCriticPredictor`.
 
         Parameters
@@ -114,14 +98,7 @@ class RewardDisplay:
         display = cls(history["reward"], history["best"], history["baseline"], history["predictor"])
         return display.plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> "RewardDisplay":
-        """Draw into axes, new ones by default.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-        """
-        ax = _new_axes() if ax is None else ax
+    def _draw(self, ax: Any) -> None:
         steps = np.arange(1, len(self.reward) + 1)
         ax.plot(steps, self.reward, ".", markersize=4, label="mean reward of a batch")
         ax.plot(steps, self.best, ".", markersize=3, color="0.6", label="best reward of a batch")
@@ -131,11 +108,9 @@ class RewardDisplay:
             ax.annotate(str(self.predictor[change + 1]), (change + 2, float(np.max(self.best))))
         ax.set(xlabel="iteration", ylabel="reward")
         ax.legend(fontsize="small")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
 
-class PerformanceDisplay:
+class PerformanceDisplay(Display):
     """Cross-validated performance of a learner against the number of variables, best ranks first (Figure 4).
 
     The rows that chose the variables also judge them unless ``X`` and ``y`` are other rows: then the picture
@@ -165,7 +140,7 @@ class PerformanceDisplay:
         learner: Any = None,
         cv: Any = 5,
         ax: Any = None,
-    ) -> "PerformanceDisplay":
+    ) -> Self:
         """Judge the first ranks of any fitted selector.
 
         Parameters
@@ -202,17 +177,8 @@ class PerformanceDisplay:
         mean, spread = np.mean(scores, axis=1), np.std(scores, axis=1)
         return cls(np.asarray(sizes), mean, spread, n_selected, metric).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> "PerformanceDisplay":
-        """Draw into axes, new ones by default.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-        """
-        ax = _new_axes() if ax is None else ax
+    def _draw(self, ax: Any) -> None:
         ax.errorbar(self.sizes, self.mean, yerr=self.spread, marker="o", markersize=3, capsize=2)
         ax.axvline(self.n_selected, color="0.5", linestyle="--", label=f"selected ({self.n_selected})")
         ax.set(xlabel="number of variables", ylabel=self.metric)
         ax.legend(fontsize="small")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self

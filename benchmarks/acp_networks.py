@@ -85,7 +85,7 @@ def measure(shape: tuple[int, int, int, int], repeats: int, part: int) -> list[d
     add("NumPy, CPU", lambda: train_networks(*small), 1, share)
     expected = network_outputs(A[few], train_networks(*small)[0])
     for device in _devices():
-        from rlselect.masked._torch import TorchTrainer
+        from rlselect.subset.acp.masked._torch import TorchTrainer
 
         trainer = TorchTrainer(device)
         if device == "cuda":

@@ -25,10 +25,10 @@ from sklearn.neural_network import MLPRegressor
 from _tables import environment
 from rlselect.kernels._arc_cosine import network_kernel
 from rlselect.kernels._networks import Training
-from rlselect.masked._kernel import MaskedKernel
-from rlselect.masked._linear import MaskedLinear
-from rlselect.masked._network import MaskedNetwork
-from rlselect.masked._predictor import make_target
+from rlselect.subset.acp.masked._kernel import MaskedKernel
+from rlselect.subset.acp.masked._linear import MaskedLinear
+from rlselect.subset.acp.masked._network import MaskedNetwork
+from rlselect.subset.acp.masked._predictor import make_target
 
 MASKS, EPOCHS, HIDDEN = 64, 300, 128
 # scikit-learn's decay for 140 rows, and no early end

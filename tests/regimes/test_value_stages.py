@@ -11,7 +11,7 @@ from rlselect.machines._losses import SquaredLoss
 from rlselect.machines._solve import solve_machine
 from rlselect.regimes._encoding import HistoryEncoder
 from rlselect.regimes._stage_machine import StageMachine
-from rlselect.regimes._value_stages import make_stage
+from rlselect.regimes._vpred import make_stage
 from rlselect.simulate import make_regime_trial
 
 
@@ -69,7 +69,7 @@ def torch_devices():
 def test_torch_finds_the_same_values(monkeypatch):
     for device in torch_devices():
         check_stage("rbf", device)
-        monkeypatch.setattr("rlselect.machines.on_torch._kernels._BATCH_BYTES", 2 * 8 * 60**2)
+        monkeypatch.setattr("rlselect.regimes._torch_kernels._BATCH_BYTES", 2 * 8 * 60**2)
         check_stage("rbf", device)
         # Other kernels stay where they were.
         check_stage("anova", device)

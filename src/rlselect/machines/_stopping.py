@@ -23,7 +23,7 @@ class Threshold:
 
     Examples
     --------
-    >>> from rlselect import Threshold
+    >>> from rlselect.subset import Threshold
     >>> Threshold(0.01)(5), Threshold(lambda size: 1 / size)(5)
     (0.01, 0.2)
     """

@@ -293,7 +293,7 @@ def _where_told(problem, machine):
     """The problem with its removals on the machine's device, which Gaussian kernels alone know to use."""
     if machine.device == "cpu" or machine.kind != "rbf":
         return problem
-    from rlselect.machines.on_torch import on_device
+    from rlselect.regimes._torch_elimination import on_device
 
     return on_device(problem, machine.device)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from rlselect.kernels import projected_inverse, squared_solution
 
-__all__ = ["GaussianStage", "Stage", "make_stage", "turn_actions"]
+__all__ = ["GaussianStage", "Stage", "turn_actions"]
 
 
 class Stage:
@@ -133,14 +133,3 @@ def turn_actions(parts: Any, taken: Any, distance: float) -> Any:
     own = (parts * taken).sum(-1)[..., None]
     turned = math.expm1(-distance) * own + math.expm1(distance) * parts
     return parts.sum(-1)[..., None] + (1.0 - taken) * turned
-
-
-def make_stage(machine: Any, history: np.ndarray, allowed: np.ndarray, device: str = "cpu") -> Stage:
-    """The stage of a machine; Gaussian ones on whatever device."""
-    if machine.kind != "rbf":
-        return Stage(machine, history, allowed)
-    if device == "cpu":
-        return GaussianStage(machine, history, allowed)
-    from rlselect.regimes._value_stages_torch import TorchStage
-
-    return TorchStage(machine, history, allowed, device)

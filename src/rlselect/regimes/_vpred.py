@@ -8,9 +8,9 @@ import numpy as np
 from rlselect._parallel import run_tasks
 from rlselect.machines import EliminationPath
 from rlselect.regimes._stage_machine import SAFEGUARD, StageSelection
-from rlselect.regimes._value_stages import Stage, make_stage
+from rlselect.regimes._value_stages import GaussianStage, Stage
 
-__all__ = ["eliminate_by_value"]
+__all__ = ["eliminate_by_value", "make_stage"]
 
 # Candidates of a task: some 50 ms of factorisations.
 _PARCEL = 2e8
@@ -89,7 +89,7 @@ def eliminate_by_value(
     discount : float
     n_subjects : int
     device : str
-        Where Gaussian machines are solved, see `make_stage`.
+        Where Gaussian machines are solved, "cpu" or one of torch's.
 
     Returns
     -------
@@ -129,3 +129,14 @@ def _stage_selection(t, machine, order, stop, track):
         order=[*gone, *left],
     )
     return StageSelection(kept, path, f"largest fitted stage-1 value, and {extra} more as a safeguard")
+
+
+def make_stage(machine: Any, history: np.ndarray, allowed: np.ndarray, device: str = "cpu") -> Stage:
+    """The stage of a machine; Gaussian ones on whatever device."""
+    if machine.kind != "rbf":
+        return Stage(machine, history, allowed)
+    if device == "cpu":
+        return GaussianStage(machine, history, allowed)
+    from rlselect.regimes._torch_value_stages import TorchStage
+
+    return TorchStage(machine, history, allowed, device)

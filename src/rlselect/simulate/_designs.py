@@ -21,7 +21,7 @@ _FACTORS = 10
 _FACTOR_SIZE = 5
 
 
-class Design(Protocol):
+class RandomDesign(Protocol):
     """Rows of a centred Gaussian vector."""
 
     def transform(self, rows: NDArray, where: slice) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from rlselect.simulate._designs import BandedDesign, BlockDesign, Design, SparseDesign
+from rlselect.simulate._designs import BandedDesign, BlockDesign, RandomDesign, SparseDesign
 from rlselect.simulate._simulation import Simulation, check_common, check_dtype, simulate
 
 STRUCTURES = ("block", "banded", "sparse")
@@ -109,7 +109,7 @@ def make_revs(
     resolved = check_dtype(dtype)
     coef = _runs_of_five(p, n_nonzero)
     rng = np.random.default_rng(random_state)
-    design: Design
+    design: RandomDesign
     if structure == "block":
         design = BlockDesign.draw(n, rng, resolved)
     elif structure == "banded":
@@ -147,7 +147,7 @@ def _runs_of_five(p: int, n_nonzero: int) -> NDArray[np.float64]:
     return coef
 
 
-def _unit_signal(coef: NDArray[np.float64], design: Design) -> NDArray[np.float64]:
+def _unit_signal(coef: NDArray[np.float64], design: RandomDesign) -> NDArray[np.float64]:
     """Scale the coefficients so that the linear predictor has variance one."""
     active = np.flatnonzero(coef)
     variance = coef[active] @ design.covariance(active) @ coef[active]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from rlselect.simulate._designs import Design, row_blocks
+from rlselect.simulate._designs import RandomDesign, row_blocks
 
 FAMILIES = ("gaussian", "binomial", "poisson")
 
@@ -41,7 +41,7 @@ class Simulation:
 
 
 def simulate(
-    design: Design,
+    design: RandomDesign,
     shape: tuple[int, int],
     coef: NDArray[np.float64],
     intercept: float,

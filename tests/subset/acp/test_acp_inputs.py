@@ -13,15 +13,15 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeRegressor
 
-from rlselect import ActorCriticPredictor, PerformanceDisplay, RewardDisplay, ThetaDisplay
 from rlselect._clock import Clock
 from rlselect.cli import _main as cli
 from rlselect.data._units import Units
-from rlselect.masked._kernel import MaskedKernel
-from rlselect.masked._linear import MaskedLinear
-from rlselect.masked._predictor import make_target
 from rlselect.report import to_html, to_json
+from rlselect.subset import ActorCriticPredictor, PerformanceDisplay, RewardDisplay, ThetaDisplay
 from rlselect.subset.acp._search import Actor, Effort
+from rlselect.subset.acp.masked._kernel import MaskedKernel
+from rlselect.subset.acp.masked._linear import MaskedLinear
+from rlselect.subset.acp.masked._predictor import make_target
 
 LINEAR = {"predictor": "linear", "random_state": 0}
 

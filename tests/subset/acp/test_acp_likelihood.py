@@ -9,9 +9,9 @@ from sklearn.linear_model import LogisticRegression
 from rlselect import ActorCriticPredictor
 from rlselect._clock import Clock
 from rlselect.data._units import Units
-from rlselect.masked._logistic import MaskedLogistic
-from rlselect.masked._predictor import make_target
 from rlselect.subset.acp._likelihood import likeliest, likelihood_price, sees_more
+from rlselect.subset.acp.masked._logistic import MaskedLogistic
+from rlselect.subset.acp.masked._predictor import make_target
 
 
 def classes(n=150, p=6, seed=0, n_classes=2):

@@ -5,10 +5,10 @@ import numpy as np
 from rlselect import ActorCriticPredictor
 from rlselect._clock import Clock
 from rlselect.data._units import Units
-from rlselect.masked._kernel import MaskedKernel
-from rlselect.masked._linear import MaskedLinear
-from rlselect.masked._predictor import make_target
 from rlselect.subset.acp._order import elimination_order, places
+from rlselect.subset.acp.masked._kernel import MaskedKernel
+from rlselect.subset.acp.masked._linear import MaskedLinear
+from rlselect.subset.acp.masked._predictor import make_target
 
 
 def left_by(predictor, p, mode=None, clock=None):

@@ -16,8 +16,6 @@ from rlselect.learn._actor import (
     score,
 )
 from rlselect.learn._critic import Critic
-from rlselect.masked._linear import MaskedLinear
-from rlselect.masked._predictor import make_target
 from rlselect.subset import PolicyGradient
 from rlselect.subset.acp._paper import _Adam, split_rewards
 from rlselect.subset.acp._price import Tariff, learnt_prices, least_prices, noise_price
@@ -29,6 +27,8 @@ from rlselect.subset.acp._screen import (
     product_score,
     projection_score,
 )
+from rlselect.subset.acp.masked._linear import MaskedLinear
+from rlselect.subset.acp.masked._predictor import make_target
 
 THETA = np.array([0.2, 0.5, 0.9])
 ALL = np.array(list(itertools.product([False, True], repeat=3)))
@@ -243,7 +243,7 @@ def test_a_group_has_the_rank_of_its_best_column():
 
 
 def test_partners_join_together_or_not_at_all():
-    from rlselect.masked._kernel import MaskedKernel
+    from rlselect.subset.acp.masked._kernel import MaskedKernel
 
     X, Y = interactions()
     predictor = MaskedKernel(X, make_target(Y[:, 0], False), ridge=0.1)

@@ -11,11 +11,11 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.svm import SVC, SVR
 from sklearn.tree import DecisionTreeRegressor
 
-from rlselect import RiskRFE, Threshold
 from rlselect.machines._kernels import AdditiveKernel, PolynomialKernel
 from rlselect.machines._losses import EpsilonInsensitiveLoss
 from rlselect.machines._stopping import ChangePoint
 from rlselect.simulate import make_annulus, make_rational, make_sparse_linear
+from rlselect.subset import RiskRFE, Threshold
 
 
 def _regression(seed, n=60, d=9):

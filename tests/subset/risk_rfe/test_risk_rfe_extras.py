@@ -5,8 +5,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
-from rlselect import MismatchFeatures, ReverseScreeDisplay, RiskRFE, Threshold
 from rlselect.simulate import make_rational, make_sparse_linear
+from rlselect.subset import MismatchFeatures, ReverseScreeDisplay, RiskRFE, Threshold
 
 
 def _naive_counts(sequence, words, m):

@@ -12,13 +12,13 @@ from rlselect._options import AUTO, NONE, instance, number, one_of, refuse_unuse
 from rlselect._parallel import one_thread
 from rlselect._random import as_generator
 from rlselect.data import MISSING_MODES, is_source, open_table, require_rows, require_target
-from rlselect.masked import make_masked
 from rlselect.subset.acp._inputs import TASKS, Inputs, read_inputs, read_task
 from rlselect.subset.acp._machine import FittedMachine, final_model
 from rlselect.subset.acp._paper import PolicyGradient, paper_search
 from rlselect.subset.acp._report import report_of
 from rlselect.subset.acp._search import Effort
-from rlselect.subset.acp._stages import Found, PredictorChoice, Stages
+from rlselect.subset.acp._stages import FoundPolicy, PredictorChoice, Stages
+from rlselect.subset.acp.masked import make_masked
 
 __all__ = ["ActorCriticPredictor"]
 
@@ -286,7 +286,7 @@ class ActorCriticPredictor(FittedMachine, Selector):
         self._keep(table.encoder, inputs, task, found, effort)
         self._n_rows = table.n_rows
 
-    def _search(self, inputs: Inputs, rng: np.random.Generator, clock: Clock, effort: Effort) -> Found:
+    def _search(self, inputs: Inputs, rng: np.random.Generator, clock: Clock, effort: Effort) -> FoundPolicy:
         penalty = None if self.penalty == "auto" else float(self.penalty)
         options = {"penalty": penalty, "batch_size": self.batch_size, "max_iter": self.max_iter}
         stages = Stages(inputs, options, self.screening, rng, clock, effort)
@@ -307,7 +307,7 @@ class ActorCriticPredictor(FittedMachine, Selector):
 
     def _follow_paper(
         self, stages: Stages, make: Any, name: str, rng: np.random.Generator, clock: Clock, effort: Effort
-    ) -> Found:
+    ) -> FoundPolicy:
         if make is None:
             raise ValueError("predictor='auto' was given; the paper's search needs one, such as 'network'.")
         inputs = stages.inputs
@@ -324,7 +324,7 @@ class ActorCriticPredictor(FittedMachine, Selector):
             effort=effort,
         )
         allowed = inputs.allowed
-        return Found(
+        return FoundPolicy(
             stages.spread(allowed, found.theta),
             stages.spread(allowed, found.mean_theta),
             np.full(inputs.units.n_units, np.nan),
@@ -336,7 +336,7 @@ class ActorCriticPredictor(FittedMachine, Selector):
             found.iterations,
         )
 
-    def _keep(self, encoder: Any, inputs: Inputs, task: str, found: Found, effort: Effort) -> None:
+    def _keep(self, encoder: Any, inputs: Inputs, task: str, found: FoundPolicy, effort: Effort) -> None:
         self.encoder_ = encoder
         self._keep_names(encoder.n_features_in_, encoder.feature_names_in_)
         self.task_ = task
@@ -362,7 +362,7 @@ class ActorCriticPredictor(FittedMachine, Selector):
         self.ranking_ = rank(inputs.to_features(found.places), support=self.support_)
         self._fit_final(inputs, found, chosen)
 
-    def _fit_final(self, inputs: Inputs, found: Found, chosen: NDArray[np.bool_]) -> None:
+    def _fit_final(self, inputs: Inputs, found: FoundPolicy, chosen: NDArray[np.bool_]) -> None:
         self._columns = np.flatnonzero(chosen[inputs.units.unit_of])
         self._center, self._scale = inputs.center, inputs.scale
         self._target_center, self._target_scale = inputs.target.center, inputs.target.scale

@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from rlselect._compat import user_level
 from rlselect.data import Table, Units, as_numbers, find_twins
-from rlselect.masked import Target, make_target, unit_power
+from rlselect.subset.acp.masked import Target, make_target, unit_power
 
 Array = NDArray[np.float64]
 TASKS = ("auto", "regression", "classification")

@@ -12,7 +12,7 @@ from scipy.stats import chi2
 
 from rlselect._clock import Clock
 from rlselect.data import Units
-from rlselect.masked import MaskedLogistic
+from rlselect.subset.acp.masked import MaskedLogistic
 
 # useless variables that are let in, on average over data sets
 _FALSE_VARIABLES = 0.25

@@ -9,7 +9,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from rlselect.data import open_table
-from rlselect.masked import MaskedPredictor, Target
+from rlselect.subset.acp.masked import MaskedPredictor, Target
 
 Array = NDArray[np.float64]
 

@@ -6,7 +6,7 @@ from scipy.stats import rankdata
 
 from rlselect._clock import Clock
 from rlselect.data import Units
-from rlselect.masked import MaskedPredictor
+from rlselect.subset.acp.masked import MaskedPredictor
 
 Array = NDArray[np.float64]
 

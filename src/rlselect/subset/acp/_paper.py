@@ -10,9 +10,9 @@ from rlselect._clock import Clock
 from rlselect._options import check_options, number, one_of
 from rlselect.data import Units
 from rlselect.learn import Critic, ridge_direction, sample_masks, score
-from rlselect.masked import MaskedPredictor
 from rlselect.subset.acp._inputs import Inputs
 from rlselect.subset.acp._search import Effort
+from rlselect.subset.acp.masked import MaskedPredictor
 
 Array = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlselect.data import Units
-from rlselect.masked import MaskedPredictor
+from rlselect.subset.acp.masked import MaskedPredictor
 
 Array = NDArray[np.float64]
 # how many pairs may join a subset before the search

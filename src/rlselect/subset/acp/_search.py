@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from rlselect._clock import Clock
 from rlselect.data import Units
 from rlselect.learn import Critic, LogitActor, sample_masks
-from rlselect.masked import MaskedPredictor
 from rlselect.subset.acp._price import Tariff, learnt_prices, least_prices, noise_price
+from rlselect.subset.acp.masked import MaskedPredictor
 
 Array = NDArray[np.float64]
 Masks = NDArray[np.bool_]
@@ -20,7 +20,7 @@ _STEP, _MEMORY, _GAMMA = 0.6, 8, 0.01
 _FIRST_SIZE = 30
 _KNOWN = 0.8
 # the actor is sure when what is in is above and what is out is below
-_SURE_IN, _SURE_OUT = 0.95, 0.25
+SURE_IN, SURE_OUT = 0.95, 0.25
 _PATIENCE = 5
 # and has to look around after so many iterations even if it is not sure
 _WAIT = 60
@@ -207,7 +207,7 @@ class Actor:
         self._trail.append(self.theta)
         self._record(rewards, baseline)
         mode, theta = self.mode, self.theta
-        sure = np.all(theta[mode] >= _SURE_IN) and np.all(theta[~mode] <= _SURE_OUT)
+        sure = np.all(theta[mode] >= SURE_IN) and np.all(theta[~mode] <= SURE_OUT)
         self._calm = self._calm + 1 if sure and np.array_equal(mode, self._mode) else 0
         self._mode = mode
         self._waited += 1

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from rlselect._clock import Clock
 from rlselect.data import Units
-from rlselect.masked import MaskedKernel, MaskedLinear, MaskedLogistic, MaskedPredictor, Target
 from rlselect.subset.acp._inputs import Inputs
 from rlselect.subset.acp._likelihood import likeliest, sees_more
 from rlselect.subset.acp._order import elimination_order, places
@@ -25,7 +24,8 @@ from rlselect.subset.acp._screen import (
     promising,
     surprising_effects,
 )
-from rlselect.subset.acp._search import _SURE_IN, _SURE_OUT, Actor, Effort
+from rlselect.subset.acp._search import SURE_IN, SURE_OUT, Actor, Effort
+from rlselect.subset.acp.masked import MaskedKernel, MaskedLinear, MaskedLogistic, MaskedPredictor, Target
 
 Array = NDArray[np.float64]
 
@@ -65,7 +65,7 @@ class PredictorChoice:
 
 
 @dataclass
-class Found:
+class FoundPolicy:
     """What the stages give: theta, places (larger is better) and gains of all units, and how it ended."""
 
     theta: Array
@@ -200,7 +200,7 @@ class Stages:
         actor = self.actor(MaskedLinear(self.inputs.X[:, columns], self.inputs.target), kept, units)
         return actor, kept, actor.run() or "max iterations"
 
-    def one(self, make: Any, name: str) -> Found:
+    def one(self, make: Any, name: str) -> FoundPolicy:
         """One predictor of the user's choice."""
         if name == "linear":
             actor, kept, reason = self.linear()
@@ -211,7 +211,7 @@ class Stages:
         reason = actor.run() or "max iterations"
         return self.finish(actor, kept, PredictorChoice(name), reason)
 
-    def auto(self) -> Found:
+    def auto(self) -> FoundPolicy:
         """Linear to the end, a trial of the kernel, and the better of the two to the end."""
         linear, kept, reason = self.linear()
         straight = PredictorChoice("linear")
@@ -334,13 +334,13 @@ class Stages:
         own = linear.predictor.row_losses(linear.columns(linear.mode))
         return _compared(bent, same, own)
 
-    def nothing(self, make: Any) -> Found:
+    def nothing(self, make: Any) -> FoundPolicy:
         """The answer when there is nothing to choose from or to explain."""
         predictor = make(self.inputs.X[:, :0], self.inputs.target)
         zeros = np.zeros(self.inputs.units.n_units)
         choice = PredictorChoice(predictor.name)
         missing = np.full(len(zeros), np.nan)
-        return Found(zeros, zeros, missing, choice, "nothing to choose from", predictor, 0.0, {}, 0)
+        return FoundPolicy(zeros, zeros, missing, choice, "nothing to choose from", predictor, 0.0, {}, 0)
 
     def _logistic_sees_more(self, actor: Actor) -> bool:
         target, n = self.inputs.target, len(actor.predictor.X)
@@ -377,7 +377,7 @@ class Stages:
 
     def finish(
         self, actor: Actor, kept: NDArray[np.intp], choice: PredictorChoice, stop_reason: str
-    ) -> Found:
+    ) -> FoundPolicy:
         """Put an actor's answer in terms of all units."""
         theta, mean_theta = actor.theta, actor.mean_theta
         if not actor.is_anything():
@@ -387,7 +387,7 @@ class Stages:
             mode = self.reconsider(actor)
             theta, mean_theta = _agreeing(theta, mode), _agreeing(mean_theta, mode)
         gains = self.spread(kept, actor.gains, np.nan)
-        return Found(
+        return FoundPolicy(
             self.spread(kept, theta),
             self.places(actor, kept, theta > 0.5, gains, mean_theta),
             gains,
@@ -402,7 +402,7 @@ class Stages:
 
 def _agreeing(theta: Array, mode: NDArray[np.bool_]) -> Array:
     """Theta of an actor, sure where the likelihood is."""
-    return np.where(mode, np.maximum(theta, _SURE_IN), np.minimum(theta, _SURE_OUT))
+    return np.where(mode, np.maximum(theta, SURE_IN), np.minimum(theta, SURE_OUT))
 
 
 def _compared(bent: Array, *plain: Array) -> PredictorChoice:

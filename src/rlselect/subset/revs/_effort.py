@@ -121,7 +121,7 @@ class RowSampler:
 
 
 @dataclass
-class Progress:
+class SearchState:
     """Where a search stands between two moves; all that a checkpoint has to keep.
 
     Attributes
@@ -145,14 +145,14 @@ class Progress:
     chains: list[Trajectory] = field(default_factory=list)
 
 
-def begin(walker: Walker, sampler: Any, rng: np.random.Generator) -> Progress:
+def begin(walker: Walker, sampler: Any, rng: np.random.Generator) -> SearchState:
     """Stand at the beginning of a search, on its first rows."""
     n_columns = walker.state.units.n_columns
-    return Progress(walker, sampler, rng.choice(n_columns, size=min(_PROBES, n_columns), replace=False))
+    return SearchState(walker, sampler, rng.choice(n_columns, size=min(_PROBES, n_columns), replace=False))
 
 
 def run_effort(
-    progress: Progress, plan: EffortPlan, *, tune: bool, save: Callable[[], None] | None = None
+    progress: SearchState, plan: EffortPlan, *, tune: bool, save: Callable[[], None] | None = None
 ) -> WalkResult:
     """Climb on a sample of the rows, double it, and stop when every action is decided.
 
@@ -166,7 +166,7 @@ def run_effort(
 
     Parameters
     ----------
-    progress : Progress
+    progress : SearchState
         Stands on the first rows, or where an earlier search was broken off.
     plan : EffortPlan
         When to read on.
@@ -229,7 +229,7 @@ def run_effort(
     return WalkResult(inclusion, ways, sum(map(len, ways)), reason)
 
 
-def _moved_on(progress: Progress, tune: bool) -> bool:
+def _moved_on(progress: SearchState, tune: bool) -> bool:
     """Whether a pair of units, or another chain, led to a better subset."""
     walker, before = progress.walker, progress.walker.state
     # moves tried in vain leave rounding behind, and a search that is resumed here would try them once more

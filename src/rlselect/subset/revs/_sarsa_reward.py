@@ -36,7 +36,7 @@ _TOLERANCE = 1e-10
 _MAX_LOG_MEAN = 50.0
 
 
-class Batch(NamedTuple):
+class StageRows(NamedTuple):
     """Rows of the design with their response, weights (or None) and offset (or None)."""
 
     X: Floats
@@ -44,13 +44,13 @@ class Batch(NamedTuple):
     weight: Floats | None
     offset: Floats | None
 
-    def part(self, rows: slice) -> "Batch":
+    def part(self, rows: slice) -> "StageRows":
         """Some of the rows."""
         weight = None if self.weight is None else self.weight[rows]
         offset = None if self.offset is None else self.offset[rows]
-        return Batch(self.X[rows], self.y[rows], weight, offset)
+        return StageRows(self.X[rows], self.y[rows], weight, offset)
 
-    def columns(self, columns: NDArray[np.intp]) -> "Batch":
+    def columns(self, columns: NDArray[np.intp]) -> "StageRows":
         """Some of the columns, in double precision."""
         return self._replace(X=np.asarray(self.X[:, columns], dtype=float))
 
@@ -63,7 +63,7 @@ class Batch(NamedTuple):
         return self.weight / total if total > 0 else np.zeros(len(self.y))
 
 
-def paired_scores(family: str, train: Batch, valid: Batch, n_base: int) -> tuple[float, float]:
+def paired_scores(family: str, train: StageRows, valid: StageRows, n_base: int) -> tuple[float, float]:
     """Validation performance of the first ``n_base`` columns and of all columns, each with an intercept.
 
     Parameters
@@ -71,7 +71,7 @@ def paired_scores(family: str, train: Batch, valid: Batch, n_base: int) -> tuple
     family : {"gaussian", "binomial", "poisson"}
         Minus the mean squared error for "gaussian"; for the others the mean log-likelihood without the terms
         that depend on the response alone.
-    train, valid : Batch
+    train, valid : StageRows
         Rows to fit on and rows to value on, with the same columns.
     n_base : int
         Number of leading columns of the smaller model.
@@ -219,17 +219,17 @@ class Environment:
             reward = _WORST
         return Step(reward, before, after)
 
-    def _batch(self) -> tuple[Batch, Batch]:
+    def _batch(self) -> tuple[StageRows, StageRows]:
         train_rows, valid_rows = self.draw_rows()
         for rows in (train_rows, valid_rows):
             self.n_read += len(rows) - int(np.count_nonzero(self.seen[rows]))
             self.seen[rows] = True
         X, y, weight, offset = self.take(np.concatenate([train_rows, valid_rows]))
-        whole = Batch(X, np.asarray(y, dtype=float), _floats(weight), _floats(offset))
+        whole = StageRows(X, np.asarray(y, dtype=float), _floats(weight), _floats(offset))
         return whole.part(slice(None, len(train_rows))), whole.part(slice(len(train_rows), None))
 
 
-def _require_finite(train: Batch, valid: Batch, columns: Ints) -> None:
+def _require_finite(train: StageRows, valid: StageRows, columns: Ints) -> None:
     """Tell data that are no numbers from scores that are beyond them."""
     for batch in (train, valid):
         if not all(part is None or np.isfinite(part).all() for part in batch.columns(columns)):
@@ -240,7 +240,7 @@ def _floats(values: NDArray | None) -> NDArray[np.float64] | None:
     return None if values is None else np.asarray(values, dtype=float)
 
 
-def _standardise(train: Batch, valid: Batch, share: Floats) -> tuple[Floats, Floats]:
+def _standardise(train: StageRows, valid: StageRows, share: Floats) -> tuple[Floats, Floats]:
     """Both batches centred and scaled by the training rows; columns constant there become zero."""
     mean = share @ train.X
     Z = train.X - mean
@@ -267,7 +267,7 @@ def _cholesky(gram: Floats, ridge: float) -> Floats:
     raise ValueError(_NOT_FINITE)
 
 
-def _gaussian_scores(train: Batch, valid: Batch, n_base: int) -> tuple[float, float]:
+def _gaussian_scores(train: StageRows, valid: StageRows, n_base: int) -> tuple[float, float]:
     share = train.shares()
     target = train.y if train.offset is None else train.y - train.offset
     centre = float(share @ target)
@@ -290,7 +290,7 @@ def _gaussian_scores(train: Batch, valid: Batch, n_base: int) -> tuple[float, fl
     return scores[0], scores[1]
 
 
-def _likelihood_scores(family: str, train: Batch, valid: Batch, n_base: int) -> tuple[float, float]:
+def _likelihood_scores(family: str, train: StageRows, valid: StageRows, n_base: int) -> tuple[float, float]:
     share = train.shares()
     Z, Zv = _standardise(train, valid, share)
     Z, Zv = (np.column_stack([np.ones(len(block)), block]) for block in (Z, Zv))
@@ -306,7 +306,7 @@ def _likelihood_scores(family: str, train: Batch, valid: Batch, n_base: int) -> 
     return scores[0], scores[1]
 
 
-def _start(family: str, train: Batch, share: Floats) -> float:
+def _start(family: str, train: StageRows, share: Floats) -> float:
     """Intercept of the empty model, kept finite when the batch has a single class or no counts."""
     slack = 0.5 / len(train.y)
     mean = float(share @ train.y)
@@ -336,7 +336,7 @@ def _mean_and_curvature(family: str, eta: Floats) -> tuple[Floats, Floats]:
     return mean, mean
 
 
-def _newton(family: str, Z: Floats, train: Batch, share: Floats, coef: Floats) -> Floats:
+def _newton(family: str, Z: Floats, train: StageRows, share: Floats, coef: Floats) -> Floats:
     """Maximise the mean log-likelihood minus ``ridge / 2`` times the squared slopes, from ``coef`` on."""
     ridge = np.full(len(coef), RIDGE_LIKELIHOOD)
     ridge[0] = 0.0

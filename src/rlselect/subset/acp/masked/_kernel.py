@@ -7,7 +7,14 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from rlselect.kernels import network_kernel, network_loo_residuals
-from rlselect.masked._predictor import LEAST_RISK, Array, ClassModel, MaskedPredictor, Masks, Target
+from rlselect.subset.acp.masked._predictor import (
+    LEAST_RISK,
+    Array,
+    ClassModel,
+    MaskedPredictor,
+    Masks,
+    Target,
+)
 
 RIDGES = (0.01, 0.03, 0.1, 0.3, 1.0)
 # a matrix of this many rows is judged; of longer data other rows are drawn for each batch

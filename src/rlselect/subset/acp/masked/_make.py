@@ -8,12 +8,12 @@ import numpy as np
 from sklearn.base import clone
 
 from rlselect.kernels import Training
-from rlselect.masked._estimator import MaskedEstimator
-from rlselect.masked._kernel import MaskedKernel
-from rlselect.masked._linear import MaskedLinear
-from rlselect.masked._logistic import MaskedLogistic
-from rlselect.masked._network import MaskedNetwork
-from rlselect.masked._predictor import MaskedPredictor, Target
+from rlselect.subset.acp.masked._estimator import MaskedEstimator
+from rlselect.subset.acp.masked._kernel import MaskedKernel
+from rlselect.subset.acp.masked._linear import MaskedLinear
+from rlselect.subset.acp.masked._logistic import MaskedLogistic
+from rlselect.subset.acp.masked._network import MaskedNetwork
+from rlselect.subset.acp.masked._predictor import MaskedPredictor, Target
 
 NAMES = ("auto", "linear", "logistic", "kernel", "network")
 # the paper's networks are scikit-learn's, which hardly shrink

@@ -8,7 +8,7 @@ import torch
 
 from rlselect.kernels import loo_residuals
 from rlselect.machines import HeldOutProblem
-from rlselect.machines.on_torch._kernels import TorchKernels, invert, solve_machines
+from rlselect.regimes._torch_kernels import TorchKernels, invert, solve_machines
 
 __all__ = ["on_device"]
 

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlselect.kernels import fold_products, padded_columns, subset_heldout, subset_ridge
-from rlselect.masked._predictor import (
+from rlselect.subset.acp.masked._predictor import (
     LEAST_RISK,
     Array,
     ClassModel,

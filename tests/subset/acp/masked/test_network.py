@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from rlselect.kernels._networks import Training, network_outputs, start_networks, train_networks
-from rlselect.masked._network import DECAYS, MaskedNetwork
-from rlselect.masked._predictor import make_target
+from rlselect.subset.acp.masked._network import DECAYS, MaskedNetwork
+from rlselect.subset.acp.masked._predictor import make_target
 
 
 def product_data(n=200, p=6, kind="regression", seed=0):
@@ -161,7 +161,7 @@ def test_torch_trains_as_numpy_does(kind):
 
 
 def test_torch_rests_networks_that_are_ready():
-    from_torch = pytest.importorskip("rlselect.masked._torch")
+    from_torch = pytest.importorskip("rlselect.subset.acp.masked._torch")
     for device in torch_devices():
         rng = np.random.default_rng(0)
         A = np.concatenate([rng.standard_normal((3, 60, 4)), np.ones((3, 60, 1))], axis=2).astype(np.float32)

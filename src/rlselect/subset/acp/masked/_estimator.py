@@ -7,7 +7,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 
-from rlselect.masked._predictor import Array, MaskedPredictor, Masks, Target
+from rlselect.subset.acp.masked._predictor import Array, MaskedPredictor, Masks, Target
 
 
 def _constant_losses(target: Target, train: NDArray[np.bool_]) -> Array:

@@ -15,7 +15,7 @@ from rlselect.kernels import (
     start_networks,
     train_networks,
 )
-from rlselect.masked._predictor import Array, MaskedPredictor, Masks, Target, balanced_folds
+from rlselect.subset.acp.masked._predictor import Array, MaskedPredictor, Masks, Target, balanced_folds
 
 # one split judges the subsets of a batch: this share of the rows is held out
 _HELD = 0.3
@@ -97,7 +97,7 @@ class MaskedNetwork(MaskedPredictor):
         self.device = device
         self._train = train_networks
         if device != "cpu":
-            from rlselect.masked._torch import TorchTrainer
+            from rlselect.subset.acp.masked._torch import TorchTrainer
 
             self._train = TorchTrainer(device).train
         self._Y = _responses(target)

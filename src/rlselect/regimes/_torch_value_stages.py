@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlselect.machines.on_torch import TorchKernels, invert, solve_machines
+from rlselect.regimes._torch_kernels import TorchKernels, invert, solve_machines
 from rlselect.regimes._value_stages import GaussianStage, turn_actions
 
 __all__ = ["TorchStage"]

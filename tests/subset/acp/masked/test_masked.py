@@ -7,13 +7,13 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClas
 from sklearn.tree import DecisionTreeRegressor
 
 from rlselect.kernels._networks import Training
-from rlselect.masked._estimator import MaskedEstimator
-from rlselect.masked._kernel import RIDGES, MaskedKernel
-from rlselect.masked._linear import MaskedLinear
-from rlselect.masked._logistic import MaskedLogistic
-from rlselect.masked._make import make_masked
-from rlselect.masked._network import MaskedNetwork
-from rlselect.masked._predictor import balanced_folds, make_target
+from rlselect.subset.acp.masked._estimator import MaskedEstimator
+from rlselect.subset.acp.masked._kernel import RIDGES, MaskedKernel
+from rlselect.subset.acp.masked._linear import MaskedLinear
+from rlselect.subset.acp.masked._logistic import MaskedLogistic
+from rlselect.subset.acp.masked._make import make_masked
+from rlselect.subset.acp.masked._network import MaskedNetwork
+from rlselect.subset.acp.masked._predictor import balanced_folds, make_target
 
 
 def problem(kind="regression", n=80, p=6, seed=0):

@@ -1,24 +1,24 @@
 """Batches of models, one for each mask over the columns: linear, logistic, kernel, network, any estimator."""
 
-from rlselect.masked._estimator import (
+from rlselect.subset.acp.masked._estimator import (
     MaskedEstimator,
 )
-from rlselect.masked._kernel import (
+from rlselect.subset.acp.masked._kernel import (
     MaskedKernel,
 )
-from rlselect.masked._linear import (
+from rlselect.subset.acp.masked._linear import (
     MaskedLinear,
 )
-from rlselect.masked._logistic import (
+from rlselect.subset.acp.masked._logistic import (
     MaskedLogistic,
 )
-from rlselect.masked._make import (
+from rlselect.subset.acp.masked._make import (
     make_masked,
 )
-from rlselect.masked._network import (
+from rlselect.subset.acp.masked._network import (
     MaskedNetwork,
 )
-from rlselect.masked._predictor import (
+from rlselect.subset.acp.masked._predictor import (
     MaskedPredictor,
     Target,
     make_target,

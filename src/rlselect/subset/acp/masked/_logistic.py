@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlselect.kernels import deviance_changes, log_probabilities, padded_columns, subset_logistic
-from rlselect.masked._predictor import Array, ClassModel, MaskedPredictor, Masks, Target
+from rlselect.subset.acp.masked._predictor import Array, ClassModel, MaskedPredictor, Masks, Target
 
 # numbers of the stacked designs that are held at once
 _CELLS = 4_000_000

@@ -41,6 +41,8 @@ from sklearn.tree import DecisionTreeRegressor
 # name used here -> names to try before it, of classes, functions, methods, options, attributes and dict keys
 RENAMED = {
     "path": ("path_", "objective_path_", "history_"),
+    "weights": ("sample_weight", "time_weight"),
+    "bandwidth_path": ("path_",),
 }
 # text recorded -> text expected now, such as the wording of a stop reason
 REWORDED = {}
@@ -896,6 +898,11 @@ def tested(found):
     return traced(found, "statistic df pvalue kind estimate se times excluded")
 
 
+def effect_table(account):
+    """Numbers of the first table of an account, one row per covariate."""
+    return np.array([row[1:] for row in account.dict["sections"][0]["rows"]], dtype=float)
+
+
 def temporal_identity():
     data = long_data()
     model = process(data, "v ~ x + z + g")
@@ -911,7 +918,7 @@ def temporal_identity():
         "sup": band(call(model, "bands", **draws)),
         "dissertation": band(call(model, "bands", 0.9, method="dissertation", **draws)),
         "refit": band(call(model, "bands", resample="refit", n_draws=20, random_state=0)),
-        "summary": attribute(call(model, "summary", n_draws=50), "table"),
+        "summary": effect_table(call(model, "report", n_draws=50)),
     }
 
 
@@ -966,7 +973,7 @@ def temporal_selection():
     model = process(data, "v ~ x * g + z + noise0 + noise1")
     found = {}
     for test in ("ids", "sds"):
-        chosen = call(model, "backward_selection", test=test, n_draws=200, random_state=0)
+        chosen = call(model, "backward_selection", kind=test, n_draws=200, random_state=0)
         steps = attribute(chosen, "steps")
         found[test] = traced(chosen, "selected dropped") | {name: steps[name] for name in steps}
         found[test]["coef"] = attribute(attribute(chosen, "model"), "coef")

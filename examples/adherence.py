@@ -21,7 +21,7 @@ import numpy as np
 
 from rlselect import TemporalProcessRegression, two_sample_cvm
 from rlselect.simulate import make_adherence
-from rlselect.temporal import EffectCurveDisplay, FlaggedTimeWarning
+from rlselect.temporal import ECDFDisplay, EffectCurveDisplay, FlaggedTimeWarning
 
 DRUGS = {"ribavirin": "day", "peginterferon": "week"}
 CANDIDATES = ["sex", "race", "mxad", "age", "ishak", "infect", "education", "insurance"]
@@ -115,7 +115,7 @@ def selection(study, report):
     for drug, data in tables_of(study).items():
         formula = f"svr ~ {drug} + " + " + ".join(CANDIDATES)
         full = TemporalProcessRegression(formula, link="logit").fit(data, id="id", time=DRUGS[drug])
-        chosen[drug] = full.backward_selection(alpha=0.05, test="ids", keep=[drug])
+        chosen[drug] = full.backward_selection(alpha=0.05, kind="ids", always_select=[drug])
     figure, axes = plt.subplots(1, 2, figsize=(11, 4), sharey=True)
     for ax, (drug, result) in zip(axes, chosen.items(), strict=True):
         drops = result.steps[result.steps["action"] == "drop"]
@@ -245,7 +245,7 @@ def diagnosis(study, report, seed, draws):
             test = two_sample_cvm(
                 score, "group", "id", "visit", data=visits, n_draws=draws, random_state=seed
             )
-            test.plot(ax=ax)
+            ECDFDisplay.from_test(test, ax=ax)
             ax.set_xlabel(score)
             rows.append([score, 0.0094 if score == "viral_load" else "not significant", test.pvalue])
             load = test

@@ -25,7 +25,7 @@ def one(seed, draws):
     study = make_adherence(random_state=seed)
     everything = " + ".join([*TRUE, *OTHERS])
     full = fit(f"svr ~ peginterferon + {everything}", study.weekly, "week")
-    chosen = full.backward_selection(keep=["peginterferon"]).selected
+    chosen = full.backward_selection(always_select=["peginterferon"]).selected
     out = {
         "ribavirin alone, IDS < .05": fit("svr ~ ribavirin", study.daily, "day").test("ribavirin").pvalue
         < 0.05,

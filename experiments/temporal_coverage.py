@@ -9,7 +9,7 @@ import numpy as np
 from temporal_common import LINKS, curves, simulate, write_table
 
 from rlselect import TemporalProcessRegression
-from rlselect.temporal._smooth import smoother
+from rlselect.temporal._smooth import Window, smoothing_matrix
 
 NAMES = ["Intercept", "x0", "x1"]
 
@@ -24,7 +24,9 @@ def one(rng, n, n_times, link, bandwidth, n_draws, refit_draws):
     x, y, ids, times = simulate(rng, n, n_times, link, truth)
     model = TemporalProcessRegression(link=link, bandwidth=bandwidth).fit(x, y, id=ids, time=times)
     seed = int(rng.integers(2**31))
-    matrix = smoother(model.times_.astype(float), bandwidth, "triangular", np.ones(n_times, dtype=bool))
+    matrix = smoothing_matrix(
+        model.times_.astype(float), Window(bandwidth, "triangular"), np.ones(n_times, dtype=bool)
+    )
     out = {
         "sup": covered(model.bands(n_draws=n_draws, random_state=seed), truth),
         "sup, normal tails": covered(

@@ -43,7 +43,7 @@ def main():
                     model = TemporalProcessRegression(link=link).fit(x, y, id=ids, time=times)
                     options = {"n_draws": args.draws, "random_state": int(rng.integers(2**31))}
                     values = [model.test("x0", kind=kind, **options).pvalue for kind in KINDS]
-                    values += [model.test("x0", weights="inverse-se").pvalue]
+                    values += [model.test("x0", time_weight="inverse-se").pvalue]
                     values += [
                         model.test_constant("x0", kind=kind, **options).pvalue for kind in ("sds", "squared")
                     ]

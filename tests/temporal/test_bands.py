@@ -153,7 +153,7 @@ def test_cross_validation_smooths_noise_and_spares_signal(make_data):
     for rule in ("cv", "cv-times"):
         flat = TemporalProcessRegression("flat ~ x", bandwidth=rule).fit(data, id="id", time="t")
         assert flat.bandwidth_ >= 3
-        path = flat.bandwidth_path_
+        path = flat.path_
         assert flat.bandwidth_ == path["bandwidth"][np.argmin(path["score"])]
     wild = TemporalProcessRegression("wild ~ x", bandwidth="cv").fit(data, id="id", time="t")
     assert wild.bandwidth_ <= 1.2

@@ -77,7 +77,7 @@ def test_unavailable_in_four_ways_is_the_same(data):
     identical(absent, fitted(data.assign(x=data["x"].mask(gone))))
     identical(absent, fitted(data.assign(g=data["g"].mask(gone))))
     identical(absent, fitted(data.assign(ok=~gone), available="ok"))
-    identical(absent, fitted(data.assign(w=np.where(gone, 0.0, 1.0)), weights="w"))
+    identical(absent, fitted(data.assign(w=np.where(gone, 0.0, 1.0)), sample_weight="w"))
     nulls = pl.from_pandas(data).with_columns(
         pl.when(pl.Series(gone.to_numpy())).then(None).otherwise(pl.col("y")).alias("y")
     )
@@ -140,9 +140,9 @@ def test_bad_arguments_say_what_is_allowed(data):
     with pytest.raises(ValueError, match="cannot be read"):
         fitted(data, "y ~ x +* z")
     with pytest.raises(ValueError, match="not negative"):
-        fitted(data.assign(w=-1.0), weights="w")
+        fitted(data.assign(w=-1.0), sample_weight="w")
     with pytest.raises(ValueError, match="not negative"):
-        fitted(data.assign(w=np.nan), weights="w")
+        fitted(data.assign(w=np.nan), sample_weight="w")
     with pytest.raises(ValueError, match="True/False"):
         fitted(data.assign(ok="maybe"), available="ok")
     with pytest.raises(ValueError, match="response is needed"):

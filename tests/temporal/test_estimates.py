@@ -20,7 +20,7 @@ def test_equals_statsmodels(reference, link, kind):
     model = TemporalProcessRegression(
         f"y_{link} ~ x + z", link=link, constant=["z"] if kind == "_constant" else None
     )
-    model.fit(data, id="id", time="time", weights="w" if kind == "_weighted" else None)
+    model.fit(data, id="id", time="time", sample_weight="w" if kind == "_weighted" else None)
     expected = reference[link + kind]
     np.testing.assert_allclose(model.coef_, expected["coef"], rtol=1e-8, atol=1e-8)
     np.testing.assert_allclose(model.se_, expected["se"], rtol=1e-8, atol=1e-8)
@@ -96,7 +96,7 @@ def test_influence_predicts_the_effect_of_leaving_a_subject_out(make_data):
 def test_a_weight_equals_repeated_subjects_for_the_estimate(data):
     data["w"] = np.where(data["id"] % 3 == 0, 2.0, 1.0)
     again = data[data["w"] == 2].assign(id=lambda d: d["id"] + 1000)
-    weighted = TemporalProcessRegression("y ~ x", link="logit").fit(data, id="id", time="t", weights="w")
+    weighted = TemporalProcessRegression("y ~ x", link="logit").fit(data, id="id", time="t", sample_weight="w")
     repeated = fitted(pd.concat([data, again]), "y ~ x")
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-9)
 

@@ -200,7 +200,7 @@ def test_random_small_problems_never_give_nonsense():
         weights = rng.choice([0.0, 1.0, 2.5], size=rows)
         ids, times = np.repeat(np.arange(n), n_times), np.tile(np.arange(n_times), n)
         model = TemporalProcessRegression(link=link)
-        if not fits(model, x, y, id=ids, time=times, weights=weights):
+        if not fits(model, x, y, id=ids, time=times, sample_weight=weights):
             continue
         kept += 1
         sound = np.array([reason is None for reason in model.flags_])

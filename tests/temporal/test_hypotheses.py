@@ -69,7 +69,7 @@ def test_interval_weights_and_convention(model, kind):
     w = np.array([0.5, 1.0, 2.0, 0.0, 1.0, 3.0])
     n = len(model.subjects_)
     options = {"kind": kind, "n_draws": 50, "random_state": 0}
-    inside = model.test("x", interval=(1, 4.5), weights=w, **options)
+    inside = model.test("x", interval=(1, 4.5), time_weight=w, **options)
     assert inside.statistic == pytest.approx(naive(model, ONE, 0, kind, w, [1, 2, 3, 4]), rel=1e-9)
     assert list(inside.times) == [1.0, 2.5, 3.0, 4.5]
     other = model.test("x", convention="n-1", **options)
@@ -88,9 +88,9 @@ def test_squared_convention_acts_on_the_reference(model):
 
 def test_inverse_se_weights(model):
     se = model.se_["x"].to_numpy()
-    result = model.test("x", weights="inverse-se")
+    result = model.test("x", time_weight="inverse-se")
     assert result.statistic == pytest.approx(naive(model, ONE, 0, "ids", 1 / se), rel=1e-9)
-    squared = model.test("x", kind="squared", weights="inverse-se", n_draws=20, random_state=0)
+    squared = model.test("x", kind="squared", time_weight="inverse-se", n_draws=20, random_state=0)
     assert squared.statistic == pytest.approx(naive(model, ONE, 0, "squared", 1 / se**2), rel=1e-9)
     assert result.statistic != model.test("x").statistic
 
@@ -186,10 +186,10 @@ def test_wrong_arguments(model):
         ({"contrast": np.eye(3)}, r"given shape \(3, 3\)"),
         ({"contrast": [[0, 1, 0, 0, 0], [0, 2, 0, 0, 0]]}, "linearly dependent"),
         ({"contrast": "x", "kind": "sum"}, "ids, sds, squared"),
-        ({"contrast": "x", "weights": "se"}, "inverse-se"),
-        ({"contrast": "x", "weights": [1, 2]}, "one entry per time"),
-        ({"contrast": "x", "weights": -np.ones(6)}, "not negative"),
-        ({"contrast": "x", "weights": np.zeros(6)}, "no variance"),
+        ({"contrast": "x", "time_weight": "se"}, "inverse-se"),
+        ({"contrast": "x", "time_weight": [1, 2]}, "one entry per time"),
+        ({"contrast": "x", "time_weight": -np.ones(6)}, "not negative"),
+        ({"contrast": "x", "time_weight": np.zeros(6)}, "no variance"),
         ({"contrast": "x", "interval": (20, 30)}, "no time lies in"),
         ({"contrast": "x", "convention": "n-2"}, "'n' or 'n-1'"),
         ({"contrast": "x", "integral": "right"}, "'left' or 'trapezoid'"),
@@ -224,8 +224,8 @@ def test_backward_selection_keeps_what_matters(make_data):
             assert step == steps["step"].max()
             assert rows["pvalue"].max() <= 0.05
     assert model.backward_selection(alpha=0.999).dropped == []
-    assert "noise0" in model.backward_selection(keep=["noise0"]).selected
-    sds = model.backward_selection(test="sds", n_draws=200, random_state=0)
+    assert "noise0" in model.backward_selection(always_select=["noise0"]).selected
+    sds = model.backward_selection(kind="sds", n_draws=200, random_state=0)
     assert sds.steps["pvalue"].min() == pytest.approx(1 / 201)
 
 
@@ -257,6 +257,6 @@ def test_backward_selection_warns_once_about_flagged_times(data):
         model.backward_selection()
     assert len(caught) == 1
     with pytest.raises(ValueError, match="not a term"):
-        model.backward_selection(keep=["age"])
+        model.backward_selection(always_select=["age"])
     with pytest.raises(ValueError, match="alpha"):
         model.backward_selection(alpha=2)

@@ -4,7 +4,7 @@ from rlselect.report._display import Display, PanelDisplay, pyplot
 from rlselect.report._format import COLUMNS, LEGEND, fact_rows, variable_rows
 from rlselect.report._sections import section_rows
 from rlselect.report._summary import Summary
-from rlselect.report._svg import bars_svg, inclusion_svg, search_svg
+from rlselect.report._svg import bars_svg, curve_svg, inclusion_svg, search_svg
 from rlselect.report._write import to_html, to_json, to_markdown
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "PanelDisplay",
     "Summary",
     "bars_svg",
+    "curve_svg",
     "fact_rows",
     "inclusion_svg",
     "pyplot",

@@ -1,11 +1,11 @@
-"""Further parts of a report: tables, bars and text under headings of their own."""
+"""Further parts of a report: tables, bars, curves and text under headings of their own."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
 from rlselect.report._format import MAX_ROWS, show
-from rlselect.report._svg import bars_svg
+from rlselect.report._svg import bars_svg, curve_svg
 
 
 def section_rows(section: Mapping[str, Any]) -> tuple[list[list[str]], int]:
@@ -50,6 +50,7 @@ def sections_html(sections: Sequence[Mapping[str, Any]]) -> str:
             parts.append(f'<p class="note">{more} more rows are not shown.</p>')
         if section.get("bars"):
             parts.append(bars_svg(section["bars"], str(section["title"])))
+        parts += [curve_svg(curve) for curve in section.get("curves", ())]
         if "text" in section:
             parts.append(f"<pre>{escape(str(section['text']))}</pre>")
         if "note" in section:

@@ -3,13 +3,15 @@
 import math
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 from rlselect.report._format import plain, show
 
 _WIDTH, _LEFT, _RIGHT, _PANEL, _GAP, _TOP = 720, 64, 16, 130, 46, 24
+_END = _WIDTH - _RIGHT
 _MAX_POINTS = 400
 _MAX_BARS = 30
+_MAX_LABELS = 6
 _INK, _FAINT, _BLUE, _GOLD = "currentColor", "#888", "#2f6fb5", "#c07a13"
 
 
@@ -112,6 +114,47 @@ def bars_svg(bars: Sequence[tuple[str, float]], about: str) -> str:
     return _frame(16 + line * len(bars), about, body)
 
 
+def curve_svg(curve: Mapping[str, Any]) -> str:
+    """Draw a curve, with a band around it and a line to compare it with where these are given.
+
+    Parameters
+    ----------
+    curve : mapping
+        ``title``, and the sequences ``x`` and ``y``; ``lower`` and ``upper``, the sides of the band;
+        ``labels``, what to write for x in place of numbers; ``reference``, the height of a dashed line.
+        Values that are not finite leave gaps; long curves are thinned to a few hundred points.
+
+    Returns
+    -------
+    str
+        An ``<svg>`` element.
+
+    Examples
+    --------
+    >>> from rlselect.report import curve_svg
+    >>> curve = {"title": "Effect", "x": [0, 1, 2], "y": [1, 2, 1], "lower": [0, 1, 0], "upper": [2, 3, 2]}
+    >>> curve_svg(curve)[:4]
+    '<svg'
+    """
+    sides = [key for key in ("x", "y", "lower", "upper", "labels") if key in curve]
+    values = {key: plain(list(curve[key])) for key in sides}
+    lengths = {key: len(value) for key, value in values.items()}
+    if not values["x"] or len(set(lengths.values())) > 1:
+        raise ValueError(f"a curve needs points, as many of each kind; got {show(lengths)}.")
+    values = {key: [value[k] for k in _thin(len(value))] for key, value in values.items()}
+    title, x, labels = str(curve.get("title", "")), values["x"], values.get("labels")
+    heights = [*values["y"], *values.get("lower", ()), *values.get("upper", ())]
+    scale = _Scale.of(x, heights, _TOP, [curve["reference"]] if "reference" in curve else ())
+    body = _axes(scale, title, None if labels is None else list(zip(x, labels, strict=True)))
+    if "lower" in values and "upper" in values:
+        body.append(_band(scale, x, values["lower"], values["upper"]))
+    if "reference" in curve:
+        height = f"{scale.y(curve['reference']):.1f}"
+        body.append(f'<path d="M{_LEFT} {height}H{_END}" stroke="{_INK}" stroke-dasharray="4 4"/>')
+    body += _line(scale, x, values["y"], _BLUE, steps_line=False)
+    return _frame(_TOP + _PANEL + 28, f"{title}: {show(lengths['x'])} points.", body)
+
+
 def _shorten(name: str) -> str:
     return name if len(name) <= 34 else name[:33] + "…"
 
@@ -133,43 +176,78 @@ def _ticks(low: float, high: float, count: int = 4) -> list[float]:
     return [k * step for k in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
+class _Scale(NamedTuple):
+    """From values to places in a panel."""
+
+    left: float
+    right: float
+    low: float
+    high: float
+    top: float
+
+    @classmethod
+    def of(cls, x: list[Any], y: list[Any], top: float, extra: Sequence[float] = ()) -> "_Scale":
+        """Large enough for the finite values, and for some more of y."""
+        finite = [float(v) for v in y if v is not None] + [float(v) for v in extra]
+        return cls(float(x[0]), float(x[-1]), min(finite, default=0.0), max(finite, default=1.0), top)
+
+    def x(self, value: float) -> float:
+        return _LEFT + (value - self.left) / ((self.right - self.left) or 1.0) * (_END - _LEFT)
+
+    def y(self, value: float) -> float:
+        return self.top + _PANEL - (value - self.low) / ((self.high - self.low) or 1.0) * _PANEL
+
+
 def _panel(
     stage: list[float], values: list[Any], top: float, title: str, colour: str, *, steps_line: bool
 ) -> list[str]:
     """Draw one curve with its axes; `steps_line` holds a value until the next stage."""
-    finite = [float(v) for v in values if v is not None]
-    low, high = (min(finite), max(finite)) if finite else (0.0, 1.0)
-    low = min(low, 0.0) if steps_line else low
-    scale = (high - low) or 1.0
-    width = (stage[-1] - stage[0]) or 1.0
-    right = _WIDTH - _RIGHT
+    scale = _Scale.of(stage, values, top, (0.0,) if steps_line and any(v is not None for v in values) else ())
+    return _axes(scale, title) + _line(scale, stage, values, colour, steps_line=steps_line)
 
-    def x(value: float) -> float:
-        return _LEFT + (value - stage[0]) / width * (right - _LEFT)
 
-    def y(value: float) -> float:
-        return top + _PANEL - (value - low) / scale * _PANEL
+def _axes(scale: _Scale, title: str, labels: list[tuple[float, str]] | None = None) -> list[str]:
+    """Title, grid and numbers; some of the `labels`, places and texts, in place of the numbers of x."""
+    body = [_text(_LEFT, scale.top - 8, title, anchor="start", weight=True)]
+    for tick in _ticks(scale.low, scale.high):
+        body.append(f'<path d="M{_LEFT} {scale.y(tick):.1f}H{_END}" stroke="{_FAINT}" opacity=".4"/>')
+        body.append(_text(_LEFT - 8, scale.y(tick) + 4, f"{tick:.6g}", anchor="end"))
+    if labels is None:
+        labels = [(tick, f"{tick:.6g}") for tick in _ticks(scale.left, scale.right, 8)]
+    else:
+        labels = labels[:: -(-len(labels) // _MAX_LABELS)]
+    below = scale.top + _PANEL + 16
+    return body + [_text(scale.x(place), below, text, anchor="middle") for place, text in labels]
 
-    body = [_text(_LEFT, top - 8, title, anchor="start", weight=True)]
-    for tick in _ticks(low, high):
-        body.append(f'<path d="M{_LEFT} {y(tick):.1f}H{right}" stroke="{_FAINT}" opacity=".4"/>')
-        body.append(_text(_LEFT - 8, y(tick) + 4, f"{tick:.6g}", anchor="end"))
-    for tick in _ticks(stage[0], stage[-1], 8):
-        body.append(_text(x(tick), top + _PANEL + 16, f"{tick:.6g}", anchor="middle"))
+
+def _line(scale: _Scale, x: list[float], y: list[Any], colour: str, *, steps_line: bool) -> list[str]:
+    """The curve, with gaps where a value is missing, and a dot at its end."""
     path, last = "", None
-    for s, value in zip(stage, values, strict=True):
-        if value is None:
-            last = None
-            continue
-        if last is None:
-            path += f"M{x(s):.1f} {y(value):.1f}"
-        else:
-            path += f"H{x(s):.1f}V{y(value):.1f}" if steps_line else f"L{x(s):.1f} {y(value):.1f}"
+    for place, value in zip(x, y, strict=True):
+        if value is not None:
+            across, up = f"{scale.x(place):.1f}", f"{scale.y(value):.1f}"
+            if last is None:
+                path += f"M{across} {up}"
+            else:
+                path += f"H{across}V{up}" if steps_line else f"L{across} {up}"
         last = value
-    body.append(f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="2" stroke-linejoin="round"/>')
-    if values[-1] is not None:
-        body.append(f'<circle cx="{x(stage[-1]):.1f}" cy="{y(values[-1]):.1f}" r="3.5" fill="{colour}"/>')
+    body = [f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="2" stroke-linejoin="round"/>']
+    if last is not None:
+        body.append(f'<circle cx="{scale.x(x[-1]):.1f}" cy="{scale.y(last):.1f}" r="3.5" fill="{colour}"/>')
     return body
+
+
+def _band(scale: _Scale, x: list[float], lower: list[Any], upper: list[Any]) -> str:
+    """The area between two curves; each run without gaps is a polygon."""
+    path, run = "", list[tuple[float, float, float]]()
+    for place, low, high in [*zip(x, lower, upper, strict=True), (0.0, None, None)]:
+        if low is not None and high is not None:
+            run.append((scale.x(place), scale.y(low), scale.y(high)))
+        elif run:
+            there = [f"{across:.1f} {high:.1f}" for across, _, high in run]
+            back = [f"{across:.1f} {low:.1f}" for across, low, _ in reversed(run)]
+            path, run = path + "M" + "L".join(there + back) + "Z", []
+    return f'<path d="{path}" fill="{_BLUE}" opacity=".18"/>'
 
 
 def _text(x: float, y: float, text: str, *, anchor: str, weight: bool = False) -> str:

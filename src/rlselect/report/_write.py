@@ -144,8 +144,9 @@ def to_html(report: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
         ``coef`` and ``error`` may map several columns to their values), ``path`` (``stage``, ``size``,
         ``score``), ``facts`` (further lines, label to value), ``notes`` (list of str). A report that is not
         about selected variables has ``sections`` in place of ``variables``: a list of ``title`` and, where
-        wanted, ``columns`` and ``rows`` of a table, ``bars`` (list of name and share), ``text`` with lines of
-        its own, and a ``note``; ``path`` may then say in ``titles`` what its two curves are.
+        wanted, ``columns`` and ``rows`` of a table, ``bars`` (list of name and share), ``curves`` (list, each
+        as `curve_svg` takes it), ``text`` with lines of its own, and a ``note``; ``path`` may then say in
+        ``titles`` what its two curves are.
 
     Returns
     -------

@@ -1,10 +1,11 @@
 """At this moment: temporal process regression, its bands and tests, and tests of repeated measures."""
 
+from rlselect.temporal._bands import Band
 from rlselect.temporal._cvm import CvMTest, two_sample_cvm
-from rlselect.temporal._display import ECDFDisplay, EffectCurveDisplay
+from rlselect.temporal._displays import ECDFDisplay, EffectCurveDisplay
+from rlselect.temporal._hypotheses import FlaggedTimeWarning, ProcessTest
 from rlselect.temporal._model import TemporalProcessRegression
-from rlselect.temporal._results import Band, ProcessTest, Selection, Summary
-from rlselect.temporal._tests import FlaggedTimeWarning
+from rlselect.temporal._selection import Selection
 
 __all__ = [
     "Band",
@@ -14,7 +15,6 @@ __all__ = [
     "FlaggedTimeWarning",
     "ProcessTest",
     "Selection",
-    "Summary",
     "TemporalProcessRegression",
     "two_sample_cvm",
 ]

@@ -1,13 +1,13 @@
 """Partly constant effects: some coefficients shared by all times, the others free at each time."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlselect.kernels import deviance, information, solve_each, whiten, working_quantities
-from rlselect.temporal._design import Design
-from rlselect.temporal._estimate import Estimate, estimate
+from rlselect.temporal._design import ProcessDesign
+from rlselect.temporal._estimate import Estimate, estimate, standard_errors
 
 Array = NDArray[np.float64]
 
@@ -24,26 +24,7 @@ class _Blocks:
     w: Array
 
 
-def constant_positions(constant: list[str] | None, design: Design) -> list[int]:
-    """Columns of the named covariates or terms."""
-    if constant is None:
-        return []
-    if isinstance(constant, str):
-        constant = [constant]
-    found: list[int] = []
-    for name in constant:
-        if name in design.names:
-            found.append(design.names.index(name))
-        elif name in design.terms:
-            found.extend(design.terms[name])
-        else:
-            raise ValueError(
-                f"constant names {name!r}, which is not a covariate; covariates: {', '.join(design.names)}"
-            )
-    return sorted(set(found))
-
-
-def estimate_constant(design: Design, positions: list[int], link: str, variance: str) -> Estimate:
+def estimate_constant(design: ProcessDesign, positions: list[int], link: str, variance: str) -> Estimate:
     """Solve jointly for free curves and constant effects.
 
     The equations of the constant effects are summed over all available rows, so this is a generalized linear
@@ -67,35 +48,26 @@ def estimate_constant(design: Design, positions: list[int], link: str, variance:
         beta[np.ix_(at, shared)] = blocks.z_shared @ gamma
         psi[np.ix_(at, free)] = blocks.z_free @ psi_free
         psi[np.ix_(at, shared)] = (blocks.z_shared @ psi_shared)[None]
-        se[at] = np.sqrt(np.einsum("tki,tki->tk", psi[at], psi[at])) / n
+        se[at] = standard_errors(psi[at])
     return Estimate(beta, se, psi, flags, counts)
 
 
 def _free_part(
-    design: Design, free: NDArray[np.intp], link: str, variance: str
+    design: ProcessDesign, free: NDArray[np.intp], link: str, variance: str
 ) -> tuple[Array | None, list[str | None]]:
     """Flags, and curves to start from, of the model without the constant effects."""
     if len(free) == 0:
         none = "no data: no subject is available at this time"
         return None, [None if (w > 0).any() else none for w in design.w]
-    part = Design(
-        np.ascontiguousarray(design.x[:, free, :]),
-        design.y,
-        design.w,
-        [design.names[k] for k in free],
-        {},
-        {},
-        design.times,
-        design.clock,
-        design.subjects,
-        design.response,
-    )
+    names = [design.names[k] for k in free]
+    x = np.ascontiguousarray(design.x[:, free, :])
+    part = replace(design, x=x, names=names, terms={}, factors={}, spec=None)
     alone = estimate(part, link, variance)
     return alone.beta[alone.sound], alone.flags
 
 
 def _blocks(
-    design: Design, free: NDArray[np.intp], shared: NDArray[np.intp], sound: NDArray[np.bool_]
+    design: ProcessDesign, free: NDArray[np.intp], shared: NDArray[np.intp], sound: NDArray[np.bool_]
 ) -> _Blocks:
     x, y, w = design.x[sound], design.y[sound], design.w[sound]
     n_times, _, n = x.shape

@@ -1,17 +1,19 @@
 """Cramer-von Mises test of two groups measured repeatedly."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect._options import check_value, one_of, whole
+from rlselect._random import RandomState, as_generator
 from rlselect.temporal._design import _as_frame, _column, _encode, _plain
-from rlselect.temporal._resample import as_generator
 
 Array = NDArray[np.float64]
 
-NULLS = ("centred", "pooled", "permutation")
+Null: TypeAlias = Literal["centred", "pooled", "permutation"]
+# draws at a time
 _BLOCK = 128
 
 
@@ -27,6 +29,7 @@ class CvMTest:
     n_subjects, n_readings : of each group
     null : how the null distribution was simulated
     by_visit : data frame with one row per visit (statistic, pvalue, subjects per group), or None
+    ecdf : dict, label -> (sorted values, cumulative shares); `ECDFDisplay` draws it
     """
 
     statistic: float
@@ -34,15 +37,9 @@ class CvMTest:
     groups: tuple[Any, Any]
     n_subjects: tuple[int, int]
     n_readings: tuple[int, int]
-    null: str
+    null: Null
     by_visit: Any = field(default=None, repr=False)
     ecdf: dict[Any, tuple[Array, Array]] = field(default_factory=dict, repr=False)
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw both distribution functions; returns an `ECDFDisplay`."""
-        from rlselect.temporal._display import ECDFDisplay
-
-        return ECDFDisplay(self.ecdf).plot(ax=ax)
 
 
 def two_sample_cvm(
@@ -52,9 +49,9 @@ def two_sample_cvm(
     visit: Any = None,
     *,
     data: Any = None,
-    null: str = "centred",
+    null: Null = "centred",
     n_draws: int = 5000,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> CvMTest:
     r"""Test whether two groups of subjects have the same distribution of a repeated measure.
 
@@ -80,11 +77,17 @@ def two_sample_cvm(
         all subjects, ``"permutation"`` permutes the labels of subjects: both need the groups to be
         exchangeable under the null, and are then closer to the nominal level in small groups.
     n_draws : int, default=5000
-    random_state : int, Generator or None
+        Draws of the null distribution.
+    random_state : int, Generator, RandomState or None
+        Seed of the draws.
 
     Returns
     -------
     CvMTest
+
+    See Also
+    --------
+    rlselect.temporal.ECDFDisplay : plot of the two distribution functions.
 
     Notes
     -----
@@ -100,10 +103,8 @@ def two_sample_cvm(
     >>> bool(two_sample_cvm(score, ids < 20, ids, n_draws=500, random_state=0).pvalue < 0.01)
     True
     """
-    if null not in NULLS:
-        raise ValueError(f"null must be one of {', '.join(NULLS)}, given {null!r}")
-    if n_draws < 1:
-        raise ValueError(f"n_draws must be at least 1, given {n_draws}")
+    check_value("null", null, one_of(*get_args(Null)))
+    check_value("n_draws", n_draws, whole(1))
     reading, label, subject, when, labels = _read(values, group, id, visit, data)
     rng = as_generator(random_state)
     statistic, pvalue, sizes = _one_test(reading, label, subject, null, n_draws, rng)
@@ -165,7 +166,7 @@ def _each_visit(
     label: NDArray[np.intp],
     subject: NDArray[np.intp],
     when: Any,
-    null: str,
+    null: Null,
     n_draws: int,
     rng: np.random.Generator,
 ) -> Any:
@@ -206,7 +207,7 @@ def _one_test(
     reading: Array,
     label: NDArray[np.intp],
     subject: NDArray[np.intp],
-    null: str,
+    null: Null,
     n_draws: int,
     rng: np.random.Generator,
 ) -> tuple[float, float, tuple[int, int]]:
@@ -225,7 +226,7 @@ def _one_test(
 
 
 def _null_block(
-    counts: Array, side: NDArray[np.intp], null: str, size: int, rng: np.random.Generator
+    counts: Array, side: NDArray[np.intp], null: Null, size: int, rng: np.random.Generator
 ) -> Array:
     n = len(side)
     n_first = int((side == 0).sum())

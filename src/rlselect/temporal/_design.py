@@ -1,5 +1,6 @@
 """From long data to one dense block: times x covariates x subjects, zeros where a subject is unavailable."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,7 +15,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Design:
+class ProcessDesign:
     """Everything the estimation needs, already aligned.
 
     Attributes
@@ -42,31 +43,42 @@ class Design:
     response: str
     spec: Any = field(default=None, repr=False)
 
-    def columns(self, positions: list[int], *, terms: list[str]) -> "Design":
-        """The same rows with fewer covariates."""
+    def with_terms(self, terms: list[str]) -> "ProcessDesign":
+        """The same rows with some of the terms."""
+        positions = sorted(k for t in terms for k in self.terms[t])
         where = {old: new for new, old in enumerate(positions)}
-        spec = (
-            self.spec.subset(["1" if t == "Intercept" else t for t in terms])
-            if self.spec is not None
-            else None
-        )
+        coding = ["1" if t == "Intercept" else t for t in terms]
         return replace(
             self,
             x=np.ascontiguousarray(self.x[:, positions, :]),
             names=[self.names[k] for k in positions],
             terms={t: [where[k] for k in self.terms[t]] for t in terms},
             factors={t: self.factors[t] for t in terms},
-            spec=spec,
+            spec=None if self.spec is None else self.spec.subset(coding),
         )
 
-    def reweighted(self, subject_weight: Array) -> "Design":
+    def positions(self, names: Iterable[str], role: str) -> list[int]:
+        """Columns of covariates or terms, each once, in the order given; `role` is for the message."""
+        found: list[int] = []
+        for name in names:
+            if name in self.names:
+                found.append(self.names.index(name))
+            elif name in self.terms:
+                found.extend(self.terms[name])
+            else:
+                raise ValueError(
+                    f"{role} names {name!r}, which is not a covariate; covariates: {', '.join(self.names)}"
+                )
+        return list(dict.fromkeys(found))
+
+    def reweighted(self, subject_weight: Array) -> "ProcessDesign":
         """The same design with every subject's rows counted `subject_weight` times."""
         return replace(self, w=self.w * subject_weight)
 
 
 def build_design(
-    formula: str | None, data: Any, y: Any, *, id: Any, time: Any, weights: Any, available: Any
-) -> Design:
+    formula: str | None, data: Any, y: Any, *, id: Any, time: Any, sample_weight: Any, available: Any
+) -> ProcessDesign:
     """Read long data; see `TemporalProcessRegression.fit` for what is accepted."""
     if isinstance(data, tuple) and len(data) == 2 and y is None:
         data, y = data
@@ -78,7 +90,7 @@ def build_design(
         raise ValueError("the data have no rows; at least one subject at one time is needed")
     ids, id_name = _column(frame, id, "id", length)
     when, time_name = _column(frame, time, "time", length)
-    weight, weight_name = _numbers(frame, weights, "weights", length)
+    weight, weight_name = _numbers(frame, sample_weight, "sample_weight", length)
     usable, available_name = _flags(frame, available, length)
     taken = {name for name in (id_name, time_name, weight_name, available_name) if name is not None}
 
@@ -87,7 +99,7 @@ def build_design(
     if weight is not None:
         if not np.isfinite(weight).all() or (weight < 0).any():
             raise ValueError(
-                "weights must be finite and not negative; a weight of 0 takes a row out, "
+                "sample_weight must be finite and not negative; a weight of 0 takes a row out, "
                 f"given: {int((~(weight >= 0)).sum() + np.isinf(weight).sum())} bad value(s)"
             )
         usable = usable & (weight > 0)
@@ -107,7 +119,7 @@ def _dense(
     subjects: NDArray[Any],
     times: NDArray[Any],
     clock: Array,
-) -> Design:
+) -> ProcessDesign:
     most, p = int(np.bincount(moment[rows]).max()), len(part.names)
     if most <= p:
         # said before a block of times x subjects is laid out that nothing could be estimated from
@@ -123,7 +135,7 @@ def _dense(
     y, w = np.zeros(shape), np.zeros(shape)
     y[at] = part.y
     w[at] = 1.0 if weight is None else weight[rows]
-    return Design(
+    return ProcessDesign(
         x, y, w, part.names, part.terms, part.factors, times, clock, subjects, part.response, part.spec
     )
 

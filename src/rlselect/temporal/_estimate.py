@@ -15,7 +15,7 @@ from rlselect.kernels import (
     whiten,
     working_quantities,
 )
-from rlselect.temporal._design import Design
+from rlselect.temporal._design import ProcessDesign
 
 Array = NDArray[np.float64]
 
@@ -51,7 +51,12 @@ class Estimate:
         return np.array([reason is None for reason in self.flags])
 
 
-def check_response(design: Design, link: str, variance: str) -> None:
+def standard_errors(psi: Array) -> Array:
+    """Standard errors, HC0, of what has the influence functions `psi` (times, columns, subjects)."""
+    return np.sqrt(np.einsum("tki,tki->tk", psi, psi)) / psi.shape[2]
+
+
+def check_response(design: ProcessDesign, link: str, variance: str) -> None:
     """Refuse responses outside the range of the mean."""
     live = design.y[design.w > 0]
     if (variance == "binomial" or link in _BOUNDED_LINKS) and ((live < 0) | (live > 1)).any():
@@ -66,7 +71,7 @@ def check_response(design: Design, link: str, variance: str) -> None:
         )
 
 
-def estimate(design: Design, link: str, variance: str) -> Estimate:
+def estimate(design: ProcessDesign, link: str, variance: str) -> Estimate:
     """Fit every time point by itself, all at once."""
     x, y, w = design.x, design.y, design.w
     n_times, p, n = x.shape
@@ -88,7 +93,7 @@ def estimate(design: Design, link: str, variance: str) -> Estimate:
         bread = _inverse(information(q, weight))
         psi_good = (z @ bread * n) @ (q * score[:, None, :])
         beta_good = (z @ theta[:, :, None])[:, :, 0]
-        se_good = np.sqrt(np.einsum("tki,tki->tk", psi_good, psi_good)) / n
+        se_good = standard_errors(psi_good)
         naive = np.sqrt(np.einsum("tkj,tjl,tkl->tk", z, bread, z))
     for j, t in enumerate(good):
         flags[t] = reasons[j] or _variance_flag(design, int(t), se_good[j], naive[j], variance)
@@ -99,7 +104,7 @@ def estimate(design: Design, link: str, variance: str) -> Estimate:
     return Estimate(beta, se, psi, flags, counts)
 
 
-def jackknife_factor(design: Design, raw: Estimate, link: str, variance: str) -> Array:
+def jackknife_factor(design: ProcessDesign, raw: Estimate, link: str, variance: str) -> Array:
     """``1 / (1 - leverage)`` of every subject and time, (times, subjects).
 
     Times this factor, an influence function is the change of the estimate when the subject is left out: the
@@ -118,7 +123,7 @@ def jackknife_factor(design: Design, raw: Estimate, link: str, variance: str) ->
 
 
 def _solve(
-    design: Design, good: NDArray[np.intp], q: Array, y: Array, w: Array, link: str, variance: str
+    design: ProcessDesign, good: NDArray[np.intp], q: Array, y: Array, w: Array, link: str, variance: str
 ) -> tuple[Array, list[str | None]]:
     """IRLS, then the linear programme for the time points that did not settle or settled far out."""
     theta, converged = batched_irls(q, y, w, link, variance)
@@ -162,7 +167,7 @@ def _inverse(a: Array) -> Array:
     return solve_each(a, np.broadcast_to(np.eye(a.shape[1]), a.shape))
 
 
-def _design_flag(design: Design, t: int, count: int, rank: int) -> str | None:
+def _design_flag(design: ProcessDesign, t: int, count: int, rank: int) -> str | None:
     p = len(design.names)
     if count == 0:
         return "no data: no subject is available at this time"
@@ -173,7 +178,7 @@ def _design_flag(design: Design, t: int, count: int, rank: int) -> str | None:
     return f"rank deficiency: {_dependence(design, t)}"
 
 
-def _dependence(design: Design, t: int) -> str:
+def _dependence(design: ProcessDesign, t: int) -> str:
     """Name the columns that depend on each other at a time."""
     rows = design.w[t] > 0
     x = design.x[t][:, rows]
@@ -187,7 +192,7 @@ def _dependence(design: Design, t: int) -> str:
     return f"the columns {', '.join(names)} are linearly dependent"
 
 
-def _separation_flag(design: Design, t: int, link: str) -> str | None:
+def _separation_flag(design: ProcessDesign, t: int, link: str) -> str | None:
     if link not in (*_BOUNDED_LINKS, "log"):
         return None
     rows = design.w[t] > 0
@@ -206,7 +211,7 @@ def _separation_flag(design: Design, t: int, link: str) -> str | None:
     )
 
 
-def _variance_flag(design: Design, t: int, se: Array, naive: Array, variance: str) -> str | None:
+def _variance_flag(design: ProcessDesign, t: int, se: Array, naive: Array, variance: str) -> str | None:
     """A standard error of zero is a sign of no residual variation, not of perfect knowledge."""
     if not (np.isfinite(se).all() and np.isfinite(naive).all()):
         return "no standard error: the information matrix is singular at the estimate"

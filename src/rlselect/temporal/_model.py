@@ -1,31 +1,48 @@
 """The estimator: temporal process regression."""
 
-from collections.abc import Sequence
-from numbers import Real
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from rlselect._clock import Clock, warn_if_interrupted
+from rlselect._compat import Progress, with_callbacks
+from rlselect._estimator import Estimator
+from rlselect._options import NONE, anything, instance, number, one_of, refuse_unused
 from rlselect._parallel import jobs
-from rlselect.kernels import LINKS, VARIANCES, mean_function
-from rlselect.temporal._constant import constant_positions, estimate_constant
-from rlselect.temporal._design import Design, build_design
-from rlselect.temporal._estimate import Estimate, check_response, estimate
-from rlselect.temporal._inference import InferenceMixin, check_level, one_of
+from rlselect._random import RandomState, as_generator
+from rlselect.kernels import LINKS, USUAL_VARIANCE, VARIANCES, mean_function
+from rlselect.report import Summary
+from rlselect.temporal._bands import Band, BandMethod, Resampling, pointwise_band, simultaneous_band
+from rlselect.temporal._curves import FittedCurves
+from rlselect.temporal._design import ProcessDesign, build_design
+from rlselect.temporal._equations import Equations, Link, Variance
+from rlselect.temporal._estimate import Estimate, check_response
+from rlselect.temporal._hypotheses import (
+    Contrast,
+    Convention,
+    Integral,
+    ProcessTest,
+    Statistic,
+    run_test,
+)
 from rlselect.temporal._predict import covariates_at, curves_at
-from rlselect.temporal._resample import as_generator
-from rlselect.temporal._results import Selection, Summary, frame
-from rlselect.temporal._selection import backward
-from rlselect.temporal._smooth import KERNELS, choose_bandwidth, smooth
-from rlselect.temporal._summary import summarise
+from rlselect.temporal._report import report_of
+from rlselect.temporal._selection import Selection, reduced_formula, select_backward
+from rlselect.temporal._smooth import KERNELS, N_FOLDS, Kernel, Window, score_bandwidths
 
 Array = NDArray[np.float64]
 
 
-class TemporalProcessRegression(InferenceMixin, BaseEstimator):
+def _are_names(value: Any) -> bool:
+    return isinstance(value, str | list | tuple) and all(isinstance(name, str) for name in value)
+
+
+class TemporalProcessRegression(Estimator):
     r"""Generalized linear model whose coefficients are curves over time.
 
     At every observed time :math:`t` the mean of the response is
@@ -43,13 +60,14 @@ class TemporalProcessRegression(InferenceMixin, BaseEstimator):
         ``"response ~ covariates"`` in Wilkinson notation, read by the package formulaic; ``a*b`` adds an
         interaction. None when `fit` gets arrays.
     link : {"identity", "logit", "probit", "cloglog", "log"}, default="identity"
-    variance : {"gaussian", "binomial", "poisson"}, optional
-        Working variance. None takes the link's usual family.
+    variance : {"auto", "gaussian", "binomial", "poisson"}, default="auto"
+        Working variance. "auto" takes the link's usual family.
     bandwidth : float or {"cv", "cv-times"}, optional
         Width of the Nadaraya-Watson smoother in the units of time (days when times are dates). ``"cv"``
         chooses it by five folds over subjects, ``"cv-times"`` by leaving out one time after the other.
         None: no smoothing.
     kernel : {"triangular", "epanechnikov", "gaussian"}, default="triangular"
+        Of the smoother.
     constant : list of str, optional
         Covariates (or terms) whose effect is one number for all times, estimated jointly with the curves.
     n_jobs : int, optional
@@ -58,16 +76,26 @@ class TemporalProcessRegression(InferenceMixin, BaseEstimator):
 
     Attributes
     ----------
-    times_ : array of shape (times,)
+    times_, subjects_ : arrays
+        The distinct times and ids, sorted.
     coef_, se_ : data frames, times x covariates
         Raw estimates and their standard errors (sandwich with expected information, HC0).
     smoothed_coef_, smoothed_se_ : data frames
         Only when a bandwidth is set.
     bandwidth_ : float
-        Only when a bandwidth is set; `bandwidth_path_` holds the candidates and their scores.
+        Only when a bandwidth is set.
+    path_ : dict of arrays
+        Candidates (``bandwidth``) and their scores (``score``, the smallest is chosen) of the search for a
+        bandwidth, empty when nothing was searched.
+    stop_reason_ : str
+        Why that search ended: "all candidates", "interrupted", "callback" (then the folds done decide), or
+        "nothing to choose from".
+    variance_ : str
+        The working variance that was used.
     influence_ : array of shape (subjects, times, covariates)
-        ``coef_ - beta`` is their mean over subjects, to first order; `subjects_` are the ids in this order.
+        ``coef_ - beta`` is their mean over subjects, to first order.
     n_available_ : array of shape (times,)
+        Subjects with a row.
     flags_ : list
         One entry per time: None where the estimate is sound, otherwise why it is not. A flagged time is NaN
         in all curves and takes no part in tests; the others are what they would be without it.
@@ -86,13 +114,16 @@ class TemporalProcessRegression(InferenceMixin, BaseEstimator):
     Row weights are sampling weights: the estimate with weight k is that of the row repeated k times, the
     standard error is the sandwich of a weighted estimating equation.
 
-    Differs from [2]_: bands use the 1 - alpha quantile of the supremum unless ``method="dissertation"``;
+    Nothing is selected by `fit`, so there is no `support_`; `backward_selection` gives a `Selection`.
+
+    Differs from [2]_: bands use the `level` quantile of the supremum unless ``method="dissertation"``;
     bandwidths come from folds over subjects; separated time points are flagged.
 
     References
     ----------
     .. [1] Fine, Yan and Kosorok (2004), Temporal process regression. Biometrika 91.
-    .. [2] Dasgupta (2014), dissertation, chapter 2, University of North Carolina at Chapel Hill.
+    .. [2] Dasgupta (2014), "Non-parametric and semi-parametric methods for parsimonious statistical learning
+       with complex data", dissertation, University of North Carolina at Chapel Hill, chapter 2.
 
     Examples
     --------
@@ -109,17 +140,26 @@ class TemporalProcessRegression(InferenceMixin, BaseEstimator):
     True
     """
 
+    _options: ClassVar = {
+        "formula": NONE | instance("text such as 'y ~ x'", str),
+        "link": one_of(*LINKS),
+        "variance": one_of("auto", *VARIANCES),
+        "bandwidth": NONE | one_of("cv", "cv-times") | number("a positive number", above=0.0),
+        "kernel": one_of(*KERNELS),
+        "constant": NONE | anything("a list of names of covariates or terms", _are_names),
+    }
+
     def __init__(
         self,
         formula: str | None = None,
         *,
-        link: str = "identity",
-        variance: str | None = None,
-        bandwidth: Any = None,
-        kernel: str = "triangular",
-        constant: list[str] | None = None,
+        link: Link = "identity",
+        variance: Variance | Literal["auto"] = "auto",
+        bandwidth: float | Literal["cv", "cv-times"] | None = None,
+        kernel: Kernel = "triangular",
+        constant: str | Sequence[str] | None = None,
         n_jobs: int | None = None,
-    ):
+    ) -> None:
         self.formula = formula
         self.link = link
         self.variance = variance
@@ -128,6 +168,7 @@ class TemporalProcessRegression(InferenceMixin, BaseEstimator):
         self.constant = constant
         self.n_jobs = n_jobs
 
+    @with_callbacks
     def fit(
         self,
         data: Any,
@@ -135,9 +176,9 @@ class TemporalProcessRegression(InferenceMixin, BaseEstimator):
         *,
         id: Any,
         time: Any,
-        weights: Any = None,
+        sample_weight: Any = None,
         available: Any = None,
-    ) -> "TemporalProcessRegression":
+    ) -> Self:
         """Estimate the curves from long data, one row per subject and time.
 
         Parameters
@@ -149,95 +190,291 @@ class TemporalProcessRegression(InferenceMixin, BaseEstimator):
             Response, or the name of its column; only without a formula.
         id, time : str or array
             Columns (or arrays) that say whom and when a row is about. Times are numbers or dates.
-        weights : str or array, optional
-            Row weights; 0 takes a row out.
+        sample_weight : str or array, optional
+            Weights of the rows; 0 takes a row out.
         available : str or array, optional
             True where a row counts as observed. Absent rows and rows with a missing response or covariate
             are unavailable anyway.
 
         Returns
         -------
-        TemporalProcessRegression
+        self
+            Fitted. When ``bandwidth="cv"`` is stopped by Ctrl-C or a callback, the folds done choose.
         """
-        self._check_parameters()
-        design = build_design(self.formula, data, y, id=id, time=time, weights=weights, available=available)
-        time_name = time if isinstance(time, str) else "time"
-        return self._fit_design(design, time_name)
+        read = partial(
+            build_design,
+            self.formula,
+            data,
+            y,
+            id=id,
+            time=time,
+            sample_weight=sample_weight,
+            available=available,
+        )
+        return self._learn_aside(read, time if isinstance(time, str) else "time")
 
-    def _check_parameters(self) -> None:
-        one_of("link", self.link, LINKS)
-        if self.variance is not None:
-            one_of("variance", self.variance, VARIANCES)
-        one_of("kernel", self.kernel, KERNELS)
-        width = self.bandwidth
-        if isinstance(width, str):
-            one_of("bandwidth", width, ("cv", "cv-times"))
-        elif width is not None and not (isinstance(width, Real) and 0 < float(width) < np.inf):
-            raise ValueError(
-                f"bandwidth must be a positive number, 'cv', 'cv-times' or None, given {width!r}"
-            )
+    def _fit(self, progress: Progress, read: Callable[[], ProcessDesign], time_name: str) -> None:
+        if self.bandwidth is None:
+            refuse_unused(self, ["kernel"], "bandwidth=None", "give a bandwidth to smooth, or leave it out")
+        self.variance_ = USUAL_VARIANCE[self.link] if self.variance == "auto" else self.variance
+        equations = Equations(self.link, self.variance_, self._constant_names())
+        design = read()
+        check_response(design, self.link, self.variance_)
+        raw = equations.solve(design)
+        _refuse_all_flagged(raw)
+        window = self._choose_window(progress, design, equations, raw)
+        self._keep(FittedCurves(design, equations, raw, time_name, window))
 
-    def _estimate(self, design: Design) -> Estimate:
-        shared = constant_positions(self.constant, design)
-        if shared:
-            return estimate_constant(design, shared, self.link, self._variance)
-        return estimate(design, self.link, self._variance)
+    def _constant_names(self) -> tuple[str, ...]:
+        return (self.constant,) if isinstance(self.constant, str) else tuple(self.constant or ())
 
-    def _fit_design(self, design: Design, time_name: str) -> "TemporalProcessRegression":
-        check_response(design, self.link, self._variance)
-        raw = self._estimate(design)
-        if not raw.sound.any():
-            reasons = [r for r in raw.flags if r]
-            common = max(set(reasons), key=reasons.count)
-            raise ValueError(f"none of the {len(reasons)} time points can be estimated; most often: {common}")
-        self._design, self._raw, self._time_name = design, raw, time_name
-        self.times_, self.subjects_ = design.times, design.subjects
-        self.coef_, self.se_ = self._frame(raw.beta), self._frame(raw.se)
+    def _choose_window(
+        self, progress: Progress, design: ProcessDesign, equations: Equations, raw: Estimate
+    ) -> Window | None:
+        """Search for a bandwidth if asked to; None without smoothing."""
+        searched = isinstance(self.bandwidth, str)
+        report = progress.begin(N_FOLDS if self.bandwidth == "cv" else 1)
+        with jobs(self.n_jobs), Clock(None, N_FOLDS, report) as watch:
+            self.path_ = score_bandwidths(self.bandwidth, design, equations, raw, self.kernel, watch)
+        self.stop_reason_ = watch.reason or ("all candidates" if searched else "nothing to choose from")
+        warn_if_interrupted(self.stop_reason_, type(self).__name__, "some of the folds of bandwidth='cv'")
+        if self.bandwidth is None:
+            return None
+        if searched:
+            self.bandwidth_ = float(self.path_["bandwidth"][np.nanargmin(self.path_["score"])])
+        else:
+            self.bandwidth_ = float(self.bandwidth)
+        return Window(self.bandwidth_, self.kernel)
+
+    def _keep(self, fitted: FittedCurves) -> None:
+        raw = fitted.raw
+        self._fitted = fitted
+        self.times_, self.subjects_ = fitted.design.times, fitted.design.subjects
+        self.coef_, self.se_ = fitted.frame(raw.beta), fitted.frame(raw.se)
         self.influence_ = raw.psi.transpose(2, 0, 1)
         self.n_available_, self.flags_ = raw.n_available, raw.flags
-        self._fit_smoothed()
-        return self
+        if fitted.window is not None:
+            smoothed = fitted.curves(smoothed=True)
+            self.smoothed_coef_, self.smoothed_se_ = fitted.frame(smoothed.beta), fitted.frame(smoothed.se)
 
-    def _fit_smoothed(self) -> None:
-        for name in ("_factor", "bandwidth_", "bandwidth_path_", "smoothed_coef_", "smoothed_se_", "_smooth"):
-            self.__dict__.pop(name, None)
-        if self.bandwidth is None:
-            return
+    def conf_int(self, level: float = 0.95, *, smoothed: bool = False) -> Band:
+        """Pointwise confidence intervals: right at each time, not for a whole curve.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Probability that an interval covers.
+        smoothed : bool, default=False
+            Around the smoothed curves.
+
+        Returns
+        -------
+        Band
+        """
+        check_is_fitted(self)
+        return pointwise_band(self._fitted, level, smoothed=smoothed)
+
+    def bands(
+        self,
+        level: float = 0.95,
+        method: BandMethod = "sup",
+        smoothed: bool = False,
+        resample: Resampling = "multiplier",
+        n_draws: int = 1000,
+        random_state: RandomState = None,
+        small_sample: bool = True,
+    ) -> Band:
+        """Simultaneous bands: each covers its covariate's whole curve with probability `level`.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Probability that a band covers the whole curve.
+        method : {"sup", "dissertation"}
+            Quantile of the supremum of the standardised process used as critical value: `level`, or the
+            conservative ``1 - (1 - level) / 2``, the latter always without `small_sample`.
+        smoothed : bool, default=False
+            Bands of the smoothed curves. They cover the smoothed truth: bias from smoothing is not in them.
+        resample : {"multiplier", "refit"}
+            Gaussian multipliers on the influence functions, or estimation on subjects drawn with replacement
+            (slower by the cost of `n_draws` fits).
+        n_draws : int, default=1000
+            Draws of the process.
+        random_state : int, Generator, RandomState or None
+            Seed of the draws.
+        small_sample : bool, default=True
+            Give multiplier draws the tails of Student's t (links identity and log), with the degrees of
+            freedom that the influence functions show, and make them from leave-one-subject-out influence
+            functions (link identity). With bounded links standard errors grow with the estimate, which
+            offsets this already: there, and with False, draws are normal.
+
+        Returns
+        -------
+        Band
+        """
+        check_is_fitted(self)
         with jobs(self.n_jobs):
-            self.bandwidth_, candidates, scores = choose_bandwidth(
-                self.bandwidth,
-                self._design,
-                self._raw,
-                self._estimate,
-                self.link,
-                self._variance,
-                self.kernel,
+            return simultaneous_band(
+                self._fitted,
+                level,
+                method=method,
+                smoothed=smoothed,
+                resample=resample,
+                n_draws=n_draws,
+                rng=as_generator(random_state),
+                small_sample=small_sample,
             )
-        self.bandwidth_path_ = {"bandwidth": candidates, "score": scores}
-        self._smooth = smooth(self._raw, self._design.clock, self.bandwidth_, self.kernel)
-        self.smoothed_coef_, self.smoothed_se_ = self._frame(self._smooth[0]), self._frame(self._smooth[1])
 
-    def _frame(self, values: Array) -> Any:
-        return frame(values, self._design.times, self._design.names, self._time_name)
+    def test(
+        self,
+        contrast: Contrast,
+        value: ArrayLike = 0,
+        kind: Statistic = "ids",
+        time_weight: Any = None,
+        interval: tuple[Any, Any] | None = None,
+        convention: Convention = "n",
+        integral: Integral = "left",
+        n_draws: int = 5000,
+        random_state: RandomState = None,
+        small_sample: bool = True,
+    ) -> ProcessTest:
+        r"""Test ``C(t) beta(t) = c(t)`` over time, on the raw estimates.
 
-    def _curves(self, smoothed: bool) -> tuple[Array, Array, Array]:
-        check_is_fitted(self, "coef_")
-        if not smoothed:
-            return self._raw.beta, self._raw.se, self._raw.psi
-        if not hasattr(self, "_smooth"):
+        With the difference :math:`M(t) = C(t)\hat\beta(t) - c(t)` the statistics are
+
+        - ``"ids"``: :math:`T'\hat\Sigma^{-1}T` with :math:`T = \int M(t)W(t)\,dt`, chi-square with one degree
+          of freedom per contrast. For effects of one sign.
+        - ``"sds"``: :math:`\sup_t W(t)\,M(t)'\{\widehat{\mathrm{cov}} M(t)\}^{-1}M(t)`, the largest Wald
+          statistic (n times the form written in the dissertation, which leaves out the 1/n of the
+          covariance), by multiplier resampling. For effects at a few times.
+        - ``"squared"``: :math:`\int \sum_j W_j(t) M_j(t)^2\,dt`, by multiplier resampling.
+
+        Parameters
+        ----------
+        contrast : str, list of str, or array of shape (r, p), (p,) or (times, r, p)
+            A covariate or term, several tested jointly, or contrasts of all coefficients.
+        value : number or array of shape (r,), (times,) or (times, r), default=0
+            What they are under the hypothesis.
+        kind : {"ids", "sds", "squared"}
+            The statistic.
+        time_weight : {"inverse-se"} or array of shape (times,) or (times, r), optional
+            ``W``. ``"inverse-se"`` divides each difference by its standard error first; ``"sds"`` does so
+            anyway.
+        interval : (low, high), optional
+            Closed sub-interval of time.
+        convention : {"n", "n-1"}
+            Divisor of the variance; ``"n-1"`` multiplies it by ``n / (n - 1)``.
+        integral : {"left", "trapezoid"}
+            Rule of the integral between times.
+        n_draws : int, default=5000
+            Draws of the process, for ``"sds"`` and ``"squared"``.
+        random_state : int, Generator, RandomState or None
+            Seed of the draws.
+        small_sample : bool, default=True
+            As in `bands`, for ``"sds"`` only, so that test and band say the same.
+
+        Returns
+        -------
+        ProcessTest
+            With `statistic`, `df`, `pvalue`.
+        """
+        check_is_fitted(self)
+        return run_test(
+            self._fitted,
+            contrast,
+            value,
+            kind=kind,
+            time_weight=time_weight,
+            interval=interval,
+            convention=convention,
+            integral=integral,
+            n_draws=n_draws,
+            rng=as_generator(random_state),
+            small_sample=small_sample,
+        )
+
+    def test_constant(
+        self,
+        contrast: Contrast,
+        kind: Literal["sds", "squared"] = "squared",
+        time_weight: Any = None,
+        interval: tuple[Any, Any] | None = None,
+        convention: Convention = "n",
+        integral: Integral = "trapezoid",
+        n_draws: int = 5000,
+        random_state: RandomState = None,
+        small_sample: bool = True,
+    ) -> ProcessTest:
+        """Goodness of fit of a constant effect: does the curve differ from its own time average?
+
+        A covariate that passes may be put into `constant`.
+
+        Parameters
+        ----------
+        contrast, time_weight, interval, convention, integral, n_draws, random_state, small_sample
+            As in `test`.
+        kind : {"squared", "sds"}
+            As in `test`; ``"ids"`` is refused, as that integral is zero by construction.
+
+        Returns
+        -------
+        ProcessTest
+        """
+        check_is_fitted(self)
+        return run_test(
+            self._fitted,
+            contrast,
+            kind=kind,
+            against_average=True,
+            time_weight=time_weight,
+            interval=interval,
+            convention=convention,
+            integral=integral,
+            n_draws=n_draws,
+            rng=as_generator(random_state),
+            small_sample=small_sample,
+        )
+
+    def compare(
+        self, reduced: "TemporalProcessRegression", kind: Statistic = "ids", **options: Any
+    ) -> ProcessTest:
+        """Test a nested model: are all curves that `reduced` leaves out zero?
+
+        Parameters
+        ----------
+        reduced : TemporalProcessRegression
+            Fitted to the same subjects and times with some of this model's covariates.
+        kind : {"ids", "sds", "squared"}
+            The statistic.
+        **options
+            Passed to `test`.
+
+        Returns
+        -------
+        ProcessTest
+        """
+        check_is_fitted(self)
+        check_is_fitted(reduced)
+        mine, others = list(self.coef_.columns), list(reduced.coef_.columns)
+        extra = [name for name in others if name not in mine]
+        left_out = [name for name in mine if name not in others]
+        if extra or not left_out:
             raise ValueError(
-                "smoothed=True needs a smoothed fit; set bandwidth to a number or 'cv' and fit again"
+                "the other model is not nested in this one: "
+                + (f"it adds {', '.join(extra)}" if extra else "it has the same covariates")
             )
-        return self._smooth
+        if not np.array_equal(self.times_, reduced.times_) or self.link != reduced.link:
+            raise ValueError("nested models must share the link and the times")
+        return self.test(left_out, kind=kind, **options)
 
     def backward_selection(
         self,
         alpha: float = 0.05,
-        test: str = "ids",
-        keep: Sequence[str] = (),
+        kind: Statistic = "ids",
+        always_select: Sequence[str] = (),
         n_draws: int = 5000,
-        random_state: Any = None,
-    ) -> Selection:
+        random_state: RandomState = None,
+    ) -> Selection[Self]:
         """Drop the least significant term, refit, and repeat until all are significant.
 
         Terms are tested as a whole (all columns of a category); a term inside an interaction is only tested
@@ -247,20 +484,42 @@ class TemporalProcessRegression(InferenceMixin, BaseEstimator):
         Parameters
         ----------
         alpha : float, default=0.05
-        test : {"ids", "sds", "squared"}
-        keep : sequence of str
+            Size of the tests: a term with a larger p-value may be dropped.
+        kind : {"ids", "sds", "squared"}
+            The statistic, as in `test`.
+        always_select : sequence of str
             Terms that are never dropped.
         n_draws : int, default=5000
-        random_state : int, Generator or None
+            Draws per test, for ``"sds"`` and ``"squared"``.
+        random_state : int, Generator, RandomState or None
+            Seed of the draws.
 
         Returns
         -------
         Selection
-            With `model`, `selected`, `dropped` and the step table `steps`.
+            With `model`, `selected`, `dropped` and the table `steps`.
         """
-        check_is_fitted(self, "coef_")
-        one_of("test", test, ("ids", "sds", "squared"))
-        return backward(self, alpha, test, list(keep), n_draws, as_generator(random_state))
+        check_is_fitted(self)
+        return select_backward(
+            self,
+            self._fitted.design,
+            self._refit,
+            alpha=alpha,
+            kind=kind,
+            always_select=always_select,
+            n_draws=n_draws,
+            rng=as_generator(random_state),
+        )
+
+    def _refit(self, terms: list[str]) -> Self:
+        """A new estimator, fitted to some of the terms on the same rows."""
+        design = self._fitted.design.with_terms(terms)
+        new = clone(self)
+        if self.formula is not None:
+            new.formula = reduced_formula(self.formula, terms)
+        named = (*design.names, *design.terms)
+        new.constant = [name for name in self._constant_names() if name in named] or None
+        return new._learn_aside(lambda: design, self._fitted.time_name)
 
     def predict(self, data: Any, *, time: Any = None, smoothed: bool = False) -> Array:
         """Mean of the response for rows of new data.
@@ -268,23 +527,50 @@ class TemporalProcessRegression(InferenceMixin, BaseEstimator):
         Parameters
         ----------
         data : table or array, as in `fit`
+            New rows.
         time : str or array, optional
             Times of the rows; by default the column used in `fit`. Between observed times curves are
             interpolated linearly; times outside the observed range are refused.
         smoothed : bool, default=False
+            From the smoothed curves.
 
         Returns
         -------
         array of shape (rows,)
             NaN where a covariate is missing or the time is flagged.
         """
-        beta, _, _ = self._curves(smoothed)
-        x, clock = covariates_at(self, data, self._time_name if time is None else time)
-        eta = np.einsum("rk,rk->r", x, curves_at(beta, self._design, clock))
+        check_is_fitted(self)
+        fitted = self._fitted
+        x, clock = covariates_at(fitted.design, data, fitted.time_name if time is None else time)
+        eta = np.einsum("rk,rk->r", x, curves_at(fitted.curves(smoothed).beta, fitted.design, clock))
         return mean_function(self.link, eta)[0]
 
-    def summary(self, level: float = 0.95, n_draws: int = 1000, random_state: Any = 0) -> Summary:
-        """One row per covariate: average effect, its range, and both tests of no effect."""
-        check_is_fitted(self, "coef_")
-        check_level(level)
-        return summarise(self, level, n_draws, random_state)
+    def report(self, level: float = 0.95, n_draws: int = 1000, random_state: RandomState = 0) -> Summary:
+        """Account of the effects: for each covariate its average, range, both tests of no effect, and curve.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Probability that a band covers the whole curve.
+        n_draws : int, default=1000
+            Draws of the process for bands and tests.
+        random_state : int, Generator, RandomState or None, default=0
+            Seed of the draws.
+
+        Returns
+        -------
+        Summary
+            ``str()`` gives text, ``dict`` the values behind it; notebooks show a page, ``save`` writes one.
+        """
+        check_is_fitted(self)
+        return Summary(self._report(level=level, n_draws=n_draws, random_state=random_state))
+
+    def _report(self, **options: Any) -> dict[str, Any]:
+        return report_of(self._fitted, self.formula, **options) | {"seconds": self._seconds}
+
+
+def _refuse_all_flagged(raw: Estimate) -> None:
+    if not raw.sound.any():
+        reasons = [reason for reason in raw.flags if reason]
+        common = max(set(reasons), key=reasons.count)
+        raise ValueError(f"none of the {len(reasons)} time points can be estimated; most often: {common}")

@@ -7,15 +7,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rlselect.temporal._design import Design, _as_frame, _column, _plain, to_clock
+from rlselect.temporal._design import ProcessDesign, _as_frame, _column, _plain, to_clock
 from rlselect.temporal._formula import complete_rows, pandas_rows, variables_of
 
 Array = NDArray[np.float64]
 
 
-def covariates_at(model: Any, data: Any, time: Any) -> tuple[Array, Array]:
+def covariates_at(design: ProcessDesign, data: Any, time: Any) -> tuple[Array, Array]:
     """Covariates (rows, p), NaN where incomplete, and the clock of each row."""
-    design: Design = model._design
     if isinstance(data, dict):
         data = pa.table({key: pa.array(np.asarray(column)) for key, column in data.items()})
     table = _as_frame(data)
@@ -60,7 +59,7 @@ def _refuse_missing(names: list[str], table: Any) -> None:
         raise ValueError(f"the data lack {', '.join(missing)}; columns: {', '.join(table.columns)}")
 
 
-def curves_at(beta: Array, design: Design, clock: Array) -> Array:
+def curves_at(beta: Array, design: ProcessDesign, clock: Array) -> Array:
     """Curves at the clock of each row: exact on the grid, linear between, refused outside."""
     low, high = design.clock[0], design.clock[-1]
     known = clock[~np.isnan(clock)]

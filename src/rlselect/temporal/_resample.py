@@ -1,26 +1,19 @@
 """Draws of the limiting process: multipliers on influence functions, or refits on resampled subjects."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlselect._parallel import run_tasks
-from rlselect.temporal._design import Design
+from rlselect.temporal._design import ProcessDesign
 
 Array = NDArray[np.float64]
 
-# refits of one task: a single one may take a millisecond
+# refits per task: a single one may take a millisecond, too little to be sent alone
 _REFITS = 50
+# draws at a time: enough for a fast product, few enough to fit in memory beside many times
 _BLOCK = 256
-
-
-def as_generator(random_state: Any) -> np.random.Generator:
-    """Generator from a seed, a generator, None, or NumPy's older ``RandomState``."""
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**31))
-    return np.random.default_rng(random_state)
 
 
 def multiplier_blocks(psi: Array, n_draws: int, rng: np.random.Generator) -> Iterator[Array]:
@@ -64,8 +57,8 @@ def sup_multiplier(psi: Array, se: Array, df: Array, n_draws: int, rng: np.rando
 
 
 def sup_refit(
-    curve: Callable[[Design], Array],
-    design: Design,
+    curve: Callable[[ProcessDesign], Array],
+    design: ProcessDesign,
     centre: Array,
     se: Array,
     n_draws: int,
@@ -85,7 +78,11 @@ def sup_refit(
 
 
 def _refit_some(
-    curve: Callable[[Design], Array], design: Design, centre: Array, se: Array, counts: list[Array]
+    curve: Callable[[ProcessDesign], Array],
+    design: ProcessDesign,
+    centre: Array,
+    se: Array,
+    counts: list[Array],
 ) -> tuple[Array, Array]:
     """The sup of each of some draws, NaN where nothing could be estimated, and the share of times lost."""
     wanted = np.isfinite(centre).all(axis=1).sum()

@@ -1,36 +1,51 @@
 """Nadaraya-Watson smoothing of effect curves, and how much of it."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
+from rlselect._clock import Clock
 from rlselect._parallel import run_tasks
 from rlselect.kernels import deviance
-from rlselect.temporal._design import Design
-from rlselect.temporal._estimate import Estimate
+from rlselect.temporal._design import ProcessDesign
+from rlselect.temporal._equations import Equations
+from rlselect.temporal._estimate import Estimate, standard_errors
 
 Array = NDArray[np.float64]
 
-KERNELS = ("triangular", "epanechnikov", "gaussian")
+Kernel: TypeAlias = Literal["triangular", "epanechnikov", "gaussian"]
+KERNELS = get_args(Kernel)
+N_FOLDS = 5
+# fine enough that the best of them smooths like the best of all: neighbours differ by a fifth or so
+N_CANDIDATES = 15
 
 
-def kernel_weights(distance: Array, kernel: str) -> Array:
-    """Kernel at distances measured in bandwidths."""
-    d = np.abs(distance)
-    if kernel == "triangular":
-        return np.maximum(1.0 - d, 0.0)
-    if kernel == "epanechnikov":
-        return np.maximum(1.0 - d**2, 0.0)
-    return np.exp(-0.5 * d**2)
+@dataclass(frozen=True)
+class Window:
+    """Which times count for a smoothed value, and how much: the kernel and its width in units of time."""
+
+    width: float
+    kernel: Kernel
+
+    def weights(self, distance: Array) -> Array:
+        """Kernel at distances in units of time, one at distance zero."""
+        d = np.abs(distance / self.width)
+        if self.kernel == "triangular":
+            return np.maximum(1.0 - d, 0.0)
+        if self.kernel == "epanechnikov":
+            return np.maximum(1.0 - d**2, 0.0)
+        return np.exp(-0.5 * d**2)
 
 
-def smoother(
-    clock: Array, bandwidth: float, kernel: str, sound: NDArray[np.bool_], *, leave_out: bool = False
+def smoothing_matrix(
+    clock: Array, window: Window, sound: NDArray[np.bool_], *, leave_out: bool = False
 ) -> Array:
     """Matrix that turns raw into smoothed curves, times x sound times; NaN where no neighbour is in reach."""
-    weights = kernel_weights((clock[:, None] - clock[None, :]) / bandwidth, kernel)
+    weights = window.weights(clock[:, None] - clock[None, :])
     if leave_out:
         np.fill_diagonal(weights, 0.0)
     weights = weights[:, sound]
@@ -38,109 +53,105 @@ def smoother(
     return np.where(total > 0, weights / np.where(total > 0, total, 1.0), np.nan)
 
 
-def smooth(raw: Estimate, clock: Array, bandwidth: float, kernel: str) -> tuple[Array, Array, Array]:
-    """Smoothed coefficients, standard errors and influence functions; flagged times stay NaN."""
-    sound = raw.sound
-    matrix = smoother(clock[sound], bandwidth, kernel, np.ones(int(sound.sum()), dtype=bool))
-    beta = np.full_like(raw.beta, np.nan)
-    beta[sound] = matrix @ raw.beta[sound]
-    psi = smooth_psi(raw.psi, sound, clock, bandwidth, kernel)
-    return beta, np.sqrt(np.einsum("tki,tki->tk", psi, psi)) / psi.shape[2], psi
-
-
-def smooth_psi(psi: Array, sound: NDArray[np.bool_], clock: Array, bandwidth: float, kernel: str) -> Array:
-    """Smoothed influence functions (times, covariates, subjects); NaN at flagged times."""
-    matrix = smoother(clock[sound], bandwidth, kernel, np.ones(int(sound.sum()), dtype=bool))
-    out = np.full_like(psi, np.nan)
-    kept = psi[sound]
+def smooth_values(values: Array, sound: NDArray[np.bool_], clock: Array, window: Window) -> Array:
+    """Smooth along the first axis, times; flagged times stay NaN."""
+    matrix = smoothing_matrix(clock, window, sound)[sound]
+    out = np.full_like(values, np.nan)
+    kept = values[sound]
     out[sound] = (matrix @ kept.reshape(len(kept), -1)).reshape(kept.shape)
     return out
+
+
+def smooth(raw: Estimate, clock: Array, window: Window) -> Estimate:
+    """Smoothed coefficients, standard errors and influence functions; flagged times stay NaN."""
+    beta, psi = (smooth_values(values, raw.sound, clock, window) for values in (raw.beta, raw.psi))
+    return replace(raw, beta=beta, se=standard_errors(psi), psi=psi)
 
 
 def candidate_bandwidths(clock: Array) -> Array:
     """From no smoothing at all (the smallest gap) to half the observed range, evenly on the log scale."""
     gaps = np.diff(clock)
-    return np.geomspace(gaps.min(), max((clock[-1] - clock[0]) / 2.0, gaps.min()), 15)
+    return np.geomspace(gaps.min(), max((clock[-1] - clock[0]) / 2.0, gaps.min()), N_CANDIDATES)
 
 
 def subject_fold_scores(
-    design: Design,
-    fit: Callable[[Design], Estimate],
-    link: str,
-    variance: str,
-    kernel: str,
-    candidates: Array,
-    n_folds: int = 5,
+    design: ProcessDesign, equations: Equations, kernel: Kernel, candidates: Array, watch: Clock
 ) -> Array:
     """Held-out deviance per row of every bandwidth, folds over subjects.
 
     Whole subjects are held out because errors at neighbouring times belong to the same subjects: leaving out
-    single times lets the noise of the neighbours look like signal.
+    single times lets the noise of the neighbours look like signal. Stopped early, the folds done decide.
     """
     n = len(design.subjects)
     # a fixed shuffle: the choice must not depend on how ids happen to be sorted, nor on a seed
-    fold = np.random.default_rng(0).permutation(n) % n_folds
-    held = [(fold == k).astype(float) for k in range(n_folds)]
-    tasks = ((design, fit, link, variance, kernel, candidates, mine) for mine in held)
-    total, rows = (sum(parts) for parts in zip(*run_tasks(_fold_score, tasks), strict=True))
+    fold = np.random.default_rng(0).permutation(n) % N_FOLDS
+    held = [(fold == k).astype(float) for k in range(N_FOLDS)]
+    total, rows = np.zeros(len(candidates)), 0.0
+    for some in _as_many_as_run_at_once(held):
+        tasks = ((design, equations, kernel, candidates, mine) for mine in some)
+        for part, weight in run_tasks(_fold_score, tasks):
+            total, rows = total + part, rows + weight
+            watch.tick()
+        if watch.reason:
+            break
     return total / rows if rows else np.full(len(candidates), np.inf)
 
 
+def _as_many_as_run_at_once(held: list[Array]) -> Iterator[list[Array]]:
+    """Between these parcels a watcher is told, and may stop."""
+    size = max(effective_n_jobs(None), 1)
+    return (held[first : first + size] for first in range(0, len(held), size))
+
+
 def _fold_score(
-    design: Design,
-    fit: Callable[[Design], Estimate],
-    link: str,
-    variance: str,
-    kernel: str,
-    candidates: Array,
-    held: Array,
+    design: ProcessDesign, equations: Equations, kernel: Kernel, candidates: Array, held: Array
 ) -> tuple[Array, float]:
     """Deviance of some subjects under curves of the others, for every bandwidth, and their rows."""
     total = np.zeros(len(candidates))
-    train = fit(design.reweighted(1.0 - held))
+    train = equations.solve(design.reweighted(1.0 - held))
     sound = train.sound
     if not sound.any():
         return total, 0.0
     weights = design.w[sound] * held
     for j, width in enumerate(candidates):
-        beta = smoother(design.clock, width, kernel, sound)[sound] @ train.beta[sound]
+        beta = smoothing_matrix(design.clock, Window(width, kernel), sound)[sound] @ train.beta[sound]
         eta = (beta[:, None, :] @ design.x[sound])[:, 0, :]
-        total[j] = deviance(link, variance, eta, design.y[sound], weights).sum()
+        total[j] = deviance(equations.link, equations.variance, eta, design.y[sound], weights).sum()
     return total, float(weights.sum())
 
 
-def time_fold_scores(raw: Estimate, clock: Array, kernel: str, candidates: Array) -> Array:
+def time_fold_scores(raw: Estimate, clock: Array, kernel: Kernel, candidates: Array) -> Array:
     """Mean squared error, in standard errors, of each time predicted from the other times."""
     sound = raw.sound
     scores = np.full(len(candidates), np.inf)
     for j, width in enumerate(candidates):
-        matrix = smoother(clock[sound], width, kernel, np.ones(int(sound.sum()), dtype=bool), leave_out=True)
+        matrix = smoothing_matrix(clock, Window(width, kernel), sound, leave_out=True)[sound]
         if np.isfinite(matrix).all():
             scores[j] = (((raw.beta[sound] - matrix @ raw.beta[sound]) / raw.se[sound]) ** 2).mean()
     return scores
 
 
-def choose_bandwidth(
-    given: Any,
-    design: Design,
-    raw: Estimate,
-    fit: Callable[[Design], Estimate],
-    link: str,
-    variance: str,
-    kernel: str,
-) -> tuple[float, Array, Array]:
-    """Bandwidth, with the candidates and their scores (empty when it was given)."""
-    if not isinstance(given, str):
-        return float(given), np.zeros(0), np.zeros(0)
+def score_bandwidths(
+    rule: Any, design: ProcessDesign, equations: Equations, raw: Estimate, kernel: Kernel, watch: Clock
+) -> dict[str, Array]:
+    """Candidate bandwidths and their scores, the smallest is best; no candidates unless `rule` is a string.
+
+    Raises
+    ------
+    ValueError
+        If nothing could be scored.
+    """
+    if not isinstance(rule, str):
+        return {"bandwidth": np.zeros(0), "score": np.zeros(0)}
     if raw.sound.sum() < 3:
         raise ValueError(
-            f"bandwidth={given!r} needs at least 3 time points that can be estimated, found {raw.sound.sum()}"
+            f"bandwidth={rule!r} needs at least 3 time points that can be estimated, found {raw.sound.sum()}"
         )
     candidates = candidate_bandwidths(design.clock)
-    if given == "cv":
-        scores = subject_fold_scores(design, fit, link, variance, kernel, candidates)
+    if rule == "cv":
+        scores = subject_fold_scores(design, equations, kernel, candidates, watch)
     else:
         scores = time_fold_scores(raw, design.clock, kernel, candidates)
     if not np.isfinite(scores).any():
-        raise ValueError(f"bandwidth={given!r}: no candidate could be scored; give a number instead")
-    return float(candidates[int(np.nanargmin(scores))]), candidates, scores
+        raise ValueError(f"bandwidth={rule!r}: no candidate could be scored; give a number instead")
+    return {"bandwidth": candidates, "score": scores}

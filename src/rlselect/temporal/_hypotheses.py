@@ -1,25 +1,63 @@
 """Tests of H0: C(t) beta(t) = c(t), integrated, supremum and integrated squared."""
 
 import warnings
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import chi2
 
-from rlselect.temporal._design import Design, to_clock
-from rlselect.temporal._estimate import Estimate
+from rlselect._compat import user_level
+from rlselect._options import check_value, one_of, whole
+from rlselect.temporal._curves import FittedCurves
+from rlselect.temporal._design import ProcessDesign, to_clock
+from rlselect.temporal._estimate import standard_errors
 from rlselect.temporal._resample import multiplier_blocks, stretch, variance_df
-from rlselect.temporal._results import ProcessTest
 
 Array = NDArray[np.float64]
 
-KINDS = ("ids", "sds", "squared")
+Statistic: TypeAlias = Literal["ids", "sds", "squared"]
+Convention: TypeAlias = Literal["n", "n-1"]
+Integral: TypeAlias = Literal["left", "trapezoid"]
+# a covariate or term, several of them, or contrasts of all coefficients
+Contrast: TypeAlias = str | Sequence[str] | ArrayLike
+STATISTICS = get_args(Statistic)
+# a correlation matrix with a smaller eigenvalue is singular up to rounding
+_SINGULAR = 1e-12
 
 
 class FlaggedTimeWarning(UserWarning):
     """Some time points could not be estimated and take no part in a test."""
+
+
+@dataclass(frozen=True)
+class ProcessTest:
+    """Outcome of a test about effect curves.
+
+    Attributes
+    ----------
+    statistic : float
+    df : int
+        Number of contrasts; the degrees of freedom of the chi-square reference when ``kind="ids"``.
+    pvalue : float
+    kind : {"ids", "sds", "squared"}
+    contrast : the hypothesis in words
+    estimate, se : arrays of shape (contrasts,), time averages of the difference and their standard errors
+    times : the time points used
+    excluded : time points left out because they are flagged
+    """
+
+    statistic: float
+    df: int
+    pvalue: float
+    kind: str
+    contrast: str
+    estimate: Array = field(repr=False)
+    se: Array = field(repr=False)
+    times: NDArray[Any] = field(repr=False)
+    excluded: NDArray[Any] = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -40,24 +78,16 @@ class Process:
     @property
     def se(self) -> Array:
         """Standard errors of the differences, HC0."""
-        return np.sqrt(np.einsum("tri,tri->tr", self.psi, self.psi)) / self.psi.shape[2]
+        return standard_errors(self.psi)
 
 
-def contrast_matrix(contrast: Any, design: Design) -> tuple[Array, str]:
+def contrast_matrix(contrast: Contrast, design: ProcessDesign) -> tuple[Array, str]:
     """Matrix of shape (r, p) or (times, r, p), and what it says in words."""
     names, p, n_times = design.names, len(design.names), len(design.times)
     if isinstance(contrast, str):
         contrast = [contrast]
     if isinstance(contrast, list | tuple) and contrast and all(isinstance(c, str) for c in contrast):
-        positions: list[int] = []
-        for name in contrast:
-            if name in names:
-                positions.append(names.index(name))
-            elif name in design.terms:
-                positions.extend(design.terms[name])
-            else:
-                raise ValueError(f"{name!r} is not a covariate; covariates: {', '.join(names)}")
-        return np.eye(p)[list(dict.fromkeys(positions))], ", ".join(contrast)
+        return np.eye(p)[design.positions(contrast, "contrast")], ", ".join(contrast)
     matrix = np.asarray(contrast, dtype=float)
     matrix = matrix[None, :] if matrix.ndim == 1 else matrix
     if matrix.ndim not in (2, 3) or matrix.shape[-1] != p or (matrix.ndim == 3 and len(matrix) != n_times):
@@ -85,7 +115,7 @@ def _value_array(value: ArrayLike, n_times: int, r: int) -> Array:
 
 
 def select_times(
-    design: Design, interval: Any, sound: NDArray[np.bool_]
+    design: ProcessDesign, interval: Any, sound: NDArray[np.bool_]
 ) -> tuple[NDArray[np.intp], NDArray[Any]]:
     """Positions of the usable times inside an interval, and the flagged times there, with a warning."""
     inside = np.ones(len(design.clock), dtype=bool)
@@ -107,7 +137,7 @@ def select_times(
         warnings.warn(
             f"{len(lost)} flagged time point(s) excluded from the test: {shown}; flags_ says why",
             FlaggedTimeWarning,
-            stacklevel=4,
+            stacklevel=user_level(),
         )
     where = np.flatnonzero(inside & sound)
     if len(where) == 0:
@@ -116,9 +146,11 @@ def select_times(
 
 
 def build_process(
-    raw: Estimate, design: Design, contrast: Any, value: ArrayLike, interval: Any, factor: Array | None
+    fitted: FittedCurves, contrast: Contrast, value: ArrayLike, interval: Any, *, leave_one_out: bool
 ) -> Process:
     """Difference ``C(t) beta(t) - c(t)`` and its influence functions on the usable times."""
+    raw, design = fitted.raw, fitted.design
+    factor = fitted.leave_one_out if leave_one_out else None
     matrix, label = contrast_matrix(contrast, design)
     target = _value_array(value, len(design.times), matrix.shape[-2])
     where, lost = select_times(design, interval, raw.sound)
@@ -129,7 +161,7 @@ def build_process(
     return Process(difference, psi, drawn, design.clock[where], where, lost, label)
 
 
-def integral_weights(clock: Array, integral: str) -> Array:
+def integral_weights(clock: Array, integral: Integral) -> Array:
     """Quadrature weights; a single time point counts as one."""
     if len(clock) == 1:
         return np.ones(1)
@@ -137,77 +169,80 @@ def integral_weights(clock: Array, integral: str) -> Array:
     weights = np.zeros(len(clock))
     if integral == "left":
         weights[:-1] = gaps
-    elif integral == "trapezoid":
+    else:
         weights[:-1] += gaps / 2.0
         weights[1:] += gaps / 2.0
-    else:
-        raise ValueError(f"integral must be 'left' or 'trapezoid', given {integral!r}")
     return weights
 
 
-def _weight_array(weights: Any, process: Process, n_times: int, kind: str) -> Array:
+def _weight_array(given: Any, process: Process, n_times: int, kind: Statistic) -> Array:
     shape = process.value.shape
-    if weights is None:
+    if given is None:
         return np.ones(shape)
-    if isinstance(weights, str):
-        if weights != "inverse-se":
-            raise ValueError(f"weights must be None, 'inverse-se' or an array, given {weights!r}")
+    if isinstance(given, str):
+        if given != "inverse-se":
+            raise ValueError(
+                f"time_weight={given!r} was given; it must be 'inverse-se', an array with one entry per time "
+                "or None."
+            )
         if kind == "sds":
             return np.ones(shape)  # already in units of the standard error
         return process.se ** (-2.0 if kind == "squared" else -1.0)
-    w = np.asarray(weights, dtype=float)
+    w = np.asarray(given, dtype=float)
     w = w[:, None] if w.ndim == 1 else w
     if w.shape not in ((n_times, 1), (n_times, shape[1])) or not np.isfinite(w).all() or (w < 0).any():
         raise ValueError(
-            f"weights must have one entry per time ({n_times}), or shape ({n_times}, {shape[1]}), finite "
-            f"and not negative; given shape {np.shape(weights)}"
+            f"time_weight must have one entry per time ({n_times}), or shape ({n_times}, {shape[1]}), finite "
+            f"and not negative; given shape {np.shape(given)}"
         )
     return np.broadcast_to(w[process.where], shape)
 
 
 def run_test(
-    process: Process,
-    design: Design,
+    fitted: FittedCurves,
+    contrast: Contrast,
+    value: ArrayLike = 0,
     *,
-    kind: str,
-    weights: Any,
-    convention: str,
-    integral: str,
+    kind: Statistic = "ids",
+    against_average: bool = False,
+    time_weight: Any = None,
+    interval: Any = None,
+    convention: Convention = "n",
+    integral: Integral = "left",
     n_draws: int,
     rng: np.random.Generator,
-    student: bool,
+    small_sample: bool = True,
 ) -> ProcessTest:
-    """Statistic, reference and p-value of one test."""
-    if kind not in KINDS:
-        raise ValueError(f"kind must be one of {', '.join(KINDS)}, given {kind!r}")
-    if convention not in ("n", "n-1"):
-        raise ValueError(f"convention must be 'n' or 'n-1', given {convention!r}")
+    """Statistic, reference and p-value of `TemporalProcessRegression.test`, and of `test_constant` where a
+    curve is held `against_average`, its own over time.
+    """
+    check_value("kind", kind, one_of(*STATISTICS[1:] if against_average else STATISTICS))
+    check_value("convention", convention, one_of(*get_args(Convention)))
+    check_value("integral", integral, one_of(*get_args(Integral)))
+    check_value("n_draws", n_draws, whole(1))
+    # only the supremum is drawn with small samples in mind
+    small_sample = small_sample and kind == "sds"
+    process = build_process(fitted, contrast, value, interval, leave_one_out=small_sample)
+    if against_average:
+        process = centred(process, integral)
     n, r = process.psi.shape[2], process.value.shape[1]
     if convention == "n-1" and n < 2:
         raise ValueError("convention='n-1' needs at least two subjects")
     inflate = 1.0 if convention == "n" else n / (n - 1)
-    w = _weight_array(weights, process, len(design.times), kind)
+    w = _weight_array(time_weight, process, len(fitted.design.times), kind)
     step = integral_weights(process.clock, integral)
     total, cov = _integrated(process, w, step, inflate)
     if kind == "ids":
         statistic = float(total @ _solve(cov, total))
         pvalue = float(chi2.sf(statistic, r))
     else:
-        observed, draws = _resampled(process, w, step, inflate, kind, n_draws, rng, student)
-        statistic, pvalue = observed, float((1 + (draws >= observed).sum()) / (n_draws + 1))
+        student = small_sample and fitted.equations.heavy_tails
+        statistic, draws = _resampled(process, w, step, inflate, kind, n_draws, rng, student)
+        pvalue = float((1 + (draws >= statistic).sum()) / (n_draws + 1))
     size = np.abs(step @ w)
     size = np.where(size > 0, size, 1.0)
-    return ProcessTest(
-        statistic,
-        r,
-        pvalue,
-        kind,
-        process.label,
-        total / size,
-        np.sqrt(np.diag(cov)) / size,
-        design.times[process.where],
-        process.excluded,
-    )
+    times, se = fitted.design.times[process.where], np.sqrt(np.diag(cov)) / size
+    return ProcessTest(statistic, r, pvalue, kind, process.label, total / size, se, times, process.excluded)
 
 
 def _integrated(process: Process, w: Array, step: Array, inflate: float) -> tuple[Array, Array]:
@@ -226,7 +261,7 @@ def _solve(cov: Array, b: Array) -> Array:
             "are 0 everywhere in the interval"
         )
     corr = cov / np.outer(size, size)
-    if np.linalg.eigvalsh(corr)[0] < 1e-12:
+    if np.linalg.eigvalsh(corr)[0] < _SINGULAR:
         raise ValueError(
             f"the covariance of the {len(size)} contrasts is singular: fewer independent differences "
             "than rows; test fewer contrasts or a longer interval"
@@ -239,13 +274,12 @@ def _resampled(
     w: Array,
     step: Array,
     inflate: float,
-    kind: str,
+    kind: Statistic,
     n_draws: int,
     rng: np.random.Generator,
     student: bool,
 ) -> tuple[float, Array]:
-    if n_draws < 1:
-        raise ValueError(f"n_draws must be at least 1, given {n_draws}")
+    """The observed statistic, and its draws under the hypothesis."""
     if kind == "squared":
         density = w * step[:, None]
         observed = float((density * process.value**2).sum())
@@ -276,12 +310,12 @@ def _inverse_roots(process: Process) -> Array:
         raise ValueError("a tested contrast has no variance at some time; test it on a shorter interval")
     corr = cov / (size[:, :, None] * size[:, None, :])
     values, vectors = np.linalg.eigh(corr)
-    if (values[:, 0] < 1e-12).any():
+    if (values[:, 0] < _SINGULAR).any():
         raise ValueError("the covariance of the contrasts is singular at some time; test fewer contrasts")
     return vectors.swapaxes(1, 2) / np.sqrt(values)[:, :, None] / size[:, None, :]
 
 
-def centred(process: Process, integral: str) -> Process:
+def centred(process: Process, integral: Integral) -> Process:
     """Difference between a curve and its own time average, for the test of a constant effect."""
     if len(process.clock) < 2:
         raise ValueError("a constant effect can only be tested on two or more usable time points")
@@ -290,12 +324,4 @@ def centred(process: Process, integral: str) -> Process:
     value = process.value - step @ process.value
     psi = process.psi - np.einsum("t,tri->ri", step, process.psi)
     drawn = process.drawn - np.einsum("t,tri->ri", step, process.drawn)
-    return Process(
-        value,
-        psi,
-        drawn,
-        process.clock,
-        process.where,
-        process.excluded,
-        f"constant effect of {process.label}",
-    )
+    return replace(process, value=value, psi=psi, drawn=drawn, label=f"constant effect of {process.label}")

@@ -3,8 +3,17 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
-from rlselect.temporal._results import Band
+from rlselect._random import RandomState
+from rlselect.temporal._bands import Band
+from rlselect.temporal._cvm import CvMTest
+from rlselect.temporal._model import TemporalProcessRegression
+
+__all__ = ["ECDFDisplay", "EffectCurveDisplay"]
+
+Array = NDArray[np.float64]
 
 
 def _pyplot() -> Any:
@@ -54,14 +63,14 @@ class EffectCurveDisplay:
     def __init__(
         self,
         *,
-        times: Any,
-        estimate: Any,
-        band: Any = None,
-        interval: Any = None,
-        n_available: Any = None,
+        times: NDArray[Any],
+        estimate: Array,
+        band: tuple[Array, Array] | None = None,
+        interval: tuple[Array, Array] | None = None,
+        n_available: NDArray[np.intp] | None = None,
         covariate: str = "",
         flagged: Any = (),
-    ):
+    ) -> None:
         self.times = times
         self.estimate = estimate
         self.band = band
@@ -73,7 +82,7 @@ class EffectCurveDisplay:
     @classmethod
     def from_estimator(
         cls,
-        model: Any,
+        estimator: TemporalProcessRegression,
         covariate: str,
         *,
         band: Band | bool = True,
@@ -81,48 +90,67 @@ class EffectCurveDisplay:
         counts: bool = True,
         smoothed: bool = False,
         level: float = 0.95,
-        random_state: Any = None,
+        random_state: RandomState = None,
         ax: Any = None,
     ) -> "EffectCurveDisplay":
-        """Draw a covariate of a fitted `TemporalProcessRegression`.
+        """Draw a covariate of a fitted model.
 
         Parameters
         ----------
-        model : TemporalProcessRegression
+        estimator : TemporalProcessRegression
+            Fitted.
         covariate : str
+            A column of ``coef_``.
         band : Band or bool, default=True
-            A band from ``model.bands(...)``, True to compute the default one, False for none.
+            A band from ``estimator.bands(...)``, True to compute the default one, False for none.
         interval, counts : bool, default=True
             Draw the pointwise interval, and the number of available subjects.
         smoothed : bool, default=False
+            Draw the smoothed curve.
         level : float, default=0.95
-        random_state : int, Generator or None
+            Of the interval, and of the default band.
+        random_state : int, Generator, RandomState or None
+            Seed of the default band.
         ax : matplotlib axes, optional
+            Where to draw.
+
+        Returns
+        -------
+        EffectCurveDisplay
         """
-        if covariate not in model.coef_.columns:
+        check_is_fitted(estimator)
+        if covariate not in estimator.coef_.columns:
             raise ValueError(
-                f"{covariate!r} is not a covariate; covariates: {', '.join(model.coef_.columns)}"
+                f"{covariate!r} is not a covariate; covariates: {', '.join(estimator.coef_.columns)}"
             )
-        pointwise = model.conf_int(level, smoothed=smoothed)
-        if isinstance(band, bool):
-            drawn = model.bands(level, smoothed=smoothed, random_state=random_state) if band else None
-        else:
-            drawn = band
-        pair = (drawn.lower[covariate].to_numpy(), drawn.upper[covariate].to_numpy()) if drawn else None
-        thin = (pointwise.lower[covariate].to_numpy(), pointwise.upper[covariate].to_numpy())
+        pointwise = estimator.conf_int(level, smoothed=smoothed)
+        if band is True:
+            band = estimator.bands(level, smoothed=smoothed, random_state=random_state)
         display = cls(
-            times=model.times_,
+            times=estimator.times_,
             estimate=pointwise.estimate[covariate].to_numpy(),
-            band=pair,
-            interval=thin if interval else None,
-            n_available=model.n_available_ if counts else None,
+            band=_sides(band, covariate) if band else None,
+            interval=_sides(pointwise, covariate) if interval else None,
+            n_available=estimator.n_available_ if counts else None,
             covariate=covariate,
-            flagged=model.times_[[reason is not None for reason in model.flags_]],
+            flagged=estimator.times_[[reason is not None for reason in estimator.flags_]],
         )
         return display.plot(ax=ax)
 
-    def plot(self, ax: Any = None, *, color: str = "C0", label: str | None = None) -> "EffectCurveDisplay":
-        """Draw on `ax`, or on a new figure."""
+    def plot(self, *, ax: Any = None, color: str = "C0", label: str | None = None) -> "EffectCurveDisplay":
+        """Draw on `ax`, or on a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw.
+        color, label : str, optional
+            Of the curve.
+
+        Returns
+        -------
+        EffectCurveDisplay
+        """
         if ax is None:
             _, ax = _pyplot().subplots()
         if self.band is not None:
@@ -144,36 +172,86 @@ class EffectCurveDisplay:
                 label="flagged time",
             )
         if self.n_available is not None:
-            self._draw_counts(ax)
+            self._draw_counts(ax, self.n_available)
         ax.set_xlabel("time")
         ax.set_ylabel(f"effect of {self.covariate}")
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    def _draw_counts(self, ax: Any) -> None:
-        below = ax.twinx()
-        below.fill_between(self.times, 0, self.n_available, step="mid", color="0.5", alpha=0.2, lw=0)
+    def _draw_counts(self, ax: Any, counts: NDArray[np.intp]) -> None:
+        below, most = ax.twinx(), int(np.max(counts))
+        below.fill_between(self.times, 0, counts, step="mid", color="0.5", alpha=0.2, lw=0)
         # five times as high as the counts: the strip stays in the lowest fifth
-        below.set_ylim(0, max(1, int(np.max(self.n_available))) * 5)
-        below.set_yticks([0, int(np.max(self.n_available))])
+        below.set_ylim(0, max(1, most) * 5)
+        below.set_yticks([0, most])
         below.set_ylabel("n", loc="bottom")
         self.count_ax_ = below
+
+
+def _sides(band: Band, covariate: str) -> tuple[Array, Array]:
+    return band.lower[covariate].to_numpy(), band.upper[covariate].to_numpy()
 
 
 class ECDFDisplay:
     """Empirical distribution functions of groups, as in a two-sample test.
 
+    Made by `from_test`; the constructor takes what is drawn.
+
     Parameters
     ----------
     ecdf : dict
         Label -> (sorted values, cumulative shares).
+
+    Attributes
+    ----------
+    ax_ : the axes drawn on
+    figure_ : their figure
+    lines_ : one line per group
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> import numpy as np
+    >>> from rlselect.temporal import ECDFDisplay, two_sample_cvm
+    >>> ids = np.repeat(np.arange(20), 3)
+    >>> test = two_sample_cvm(np.arange(60.0), ids < 10, ids, n_draws=10, random_state=0)
+    >>> len(ECDFDisplay.from_test(test).lines_)
+    2
     """
 
-    def __init__(self, ecdf: dict[Any, Any]):
+    def __init__(self, ecdf: dict[Any, tuple[Array, Array]]) -> None:
         self.ecdf = ecdf
 
-    def plot(self, ax: Any = None) -> "ECDFDisplay":
-        """Draw on `ax`, or on a new figure."""
+    @classmethod
+    def from_test(cls, test: CvMTest, *, ax: Any = None) -> "ECDFDisplay":
+        """Draw the groups of a test.
+
+        Parameters
+        ----------
+        test : CvMTest
+            From `two_sample_cvm`.
+        ax : matplotlib axes, optional
+            Where to draw.
+
+        Returns
+        -------
+        ECDFDisplay
+        """
+        return cls(test.ecdf).plot(ax=ax)
+
+    def plot(self, *, ax: Any = None) -> "ECDFDisplay":
+        """Draw on `ax`, or on a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw.
+
+        Returns
+        -------
+        ECDFDisplay
+        """
         if ax is None:
             _, ax = _pyplot().subplots()
         self.lines_ = []

@@ -1,0 +1,141 @@
+"""Pointwise intervals and simultaneous bands around effect curves."""
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm
+
+from rlselect._compat import user_level
+from rlselect._options import check_value, number, one_of, whole
+from rlselect.temporal._curves import FittedCurves
+from rlselect.temporal._hypotheses import FlaggedTimeWarning
+from rlselect.temporal._resample import sup_multiplier, sup_refit, variance_df
+
+Array = NDArray[np.float64]
+
+BandMethod: TypeAlias = Literal["sup", "dissertation"]
+Resampling: TypeAlias = Literal["multiplier", "refit"]
+
+_LEVEL = number("a number between 0 and 1", above=0.0, below=1.0)
+# share of (draw, time) pairs that may be lost in refits before it is worth a word
+_LOST = 0.05
+
+
+@dataclass(frozen=True)
+class Band:
+    """Lower and upper curves around estimated effects.
+
+    Attributes
+    ----------
+    estimate, lower, upper : data frames, times x covariates; NaN at flagged times
+    level : float
+    critical : dict
+        Multiple of the standard error used, per covariate.
+    kind : str
+        ``"pointwise"``, or the method of the simultaneous band.
+
+    Notes
+    -----
+    ``lower, upper = band`` unpacks, ``band["age"]`` gives one covariate's curves side by side.
+    """
+
+    estimate: Any
+    lower: Any
+    upper: Any
+    level: float
+    critical: dict[str, float]
+    kind: str
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.lower, self.upper))
+
+    def __getitem__(self, covariate: str) -> Any:
+        if covariate not in self.lower.columns:
+            raise KeyError(f"{covariate!r} is not a covariate; covariates: {', '.join(self.lower.columns)}")
+        import pandas as pd
+
+        sides = {"estimate": self.estimate, "lower": self.lower, "upper": self.upper}
+        return pd.DataFrame({side: curves[covariate] for side, curves in sides.items()})
+
+    def excludes(self, value: float = 0.0) -> Any:
+        """Where the band lies wholly on one side of a value: data frame of bool, times x covariates."""
+        return (self.lower > value) | (self.upper < value)
+
+
+def pointwise_band(fitted: FittedCurves, level: float, *, smoothed: bool) -> Band:
+    """See `TemporalProcessRegression.conf_int`."""
+    check_value("level", level, _LEVEL)
+    critical = float(norm.ppf(0.5 + level / 2.0))
+    return _band(fitted, smoothed, np.full(len(fitted.design.names), critical), level, "pointwise")
+
+
+def simultaneous_band(
+    fitted: FittedCurves,
+    level: float,
+    *,
+    method: BandMethod = "sup",
+    smoothed: bool = False,
+    resample: Resampling = "multiplier",
+    n_draws: int,
+    rng: np.random.Generator,
+    small_sample: bool = True,
+) -> Band:
+    """See `TemporalProcessRegression.bands`."""
+    check_value("level", level, _LEVEL)
+    check_value("method", method, one_of(*get_args(BandMethod)))
+    check_value("resample", resample, one_of(*get_args(Resampling)))
+    check_value("n_draws", n_draws, whole(1))
+    if resample == "multiplier":
+        student = small_sample and method == "sup" and fitted.equations.heavy_tails
+        draws = _multiplier_draws(fitted, smoothed, n_draws, rng, student=student)
+    else:
+        draws = _refit_draws(fitted, smoothed, n_draws, rng)
+    quantile = level if method == "sup" else 1.0 - (1.0 - level) / 2.0
+    return _band(fitted, smoothed, np.quantile(draws, quantile, axis=0), level, method)
+
+
+def _multiplier_draws(
+    fitted: FittedCurves, smoothed: bool, n_draws: int, rng: np.random.Generator, *, student: bool
+) -> Array:
+    curves, sound = fitted.curves(smoothed), fitted.raw.sound
+    se, psi, df = curves.se, curves.psi, np.full(curves.se.shape, np.inf)
+    if student:
+        df = variance_df((psi / se[:, :, None] / psi.shape[2]) ** 2)
+        psi = fitted.drawn_psi(smoothed)
+    if not sound.all():
+        psi, se, df = psi[sound], se[sound], df[sound]
+    return sup_multiplier(psi, se, df, n_draws, rng)
+
+
+def _refit_draws(fitted: FittedCurves, smoothed: bool, n_draws: int, rng: np.random.Generator) -> Array:
+    curves = fitted.curves(smoothed)
+    refit = partial(fitted.refitted_curve, smoothed=smoothed)
+    draws, lost = sup_refit(refit, fitted.design, curves.beta, curves.se, n_draws, rng)
+    if len(draws) == 0:
+        raise ValueError("no resample could be estimated; use resample='multiplier'")
+    if lost > _LOST:
+        warnings.warn(
+            f"{lost:.0%} of the resampled time points could not be estimated and were left out; "
+            "resample='multiplier' does not need them",
+            FlaggedTimeWarning,
+            stacklevel=user_level(),
+        )
+    return draws
+
+
+def _band(fitted: FittedCurves, smoothed: bool, critical: Array, level: float, kind: str) -> Band:
+    curves = fitted.curves(smoothed)
+    reach = critical * curves.se
+    return Band(
+        fitted.frame(curves.beta),
+        fitted.frame(curves.beta - reach),
+        fitted.frame(curves.beta + reach),
+        level,
+        {name: float(c) for name, c in zip(fitted.design.names, critical, strict=True)},
+        kind,
+    )

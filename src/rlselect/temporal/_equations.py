@@ -1,0 +1,44 @@
+"""Which estimating equations are solved at each time."""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from rlselect.temporal._constant import estimate_constant
+from rlselect.temporal._design import ProcessDesign
+from rlselect.temporal._estimate import Estimate, estimate
+
+Link: TypeAlias = Literal["identity", "logit", "probit", "cloglog", "log"]
+Variance: TypeAlias = Literal["gaussian", "binomial", "poisson"]
+
+
+@dataclass(frozen=True)
+class Equations:
+    """Link, working variance, and the covariates or terms whose effect is one number for all times."""
+
+    link: str
+    variance: str
+    constant: tuple[str, ...] = ()
+
+    def solve(self, design: ProcessDesign) -> Estimate:
+        """Estimates, influence functions and flags of all times."""
+        shared = sorted(design.positions(self.constant, "constant"))
+        if shared:
+            return estimate_constant(design, shared, self.link, self.variance)
+        return estimate(design, self.link, self.variance)
+
+    @property
+    def heavy_tails(self) -> bool:
+        """Whether draws of standardised estimates need the tails of Student's t in small samples.
+
+        Where the mean is bounded, standard errors grow with the estimate and the tails are no heavier than
+        normal; the committed coverage tables show it.
+        """
+        return self.link in ("identity", "log")
+
+    @property
+    def exact_leave_one_out(self) -> bool:
+        """Whether leverage turns an influence function into the change without the subject.
+
+        Exact for linear models only; with constant effects leverage is spread over all times.
+        """
+        return self.link == "identity" and self.variance == "gaussian" and not self.constant

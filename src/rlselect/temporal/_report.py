@@ -1,0 +1,117 @@
+"""A fitted model as plain values: the effect of each covariate over time, and the times left out."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from rlselect._random import RandomState, as_generator
+from rlselect.temporal._bands import Band, simultaneous_band
+from rlselect.temporal._curves import FittedCurves
+from rlselect.temporal._design import to_clock
+from rlselect.temporal._hypotheses import FlaggedTimeWarning, run_test
+
+_COLUMNS = [
+    "Covariate",
+    "Mean effect",
+    "Std. error",
+    "Lowest",
+    "Lowest at",
+    "Highest",
+    "Highest at",
+    "p (ids)",
+    "p (sds)",
+    "Times band excludes 0",
+]
+
+
+def report_of(
+    fitted: FittedCurves,
+    formula: str | None,
+    *,
+    level: float = 0.95,
+    n_draws: int = 1000,
+    random_state: RandomState = 0,
+) -> dict[str, Any]:
+    """Facts, a table with one row per covariate, and curves, as `rlselect.report.to_html` takes them."""
+    design, equations, counts = fitted.design, fitted.equations, fitted.raw.n_available
+    first, last = (time_label(design.times[k]) for k in (0, -1))
+    facts: dict[str, Any] = {
+        "Model": formula or f"{design.response} ~ {' + '.join(design.names)}",
+        "Link": f"{equations.link}, variance {equations.variance}",
+        "Subjects": f"{len(design.subjects)}, {counts.min()} to {counts.max()} available per time",
+        "Times": f"{len(design.times)} from {first} to {last}",
+    }
+    if equations.constant:
+        facts["Constant in time"] = list(equations.constant)
+    if fitted.window is not None:
+        facts["Smoothed"] = f"{fitted.window.kernel} kernel, bandwidth {fitted.window.width:.4g}"
+    band = simultaneous_band(fitted, level, n_draws=n_draws, rng=as_generator(random_state))
+    return {
+        "title": "TemporalProcessRegression",
+        "facts": facts,
+        "sections": [_effects(fitted, band, n_draws, random_state), *_flagged(fitted)],
+    }
+
+
+def time_label(time: Any) -> int | float | str:
+    """A time as a number, or as a date without more digits than it needs."""
+    if isinstance(time, np.datetime64):
+        return str(np.datetime_as_string(time, unit="auto"))
+    if isinstance(time, np.timedelta64):
+        return f"{to_clock(time):g} days"
+    return time.item()
+
+
+def _effects(fitted: FittedCurves, band: Band, n_draws: int, random_state: RandomState) -> dict[str, Any]:
+    outside = band.excludes(0.0).to_numpy().sum(axis=0)
+    rows, curves = [], []
+    for k, name in enumerate(fitted.design.names):
+        with warnings.catch_warnings():
+            # the flagged times have a section of their own
+            warnings.simplefilter("ignore", FlaggedTimeWarning)
+            ids, sds = (
+                run_test(fitted, name, kind=kind, n_draws=n_draws, rng=as_generator(random_state))
+                for kind in ("ids", "sds")
+            )
+        curve = fitted.raw.beta[:, k]
+        ends: list[Any] = []
+        for at in (np.nanargmin(curve), np.nanargmax(curve)):
+            ends += [float(curve[at]), time_label(fitted.design.times[at])]
+        mean, se = float(ids.estimate[0]), float(ids.se[0])
+        rows.append([name, mean, se, *ends, ids.pvalue, sds.pvalue, int(outside[k])])
+        curves.append(_curve(fitted, band, name))
+    return {
+        "title": "Effects over time",
+        "columns": _COLUMNS,
+        "rows": rows,
+        "curves": curves,
+        "note": "Effects are on the scale of the link. p (ids): the time average is zero; p (sds): the "
+        f"effect is zero at every time. The band covers a whole curve with probability {band.level:g}.",
+    }
+
+
+def _curve(fitted: FittedCurves, band: Band, name: str) -> dict[str, Any]:
+    """What a picture of one effect shows; flagged times are gaps."""
+    sides = {"y": band.estimate, "lower": band.lower, "upper": band.upper}
+    values = {side: frame[name].to_numpy() for side, frame in sides.items()}
+    if fitted.design.times.dtype.kind in "mM":
+        values["labels"] = [str(time_label(t)) for t in fitted.design.times]
+    return {"title": f"Effect of {name}", "x": fitted.design.clock, "reference": 0.0, **values}
+
+
+def _flagged(fitted: FittedCurves) -> list[dict[str, Any]]:
+    times: dict[str, list[Any]] = {}
+    for time, reason in zip(fitted.design.times, fitted.raw.flags, strict=True):
+        if reason:
+            times.setdefault(reason, []).append(time_label(time))
+    if not times:
+        return []
+    return [
+        {
+            "title": "Flagged times",
+            "columns": ["Why nothing could be estimated", "Times"],
+            "rows": [[reason, at] for reason, at in times.items()],
+            "note": "They are missing in all curves and take no part in tests.",
+        }
+    ]

@@ -1,4 +1,7 @@
-"""When does adherence matter? The analysis of the dissertation's chapter 2 on a simulated trial.
+"""When does adherence matter? The analysis of a dissertation's chapter 2 on a simulated trial.
+
+The dissertation is "Non-parametric and semi-parametric methods for parsimonious statistical learning with
+complex data".
 
 The trial's own data are not public, so figures and p-values come from `make_adherence`; the published
 p-values stand beside ours to compare what is found, not the digits. Week 3 of the simulated trial breaks the

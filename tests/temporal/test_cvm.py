@@ -114,7 +114,7 @@ def test_wrong_input():
     ]:
         with pytest.raises(ValueError, match=message):
             two_sample_cvm(*args)
-    with pytest.raises(ValueError, match="null must be one of"):
+    with pytest.raises(ValueError, match="null='naive' was given; it must be 'centred'"):
         two_sample_cvm(value, group, ids, null="naive")
     with pytest.raises(ValueError, match="n_draws"):
         two_sample_cvm(value, group, ids, n_draws=0)

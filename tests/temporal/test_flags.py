@@ -93,14 +93,6 @@ def test_bands_and_smoothing_step_over_the_flagged_time(data):
     np.testing.assert_array_equal(model.smoothed_coef_.drop(index=BAD), rest.smoothed_coef_)
 
 
-def test_constant_effects_leave_the_flagged_time_out(data):
-    data = broken(data, "one class")
-    model = fitted(data, constant=["z"])
-    assert model.flags_[BAD].startswith("separation")
-    rest = fitted(data[data["t"] != BAD], constant=["z"])
-    np.testing.assert_array_equal(model.coef_.drop(index=BAD), rest.coef_)
-
-
 @pytest.mark.parametrize("exact", [lambda d: 0.0 * d["x"], lambda d: 2 * d["x"] - d["z"] + 1e6])
 def test_no_residual_variation_is_not_perfect_knowledge(data, exact):
     data = data.assign(v=data["v"].where(data["t"] != BAD, exact(data)))

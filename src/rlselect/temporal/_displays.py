@@ -1,12 +1,13 @@
 """Plots of effect curves and of distribution functions."""
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rlselect._random import RandomState
+from rlselect.report import Display
 from rlselect.temporal._bands import Band
 from rlselect.temporal._cvm import CvMTest
 from rlselect.temporal._model import TemporalProcessRegression
@@ -16,15 +17,7 @@ __all__ = ["ECDFDisplay", "EffectCurveDisplay"]
 Array = NDArray[np.float64]
 
 
-def _pyplot() -> Any:
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise ImportError('plots need matplotlib: pip install "rlselect[plot]"') from None
-    return plt
-
-
-class EffectCurveDisplay:
+class EffectCurveDisplay(Display):
     """Effect of one covariate over time: simultaneous band, pointwise interval, and how many are observed.
 
     Made by `from_estimator`; the constructor takes what is drawn.
@@ -45,6 +38,7 @@ class EffectCurveDisplay:
     ax_ : the axes drawn on
     figure_ : their figure
     line_ : the curve
+    count_ax_ : the axes of the number of subjects, where it is drawn
 
     Examples
     --------
@@ -92,7 +86,7 @@ class EffectCurveDisplay:
         level: float = 0.95,
         random_state: RandomState = None,
         ax: Any = None,
-    ) -> "EffectCurveDisplay":
+    ) -> Self:
         """Draw a covariate of a fitted model.
 
         Parameters
@@ -137,29 +131,33 @@ class EffectCurveDisplay:
         )
         return display.plot(ax=ax)
 
-    def plot(self, *, ax: Any = None, color: str = "C0", label: str | None = None) -> "EffectCurveDisplay":
-        """Draw on `ax`, or on a new figure.
+    def plot(self, *, ax: Any = None, color: str = "C0", label: str = "estimate") -> Self:
+        """Draw into axes, new ones by default.
 
         Parameters
         ----------
         ax : matplotlib axes, optional
             Where to draw.
-        color, label : str, optional
+        color, label : str
             Of the curve.
 
         Returns
         -------
         EffectCurveDisplay
+            This one.
         """
-        if ax is None:
-            _, ax = _pyplot().subplots()
+        self._style = {"color": color, "label": label}
+        return super().plot(ax=ax)
+
+    def _draw(self, ax: Any) -> None:
+        color = self._style["color"]
         if self.band is not None:
             ax.fill_between(self.times, *self.band, color=color, alpha=0.18, lw=0, label="simultaneous band")
         if self.interval is not None:
             ax.fill_between(
                 self.times, *self.interval, color=color, alpha=0.3, lw=0, label="pointwise interval"
             )
-        (self.line_,) = ax.plot(self.times, self.estimate, color=color, lw=1.5, label=label or "estimate")
+        (self.line_,) = ax.plot(self.times, self.estimate, lw=1.5, **self._style)
         ax.axhline(0.0, color="0.4", lw=0.8, ls=":")
         if len(self.flagged):
             ax.plot(
@@ -175,8 +173,6 @@ class EffectCurveDisplay:
             self._draw_counts(ax, self.n_available)
         ax.set_xlabel("time")
         ax.set_ylabel(f"effect of {self.covariate}")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
     def _draw_counts(self, ax: Any, counts: NDArray[np.intp]) -> None:
         below, most = ax.twinx(), int(np.max(counts))
@@ -192,7 +188,7 @@ def _sides(band: Band, covariate: str) -> tuple[Array, Array]:
     return band.lower[covariate].to_numpy(), band.upper[covariate].to_numpy()
 
 
-class ECDFDisplay:
+class ECDFDisplay(Display):
     """Empirical distribution functions of groups, as in a two-sample test.
 
     Made by `from_test`; the constructor takes what is drawn.
@@ -224,7 +220,7 @@ class ECDFDisplay:
         self.ecdf = ecdf
 
     @classmethod
-    def from_test(cls, test: CvMTest, *, ax: Any = None) -> "ECDFDisplay":
+    def from_test(cls, test: CvMTest, *, ax: Any = None) -> Self:
         """Draw the groups of a test.
 
         Parameters
@@ -240,20 +236,7 @@ class ECDFDisplay:
         """
         return cls(test.ecdf).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> "ECDFDisplay":
-        """Draw on `ax`, or on a new figure.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw.
-
-        Returns
-        -------
-        ECDFDisplay
-        """
-        if ax is None:
-            _, ax = _pyplot().subplots()
+    def _draw(self, ax: Any) -> None:
         self.lines_ = []
         for label, (levels, shares) in self.ecdf.items():
             x, y = np.concatenate([levels[:1], levels]), np.concatenate([[0.0], shares])
@@ -262,5 +245,3 @@ class ECDFDisplay:
         ax.set_ylabel("share of readings")
         ax.set_xlabel("value")
         ax.legend(title="group")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self

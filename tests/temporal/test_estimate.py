@@ -96,34 +96,11 @@ def test_influence_predicts_the_effect_of_leaving_a_subject_out(make_data):
 def test_a_weight_equals_repeated_subjects_for_the_estimate(data):
     data["w"] = np.where(data["id"] % 3 == 0, 2.0, 1.0)
     again = data[data["w"] == 2].assign(id=lambda d: d["id"] + 1000)
-    weighted = TemporalProcessRegression("y ~ x", link="logit").fit(data, id="id", time="t", sample_weight="w")
+    weighted = TemporalProcessRegression("y ~ x", link="logit").fit(
+        data, id="id", time="t", sample_weight="w"
+    )
     repeated = fitted(pd.concat([data, again]), "y ~ x")
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-9)
-
-
-def test_constant_effect_is_the_same_number_at_all_times(data):
-    model = fitted(data, "y ~ x + z + g", constant=["z", "g"])
-    for name in ("z", "g[T.b]", "g[T.c]"):
-        assert model.coef_[name].nunique() == 1
-        assert model.se_[name].nunique() == 1
-    free = fitted(data, "y ~ x + z + g")
-    assert model.se_["z"].iloc[0] < free.se_["z"].min()
-
-
-def test_everything_constant_equals_one_pooled_regression(data):
-    model = fitted(data, "v ~ x + z", "identity", constant=["Intercept", "x", "z"])
-    x = np.column_stack([np.ones(len(data)), data["x"], data["z"]])
-    expected = np.linalg.lstsq(x, data["v"], rcond=None)[0]
-    np.testing.assert_allclose(model.coef_.iloc[3], expected, rtol=1e-10)
-
-
-def test_constant_refuses_what_cannot_be_identified(data):
-    with pytest.raises(ValueError, match="linearly dependent"):
-        fitted(data.assign(z2=2 * data["z"]), "v ~ x + z + z2", "identity", constant=["z", "z2"])
-    with pytest.raises(ValueError, match="linearly dependent"):
-        fitted(data.assign(one=1.0), "v ~ x + one", "identity", constant=["one"])
-    with pytest.raises(ValueError, match="not a covariate"):
-        fitted(data, constant=["age"])
 
 
 def test_scales_and_offsets_do_not_matter(data):
@@ -135,16 +112,3 @@ def test_scales_and_offsets_do_not_matter(data):
     np.testing.assert_allclose(scaled.se_["z"] * 1e-150, plain.se_["z"], rtol=1e-9)
     shifted = fitted(data.assign(x=data["x"] + 1e6), "v ~ x + z", "identity")
     np.testing.assert_allclose(shifted.coef_["x"], plain.coef_["x"], rtol=1e-7)
-
-
-def test_predict_is_the_mean_and_interpolates(data):
-    model = fitted(data)
-    row = pd.DataFrame({"x": [0.5, 0.5, 0.5], "z": [1.0, 1.0, 1.0], "t": [2.0, 2.5, 3.0]})
-    eta = model.coef_ @ [1, 0.5, 1.0]
-    expected = expit([eta[2], (eta[2] + eta[3]) / 2, eta[3]])
-    np.testing.assert_allclose(model.predict(row), expected, rtol=1e-12)
-    assert np.isnan(model.predict(row.assign(x=[np.nan, 1, 1]))[0])
-    with pytest.raises(ValueError, match="between 0 and 5"):
-        model.predict(row.assign(t=9.0))
-    with pytest.raises(ValueError, match="not there in fit"):
-        fitted(data, "v ~ g", "identity").predict(pd.DataFrame({"g": ["q"], "t": [1]}))

@@ -76,7 +76,7 @@ def folds_and_refits_of_curves(**jobs):
     y = 1 + times / 5 * x[:, 0] + rng.standard_normal(300)
     fit = TemporalProcessRegression(bandwidth="cv", **jobs).fit(x, y, id=ids, time=times)
     band = fit.bands(resample="refit", n_draws=60, random_state=0)
-    return np.concatenate([fit.bandwidth_path_["score"], np.ravel(band.lower)])
+    return np.concatenate([fit.path_["score"], np.ravel(band.lower)])
 
 
 ROOMS = [

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from rlselect._clock import Clock, warn_if_interrupted
+from rlselect._clock import warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
 from rlselect._estimator import Estimator
 from rlselect._options import NONE, anything, instance, number, one_of, refuse_unused
@@ -33,7 +33,7 @@ from rlselect.temporal._hypotheses import (
 from rlselect.temporal._predict import covariates_at, curves_at
 from rlselect.temporal._report import report_of
 from rlselect.temporal._selection import Selection, reduced_formula, select_backward
-from rlselect.temporal._smooth import KERNELS, N_FOLDS, Kernel, Window, score_bandwidths
+from rlselect.temporal._smooth import KERNELS, N_FOLDS, RULES, Kernel, Rule, Window, score_bandwidths
 
 Array = NDArray[np.float64]
 
@@ -144,7 +144,7 @@ class TemporalProcessRegression(Estimator):
         "formula": NONE | instance("text such as 'y ~ x'", str),
         "link": one_of(*LINKS),
         "variance": one_of("auto", *VARIANCES),
-        "bandwidth": NONE | one_of("cv", "cv-times") | number("a positive number", above=0.0),
+        "bandwidth": NONE | one_of(*RULES) | number("a positive number", above=0.0),
         "kernel": one_of(*KERNELS),
         "constant": NONE | anything("a list of names of covariates or terms", _are_names),
     }
@@ -155,7 +155,7 @@ class TemporalProcessRegression(Estimator):
         *,
         link: Link = "identity",
         variance: Variance | Literal["auto"] = "auto",
-        bandwidth: float | Literal["cv", "cv-times"] | None = None,
+        bandwidth: float | Rule | None = None,
         kernel: Kernel = "triangular",
         constant: str | Sequence[str] | None = None,
         n_jobs: int | None = None,
@@ -231,16 +231,18 @@ class TemporalProcessRegression(Estimator):
     def _choose_window(
         self, progress: Progress, design: ProcessDesign, equations: Equations, raw: Estimate
     ) -> Window | None:
-        """Search for a bandwidth if asked to; None without smoothing."""
-        searched = isinstance(self.bandwidth, str)
+        """How to smooth, after a search if asked for; None without smoothing."""
+        self.path_ = {"bandwidth": np.zeros(0), "score": np.zeros(0)}
+        self.stop_reason_ = "nothing to choose from"
         report = progress.begin(N_FOLDS if self.bandwidth == "cv" else 1)
-        with jobs(self.n_jobs), Clock(None, N_FOLDS, report) as watch:
-            self.path_ = score_bandwidths(self.bandwidth, design, equations, raw, self.kernel, watch)
-        self.stop_reason_ = watch.reason or ("all candidates" if searched else "nothing to choose from")
-        warn_if_interrupted(self.stop_reason_, type(self).__name__, "some of the folds of bandwidth='cv'")
         if self.bandwidth is None:
             return None
-        if searched:
+        if isinstance(self.bandwidth, str):
+            with jobs(self.n_jobs):
+                self.path_, self.stop_reason_ = score_bandwidths(
+                    self.bandwidth, design, equations, raw, self.kernel, report
+                )
+            warn_if_interrupted(self.stop_reason_, type(self).__name__, "some of the folds of bandwidth='cv'")
             self.bandwidth_ = float(self.path_["bandwidth"][np.nanargmin(self.path_["score"])])
         else:
             self.bandwidth_ = float(self.bandwidth)

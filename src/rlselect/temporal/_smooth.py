@@ -1,8 +1,8 @@
 """Nadaraya-Watson smoothing of effect curves, and how much of it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -18,7 +18,10 @@ from rlselect.temporal._estimate import Estimate, standard_errors
 Array = NDArray[np.float64]
 
 Kernel: TypeAlias = Literal["triangular", "epanechnikov", "gaussian"]
-KERNELS = get_args(Kernel)
+Rule: TypeAlias = Literal["cv", "cv-times"]
+# told when a fold is done; true when a watcher asks to stop
+Report: TypeAlias = Callable[[], bool] | None
+KERNELS, RULES = get_args(Kernel), get_args(Rule)
 N_FOLDS = 5
 # fine enough that the best of them smooths like the best of all: neighbours differ by a fifth or so
 N_CANDIDATES = 15
@@ -75,26 +78,28 @@ def candidate_bandwidths(clock: Array) -> Array:
 
 
 def subject_fold_scores(
-    design: ProcessDesign, equations: Equations, kernel: Kernel, candidates: Array, watch: Clock
-) -> Array:
+    design: ProcessDesign, equations: Equations, kernel: Kernel, candidates: Array, report: Report
+) -> tuple[Array, str | None]:
     """Held-out deviance per row of every bandwidth, folds over subjects.
 
     Whole subjects are held out because errors at neighbouring times belong to the same subjects: leaving out
-    single times lets the noise of the neighbours look like signal. Stopped early, the folds done decide.
+    single times lets the noise of the neighbours look like signal. Stopped early, the folds done decide, and
+    the reason is returned too.
     """
     n = len(design.subjects)
     # a fixed shuffle: the choice must not depend on how ids happen to be sorted, nor on a seed
     fold = np.random.default_rng(0).permutation(n) % N_FOLDS
     held = [(fold == k).astype(float) for k in range(N_FOLDS)]
     total, rows = np.zeros(len(candidates)), 0.0
-    for some in _as_many_as_run_at_once(held):
-        tasks = ((design, equations, kernel, candidates, mine) for mine in some)
-        for part, weight in run_tasks(_fold_score, tasks):
-            total, rows = total + part, rows + weight
-            watch.tick()
-        if watch.reason:
-            break
-    return total / rows if rows else np.full(len(candidates), np.inf)
+    with Clock(None, N_FOLDS, report) as clock:
+        for some in _as_many_as_run_at_once(held):
+            tasks = ((design, equations, kernel, candidates, mine) for mine in some)
+            for part, weight in run_tasks(_fold_score, tasks):
+                total, rows = total + part, rows + weight
+                clock.tick()
+            if clock.reason:
+                break
+    return (total / rows if rows else np.full(len(candidates), np.inf)), clock.reason
 
 
 def _as_many_as_run_at_once(held: list[Array]) -> Iterator[list[Array]]:
@@ -132,26 +137,18 @@ def time_fold_scores(raw: Estimate, clock: Array, kernel: Kernel, candidates: Ar
 
 
 def score_bandwidths(
-    rule: Any, design: ProcessDesign, equations: Equations, raw: Estimate, kernel: Kernel, watch: Clock
-) -> dict[str, Array]:
-    """Candidate bandwidths and their scores, the smallest is best; no candidates unless `rule` is a string.
-
-    Raises
-    ------
-    ValueError
-        If nothing could be scored.
-    """
-    if not isinstance(rule, str):
-        return {"bandwidth": np.zeros(0), "score": np.zeros(0)}
+    rule: Rule, design: ProcessDesign, equations: Equations, raw: Estimate, kernel: Kernel, report: Report
+) -> tuple[dict[str, Array], str]:
+    """Candidate bandwidths with their scores, of which the smallest is best, and why no more were tried."""
     if raw.sound.sum() < 3:
         raise ValueError(
             f"bandwidth={rule!r} needs at least 3 time points that can be estimated, found {raw.sound.sum()}"
         )
     candidates = candidate_bandwidths(design.clock)
     if rule == "cv":
-        scores = subject_fold_scores(design, equations, kernel, candidates, watch)
+        scores, reason = subject_fold_scores(design, equations, kernel, candidates, report)
     else:
-        scores = time_fold_scores(raw, design.clock, kernel, candidates)
+        scores, reason = time_fold_scores(raw, design.clock, kernel, candidates), None
     if not np.isfinite(scores).any():
         raise ValueError(f"bandwidth={rule!r}: no candidate could be scored; give a number instead")
-    return {"bandwidth": candidates, "score": scores}
+    return {"bandwidth": candidates, "score": scores}, reason or "all candidates"

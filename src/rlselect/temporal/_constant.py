@@ -27,7 +27,7 @@ class _Blocks:
 def estimate_constant(design: ProcessDesign, positions: list[int], link: str, variance: str) -> Estimate:
     """Solve jointly for free curves and constant effects.
 
-    The equations of the constant effects are summed over all available rows, so this is a generalized linear
+    The equations of the constant effects are summed over all available rows, so this is a generalised linear
     model with time-specific and shared columns and standard errors clustered by subject. A time point whose
     free part alone cannot be estimated is flagged and left out of the sums.
     """

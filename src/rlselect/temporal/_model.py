@@ -43,7 +43,7 @@ def _are_names(value: Any) -> bool:
 
 
 class TemporalProcessRegression(Estimator):
-    r"""Generalized linear model whose coefficients are curves over time.
+    r"""Generalised linear model whose coefficients are curves over time.
 
     At every observed time :math:`t` the mean of the response is
     :math:`E\{Y(t) \mid X(t)\} = g^{-1}\{\beta(t)'X(t)\}` [1]_. Nothing is assumed about the shape of

@@ -43,6 +43,7 @@ RENAMED = {
     "path": ("path_", "objective_path_", "history_"),
     "weights": ("sample_weight", "time_weight"),
     "bandwidth_path": ("path_",),
+    "confidence": ("level",),
 }
 # text recorded -> text expected now, such as the wording of a stop reason
 REWORDED = {}

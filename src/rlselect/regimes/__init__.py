@@ -2,10 +2,12 @@
 
 from rlselect.regimes._advantage import AdvantageLearning
 from rlselect.regimes._displays import DecisionMapDisplay, RegimeValueDisplay, StageObjectiveDisplay
+from rlselect.regimes._estimates import RegimeComparison, RegimeValue
 from rlselect.regimes._propensity import OverlapReport
 from rlselect.regimes._q_learning import QLearning
+from rlselect.regimes._stage_rfe import StageRFE
 from rlselect.regimes._trial import TrialData
-from rlselect.regimes._value import RegimeComparison, RegimeValue, compare_regimes, regime_value
+from rlselect.regimes._value import compare_regimes, regime_value
 
 __all__ = [
     "AdvantageLearning",
@@ -16,6 +18,7 @@ __all__ = [
     "RegimeValue",
     "RegimeValueDisplay",
     "StageObjectiveDisplay",
+    "StageRFE",
     "TrialData",
     "compare_regimes",
     "regime_value",

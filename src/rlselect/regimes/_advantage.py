@@ -1,21 +1,26 @@
 """Advantage learning: only the difference that an action makes is modelled."""
 
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import clone
 
+from rlselect._options import NONE, anything, one_of
+from rlselect._random import RandomState, as_generator
 from rlselect.kernels import loo_residuals
 from rlselect.regimes._anova_kernel import ActionAnovaState, ContrastState
 from rlselect.regimes._encoding import HistoryEncoder
-from rlselect.regimes._learner import BackwardLearner
+from rlselect.regimes._estimates import RegimeValue
+from rlselect.regimes._evaluation import Evaluation
+from rlselect.regimes._learner import BackwardLearner, PartDone
 from rlselect.regimes._rules import Regime
-from rlselect.regimes._stage_machine import ANOVA_WIDTH, StageMachine, choose_machine
-from rlselect.regimes._value import best_feasible, regime_value
+from rlselect.regimes._selection import FAMILIES, StageSelection, choose_machine
+from rlselect.regimes._stage_machine import ANOVA_WIDTH, StageMachine
+from rlselect.regimes._stage_rfe import StageRFE, as_selection
+from rlselect.regimes._trial import TrialData
+from rlselect.regimes._value import regime_value
 
 __all__ = ["AdvantageLearning"]
-
-_FAMILIES = ("anova", "rbf", "linear")
 
 
 class ContrastMachine(StageMachine):
@@ -34,6 +39,11 @@ class ContrastMachine(StageMachine):
         contrast = super().q_values(history)
         return contrast - contrast.mean(axis=1, keepdims=True)
 
+    def values(self, q: np.ndarray, chosen: np.ndarray, taken: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Responses plus what the chosen action would have added to the one that was taken."""
+        rows = np.arange(len(q))
+        return y + q[rows, chosen] - q[rows, taken]
+
 
 class AdvantageLearning(BackwardLearner):
     r"""Treatment regimes from a model of the contrast between actions only (A-learning).
@@ -50,8 +60,9 @@ class AdvantageLearning(BackwardLearner):
     ----------
     model : {"auto", "anova", "rbf", "linear"}, default="auto"
         Kernel of the contrast.
-    selection : {"loo", "rfe", "rfe-test", None}, default="loo"
-    discount, maximize, n_jobs, random_state
+    selection : {"loo", "rfe", "rfe-test", None} or StageRFE, default="loo"
+        As for :class:`QLearning`, but for Algorithm 28, which needs Q-functions.
+    discount, maximize, level, n_jobs, random_state
         As for :class:`QLearning`.
 
     Attributes
@@ -62,8 +73,14 @@ class AdvantageLearning(BackwardLearner):
         Empty lists: the outcome is not modelled.
     value_ : RegimeValue
         Cross-fitted doubly robust value; selection is repeated in each fold.
-    observed_, regime_, path_, model_, stop_reason_, n_stages_
+    history_names_in_, support_, ranking_, actions_, observed_, regime_, path_, stop_reason_, model_
         As for :class:`QLearning`.
+    n_stages_ : int
+
+    Notes
+    -----
+    Chapter 4 of the dissertation that `QLearning.paper` follows has no method of this kind, so that there is
+    no ``paper`` here.
 
     Examples
     --------
@@ -76,64 +93,90 @@ class AdvantageLearning(BackwardLearner):
     True
     """
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if not isinstance(self.model, str) or self.model == "trees":
-            raise ValueError(
-                f"model={self.model!r}: the contrast is a kernel machine; use 'auto' or one of "
-                f"{list(_FAMILIES)}"
-            )
-        if self.selection == "rfe-vpred":
-            raise ValueError(
-                "selection='rfe-vpred' needs Q-functions; use QLearning, or 'loo', 'rfe', 'rfe-test' or None"
-            )
+    _options: ClassVar = BackwardLearner._options | {
+        "model": one_of("auto", *FAMILIES),
+        "selection": NONE
+        | one_of("loo", "rfe", "rfe-test")
+        | anything(
+            "a StageRFE with one of the last two (QLearning knows 'rfe-vpred', which needs Q-functions)",
+            lambda value: isinstance(value, StageRFE) and value.algorithm != "rfe-vpred",
+        ),
+    }
 
-    def _fit_stage(self, stage, rows, y, weights, chances, rng):
-        encoder = HistoryEncoder(stage.columns, stage.history[rows], stage.labels)
-        X = encoder.encode(stage.history[rows], stage.action[rows])
+    def __init__(
+        self,
+        *,
+        model: Literal["auto", "anova", "rbf", "linear"] = "auto",
+        selection: Literal["loo", "rfe", "rfe-test"] | StageRFE | None = "loo",
+        discount: float = 1.0,
+        maximize: bool = True,
+        level: float = 0.95,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.model = model
+        self.selection = selection
+        self.discount = discount
+        self.maximize = maximize
+        self.level = level
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _fit_stage(
+        self,
+        trial: TrialData,
+        t: int,
+        subjects: np.ndarray,
+        y: np.ndarray,
+        weights: np.ndarray,
+        rng: np.random.Generator,
+    ) -> tuple[StageMachine, StageSelection]:
+        stage = trial.stages[t]
+        encoder = HistoryEncoder(stage.columns, stage.history[subjects], stage.labels)
+        X = encoder.encode(stage.history[subjects], stage.action[subjects])
         remainder = _without_main_effect(encoder, X, y, weights)
-        X[:, encoder.action] -= chances @ encoder.codes
-        paper = self.selection not in ("loo", None)
-        families = _FAMILIES if self.model == "auto" else (self.model,)
-        machines = [ContrastMachine(encoder, X, remainder, weights, f, paper) for f in families]
-        return choose_machine(machines, self.selection, np.random.default_rng(int(rng.integers(2**31))))
+        places = np.searchsorted(np.flatnonzero(stage.present), subjects)
+        X[:, encoder.action] -= trial.action_probabilities(t + 1)[places] @ encoder.codes
+        selection = as_selection(self.selection)
+        paper = selection if isinstance(selection, StageRFE) else None
+        machines = [
+            ContrastMachine(encoder, X, remainder, weights, kind, paper=paper, subjects=subjects)
+            for kind in (FAMILIES if self.model == "auto" else [self.model])
+        ]
+        return choose_machine(machines, selection, np.random.default_rng(int(rng.integers(2**31))))
 
-    def _next_values(self, stage, t, y):
-        values = np.zeros(len(stage.action))
-        here = np.flatnonzero(stage.present)
-        q = self._machines[t].q_values(stage.history[here])
-        rows = np.arange(len(here))
-        chosen = best_feasible(q, stage.allowed(stage.history[here]))
-        values[here] = y[here] + q[rows, chosen] - q[rows, stage.action[here]]
-        return values
-
-    def _describe_decisions(self, trial, evaluation, told):
+    def _describe_decisions(self, evaluation: Evaluation, part_done: PartDone) -> None:
         self.tailoring_ = [list(names) for names in self.selected_]
         self.prognostic_ = [[] for _ in self.selected_]
         rules = []
-        for t, stage in enumerate(trial.stages):
-            history = stage.history[self._machines[t].rows]
+        for t, stage in enumerate(evaluation.trial.stages):
+            history = stage.history[self._machines[t].subjects]
             rules.append(self._rule(t, stage, history, stage.allowed(history)))
-            told()
+            part_done()
         self.regime_ = Regime(rules)
 
-    def _estimate_value(self, trial, evaluation):
-        seed = int(np.random.default_rng(self.random_state).integers(2**31))
-        self.value_ = regime_value(trial, clone(self), random_state=seed)
+    def _estimate_value(self, evaluation: Evaluation) -> RegimeValue:
+        seed = int(as_generator(self.random_state).integers(2**31))
+        return regime_value(evaluation.trial, clone(self), level=self.level, random_state=seed)
 
     def advantages(self, history: Any, stage: int = 1) -> np.ndarray:
-        """What each action adds to the average of all actions, one column an action.
+        """What each action adds to the average of all actions, one column per action of ``actions_``.
 
         Parameters
         ----------
         history, stage
             As for :meth:`predict`.
+
+        Returns
+        -------
+        (n, K) array
         """
-        t, rows = self._history(history, stage)
-        return self._sign * self._machines[t].q_values(rows)
+        return self._signed_q_values(history, stage)
 
 
-def _without_main_effect(encoder, X, y, weights):
+def _without_main_effect(
+    encoder: HistoryEncoder, X: np.ndarray, y: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
     """Response less its leave-one-out prediction from the history."""
     alone = X.copy()
     alone[:, encoder.action] = 0.0

@@ -12,21 +12,42 @@ action deletes its interactions as well.
 
 import copy
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
-from sklearn.utils.validation import has_fit_parameter
 
-from rlselect.machines import AdditiveState, EstimatorProblem, GaussianKernel
+from rlselect.machines import AdditiveState, GaussianKernel
 
-__all__ = ["ActionAnovaState", "ContrastState", "KeptEstimatorProblem", "KeptState", "simplex_codes"]
+__all__ = ["ActionAnovaState", "ContrastState", "KeptState", "KernelState", "simplex_codes"]
 
 # Gaussian features of a column: its quantiles at this many knots span them.
 _KNOTS = 12
 
 
+class KernelState(Protocol):
+    """A kernel on training rows, from which groups of columns leave."""
+
+    bandwidth: float
+
+    @property
+    def active(self) -> list[int]:
+        """Groups still in."""
+
+    def gram(self) -> np.ndarray:
+        """Kernel matrix of the active groups."""
+
+    def without(self, group: int) -> np.ndarray:
+        """Kernel matrix once ``group`` is removed as well."""
+
+    def drop(self, groups: Sequence[int]) -> None:
+        """Remove groups for good."""
+
+    def cross(self, Z: np.ndarray, groups: Sequence[int]) -> np.ndarray:
+        """Kernel between new rows and the training rows on some groups."""
+
+
 def simplex_codes(n_labels: int) -> np.ndarray:
-    """Corners of a regular simplex, one row a label: unit length, the same angle between any two."""
+    """Corners of a regular simplex, one row per label: unit length, the same angle between any two."""
     corners = np.eye(n_labels) - 1.0 / n_labels
     values, vectors = np.linalg.eigh(corners)
     codes = corners @ vectors[:, values > 0.5]
@@ -56,7 +77,7 @@ class ColumnFeatures:
             self.root = vectors[:, keep] / np.sqrt(2.0 * eigenvalues[keep])
             self.mean = self._gaussian(values).mean(axis=0)
 
-    def _gaussian(self, values):
+    def _gaussian(self, values: np.ndarray) -> np.ndarray:
         return np.exp(-np.square((values[:, None] - self.knots) / self.width)) @ self.root
 
     def __call__(self, values: np.ndarray) -> np.ndarray:
@@ -147,21 +168,21 @@ class ActionAnovaState:
             setattr(other, name, getattr(self, name)[rows][:, rows])
         return other
 
-    def _make_map(self, X, group, width):
+    def _make_map(self, X: np.ndarray, group: int, width: float | None) -> ColumnFeatures | CategoryFeatures:
         columns = self.groups[group]
         return (
             ColumnFeatures(X[:, columns[0]], width) if len(columns) == 1 else CategoryFeatures(X[:, columns])
         )
 
-    def _map(self, X, group):
+    def _map(self, X: np.ndarray, group: int) -> np.ndarray:
         """Features of a group in some rows."""
         columns = self.groups[group]
         return self.maps[group](X[:, columns[0]] if len(columns) == 1 else X[:, columns])
 
-    def _covariates(self, groups):
+    def _covariates(self, groups: Sequence[int]) -> list[int]:
         return [g for g in groups if not self.past[g]]
 
-    def _sum(self, covariates):
+    def _sum(self, covariates: list[int]) -> np.ndarray:
         """Sum of the kernels of some covariates."""
         flat = np.swapaxes(self.features[covariates], 0, 1).reshape(len(self.X), -1)
         return flat @ flat.T
@@ -170,10 +191,10 @@ class ActionAnovaState:
         self.smooth = self._sum(self._covariates(self.active))
         self._built_at = len(self.active)
 
-    def _code(self, group):
+    def _code(self, group: int) -> np.ndarray:
         return self.X[:, self.groups[group]]
 
-    def _past_kernel(self, groups):
+    def _past_kernel(self, groups: Sequence[int]) -> np.ndarray:
         codes = [self._code(g) for g in groups if self.past[g]]
         block = np.column_stack([np.zeros((len(self.X), 0)), *codes])
         return block @ block.T
@@ -182,7 +203,7 @@ class ActionAnovaState:
         """Kernel matrix of the active groups, a fresh array."""
         return self._present()[0].copy()
 
-    def _present(self):
+    def _present(self) -> tuple[np.ndarray, np.ndarray]:
         """Kernel matrix and what a covariate's kernel is multiplied with in it, until a group leaves."""
         if self._matrices is None:
             others = self._past_kernel(self.active)
@@ -195,7 +216,7 @@ class ActionAnovaState:
             self._matrices = (whole, partner)
         return self._matrices
 
-    def _partner(self):
+    def _partner(self) -> np.ndarray:
         """What a covariate's kernel is multiplied with, as a factor (n, r)."""
         if self.contrast_only:
             return self.codes
@@ -216,19 +237,13 @@ class ActionAnovaState:
         removed *= partner
         return np.subtract(whole, removed, out=removed)
 
-    def quadratic_forms(self, coefficients: np.ndarray, candidates: Sequence[int]) -> np.ndarray:
-        """``sum_c b_c' K_i b_c`` for every candidate ``i``."""
-        return np.array(
-            [np.einsum("ij,ij->", coefficients, self.without(i) @ coefficients) for i in candidates]
-        )
-
     def shortcut(self, gram: np.ndarray, candidates: Sequence[int], dtype: Any) -> tuple:
         """All covariate removals at once through their features; see ``best_removals``."""
         positions = np.array([i for i, g in enumerate(candidates) if not self.past[g]], dtype=int)
         blocks = self.features[[candidates[i] for i in positions]].astype(dtype)
         matrix, factor = gram.astype(dtype, copy=False), self._partner().astype(dtype)
 
-        def products(vectors):
+        def products(vectors: np.ndarray) -> np.ndarray:
             spread = factor[None] * vectors.T[:, :, None]
             inner = np.swapaxes(blocks, 1, 2) @ spread
             gone = np.einsum("jnr,nr->nj", blocks @ inner, factor)
@@ -259,7 +274,7 @@ class ActionAnovaState:
         smooth, others = self._cross_parts(Z, range(len(self.groups)))
         return contrast + smooth * (1.0 + others) + others
 
-    def _cross_parts(self, Z, groups):
+    def _cross_parts(self, Z: np.ndarray, groups: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         smooth, others = np.zeros((len(Z), len(self.X))), np.zeros((len(Z), len(self.X)))
         for g in groups:
             if self.past[g]:
@@ -300,7 +315,14 @@ class ContrastState:
     shortcut = None
     kernel = None
 
-    def __init__(self, X, groups, action, bandwidth, main=True):
+    def __init__(
+        self,
+        X: np.ndarray,
+        groups: Sequence[np.ndarray],
+        action: np.ndarray,
+        bandwidth: float,
+        main: bool = True,
+    ) -> None:
         self.X, self.groups, self.action = X, groups, action
         self.state = AdditiveState(GaussianKernel(), X, groups, bandwidth)
         self.with_main = main
@@ -308,7 +330,7 @@ class ContrastState:
         self.action_kernel = X[:, action] @ X[:, action].T
 
     @property
-    def active(self) -> list:
+    def active(self) -> list[int]:
         """Groups still in the contrast."""
         return self.state.active
 
@@ -321,7 +343,7 @@ class ContrastState:
     def bandwidth(self, value: float) -> None:
         self.state.bandwidth = value
 
-    def _main(self):
+    def _main(self) -> np.ndarray | float:
         return self.state.kernel.link(self.full, self.bandwidth) if self.with_main else 0.0
 
     def gram(self) -> np.ndarray:
@@ -332,12 +354,6 @@ class ContrastState:
         """Kernel matrix once ``group`` is removed as well."""
         return self._main() + self.action_kernel * (1.0 + self.state.without(group))
 
-    def quadratic_forms(self, coefficients: np.ndarray, candidates: Sequence[int]) -> np.ndarray:
-        """``sum_c b_c' K_i b_c`` for every candidate ``i``."""
-        return np.array(
-            [np.einsum("ij,ij->", coefficients, self.without(i) @ coefficients) for i in candidates]
-        )
-
     def drop(self, groups: Sequence[int]) -> None:
         """Remove groups for good."""
         self.state.drop(groups)
@@ -347,34 +363,3 @@ class ContrastState:
         codes = Z[:, self.action] @ self.X[:, self.action].T
         everything = self.state.cross(Z, list(range(len(self.groups)))) if self.with_main else 0.0
         return everything + codes * (1.0 + self.state.cross(Z, groups))
-
-
-class KeptEstimatorProblem(EstimatorProblem):
-    """Any regressor on the groups and the columns that stay; importances, where it has them, order removals.
-
-    Parameters
-    ----------
-    kept : int array
-        Columns that belong to no group and stay.
-    """
-
-    def __init__(self, estimator: Any, *args: Any, kept: np.ndarray, **keywords: Any) -> None:
-        # Known before the base class asks for the risk of no group at all, which fits the kept columns here.
-        self.kept = kept
-        self.uses_weights = has_fit_parameter(estimator, "sample_weight")
-        super().__init__(estimator, *args, **keywords)
-
-    def _columns(self, groups):
-        return np.sort(np.concatenate([super()._columns(groups), self.kept]))
-
-    def removals(self, count: int) -> list[tuple[int, float]]:
-        """The least important groups, by the estimator's own importances or by refitting without each."""
-        columns = self._columns(self.active)
-        fitted = self.fit(columns, self.train)
-        importance = getattr(fitted, "feature_importances_", None)
-        if importance is None:
-            return super().removals(count)
-        weight = dict(zip(columns.tolist(), np.asarray(importance), strict=True))
-        shares = [sum(weight[c] for c in self.groups[g].tolist()) for g in self.active]
-        order = np.argsort(shares, kind="stable")[:count]
-        return [(self.active[i], float("nan")) for i in order]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rlselect.regimes._anova_kernel import simplex_codes
-from rlselect.regimes._trial import HistoryColumn
+from rlselect.regimes._stages import HistoryColumn
 
 __all__ = ["HistoryEncoder"]
 
@@ -24,7 +24,7 @@ class HistoryEncoder:
     Attributes
     ----------
     names : list of str
-        History columns that vary, one a group.
+        History columns that vary, one per group.
     groups : list of int arrays
         Their columns in the encoded matrix.
     past : list of bool

@@ -1,68 +1,78 @@
-"""What all learners of regimes share: parameters, the backward pass, predictions and the value."""
+"""What all learners of regimes share: options, the backward pass, predictions and the value."""
 
 import logging
-import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from rlselect._compat import Progress, with_callbacks
-from rlselect._estimator import Estimator
+from rlselect._estimator import Estimator, rank
+from rlselect._options import check_options, flag, number
 from rlselect._parallel import jobs
-from rlselect.regimes._report import report_of
+from rlselect._random import RandomState, as_generator
+from rlselect.machines import EliminationPath
+from rlselect.regimes._estimates import RegimeValue, from_scores
+from rlselect.regimes._estimation import estimate_value, feasible_only
+from rlselect.regimes._evaluation import Evaluation, cross_fitted
+from rlselect.regimes._report import report_of, value_section
 from rlselect.regimes._rules import Regime, StageRule, summarise_rule
+from rlselect.regimes._selection import MODEL, StageSelection
+from rlselect.regimes._stage_machine import StageMachine
+from rlselect.regimes._stages import HistoryColumn, StageData, StageFrame, best_feasible, check_stage
 from rlselect.regimes._tables import Table
 from rlselect.regimes._tailoring import find_tailoring
-from rlselect.regimes._trial import HistoryColumn, StageData, TrialData, check_stage
-from rlselect.regimes._value import Evaluation, best_feasible, cross_fitted, from_scores, regime_value
+from rlselect.regimes._trial import TrialData
+from rlselect.report import Summary
 
-__all__ = ["BackwardLearner", "read_history"]
+__all__ = ["LEVEL", "BackwardLearner", "PartDone", "check_trial", "read_history"]
 
 logger = logging.getLogger("rlselect")
-_MODELS = ("auto", "anova", "rbf", "linear", "trees")
-_SELECTIONS = ("loo", "rfe", "rfe-test", "rfe-vpred", None)
+LEVEL = number("a number strictly between 0 and 1", above=0.0, below=1.0)
+PartDone: TypeAlias = Callable[[], object]
 # Decision features are compared on fewer folds than the value is estimated on, whose folds should learn
 # regimes as good as the one from all subjects.
 _FOLDS, _VALUE_FOLDS = 5, 10
 
 
+def check_trial(trial: Any) -> TrialData:
+    """The trial, or an error that says how to build one."""
+    if not isinstance(trial, TrialData):
+        raise TypeError(
+            f"a {type(trial).__name__} was given as the trial; it must be a TrialData: build one with "
+            "TrialData.from_wide(frame, stages=[...]) or TrialData.from_long(frame, ...)."
+        )
+    return trial
+
+
 class BackwardLearner(Estimator):
-    """Base of the learners: stages are learnt last first, each on what follows it."""
+    """Base of the learners: stages are learnt last first, each on what follows it.
 
-    def __init__(
-        self,
-        *,
-        model="auto",
-        selection="loo",
-        discount=1.0,
-        maximize=True,
-        n_jobs=None,
-        random_state=None,
-    ):
-        self.model = model
-        self.selection = selection
-        self.discount = discount
-        self.maximize = maximize
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    A learner adds `_fit_stage`, and may look at a stage again once the next one is known (`_settle`) or at
+    all of them in the end (`_revise`).
+    """
 
-    def _check_parameters(self) -> None:
-        named = isinstance(self.model, str)
-        if (named and self.model not in _MODELS) or (not named and not hasattr(self.model, "fit")):
-            raise ValueError(
-                f"model={self.model!r} is not known; use one of {list(_MODELS)} or a scikit-learn regressor"
-            )
-        if self.selection not in _SELECTIONS:
-            raise ValueError(f"selection={self.selection!r} is not known; use one of {list(_SELECTIONS)}")
-        if not (isinstance(self.discount, (int, float)) and 0.0 <= self.discount <= 1.0):
-            raise ValueError(f"discount={self.discount!r} must be a number between 0 and 1")
-        if not isinstance(self.maximize, (bool, np.bool_)):
-            raise ValueError(f"maximize={self.maximize!r} must be True (large rewards are good) or False")
+    _options: ClassVar = {
+        "model": MODEL,
+        "discount": number("a number between 0 and 1", least=0.0, most=1.0),
+        "maximize": flag(),
+        "level": LEVEL,
+    }
+
+    model: Any
+    selection: Any
+    discount: float
+    maximize: bool
+    level: float
+    n_jobs: int | None
+    random_state: RandomState
+
+    def _check_combinations(self) -> None:
+        """Refuse options that do not go with each other, or have no effect together."""
 
     @with_callbacks
-    def fit(self, trial: TrialData, y: Any = None) -> "BackwardLearner":
+    def fit(self, trial: TrialData, y: Any = None) -> Self:
         """Learn a regime from a trial.
 
         Parameters
@@ -71,111 +81,115 @@ class BackwardLearner(Estimator):
         y : ignored
             Rewards are part of the trial.
 
+        Returns
+        -------
+        self
+
         Notes
         -----
         Scikit-learn's callbacks hear of each stage that is learnt, of each whose decision features are found,
         and of the value; a wish to stop is not followed, since a regime without some of its stages is none.
         A fit that fails or is interrupted leaves the learner as it was.
         """
-        if not isinstance(trial, TrialData):
-            raise TypeError(
-                f"fit takes a TrialData, got {type(trial).__name__}; build one with "
-                "TrialData.from_wide(frame, "
-                "stages=[...]) or TrialData.from_long(frame, ...)"
-            )
-        start, before = time.perf_counter(), dict(self.__dict__)
-        progress = Progress(self)
+        return self._learn_aside(trial)
+
+    def _fit(self, progress: Progress, trial: TrialData) -> None:
+        check_trial(trial)
+        self._check_combinations()
         progress.begin(2 * trial.n_stages + 1)
-        try:
-            self._fit_rows(trial, np.ones(trial.n_subjects, dtype=bool), value=True, told=progress.part)
-        except BaseException:
-            # stages of a new regime beside those of an old one would be neither
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
-        self._seconds = time.perf_counter() - start
-        progress.finish()
-        return self
-
-    def _fit_rows(
-        self, trial: TrialData, rows: np.ndarray, value: bool, told: Callable[[], Any] = bool
-    ) -> "BackwardLearner":
-        """Learn from some subjects; the value and the decision features only where asked.
-
-        `told` is called whenever a part is done.
-        """
-        self._check_parameters()
-        rng = np.random.default_rng(self.random_state)
-        self._sign = 1.0 if self.maximize else -1.0
-        evaluation = Evaluation(trial, self.discount, self._sign, _FOLDS, rng)
-        self._stages = [_Frame(stage) for stage in trial.stages]
-        self.n_stages_ = trial.n_stages
-        self._machines: list[Any] = [None] * trial.n_stages
-        self._selections: list[Any] = [None] * trial.n_stages
+        everyone = np.ones(trial.n_subjects, dtype=bool)
         with jobs(self.n_jobs):
-            self._learn(trial, evaluation, rows, rng, told)
-            self._describe_selection(trial)
-            if value:
-                self._describe_decisions(trial, evaluation, told)
-                self._estimate_value(trial, evaluation)
-                self.observed_ = regime_value(trial, "observed", discount=self.discount)
-                told()
+            evaluation = self._learn(trial, everyone, progress.part)
+            self._describe_decisions(evaluation, progress.part)
+            self.value_ = self._estimate_value(evaluation)
+        self.observed_ = from_scores(trial.returns(self.discount), "observed", self.level)
+        progress.part()
+
+    def _fit_rows(self, trial: TrialData, rows: np.ndarray) -> Self:
+        """Learn the regime alone, from some subjects (a bool array), for its value to be judged on others."""
+        check_options(self, self._options)
+        self._check_combinations()
+        with jobs(self.n_jobs):
+            self._learn(trial, rows, bool)
         return self
 
-    def _learn(self, trial, evaluation, rows, rng, told):
-        future = np.zeros(trial.n_subjects)
-        for t in reversed(range(trial.n_stages)):
-            stage = trial.stages[t]
-            mine = np.flatnonzero(stage.present & rows & ~evaluation.lost(t))
-            if len(mine) < 4:
-                raise ValueError(
-                    f"stage {t + 1} has {len(mine)} subject(s) to learn from; at least 4 are needed"
-                )
-            y = self._sign * stage.reward + self.discount * future
-            weights = 1.0 / evaluation.remaining[t][mine]
-            chances = trial.action_probabilities(t + 1)
-            places = np.searchsorted(np.flatnonzero(stage.present), mine)
-            machine, chosen = self._fit_stage(stage, mine, y[mine], weights, chances[places], rng)
-            following = self._selected_names(t + 1) if t + 1 < trial.n_stages else None
-            machine, chosen = self._settle(machine, chosen, following)
-            self._machines[t], self._selections[t] = machine, chosen
-            self._machines[t].rows = mine
-            future = self._next_values(stage, t, y)
-            logger.debug("stage %d: %s", t + 1, self._selections[t].reason)
-            told()
+    @property
+    def _sign(self) -> float:
+        return 1.0 if self.maximize else -1.0
 
-    def _fit_stage(self, stage, rows, y, weights, chances, rng):
+    def _learn(self, trial: TrialData, rows: np.ndarray, part_done: PartDone) -> Evaluation:
+        """Learn all stages from some subjects; `part_done` is called after each."""
+        rng = as_generator(self.random_state)
+        evaluation = Evaluation(trial, self.discount, self._sign, _FOLDS, rng)
+        chosen: dict[int, tuple[StageMachine, StageSelection]] = {}
+
+        def fit(t: int, y: np.ndarray) -> StageMachine:
+            subjects, weights = evaluation.learners(t, rows)
+            if len(subjects) < 4:
+                raise ValueError(
+                    f"stage {t + 1} has {len(subjects)} subject(s) to learn from; at least 4 are needed"
+                )
+            found = self._fit_stage(trial, t, subjects, y[subjects], weights, rng)
+            chosen[t] = self._settle(*found, _names(*chosen[t + 1]) if chosen else None)
+            logger.debug("stage %d: %s", t + 1, chosen[t][1].reason)
+            part_done()
+            return chosen[t][0]
+
+        machines = evaluation.backward(fit)
+        selections = [chosen[t][1] for t in range(trial.n_stages)]
+        self._machines, selections = self._revise(evaluation, machines, selections)
+        self._describe_selection(trial, selections)
+        return evaluation
+
+    def _fit_stage(
+        self,
+        trial: TrialData,
+        t: int,
+        subjects: np.ndarray,
+        y: np.ndarray,
+        weights: np.ndarray,
+        rng: np.random.Generator,
+    ) -> tuple[StageMachine, StageSelection]:
+        """The machine of a stage on the columns it needs; `subjects`, `y` and `weights` are (m,) arrays."""
         raise NotImplementedError
 
-    def _settle(self, machine: Any, chosen: Any, needed_next: list[str] | None) -> tuple[Any, Any]:
+    def _settle(
+        self, machine: StageMachine, chosen: StageSelection, needed_next: list[str] | None
+    ) -> tuple[StageMachine, StageSelection]:
         """The stage once it is known which columns the next one needs (None at the last)."""
         return machine, chosen
 
-    def _selected_names(self, t: int) -> list[str]:
-        return [self._machines[t].encoder.names[g] for g in self._selections[t].groups]
+    def _revise(
+        self, evaluation: Evaluation, machines: list[StageMachine], selections: list[StageSelection]
+    ) -> tuple[list[StageMachine], list[StageSelection]]:
+        """All stages once they are known."""
+        return machines, selections
 
-    def _next_values(self, stage: StageData, t: int, y: np.ndarray) -> np.ndarray:
-        """Value of the stage for everyone present, 0 for others."""
-        values = np.zeros(len(stage.action))
-        here = np.flatnonzero(stage.present)
-        q = self._machines[t].q_values(stage.history[here])
-        chosen = best_feasible(q, stage.allowed(stage.history[here]))
-        values[here] = q[np.arange(len(q)), chosen]
-        return values
+    def _describe_selection(self, trial: TrialData, selections: list[StageSelection]) -> None:
+        self.n_stages_ = trial.n_stages
+        self._frames = [stage.frame() for stage in trial.stages]
+        self.history_names_in_ = [np.array(frame.names, dtype=object) for frame in self._frames]
+        self.actions_ = [frame.labels for frame in self._frames]
+        self.model_ = [machine.kind for machine in self._machines]
+        self.stop_reason_ = [chosen.reason for chosen in selections]
+        both = list(zip(self._machines, selections, strict=True))
+        self.selected_ = [_names(machine, chosen) for machine, chosen in both]
+        self.path_ = [_path_table(chosen.path, machine.encoder.names) for machine, chosen in both]
+        self.support_ = [
+            np.array([name in chosen for name in frame.names], dtype=bool)
+            for frame, chosen in zip(self._frames, self.selected_, strict=True)
+        ]
+        self.ranking_ = [
+            rank(_last_steps(chosen.path, machine), support=support)
+            for (machine, chosen), support in zip(both, self.support_, strict=True)
+        ]
 
-    def _describe_selection(self, trial):
-        self.model_ = [getattr(m, "kind", None) for m in self._machines]
-        self.selected_, self.path_, self.stop_reason_ = [], [], []
-        for t, (machine, chosen) in enumerate(zip(self._machines, self._selections, strict=True)):
-            self.selected_.append(self._selected_names(t))
-            self.path_.append(_path_table(chosen.path, machine.encoder.names))
-            self.stop_reason_.append(chosen.reason)
-
-    def _describe_decisions(self, trial, evaluation, told):
-        self.tailoring_, self.prognostic_, self.tailoring_path_, rules = [], [], [], []
-        for t, stage in enumerate(trial.stages):
+    def _describe_decisions(self, evaluation: Evaluation, part_done: PartDone) -> None:
+        self.tailoring_, self.prognostic_, self.tailoring_path_ = [], [], []
+        rules = []
+        for t, stage in enumerate(evaluation.trial.stages):
             machine = self._machines[t]
-            rows = machine.rows
+            rows = machine.subjects
             history = stage.history[rows]
             allowed = stage.allowed(history)
             found = find_tailoring(
@@ -191,7 +205,7 @@ class BackwardLearner(Estimator):
             self.prognostic_.append([name for name in self.selected_[t] if name not in names])
             self.tailoring_path_.append(found)
             rules.append(self._rule(t, stage, history, allowed))
-            told()
+            part_done()
         self.regime_ = Regime(rules)
 
     def _rule(self, t: int, stage: StageData, history: np.ndarray, allowed: np.ndarray) -> StageRule:
@@ -201,26 +215,30 @@ class BackwardLearner(Estimator):
         columns, chosen = [stage.columns[j] for j in places], best_feasible(q, allowed)
         return summarise_rule(t + 1, columns, history[:, places], q, chosen, stage.labels)
 
-    def _estimate_value(self, trial, evaluation):
+    def _estimate_value(self, evaluation: Evaluation) -> RegimeValue:
         splits = evaluation.splits_into(_VALUE_FOLDS)
         if not all(machine.uses_kernel for machine in self._machines):
             # Refits of forests and the like take long.
             splits = splits[:1]
         scores = cross_fitted(evaluation, self._machines, [None], "dr", splits)
-        self.value_ = from_scores(scores, "dr", 0.95)
+        return from_scores(scores, "dr", self.level)
 
     def _decide(self, t: int, history: np.ndarray) -> np.ndarray:
-        q = self._machines[t].q_values(history)
-        return best_feasible(q, self._stages[t].allowed(history))
+        """Positions of the recommended actions at a stage, counted from 0, for rows of its history."""
+        return best_feasible(self._machines[t].q_values(history), self._frames[t].allowed(history))
+
+    def _signed_q_values(self, history: Any, stage: int) -> np.ndarray:
+        t, rows = self._history(history, stage)
+        return self._sign * self._machines[t].q_values(rows)
 
     def _history(self, history: Any, stage: int) -> tuple[int, np.ndarray]:
-        check_is_fitted(self, "n_stages_")
+        check_is_fitted(self)
         t = check_stage(stage, self.n_stages_) - 1
         if isinstance(history, TrialData):
             self._check_same(history)
             data = history.stage(stage)
             return t, data.history[data.present]
-        return t, read_history(history, self._stages[t], self.selected_[t])
+        return t, read_history(history, self._frames[t], self.selected_[t])
 
     def _check_same(self, trial: TrialData) -> None:
         """Refuse a trial whose stages, columns or actions are not those of the fitted one."""
@@ -228,11 +246,11 @@ class BackwardLearner(Estimator):
             raise ValueError(
                 f"the trial has {trial.n_stages} stage(s), the learner was fitted on {self.n_stages_}"
             )
-        for number, (mine, other) in enumerate(zip(self._stages, trial.stages, strict=True), start=1):
+        for stage, (mine, other) in enumerate(zip(self._frames, trial.stages, strict=True), start=1):
             if mine.columns != other.columns or mine.labels != other.labels:
                 raise ValueError(
-                    f"stage {number} of the trial has the history columns {_names(other)} and the actions "
-                    f"{list(other.labels)}, the learner was fitted on {_names(mine)} and "
+                    f"stage {stage} of the trial has the history columns {_shortened(other.names)} and the "
+                    f"actions {list(other.labels)}, the learner was fitted on {_shortened(mine.names)} and "
                     f"{list(mine.labels)}; use the same columns in the same order"
                 )
 
@@ -243,41 +261,84 @@ class BackwardLearner(Estimator):
         ----------
         history : data frame, dict of columns, array or TrialData
             A table needs the selected columns only; an array needs all columns of the stage's history, in
-            the order of ``TrialData.history(stage)``.
+            the order of ``history_names_in_[stage - 1]``.
         stage : int, default=1
             Counted from 1.
+
+        Returns
+        -------
+        (n,) array
         """
         t, rows = self._history(history, stage)
-        return np.array(self._stages[t].labels)[self._decide(t, rows)]
+        return np.array(self._frames[t].labels)[self._decide(t, rows)]
+
+    def report(self, trial: TrialData | None = None, *, random_state: RandomState = None) -> Summary:
+        """Account of the fit and, where a trial is given, of what the regime is worth to its subjects.
+
+        Parameters
+        ----------
+        trial : TrialData, optional
+            Best of subjects that took no part in `fit`, with the same columns and actions. The value is that
+            of :func:`regime_value` with its defaults, at the learner's ``level``.
+        random_state : int, Generator, RandomState or None, default=None
+            Seed of the folds of that value.
+
+        Returns
+        -------
+        Summary
+            As `summary` gives it, with one more section.
+        """
+        check_is_fitted(self)
+        report = self._report()
+        if trial is not None:
+            report["sections"] = [self._value_on(check_trial(trial), random_state), *report["sections"]]
+        return Summary(report)
+
+    def _value_on(self, trial: TrialData, random_state: RandomState) -> dict[str, Any]:
+        self._check_same(trial)
+        rng = as_generator(random_state)
+        evaluation = Evaluation(trial, self.discount, self._sign, _FOLDS, rng)
+        decide = feasible_only(self._decide, trial)
+        with jobs(self.n_jobs):
+            value = estimate_value(evaluation, [decide], "dr", "anova", self.level, rng)
+        return value_section(value, from_scores(trial.returns(self.discount), "observed", self.level))
 
     def _report(self) -> dict[str, Any]:
-        return report_of(self)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "n_stages_") and hasattr(self, "selected_")
+        return report_of(self, self._seconds)
 
 
-def _names(stage: Any) -> list[str]:
-    names = [column.name for column in stage.columns]
+def _names(machine: StageMachine, chosen: StageSelection) -> list[str]:
+    return [machine.encoder.names[g] for g in chosen.groups]
+
+
+def _shortened(names: list[str]) -> list[str]:
     return names if len(names) <= 8 else [*names[:8], "..."]
 
 
-class _Frame:
-    """What remains of a stage once a learner is fitted: names, labels and feasibility, no data."""
-
-    def __init__(self, stage: StageData) -> None:
-        self.columns, self.labels, self._feasible = stage.columns, stage.labels, stage.feasible
-
-    def allowed(self, history: np.ndarray) -> np.ndarray:
-        """Feasible actions of each row."""
-        if self._feasible is None:
-            return np.ones((len(history), len(self.labels)), dtype=bool)
-        blank = np.empty(0)
-        whole = StageData(self.columns, blank, self.labels, blank, blank, blank, self._feasible, None, ())
-        return whole.allowed(history)
+def _last_steps(path: EliminationPath | None, machine: StageMachine) -> np.ndarray:
+    """When each history column left the elimination (c,); -1 for those that were not in it."""
+    encoder = machine.encoder
+    steps = np.full(len(encoder.columns), -1)
+    if path is not None:
+        steps[encoder.varies[path.order]] = np.arange(len(path.order))
+    return steps
 
 
-def read_history(history: Any, stage: _Frame, needed: list[str]) -> np.ndarray:
+def _path_table(path: EliminationPath | None, names: list[str]) -> dict[str, np.ndarray] | None:
+    """An elimination as equally long arrays, one entry per set of columns on its way."""
+    if path is None:
+        return None
+    steps = [0, *(path.sizes[0] - size for size in path.sizes)]
+    gone = np.empty(len(path.sizes), dtype=object)
+    for k in range(len(gone)):
+        gone[k] = tuple(names[g] for g in path.order[steps[k] : steps[k + 1]])
+    table = {"n_features": np.array(path.sizes), "objective": np.array(path.objective), "eliminated": gone}
+    if len(path.losses):
+        table["risk"] = np.array([float(path.weights @ loss / path.weights.sum()) for loss in path.losses])
+    return table
+
+
+def read_history(history: Any, stage: StageFrame, needed: list[str]) -> np.ndarray:
     """A user's history as an array; past actions and categories become positions among their labels."""
     columns = stage.columns
     if isinstance(history, np.ndarray) or (isinstance(history, list) and not isinstance(history, Mapping)):
@@ -290,7 +351,7 @@ def read_history(history: Any, stage: _Frame, needed: list[str]) -> np.ndarray:
         table = Table({column.name: values[:, j] for j, column in enumerate(columns)})
     else:
         table = Table(history)
-    wanted = set(needed) if stage._feasible is None else {column.name for column in columns}
+    wanted = set(needed) if stage.feasible is None else {column.name for column in columns}
     encoded = np.zeros((table.n_rows, len(columns)))
     for j, column in enumerate(columns):
         if column.name in wanted or column.name in table.names:
@@ -313,17 +374,3 @@ def _read_column(table: Table, column: HistoryColumn) -> np.ndarray:
             f"the {what} {column.name!r} holds {unknown}; it was one of {list(column.labels)} in the trial"
         )
     return np.array([place[label] for label in labels], dtype=float)
-
-
-def _path_table(path: Any, names: list[str]) -> dict[str, Any] | None:
-    """An elimination as plain arrays, for displays and tables."""
-    if path is None:
-        return None
-    table: dict[str, Any] = {
-        "n_features": np.array(path.sizes),
-        "objective": np.array(path.objective),
-        "eliminated": [names[g] for g in path.order],
-    }
-    if len(path.losses):
-        table["risk"] = np.array([float(path.weights @ loss / path.weights.sum()) for loss in path.losses])
-    return table

@@ -1,22 +1,15 @@
 """Probabilities of the actions that were taken and of remaining, and how far they can be trusted."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
 from rlselect.regimes._encoding import HistoryEncoder
-from rlselect.regimes._trial import StageData, TrialData
+from rlselect.regimes._stages import StageData
 
-__all__ = [
-    "OverlapReport",
-    "overlap_reports",
-    "remaining_probabilities",
-    "stage_probabilities",
-    "taken_probabilities",
-]
+__all__ = ["OverlapReport", "remaining_probabilities", "report_overlap", "stage_probabilities"]
 
 # Estimated probabilities are kept away from 0 and 1 by this much.
 _FLOOR = 0.01
@@ -71,23 +64,11 @@ def stage_probabilities(stage: StageData) -> np.ndarray:
     return chances
 
 
-def taken_probabilities(trial: TrialData, number: int) -> np.ndarray:
-    """Probability of the action each subject took at a stage; 1 for absent ones."""
-    stage = trial.stage(number)
+def remaining_probabilities(stage: StageData, present_next: np.ndarray) -> np.ndarray:
+    """Probability of each subject of being at the next stage, where some of those present here are."""
     chances = np.ones(len(stage.action))
     rows = np.flatnonzero(stage.present)
-    chances[rows] = trial.action_probabilities(number)[np.arange(len(rows)), stage.action[rows]]
-    return chances
-
-
-def remaining_probabilities(trial: TrialData, number: int) -> np.ndarray:
-    """Probability of still being there after stage ``number`` (1 unless ``leaving="weights"``)."""
-    stage = trial.stage(number)
-    chances = np.ones(trial.n_subjects)
-    if trial.leaving == "ends" or number == trial.n_stages:
-        return chances
-    rows = np.flatnonzero(stage.present)
-    stays = trial.stage(number + 1).present[rows]
+    stays = present_next[rows]
     if stays.all():
         return chances
     encoder = HistoryEncoder(stage.columns, stage.history[rows], stage.labels)
@@ -127,7 +108,7 @@ class OverlapReport:
     smallest: float
     rare_share: float
     effective_size: dict
-    largest_imbalance: tuple
+    largest_imbalance: tuple[str, float]
     smallest_remaining: float
     advice: str
 
@@ -140,21 +121,44 @@ class OverlapReport:
         )
 
 
-def overlap_reports(trial: TrialData) -> list[OverlapReport]:
-    """One report a stage."""
-    return [_report(trial, t) for t in range(1, trial.n_stages + 1)]
+def report_overlap(
+    number: int, stage: StageData, chances: np.ndarray, remaining: np.ndarray
+) -> OverlapReport:
+    """The report of a stage.
 
-
-def _report(trial: TrialData, number: int) -> OverlapReport:
-    stage = trial.stage(number)
+    Parameters
+    ----------
+    number : int
+        Of the stage, counted from 1.
+    stage : StageData
+    chances : (m,) array
+        Probability of the action each present subject took.
+    remaining : array
+        Probability of remaining of each subject who stayed.
+    """
     rows = np.flatnonzero(stage.present)
-    action, chances = stage.action[rows], taken_probabilities(trial, number)[rows]
+    action = stage.action[rows]
     counts, sizes = {}, {}
     for place, label in enumerate(stage.labels):
         weights = 1.0 / chances[action == place]
         counts[label] = int((action == place).sum())
         sizes[label] = float(weights.sum() ** 2 / np.square(weights).sum())
-    imbalance = ("", 0.0)
+    rare, smallest = float(np.mean(chances < _RARE)), float(remaining.min())
+    return OverlapReport(
+        stage=number,
+        counts=counts,
+        smallest=float(chances.min()),
+        rare_share=rare,
+        effective_size=sizes,
+        largest_imbalance=_largest_imbalance(stage, rows, action),
+        smallest_remaining=smallest,
+        advice=_advice(stage, rare, counts, sizes, smallest),
+    )
+
+
+def _largest_imbalance(stage: StageData, rows: np.ndarray, action: np.ndarray) -> tuple[str, float]:
+    """The column, or the label of one, whose means differ most between actions, in standard deviations."""
+    largest = ("", 0.0)
     for column, values in zip(stage.columns, stage.history[rows].T, strict=True):
         if column.kind == "action":
             continue
@@ -167,29 +171,16 @@ def _report(trial: TrialData, number: int) -> OverlapReport:
             if spread <= 1e-12 * max(1.0, abs(part.mean())):
                 continue
             means = [part[action == place].mean() for place in range(len(stage.labels))]
-            imbalance = max(imbalance, (name, float(np.ptp(means) / spread)), key=lambda item: item[1])
-    rare = float(np.mean(chances < _RARE))
-    stayed = rows if number == trial.n_stages else np.flatnonzero(trial.stage(number + 1).present)
-    smallest = float(remaining_probabilities(trial, number)[stayed].min())
-    return OverlapReport(
-        number,
-        counts,
-        float(chances.min()),
-        rare,
-        sizes,
-        imbalance,
-        smallest,
-        _advice(stage, chances, rare, counts, sizes, smallest),
-    )
+            largest = max(largest, (name, float(np.ptp(means) / spread)), key=lambda item: item[1])
+    return largest
 
 
-def _advice(stage: StageData, chances: Any, rare: float, counts: dict, sizes: dict, smallest: float) -> str:
+def _advice(stage: StageData, rare: float, counts: dict, sizes: dict, smallest: float) -> str:
     thin = [label for label, size in sizes.items() if size < 0.5 * counts[label]]
     if rare > 0.02 or thin:
         return (
-            "Overlap is poor: for some subjects an action was almost never taken. Limit `feasible` "
-            "to actions "
-            "that were real choices, or read the value of the regime for those subjects only."
+            "Overlap is poor: for some subjects an action was almost never taken. Limit `feasible` to "
+            "actions that were real choices, or read the value of the regime for those subjects only."
         )
     if smallest < _RARE:
         return (

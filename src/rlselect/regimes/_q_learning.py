@@ -1,20 +1,22 @@
 """Backward Q-learning with selection of history columns at every stage."""
 
-from typing import Any
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from rlselect._devices import find_device
-from rlselect.regimes._encoding import HistoryEncoder
+from rlselect._options import NONE, instance, one_of, refuse_unused
+from rlselect._random import RandomState
+from rlselect.regimes._evaluation import Evaluation
 from rlselect.regimes._learner import BackwardLearner
 from rlselect.regimes._second_look import prune, recall, recall_pairs
-from rlselect.regimes._stage_machine import choose_machine, make_machine
-from rlselect.regimes._value import Evaluation
-from rlselect.regimes._vpred import eliminate_by_value
+from rlselect.regimes._selection import StageSelection, fit_q_function
+from rlselect.regimes._stage_machine import StageMachine
+from rlselect.regimes._stage_rfe import ALGORITHMS, StageRFE, as_selection
+from rlselect.regimes._trial import TrialData
+from rlselect.regimes._value_elimination import eliminate_by_value
 
-__all__ = ["QLearning", "nuisance_machines"]
-
-_FAMILIES = ("anova", "rbf", "linear")
+__all__ = ["QLearning"]
 
 
 class QLearning(BackwardLearner):
@@ -36,16 +38,18 @@ class QLearning(BackwardLearner):
         with actions; "trees": extremely randomised trees. "auto" takes the one of the first three with the
         smallest leave-one-out risk after its own elimination, "rbf" only where it is better by more than a
         paired standard error and on held-out folds ("rbf" always for the dissertation's selections).
-    selection : {"loo", "rfe", "rfe-test", "rfe-vpred", None}, default="loo"
+    selection : {"loo", "rfe", "rfe-test", "rfe-vpred", None} or StageRFE, default="loo"
         "loo": elimination by regularised risk, size by out-of-sample risk; then, by the same, surplus
         columns of the last stage leave, and columns that the next stage needs and past actions together with
-        the covariate they act with are taken back. "rfe", "rfe-test" and "rfe-vpred"
-        are Algorithms 25, 27 and 28 of [1]_ with its lambda, its bandwidths from 1 on, its stopping rules and
-        its 5 % safeguard. None keeps everything.
+        the covariate they act with are taken back. "rfe", "rfe-test" and "rfe-vpred" are Algorithms 25, 27
+        and 28 of [1]_ with its lambda, its bandwidths from 1 on, its stopping rules and its 5 % safeguard;
+        `StageRFE` has their numbers. None keeps everything.
     discount : float in [0, 1], default=1.0
         Weight of the next stage.
     maximize : bool, default=True
         Whether large rewards are good.
+    level : float, default=0.95
+        Of the intervals of ``value_`` and ``observed_``.
     n_jobs : int, optional
         Eliminations of the model families and of a split into folds, candidates of "rfe-vpred", splits for
         the decision features and folds of the value, at a time; see joblib. None leaves it to
@@ -53,14 +57,24 @@ class QLearning(BackwardLearner):
     device : str, default="cpu"
         Where "rfe", "rfe-test" and "rfe-vpred" solve Gaussian machines: "cpu" with NumPy, "torch" with torch
         on the CPU, or any other device of torch such as "cuda", where batches of candidates are factorised at
-        once. All else stays on the CPU.
-    random_state : int, Generator or None, default=None
+        once. All else stays on the CPU, and a device is refused where nothing would use it.
+    random_state : int, Generator, RandomState or None, default=None
         Folds of the value, the split of "rfe-test" and the trees.
 
     Attributes
     ----------
+    history_names_in_ : list of arrays of str
+        By stage: the history columns, in the order of ``TrialData.history(stage)``.
     selected_ : list of lists of str
         By stage: history columns of the Q-function; the stage's own action is always in and never listed.
+    support_ : list of bool arrays
+        By stage: the same as a mask, one entry per column of ``history_names_in_``.
+    ranking_ : list of int arrays
+        By stage: a permutation over these columns, 1 is best. Selected columns come first; within them, and
+        within the others, the last to be eliminated does. Columns that were in no elimination (constant ones;
+        all of them with ``selection=None``) are in the order of the history.
+    actions_ : list of tuples
+        By stage: the actions, in the order of the columns of :meth:`q_values`.
     tailoring_ : list of lists of str
         By stage: selected columns the decision depends on: the smallest set whose decisions are worth as
         much, to one standard error, as those of the best set by cross-fitted doubly robust value.
@@ -68,7 +82,7 @@ class QLearning(BackwardLearner):
         By stage: selected columns that matter for the outcome only.
     value_ : RegimeValue
         Cross-fitted doubly robust value of the regime, averaged over three splits into ten folds (one for
-        "trees" and estimators), with standard error and 95 % interval. Folds are refitted on the selected
+        "trees" and estimators), with standard error and interval. Folds are refitted on the selected
         columns; ``regime_value(trial, QLearning())`` selects anew in each fold.
     observed_ : RegimeValue
         Mean return of what was done, to compare with.
@@ -76,26 +90,30 @@ class QLearning(BackwardLearner):
         Short rules; ``print(learner.regime_)``. They imitate the regime, with their agreement;
         :meth:`predict` is the regime itself.
     path_ : list of dict or None
-        By stage: the elimination (``n_features``, ``objective``, ``risk``, ``eliminated``).
+        By stage: the elimination as equally long arrays, one entry per set of columns on its way:
+        ``n_features``, ``objective``, ``risk`` (out of sample; not for "rfe-vpred") and ``eliminated``, a
+        tuple of the columns that left to get there. None where nothing was eliminated.
     tailoring_path_ : list of TailoringPath or None
     model_ : list
         By stage: the model that was used.
     stop_reason_ : list of str
+        By stage: why the elimination ended where it did.
     n_stages_ : int
 
     Notes
     -----
-    Cost: O(d n^3) an elimination for d history columns and n subjects, and 10 to 40 eliminations a stage;
+    Cost: O(d n^3) per elimination for d history columns and n subjects, and 10 to 40 eliminations per stage;
     beyond some thousand subjects use ``model="linear"`` or an estimator with ``selection=None``. "rfe-vpred"
     costs O(d^2 n^3) over all stages.
     Observational data: look at ``trial.overlap()`` first.
 
-    Differs from [1]_: the action-ANOVA kernel, out-of-sample stopping, decision features and the value are
-    ours; the named selections follow the dissertation.
+    Differs from [1]_ (all of it is `QLearning.paper`): the action-ANOVA kernel, out-of-sample stopping and
+    the second look at the set, decision features, rules and the value are ours.
 
     References
     ----------
-    .. [1] S. Dasgupta (2014), "Topics in statistical learning with a focus on large-scale data", chapter 4.
+    .. [1] S. Dasgupta (2014), "Non-parametric and semi-parametric methods for parsimonious statistical
+       learning with complex data", dissertation, University of North Carolina at Chapel Hill, chapter 4.
 
     Examples
     --------
@@ -110,59 +128,104 @@ class QLearning(BackwardLearner):
     array([1])
     """
 
+    _options: ClassVar = BackwardLearner._options | {
+        "selection": NONE | one_of("loo", *ALGORITHMS) | instance("a StageRFE", StageRFE),
+        "device": instance("'cpu', 'torch' or the name of a device of torch", str),
+    }
+
     def __init__(
         self,
         *,
-        model="auto",
-        selection="loo",
-        discount=1.0,
-        maximize=True,
-        n_jobs=None,
-        device="cpu",
-        random_state=None,
-    ):
-        super().__init__(
-            model=model,
-            selection=selection,
-            discount=discount,
-            maximize=maximize,
-            n_jobs=n_jobs,
-            random_state=random_state,
-        )
+        model: Any = "auto",
+        selection: Literal["loo", "rfe", "rfe-test", "rfe-vpred"] | StageRFE | None = "loo",
+        discount: float = 1.0,
+        maximize: bool = True,
+        level: float = 0.95,
+        n_jobs: int | None = None,
+        device: str = "cpu",
+        random_state: RandomState = None,
+    ) -> None:
+        self.model = model
+        self.selection = selection
+        self.discount = discount
+        self.maximize = maximize
+        self.level = level
+        self.n_jobs = n_jobs
         self.device = device
+        self.random_state = random_state
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.selection == "rfe-vpred" and self.model not in ("auto", "rbf", "anova", "linear"):
-            raise ValueError(
-                f"selection='rfe-vpred' refits kernel machines, and model={self.model!r} is none; use "
-                "model='auto', 'rbf', 'anova' or 'linear', or another selection"
+    @classmethod
+    def paper(
+        cls,
+        *,
+        algorithm: Literal["rfe", "rfe-test", "rfe-vpred"] = "rfe",
+        **changes: Any,
+    ) -> Self:
+        """Chapter 4 of the dissertation: Algorithm 25, 27 or 28 with a Gaussian kernel and its numbers.
+
+        Parameters
+        ----------
+        algorithm : {"rfe", "rfe-test", "rfe-vpred"}, default="rfe"
+            RFE (Algorithm 25), RFE_test (27) or RFE_Vpred (28).
+        **changes
+            Other parameters of `StageRFE`, where silences of the text are named, and of the constructor.
+
+        Returns
+        -------
+        QLearning
+            Unfitted.
+
+        Notes
+        -----
+        Differs from the text: history columns are standardised; lambda is that of Cherkassky and Ma for the
+        centred response, since the machines have an intercept; the change point is taken by least squares,
+        and with fewer than four columns, where it does not exist, the size is the smallest within two
+        standard errors of the best leave-one-out risk; of columns that are equally good the first one leaves.
+
+        Examples
+        --------
+        >>> from rlselect import QLearning
+        >>> QLearning.paper(algorithm="rfe-test", random_state=0).selection.safeguard
+        0.05
+        """
+        knobs = {k: changes.pop(k) for k in list(changes) if k in StageRFE.__dataclass_fields__}
+        knobs = {"bandwidths": tuple(2.0**k for k in range(-2, 8)), **knobs}
+        return cls(**{"model": "rbf", "selection": StageRFE(algorithm, **knobs), **changes})
+
+    def _check_combinations(self) -> None:
+        selection = as_selection(self.selection)
+        if isinstance(selection, StageRFE):
+            selection.check()
+            if selection.algorithm == "rfe-vpred" and self.model not in ("auto", "rbf", "anova", "linear"):
+                raise ValueError(
+                    f"selection='rfe-vpred' refits kernel machines, and model={self.model!r} is none; use "
+                    "model='auto', 'rbf', 'anova' or 'linear', or another selection."
+                )
+        if not isinstance(selection, StageRFE) or self.model not in ("auto", "rbf"):
+            refuse_unused(
+                self,
+                ["device"],
+                f"model={self.model!r} and selection={self.selection!r}",
+                "leave it out, or use model='rbf' with selection='rfe', 'rfe-test' or 'rfe-vpred'",
             )
         if self.device != "cpu":
             find_device(self.device)
 
-    def _learn(self, trial, evaluation, rows, rng, told):
-        super()._learn(trial, evaluation, rows, rng, told)
-        if self.selection == "rfe-vpred":
-            self._select_by_value(trial, evaluation, rows, rng)
+    def _fit_stage(
+        self,
+        trial: TrialData,
+        t: int,
+        subjects: np.ndarray,
+        y: np.ndarray,
+        weights: np.ndarray,
+        rng: np.random.Generator,
+    ) -> tuple[StageMachine, StageSelection]:
+        selection = as_selection(self.selection)
+        return fit_q_function(trial.stages[t], subjects, y, weights, self.model, selection, rng, self.device)
 
-    def _families(self) -> tuple:
-        if isinstance(self.model, str) and self.model == "auto":
-            return _FAMILIES if self.selection in ("loo", None) else ("rbf",)
-        return (self.model,)
-
-    def _fit_stage(self, stage, rows, y, weights, chances, rng):
-        encoder = HistoryEncoder(stage.columns, stage.history[rows], stage.labels)
-        X = encoder.encode(stage.history[rows], stage.action[rows])
-        paper = self.selection not in ("loo", None)
-        seed = int(rng.integers(2**31))
-        machines = [
-            make_machine(encoder, X, y, weights, f, paper, seed, self.device) for f in self._families()
-        ]
-        selection = None if self.selection == "rfe-vpred" else self.selection
-        return choose_machine(machines, selection, np.random.default_rng(seed))
-
-    def _settle(self, machine, chosen, needed_next):
+    def _settle(
+        self, machine: StageMachine, chosen: StageSelection, needed_next: list[str] | None
+    ) -> tuple[StageMachine, StageSelection]:
         """Look again at what eliminations cannot see: surplus columns, lost pairs, the next stage."""
         if self.selection != "loo":
             return machine, chosen
@@ -178,56 +241,31 @@ class QLearning(BackwardLearner):
             machine, chosen = recall_pairs(machine, chosen)
         return machine, chosen
 
-    def _select_by_value(self, trial, evaluation, rows, rng):
+    def _revise(
+        self, evaluation: Evaluation, machines: list[StageMachine], selections: list[StageSelection]
+    ) -> tuple[list[StageMachine], list[StageSelection]]:
         """Algorithm 28 from the machines on the full histories, then a backward pass on what is left."""
-        subjects = [machine.rows for machine in self._machines]
-        chosen = eliminate_by_value(
-            self._machines,
-            [stage.history[r] for stage, r in zip(trial.stages, subjects, strict=True)],
-            [stage.allowed(stage.history[r]) for stage, r in zip(trial.stages, subjects, strict=True)],
-            [self._sign * stage.reward[r] for stage, r in zip(trial.stages, subjects, strict=True)],
-            subjects,
-            self.discount,
-            trial.n_subjects,
-            self.device,
-        )
-        future = np.zeros(trial.n_subjects)
-        for t in reversed(range(trial.n_stages)):
-            stage, machine = trial.stages[t], self._machines[t]
-            y = self._sign * stage.reward + self.discount * future
-            machine.y = y[machine.rows]
-            machine.fit(chosen[t].groups)
-            future = self._next_values(stage, t, y)
-        self._selections = chosen
+        selection = as_selection(self.selection)
+        if not (isinstance(selection, StageRFE) and selection.algorithm == "rfe-vpred"):
+            return machines, selections
+        chosen = eliminate_by_value(evaluation, machines, selection.safeguard, self.device)
+
+        def fit(t: int, y: np.ndarray) -> StageMachine:
+            machines[t].y = y[machines[t].subjects]
+            return machines[t].fit(chosen[t].groups)
+
+        return evaluation.backward(fit), chosen
 
     def q_values(self, history: Any, stage: int = 1) -> np.ndarray:
-        """Q-value of each action (columns, in the order of the stage's sorted actions) for each row.
+        """Q-value of each action (columns, in the order of ``actions_[stage - 1]``) for each row.
 
         Parameters
         ----------
         history, stage
             As for :meth:`predict`.
+
+        Returns
+        -------
+        (n, K) array
         """
-        t, rows = self._history(history, stage)
-        return self._sign * self._machines[t].q_values(rows)
-
-
-def nuisance_machines(trial: Any, evaluation: Evaluation, model: Any, decide: Any, rng: Any) -> list:
-    """Q-functions of a fixed regime on all history columns, tuned on everyone, ready to be refitted."""
-    learner = QLearning(model=model, selection=None)
-    learner._check_parameters()
-    machines: list[Any] = [None] * trial.n_stages
-    future = np.zeros(trial.n_subjects)
-    for t in reversed(range(trial.n_stages)):
-        stage = trial.stages[t]
-        rows = np.flatnonzero(stage.present & ~evaluation.lost(t))
-        y = evaluation.sign * stage.reward + evaluation.discount * future
-        weights = 1.0 / evaluation.remaining[t][rows]
-        machines[t], _ = learner._fit_stage(stage, rows, y[rows], weights, None, rng)
-        machines[t].rows = rows
-        here = np.flatnonzero(stage.present)
-        q = machines[t].q_values(stage.history[here])
-        chosen = decide(t, stage.history[here])
-        future = np.zeros(trial.n_subjects)
-        future[here] = q[np.arange(len(here)), chosen]
-    return machines
+        return self._signed_q_values(history, stage)

@@ -1,24 +1,39 @@
 """A fitted learner as plain values: which history matters, for what, and what the regime is worth."""
 
-from typing import Any
+from typing import Any, Protocol
 
-from rlselect.regimes._value import from_scores
+from rlselect.regimes._estimates import RegimeValue
+from rlselect.regimes._rules import Regime
 
-__all__ = ["report_of"]
+__all__ = ["Learnt", "report_of", "value_section"]
 
 
-def report_of(learner: Any) -> dict[str, Any]:
+class Learnt(Protocol):
+    """What a report says of a fitted learner; lists by stage."""
+
+    n_stages_: int
+    value_: RegimeValue
+    observed_: RegimeValue
+    selected_: list[list[str]]
+    tailoring_: list[list[str]]
+    history_names_in_: list[Any]
+    actions_: list[tuple]
+    model_: list[Any]
+    stop_reason_: list[str]
+    regime_: Regime
+
+
+def report_of(learner: Learnt, seconds: float) -> dict[str, Any]:
     """Facts of a fit, tables and rules, as `rlselect.report.to_html` takes them."""
     value, before = learner.value_, learner.observed_
-    gain = from_scores(value.scores - before.scores, value.method, value.confidence)
     return {
         "title": f"{type(learner).__name__} ({learner.n_stages_} stages)",
-        "seconds": learner._seconds,
+        "seconds": seconds,
         "facts": {
             "Subjects": len(value.scores),
             "Value of the regime": str(value),
             "Value of what was done": str(before),
-            "Difference": str(gain),
+            "Difference": str(value.less(before)),
         },
         "sections": [_history(learner), _rules(learner), _stages(learner)],
         "notes": [
@@ -30,7 +45,7 @@ def report_of(learner: Any) -> dict[str, Any]:
     }
 
 
-def _history(learner: Any) -> dict[str, Any]:
+def _history(learner: Learnt) -> dict[str, Any]:
     rows = []
     for t, names in enumerate(learner.selected_):
         for name in sorted(names, key=lambda name: name not in learner.tailoring_[t]):
@@ -46,7 +61,7 @@ def _history(learner: Any) -> dict[str, Any]:
     }
 
 
-def _rules(learner: Any) -> dict[str, Any]:
+def _rules(learner: Learnt) -> dict[str, Any]:
     return {
         "title": "What to do",
         "text": str(learner.regime_),
@@ -54,16 +69,16 @@ def _rules(learner: Any) -> dict[str, Any]:
     }
 
 
-def _stages(learner: Any) -> dict[str, Any]:
+def _stages(learner: Learnt) -> dict[str, Any]:
     rows = [
         [
             f"stage {t + 1}",
-            ", ".join(map(str, frame.labels)),
+            ", ".join(map(str, actions)),
             str(learner.model_[t]),
             len(learner.selected_[t]),
-            len(frame.columns),
+            len(learner.history_names_in_[t]),
         ]
-        for t, frame in enumerate(learner._stages)
+        for t, actions in enumerate(learner.actions_)
     ]
     reasons = [f"stage {t + 1}: {reason}" for t, reason in enumerate(learner.stop_reason_)]
     return {
@@ -71,4 +86,19 @@ def _stages(learner: Any) -> dict[str, Any]:
         "columns": ["Stage", "Actions", "Model", "Columns kept", "of"],
         "rows": rows,
         "text": "\n".join(reasons),
+    }
+
+
+def value_section(value: RegimeValue, observed: RegimeValue) -> dict[str, Any]:
+    """What the regime is worth to other subjects than it was learnt from, beside what was done to them."""
+    estimates = {"the regime": value, "what was done": observed, "difference": value.less(observed)}
+    return {
+        "title": "Value on the subjects given",
+        "columns": ["Value of", "Estimate", "Standard error", "From", "To"],
+        "rows": [
+            [name, *(round(number, 4) for number in (one.value, one.standard_error, *one.interval))]
+            for name, one in estimates.items()
+        ],
+        "note": f"{len(value.scores)} subjects, {100 * value.level:.4g} % intervals; that of the regime, as "
+        "it was learnt before, is a cross-fitted doubly robust estimate.",
     }

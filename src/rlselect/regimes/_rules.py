@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
-from rlselect.regimes._trial import HistoryColumn
+from rlselect.regimes._stages import HistoryColumn
 
 __all__ = ["Regime", "StageRule", "summarise_rule"]
 

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from rlselect.machines import EliminationPath, paired_comparison
-from rlselect.regimes._stage_machine import StageMachine, StageSelection
+from rlselect.regimes._selection import StageSelection
+from rlselect.regimes._stage_machine import StageMachine
 
 __all__ = ["prune", "recall", "recall_pairs"]
 

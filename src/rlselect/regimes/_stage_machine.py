@@ -1,4 +1,4 @@
-"""The Q-function of one stage: a kernel machine or an estimator, and the elimination that thins it."""
+"""The Q-function of one stage: a kernel machine or an estimator on encoded rows."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -6,59 +6,32 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.ensemble import ExtraTreesRegressor
+from sklearn.utils.validation import has_fit_parameter
 
-from rlselect._parallel import alone, run_tasks
+from rlselect._parallel import alone
 from rlselect.machines import (
-    EliminationPath,
+    EstimatorProblem,
     HeldOutProblem,
     KernelProblem,
     SquaredKernelProblem,
     SquaredLoss,
     Tuner,
-    choose_size,
-    eliminate,
     fold_numbers,
-    paired_comparison,
     solve_machine,
 )
-from rlselect.regimes._anova_kernel import ActionAnovaState, KeptEstimatorProblem, KeptState
-from rlselect.regimes._cross_fitted import adaptive_cycle, cross_fitted_choice, held_out_risk, one_split
+from rlselect.regimes._anova_kernel import ActionAnovaState, KeptState, KernelState
 from rlselect.regimes._encoding import HistoryEncoder
+from rlselect.regimes._stage_rfe import StageRFE
 
-__all__ = [
-    "StageMachine",
-    "StageSelection",
-    "choose_machine",
-    "make_machine",
-    "paper_regularization",
-    "select_features",
-]
+__all__ = ["ANOVA_WIDTH", "StageMachine", "paper_regularization"]
 
 ANOVA_WIDTH = 2.0
-_PAPER_WIDTHS = 2.0 ** np.arange(0, 8)
-SAFEGUARD = 0.05
 
 
 def paper_regularization(y: np.ndarray) -> float:
     """``n lambda = 1 / C`` with ``C = max |mean(y) +- 3 sd(y)|`` of the centred response."""
     spread = 3.0 * float(np.std(y))
     return 1.0 / (len(y) * max(spread, 1e-12))
-
-
-class StageSelection:
-    """What an elimination chose at a stage.
-
-    Attributes
-    ----------
-    groups : list of int
-        Selected groups.
-    path : EliminationPath or None
-    reason : str
-    """
-
-    def __init__(self, groups: list[int], path: EliminationPath | None, reason: str) -> None:
-        self.groups, self.path, self.reason = groups, path, reason
 
 
 class StageMachine:
@@ -71,23 +44,46 @@ class StageMachine:
         Encoded training rows with the actions that were taken.
     y, weights : (n,) arrays
     kind : {"anova", "linear", "rbf"} or estimator
-    paper : bool
+    paper : StageRFE, optional
         The dissertation's choice of lambda and bandwidth instead of leave-one-out.
     device : str
         Where the dissertation's eliminations from a Gaussian kernel compute.
+    subjects : (n,) int array, optional
+        Numbers of the training rows among all subjects of the trial.
+
+    Attributes
+    ----------
+    groups : list of int
+        History columns it was fitted on, by their number in the encoder.
+    loo_risk : float
+        Out-of-sample risk of the fit.
     """
 
+    groups: list[int]
+    loo_risk: float
+    losses: np.ndarray
+    tuner: Tuner
+
     def __init__(
-        self, encoder: HistoryEncoder, X: Any, y: Any, weights: Any, kind: Any, paper: bool = False,
+        self,
+        encoder: HistoryEncoder,
+        X: np.ndarray,
+        y: np.ndarray,
+        weights: np.ndarray,
+        kind: Any,
+        *,
+        paper: StageRFE | None = None,
         device: str = "cpu",
-    ) -> None:  # fmt: skip
+        subjects: np.ndarray | None = None,
+    ) -> None:
         self.encoder, self.X, self.y, self.weights = encoder, X, y, weights
         self.kind, self.paper, self.device = kind, paper, device
+        self.subjects = np.arange(len(y)) if subjects is None else subjects
         self.lam = self.bandwidth = float("nan")
-        self._base: Any = None
-        self._chosen: tuple | None = None
+        self._base: ActionAnovaState | None = None
+        self._chosen: tuple[np.ndarray, float, float] | None = None
 
-    def __getstate__(self) -> dict:
+    def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_base": None, "_chosen": None}
 
     @cached_property
@@ -100,32 +96,40 @@ class StageMachine:
         """Whether this is a kernel machine."""
         return isinstance(self.kind, str)
 
-    def make_state(self, bandwidth: float = 1.0, groups: Sequence[int] | None = None) -> Any:
-        """Kernel of some groups (all of them unless told otherwise) on the training rows."""
+    def _gaussian_state(self, bandwidth: float, groups: Sequence[int] | None) -> KernelState:
+        """Gaussian kernel of some groups, or of all, on the training rows."""
+        return KeptState(self.X, self.encoder.groups, self.encoder.action, bandwidth, groups)
+
+    def _anova_state(self, width: float | None) -> ActionAnovaState:
+        """Sum of kernels of all groups on the training rows."""
         e = self.encoder
+        return ActionAnovaState(self.X, e.groups, e.past, e.action, width)
+
+    def make_state(self, bandwidth: float = 1.0, groups: Sequence[int] | None = None) -> KernelState:
+        """Kernel of some groups, or of all, on the training rows; groups may leave it."""
         if self.kind == "rbf":
-            return KeptState(self.X, e.groups, e.action, bandwidth, groups)
+            return self._gaussian_state(bandwidth, groups)
         if self._base is None:
             # A copy that was sent elsewhere builds its own, which must be the same to the last digit.
-            width = ANOVA_WIDTH if self.kind == "anova" else None
-            self._base = alone(ActionAnovaState, self.X, e.groups, e.past, e.action, width)
+            self._base = alone(self._anova_state, ANOVA_WIDTH if self.kind == "anova" else None)
         state = self._base.restrict()
         if groups is not None:
             state.drop([g for g in state.active if g not in set(groups)])
         return state
 
     def make_problem(self, groups: Sequence[int] | None = None, tune: bool = True) -> Any:
-        """Squared-loss problem on some groups (all of them unless told otherwise), tuned on them if asked.
+        """Squared-loss problem on some groups, or on all, tuned on them if asked.
 
         The dissertation's parameters are those of all groups whatever the groups.
         """
         if not self.uses_kernel:
-            return self._estimator_problem(groups)
-        problem = SquaredKernelProblem(
-            self.make_state(groups=groups), self.y[:, None], self.weights, SquaredLoss(), 1.0, True, None
-        )
-        problem.hasty = not self.paper
-        if self.paper:
+            problem = self._estimator_problem()
+            if groups is not None:
+                problem.drop([g for g in list(problem.active) if g not in set(groups)])
+            return problem
+        problem = self._kernel_problem(SquaredKernelProblem, self.make_state(groups=groups))
+        problem.hasty = self.paper is None
+        if self.paper is not None:
             problem.lam, problem.bandwidth = self._paper_parameters()
             return problem
         self.tuner = self._make_tuner()
@@ -133,47 +137,68 @@ class StageMachine:
             self.tuner.tune(problem)
         return problem
 
-    def _estimator_problem(self, groups):
-        problem = KeptEstimatorProblem(
-            self.kind, self.X, self.y, self.y[:, None], self.weights, SquaredLoss(),
-            self.encoder.groups, self.folds, kept=self.encoder.action,
-        )  # fmt: skip
-        if groups is not None:
-            problem.drop([g for g in list(problem.active) if g not in set(groups)])
+    def held_out_problem(self, train: np.ndarray, test: np.ndarray) -> Any:
+        """Problem on all groups that learns from some rows and is judged on others, tuned on the former."""
+        if not self.uses_kernel:
+            return self._estimator_problem(train=train, test=test)
+        problem = self._kernel_problem(HeldOutProblem, self.make_state(), train, test, self.folds)
+        self._make_tuner().tune(problem)
+        if self.paper is not None:
+            problem.lam = paper_regularization(self.y[train])
         return problem
 
-    def _paper_parameters(self):
+    def _kernel_problem(self, make: Any, state: KernelState, *more: Any) -> Any:
+        return make(state, self.y[:, None], self.weights, SquaredLoss(), 1.0, True, *(more or (None,)))
+
+    def _estimator_problem(self, **rows: np.ndarray) -> "StageEstimatorProblem":
+        return StageEstimatorProblem(
+            self.kind,
+            self.X,
+            self.y,
+            self.y[:, None],
+            self.weights,
+            SquaredLoss(),
+            self.encoder.groups,
+            self.folds,
+            kept=self.encoder.action,
+            **rows,
+        )
+
+    def _paper_parameters(self) -> tuple[float, float]:
         """The dissertation's lambda, and the bandwidth it chooses by five folds: once for a response."""
         if self._chosen is None or self._chosen[0] is not self.y:
             self.tuner = self._make_tuner()
-            judge = KernelProblem(
-                self.make_state(), self.y[:, None], self.weights, SquaredLoss(), 1.0, True, self.folds
-            )
+            judge = self._kernel_problem(KernelProblem, self.make_state(), self.folds)
             self.tuner.tune(judge)
             self._chosen = (self.y, judge.lam, judge.bandwidth)
         return self._chosen[1:]
 
-    def _width(self, problem):
+    def _width(self, problem: Any) -> int:
         """Number of columns a problem's kernel sees."""
         return sum(len(self.encoder.groups[g]) for g in problem.active) + len(self.encoder.action)
 
-    def _make_tuner(self):
-        lam: Any = paper_regularization(self.y) if self.paper else "auto"
+    def _make_tuner(self) -> Tuner:
+        lam: Any = "auto" if self.paper is None else paper_regularization(self.y)
         tuner = Tuner(
             lam, "auto", self.weights.sum(), self.kind == "rbf", self._width, squared=True, every_lambda=True
         )
-        if self.paper and self.kind == "rbf":
-            tuner.relative, tuner.once, tuner.widths = False, True, _PAPER_WIDTHS
+        if self.paper is not None and self.kind == "rbf":
+            tuner.relative, tuner.once, tuner.widths = False, True, np.asarray(self.paper.bandwidths)
         return tuner
 
     def on_rows(self, rows: np.ndarray) -> "StageMachine":
         """The same kind of machine on some of the rows, not fitted; what is known of columns is shared."""
-        other = type(self)(
-            self.encoder, self.X[rows], self.y[rows], self.weights[rows], self.kind, self.paper
-        )
+        other = self._like(self.X[rows], self.y[rows], self.weights[rows], self.subjects[rows])
         if self.uses_kernel and self.kind != "rbf":
-            other._base = self.make_state().restrict(rows)
+            self.make_state()
+            assert self._base is not None
+            other._base = self._base.restrict(rows)
         return other
+
+    def _like(
+        self, X: np.ndarray, y: np.ndarray, weights: np.ndarray, subjects: np.ndarray
+    ) -> "StageMachine":
+        return type(self)(self.encoder, X, y, weights, self.kind, paper=self.paper, subjects=subjects)
 
     def risk(self, problem: Any) -> float:
         """Out-of-sample risk of the problem's present set."""
@@ -193,10 +218,10 @@ class StageMachine:
         if not self.uses_kernel:
             problem.refresh()
             self.loo_risk = self.risk(problem)
-            self.columns = problem._columns(self.groups)
+            self.columns = problem.columns_of(self.groups)
             self.estimator = problem.fit(self.columns, np.arange(len(self.y)))
             return self
-        if not self.paper:
+        if self.paper is None:
             self.tuner.tune(problem)
         problem.refresh()
         self.loo_risk, self.losses = self.risk(problem), problem.losses
@@ -208,7 +233,7 @@ class StageMachine:
 
     def on_groups(self, groups: Sequence[int]) -> "StageMachine":
         """The same kind of machine fitted on other groups, with parameters tuned for them."""
-        other = type(self)(self.encoder, self.X, self.y, self.weights, self.kind, self.paper)
+        other = self._like(self.X, self.y, self.weights, self.subjects)
         other._base = self._base
         return other.fit(sorted(groups))
 
@@ -236,132 +261,50 @@ class StageMachine:
         """Q-function of rows of a history under each action: (m, K) array."""
         return np.column_stack([self.predict(X) for X in self.encoder.each_action(history)])
 
+    def values(self, q: np.ndarray, chosen: np.ndarray, taken: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """What rows are worth to the stage before.
 
-def make_machine(
-    encoder: HistoryEncoder, X: Any, y: Any, weights: Any, model: Any, paper: bool, random_state: Any,
-    device: str = "cpu",
-) -> StageMachine:  # fmt: skip
-    """Stage machine from the ``model`` parameter ("auto" is resolved by the caller)."""
-    if model == "trees":
-        model = ExtraTreesRegressor(n_estimators=200, min_samples_leaf=3, random_state=random_state)
-    return StageMachine(encoder, X, y, weights, model, paper, device)
+        Parameters
+        ----------
+        q : (m, K) array
+            Of the rows, as `q_values` gives them.
+        chosen, taken : (m,) int arrays
+            Positions of the actions that will be and that were taken.
+        y : (m,) array
+            Their responses.
+        """
+        return q[np.arange(len(q)), chosen]
 
 
-def select_features(
-    machine: StageMachine, selection: str | None, rng: np.random.Generator,
-    path: EliminationPath | None = None, first: tuple | None = None,
-) -> StageSelection:  # fmt: skip
-    """Choose groups of a stage: leave-one-out, Algorithm 25 or Algorithm 27.
+class StageEstimatorProblem(EstimatorProblem):
+    """Any regressor on the groups and the columns that stay; importances, where it has them, order removals.
 
-    ``path`` and ``first`` are the elimination of "loo" and its first split, where they are known already.
+    Parameters
+    ----------
+    kept : int array
+        Columns of the present action, which belong to no group and stay.
     """
-    n_groups = len(machine.encoder.groups)
-    if selection is None or n_groups == 0:
-        return StageSelection(list(range(n_groups)), None, "all history columns are kept")
-    if np.ptp(machine.y) <= 1e-12 * np.abs(machine.y).max():
-        return StageSelection([], None, "the response is the same for everyone: no history column is needed")
-    if selection == "rfe-test":
-        path, _ = _held_out_path(machine, rng)
-        size, reason = choose_size("held-out", path, "squared")
-        # Algorithm 26 ends with one column left.
-        size = max(size, 1)
-    else:
-        path = elimination(machine, selection) if path is None else path
-        if selection == "loo" and machine.uses_kernel and n_groups > 1:
-            groups, reason = cross_fitted_choice(machine, path, rng, first)
-            return StageSelection(groups, path, reason)
-        rule = "loo-2se" if selection == "loo" or n_groups < 4 else "change-point"
-        size, reason = choose_size(rule, path, "squared")
-    if selection != "loo":
-        size = min(n_groups, size + int(SAFEGUARD * n_groups))
-        reason += f", and {int(SAFEGUARD * n_groups)} more as a safeguard"
-    kept = path.order[::-1][:size]
-    return StageSelection(sorted(kept), path, reason)
 
+    def __init__(self, estimator: Any, *args: Any, kept: np.ndarray, **keywords: Any) -> None:
+        # Known before the base class asks for the risk of no group at all, which fits the kept columns here.
+        self.kept = kept
+        self.uses_weights = has_fit_parameter(estimator, "sample_weight")
+        super().__init__(estimator, *args, **keywords)
 
-def elimination(machine: StageMachine, selection: str) -> EliminationPath:
-    """Elimination on all rows: one group at a time for Algorithm 25, several at first for ours."""
-    problem = machine.make_problem()
-    ours = selection == "loo"
-    if not ours:
-        problem = _where_told(problem, machine)
-    retune = machine.tuner.again if machine.uses_kernel and ours else None
-    return eliminate(problem, adaptive_cycle if ours or not machine.uses_kernel else lambda left: 1, retune)
+    def columns_of(self, groups: Sequence[int]) -> np.ndarray:
+        """Columns of some groups and those that stay."""
+        return np.sort(np.concatenate([*(self.groups[g] for g in groups), self.kept]))
 
+    _columns = columns_of
 
-def _where_told(problem, machine):
-    """The problem with its removals on the machine's device, which Gaussian kernels alone know to use."""
-    if machine.device == "cpu" or machine.kind != "rbf":
-        return problem
-    from rlselect.regimes._torch_elimination import on_device
-
-    return on_device(problem, machine.device)
-
-
-def choose_machine(
-    machines: Sequence[StageMachine], selection: str | None, rng: np.random.Generator
-) -> tuple[StageMachine, StageSelection]:
-    """The machine with the smallest leave-one-out risk after selection, fitted, and its selection.
-
-    With "loo" the families are compared on their eliminations, and only the winner's size is judged on folds.
-    A Gaussian kernel on everything searches among all interactions, and what looks best on the way of its
-    elimination is the less reliable for it: it must win on the same folds as well.
-    """
-    path = first = None
-    if len(machines) > 1 and selection == "loo" and machines[0].encoder.groups:
-        paths = run_tasks(elimination, ((machine, selection) for machine in machines))
-        ranked = _rank_families([machine.kind for machine in machines], paths)
-        if machines[ranked[0]].kind == "rbf":
-            seed = int(rng.integers(2**31))
-            splits = [one_split(machines[f], np.random.default_rng(seed)) for f in ranked[:2]]
-            risks = [
-                held_out_risk(paths[f], losses, machines[f].weights)
-                for f, (losses, _) in zip(ranked[:2], splits, strict=True)
-            ]
-            winner = int(risks[1] <= risks[0])
-            first, ranked = splits[winner], [ranked[winner]]
-        machines, path = [machines[ranked[0]]], paths[ranked[0]]
-    best: Any = None
-    for machine in machines:
-        chosen = select_features(machine, selection, rng, path, first)
-        machine.fit(chosen.groups)
-        if best is None or machine.loo_risk < best[0].loo_risk:
-            best = (machine, chosen)
-    return best
-
-
-def _rank_families(kinds: Sequence[str], paths: Sequence[EliminationPath]) -> list[int]:
-    """Families by their leave-one-out risk, each at the size with the smallest ``n log(risk) + 2 k log d``.
-
-    A Gaussian kernel comes first only if it is better by more than a paired standard error.
-    """
-    losses, weights = [], paths[0].weights
-    for path in paths:
-        risk = np.array(path.losses) @ weights / weights.sum()
-        price = 2.0 * np.array(path.sizes) * np.log(max(path.sizes[0], 2))
-        best = int(np.argmin(len(weights) * np.log(np.maximum(risk, 1e-300)) + price))
-        losses.append(path.losses[best])
-    compared = paired_comparison(EliminationPath(losses=losses, weights=weights))
-    order = np.argsort(compared["risk"], kind="stable").tolist()
-    near = compared["difference"][order[1]] <= compared["difference_standard_error"][order[1]]
-    return [order[1], order[0], *order[2:]] if kinds[order[0]] == "rbf" and near else order
-
-
-def _held_out_path(machine, rng):
-    n = len(machine.y)
-    order = rng.permutation(n)
-    train, test = np.sort(order[: (n + 1) // 2]), np.sort(order[(n + 1) // 2 :])
-    if not machine.uses_kernel:
-        problem: Any = KeptEstimatorProblem(
-            machine.kind, machine.X, machine.y, machine.y[:, None], machine.weights, SquaredLoss(),
-            machine.encoder.groups, machine.folds, train=train, test=test, kept=machine.encoder.action,
-        )  # fmt: skip
-    else:
-        problem = HeldOutProblem(
-            machine.make_state(), machine.y[:, None], machine.weights, SquaredLoss(), 1.0, True,
-            train, test, machine.folds,
-        )  # fmt: skip
-        machine._make_tuner().tune(problem)
-        if machine.paper:
-            problem.lam = paper_regularization(machine.y[train])
-    return eliminate(_where_told(problem, machine), lambda left: 1), problem
+    def removals(self, count: int) -> list[tuple[int, float]]:
+        """The least important groups, by the estimator's own importances or by refitting without each."""
+        columns = self.columns_of(self.active)
+        fitted = self.fit(columns, self.train)
+        importance = getattr(fitted, "feature_importances_", None)
+        if importance is None:
+            return super().removals(count)
+        weight = dict(zip(columns.tolist(), np.asarray(importance), strict=True))
+        shares = [sum(weight[c] for c in self.groups[g].tolist()) for g in self.active]
+        order = np.argsort(shares, kind="stable")[:count]
+        return [(self.active[i], float("nan")) for i in order]

@@ -1,8 +1,5 @@
 """Decision features: contrast-only elimination judged by the doubly robust value of its decisions."""
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 
 from rlselect._parallel import run_tasks
@@ -15,9 +12,10 @@ from rlselect.machines import (
     paired_comparison,
     solve_machine,
 )
-from rlselect.regimes._anova_kernel import ActionAnovaState, ContrastState
-from rlselect.regimes._cross_fitted import adaptive_cycle
+from rlselect.regimes._anova_kernel import ActionAnovaState, ContrastState, KernelState
+from rlselect.regimes._held_out_folds import adaptive_cycle
 from rlselect.regimes._stage_machine import ANOVA_WIDTH, StageMachine
+from rlselect.regimes._stages import best_feasible
 
 __all__ = ["TailoringPath", "find_tailoring"]
 
@@ -46,7 +44,7 @@ class TailoringPath:
         self.groups = sorted(path.order[::-1][: int(self.sizes[np.flatnonzero(inside)[-1]])])
 
 
-def _contrast_state(machine: StageMachine, selected: list[int], X: np.ndarray) -> Any:
+def _contrast_state(machine: StageMachine, selected: list[int], X: np.ndarray) -> KernelState:
     e = machine.encoder
     groups = [e.groups[g] for g in selected]
     if machine.kind == "rbf":
@@ -56,9 +54,13 @@ def _contrast_state(machine: StageMachine, selected: list[int], X: np.ndarray) -
 
 
 def find_tailoring(
-    machine: StageMachine, history: np.ndarray, action: np.ndarray, taken: np.ndarray, allowed: np.ndarray,
-    splits: Sequence[np.ndarray],
-) -> TailoringPath | None:  # fmt: skip
+    machine: StageMachine,
+    history: np.ndarray,
+    action: np.ndarray,
+    taken: np.ndarray,
+    allowed: np.ndarray,
+    splits: np.ndarray,
+) -> TailoringPath | None:
     """Which of the machine's groups decide.
 
     Parameters
@@ -67,7 +69,7 @@ def find_tailoring(
         Fitted on the selected groups.
     history, action, taken, allowed : arrays
         Of the machine's rows: history, action taken and its probability, feasible actions.
-    splits : sequence of int arrays
+    splits : (k, n) int array
         Folds of the machine's rows; the scores of a row are averaged over several splits, so that the answer
         does not hang on one of them.
 
@@ -104,7 +106,17 @@ def find_tailoring(
     return found
 
 
-def _scores(machine, selected, path, lam, history, action, taken, allowed, folds):
+def _scores(
+    machine: StageMachine,
+    selected: list[int],
+    path: EliminationPath,
+    lam: float,
+    history: np.ndarray,
+    action: np.ndarray,
+    taken: np.ndarray,
+    allowed: np.ndarray,
+    folds: np.ndarray,
+) -> np.ndarray:
     """Doubly robust scores of the decisions of each visited set, largest first."""
     every = machine.encoder.each_action(history)
     scores = np.empty((len(path.sizes), len(machine.y)))
@@ -122,7 +134,7 @@ def _scores(machine, selected, path, lam, history, action, taken, allowed, folds
             crosses = (state.cross(X[test], left) for X in every)
             q = np.column_stack([k @ solution.coefficients[:, 0] + solution.intercept[0] for k in crosses])
             outcome = q if outcome is None else outcome
-            chosen = np.where(allowed[test], q, -np.inf).argmax(axis=1)
+            chosen = best_feasible(q, allowed[test])
             rows = np.arange(len(test))
             residual = machine.y[test] - outcome[rows, action[test]]
             scores[step, test] = outcome[rows, chosen] + (action[test] == chosen) / taken[test] * residual

@@ -1,11 +1,11 @@
 """A stage of Algorithm 28 in torch, on any device: many features leave at once."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import torch
 
+from rlselect.regimes._stage_machine import StageMachine
 from rlselect.regimes._torch_kernels import TorchKernels, invert, solve_machines
 from rlselect.regimes._value_stages import GaussianStage, turn_actions
 
@@ -25,11 +25,11 @@ class TorchStage(GaussianStage):
 
     travels = False
 
-    def __init__(self, machine: Any, history: np.ndarray, allowed: np.ndarray, device: str) -> None:
+    def __init__(self, machine: StageMachine, history: np.ndarray, allowed: np.ndarray, device: str) -> None:
         self.device = device
         super().__init__(machine, history, allowed)
 
-    def _prepare(self, machine, history):
+    def _prepare(self, machine: StageMachine, history: np.ndarray) -> None:
         super()._prepare(machine, history)
         self.kernels = TorchKernels(self.state, self.device)
         self.ridge_there = self.kernels.send(self.ridge)
@@ -46,7 +46,7 @@ class TorchStage(GaussianStage):
         self.sums = matrix.sum(dim=0)
 
     def values(self, Y: np.ndarray) -> np.ndarray:
-        """Values with the present features, one column a response (n, m)."""
+        """Values with the present features, one column per response (n, m)."""
         y = self.kernels.send(Y)
         coefficients = self.inverse @ y
         intercepts = (y.sum(dim=0) - self.sums @ coefficients) / len(y)
@@ -56,13 +56,13 @@ class TorchStage(GaussianStage):
         return q.masked_fill(self.forbidden[:, None], -torch.inf).amax(dim=-1).cpu().numpy()
 
     def values_without(self, y: np.ndarray, groups: Sequence[int]) -> np.ndarray:
-        """Values without each of some features, one column a feature."""
+        """Values without each of some features, one column per feature."""
         there = self.kernels.send(y)
         found = [self._batch_without(there, some) for some in self.kernels.batches(groups)]
         return torch.cat(found).T.cpu().numpy()
 
-    def _batch_without(self, y, groups):
-        """One row a feature: (m, n)."""
+    def _batch_without(self, y: torch.Tensor, groups: Sequence[int]) -> torch.Tensor:
+        """One row per feature: (m, n)."""
         matrices = self.kernels.without(groups)
         coefficients, intercepts = solve_machines(matrices, self.ridge_there, y)
         shares = coefficients[:, :, None] * self.taken_there
@@ -71,5 +71,5 @@ class TorchStage(GaussianStage):
         q = self._turned(parts, self.taken_there) + intercepts[:, None, None]
         return q.masked_fill(self.forbidden, -torch.inf).amax(dim=-1)
 
-    def _turned(self, parts, taken):
+    def _turned(self, parts: torch.Tensor, taken: torch.Tensor) -> torch.Tensor:
         return turn_actions(parts, taken, self.apart / self.state.bandwidth**2)

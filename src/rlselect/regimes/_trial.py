@@ -1,102 +1,26 @@
 """Multi-stage trials: histories that accumulate, actions, rewards and who was there."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from rlselect.regimes._propensity import (
+    OverlapReport,
+    remaining_probabilities,
+    report_overlap,
+    stage_probabilities,
+)
+from rlselect.regimes._stages import HistoryColumn, StageData, check_stage, readable_history
 from rlselect.regimes._tables import Covariate, Table, plain_labels
 
-__all__ = ["HistoryColumn", "StageData", "TrialData", "check_stage"]
+__all__ = ["TrialData"]
 
 _STAGE_KEYS = {"history", "action", "reward", "feasible", "propensity"}
 _LEAVING = ("ends", "weights")
 _NAMED_PROPENSITIES = ("estimate", "randomized")
 # sizes beyond which squares of squares, those of rewards also in single precision, get lost
 _REWARD_SIZE, _HISTORY_SIZE = 1e25, 1e75
-
-
-@dataclass(frozen=True)
-class HistoryColumn:
-    """What one column of a history is.
-
-    Attributes
-    ----------
-    name : str
-    kind : {"covariate", "category", "reward", "action"}
-    labels : tuple
-        Of a category or a past action; in a history they are positions among these.
-    """
-
-    name: str
-    kind: str
-    labels: tuple = ()
-
-
-@dataclass(frozen=True)
-class StageData:
-    """One stage of a trial.
-
-    Attributes
-    ----------
-    columns : list of HistoryColumn
-        The accumulated history, in the order of ``history``.
-    history : (n, c) array
-        Past actions and categories as positions among their labels; rows of absent subjects are NaN.
-    labels : tuple
-        Actions of this stage.
-    action : (n,) int array
-        Position among ``labels``; -1 for absent subjects.
-    reward : (n,) array
-        0 for absent subjects.
-    present : (n,) bool array
-    feasible : callable or None
-    propensity : {"estimate", "randomized"}, mapping or (n,) array
-    name : tuple of str
-        Names of the action and reward columns.
-    """
-
-    columns: list
-    history: np.ndarray
-    labels: tuple
-    action: np.ndarray
-    reward: np.ndarray
-    present: np.ndarray
-    feasible: Callable | None
-    propensity: Any
-    name: tuple
-
-    def readable(self, rows: Any = slice(None)) -> dict[str, np.ndarray]:
-        """The history as a dict of columns, past actions and categories by their labels."""
-        return readable_history(self.columns, self.history[rows])
-
-    def allowed(self, history: np.ndarray) -> np.ndarray:
-        """Which actions are feasible for which row of a history: (m, K) bool array."""
-        allowed = np.ones((len(history), len(self.labels)), dtype=bool)
-        if self.feasible is None:
-            return allowed
-        allowed = np.asarray(self.feasible(readable_history(self.columns, history)), dtype=bool)
-        if allowed.shape != (len(history), len(self.labels)):
-            raise ValueError(
-                f"feasible returned shape {allowed.shape} for {len(history)} subjects and the actions "
-                f"{list(self.labels)}; it must return one row a subject and one column an action"
-            )
-        if not allowed.any(axis=1).all():
-            raise ValueError("feasible left a subject without any action; allow at least one for everyone")
-        return allowed
-
-
-def readable_history(columns: Sequence[HistoryColumn], history: np.ndarray) -> dict[str, np.ndarray]:
-    """A history as a dict of columns, past actions and categories by their labels."""
-    found = {}
-    for column, values in zip(columns, history.T, strict=True):
-        if column.labels:
-            labels = np.array(column.labels)
-            found[column.name] = labels[np.nan_to_num(values, nan=0).astype(int)]
-        else:
-            found[column.name] = values
-    return found
 
 
 class TrialData:
@@ -270,32 +194,46 @@ class TrialData:
     def history(self, stage: int) -> dict[str, np.ndarray]:
         """History of the subjects present at a stage (counted from 1), as a dict of columns."""
         data = self.stage(stage)
-        return data.readable(data.present)
+        return readable_history(data.columns, data.history[data.present])
 
     def stage(self, number: int) -> StageData:
         """One stage, counted from 1."""
         return self.stages[check_stage(number, self.n_stages) - 1]
 
+    def returns(self, discount: float = 1.0) -> np.ndarray:
+        """Sum of the rewards of each subject, those of stage t times ``discount ** (t - 1)``."""
+        return np.sum([discount**t * stage.reward for t, stage in enumerate(self.stages)], axis=0)
+
     def action_probabilities(self, stage: int) -> np.ndarray:
         """Probability of each action (columns) for each subject present at a stage, known or estimated."""
-        from rlselect.regimes._propensity import stage_probabilities
-
         if stage not in self._chances:
             self._chances[stage] = stage_probabilities(self.stage(stage))
         return self._chances[stage]
 
-    def overlap(self) -> list:
+    def taken_probabilities(self, stage: int) -> np.ndarray:
+        """Probability of the action that each subject took at a stage; 1 for absent ones."""
+        data = self.stage(stage)
+        chances = np.ones(self.n_subjects)
+        rows = np.flatnonzero(data.present)
+        chances[rows] = self.action_probabilities(stage)[np.arange(len(rows)), data.action[rows]]
+        return chances
+
+    def remaining_probabilities(self, stage: int) -> np.ndarray:
+        """Probability of each subject of still being there after a stage; 1 unless ``leaving="weights"``."""
+        data = self.stage(stage)
+        if self.leaving == "ends" or stage == self.n_stages:
+            return np.ones(self.n_subjects)
+        return remaining_probabilities(data, self.stage(stage + 1).present)
+
+    def overlap(self) -> list[OverlapReport]:
         """Overlap diagnostics of each stage; see :class:`~rlselect.regimes.OverlapReport`."""
-        from rlselect.regimes._propensity import overlap_reports
+        return [self._overlap(number) for number in range(1, self.n_stages + 1)]
 
-        return overlap_reports(self)
-
-
-def check_stage(number: Any, n_stages: int) -> int:
-    """A stage's number, counted from 1."""
-    if not isinstance(number, (int, np.integer)) or not 1 <= number <= n_stages:
-        raise ValueError(f"stage={number!r} must be a whole number between 1 and {n_stages}")
-    return int(number)
+    def _overlap(self, number: int) -> OverlapReport:
+        stage = self.stage(number)
+        stayed = stage.present if number == self.n_stages else self.stage(number + 1).present
+        remaining = self.remaining_probabilities(number)[stayed]
+        return report_overlap(number, stage, self.taken_probabilities(number)[stage.present], remaining)
 
 
 def _check_leaving(leaving: str) -> str:
@@ -324,7 +262,16 @@ def _accumulate(parts: list[dict]) -> list[StageData]:
         action = np.array([position.get(value, -1) for value in part["action"]])
         reward = np.where(present, part["reward"], 0.0)
         chance = _check_propensity(part["propensity"], labels, present, number)
-        stage = StageData(columns, history, labels, action, reward, present, allowed, chance, part["name"])
+        stage = StageData(
+            columns=columns,
+            labels=labels,
+            feasible=allowed,
+            history=history,
+            action=action,
+            reward=reward,
+            present=present,
+            propensity=chance,
+        )
         _check_feasible(stage, number)
         stages.append(stage)
         past = [HistoryColumn(part["name"][0], "action", labels), HistoryColumn(part["name"][1], "reward")]

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from rlselect.kernels import projected_inverse, squared_solution
+from rlselect.regimes._stage_machine import StageMachine
 
-__all__ = ["GaussianStage", "Stage", "turn_actions"]
+__all__ = ["GaussianStage", "ValueStage", "turn_actions"]
 
 
-class Stage:
+class ValueStage:
     """A stage's machine under its present features.
 
     Parameters
@@ -25,10 +26,10 @@ class Stage:
         Of the machine's rows.
     """
 
-    # Whether a task elsewhere may work on it.
+    # whether a task in another process may work on it
     travels = True
 
-    def __init__(self, machine: Any, history: np.ndarray, allowed: np.ndarray) -> None:
+    def __init__(self, machine: StageMachine, history: np.ndarray, allowed: np.ndarray) -> None:
         self.allowed = allowed
         problem = machine.make_problem()
         self.state = problem.state
@@ -36,7 +37,7 @@ class Stage:
         self._prepare(machine, history)
         self.refresh()
 
-    def _prepare(self, machine, history):
+    def _prepare(self, machine: StageMachine, history: np.ndarray) -> None:
         self.every = machine.encoder.each_action(history)
 
     @property
@@ -56,17 +57,17 @@ class Stage:
         self.sums = self.gram.sum(axis=0) + self.ridge
         self._find_crosses()
 
-    def _find_crosses(self):
+    def _find_crosses(self) -> None:
         self.crosses = [self.state.cross(X, self.active) for X in self.every]
 
     def values(self, Y: np.ndarray) -> np.ndarray:
-        """Values with the present features, one column a response (n, m)."""
+        """Values with the present features, one column per response (n, m)."""
         coefficients = self.inverse @ Y
         intercepts = (Y.sum(axis=0) - self.sums @ coefficients) / len(Y)
         return self._best(self._present_q(coefficients) + intercepts[:, None])
 
     def values_without(self, y: np.ndarray, groups: Sequence[int]) -> np.ndarray:
-        """Values without each of some features, one column a feature: a factorisation each."""
+        """Values without each of some features, one column per feature: a factorisation each."""
         found = np.empty((len(y), len(groups)))
         for place, group in enumerate(groups):
             gram = self.state.without(group)
@@ -75,39 +76,39 @@ class Stage:
             found[:, place] = self._best(q + intercept)[:, 0]
         return found
 
-    def _present_q(self, coefficients):
+    def _present_q(self, coefficients: np.ndarray) -> np.ndarray:
         """Q-values without intercept under each action: (n, m, K)."""
         return np.stack([cross @ coefficients for cross in self.crosses], axis=-1)
 
-    def _reduced_q(self, group, gram, coefficients):
+    def _reduced_q(self, group: int | None, gram: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
         rest = [g for g in self.active if g != group]
         return np.stack([self.state.cross(X, rest) @ coefficients for X in self.every], axis=-1)
 
-    def _best(self, q):
+    def _best(self, q: np.ndarray) -> np.ndarray:
         return np.where(self.allowed[:, None], q, -np.inf).max(axis=-1)
 
 
-class GaussianStage(Stage):
+class GaussianStage(ValueStage):
     """A stage with a Gaussian kernel: what another action would change follows from who took which.
 
     Rows that took the same action contribute to a Q-value by the same factor, whatever the action it is
     asked for; one product for each action that was taken gives all Q-values, and no other kernel is needed.
     """
 
-    def _prepare(self, machine, history):
+    def _prepare(self, machine: StageMachine, history: np.ndarray) -> None:
         codes = machine.encoder.codes
         distances = np.square(machine.X[:, machine.encoder.action][:, None] - codes).sum(axis=-1)
         self.taken = np.eye(len(codes))[distances.argmin(axis=1)]
         # Corners of a simplex are all equally far from each other.
         self.apart = float(np.square(codes[0] - codes[1]).sum())
 
-    def _find_crosses(self):
+    def _find_crosses(self) -> None:
         pass
 
-    def _present_q(self, coefficients):
+    def _present_q(self, coefficients: np.ndarray) -> np.ndarray:
         return self._reduced_q(None, self.gram, coefficients)
 
-    def _reduced_q(self, group, gram, coefficients):
+    def _reduced_q(self, group: int | None, gram: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
         shares = coefficients[:, :, None] * self.taken[:, None]
         parts = (gram @ shares.reshape(len(gram), -1)).reshape(shares.shape)
         return turn_actions(parts, self.taken[:, None], self.apart / self.state.bandwidth**2)

@@ -7,14 +7,15 @@ two more are made.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rlselect._parallel import run_tasks
 from rlselect.machines import EliminationPath, eliminate, paired_comparison
+from rlselect.regimes._stage_machine import StageMachine
 
-__all__ = ["adaptive_cycle", "cross_fitted_choice", "held_out_risk", "one_split"]
+__all__ = ["Split", "adaptive_cycle", "cross_fitted_choice", "held_out_risk", "one_split"]
 
 _MORE_SPLITS = 2
 # With many subjects five folds rank columns as well as ten, for half the time.
@@ -25,10 +26,25 @@ _SLACK = 0.5
 _DOUBT = 1.5
 
 
+class Split(NamedTuple):
+    """What the eliminations without each fold of a split have found.
+
+    Attributes
+    ----------
+    losses : (sizes, n) array
+        Held-out losses of the rows, by size of the set.
+    orders : list of lists of int
+        Groups by fold, last to leave first.
+    """
+
+    losses: np.ndarray
+    orders: list[list[int]]
+
+
 class _JudgedProblem:
     """An elimination problem on some rows that notes its losses on the others, not those of its own rows."""
 
-    def __init__(self, machine: Any, train: np.ndarray, test: np.ndarray) -> None:
+    def __init__(self, machine: StageMachine, train: np.ndarray, test: np.ndarray) -> None:
         smaller = machine.on_rows(train)
         self.problem = smaller.make_problem()
         self.problem.judged = False
@@ -60,7 +76,7 @@ class _JudgedProblem:
 
 
 def cross_fitted_choice(
-    machine: Any, path: EliminationPath, rng: np.random.Generator, first: tuple | None = None
+    machine: StageMachine, path: EliminationPath, rng: np.random.Generator, first: Split | None = None
 ) -> tuple[list[int], str]:
     """Groups to keep, given the elimination on all rows and, where it is known already, the first split.
 
@@ -84,28 +100,28 @@ def cross_fitted_choice(
     return sorted(kept.tolist()), f"smallest risk on the held-out folds of {len(orders)} eliminations"
 
 
-def one_split(machine: Any, rng: np.random.Generator) -> tuple[np.ndarray, list]:
-    """Held-out losses of all sizes (rows) and the orders of a split's eliminations, last to leave first."""
+def one_split(machine: StageMachine, rng: np.random.Generator) -> Split:
+    """Eliminations without each fold of a random split, judged on the folds."""
     n = len(machine.y)
     n_folds = min(_FOLDS if n < _MANY else _FOLDS_OF_MANY, n // 2)
     folds = rng.permutation(n) % n_folds
     tests = [np.flatnonzero(folds == fold) for fold in range(n_folds)]
     judged = run_tasks(_judge, ((machine, np.flatnonzero(folds != k), test) for k, test in enumerate(tests)))
     losses, orders = zip(*judged, strict=True)
-    return np.hstack(losses)[:, np.argsort(np.concatenate(tests))], list(orders)
+    return Split(np.hstack(losses)[:, np.argsort(np.concatenate(tests))], list(orders))
 
 
-def _judge(machine: Any, train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, list[int]]:
+def _judge(machine: StageMachine, train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, list[int]]:
     """Losses on a fold of an elimination without it, and its order, last to leave first."""
     problem = _JudgedProblem(machine, train, test)
     order = eliminate(problem, adaptive_cycle, problem.retune).order[::-1]
     return np.array(problem.held_out), order
 
 
-def held_out_risk(path: EliminationPath, losses: np.ndarray, weights: np.ndarray) -> float:
+def held_out_risk(path: EliminationPath, split: Split, weights: np.ndarray) -> float:
     """Held-out risk at the size that would be chosen."""
-    place = path.sizes.index(_size(path, losses, weights, _SLACK))
-    return float(losses[place] @ weights / weights.sum())
+    place = path.sizes.index(_size(path, split.losses, weights, _SLACK))
+    return float(split.losses[place] @ weights / weights.sum())
 
 
 def _size(path: EliminationPath, losses: np.ndarray, weights: np.ndarray, slack: float) -> int:

@@ -1,14 +1,15 @@
 """Algorithm 28 (RFE_Vpred): elimination over all stages at once by the fitted value of stage 1."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
 from rlselect._parallel import run_tasks
 from rlselect.machines import EliminationPath
-from rlselect.regimes._stage_machine import SAFEGUARD, StageSelection
-from rlselect.regimes._value_stages import GaussianStage, Stage
+from rlselect.regimes._evaluation import Evaluation
+from rlselect.regimes._selection import StageSelection
+from rlselect.regimes._stage_machine import StageMachine
+from rlselect.regimes._value_stages import GaussianStage, ValueStage
 
 __all__ = ["eliminate_by_value", "make_stage"]
 
@@ -17,14 +18,26 @@ _PARCEL = 2e8
 
 
 class _Chain:
-    """Stages, first to last, through which values are handed down to the first."""
+    """Stages, first to last, through which values are handed down to the first.
 
-    def __init__(
-        self, stages: Sequence[Stage], rewards: Sequence[np.ndarray], rows: Sequence[np.ndarray],
-        discount: float, n_subjects: int,
-    ) -> None:  # fmt: skip
-        self.stages, self.rewards, self.rows = stages, rewards, rows
-        self.discount, self.n_subjects = discount, n_subjects
+    Parameters
+    ----------
+    evaluation : Evaluation
+    machines : sequence of StageMachine
+        On the full histories, one per stage.
+    device : str
+        Where Gaussian machines are solved, see `make_stage`.
+    """
+
+    def __init__(self, evaluation: Evaluation, machines: Sequence[StageMachine], device: str) -> None:
+        self.discount, self.n_subjects = evaluation.discount, evaluation.trial.n_subjects
+        self.rows = [machine.subjects for machine in machines]
+        self.stages: list[ValueStage] = []
+        self.rewards: list[np.ndarray] = []
+        for stage, machine in zip(evaluation.trial.stages, machines, strict=True):
+            history = stage.history[machine.subjects]
+            self.stages.append(make_stage(machine, history, stage.allowed(history), device))
+            self.rewards.append(evaluation.sign * stage.reward[machine.subjects])
 
     def responses(self, t: int, values: np.ndarray | None) -> np.ndarray:
         """Responses of a stage, given the values of the next one's rows (None at the end): columns."""
@@ -70,26 +83,25 @@ class _Chain:
         return found
 
 
-def _values_without(stage: Stage, y: np.ndarray, groups: Sequence[int]) -> np.ndarray:
+def _values_without(stage: ValueStage, y: np.ndarray, groups: Sequence[int]) -> np.ndarray:
     """Values of a stage without each of some groups, as a task."""
     return stage.values_without(y, groups)
 
 
 def eliminate_by_value(
-    machines: Sequence[Any], histories: Sequence[np.ndarray], allowed: Sequence[np.ndarray],
-    rewards: Sequence[np.ndarray], rows: Sequence[np.ndarray], discount: float, n_subjects: int,
-    device: str = "cpu",
-) -> list[StageSelection]:  # fmt: skip
+    evaluation: Evaluation, machines: Sequence[StageMachine], safeguard: float, device: str = "cpu"
+) -> list[StageSelection]:
     """Remove the history column, of whatever stage, whose absence leaves the largest fitted stage-1 value.
 
     Parameters
     ----------
-    machines, histories, allowed, rewards, rows : sequences, one entry a stage
-        Rewards are signed and of the machine's rows; ``rows`` are subject numbers.
-    discount : float
-    n_subjects : int
+    evaluation : Evaluation
+    machines : sequence of StageMachine
+        On the full histories, one per stage.
+    safeguard : float
+        Share of the columns of a stage that is kept in addition.
     device : str
-        Where Gaussian machines are solved, "cpu" or one of torch's.
+        Where Gaussian machines are solved, see `make_stage`.
 
     Returns
     -------
@@ -97,12 +109,11 @@ def eliminate_by_value(
 
     Notes
     -----
-    The set with the largest value on the way is kept, with the 5 % safeguard at each stage; every stage keeps
-    one column at least. Cost: one factorisation a remaining column and step, O((sum of columns)^2 n^3).
+    The set with the largest value on the way is kept, with the safeguard at each stage; every stage keeps one
+    column at least. Cost: one factorisation per remaining column and step, O((sum of columns)^2 n^3).
     """
-    stages = [make_stage(m, h, a, device) for m, h, a in zip(machines, histories, allowed, strict=True)]
-    chain = _Chain(stages, rewards, rows, discount, n_subjects)
-    last = len(stages) - 1
+    chain = _Chain(evaluation, machines, device)
+    stages, last = chain.stages, len(chain.stages) - 1
     order: list[tuple[int, int]] = []
     track = [float(chain.first_values(last, stages[last].values(chain.responses(last, None)))[0])]
     while any(len(stage.active) > 1 for stage in stages):
@@ -112,14 +123,17 @@ def eliminate_by_value(
         order.append((t, group))
         track.append(found)
     stop = int(np.argmax(track[1:])) + 1 if len(track) > 1 else 0
-    return [_stage_selection(t, machines[t], order, stop, track) for t in range(len(stages))]
+    sizes = [len(machine.encoder.groups) for machine in machines]
+    return [_stage_selection(t, size, safeguard, order, stop, track) for t, size in enumerate(sizes)]
 
 
-def _stage_selection(t, machine, order, stop, track):
+def _stage_selection(
+    t: int, n_groups: int, safeguard: float, order: list[tuple[int, int]], stop: int, track: list[float]
+) -> StageSelection:
+    """A stage's part of what left (stage and group, in order) and of the values on the way."""
     gone = [group for stage, group in order if stage == t]
     removed = [group for stage, group in order[:stop] if stage == t]
-    n_groups = len(machine.encoder.groups)
-    extra = int(SAFEGUARD * n_groups)
+    extra = int(safeguard * n_groups)
     back = removed[::-1][:extra]
     kept = sorted(set(range(n_groups)) - set(removed) | set(back))
     left = [group for group in range(n_groups) if group not in gone]
@@ -131,10 +145,12 @@ def _stage_selection(t, machine, order, stop, track):
     return StageSelection(kept, path, f"largest fitted stage-1 value, and {extra} more as a safeguard")
 
 
-def make_stage(machine: Any, history: np.ndarray, allowed: np.ndarray, device: str = "cpu") -> Stage:
+def make_stage(
+    machine: StageMachine, history: np.ndarray, allowed: np.ndarray, device: str = "cpu"
+) -> ValueStage:
     """The stage of a machine; Gaussian ones on whatever device."""
     if machine.kind != "rbf":
-        return Stage(machine, history, allowed)
+        return ValueStage(machine, history, allowed)
     if device == "cpu":
         return GaussianStage(machine, history, allowed)
     from rlselect.regimes._torch_value_stages import TorchStage

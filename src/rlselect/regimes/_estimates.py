@@ -1,0 +1,95 @@
+"""Estimated values of regimes: the mean of one score per subject, with its standard error and interval."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.stats import t as student
+
+__all__ = ["RegimeComparison", "RegimeValue", "from_scores"]
+
+
+@dataclass(frozen=True)
+class RegimeValue:
+    """Estimated value of a regime.
+
+    Attributes
+    ----------
+    value, standard_error : float
+    interval : tuple of (float, float)
+    level : float
+        Of the interval.
+    method : {"dr", "ipw", "plug-in", "observed"}
+    scores : (n,) array
+        One per subject; their mean is ``value`` and their spread gives ``standard_error``. Where they were
+        averaged over several splits into folds, the standard error is that of a single split.
+    """
+
+    value: float
+    standard_error: float
+    interval: tuple[float, float]
+    level: float
+    method: str
+    scores: np.ndarray = field(repr=False, compare=False)
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        return (
+            f"{self.value:.4g} (standard error {self.standard_error:.2g}, {100 * self.level:.4g} % interval "
+            f"{low:.4g} to {high:.4g})"
+        )
+
+    def less(self, other: "RegimeValue") -> "RegimeValue":
+        """What is left after another value of the same subjects, with the paired standard error."""
+        return from_scores(self.scores - other.scores, self.method, self.level)
+
+
+def from_scores(scores: np.ndarray, method: str, level: float) -> RegimeValue:
+    """Mean, standard error and interval of influence-function scores: (n,), or (splits, n).
+
+    Few subjects follow a regime through many stages, and their weights are large: the standard error is then
+    uncertain itself. The quantile is Student's with the degrees of freedom that the kurtosis of the scores
+    leaves to their variance, about n for normal ones. Several splits are averaged, but the standard error
+    stays that of one: it does not know of the regimes and Q-functions that the folds share.
+    """
+    splits = np.atleast_2d(scores)
+    mean, n = splits.mean(axis=0), splits.shape[1]
+    value = float(mean.mean())
+    error = float(np.sqrt(splits.var(axis=1, ddof=1).mean() / n))
+    reach = float(student.ppf(0.5 + 0.5 * level, _degrees_of_freedom(mean))) * error
+    return RegimeValue(value, error, (value - reach, value + reach), level, method, mean)
+
+
+def _degrees_of_freedom(scores: np.ndarray) -> float:
+    """Of the chi-square variable that varies as much, for its mean, as the variance of the scores."""
+    n, square = len(scores), np.square(scores - scores.mean())
+    if not square.any():
+        return n - 1.0
+    kurtosis = float(np.mean(square**2) / np.mean(square) ** 2)
+    return min(n - 1.0, max(1.0, 2.0 * n / max(kurtosis - 1.0, 1e-12)))
+
+
+@dataclass(frozen=True, repr=False)
+class RegimeComparison:
+    """Values of several regimes on the same subjects.
+
+    Attributes
+    ----------
+    values : dict of RegimeValue
+    """
+
+    values: dict[str, RegimeValue]
+
+    def difference(self, first: str, second: str) -> RegimeValue:
+        """Value of one regime less that of another, with the paired standard error."""
+        for name in (first, second):
+            if name not in self.values:
+                raise ValueError(f"no regime is called {name!r}; the names are {list(self.values)}")
+        return self.values[first].less(self.values[second])
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name}: {value}" for name, value in self.values.items())
+
+    __repr__ = __str__

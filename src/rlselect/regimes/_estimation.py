@@ -1,0 +1,92 @@
+"""The value of given decisions: plug-in, inverse-probability and doubly robust estimates."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from rlselect.regimes._estimates import RegimeValue, from_scores
+from rlselect.regimes._evaluation import Decide, Evaluation, Method, cross_fitted
+from rlselect.regimes._selection import fit_q_function
+from rlselect.regimes._stage_machine import StageMachine
+from rlselect.regimes._trial import TrialData
+
+__all__ = ["estimate_value", "feasible_only"]
+
+
+def feasible_only(decide: Decide, trial: TrialData) -> Decide:
+    """The same decisions, refused where they are not feasible."""
+
+    def checked(t: int, history: np.ndarray) -> np.ndarray:
+        chosen = decide(t, history)
+        allowed = trial.stages[t].allowed(history)
+        bad = np.flatnonzero(~allowed[np.arange(len(chosen)), chosen])
+        if len(bad):
+            label = trial.stages[t].labels[chosen[bad[0]]]
+            raise ValueError(
+                f"the regime recommends the infeasible action {label!r} at stage {t + 1} for {len(bad)} "
+                "subject(s); choose among the feasible ones (see TrialData's `feasible`)"
+            )
+        return chosen
+
+    return checked
+
+
+def estimate_value(
+    evaluation: Evaluation,
+    decisions: Sequence[Decide],
+    method: Method,
+    model: Any,
+    level: float,
+    rng: np.random.Generator,
+) -> RegimeValue:
+    """Value of one regime, or of one per fold for the subjects of the fold.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+    decisions : sequence of callables
+    method : {"dr", "ipw", "plug-in"}
+    model
+        Of the Q-functions, as `QLearning` takes it.
+    level : float
+    rng : Generator
+    """
+    if method == "ipw":
+        return _inverse_probability(evaluation, decisions, level)
+    machines = _q_functions(evaluation, decisions[0], model, rng)
+    return from_scores(
+        cross_fitted(evaluation, machines, decisions, method, evaluation.folds[None]), method, level
+    )
+
+
+def _q_functions(
+    evaluation: Evaluation, decide: Decide, model: Any, rng: np.random.Generator
+) -> list[StageMachine]:
+    """Q-functions of a fixed regime on all history columns, tuned on everyone, ready to be refitted."""
+
+    def fit(t: int, y: np.ndarray) -> StageMachine:
+        subjects, weights = evaluation.learners(t)
+        stage = evaluation.trial.stages[t]
+        return fit_q_function(stage, subjects, y[subjects], weights, model, None, rng)[0]
+
+    return evaluation.backward(fit, decide)
+
+
+def _inverse_probability(evaluation: Evaluation, decisions: Sequence[Decide], level: float) -> RegimeValue:
+    trial = evaluation.trial
+    chosen = [np.zeros(trial.n_subjects, dtype=int) for _ in trial.stages]
+    for fold, decide in enumerate(decisions):
+        mine = evaluation.folds == fold if len(decisions) > 1 else np.ones(trial.n_subjects, dtype=bool)
+        for t, stage in enumerate(trial.stages):
+            here = stage.present & mine
+            if here.any():
+                chosen[t][here] = decide(t, stage.history[here])
+    weight, total = evaluation.weighted_returns(chosen)
+    if not weight.any():
+        raise ValueError(
+            "no subject followed the regime at every stage, so inverse-probability weights are all zero; use "
+            "method='dr'"
+        )
+    value = weight @ total / weight.sum()
+    return from_scores(value + weight / weight.mean() * (total - value), "ipw", level)

@@ -1,0 +1,180 @@
+r"""A trial passed through backwards: responses of its stages, Q-functions and the scores of a regime.
+
+With :math:`\rho_t = \prod_{s \le t} 1\{A_s = d_s(H_s)\} / \pi_s` the doubly robust score of a subject is
+
+.. math:: V_1(H_1) + \sum_t \gamma^{t-1} \rho_t \{R_t + \gamma V_{t+1}(H_{t+1}) - Q_t(H_t, A_t)\},
+
+with Q-functions of the regime fitted without the subject's fold; its mean is right when either the
+Q-functions or the probabilities are.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from rlselect._parallel import run_tasks
+from rlselect.regimes._stage_machine import StageMachine
+from rlselect.regimes._stages import best_feasible
+from rlselect.regimes._trial import TrialData
+
+__all__ = ["Decide", "Evaluation", "Method", "cross_fitted"]
+
+_SPLITS = 3
+# from a stage, counted from 0, and rows of its history to positions of actions
+Decide: TypeAlias = Callable[[int, np.ndarray], np.ndarray]
+Method: TypeAlias = Literal["dr", "ipw", "plug-in"]
+
+
+class Evaluation:
+    """What every estimate of a trial needs: probabilities, folds and the accounting of who was there.
+
+    Parameters
+    ----------
+    trial : TrialData
+    discount : float
+    sign : float
+        -1 where small rewards are good.
+    n_folds : int
+    rng : Generator
+        Of the splits into folds.
+    """
+
+    def __init__(
+        self, trial: TrialData, discount: float, sign: float, n_folds: int, rng: np.random.Generator
+    ) -> None:
+        self.trial, self.discount, self.sign = trial, discount, sign
+        self._orders = np.array([rng.permutation(trial.n_subjects) for _ in range(_SPLITS)])
+        self.splits = self.splits_into(n_folds)
+        self.folds = self.splits[0]
+        numbers = range(1, trial.n_stages + 1)
+        self.taken = [trial.taken_probabilities(number) for number in numbers]
+        self.remaining = [trial.remaining_probabilities(number) for number in numbers]
+
+    def splits_into(self, n_folds: int) -> np.ndarray:
+        """Fold of each subject in each of several splits: (splits, n)."""
+        return self._orders % max(2, min(n_folds, self.trial.n_subjects // 2))
+
+    def lost(self, t: int) -> np.ndarray:
+        """Subjects lost after a stage (counted from 0): what came of them is not known."""
+        stages = self.trial.stages
+        if self.trial.leaving == "ends" or t + 1 == len(stages):
+            return np.zeros(self.trial.n_subjects, dtype=bool)
+        return stages[t].present & ~stages[t + 1].present
+
+    def learners(self, t: int, rows: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers and weights of the subjects, of some or of all, that a stage can be learnt from."""
+        known = self.trial.stages[t].present & ~self.lost(t)
+        subjects = np.flatnonzero(known if rows is None else known & rows)
+        return subjects, 1.0 / self.remaining[t][subjects]
+
+    def backward(
+        self, fit: Callable[[int, np.ndarray], StageMachine], decide: Decide | None = None
+    ) -> list[StageMachine]:
+        """Machines of all stages, learnt last first, each on what follows it.
+
+        Parameters
+        ----------
+        fit : callable
+            From a stage, counted from 0, and the responses of all subjects to the fitted machine.
+        decide : callable, optional
+            The regime that is followed at later stages; the best feasible action by default.
+        """
+        n = self.trial.n_subjects
+        machines: dict[int, StageMachine] = {}
+        future = np.zeros(n)
+        for t in reversed(range(self.trial.n_stages)):
+            stage = self.trial.stages[t]
+            y = self.sign * stage.reward + self.discount * future
+            machines[t] = fit(t, y)
+            here = np.flatnonzero(stage.present)
+            q = machines[t].q_values(stage.history[here])
+            chosen = self._choose(t, q, stage.history[here], decide)
+            future = np.zeros(n)
+            future[here] = machines[t].values(q, chosen, stage.action[here], y[here])
+        return [machines[t] for t in range(len(machines))]
+
+    def refitted(
+        self, machines: Sequence[StageMachine], rows: np.ndarray, decide: Decide | None
+    ) -> list[StageMachine]:
+        """Machines with their parameters on some subjects, for a fixed regime or for the best one."""
+
+        def refit(t: int, y: np.ndarray) -> StageMachine:
+            mine = np.flatnonzero(rows[machines[t].subjects])
+            return machines[t].refit(mine, y[machines[t].subjects[mine]])
+
+        return self.backward(refit, decide)
+
+    def _choose(self, t: int, q: np.ndarray, history: np.ndarray, decide: Decide | None) -> np.ndarray:
+        """Positions of the actions a regime takes; the best feasible ones without a regime."""
+        if decide is not None:
+            return decide(t, history)
+        return best_feasible(q, self.trial.stages[t].allowed(history))
+
+    def scores(
+        self, machines: Sequence[StageMachine], rows: np.ndarray, decide: Decide | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Doubly robust scores and plug-in values of some subjects."""
+        n, n_stages = self.trial.n_subjects, len(machines)
+        values, chosen = np.zeros((n_stages + 1, n)), np.zeros((n_stages, n), dtype=int)
+        fitted = np.zeros((n_stages, n))
+        for t, stage in enumerate(self.trial.stages):
+            here = np.flatnonzero(stage.present & rows)
+            if not len(here):
+                continue
+            q = machines[t].q_values(stage.history[here])
+            chosen[t, here] = self._choose(t, q, stage.history[here], decide)
+            values[t, here] = q[np.arange(len(here)), chosen[t, here]]
+            fitted[t, here] = q[np.arange(len(here)), stage.action[here]]
+        score, path = values[0].copy(), np.ones(n)
+        for t, stage in enumerate(self.trial.stages):
+            agrees = np.where(stage.present, (stage.action == chosen[t]) / self.taken[t], 0.0)
+            path = path * agrees
+            kept = ~self.lost(t) / self.remaining[t]
+            residual = self.sign * stage.reward + self.discount * values[t + 1] - fitted[t]
+            score += self.discount**t * np.where(stage.present, path * kept * residual, 0.0)
+            path = path * kept
+        return self.sign * score[rows], self.sign * values[0][rows]
+
+    def weighted_returns(self, chosen: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """Path weight and return of each subject for given actions (positions, one array per stage)."""
+        weight = np.ones(self.trial.n_subjects)
+        for t, stage in enumerate(self.trial.stages):
+            agrees = (stage.action == chosen[t]) / self.taken[t]
+            weight = weight * np.where(stage.present, agrees * ~self.lost(t) / self.remaining[t], 1.0)
+        return weight, self.trial.returns(self.discount)
+
+
+def cross_fitted(
+    evaluation: Evaluation,
+    machines: Sequence[StageMachine],
+    decisions: Sequence[Decide | None],
+    method: Method,
+    splits: np.ndarray,
+) -> np.ndarray:
+    """Scores of every subject from machines, refitted with their parameters, that have not seen its fold.
+
+    ``decisions`` holds one regime for all folds, or one per fold; ``splits`` the folds of the subjects, a row
+    per split, as the answer does.
+    """
+    tests = [(k, folds == fold) for k, folds in enumerate(splits) for fold in np.unique(folds)]
+    each = decisions if len(decisions) > 1 else [*decisions] * len(tests)
+    found = run_tasks(
+        _fold_scores,
+        ((evaluation, machines, test, d, method) for (_, test), d in zip(tests, each, strict=True)),
+    )
+    scores = np.empty(np.shape(splits))
+    for (k, test), mine in zip(tests, found, strict=True):
+        scores[k, test] = mine
+    return scores
+
+
+def _fold_scores(
+    evaluation: Evaluation,
+    machines: Sequence[StageMachine],
+    test: np.ndarray,
+    decide: Decide | None,
+    method: Method,
+) -> np.ndarray:
+    fitted = evaluation.refitted(machines, ~test, decide)
+    return evaluation.scores(fitted, test, decide)[method != "dr"]

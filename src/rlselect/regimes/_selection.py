@@ -1,0 +1,210 @@
+"""Which history columns the Q-function of a stage keeps, and by which family of models."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import ExtraTreesRegressor
+
+from rlselect._options import anything, one_of
+from rlselect._parallel import run_tasks
+from rlselect.machines import ChangePoint, EliminationPath, choose_size, eliminate, paired_comparison
+from rlselect.regimes._encoding import HistoryEncoder
+from rlselect.regimes._held_out_folds import (
+    Split,
+    adaptive_cycle,
+    cross_fitted_choice,
+    held_out_risk,
+    one_split,
+)
+from rlselect.regimes._stage_machine import StageMachine
+from rlselect.regimes._stage_rfe import Selection, StageRFE
+from rlselect.regimes._stages import StageData
+
+__all__ = ["FAMILIES", "MODEL", "StageSelection", "choose_machine", "fit_q_function", "select_features"]
+
+FAMILIES = ("anova", "rbf", "linear")
+MODEL = one_of("auto", *FAMILIES, "trees") | anything(
+    "a scikit-learn regressor", lambda model: hasattr(model, "fit") and not isinstance(model, type)
+)
+
+
+@dataclass(frozen=True)
+class StageSelection:
+    """What an elimination chose at a stage.
+
+    Attributes
+    ----------
+    groups : list of int
+        Selected groups.
+    path : EliminationPath or None
+    reason : str
+    """
+
+    groups: list[int]
+    path: EliminationPath | None
+    reason: str
+
+
+def fit_q_function(
+    stage: StageData,
+    subjects: np.ndarray,
+    y: np.ndarray,
+    weights: np.ndarray,
+    model: Any,
+    selection: Selection,
+    rng: np.random.Generator,
+    device: str = "cpu",
+) -> tuple[StageMachine, StageSelection]:
+    """The Q-function of a stage on the history columns that it needs.
+
+    Parameters
+    ----------
+    stage : StageData
+    subjects : (m,) int array
+        Whom to learn from.
+    y, weights : (m,) arrays
+        Their responses and weights.
+    model
+        As `QLearning` takes it, see `MODEL`.
+    selection : "loo", StageRFE or None
+    rng : Generator
+    device : str
+    """
+    encoder = HistoryEncoder(stage.columns, stage.history[subjects], stage.labels)
+    X = encoder.encode(stage.history[subjects], stage.action[subjects])
+    paper = selection if isinstance(selection, StageRFE) else None
+    seed = int(rng.integers(2**31))
+    kinds: Sequence[Any] = [model]
+    if isinstance(model, str) and model == "auto":
+        kinds = FAMILIES if paper is None else ["rbf"]
+    elif isinstance(model, str) and model == "trees":
+        kinds = [ExtraTreesRegressor(n_estimators=200, min_samples_leaf=3, random_state=seed)]
+    machines = [
+        StageMachine(encoder, X, y, weights, kind, paper=paper, device=device, subjects=subjects)
+        for kind in kinds
+    ]
+    return choose_machine(machines, selection, np.random.default_rng(seed))
+
+
+def select_features(
+    machine: StageMachine,
+    selection: Selection,
+    rng: np.random.Generator,
+    path: EliminationPath | None = None,
+    first: Split | None = None,
+) -> StageSelection:
+    """Choose groups of a stage: leave-one-out, Algorithm 25 or Algorithm 27.
+
+    ``path`` and ``first`` are the elimination of "loo" and its first split, where they are known already.
+    """
+    n_groups = len(machine.encoder.groups)
+    over_all_stages = isinstance(selection, StageRFE) and selection.algorithm == "rfe-vpred"
+    if selection is None or over_all_stages or n_groups == 0:
+        return StageSelection(list(range(n_groups)), None, "all history columns are kept")
+    if np.ptp(machine.y) <= 1e-12 * np.abs(machine.y).max():
+        return StageSelection([], None, "the response is the same for everyone: no history column is needed")
+    if isinstance(selection, StageRFE):
+        return _select_by_paper(machine, selection, rng)
+    path = elimination(machine, selection) if path is None else path
+    if machine.uses_kernel and n_groups > 1:
+        groups, reason = cross_fitted_choice(machine, path, rng, first)
+        return StageSelection(groups, path, reason)
+    size, reason = choose_size("loo-2se", path, "squared")
+    return StageSelection(sorted(path.order[::-1][:size]), path, reason)
+
+
+def _select_by_paper(machine: StageMachine, paper: StageRFE, rng: np.random.Generator) -> StageSelection:
+    n_groups = len(machine.encoder.groups)
+    if paper.algorithm == "rfe-test":
+        path = _held_out_path(machine, paper.train_share, rng)
+        size, reason = choose_size("held-out", path, "squared")
+        # Algorithm 26 ends with one column left.
+        size = max(size, 1)
+    else:
+        path = elimination(machine, paper)
+        # three points and a parabola have no change point
+        rule = "loo-2se" if n_groups < 4 else ChangePoint(paper.degree)
+        size, reason = choose_size(rule, path, "squared")
+    extra = int(paper.safeguard * n_groups)
+    kept = path.order[::-1][: min(n_groups, size + extra)]
+    return StageSelection(sorted(kept), path, f"{reason}, and {extra} more as a safeguard")
+
+
+def elimination(machine: StageMachine, selection: Selection) -> EliminationPath:
+    """Elimination on all rows: one group at a time for Algorithm 25, several at first for ours."""
+    problem = machine.make_problem()
+    ours = not isinstance(selection, StageRFE)
+    if not ours:
+        problem = _on_device(problem, machine)
+    retune = machine.tuner.again if machine.uses_kernel and ours else None
+    return eliminate(problem, adaptive_cycle if ours or not machine.uses_kernel else _one_by_one, retune)
+
+
+def _held_out_path(machine: StageMachine, train_share: float, rng: np.random.Generator) -> EliminationPath:
+    n = len(machine.y)
+    order, size = rng.permutation(n), math.ceil(train_share * n)
+    problem = machine.held_out_problem(np.sort(order[:size]), np.sort(order[size:]))
+    return eliminate(_on_device(problem, machine), _one_by_one)
+
+
+def _one_by_one(left: int) -> int:
+    return 1
+
+
+def _on_device(problem: Any, machine: StageMachine) -> Any:
+    """The problem with its removals on the machine's device, which Gaussian kernels alone know to use."""
+    if machine.device == "cpu" or machine.kind != "rbf":
+        return problem
+    from rlselect.regimes._torch_elimination import on_device
+
+    return on_device(problem, machine.device)
+
+
+def choose_machine(
+    machines: Sequence[StageMachine], selection: Selection, rng: np.random.Generator
+) -> tuple[StageMachine, StageSelection]:
+    """The machine with the smallest leave-one-out risk after selection, fitted, and its selection.
+
+    With "loo" the families are compared on their eliminations, and only the winner's size is judged on folds.
+    A Gaussian kernel on everything searches among all interactions, and what looks best on the way of its
+    elimination is the less reliable for it: it must win on the same folds as well.
+    """
+    path = first = None
+    if len(machines) > 1 and selection == "loo" and machines[0].encoder.groups:
+        paths = run_tasks(elimination, ((machine, selection) for machine in machines))
+        ranked = _rank_families([machine.kind for machine in machines], paths)
+        if machines[ranked[0]].kind == "rbf":
+            seed = int(rng.integers(2**31))
+            splits = [one_split(machines[f], np.random.default_rng(seed)) for f in ranked[:2]]
+            risks = [
+                held_out_risk(paths[f], split, machines[f].weights)
+                for f, split in zip(ranked[:2], splits, strict=True)
+            ]
+            winner = int(risks[1] <= risks[0])
+            first, ranked = splits[winner], [ranked[winner]]
+        machines, path = [machines[ranked[0]]], paths[ranked[0]]
+    found = []
+    for machine in machines:
+        chosen = select_features(machine, selection, rng, path, first)
+        found.append((machine.fit(chosen.groups), chosen))
+    return min(found, key=lambda one: one[0].loo_risk)
+
+
+def _rank_families(kinds: Sequence[str], paths: Sequence[EliminationPath]) -> list[int]:
+    """Families by their leave-one-out risk, each at the size with the smallest ``n log(risk) + 2 k log d``.
+
+    A Gaussian kernel comes first only if it is better by more than a paired standard error.
+    """
+    losses, weights = [], paths[0].weights
+    for path in paths:
+        risk = np.array(path.losses) @ weights / weights.sum()
+        price = 2.0 * np.array(path.sizes) * np.log(max(path.sizes[0], 2))
+        best = int(np.argmin(len(weights) * np.log(np.maximum(risk, 1e-300)) + price))
+        losses.append(path.losses[best])
+    compared = paired_comparison(EliminationPath(losses=losses, weights=weights))
+    order = np.argsort(compared["risk"], kind="stable").tolist()
+    near = compared["difference"][order[1]] <= compared["difference_standard_error"][order[1]]
+    return [order[1], order[0], *order[2:]] if kinds[order[0]] == "rbf" and near else order

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from rlselect import QLearning, TrialData, regime_value
-from rlselect.regimes import _stage_machine, _value, _vpred
+from rlselect.regimes import _evaluation, _selection, _value_elimination
 from rlselect.simulate import make_regime_trial
 
 
@@ -33,9 +33,9 @@ def folds(trial):
 @pytest.mark.parametrize(
     ("work", "module", "task"),
     [
-        (families, _stage_machine, "elimination"),
-        (candidates, _vpred, "_values_without"),
-        (folds, _value, "_fold_scores"),
+        (families, _selection, "elimination"),
+        (candidates, _value_elimination, "_values_without"),
+        (folds, _evaluation, "_fold_scores"),
     ],
 )
 def test_two_processes_give_the_same_answer(work, module, task, trial, monkeypatch):
@@ -46,7 +46,7 @@ def test_two_processes_give_the_same_answer(work, module, task, trial, monkeypat
         sent.extend([function.__name__] * len(tasks))
         return run_tasks(function, tasks, **options)
 
-    monkeypatch.setattr(_vpred, "_PARCEL", 3 * 60**3)  # three candidates a parcel
+    monkeypatch.setattr(_value_elimination, "_PARCEL", 3 * 60**3)  # three candidates per parcel
     here = work(trial)
     with monkeypatch.context() as patch, joblib.parallel_config("loky", n_jobs=2):
         patch.setattr(module, "run_tasks", count)
@@ -57,5 +57,5 @@ def test_two_processes_give_the_same_answer(work, module, task, trial, monkeypat
 
 def test_parcels_do_not_change_the_answer(trial, monkeypatch):
     whole = candidates(trial)
-    monkeypatch.setattr(_vpred, "_PARCEL", 3 * 60**3)
+    monkeypatch.setattr(_value_elimination, "_PARCEL", 3 * 60**3)
     np.testing.assert_array_equal(candidates(trial), whole)

@@ -7,7 +7,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 
 from rlselect import AdvantageLearning, QLearning, TrialData, compare_regimes, regime_value
-from rlselect.regimes import DecisionMapDisplay, RegimeValueDisplay, StageObjectiveDisplay
+from rlselect.regimes import DecisionMapDisplay, RegimeValueDisplay, StageObjectiveDisplay, StageRFE
 from rlselect.simulate import make_regime_trial
 
 
@@ -101,7 +101,7 @@ def test_selection_and_decision_features(learner, simulated):
     for t in (0, 1):
         assert sorted(learner.tailoring_[t] + learner.prognostic_[t]) == sorted(learner.selected_[t])
         assert f"A{t + 1}" not in learner.selected_[t]
-        assert learner.path_[t]["n_features"][0] == len(learner.path_[t]["eliminated"])
+        assert learner.path_[t]["n_features"][0] == sum(map(len, learner.path_[t]["eliminated"]))
     assert str(learner.regime_).startswith("stage 1: ")
     assert repr(learner.regime_) == str(learner.regime_)
     assert len(learner.regime_) == 2
@@ -130,7 +130,7 @@ def test_predictions_take_tables_arrays_and_trials(learner, trial):
 def test_params_clone_pickle_repr(learner, trial):
     other = QLearning(model="rbf", selection=None, discount=0.9, maximize=False, n_jobs=2, random_state=5)
     assert other.get_params() == {
-        "model": "rbf", "selection": None, "discount": 0.9, "maximize": False, "n_jobs": 2, "device": "cpu",
+        "model": "rbf", "selection": None, "discount": 0.9, "maximize": False, "level": 0.95, "n_jobs": 2, "device": "cpu",
         "random_state": 5,
     }  # fmt: skip
     assert clone(other).get_params() == other.get_params()
@@ -159,7 +159,8 @@ def test_the_dissertations_selections(selection):
 def test_a_past_action_comes_back_with_its_covariate():
     from rlselect.regimes._encoding import HistoryEncoder
     from rlselect.regimes._second_look import recall_pairs
-    from rlselect.regimes._stage_machine import StageMachine, StageSelection
+    from rlselect.regimes._selection import StageSelection
+    from rlselect.regimes._stage_machine import StageMachine
 
     simulated = make_regime_trial("III", 200, 5, random_state=3)
     stage = TrialData.from_wide(simulated.columns, simulated.stages).stages[1]
@@ -183,7 +184,8 @@ def test_a_past_action_comes_back_with_its_covariate():
 
 def test_surplus_columns_of_the_last_stage_leave():
     from rlselect.regimes._encoding import HistoryEncoder
-    from rlselect.regimes._stage_machine import StageMachine, StageSelection
+    from rlselect.regimes._selection import StageSelection
+    from rlselect.regimes._stage_machine import StageMachine
 
     simulated = make_regime_trial("I", 200, 8, random_state=6)
     stage = TrialData.from_wide(simulated.columns, simulated.stages).stages[1]
@@ -202,7 +204,8 @@ def test_surplus_columns_of_the_last_stage_leave():
 
 def test_columns_the_next_stage_needs_are_asked_for_again():
     from rlselect.regimes._encoding import HistoryEncoder
-    from rlselect.regimes._stage_machine import StageMachine, StageSelection
+    from rlselect.regimes._selection import StageSelection
+    from rlselect.regimes._stage_machine import StageMachine
 
     simulated = make_regime_trial("I", 120, 8, random_state=2)
     stage = TrialData.from_wide(simulated.columns, simulated.stages).stages[0]
@@ -224,14 +227,15 @@ def test_columns_the_next_stage_needs_are_asked_for_again():
 def test_safeguard_adds_five_per_cent(trial):
     from rlselect.machines._stopping import choose_size
     from rlselect.regimes._encoding import HistoryEncoder
-    from rlselect.regimes._stage_machine import StageMachine, paper_regularization, select_features
+    from rlselect.regimes._selection import select_features
+    from rlselect.regimes._stage_machine import StageMachine, paper_regularization
 
     wide = make_regime_trial("II", 80, 10, random_state=0)
     stage = TrialData.from_wide(wide.columns, wide.stages).stages[1]
     encoder = HistoryEncoder(stage.columns, stage.history, stage.labels)
     X = encoder.encode(stage.history, stage.action)
-    machine = StageMachine(encoder, X, stage.reward, np.ones(80), "rbf", paper=True)
-    chosen = select_features(machine, "rfe", np.random.default_rng(0))
+    machine = StageMachine(encoder, X, stage.reward, np.ones(80), "rbf", paper=StageRFE())
+    chosen = select_features(machine, StageRFE(), np.random.default_rng(0))
     size, _ = choose_size("change-point", chosen.path, "squared")
     assert len(chosen.groups) == size + 1  # floor(.05 * 22) = 1
     assert np.allclose(chosen.path.lam, paper_regularization(stage.reward))
@@ -294,7 +298,7 @@ def test_advantage_learning(simulated, trial):
     assert np.mean(learner.predict(trial, 2) == np.sign(direction)) > 0.9
     assert learner.value_.interval[0] < simulated.optimal_value < learner.value_.interval[1] + 1
     for bad in ({"model": "trees"}, {"selection": "rfe-vpred"}):
-        with pytest.raises(ValueError, match="use"):
+        with pytest.raises(ValueError, match="it must be"):
             AdvantageLearning(**bad).fit(trial)
     assert AdvantageLearning(selection=None, model="rbf").fit(trial).model_ == ["rbf", "rbf"]
 
@@ -311,7 +315,7 @@ def test_half_of_the_subjects_may_say_nothing_and_one_column_stays():
 
 def test_the_kernel_is_chosen_on_eliminations():
     from rlselect.machines._elimination import EliminationPath
-    from rlselect.regimes._stage_machine import _rank_families
+    from rlselect.regimes._selection import _rank_families
 
     rng = np.random.default_rng(0)
     base = rng.uniform(1.0, 2.0, size=400)
@@ -332,7 +336,7 @@ def test_the_kernel_is_chosen_on_eliminations():
 
 def test_more_folds_only_where_the_size_is_in_doubt(monkeypatch):
     from rlselect.machines._elimination import EliminationPath
-    from rlselect.regimes import _cross_fitted
+    from rlselect.regimes import _held_out_folds
 
     class Machine:
         y, weights = np.zeros(200), np.ones(200)
@@ -350,11 +354,11 @@ def test_more_folds_only_where_the_size_is_in_doubt(monkeypatch):
 
         return one
 
-    monkeypatch.setattr(_cross_fitted, "one_split", split(1.0))
-    groups, reason = _cross_fitted.cross_fitted_choice(Machine(), path, rng)
+    monkeypatch.setattr(_held_out_folds, "one_split", split(1.0))
+    groups, reason = _held_out_folds.cross_fitted_choice(Machine(), path, rng)
     assert (groups, "of 3 eliminations" in reason) == ([0, 1], True)
-    monkeypatch.setattr(_cross_fitted, "one_split", split(0.05))
-    assert "of 9 eliminations" in _cross_fitted.cross_fitted_choice(Machine(), path, rng)[1]
+    monkeypatch.setattr(_held_out_folds, "one_split", split(0.05))
+    assert "of 9 eliminations" in _held_out_folds.cross_fitted_choice(Machine(), path, rng)[1]
 
 
 def test_another_trial_is_refused(learner, trial, simulated):

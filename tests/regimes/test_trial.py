@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from rlselect.regimes import QLearning, TrialData
-from rlselect.regimes._propensity import remaining_probabilities
 
 
 def wide(n=40, seed=0):
@@ -77,8 +76,8 @@ def test_early_leavers_and_their_weights():
     ends = TrialData.from_wide(table, STAGES)
     lost = TrialData.from_wide(table, STAGES, leaving="weights")
     assert ends.stages[1].present.sum() == stays.sum()
-    assert (remaining_probabilities(ends, 1) == 1).all()
-    chance = remaining_probabilities(lost, 1)
+    assert (ends.remaining_probabilities(1) == 1).all()
+    chance = lost.remaining_probabilities(1)
     truth = 1.0 / (1.0 + np.exp(-1.0 - 1.5 * table["x"]))
     assert np.abs(chance - truth).mean() < 0.08
     with pytest.raises(ValueError, match="leaving='never' is not known"):

@@ -5,7 +5,7 @@ from scipy.stats import t as student
 from sklearn.linear_model import LinearRegression
 
 from rlselect import QLearning, TrialData, compare_regimes, regime_value
-from rlselect.regimes._value import from_scores
+from rlselect.regimes._estimates import from_scores
 from rlselect.simulate import make_regime_trial
 
 
@@ -28,7 +28,7 @@ def test_inverse_probability_is_the_weighted_mean():
     assert found.standard_error == pytest.approx(scores.std(ddof=1) / np.sqrt(200))
     kurtosis = np.mean((scores - found.value) ** 4) / np.var(scores) ** 2
     reach = student.ppf(0.95, min(199, 400 / (kurtosis - 1))) * found.standard_error
-    narrow = regime_value(trial, [1], method="ipw", confidence=0.9)
+    narrow = regime_value(trial, [1], method="ipw", level=0.9)
     np.testing.assert_allclose(narrow.interval, [found.value - reach, found.value + reach])
     assert float(found) == found.value
     assert "95 % interval" in str(found)
@@ -228,7 +228,7 @@ def test_intervals_of_learnt_regimes_cover(setting, columns):
 
 def test_bad_input():
     trial, table = one_stage(60)
-    with pytest.raises(TypeError, match="trial must be a TrialData"):
+    with pytest.raises(TypeError, match="must be a TrialData"):
         regime_value(table, [1])
     with pytest.raises(ValueError, match="n_folds=1"):
         regime_value(trial, [1], n_folds=1)
@@ -237,11 +237,11 @@ def test_bad_input():
             compare_regimes(trial, empty)
     for bad, message in [
         ({"method": "magic"}, "method='magic'"),
-        ({"confidence": 1.0}, "strictly between"),
+        ({"level": 1.0}, "strictly between"),
     ]:
         with pytest.raises(ValueError, match=message):
             regime_value(trial, [1], **bad)
-    with pytest.raises(ValueError, match="one action a stage"):
+    with pytest.raises(ValueError, match="one action per stage"):
         regime_value(trial, [1, 1])
     with pytest.raises(TypeError, match="a regime must be"):
         regime_value(trial, 3)

@@ -1,5 +1,6 @@
 """Advantage learning: only the difference that an action makes is modelled."""
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -8,14 +9,14 @@ from sklearn.base import clone
 from rlselect._options import NONE, anything, one_of
 from rlselect._random import RandomState, as_generator
 from rlselect.kernels import loo_residuals
-from rlselect.regimes._anova_kernel import ActionAnovaState, ContrastState
+from rlselect.regimes._anova_kernel import ActionAnovaState, ContrastState, KernelState
 from rlselect.regimes._encoding import HistoryEncoder
 from rlselect.regimes._estimates import RegimeValue
 from rlselect.regimes._evaluation import Evaluation
 from rlselect.regimes._learner import BackwardLearner, PartDone
 from rlselect.regimes._rules import Regime
 from rlselect.regimes._selection import FAMILIES, StageSelection, choose_machine
-from rlselect.regimes._stage_machine import ANOVA_WIDTH, StageMachine
+from rlselect.regimes._stage_machine import StageMachine
 from rlselect.regimes._stage_rfe import StageRFE, as_selection
 from rlselect.regimes._trial import TrialData
 from rlselect.regimes._value import regime_value
@@ -26,13 +27,16 @@ __all__ = ["AdvantageLearning"]
 class ContrastMachine(StageMachine):
     """A kernel machine of the contrast alone: every term is multiplied with the action's code."""
 
-    def build_state(self, X: np.ndarray, bandwidth: float) -> Any:
-        """Kernel on encoded rows."""
+    def _gaussian_state(self, bandwidth: float, groups: Sequence[int] | None) -> KernelState:
         e = self.encoder
-        if self.kind == "rbf":
-            return ContrastState(X, e.groups, e.action, bandwidth, main=False)
-        width = ANOVA_WIDTH if self.kind == "anova" else None
-        return ActionAnovaState(X, e.groups, e.past, e.action, width, contrast_only=True, main=False)
+        state = ContrastState(self.X, e.groups, e.action, bandwidth, main=False)
+        if groups is not None:
+            state.drop([g for g in state.active if g not in set(groups)])
+        return state
+
+    def _anova_state(self, width: float | None) -> ActionAnovaState:
+        e = self.encoder
+        return ActionAnovaState(self.X, e.groups, e.past, e.action, width, contrast_only=True, main=False)
 
     def q_values(self, history: np.ndarray) -> np.ndarray:
         """Advantage of each action over the average of all: (m, K) array."""

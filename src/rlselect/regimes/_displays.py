@@ -1,9 +1,15 @@
 """Pictures of learnt regimes: eliminations, where decisions change, what regimes are worth."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
+
+from rlselect.regimes._estimates import RegimeComparison, RegimeValue
+from rlselect.regimes._learner import BackwardLearner
+from rlselect.regimes._stages import StageData, readable_history
+from rlselect.regimes._trial import TrialData
 
 __all__ = ["DecisionMapDisplay", "RegimeValueDisplay", "StageObjectiveDisplay"]
 
@@ -11,21 +17,27 @@ __all__ = ["DecisionMapDisplay", "RegimeValueDisplay", "StageObjectiveDisplay"]
 class StageObjectiveDisplay:
     """Objective of the elimination at each stage (Figures 4.3 to 4.11).
 
-    Use :meth:`from_estimator`; ``axes_`` holds one axis a stage after :meth:`plot`.
+    Use :meth:`from_estimator`; ``axes_`` holds one axis per stage after :meth:`plot`.
 
     Parameters
     ----------
-    removed, objective : lists of arrays, one a stage
+    removed, objective : lists of arrays, one per stage
     n_removed : list of int
         How many columns the learner removed.
     label : str
     """
 
-    def __init__(self, removed, objective, n_removed, label="regularised risk"):
+    def __init__(
+        self,
+        removed: list[np.ndarray],
+        objective: list[np.ndarray],
+        n_removed: list[int],
+        label: str = "regularised risk",
+    ) -> None:
         self.removed, self.objective, self.n_removed, self.label = removed, objective, n_removed, label
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, axes: Any = None) -> "StageObjectiveDisplay":
+    def from_estimator(cls, estimator: BackwardLearner, *, axes: Any = None) -> "StageObjectiveDisplay":
         """Draw a fitted learner.
 
         Parameters
@@ -35,21 +47,26 @@ class StageObjectiveDisplay:
         axes : sequence of matplotlib axes, optional
         """
         check_is_fitted(estimator)
-        if any(path is None for path in estimator.path_):
-            raise ValueError("the learner was fitted with selection=None: there is no elimination to draw")
-        sizes = [path["n_features"] for path in estimator.path_]
-        label = "fitted stage-1 value" if estimator.selection == "rfe-vpred" else "regularised risk"
+        paths = [path for path in estimator.path_ if path is not None]
+        if len(paths) < estimator.n_stages_:
+            raise ValueError(
+                "the learner has eliminated nothing at some stage (selection=None, or rewards that are all the "
+                "same): there is no elimination to draw"
+            )
+        sizes = [path["n_features"] for path in paths]
+        # Algorithm 28 judges no set out of sample
+        label = "regularised risk" if "risk" in paths[0] else "fitted stage-1 value"
         kept = [len(names) for names in estimator.selected_]
         display = cls(
             [size[0] - size for size in sizes],
-            [path["objective"] for path in estimator.path_],
+            [path["objective"] for path in paths],
             [int(size[0] - k) for size, k in zip(sizes, kept, strict=True)],
             label,
         )
         return display.plot(axes=axes)
 
     def plot(self, *, axes: Any = None) -> "StageObjectiveDisplay":
-        """Draw into one axis a stage, new ones by default.
+        """Draw into one axis per stage, new ones by default.
 
         Parameters
         ----------
@@ -85,17 +102,24 @@ class DecisionMapDisplay:
         Actions.
     """
 
-    def __init__(self, x, y, decision, names, labels):
+    def __init__(
+        self,
+        x: np.ndarray,
+        y: np.ndarray,
+        decision: np.ndarray,
+        names: tuple[str, str],
+        labels: Sequence[Any],
+    ) -> None:
         self.x, self.y, self.decision, self.names, self.labels = x, y, decision, names, labels
 
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        trial: Any,
+        estimator: BackwardLearner,
+        trial: TrialData,
         stage: int = 1,
         *,
-        features: Any = None,
+        features: tuple[str, str] | None = None,
         resolution: int = 60,
         ax: Any = None,
     ) -> "DecisionMapDisplay":
@@ -114,30 +138,17 @@ class DecisionMapDisplay:
         """
         check_is_fitted(estimator)
         data = trial.stage(stage)
-        columns = {column.name: j for j, column in enumerate(data.columns)}
-        if features is None:
-            ranked = [*estimator.tailoring_[stage - 1], *estimator.selected_[stage - 1], *columns]
-            numeric = [name for name in dict.fromkeys(ranked) if not data.columns[columns[name]].labels]
-            features = numeric[:2]
-        if len(features) != 2 or any(name not in columns for name in features):
-            raise ValueError(f"features={features!r} must be two history columns of stage {stage}")
-        coded = [name for name in features if data.columns[columns[name]].labels]
-        if coded:
-            raise ValueError(f"{coded[0]!r} holds labels; a map takes two columns of numbers")
+        wanted = [*estimator.tailoring_[stage - 1], *estimator.selected_[stage - 1], *data.names]
+        places = _two_columns(data, stage, features, wanted)
         seen = data.history[data.present]
-        middle = np.array([
-            np.bincount(v.astype(int)).argmax() if c.labels else np.median(v)
-            for c, v in zip(data.columns, seen.T, strict=True)
-        ])  # fmt: skip
-        grids = [
-            np.linspace(seen[:, columns[f]].min(), seen[:, columns[f]].max(), resolution) for f in features
-        ]
-        mesh = np.meshgrid(*grids)
-        rows = np.tile(middle, (resolution**2, 1))
-        for name, values in zip(features, mesh, strict=True):
-            rows[:, columns[name]] = values.ravel()
-        decision = estimator._decide(stage - 1, rows).reshape(resolution, resolution)
-        return cls(grids[0], grids[1], decision, tuple(features), data.labels).plot(ax=ax)
+        grids = [np.linspace(seen[:, j].min(), seen[:, j].max(), resolution) for j in places]
+        rows = np.tile(_middle(data, seen), (resolution**2, 1))
+        for j, values in zip(places, np.meshgrid(*grids), strict=True):
+            rows[:, j] = values.ravel()
+        actions = estimator.predict(readable_history(data.columns, rows), stage).tolist()
+        decision = np.array([data.labels.index(action) for action in actions]).reshape(resolution, resolution)
+        names = (data.names[places[0]], data.names[places[1]])
+        return cls(grids[0], grids[1], decision, names, data.labels).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> "DecisionMapDisplay":
         """Draw into an axis, a new one by default.
@@ -159,6 +170,33 @@ class DecisionMapDisplay:
         return self
 
 
+def _two_columns(
+    data: StageData, stage: int, features: Sequence[str] | None, wanted: Sequence[str]
+) -> list[int]:
+    """Places of two columns of numbers in a history: those asked for, or the first ones that are wanted."""
+    names = data.names
+    if features is None:
+        coded = {column.name for column in data.columns if column.labels}
+        features = [name for name in dict.fromkeys(wanted) if name not in coded][:2]
+    if len(features) != 2 or any(name not in names for name in features):
+        raise ValueError(f"features={features!r} was given; it must be two history columns of stage {stage}.")
+    places = [names.index(name) for name in features]
+    labelled = [names[j] for j in places if data.columns[j].labels]
+    if labelled:
+        raise ValueError(f"{labelled[0]!r} holds labels; a map takes two columns of numbers")
+    return places
+
+
+def _middle(data: StageData, seen: np.ndarray) -> np.ndarray:
+    """Medians of the columns of a history, of labels the most frequent one."""
+    return np.array(
+        [
+            np.bincount(values.astype(int)).argmax() if column.labels else np.median(values)
+            for column, values in zip(data.columns, seen.T, strict=True)
+        ]
+    )
+
+
 class RegimeValueDisplay:
     """Estimated values of several regimes with their intervals.
 
@@ -167,11 +205,23 @@ class RegimeValueDisplay:
     values : dict of RegimeValue
     """
 
-    def __init__(self, values):
+    def __init__(self, values: Mapping[str, RegimeValue]) -> None:
         self.values = dict(values)
 
     @classmethod
-    def from_comparison(cls, comparison: Any, *, ax: Any = None) -> "RegimeValueDisplay":
+    def from_estimator(cls, estimator: BackwardLearner, *, ax: Any = None) -> "RegimeValueDisplay":
+        """Draw what a fitted learner says its regime is worth, beside what was done.
+
+        Parameters
+        ----------
+        estimator : QLearning or AdvantageLearning
+        ax : matplotlib axis, optional
+        """
+        check_is_fitted(estimator)
+        return cls({"the regime": estimator.value_, "what was done": estimator.observed_}).plot(ax=ax)
+
+    @classmethod
+    def from_comparison(cls, comparison: RegimeComparison, *, ax: Any = None) -> "RegimeValueDisplay":
         """Draw what :func:`compare_regimes` returned.
 
         Parameters

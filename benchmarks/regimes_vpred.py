@@ -33,7 +33,7 @@ def problem(n, p, seed):
     real = _q_learning.eliminate_by_value
 
     def capture(*arguments):
-        raise Captured(*arguments[:-1])
+        raise Captured(*arguments[:-1])  # the device comes last
 
     _q_learning.eliminate_by_value = capture
     try:

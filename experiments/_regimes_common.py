@@ -23,6 +23,8 @@ METHODS = {
     "rfe-test": {"selection": "rfe-test"},
     "rfe-vpred": {"selection": "rfe-vpred"},
 }
+# methods that compute elsewhere where a device is given
+ON_DEVICE = ("rfe", "rfe-test", "rfe-vpred")
 HEAD = (
     "| n | p | method | replicates | stage | no miss | one | more | no direct miss | exact | "
     "decision no miss | decision exact | paper no errors |"
@@ -55,10 +57,11 @@ def one(setting, n, p, seed, method, device="cpu"):
     stages = [stage | {"propensity": {-1: 0.5, 1: 0.5}} for stage in simulated.stages]
     trial = TrialData.from_wide(simulated.columns, stages)
     start = time.process_time()
+    device = device if method in ON_DEVICE else "cpu"
     learner = QLearning(**METHODS[method], device=device, random_state=seed)
     if method == "all columns":
         # Only its decisions are of interest; decision features among all columns take longer than the fit.
-        learner._fit_rows(trial, np.ones(n, dtype=bool), value=False)
+        learner._fit_rows(trial, np.ones(n, dtype=bool))
     else:
         learner.fit(trial)
     seconds = time.process_time() - start
@@ -102,7 +105,7 @@ class Records:
         return sorted(mine, key=lambda r: r["seed"])
 
     def complete(self, n, p, method, seeds, jobs=1, device="cpu"):
-        """Run what is missing of a cell, several replicates at a time where told so."""
+        """Run what is missing of a cell, several replicates at a time where asked to."""
         done = {r["seed"] for r in self.of(n, p, method)}
         tasks = (delayed(one)(self.setting, n, p, seed, method, device) for seed in seeds if seed not in done)
         for record in Parallel(n_jobs=jobs, return_as="generator")(tasks):
@@ -179,7 +182,7 @@ def value_row(records, n, p):
             cover = "" if method == "all columns" else f"intervals cover {covered(runs) / len(runs):.2f}, "
             there = sum(r.get("device", "cpu") != "cpu" for r in runs)
             where = f", {there} with a GPU" if there else ""
-            cells.append(f"{method}: {mean:.2f} ({cover}{seconds:.1f} s a stage{where})")
+            cells.append(f"{method}: {mean:.2f} ({cover}{seconds:.1f} s per stage{where})")
     return f"| {n} | {p} | {optimal:.2f} | {'; '.join(cells)} | {with_error(gain(records, n, p))} |"
 
 

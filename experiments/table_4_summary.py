@@ -17,7 +17,7 @@ from rlselect.simulate import make_regime_trial
 PAPERS = {"I": table_4_1.PAPER, "II": table_4_2.PAPER, "III": table_4_3.PAPER}
 HEAD = (
     "| setting | n | p | replicates | no miss | dissertation | exact | earlier, direct | dissertation | "
-    "earlier, all | decision | dissertation | value | optimal | gain from selection | cover | s a stage |"
+    "earlier, all | decision | dissertation | value | optimal | gain from selection | cover | s per stage |"
 )
 
 

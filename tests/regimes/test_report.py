@@ -1,12 +1,13 @@
-"""What a learner says about itself, to whom while it learns, and what an interruption leaves behind."""
+"""What a learner says about itself, and what it is worth to other subjects."""
 
 import json
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from sklearn.exceptions import NotFittedError
 
-from rlselect import AdvantageLearning, QLearning, TrialData
+from rlselect import AdvantageLearning, QLearning, TrialData, regime_value
 from rlselect.cli import _main as cli
 from rlselect.report import to_html, to_json
 from rlselect.simulate import make_regime_trial
@@ -49,40 +50,6 @@ def test_a_contrast_is_all_for_the_decision(trial):
     assert uses == {"the decision"}
 
 
-def test_callbacks_hear_of_every_part(trial, learner, Watch):
-    pytest.importorskip("sklearn.callback")
-    watch = Watch(most=0)  # asks to stop at once, which is not followed
-    watched = QLearning(model="linear", random_state=0).set_callbacks(watch).fit(trial)
-    assert watch.ended
-    assert watch.parts == 5
-    assert watched.selected_ == learner.selected_
-    assert watched.value_.value == learner.value_.value
-
-
-@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
-def test_a_fit_that_ends_early_leaves_the_learner_as_it_was(trial, monkeypatch, error):
-    from rlselect.machines._elimination import SquaredKernelProblem
-
-    learner = QLearning(model="linear", random_state=0).fit(trial)
-    before, selected = learner.value_.value, learner.selected_
-    original, calls = SquaredKernelProblem.removals, []
-
-    def removals(self, count):
-        calls.append(count)
-        if len(calls) == 20:
-            raise error
-        return original(self, count)
-
-    monkeypatch.setattr(SquaredKernelProblem, "removals", removals)
-    other = make_regime_trial("I", 60, 5, random_state=5)
-    with pytest.raises(error):
-        learner.fit(TrialData.from_wide(other.columns, other.stages))
-    monkeypatch.undo()
-    assert learner.value_.value == before
-    assert learner.selected_ is selected
-    assert len(learner.predict(trial, stage=2)) == 120
-
-
 def test_the_command(tmp_path):
     rng = np.random.default_rng(2)
     n = 80
@@ -113,3 +80,22 @@ def test_the_command(tmp_path):
         result = CliRunner().invoke(cli.main, ["regimes", *words, *bad])
         assert result.exit_code == 2
         assert sentence in result.output
+
+
+def test_a_report_on_other_subjects(learner, trial):
+    simulated = make_regime_trial("I", 150, 5, random_state=9)
+    other = TrialData.from_wide(simulated.columns, simulated.stages)
+    report = learner.report(other, random_state=3).dict
+    section = report["sections"][0]
+    assert report["sections"][1:] == learner.summary().dict["sections"] == learner.report().dict["sections"]
+    value = regime_value(other, learner, random_state=3)
+    observed = regime_value(other, "observed")
+    for row, one in zip(section["rows"], (value, observed, value.less(observed)), strict=True):
+        assert row[1:] == [round(x, 4) for x in (one.value, one.standard_error, *one.interval)]
+    assert "150 subjects, 95 % intervals" in section["note"]
+    with pytest.raises(TypeError, match="must be a TrialData"):
+        learner.report(simulated.columns)
+    with pytest.raises(ValueError, match="1 stage"):
+        learner.report(TrialData.from_wide(simulated.columns, simulated.stages[:1]))
+    with pytest.raises(NotFittedError):
+        QLearning().report()

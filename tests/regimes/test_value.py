@@ -5,7 +5,6 @@ from scipy.stats import t as student
 from sklearn.linear_model import LinearRegression
 
 from rlselect import QLearning, TrialData, compare_regimes, regime_value
-from rlselect.regimes._estimates import from_scores
 from rlselect.simulate import make_regime_trial
 
 
@@ -32,28 +31,6 @@ def test_inverse_probability_is_the_weighted_mean():
     np.testing.assert_allclose(narrow.interval, [found.value - reach, found.value + reach])
     assert float(found) == found.value
     assert "95 % interval" in str(found)
-
-
-def test_few_heavy_scores_widen_the_interval():
-    def reach(scores):
-        found = from_scores(scores, "dr", 0.95)
-        return (found.interval[1] - found.value) / found.standard_error
-
-    rng = np.random.default_rng(0)
-    light, heavy = rng.standard_normal(400), np.zeros(400)
-    heavy[:4] = 1.0
-    assert reach(light) == pytest.approx(student.ppf(0.975, 399), abs=0.005)
-    assert reach(heavy) == pytest.approx(student.ppf(0.975, 800 / (400 / 4 - 3)), rel=0.02)
-    assert np.isfinite(from_scores(np.ones(5), "dr", 0.95).interval).all()
-
-
-def test_splits_are_averaged_and_the_standard_error_is_that_of_one():
-    rng = np.random.default_rng(1)
-    splits = rng.standard_normal((3, 50)) * [[1.0], [2.0], [3.0]]
-    found = from_scores(splits, "dr", 0.95)
-    assert found.value == pytest.approx(splits.mean())
-    assert found.standard_error == pytest.approx(np.sqrt(np.mean(splits.var(axis=1, ddof=1)) / 50))
-    np.testing.assert_allclose(found.scores, splits.mean(axis=0))
 
 
 def test_doubly_robust_against_its_formula():
@@ -253,3 +230,21 @@ def test_bad_input():
     )
     with pytest.raises(ValueError, match="no subject followed"):
         regime_value(never, [1, 1], method="ipw")
+
+
+def test_a_learner_brings_its_discount():
+    trial, _ = one_stage(60)
+    learner = QLearning(model="linear", discount=0.5, random_state=0)
+    with pytest.raises(ValueError, match=r"discount=0.9 was given, but the learner has discount=0.5"):
+        regime_value(trial, learner, discount=0.9)
+    same = regime_value(trial, learner, discount=0.5, random_state=0)
+    assert same == regime_value(trial, learner, random_state=0)
+
+
+def test_a_random_state_is_a_seed():
+    trial, _ = one_stage(60)
+    one, two = (
+        compare_regimes(trial, {"all": [1]}, model="linear", random_state=np.random.RandomState(4)).values
+        for _ in range(2)
+    )
+    assert one["all"] == two["all"]

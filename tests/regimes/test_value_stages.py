@@ -4,7 +4,6 @@ import sys
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LinearRegression
 
 from rlselect import QLearning, TrialData
 from rlselect.machines._losses import SquaredLoss
@@ -100,11 +99,3 @@ def test_a_device_that_is_not_there_is_refused_at_once(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(ImportError, match=r"pip install 'rlselect\[torch\]', or use device='cpu'"):
         QLearning(selection="rfe-vpred", device="cuda").fit(trial)
-
-
-def test_only_kernel_machines_are_eliminated_by_value():
-    simulated = make_regime_trial("I", 20, 5, random_state=0)
-    trial = TrialData.from_wide(simulated.columns, simulated.stages)
-    for model in ("trees", LinearRegression()):
-        with pytest.raises(ValueError, match="refits kernel machines"):
-            QLearning(model=model, selection="rfe-vpred").fit(trial)

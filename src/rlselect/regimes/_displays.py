@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rlselect.regimes._estimates import RegimeComparison, RegimeValue
 from rlselect.regimes._learner import BackwardLearner
-from rlselect.regimes._stages import StageData, readable_history
+from rlselect.regimes._stages import StageData
 from rlselect.regimes._trial import TrialData
 
 __all__ = ["DecisionMapDisplay", "RegimeValueDisplay", "StageObjectiveDisplay"]
@@ -50,8 +50,8 @@ class StageObjectiveDisplay:
         paths = [path for path in estimator.path_ if path is not None]
         if len(paths) < estimator.n_stages_:
             raise ValueError(
-                "the learner has eliminated nothing at some stage (selection=None, or rewards that are all the "
-                "same): there is no elimination to draw"
+                "the learner has eliminated nothing at some stage (selection=None, or rewards that are all "
+                "the same): there is no elimination to draw"
             )
         sizes = [path["n_features"] for path in paths]
         # Algorithm 28 judges no set out of sample
@@ -145,8 +145,7 @@ class DecisionMapDisplay:
         rows = np.tile(_middle(data, seen), (resolution**2, 1))
         for j, values in zip(places, np.meshgrid(*grids), strict=True):
             rows[:, j] = values.ravel()
-        actions = estimator.predict(readable_history(data.columns, rows), stage).tolist()
-        decision = np.array([data.labels.index(action) for action in actions]).reshape(resolution, resolution)
+        decision = estimator._decide(stage - 1, rows).reshape(resolution, resolution)
         names = (data.names[places[0]], data.names[places[1]])
         return cls(grids[0], grids[1], decision, names, data.labels).plot(ax=ax)
 

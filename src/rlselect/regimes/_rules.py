@@ -1,6 +1,7 @@
 """Learnt decisions as rules a person can read."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -38,7 +39,7 @@ class StageRule:
 class Regime:
     """Rules of all stages; ``str(regime)`` and ``repr(regime)`` read as text."""
 
-    rules: list
+    rules: list[StageRule]
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.rules))
@@ -54,11 +55,11 @@ class Regime:
 
 def summarise_rule(
     number: int,
-    columns: list[HistoryColumn],
+    columns: Sequence[HistoryColumn],
     history: np.ndarray,
     q: np.ndarray,
     chosen: np.ndarray,
-    labels: Any,
+    labels: Sequence[Any],
 ) -> StageRule:
     """Fit a depth-two tree on the decision columns, weighing subjects by what their decision is worth."""
     n = len(chosen)
@@ -95,7 +96,7 @@ class _Question(NamedTuple):
         return f"{self.name} <= {text}", f"{self.name} > {text}"
 
 
-def _questions(columns, history):
+def _questions(columns: Sequence[HistoryColumn], history: np.ndarray) -> tuple[np.ndarray, list[_Question]]:
     """Numbers a tree can split on, of any scale, and what a split on each of them asks."""
     blocks: list[np.ndarray] = []
     questions: list[_Question] = []
@@ -111,10 +112,10 @@ def _questions(columns, history):
     return np.column_stack(blocks), questions
 
 
-def _sentence(tree, questions, labels):
+def _sentence(tree: DecisionTreeClassifier, questions: Sequence[_Question], labels: Sequence[Any]) -> str:
     inner = tree.tree_
 
-    def walk(node, conditions):
+    def walk(node: int, conditions: list[str]) -> list[tuple[Any, list[str]]]:
         if inner.children_left[node] < 0:
             label = labels[int(tree.classes_[inner.value[node][0].argmax()])]
             return [(label, conditions)]

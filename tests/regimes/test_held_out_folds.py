@@ -1,0 +1,28 @@
+import numpy as np
+
+from rlselect.machines import EliminationPath
+from rlselect.regimes import _held_out_folds
+
+
+def test_more_folds_only_where_the_size_is_in_doubt(monkeypatch):
+    class Machine:
+        y, weights = np.zeros(200), np.ones(200)
+        encoder = type("E", (), {"groups": [0, 1, 2]})()
+
+    path = EliminationPath(sizes=[3, 2, 1, 0], order=[2, 1, 0])
+    rng = np.random.default_rng(0)
+    noise = rng.normal(size=200)
+
+    def split(gap):
+        # The second column is worth ``gap``; folds disagree on which it is.
+        def one(machine, generator):
+            losses = np.array([1.0 + 0 * noise, 1.0 + 0 * noise, 1.0 + gap + noise, 5.0 + noise])
+            return losses, [[0, 1, 2], [0, 2, 1], [0, 1, 2]]
+
+        return one
+
+    monkeypatch.setattr(_held_out_folds, "one_split", split(1.0))
+    groups, reason = _held_out_folds.cross_fitted_choice(Machine(), path, rng)
+    assert (groups, "of 3 eliminations" in reason) == ([0, 1], True)
+    monkeypatch.setattr(_held_out_folds, "one_split", split(0.05))
+    assert "of 9 eliminations" in _held_out_folds.cross_fitted_choice(Machine(), path, rng)[1]

@@ -1,7 +1,7 @@
 """Pictures of learnt regimes: eliminations, where decisions change, what regimes are worth."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -10,11 +10,12 @@ from rlselect.regimes._estimates import RegimeComparison, RegimeValue
 from rlselect.regimes._learner import BackwardLearner
 from rlselect.regimes._stages import StageData
 from rlselect.regimes._trial import TrialData
+from rlselect.report import Display, PanelDisplay
 
 __all__ = ["DecisionMapDisplay", "RegimeValueDisplay", "StageObjectiveDisplay"]
 
 
-class StageObjectiveDisplay:
+class StageObjectiveDisplay(PanelDisplay):
     """Objective of the elimination at each stage (Figures 4.3 to 4.11).
 
     Use :meth:`from_estimator`; ``axes_`` holds one axis per stage after :meth:`plot`.
@@ -37,7 +38,7 @@ class StageObjectiveDisplay:
         self.removed, self.objective, self.n_removed, self.label = removed, objective, n_removed, label
 
     @classmethod
-    def from_estimator(cls, estimator: BackwardLearner, *, axes: Any = None) -> "StageObjectiveDisplay":
+    def from_estimator(cls, estimator: BackwardLearner, *, axes: Any = None) -> Self:
         """Draw a fitted learner.
 
         Parameters
@@ -65,30 +66,21 @@ class StageObjectiveDisplay:
         )
         return display.plot(axes=axes)
 
-    def plot(self, *, axes: Any = None) -> "StageObjectiveDisplay":
-        """Draw into one axis per stage, new ones by default.
+    def _panels(self) -> tuple[int, int]:
+        return len(self.removed), len(self.removed)
 
-        Parameters
-        ----------
-        axes : sequence of matplotlib axes, optional
-        """
-        if axes is None:
-            from matplotlib import pyplot as plt
+    def _panel_size(self) -> tuple[float, float]:
+        return (4.0, 3.5)
 
-            count = len(self.removed)
-            _, axes = plt.subplots(1, count, figsize=(4 * count, 3.5), layout="constrained", squeeze=False)
-            axes = axes[0]
+    def _draw(self, axes: list[Any]) -> None:
         for stage, ax in enumerate(axes):
             ax.plot(self.removed[stage], self.objective[stage], "o-", markersize=3)
             ax.axvline(self.n_removed[stage], color="0.5", linestyle="--", label="selected")
             ax.set(title=f"stage {stage + 1}", xlabel="columns removed", ylabel=self.label)
             ax.legend()
-        self.axes_ = list(axes)
-        self.figure_ = self.axes_[0].figure
-        return self
 
 
-class DecisionMapDisplay:
+class DecisionMapDisplay(Display):
     """Recommended action over two history columns, the others held at given values.
 
     Parameters
@@ -122,7 +114,7 @@ class DecisionMapDisplay:
         features: tuple[str, str] | None = None,
         resolution: int = 60,
         ax: Any = None,
-    ) -> "DecisionMapDisplay":
+    ) -> Self:
         """Draw a stage of a fitted learner.
 
         Parameters
@@ -149,24 +141,15 @@ class DecisionMapDisplay:
         names = (data.names[places[0]], data.names[places[1]])
         return cls(grids[0], grids[1], decision, names, data.labels).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> "DecisionMapDisplay":
-        """Draw into an axis, a new one by default.
+    def _size(self) -> tuple[float, float]:
+        return (5.0, 4.0)
 
-        Parameters
-        ----------
-        ax : matplotlib axis, optional
-        """
-        if ax is None:
-            from matplotlib import pyplot as plt
-
-            _, ax = plt.subplots(figsize=(5, 4), layout="constrained")
+    def _draw(self, ax: Any) -> None:
         levels = np.arange(len(self.labels) + 1) - 0.5
         drawn = ax.contourf(self.x, self.y, self.decision, levels=levels, alpha=0.6)
         bar = ax.figure.colorbar(drawn, ax=ax, ticks=range(len(self.labels)), label="recommended action")
         bar.ax.set_yticklabels([str(label) for label in self.labels])
         ax.set(xlabel=self.names[0], ylabel=self.names[1])
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
 
 def _two_columns(
@@ -196,7 +179,7 @@ def _middle(data: StageData, seen: np.ndarray) -> np.ndarray:
     )
 
 
-class RegimeValueDisplay:
+class RegimeValueDisplay(Display):
     """Estimated values of several regimes with their intervals.
 
     Parameters
@@ -208,7 +191,7 @@ class RegimeValueDisplay:
         self.values = dict(values)
 
     @classmethod
-    def from_estimator(cls, estimator: BackwardLearner, *, ax: Any = None) -> "RegimeValueDisplay":
+    def from_estimator(cls, estimator: BackwardLearner, *, ax: Any = None) -> Self:
         """Draw what a fitted learner says its regime is worth, beside what was done.
 
         Parameters
@@ -220,7 +203,7 @@ class RegimeValueDisplay:
         return cls({"the regime": estimator.value_, "what was done": estimator.observed_}).plot(ax=ax)
 
     @classmethod
-    def from_comparison(cls, comparison: RegimeComparison, *, ax: Any = None) -> "RegimeValueDisplay":
+    def from_comparison(cls, comparison: RegimeComparison, *, ax: Any = None) -> Self:
         """Draw what :func:`compare_regimes` returned.
 
         Parameters
@@ -230,22 +213,13 @@ class RegimeValueDisplay:
         """
         return cls(comparison.values).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> "RegimeValueDisplay":
-        """Draw into an axis, a new one by default.
+    def _size(self) -> tuple[float, float]:
+        return (5.0, 0.6 * len(self.values) + 1.2)
 
-        Parameters
-        ----------
-        ax : matplotlib axis, optional
-        """
-        if ax is None:
-            from matplotlib import pyplot as plt
-
-            _, ax = plt.subplots(figsize=(5, 0.6 * len(self.values) + 1.2), layout="constrained")
+    def _draw(self, ax: Any) -> None:
         for place, (name, value) in enumerate(self.values.items()):
             low, high = value.interval
             error = [[value.value - low], [high - value.value]]
             ax.errorbar(value.value, place, xerr=error, fmt="o", capsize=3, label=name)
         ax.set_yticks(range(len(self.values)), list(self.values))
         ax.set(xlabel="value", ylim=(-0.5, len(self.values) - 0.5))
-        self.ax_, self.figure_ = ax, ax.figure
-        return self

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from rlselect._devices import find_device
-from rlselect._options import NONE, instance, one_of, refuse_unused
+from rlselect._options import NONE, instance, one_of, refuse_unused, take_settings
 from rlselect._random import RandomState
 from rlselect.regimes._evaluation import Evaluation
 from rlselect.regimes._learner import BackwardLearner
@@ -188,8 +188,7 @@ class QLearning(BackwardLearner):
         >>> QLearning.paper(algorithm="rfe-test", random_state=0).selection.safeguard
         0.05
         """
-        knobs = {k: changes.pop(k) for k in list(changes) if k in StageRFE.__dataclass_fields__}
-        knobs = {"bandwidths": tuple(2.0**k for k in range(-2, 8)), **knobs}
+        knobs = {"bandwidths": tuple(2.0**k for k in range(-2, 8)), **take_settings(StageRFE, changes)}
         return cls(**{"model": "rbf", "selection": StageRFE(algorithm, **knobs), **changes})
 
     def _check_combinations(self) -> None:

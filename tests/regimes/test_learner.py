@@ -105,7 +105,8 @@ def test_callbacks_hear_of_every_part(trial, linear, Watch):
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
 @pytest.mark.parametrize("kind", [QLearning, AdvantageLearning])
-def test_a_fit_that_ends_early_leaves_the_learner_as_it_was(trial, monkeypatch, error, kind):
+def test_a_fit_that_ends_early_leaves_the_learner_as_it_was(monkeypatch, error, kind):
+    trial, other = (small_trial(seed) for seed in (0, 1))
     learner = kind(model="linear", random_state=0).fit(trial)
     before, recommended = dict(vars(learner)), learner.predict(trial, stage=2)
     original, calls = SquaredKernelProblem.removals, []
@@ -117,9 +118,8 @@ def test_a_fit_that_ends_early_leaves_the_learner_as_it_was(trial, monkeypatch, 
         return original(self, count)
 
     monkeypatch.setattr(SquaredKernelProblem, "removals", removals)
-    other = make_regime_trial("I", 60, 5, random_state=5)
     with pytest.raises(error):
-        learner.fit(TrialData.from_wide(other.columns, other.stages))
+        learner.fit(other)
     monkeypatch.undo()
     after = vars(learner)
     assert after.keys() == before.keys()
@@ -130,18 +130,22 @@ def test_a_fit_that_ends_early_leaves_the_learner_as_it_was(trial, monkeypatch, 
     assert learner.value_ is before["value_"]
 
 
+def small_trial(seed, n_stages=2):
+    simulated = make_regime_trial("I", 40, 5, random_state=seed)
+    return TrialData.from_wide(simulated.columns, simulated.stages[:n_stages])
+
+
 @pytest.mark.parametrize("kind", [QLearning, AdvantageLearning])
 def test_any_seed_will_do(kind):
-    simulated = make_regime_trial("I", 50, 5, random_state=0)
-    trial = TrialData.from_wide(simulated.columns, simulated.stages[:1])
+    trial = small_trial(0, n_stages=1)
 
     def scores(seed):
-        return kind(model="linear", random_state=seed).fit(trial).value_.scores
+        return kind(model="linear", selection=None, random_state=seed).fit(trial).value_.scores
 
     np.testing.assert_array_equal(scores(np.random.RandomState(3)), scores(np.random.RandomState(3)))
     np.testing.assert_array_equal(scores(np.random.default_rng(3)), scores(np.random.default_rng(3)))
     values = [
-        regime_value(trial, kind(model="linear", random_state=0), random_state=seed).value
+        regime_value(trial, kind(model="linear", selection=None), random_state=seed).value
         for seed in (np.random.RandomState(3), np.random.RandomState(3))
     ]
     assert values[0] == values[1]

@@ -53,6 +53,16 @@ def test_tables_of_any_kind_mean_the_same(trial, make):
     assert list(other.history(1)["site"][:3]) == list(columns()["site"][:3])
 
 
+def test_numbers_declared_as_categories_are_labels():
+    frame = pd.DataFrame(columns(60))
+    frame["site"] = pd.Categorical(frame["site"].map({"Bonn": 1, "Oslo": 2, "Rome": 3, "Wien": 4}))
+    trial = TrialData.from_wide(frame, [STAGE])
+    assert trial.stages[0].columns[0].labels == ("1", "2", "3", "4")
+    learner = QLearning(model="linear", selection=None, random_state=0).fit(trial)
+    plain = frame.assign(site=frame["site"].astype(int))
+    assert list(learner.predict(plain)) == list(learner.predict(frame)) == list(learner.predict(trial))
+
+
 def test_a_long_table_spreads_categories():
     rows = {
         "id": [1, 1, 2, 2, 3, 3, 4, 4],

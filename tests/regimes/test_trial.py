@@ -1,4 +1,5 @@
 import numpy as np
+import polars as pl
 import pytest
 
 from rlselect.regimes import QLearning, TrialData
@@ -45,6 +46,44 @@ def test_frames_are_the_same_as_dicts(kind):
         np.testing.assert_array_equal(a.action, b.action)
 
 
+def test_files_and_lazy_frames_are_tables(tmp_path):
+    table = wide()
+    frame = pl.DataFrame(table)
+    frame.write_csv(tmp_path / "trial.csv")
+    plain = TrialData.from_wide(table, STAGES)
+    for other in (frame.lazy(), tmp_path / "trial.csv", {name: list(v) for name, v in table.items()}):
+        trial = TrialData.from_wide(other, STAGES)
+        np.testing.assert_allclose(trial.stages[1].history, plain.stages[1].history, rtol=1e-12)
+        assert trial.stages[1].labels == plain.stages[1].labels
+    learner = QLearning(model="linear", selection=None, random_state=0).fit(plain)
+    assert list(learner.predict(tmp_path / "trial.csv")) == list(learner.predict(table))
+    assert list(learner.predict(frame.lazy(), stage=2)) == list(learner.predict(plain, stage=2))
+
+
+def test_roles_may_be_arrays():
+    table = wide() | {"chance": np.full(40, 0.5)}
+    named = STAGES[0] | {"propensity": "chance"}
+    arrays = named | {"action": pl.Series(table["A1"]), "reward": list(table["R1"])}
+    arrays["propensity"] = table["chance"]
+    plain, given = (TrialData.from_wide(table, [first, STAGES[1]]) for first in (named, arrays))
+    np.testing.assert_array_equal(given.stages[1].history, plain.stages[1].history)
+    assert [c.name for c in given.stages[1].columns] == ["x", "action_1", "reward_1", "z"]
+    long = {"x": np.tile(table["x"], 2)}
+    roles = {
+        "id": np.tile(np.arange(40)[::-1], 2),
+        "stage": np.repeat([1, 2], 40),
+        "action": np.tile(table["A1"], 2),
+        "reward": np.tile(table["R1"], 2),
+    }
+    trial = TrialData.from_long(long, **roles, covariates=["x"], propensity=np.full(80, 0.5))
+    same = TrialData.from_long(
+        long | roles, **{r: r for r in roles}, covariates=["x"], propensity="randomized"
+    )
+    np.testing.assert_array_equal(trial.stages[1].history, same.stages[1].history)
+    np.testing.assert_array_equal(trial.history(1)["x_1"], table["x"])
+    assert list(trial.history(2)) == ["x_1", "action_1", "reward_1", "x_2"]
+
+
 def test_long_equals_wide():
     table = wide()
     n = len(table["x"])
@@ -62,7 +101,7 @@ def test_long_equals_wide():
     np.testing.assert_allclose(trial.stages[1].history, same.stages[1].history)
     assert [c.name for c in trial.stages[1].columns] == ["x_1", "act_1", "gain_1", "z_2"]
     long["t"] = np.ones(2 * n)
-    with pytest.raises(ValueError, match="two rows with the same"):
+    with pytest.raises(ValueError, match="Subject 0 has 2 rows at stage"):
         TrialData.from_long(long, **keys)
 
 
@@ -94,7 +133,7 @@ def test_propensities():
     assert np.allclose(given.action_probabilities(1)[5], [0.3, 0.7])
     column = TrialData.from_wide(table, [stage | {"propensity": "known"}]).action_probabilities(1)
     assert np.allclose(np.sort(column, axis=1), [0.25, 0.75])
-    for bad in ({"a": 0.5}, {"a": 0.5, "b": 0.6}, "coin"):
+    for bad in ({"a": 0.5}, {"a": 0.5, "b": 0.6}, "coin", None, np.full(300, 2.0), np.ones(3)):
         with pytest.raises(ValueError, match="propensity"):
             TrialData.from_wide(table, [stage | {"propensity": bad}])
 
@@ -135,7 +174,7 @@ def test_one_bad_entry(change, message):
 
 def test_other_bad_input():
     table = wide()
-    with pytest.raises(ValueError, match="stage 2 reward column 'R9' is not in the table"):
+    with pytest.raises(ValueError, match=r"stage 2 reward='R9' is not a column of data\. Did you mean 'R2'"):
         TrialData.from_wide(table, [STAGES[0], STAGES[1] | {"reward": "R9"}])
     with pytest.raises(ValueError, match="never observed"):
         TrialData.from_wide(table, [STAGES[0] | {"feasible": ["a", "b", "c"]}])
@@ -149,13 +188,19 @@ def test_other_bad_input():
         TrialData.from_wide(table, [{"history": ["x"], "treatment": "A1"}])
     with pytest.raises(ValueError, match="used twice"):
         TrialData.from_wide(table, [STAGES[0], STAGES[1] | {"history": ["x"]}])
-    with pytest.raises(ValueError, match="not numbers"):
+    with pytest.raises(TypeError, match=r"stage 1 reward \(column 'R1'\) holds text \('high'\), but numbers"):
         TrialData.from_wide(table | {"R1": np.full(40, "high")}, STAGES)
+    with pytest.raises(ValueError, match=r"stage 1 action \(column 'A1'\) mixes numbers \(0\) and text"):
+        TrialData.from_wide(table | {"A1": [0, "a"] * 20}, STAGES)
+    with pytest.raises(TypeError, match=r"stage 1 history \(column 'x'\) holds dates"):
+        TrialData.from_wide(table | {"x": np.full(40, "2024", "M8[D]")}, STAGES)
+    with pytest.raises(ValueError, match="list each column once"):
+        TrialData.from_wide(table, [STAGES[0] | {"history": ["x", "x"]}])
     with pytest.raises(ValueError, match="differ in length"):
         TrialData.from_wide(table | {"x": np.zeros(3)}, STAGES)
     with pytest.raises(ValueError, match="non-empty list"):
         TrialData.from_wide(table, [])
-    with pytest.raises(TypeError, match="a table must be"):
+    with pytest.raises(TypeError, match="data is of type int; give a data frame"):
         TrialData.from_wide(7, STAGES)
     with pytest.raises(ValueError, match="between 1 and 2"):
         TrialData.from_wide(table, STAGES).history(3)
@@ -207,7 +252,7 @@ def test_bad_long_tables_and_stages():
     with pytest.raises(ValueError, match=r"feasible names the stage\(s\) \[7\]"):
         TrialData.from_long(long, **keys, feasible={7: [0, 1]})
     long["t"][3] = np.nan
-    with pytest.raises(ValueError, match="'t' is missing in 1 row"):
+    with pytest.raises(ValueError, match=r"stage \(column 't'\) is missing in 1 row"):
         TrialData.from_long(long, **keys)
     for bad in (None, "x", ["x"]):
         with pytest.raises(ValueError, match="stage"):

@@ -38,6 +38,8 @@ FORMS = {
     ).with_columns(pl.col("t").cast(pl.Date)),
     "durations": lambda d: d.assign(t=pd.to_timedelta(d["t"], unit="D")),
     "bool response": lambda d: d.assign(y=d["y"] == 1),
+    "lazy": lambda d: pl.from_pandas(d).lazy(),
+    "lists": lambda d: {key: d[key].tolist() for key in d},
     "unused categories": lambda d: d.assign(g=pd.Categorical(d["g"], categories=list("abcd"))),
 }
 
@@ -47,6 +49,26 @@ def test_same_answer_from_every_container(data, form):
     plain, other = fitted(data), fitted(FORMS[form](data))
     identical(plain, other)
     assert plain.test("x").pvalue == pytest.approx(other.test("x").pvalue, rel=1e-12)
+
+
+def test_a_file_is_a_table(data, tmp_path):
+    data.to_csv(tmp_path / "long.csv", index=False)
+    from_file, plain = fitted(tmp_path / "long.csv"), fitted(data)
+    np.testing.assert_allclose(from_file.coef_, plain.coef_, rtol=1e-10)
+    np.testing.assert_allclose(from_file.predict(tmp_path / "long.csv"), plain.predict(data), rtol=1e-10)
+
+
+def test_new_rows_without_a_time_or_with_numbers_for_a_category(data):
+    model = fitted(data.assign(t=DAY + pd.to_timedelta(data["t"], unit="D")))
+    new = data.assign(t=(DAY + pd.to_timedelta(data["t"], unit="D")).where(data.index > 0))
+    found = model.predict(new)
+    assert np.isnan(found[0])
+    assert np.isfinite(found[1:]).all()
+    with pytest.raises(TypeError, match="'g' of data holds numbers, but held text in fit"):
+        fitted(data).predict(data.assign(g=1.0))
+    with pytest.raises(TypeError, match="'x' of data holds text, but held numbers in fit"):
+        fitted(data).predict(data.assign(x="much"))
+    assert np.isnan(fitted(data).predict(data.assign(g=None))).all()
 
 
 def test_dates_index_the_curves_and_bound_intervals(data):
@@ -107,15 +129,14 @@ def test_irregular_grid_with_few_shared_times(data):
 ERRORS = {
     "infinite": (lambda d: d.assign(x=d["x"].where(d.index != 3, np.inf)), "'x' is infinite in 1 row"),
     "twice": (lambda d: pd.concat([d, d.iloc[:2]]), "2 rows at time"),
-    "no rows": (lambda d: d.iloc[:0], "no rows"),
+    "no rows": (lambda d: d.iloc[:0], r"0 sample\(s\)"),
     "all missing": (lambda d: d.assign(y=np.nan), "no row is available"),
     "one subject": (lambda d: d[d["id"] == 5], "no time has more than 1 available for 3"),
     "constant": (lambda d: d.assign(x=1.0), "'x' is the same for every available subject"),
-    "missing id": (lambda d: d.assign(id=d["id"].where(d.index > 0)), "id is missing in 1 row"),
-    "missing time": (lambda d: d.assign(t=d["t"].where(d.index > 0)), "time is missing in 1 row"),
+    "missing id": (lambda d: d.assign(id=d["id"].where(d.index > 0)), "'id'. is missing in 1 row"),
+    "missing time": (lambda d: d.assign(t=d["t"].where(d.index > 0)), "'t'. is missing in 1 row"),
     "infinite time": (lambda d: d.assign(t=d["t"].where(d.index > 0, np.inf)), "infinite"),
-    "text time": (lambda d: d.assign(t=d["t"].astype(str)), "numbers or dates"),
-    "mixed ids": (lambda d: d.assign(id=[i if i % 2 else str(i) for i in d["id"]]), "different types"),
+    "mixed ids": (lambda d: d.assign(id=[i if i % 2 else str(i) for i in d["id"]]), "mixes numbers"),
     "range": (lambda d: d.assign(y=2 * d["y"]), "between 0 and 1"),
     "text response": (lambda d: d.assign(y=np.where(d["y"] == 1, "yes", "no")), "2 columns"),
 }
@@ -129,27 +150,31 @@ def test_bad_data_say_what_is_wrong(data, case):
 
 
 def test_bad_arguments_say_what_is_allowed(data):
+    with pytest.raises(TypeError, match="must be numbers or dates, but holds '0'"):
+        fitted(data.assign(t=data["t"].astype(str)))
+    with pytest.raises(ValueError, match=r"id='idd' is not a column of data\. Did you mean 'id'"):
+        TemporalProcessRegression("y ~ x").fit(data, id="idd", time="t")
     with pytest.raises(ValueError, match="'who' is not a column"):
         TemporalProcessRegression("y ~ x").fit(data, id="who", time="t")
-    with pytest.raises(ValueError, match="3 entries"):
+    with pytest.raises(ValueError, match="id has 3 values, but data has 660 rows"):
         TemporalProcessRegression("y ~ x").fit(data, id=[1, 2, 3], time="t")
-    with pytest.raises(ValueError, match="not among the columns"):
+    with pytest.raises(ValueError, match="variable of the formula='nothing' is not a column of data"):
         fitted(data, "y ~ nothing")
     with pytest.raises(ValueError, match="no response"):
         fitted(data, "x + z")
     with pytest.raises(ValueError, match="cannot be read"):
         fitted(data, "y ~ x +* z")
-    with pytest.raises(ValueError, match="not negative"):
+    with pytest.raises(ValueError, match="sample_weight is negative in 660 of 660 rows"):
         fitted(data.assign(w=-1.0), sample_weight="w")
-    with pytest.raises(ValueError, match="not negative"):
+    with pytest.raises(ValueError, match="sample_weight contains NaN"):
         fitted(data.assign(w=np.nan), sample_weight="w")
-    with pytest.raises(ValueError, match="True/False"):
+    with pytest.raises(ValueError, match=r"must hold True and False \(or 1 and 0\), but holds 'maybe'"):
         fitted(data.assign(ok="maybe"), available="ok")
     with pytest.raises(ValueError, match="response is needed"):
         TemporalProcessRegression().fit(data[["x"]].to_numpy(), id=data["id"], time=data["t"])
-    with pytest.raises(ValueError, match="must be numbers when no formula"):
+    with pytest.raises(TypeError, match=r"'g'.* holds text .*Or give a formula, which codes categories"):
         TemporalProcessRegression().fit(data, "v", id="id", time="t")
     with pytest.raises(ValueError, match="not negative"):
         fitted(data, "v ~ x", "log")
-    with pytest.raises(TypeError, match="given int"):
+    with pytest.raises(TypeError, match="data is of type int"):
         fitted(5)

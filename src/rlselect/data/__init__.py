@@ -9,6 +9,14 @@ from rlselect.data._checks import (
     unknown_column,
 )
 from rlselect.data._coded import CodedFeatures, open_coded
+from rlselect.data._columns import (
+    Columns,
+    Covariate,
+    Distinct,
+    read_labels,
+    refuse_repeated_pairs,
+    to_clock,
+)
 from rlselect.data._encoder import TableEncoder
 from rlselect.data._file import read_file
 from rlselect.data._groups import FeatureGroups, read_features, read_groups
@@ -24,7 +32,10 @@ __all__ = [
     "MISSING_MODES",
     "Batch",
     "CodedFeatures",
+    "Columns",
+    "Covariate",
     "DataSource",
+    "Distinct",
     "FeatureGroups",
     "PartTable",
     "Table",
@@ -41,8 +52,11 @@ __all__ = [
     "read_features",
     "read_file",
     "read_groups",
+    "read_labels",
     "read_vectors",
+    "refuse_repeated_pairs",
     "require_rows",
     "require_target",
+    "to_clock",
     "unknown_column",
 ]

@@ -1,7 +1,7 @@
 """The sentences a user reads when data cannot be used, and the cheap tests behind them."""
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from typing import Any
 
 import numpy as np
@@ -44,28 +44,28 @@ def nearest_names(name: str, known: Iterable[Any]) -> list[str]:
     return [by_lower[c] for c in close]
 
 
-def unknown_column(role: str, name: str, known: Sequence[Any]) -> ValueError:
-    """Build the error for a column name that the frame does not have."""
+def unknown_column(role: str, name: str, known: Sequence[Any], table: str = "X") -> ValueError:
+    """Build the error for a column name that the table does not have."""
     close = nearest_names(name, known)
     if close:
         hint = "Did you mean " + " or ".join(repr(c) for c in close) + "?"
     else:
         shown = ", ".join(repr(str(c)) for c in list(known)[:_SHOWN])
         hint = f"Its columns are {shown}{', ...' if len(known) > _SHOWN else ''}."
-    return ValueError(f"{role}={name!r} is not a column of X. {hint}")
+    return ValueError(f"{role}={name!r} is not a column of {table}. {hint}")
 
 
-def check_shape(shape: tuple[int, ...]) -> None:
+def check_shape(shape: tuple[int, ...], table: str = "X") -> None:
     """Refuse anything but a table with at least one row and one column."""
     if len(shape) < 2:
         got = "a scalar" if not shape else f"a 1D array of shape {shape}"
         raise ValueError(
-            f"Expected a 2D table for X, got {got}. Reshape your data with X.reshape(-1, 1) if it is one "
-            "feature, or X.reshape(1, -1) if it is one row."
+            f"Expected a 2D table for {table}, got {got}. Reshape your data with {table}.reshape(-1, 1) if "
+            f"it is one feature, or {table}.reshape(1, -1) if it is one row."
         )
     if len(shape) > 2:
         raise ValueError(
-            f"Found array with dim {len(shape)} for X (shape={shape}), while dim <= 2 is required."
+            f"Found array with dim {len(shape)} for {table} (shape={shape}), while dim <= 2 is required."
         )
     for size, what in zip(shape, ("sample", "feature"), strict=True):
         if size == 0:
@@ -91,10 +91,10 @@ def require_rows(n_rows: int, least: int, owner: str) -> None:
         )
 
 
-def check_length(values: np.ndarray, n_rows: int, name: str) -> None:
-    """Refuse a row-length vector of another length than X."""
+def check_length(values: Sized, n_rows: int, name: str, table: str = "X") -> None:
+    """Refuse a row-length vector of another length than the table."""
     if len(values) != n_rows:
-        raise ValueError(f"{name} has {len(values)} values, but X has {n_rows} rows; they must agree.")
+        raise ValueError(f"{name} has {len(values)} values, but {table} has {n_rows} rows; they must agree.")
 
 
 def _listed(names: Sequence[str], counts: np.ndarray) -> str:

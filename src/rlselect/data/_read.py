@@ -17,13 +17,18 @@ from rlselect.data._store import Column, ColumnStore, DenseStore, SparseStore, S
 _NUMBER = "fiub"
 
 
-def as_frame(X: Any) -> nw.DataFrame | None:
-    """Return a narwhals frame when X is a data frame in memory, None when it is something else."""
+def as_frame(X: Any, table: str = "X", *, collect: bool = False) -> nw.DataFrame | None:
+    """Return a narwhals frame when X is a data frame in memory, None when it is something else.
+
+    `table` is what messages call it; `collect` reads lazy frames into memory instead of refusing them.
+    """
     try:
         frame = nw.from_native(X, pass_through=True)
     except DuplicateError as error:
-        raise ValueError(f"The column names of X must differ from each other. {error}") from None
+        raise ValueError(f"The column names of {table} must differ from each other. {error}") from None
     if isinstance(frame, nw.LazyFrame):
+        if collect:
+            return frame.collect()
         raise TypeError(
             f"X is a lazy frame ({type(X).__module__}); collect it into memory first, or give the path of "
             "its files or a function that returns an iterable of data frames."
@@ -72,7 +77,8 @@ def _read_sparse(X: Any) -> SparseStore:
     return SparseStore(as_csr(X))
 
 
-def _read_array(X: Any) -> Store:
+def as_array(X: Any, table: str = "X") -> np.ndarray:
+    """An array of two dimensions from an array or a list of rows; text beside numbers makes objects."""
     if isinstance(X, np.ma.MaskedArray):
         X = np.ma.filled(X.astype(np.promote_types(X.dtype, np.float32)), np.nan)
     try:
@@ -82,10 +88,15 @@ def _read_array(X: Any) -> Store:
             array = np.asarray(X, dtype=object)
     except ValueError as error:
         raise ValueError(
-            f"X cannot be read as a table: its rows differ in length or depth ({error})."
+            f"{table} cannot be read as a table: its rows differ in length or depth ({error})."
         ) from None
-    check_shape(array.shape)
-    _refuse_complex(array.dtype, "X")
+    check_shape(array.shape, table)
+    _refuse_complex(array.dtype, table)
+    return array
+
+
+def _read_array(X: Any) -> Store:
+    array = as_array(X)
     kind = array.dtype.kind
     if kind in _NUMBER:
         return DenseStore(array)
@@ -304,7 +315,7 @@ def _untyped(column: Column) -> np.ndarray:
 
 def missing_mask(values: np.ndarray) -> np.ndarray:
     """Mark the gaps of a vector made by `read_vector`."""
-    if values.dtype.kind == "f":
+    if values.dtype.kind in "fmM":
         return np.isnan(values)
     if values.dtype.kind == "O":
         return np.array([v is None for v in values], dtype=bool)

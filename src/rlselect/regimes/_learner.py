@@ -1,7 +1,7 @@
 """What all learners of regimes share: options, the backward pass, predictions and the value."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -16,17 +16,17 @@ from rlselect.machines import EliminationPath
 from rlselect.regimes._estimates import RegimeValue, from_scores
 from rlselect.regimes._estimation import estimate_value, feasible_only
 from rlselect.regimes._evaluation import Evaluation, cross_fitted
+from rlselect.regimes._history import read_history
 from rlselect.regimes._report import report_of, value_section
 from rlselect.regimes._rules import Regime, StageRule, summarise_rule
 from rlselect.regimes._selection import MODEL, StageSelection
 from rlselect.regimes._stage_machine import StageMachine
-from rlselect.regimes._stages import HistoryColumn, StageData, StageFrame, best_feasible, check_stage
-from rlselect.regimes._tables import Table
+from rlselect.regimes._stages import StageData, best_feasible, check_stage
 from rlselect.regimes._tailoring import find_tailoring
 from rlselect.regimes._trial import TrialData
 from rlselect.report import Summary
 
-__all__ = ["LEVEL", "BackwardLearner", "PartDone", "check_trial", "read_history"]
+__all__ = ["LEVEL", "BackwardLearner", "PartDone", "check_trial"]
 
 logger = logging.getLogger("rlselect")
 LEVEL = number("a number strictly between 0 and 1", above=0.0, below=1.0)
@@ -259,7 +259,7 @@ class BackwardLearner(Estimator):
 
         Parameters
         ----------
-        history : data frame, dict of columns, array or TrialData
+        history : data frame, Arrow table, dict of columns, path of a file, array or TrialData
             A table needs the selected columns only; an array needs all columns of the stage's history, in
             the order of ``history_names_in_[stage - 1]``.
         stage : int, default=1
@@ -336,41 +336,3 @@ def _path_table(path: EliminationPath | None, names: list[str]) -> dict[str, np.
     if len(path.losses):
         table["risk"] = np.array([float(path.weights @ loss / path.weights.sum()) for loss in path.losses])
     return table
-
-
-def read_history(history: Any, stage: StageFrame, needed: list[str]) -> np.ndarray:
-    """A user's history as an array; past actions and categories become positions among their labels."""
-    columns = stage.columns
-    if isinstance(history, np.ndarray) or (isinstance(history, list) and not isinstance(history, Mapping)):
-        values = np.asarray(history)
-        if values.ndim != 2 or values.shape[1] != len(columns):
-            raise ValueError(
-                f"the history has shape {values.shape}; this stage needs {len(columns)} columns: "
-                f"{[column.name for column in columns][:8]} ... Give a table to use the selected ones only"
-            )
-        table = Table({column.name: values[:, j] for j, column in enumerate(columns)})
-    else:
-        table = Table(history)
-    wanted = set(needed) if stage.feasible is None else {column.name for column in columns}
-    encoded = np.zeros((table.n_rows, len(columns)))
-    for j, column in enumerate(columns):
-        if column.name in wanted or column.name in table.names:
-            encoded[:, j] = _read_column(table, column)
-    return encoded
-
-
-def _read_column(table: Table, column: HistoryColumn) -> np.ndarray:
-    if not column.labels:
-        values = table.number(column.name, "history")
-        if not np.isfinite(values).all():
-            raise ValueError(f"the history column {column.name!r} holds NaN or infinite values; impute them")
-        return values
-    place = {label: position for position, label in enumerate(column.labels)}
-    labels = table.labels(column.name, "history")
-    unknown = sorted({str(label) for label in labels if label not in place})
-    if unknown:
-        what = "past action" if column.kind == "action" else "category"
-        raise ValueError(
-            f"the {what} {column.name!r} holds {unknown}; it was one of {list(column.labels)} in the trial"
-        )
-    return np.array([place[label] for label in labels], dtype=float)

@@ -1,26 +1,25 @@
-"""Multi-stage trials: histories that accumulate, actions, rewards and who was there."""
+"""Multi-stage trials, from tables with one row per subject or one row per subject and stage."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from rlselect.data import Columns, Covariate, read_labels, refuse_repeated_pairs
+from rlselect.regimes._accumulate import StageReading, accumulate
 from rlselect.regimes._propensity import (
     OverlapReport,
     remaining_probabilities,
     report_overlap,
     stage_probabilities,
 )
-from rlselect.regimes._stages import HistoryColumn, StageData, check_stage, readable_history
-from rlselect.regimes._tables import Covariate, Table, plain_labels
+from rlselect.regimes._stages import StageData, check_stage, readable_history
 
 __all__ = ["TrialData"]
 
 _STAGE_KEYS = {"history", "action", "reward", "feasible", "propensity"}
 _LEAVING = ("ends", "weights")
 _NAMED_PROPENSITIES = ("estimate", "randomized")
-# sizes beyond which squares of squares, those of rewards also in single precision, get lost
-_REWARD_SIZE, _HISTORY_SIZE = 1e25, 1e75
 
 
 class TrialData:
@@ -45,6 +44,8 @@ class TrialData:
     """
 
     def __init__(self, stages: list[StageData], leaving: str) -> None:
+        if leaving not in _LEAVING:
+            raise ValueError(f"leaving={leaving!r} is not known; use one of {list(_LEAVING)}")
         self.stages = stages
         self.leaving = leaving
         self.n_subjects = len(stages[0].action)
@@ -61,140 +62,108 @@ class TrialData:
         return f"TrialData({self.n_subjects} subjects, {self.n_stages} stage{plural}: {'; '.join(parts)})"
 
     @classmethod
-    def from_wide(cls, frame: Any, stages: Sequence[Mapping], *, leaving: str = "ends") -> "TrialData":
-        """One row a subject.
+    def from_wide(
+        cls, data: Any, stages: Sequence[Mapping], *, leaving: Literal["ends", "weights"] = "ends"
+    ) -> "TrialData":
+        """One row per subject.
 
         Parameters
         ----------
-        frame : data frame, Arrow table or dict of columns
+        data : data frame, Arrow table, dict of columns, or path of a CSV or Parquet file
         stages : sequence of dict
-            ``history`` (new covariates of the stage, possibly none; text and categories are kept or left out
-            as a whole), ``action``, ``reward`` and, if wanted,
+            ``history`` (columns with the new covariates of the stage, possibly none; text and categories are
+            kept or left out as a whole), ``action`` and ``reward`` (each the name of a column, or an array)
+            and, if wanted,
 
             - ``feasible``: the actions allowed at the stage, or a callable ``feasible(history) -> (n, K)``
               booleans with the history as a dict of columns and the actions in sorted order;
             - ``propensity``: "estimate" (default: a logistic model on the history), "randomized" (the
-              frequencies of the stage), a mapping from action to probability, or the name of a column with
-              the probability of the action that was taken.
+              frequencies of the stage), a mapping from action to probability, or a column or array with the
+              probability of the action that was taken.
         leaving : {"ends", "weights"}, default="ends"
             What a missing action means: "ends", the subject's trial was over and nothing more is earned;
             "weights", the subject was lost, and those who stayed stand for it, weighted by the inverse
             probability of remaining.
         """
-        table = Table(frame)
+        columns = Columns(data, "data")
         if isinstance(stages, (str, Mapping)) or not isinstance(stages, Sequence) or not len(stages):
-            raise ValueError(f"stages must be a non-empty list with one dict a stage, got {stages!r}")
-        parts = []
-        for number, stage in enumerate(stages, start=1):
-            if not isinstance(stage, Mapping):
-                raise ValueError(f"stage {number} is {stage!r}; give a dict with history, action and reward")
-            unknown, absent = set(stage) - _STAGE_KEYS, {"action", "reward"} - set(stage)
-            if unknown or absent:
-                raise ValueError(
-                    f"stage {number} has the keys {sorted(stage)}; 'history', 'action' and 'reward' "
-                    "are needed, "
-                    "'feasible' and 'propensity' are optional"
-                )
-            names = stage.get("history") or []
-            names = [names] if isinstance(names, str) else names
-            propensity = stage.get("propensity", "estimate")
-            if isinstance(propensity, str) and propensity not in _NAMED_PROPENSITIES:
-                propensity = table.number(propensity, f"stage {number} propensity")
-            role = f"stage {number}"
-            parts.append(
-                {
-                    "names": list(names),
-                    "covariates": [table.covariate(name, f"{role} history") for name in names],
-                    "action": table.labels(stage["action"], f"{role} action"),
-                    "reward": table.number(stage["reward"], f"{role} reward"),
-                    "feasible": stage.get("feasible"),
-                    "propensity": propensity,
-                    "name": (stage["action"], stage["reward"]),
-                }
-            )
-        return cls(_accumulate(parts), _check_leaving(leaving))
+            raise ValueError(f"stages must be a non-empty list with one dict per stage, got {stages!r}")
+        rows = [_read_stage(columns, stage, number) for number, stage in enumerate(stages, start=1)]
+        return cls(accumulate(rows), leaving)
 
     @classmethod
     def from_long(
         cls,
-        frame: Any,
+        data: Any,
         *,
-        id: str,
-        stage: str,
-        action: str,
-        reward: str,
+        id: Any,
+        stage: Any,
+        action: Any,
+        reward: Any,
         covariates: Sequence[str],
-        feasible: Mapping[int, Any] | None = None,
+        feasible: Mapping[Any, Any] | None = None,
         propensity: Any = "estimate",
-        leaving: str = "ends",
+        leaving: Literal["ends", "weights"] = "ends",
     ) -> "TrialData":
-        """One row a subject and stage; stages are taken in sorted order and columns are called ``x_1, x_2``.
+        """One row per subject and stage; stages are taken in sorted order, columns are called ``x_1, x_2``.
 
         Parameters
         ----------
-        frame : data frame, Arrow table or dict of columns
-        id, stage, action, reward : str
-            Names of columns.
+        data : data frame, Arrow table, dict of columns, or path of a CSV or Parquet file
+        id, stage, action, reward : str or array
+            Names of columns, or arrays with one value per row.
         covariates : sequence of str
             Names of covariate columns, of numbers or of text and categories; one that is missing for everyone
             at a stage is not part of it.
         feasible : mapping, optional
             Stage (its value in the table) to what ``from_wide`` takes.
         propensity, leaving
-            As in :meth:`from_wide`; a column name holds for all stages.
+            As in :meth:`from_wide`; a column or array holds for all stages.
         """
-        table = Table(frame)
-        covariates = [covariates] if isinstance(covariates, str) else covariates
-        ids, stages = table.labels(id, "id"), table.labels(stage, "stage")
-        for name, labels in ((id, ids), (stage, stages)):
-            blank = [row for row, label in enumerate(labels) if label is None]
-            if blank:
-                raise ValueError(
-                    f"{name!r} is missing in {len(blank)} row(s), the first is row {blank[0]}; every row "
-                    "needs a subject and a stage"
-                )
-        subjects = {subject: row for row, subject in enumerate(dict.fromkeys(ids))}
-        place = np.array([subjects[subject] for subject in ids])
-        keys = sorted(set(stages))
-        strange = [key for key in feasible or {} if key not in keys]
+        columns = Columns(data, "data")
+        subjects, stages = columns.distinct(id, "id"), columns.distinct(stage, "stage")
+        refuse_repeated_pairs(subjects, stages, slice(None), "stage")
+        keys = read_labels(stages.values, "stage").tolist()
+        feasible = feasible or {}
+        strange = [key for key in feasible if key not in keys]
         if strange:
-            raise ValueError(f"feasible names the stage(s) {strange}; the stages in {stage!r} are {keys}")
-        if len({*zip(place.tolist(), stages.tolist(), strict=True)}) < len(place):
-            raise ValueError(f"some subject has two rows with the same {stage!r}; keep one row a stage")
-        actions, rewards = table.labels(action, "action"), table.number(reward, "reward")
-        chance = propensity
-        if isinstance(propensity, str) and propensity not in _NAMED_PROPENSITIES:
-            chance = table.number(propensity, "propensity")
-        known = {name: table.covariate(name, "covariate") for name in covariates}
+            raise ValueError(f"feasible names the stage(s) {strange}; the stages are {keys}")
+        names = [covariates] if isinstance(covariates, str) else covariates
+        known = {name: _read_covariate(columns, name, "covariate") for name in names}
+        actions, rewards = columns.labels(action, "action"), columns.numbers(reward, "reward")
+        chance = _read_propensity(columns, propensity, "propensity")
+        # subjects in the order in which they first appear
+        first = np.unique(subjects.positions, return_index=True)[1]
+        place = np.argsort(np.argsort(first))[subjects.positions]
         parts = []
-        for key in keys:
-            rows = np.flatnonzero(stages == key)
+        for number, key in enumerate(keys):
+            rows = np.flatnonzero(stages.positions == number)
 
-            def spread(values, rows=rows):
-                missing = None if values.dtype == object else np.nan
-                wide = np.full(len(subjects), missing, dtype=values.dtype)
+            def spread(values: Any, rows: np.ndarray = rows) -> Any:
+                if not isinstance(values, np.ndarray):
+                    return values
+                wide = np.full(len(first), None if values.dtype == object else np.nan, dtype=values.dtype)
                 wide[place[rows]] = values[rows]
                 return wide
 
-            wide = {name: Covariate(spread(c.values), c.labels) for name, c in known.items()}
-            wide = {name: c for name, c in wide.items() if not np.isnan(c.values).all()}
+            wide = {f"{name}_{key}": Covariate(spread(c.values), c.labels) for name, c in known.items()}
             parts.append(
-                {
-                    "names": [f"{name}_{key}" for name in wide],
-                    "covariates": list(wide.values()),
-                    "action": spread(actions),
-                    "reward": spread(rewards),
-                    "feasible": (feasible or {}).get(key),
-                    "propensity": spread(chance) if isinstance(chance, np.ndarray) else chance,
-                    "name": (f"{action}_{key}", f"{reward}_{key}"),
-                }
+                StageReading(
+                    {name: c for name, c in wide.items() if not np.isnan(c.values).all()},
+                    spread(actions),
+                    spread(rewards),
+                    feasible.get(key),
+                    spread(chance),
+                    f"{_name(action, 'action')}_{key}",
+                    f"{_name(reward, 'reward')}_{key}",
+                )
             )
-        return cls(_accumulate(parts), _check_leaving(leaving))
+        return cls(accumulate(parts), leaving)
 
     def history(self, stage: int) -> dict[str, np.ndarray]:
         """History of the subjects present at a stage (counted from 1), as a dict of columns."""
-        data = self.stage(stage)
-        return readable_history(data.columns, data.history[data.present])
+        found = self.stage(stage)
+        return readable_history(found.columns, found.history[found.present])
 
     def stage(self, number: int) -> StageData:
         """One stage, counted from 1."""
@@ -236,164 +205,55 @@ class TrialData:
         return report_overlap(number, stage, self.taken_probabilities(number)[stage.present], remaining)
 
 
-def _check_leaving(leaving: str) -> str:
-    if leaving not in _LEAVING:
-        raise ValueError(f"leaving={leaving!r} is not known; use one of {list(_LEAVING)}")
-    return leaving
+def _name(given: Any, role: str) -> str:
+    """What the column of a role is called in histories, also when it was given as an array."""
+    return given if isinstance(given, str) else role
 
 
-def _accumulate(parts: list[dict]) -> list[StageData]:
-    """Stages with their full histories, each checked on the way."""
-    columns: list[HistoryColumn] = []
-    blocks: list[np.ndarray] = []
-    stages: list[StageData] = []
-    earlier = np.ones(len(parts[0]["action"]), dtype=bool)
-    for number, part in enumerate(parts, start=1):
-        present = np.array([value is not None for value in part["action"]])
-        _check_presence(present, earlier, number)
-        new = zip(part["names"], part["covariates"], strict=True)
-        columns = [*columns, *(_covariate_column(name, covariate.labels) for name, covariate in new)]
-        blocks = [*blocks, *(covariate.values for covariate in part["covariates"])]
-        history = np.column_stack(blocks) if blocks else np.empty((len(present), 0))
-        history = np.where(present[:, None], history, np.nan)
-        _check_finite(columns, history, part["reward"], present, number, part["name"][1])
-        labels, allowed = _labels(part, present, number)
-        position = {label: place for place, label in enumerate(labels)}
-        action = np.array([position.get(value, -1) for value in part["action"]])
-        reward = np.where(present, part["reward"], 0.0)
-        chance = _check_propensity(part["propensity"], labels, present, number)
-        stage = StageData(
-            columns=columns,
-            labels=labels,
-            feasible=allowed,
-            history=history,
-            action=action,
-            reward=reward,
-            present=present,
-            propensity=chance,
-        )
-        _check_feasible(stage, number)
-        stages.append(stage)
-        past = [HistoryColumn(part["name"][0], "action", labels), HistoryColumn(part["name"][1], "reward")]
-        columns = [*columns, *past]
-        blocks = [*blocks, np.where(present, action, np.nan), np.where(present, reward, np.nan)]
-        earlier = present
-    names = [column.name for column in columns]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ValueError(f"the columns {twice} are used twice; histories accumulate, list each column once")
-    return stages
-
-
-def _covariate_column(name: str, labels: tuple) -> HistoryColumn:
-    return HistoryColumn(name, "category" if labels else "covariate", labels)
-
-
-def _check_presence(present, earlier, number):
-    if present.sum() < 2:
+def _read_stage(columns: Columns, stage: Any, number: int) -> StageReading:
+    """One stage of a table with one row per subject."""
+    if not isinstance(stage, Mapping):
+        raise ValueError(f"stage {number} is {stage!r}; give a dict with history, action and reward")
+    if set(stage) - _STAGE_KEYS or {"action", "reward"} - set(stage):
         raise ValueError(
-            f"stage {number} has {int(present.sum())} subject(s) with an action; at least 2 are "
-            "needed to learn"
+            f"stage {number} has the keys {sorted(stage)}; 'history', 'action' and 'reward' are needed, "
+            "'feasible' and 'propensity' are optional"
         )
-    back = np.flatnonzero(present & ~earlier)
-    if len(back):
+    role = f"stage {number}"
+    history = stage.get("history") or []
+    names = [history] if isinstance(history, str) else list(history)
+    if len(set(names)) < len(names):
+        raise ValueError(f"{role} has the history {names}; list each column once")
+    return StageReading(
+        {name: _read_covariate(columns, name, f"{role} history") for name in names},
+        columns.labels(stage["action"], f"{role} action"),
+        columns.numbers(stage["reward"], f"{role} reward"),
+        stage.get("feasible"),
+        _read_propensity(columns, stage.get("propensity", "estimate"), f"{role} propensity"),
+        _name(stage["action"], f"action_{number}"),
+        _name(stage["reward"], f"reward_{number}"),
+    )
+
+
+def _read_covariate(columns: Columns, name: str, role: str) -> Covariate:
+    found = columns.covariate(name, role)
+    n_rows, n_labels = len(found.values), len(found.labels)
+    if n_labels > max(2, n_rows // 4):
         raise ValueError(
-            f"{len(back)} subject(s), the first in row {back[0]}, have an action at stage {number} "
-            "but none at "
-            f"stage {number - 1}; fill in the missing action or remove the later one"
+            f"{role} column {name!r} holds {n_labels} labels in {n_rows} rows; nothing can be learnt about "
+            "so many. Leave it out if it names subjects, or merge labels"
         )
+    return found
 
 
-def _check_finite(columns, history, reward, present, number, name):
-    bad = np.flatnonzero(~np.isfinite(reward) & present)
-    if len(bad):
-        raise ValueError(
-            f"the reward {name!r} of stage {number} is NaN or infinite for {len(bad)} subject(s) who took an "
-            f"action, the first in row {bad[0]}; fill it in, or remove the action if the subject had left"
-        )
-    _check_size(reward[present], _REWARD_SIZE, f"the reward {name!r} of stage {number}")
-    for column, values in zip(columns, history.T, strict=True):
-        bad = np.flatnonzero(~np.isfinite(values) & present)
-        if len(bad):
-            what, fix = "NaN or infinite", "impute it (and add a 0/1 column for missingness)"
-            if column.labels:
-                what, fix = "missing", "give those a category of their own, such as 'unknown'"
-            raise ValueError(
-                f"the history column {column.name!r} is {what} for {len(bad)} subject(s) present at stage "
-                f"{number}, the first in row {bad[0]}; {fix}"
-            )
-        _check_size(values[present], _HISTORY_SIZE, f"the history column {column.name!r}")
-
-
-def _check_size(values, most, what):
-    """Refuse numbers whose squares would not be numbers any more."""
-    largest = np.abs(values).max(initial=0.0)
-    if largest > most or 0.0 < largest < 1.0 / most:
-        raise ValueError(f"{what} is as large as {largest:.3g}; use another unit")
-
-
-def _labels(part, present, number):
-    """Actions of a stage in sorted order, and its feasibility as a callable (None when all are allowed)."""
-    observed = set(part["action"][present])
-    feasible = part["feasible"]
-    wanted = observed if feasible is None or callable(feasible) else set(plain_labels(list(feasible)))
-    never = sorted(wanted - observed, key=str)
-    if never:
-        raise ValueError(
-            f"action(s) {never} are feasible at stage {number} but were never observed there; their outcome "
-            "cannot be learnt. Remove them from `feasible`"
-        )
-    strange = sorted(observed - wanted, key=str)
-    if strange:
-        raise ValueError(
-            f"action(s) {strange} were observed at stage {number} but are not in feasible={list(feasible)}; "
-            "add them or recode the column"
-        )
-    if len(observed) < 2:
-        raise ValueError(
-            f"stage {number} has only the action {next(iter(observed))!r}; at least two different "
-            "ones must be "
-            "observed for there to be a decision. Leave the stage out and add its reward to its neighbour's"
-        )
+def _read_propensity(columns: Columns, given: Any, role: str) -> Any:
+    """A name or mapping as it is, a column as probabilities."""
+    if isinstance(given, Mapping) or (isinstance(given, str) and given in _NAMED_PROPENSITIES):
+        return given
     try:
-        labels = tuple(sorted(observed))
-    except TypeError:
-        labels = tuple(sorted(observed, key=str))
-    return labels, feasible if callable(feasible) else None
-
-
-def _check_propensity(propensity, labels, present, number):
-    if isinstance(propensity, Mapping):
-        keys = set(plain_labels(list(propensity)))
-        values = np.array([propensity[label] for label in labels if label in propensity], dtype=float)
-        if keys != set(labels) or not (values > 0).all() or abs(values.sum() - 1.0) > 1e-6:
-            raise ValueError(
-                f"propensity={dict(propensity)} of stage {number} must give each of {list(labels)} a "
-                "positive "
-                "probability, adding up to 1"
-            )
-    elif isinstance(propensity, np.ndarray):
-        seen = propensity[present]
-        if not (np.isfinite(seen).all() and (seen > 0).all() and (seen <= 1).all()):
-            raise ValueError(
-                f"the propensity column of stage {number} must hold the probability of the action that was "
-                "taken, in (0, 1], for everyone present"
-            )
-    elif propensity not in _NAMED_PROPENSITIES:
-        raise ValueError(
-            f"propensity={propensity!r} of stage {number} is not known; use 'estimate', 'randomized', "
-            "a mapping "
-            "from action to probability or the name of a column"
-        )
-    return propensity
-
-
-def _check_feasible(stage, number):
-    rows = np.flatnonzero(stage.present)
-    allowed = stage.allowed(stage.history[rows])
-    broken = rows[~allowed[np.arange(len(rows)), stage.action[rows]]]
-    if len(broken):
-        raise ValueError(
-            f"{len(broken)} subject(s), the first in row {broken[0]}, took an action at stage {number} that "
-            "`feasible` says they could not; correct one of the two"
-        )
+        return columns.numbers(given, role)
+    except (TypeError, ValueError) as error:
+        raise type(error)(
+            f"{error} Beside a column, 'estimate', 'randomized' and a mapping from action to probability are "
+            "known."
+        ) from None

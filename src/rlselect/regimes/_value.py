@@ -11,13 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 from rlselect._options import check_value, number, one_of, whole
 from rlselect._parallel import jobs, run_tasks
 from rlselect._random import RandomState, as_generator
+from rlselect.data import read_labels
 from rlselect.regimes._estimates import RegimeComparison, RegimeValue, from_scores
 from rlselect.regimes._estimation import estimate_value, feasible_only
 from rlselect.regimes._evaluation import Decide, Evaluation, Method
 from rlselect.regimes._learner import LEVEL, BackwardLearner, check_trial
 from rlselect.regimes._selection import MODEL
 from rlselect.regimes._stages import StageFrame, readable_history
-from rlselect.regimes._tables import plain_labels
 from rlselect.regimes._trial import TrialData
 
 __all__ = ["compare_regimes", "regime_value"]
@@ -154,7 +154,7 @@ def _as_answer(regime: Any, trial: TrialData) -> Decide:
 
 
 def _positions(labels: Any, stage: StageFrame, t: int, n: int) -> np.ndarray:
-    found = plain_labels(np.asarray(labels, dtype=object) if not isinstance(labels, np.ndarray) else labels)
+    found = read_labels(labels, f"the regime's answer at stage {t + 1}")
     if len(found) != n:
         raise ValueError(f"the regime returned {len(found)} actions for {n} subjects at stage {t + 1}")
     place = {label: position for position, label in enumerate(stage.labels)}

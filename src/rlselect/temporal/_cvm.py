@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rlselect._options import check_value, one_of, whole
 from rlselect._random import RandomState, as_generator
-from rlselect.temporal._design import _as_frame, _column, _encode, _plain
+from rlselect.data import Columns
 
 Array = NDArray[np.float64]
 
@@ -126,19 +126,18 @@ def two_sample_cvm(
 def _read(
     values: Any, group: Any, id: Any, visit: Any, data: Any
 ) -> tuple[Array, NDArray[np.intp], NDArray[np.intp], Any, list[Any]]:
-    frame = None if data is None else _as_frame(data)
-    length = len(frame) if frame is not None else len(values)
-    reading = _plain(_column(frame, values, "values", length)[0]).astype(float)
+    columns = Columns(data, "data")
+    reading = columns.numbers(values, "values")
     if np.isinf(reading).any():
         raise ValueError(
             f"values holds {int(np.isinf(reading).sum())} infinite reading(s); make them missing"
         )
     present = ~np.isnan(reading)
-    label, labels = _encode(_column(frame, group, "group", length)[0], "group")
-    subject, _ = _encode(_column(frame, id, "id", length)[0], "id")
+    label, labels = columns.distinct(group, "group")
+    subject, _ = columns.distinct(id, "id")
     when = None
     if visit is not None:
-        code, visits = _encode(_column(frame, visit, "visit", length)[0], "visit")
+        code, visits = columns.distinct(visit, "visit")
         when = (code[present], visits)
     reading, label, subject = reading[present], label[present], subject[present]
     if len(labels) != 2 or len(np.unique(label)) != 2:

@@ -1,17 +1,19 @@
 """The rows of a model: response and covariates, from a formula or from arrays."""
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect.data import Columns, unknown_column
+
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class FormulaDesign:
+class ModelRows:
     """Response and covariates of the complete rows; `rows` are their positions in the data."""
 
     rows: NDArray[np.intp]
@@ -22,20 +24,19 @@ class FormulaDesign:
     factors: dict[str, frozenset[str]]
     response: str
     spec: Any = field(default=None, repr=False)
+    text: frozenset[str] = frozenset()
 
 
-def materialise(
-    formula: str | None, frame: Any, data: Any, y: Any, usable: NDArray[np.bool_], taken: set[str]
-) -> FormulaDesign:
+def model_rows(
+    formula: str | None, columns: Columns, y: Any, usable: NDArray[np.bool_], taken: set[str]
+) -> ModelRows:
     """Complete rows of the model; `taken` are columns that are no covariates (id, time, ...)."""
-    if formula is not None:
-        if y is not None:
-            raise ValueError("give either a formula or y, not both; the formula already names the response")
-        if frame is None:
-            raise ValueError("a formula needs named columns: give a data frame, or arrays without a formula")
-        part = _from_formula(formula, frame, usable)
+    if formula is None:
+        part = _from_columns(columns, y, usable, taken)
+    elif y is not None:
+        raise ValueError("give either a formula or y, not both; the formula already names the response")
     else:
-        part = _from_arrays(frame, data, y, usable, taken)
+        part = _from_formula(formula, columns, usable)
     if len(part.rows) == 0:
         raise ValueError(
             "no row is available: every row has a missing value, a weight of 0 or is marked unavailable"
@@ -43,7 +44,7 @@ def materialise(
     return _finite_rows(part)
 
 
-def _finite_rows(part: FormulaDesign) -> FormulaDesign:
+def _finite_rows(part: ModelRows) -> ModelRows:
     """Refuse infinities, and leave out rows where a transformation gave a missing value."""
     for name, column in [(part.response, part.y), *zip(part.names, part.x.T, strict=True)]:
         count = int(np.isinf(column).sum())
@@ -55,16 +56,7 @@ def _finite_rows(part: FormulaDesign) -> FormulaDesign:
     good = ~(np.isnan(part.y) | np.isnan(part.x).any(axis=1))
     if good.all():
         return part
-    return FormulaDesign(
-        part.rows[good],
-        part.y[good],
-        part.x[good],
-        part.names,
-        part.terms,
-        part.factors,
-        part.response,
-        part.spec,
-    )
+    return replace(part, rows=part.rows[good], y=part.y[good], x=part.x[good])
 
 
 def _formulaic() -> Any:
@@ -78,26 +70,22 @@ def _formulaic() -> Any:
     return formulaic
 
 
-def complete_rows(frame: Any, variables: list[str], usable: NDArray[np.bool_]) -> NDArray[np.intp]:
-    good = usable.copy()
+def complete_rows(
+    columns: Columns, variables: list[str], usable: NDArray[np.bool_]
+) -> tuple[NDArray[np.intp], frozenset[str]]:
+    """Usable rows in which no variable is missing, and the variables that hold text or categories."""
+    text = set()
     for name in variables:
-        column = frame[name]
-        good &= ~column.is_null().to_numpy().astype(bool)
-        if column.dtype.is_float():
-            good &= ~np.isnan(column.to_numpy().astype(float))
-    return np.flatnonzero(good)
+        values, labels = columns.covariate(name, "variable of the formula")
+        usable = usable & ~np.isnan(values)
+        if labels:
+            text.add(name)
+    return np.flatnonzero(usable), frozenset(text)
 
 
-def pandas_rows(frame: Any, variables: list[str], rows: NDArray[np.intp]) -> Any:
-    """The named columns at some rows as a pandas frame, without unused levels of categories."""
-    table = frame.select(variables).to_pandas().iloc[rows].reset_index(drop=True)
-    for name in variables:
-        if table[name].dtype.name == "category":
-            table[name] = table[name].cat.remove_unused_categories()
-    return table
-
-
-def _from_formula(formula: str, frame: Any, usable: NDArray[np.bool_]) -> FormulaDesign:
+def _from_formula(formula: str, columns: Columns, usable: NDArray[np.bool_]) -> ModelRows:
+    if not columns.has_names:
+        raise ValueError("a formula needs named columns: give a data frame, or arrays without a formula")
     lib = _formulaic()
     try:
         parsed = lib.Formula(formula)
@@ -106,14 +94,14 @@ def _from_formula(formula: str, frame: Any, usable: NDArray[np.bool_]) -> Formul
         raise ValueError(f"formula {formula!r} cannot be read: {reason}") from error
     if not hasattr(parsed, "lhs"):
         raise ValueError(f"formula {formula!r} has no response; write it as 'response ~ covariates'")
-    variables = variables_of(parsed, [*parsed.lhs, *parsed.rhs], frame)
-    rows = complete_rows(frame, variables, usable)
+    variables = variables_of(parsed, [*parsed.lhs, *parsed.rhs], columns)
+    rows, text = complete_rows(columns, variables, usable)
     if len(rows) == 0:
         empty = np.zeros((0, 0))
-        return FormulaDesign(rows, np.zeros(0), empty, [], {}, {}, "")
+        return ModelRows(rows, np.zeros(0), empty, [], {}, {}, "")
     try:
         parts = parsed.get_model_matrix(
-            pandas_rows(frame, variables, rows), na_action="ignore", output="numpy"
+            columns.to_pandas(variables, rows), na_action="ignore", output="numpy"
         )
     except lib.errors.FormulaicError as error:
         raise ValueError(f"formula {formula!r} cannot be evaluated: {error}") from error
@@ -134,27 +122,24 @@ def _from_formula(formula: str, frame: Any, usable: NDArray[np.bool_]) -> Formul
         for t, where in spec.term_indices.items()
         if where
     }
-    return FormulaDesign(
-        rows, left[:, 0], right, names, terms, factors, parts.lhs.model_spec.column_names[0], spec
+    return ModelRows(
+        rows, left[:, 0], right, names, terms, factors, parts.lhs.model_spec.column_names[0], spec, text
     )
 
 
-def variables_of(formula: Any, terms: Any, frame: Any) -> list[str]:
+def variables_of(formula: Any, terms: Any, columns: Columns) -> list[str]:
     """Columns a formula reads. Names inside calls such as ``center(x)`` are looked up here, as the formula
     library's own list leaves out the arguments of its stateful transformations.
     """
     wanted = {str(v) for v in formula.required_variables}
-    unknown = sorted(v for v in wanted if v not in frame.columns)
-    if unknown:
-        raise ValueError(
-            f"the formula uses {', '.join(unknown)}, not among the columns: {', '.join(frame.columns)}"
-        )
+    for name in sorted(wanted.difference(columns.names)):
+        raise unknown_column("variable of the formula", name, columns.names, columns.called)
     for factor in {factor.expr for term in terms for factor in term.factors}:
         try:
             tree = ast.parse(factor, mode="eval")
         except SyntaxError:
             continue  # a quoted column name, already in the library's list
-        wanted |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} & set(frame.columns)
+        wanted |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} & set(columns.names)
     return sorted(wanted)
 
 
@@ -162,38 +147,23 @@ def _term_name(term: Any) -> str:
     return "Intercept" if str(term) == "1" else str(term)
 
 
-def _from_arrays(frame: Any, data: Any, y: Any, usable: NDArray[np.bool_], taken: set[str]) -> FormulaDesign:
+def _from_columns(columns: Columns, y: Any, usable: NDArray[np.bool_], taken: set[str]) -> ModelRows:
+    """Without a formula: an intercept and all columns that have no role."""
     if y is None:
         raise ValueError("without a formula the response is needed: fit(X, y, id=..., time=...)")
-    response = "y"
-    if frame is None:
-        x = np.asarray(data)
-        x = x[:, None] if x.ndim == 1 else x
-        if x.ndim != 2:
-            raise ValueError(f"X must have two dimensions (rows, covariates), given shape {x.shape}")
-        names = [f"x{k}" for k in range(x.shape[1])]
-    else:
-        if isinstance(y, str):
-            if y not in frame.columns:
-                raise ValueError(f"y={y!r} is not a column of the data; columns: {', '.join(frame.columns)}")
-            response, y = y, frame[y].to_numpy()
-        names = [c for c in frame.columns if c not in taken | {response}]
-        x = frame.select(names).to_numpy() if names else np.zeros((len(frame), 0))
+    response = y if isinstance(y, str) else "y"
+    target = columns.numbers(y, "y")
+    names = [name for name in columns.names if name not in taken | {response}]
     try:
-        x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
-    except (TypeError, ValueError):
-        raise ValueError(
-            "covariates and response must be numbers when no formula is given; a formula codes categories"
-        ) from None
-    if y.shape != (len(x),):
-        raise ValueError(f"y has shape {y.shape}, X has {len(x)} rows; one response per row is needed")
-    rows = np.flatnonzero(usable & ~(np.isnan(y) | np.isnan(x).any(axis=1)))
+        x = columns.matrix(names, "covariate")
+    except TypeError as error:
+        raise TypeError(f"{error} Or give a formula, which codes categories.") from None
+    rows = np.flatnonzero(usable & ~(np.isnan(target) | np.isnan(x).any(axis=1)))
     names = ["Intercept", *names]
-    x = np.column_stack([np.ones(len(rows)), x[rows]])
-    return FormulaDesign(
+    return ModelRows(
         rows,
-        y[rows],
-        x,
+        target[rows],
+        np.column_stack([np.ones(len(rows)), x[rows]]),
         names,
         {name: [k] for k, name in enumerate(names)},
         {name: frozenset({name} if k else ()) for k, name in enumerate(names)},

@@ -11,8 +11,9 @@ from scipy.stats import chi2
 
 from rlselect._compat import user_level
 from rlselect._options import check_value, one_of, whole
+from rlselect.data import to_clock
 from rlselect.temporal._curves import FittedCurves
-from rlselect.temporal._design import ProcessDesign, to_clock
+from rlselect.temporal._design import ProcessDesign
 from rlselect.temporal._estimate import standard_errors
 from rlselect.temporal._resample import multiplier_blocks, stretch, variance_df
 

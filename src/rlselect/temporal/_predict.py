@@ -4,42 +4,41 @@ import warnings
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from rlselect.temporal._design import ProcessDesign, _as_frame, _column, _plain, to_clock
-from rlselect.temporal._formula import complete_rows, pandas_rows, variables_of
+from rlselect.data import Columns
+from rlselect.temporal._design import ProcessDesign
+from rlselect.temporal._formula import complete_rows, variables_of
 
 Array = NDArray[np.float64]
 
 
 def covariates_at(design: ProcessDesign, data: Any, time: Any) -> tuple[Array, Array]:
     """Covariates (rows, p), NaN where incomplete, and the clock of each row."""
-    if isinstance(data, dict):
-        data = pa.table({key: pa.array(np.asarray(column)) for key, column in data.items()})
-    table = _as_frame(data)
-    length = len(table) if table is not None else len(np.asarray(data))
-    clock = to_clock(_plain(_column(table, time, "time", length)[0]))
-    x = np.full((length, len(design.names)), np.nan)
+    columns = Columns(data, "data")
+    clock = columns.clock(time, "time")
     if design.spec is None:
         names = design.names[1:]
-        if table is None:
-            values = np.asarray(data, dtype=float).reshape(length, -1)
-        else:
-            _refuse_missing(names, table)
-            values = table.select(names).to_numpy().astype(float)
-        if values.shape[1] != len(names):
-            raise ValueError(f"the model has {len(names)} covariates, the data {values.shape[1]} columns")
-        x[:, 0], x[:, 1:] = 1.0, values
-        return x, clock
-    if table is None:
+        if not columns.has_names and len(columns.names) != len(names):
+            raise ValueError(f"the model has {len(names)} covariates, the data {len(columns.names)} columns")
+        values = columns.matrix(names if columns.has_names else columns.names, "covariate")
+        return np.column_stack([np.ones(len(clock)), values]), clock
+    if not columns.has_names:
         raise ValueError("the model was fitted with a formula: predict needs a table with its columns")
-    names = variables_of(design.spec, design.spec.formula, table)
-    rows = complete_rows(table, names, np.ones(length, dtype=bool))
+    names = variables_of(design.spec, design.spec.formula, columns)
+    rows, text = complete_rows(columns, names, np.ones(len(clock), dtype=bool))
+    x = np.full((len(clock), len(design.names)), np.nan)
     if len(rows):
-        found = pandas_rows(table, names, rows) if names else table.to_pandas().iloc[rows]
-        x[rows] = _coded(design.spec, found)
+        _refuse_changed_kinds(text, design.text.intersection(names))
+        x[rows] = _coded(design.spec, columns.to_pandas(names, rows))
     return x, clock
+
+
+def _refuse_changed_kinds(now: frozenset[str], then: frozenset[str]) -> None:
+    """Refuse text for numbers, and numbers for text, which would pass for all of its levels at once."""
+    for name in sorted(now ^ then):
+        kinds = ("text", "numbers") if name in now else ("numbers", "text")
+        raise TypeError(f"Column {name!r} of data holds {kinds[0]}, but held {kinds[1]} in fit.")
 
 
 def _coded(spec: Any, found: Any) -> Array:
@@ -51,12 +50,6 @@ def _coded(spec: Any, found: Any) -> Array:
             return np.asarray(spec.get_model_matrix(found, na_action="ignore", output="numpy"), dtype=float)
         except DataMismatchWarning as error:
             raise ValueError(f"the data hold categories that were not there in fit: {error}") from None
-
-
-def _refuse_missing(names: list[str], table: Any) -> None:
-    missing = [name for name in names if name not in table.columns]
-    if missing:
-        raise ValueError(f"the data lack {', '.join(missing)}; columns: {', '.join(table.columns)}")
 
 
 def curves_at(beta: Array, design: ProcessDesign, clock: Array) -> Array:

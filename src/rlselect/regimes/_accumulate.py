@@ -1,0 +1,173 @@
+"""From stages as they were read to stages with their histories, each checked on the way."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rlselect.data import Covariate, read_labels
+from rlselect.regimes._stages import HistoryColumn, StageData
+
+__all__ = ["StageReading", "accumulate"]
+
+# sizes beyond which squares of squares, those of rewards also in single precision, get lost
+_REWARD_SIZE, _HISTORY_SIZE = 1e25, 1e75
+
+
+class StageReading(NamedTuple):
+    """One stage as it was read, one row per subject.
+
+    Attributes
+    ----------
+    covariates : dict of Covariate
+        New ones of the stage, by name.
+    action : (n,) object array
+        Labels; None for absent subjects.
+    reward : (n,) array
+    feasible : sequence of labels, callable or None
+    propensity : {"estimate", "randomized"}, mapping or (n,) array
+    action_name, reward_name : str
+    """
+
+    covariates: dict[str, Covariate]
+    action: np.ndarray
+    reward: np.ndarray
+    feasible: Any
+    propensity: Any
+    action_name: str
+    reward_name: str
+
+
+def accumulate(rows: Sequence[StageReading]) -> list[StageData]:
+    """Stages with their full histories, each checked on the way."""
+    columns: list[HistoryColumn] = []
+    blocks: list[np.ndarray] = []
+    stages: list[StageData] = []
+    earlier = np.ones(len(rows[0].action), dtype=bool)
+    for number, new in enumerate(rows, start=1):
+        present = np.array([value is not None for value in new.action])
+        _check_presence(present, earlier, number)
+        for name, (values, labels) in new.covariates.items():
+            columns = [*columns, HistoryColumn(name, "category" if labels else "covariate", labels)]
+            blocks.append(values)
+        history = np.column_stack(blocks) if blocks else np.empty((len(present), 0))
+        history = np.where(present[:, None], history, np.nan)
+        _check_finite(columns, history, new, present, number)
+        labels, feasible = _labels(new, present, number)
+        position = {label: place for place, label in enumerate(labels)}
+        action = np.array([position.get(value, -1) for value in new.action])
+        reward = np.where(present, new.reward, 0.0)
+        _check_propensity(new.propensity, labels, present, number)
+        stage = StageData(columns, labels, feasible, history, action, reward, present, new.propensity)
+        _check_feasible(stage, number)
+        stages.append(stage)
+        past = [HistoryColumn(new.action_name, "action", labels), HistoryColumn(new.reward_name, "reward")]
+        columns = [*columns, *past]
+        blocks += [np.where(present, action, np.nan), np.where(present, reward, np.nan)]
+        earlier = present
+    names = [column.name for column in columns]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"the columns {twice} are used twice; histories accumulate, list each column once")
+    return stages
+
+
+def _check_presence(present: np.ndarray, earlier: np.ndarray, number: int) -> None:
+    if present.sum() < 2:
+        raise ValueError(
+            f"stage {number} has {int(present.sum())} subject(s) with an action; at least 2 are needed to "
+            "learn"
+        )
+    back = np.flatnonzero(present & ~earlier)
+    if len(back):
+        raise ValueError(
+            f"{len(back)} subject(s), the first in row {back[0]}, have an action at stage {number} but none "
+            f"at stage {number - 1}; fill in the missing action or remove the later one"
+        )
+
+
+def _check_finite(
+    columns: list[HistoryColumn], history: np.ndarray, new: StageReading, present: np.ndarray, number: int
+) -> None:
+    bad = np.flatnonzero(~np.isfinite(new.reward) & present)
+    if len(bad):
+        raise ValueError(
+            f"the reward {new.reward_name!r} of stage {number} is NaN or infinite for {len(bad)} subject(s) "
+            f"who took an action, the first in row {bad[0]}; fill it in, or remove the action if the subject "
+            "had left"
+        )
+    _check_size(new.reward[present], _REWARD_SIZE, f"the reward {new.reward_name!r} of stage {number}")
+    for column, values in zip(columns, history.T, strict=True):
+        bad = np.flatnonzero(~np.isfinite(values) & present)
+        if len(bad):
+            what, fix = "NaN or infinite", "impute it (and add a 0/1 column for missingness)"
+            if column.labels:
+                what, fix = "missing", "give those a category of their own, such as 'unknown'"
+            raise ValueError(
+                f"the history column {column.name!r} is {what} for {len(bad)} subject(s) present at stage "
+                f"{number}, the first in row {bad[0]}; {fix}"
+            )
+        _check_size(values[present], _HISTORY_SIZE, f"the history column {column.name!r}")
+
+
+def _check_size(values: np.ndarray, most: float, what: str) -> None:
+    """Refuse numbers whose squares would not be numbers any more."""
+    largest = np.abs(values).max(initial=0.0)
+    if largest > most or 0.0 < largest < 1.0 / most:
+        raise ValueError(f"{what} is as large as {largest:.3g}; use another unit")
+
+
+def _labels(new: StageReading, present: np.ndarray, number: int) -> tuple[tuple, Callable | None]:
+    """Actions of a stage in sorted order, and its feasibility as a callable (None when all are allowed)."""
+    observed, feasible = set(new.action[present]), new.feasible
+    wanted = observed
+    if feasible is not None and not callable(feasible):
+        wanted = set(read_labels(list(feasible), f"feasible of stage {number}"))
+    never = sorted(wanted - observed, key=str)
+    if never:
+        raise ValueError(
+            f"action(s) {never} are feasible at stage {number} but were never observed there; their outcome "
+            "cannot be learnt. Remove them from `feasible`"
+        )
+    strange = sorted(observed - wanted, key=str)
+    if strange:
+        raise ValueError(
+            f"action(s) {strange} were observed at stage {number} but are not in feasible={list(feasible)}; "
+            "add them or recode the column"
+        )
+    if len(observed) < 2:
+        raise ValueError(
+            f"stage {number} has only the action {next(iter(observed))!r}; at least two different ones must "
+            "be observed for there to be a decision. Leave the stage out and add its reward to its "
+            "neighbour's"
+        )
+    return tuple(sorted(observed)), feasible if callable(feasible) else None
+
+
+def _check_propensity(propensity: Any, labels: tuple, present: np.ndarray, number: int) -> None:
+    if isinstance(propensity, Mapping):
+        keys = set(read_labels(list(propensity), f"propensity of stage {number}"))
+        values = np.array([propensity[label] for label in labels if label in propensity], dtype=float)
+        if keys != set(labels) or not (values > 0).all() or abs(values.sum() - 1.0) > 1e-6:
+            raise ValueError(
+                f"propensity={dict(propensity)} of stage {number} must give each of {list(labels)} a "
+                "positive probability, adding up to 1"
+            )
+    elif not isinstance(propensity, str):
+        seen = propensity[present]
+        if not (np.isfinite(seen).all() and (seen > 0).all() and (seen <= 1).all()):
+            raise ValueError(
+                f"the propensity of stage {number} must be the probability of the action that was taken, in "
+                "(0, 1], for everyone present"
+            )
+
+
+def _check_feasible(stage: StageData, number: int) -> None:
+    rows = np.flatnonzero(stage.present)
+    allowed = stage.allowed(stage.history[rows])
+    broken = rows[~allowed[np.arange(len(rows)), stage.action[rows]]]
+    if len(broken):
+        raise ValueError(
+            f"{len(broken)} subject(s), the first in row {broken[0]}, took an action at stage {number} that "
+            "`feasible` says they could not; correct one of the two"
+        )

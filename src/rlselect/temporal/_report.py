@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from rlselect._random import RandomState, as_generator
+from rlselect.data import to_clock
 from rlselect.temporal._bands import Band, simultaneous_band
 from rlselect.temporal._curves import FittedCurves
-from rlselect.temporal._design import to_clock
 from rlselect.temporal._hypotheses import FlaggedTimeWarning, run_test
 
 _COLUMNS = [

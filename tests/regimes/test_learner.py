@@ -21,9 +21,9 @@ def test_predictions_take_tables_arrays_and_trials(learner, trial):
     q = learner.q_values(some, 2)
     assert q.shape == (200, 2)
     np.testing.assert_array_equal(np.array([-1, 1])[q.argmax(axis=1)], from_trial)
-    with pytest.raises(ValueError, match="needs 8 columns"):
+    with pytest.raises(ValueError, match="8 are needed: X1_1"):
         learner.predict(np.zeros((2, 3)), 2)
-    with pytest.raises(ValueError, match="is not in the table"):
+    with pytest.raises(ValueError, match="needed column='X1_2' is not a column of history"):
         learner.predict({"X1_1": [0.0]}, 2)
     with pytest.raises(ValueError, match="between 1 and 2"):
         learner.predict(some, 3)

@@ -44,6 +44,8 @@ RENAMED = {
     "weights": ("sample_weight", "time_weight"),
     "bandwidth_path": ("path_",),
     "confidence": ("level",),
+    "learning": ("search",),
+    "usage": ("unit_inclusion_",),
 }
 # text recorded -> text expected now, such as the wording of a stop reason
 REWORDED = {}
@@ -631,20 +633,26 @@ def bought(model, X):
     return {name: call(model, name, X) for name in methods} | {"order": order}
 
 
+def recorded_seed(seed=0):
+    """The generator that a seed stood for when the traces were recorded."""
+    return np.random.default_rng(np.random.RandomState(seed).randint(2**31))
+
+
 def datumwise(X, y, given=None, how="DatumwiseClassifier", tree=False, **options):
     if how == "DatumwiseClassifier":
         options = {"learning": quick(), **options}
-    model = make(how, **{"random_state": 0, **options})
+    model = make(how, **{"random_state": recorded_seed(), **options})
     call(model, "fit", X, y, **(given or {}))
-    rows = attribute(model, "path")
-    path = {key: [row[key] for row in rows] for key in (rows[0] if rows else ())}
+    path = attribute(model, "path")
+    if isinstance(path, list):
+        path = {key: [row[key] for row in path] for key in (path[0] if path else ())}
     found = traced(model, DATUMWISE) | {"path": path} | bought(model, X[:40])
     return found | ({"tree": str(call(model, "question_tree", X))} if tree else {})
 
 
 def datumwise_default():
     X, y = three_classes()
-    model = make("DatumwiseClassifier", random_state=0)
+    model = make("DatumwiseClassifier", random_state=recorded_seed())
     call(model, "fit", X[:100], y[:100])
     return traced(model, DATUMWISE) | bought(model, X[100:]) | {"tree": str(call(model, "question_tree", X))}
 
@@ -733,7 +741,7 @@ def datumwise_weights():
 def datumwise_session():
     frame = people(gaps=0.2)
     y = np.where(frame.pop("spent") > 3.0, "much", "little")
-    model = make("DatumwiseClassifier", feature_cost=0.0001, learning=quick(), random_state=0)
+    model = make("DatumwiseClassifier", feature_cost=0.0001, learning=quick(), random_state=recorded_seed())
     call(model, "fit", frame, y)
     found = {}
     for i in range(8):

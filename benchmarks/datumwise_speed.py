@@ -21,11 +21,11 @@ import numpy as np
 from rlselect import DatumwiseClassifier
 from rlselect.datumwise import PolicyIteration
 from rlselect.datumwise._encoding import make_encoder
-from rlselect.datumwise._rcpi import learn
+from rlselect.datumwise._policy_iteration import learn
 from rlselect.datumwise._rollout import play_states
-from rlselect.datumwise._rows import Problem
+from rlselect.datumwise._problem import PurchaseProblem
 from rlselect.datumwise._states import distinct, sample_states
-from rlselect.datumwise._structure import Structure
+from rlselect.datumwise._rules import PurchaseRules
 
 RESULTS = Path(__file__).parent / "results" / "datumwise_speed.md"
 
@@ -37,10 +37,10 @@ def make_problem(n_rows, n_features, price, budget=None, seed=0, n_bins=5):
     y = (X[:, :8].sum(axis=1) + rng.normal(size=n_rows) > 0).astype(np.intp)
     groups = [np.array([j]) for j in range(n_features)]
     prices = np.full(n_features, price)
-    rules = Structure(list(range(n_features)), groups, prices, 1 - np.eye(2), budget=budget)
+    rules = PurchaseRules(list(range(n_features)), groups, prices, 1 - np.eye(2), budget=budget)
     encoder = make_encoder("bins", n_bins).fit(X, np.ones(n_rows))
     closed = np.zeros(X.shape, dtype=bool)
-    return Problem(rules, encoder, encoder.encode(X), closed, y, np.ones(n_rows))
+    return PurchaseProblem(rules, encoder, encoder.encode(X), closed, y, np.ones(n_rows))
 
 
 def rollout_rate(n_rows, n_features, n_states, price, n_folds):
@@ -49,9 +49,9 @@ def rollout_rate(n_rows, n_features, n_states, price, n_folds):
     policy = learn(problem, settings, np.random.default_rng(0)).policy
     last = policy.run(problem.codes, problem.closed).bought
     rng = np.random.default_rng(1)
-    bought, spent = sample_states(problem.structure, problem.closed, n_states, last, 0.5, rng)
+    bought, spent = sample_states(problem.rules, problem.closed, n_states, last, 0.5, rng)
     states = distinct(
-        problem.structure,
+        problem.rules,
         np.repeat(np.arange(n_rows), n_states),
         bought.reshape(-1, n_features),
         spent.ravel(),

@@ -705,7 +705,7 @@ def datumwise_learning():
 
 def datumwise_exact():
     X = np.random.default_rng(0).integers(0, 2, size=(300, 3))
-    return datumwise(X, np.where(X[:, 0] == 1, X[:, 1], X[:, 2]), learning=None, tree=True)
+    return datumwise(X, np.where(X[:, 0] == 1, X[:, 1], X[:, 2]), learning="auto", tree=True)
 
 
 def datumwise_paper():

@@ -40,7 +40,7 @@ def price(rules, held, u):
 
 def play(policy, codes, closed, bought=None, spent=0.0, first=None):
     """One episode by `action_scores`: order of purchases, answer, money spent."""
-    rules = policy.structure
+    rules = policy.rules
     bought = np.zeros(rules.n_units, bool) if bought is None else bought.copy()
     order = []
     while True:

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from rlselect import DatumwiseClassifier
 from rlselect.datumwise import PaperIteration, PolicyIteration
-from rlselect.datumwise._structure import Structure
+from rlselect.datumwise._rules import PurchaseRules
 from rlselect.datumwise._tree import build_tree
 
 FAST = PolicyIteration(n_iter=3, n_restarts=1, states_per_row=8)
@@ -240,7 +240,7 @@ def test_question_tree_puts_neighbours_with_the_same_next_step_together():
     X = np.array([[0, 0, 1], [0, 2, 1], [1, 0, 1], [1, 2, 1], [2, 0, 1], [2, 2, 1], [0, np.nan, 1]], float)
     order = np.array([[0, 1, 2], [0, 1, -1], [0, 1, -1], [0, 1, -1], [0, -1, -1], [0, -1, -1], [0, 2, -1]])
     labels = np.array(["a", "b", "c", "b", "d", "d", "a"])
-    rules = Structure(["u", "v", "w"], [np.array([j]) for j in range(3)], np.ones(3), np.eye(4))
+    rules = PurchaseRules(["u", "v", "w"], [np.array([j]) for j in range(3)], np.ones(3), np.eye(4))
     edges = [np.array([0.5, 1.5]), np.array([0.5, 1.5]), np.empty(0)]
     tree = build_tree(order, labels, X, rules, edges, [None] * 3, depth=3)
     assert [label for label, _ in tree.branches] == ["<= 1.5", "> 1.5"]

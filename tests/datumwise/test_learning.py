@@ -6,16 +6,16 @@ import pytest
 from rlselect import DatumwiseClassifier
 from rlselect.datumwise import PaperIteration, PolicyIteration, _rcpi
 from rlselect.datumwise._encoding import make_encoder
-from rlselect.datumwise._rows import Problem
+from rlselect.datumwise._problem import PurchaseProblem
 from rlselect.datumwise._states import distinct
-from rlselect.datumwise._structure import Structure
+from rlselect.datumwise._rules import PurchaseRules
 
 
 def make_problem(n_rows, n_features, price, n_bins=5, effect=1.0, budget=None):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n_rows, n_features))
     y = (effect * X[:, :4].sum(axis=1) + rng.normal(size=n_rows) > 0).astype(np.intp)
-    rules = Structure(
+    rules = PurchaseRules(
         names=list(range(n_features)),
         groups=[np.array([j]) for j in range(n_features)],
         prices=np.full(n_features, price),
@@ -24,7 +24,7 @@ def make_problem(n_rows, n_features, price, n_bins=5, effect=1.0, budget=None):
     )
     encoder = make_encoder("bins", n_bins).fit(X, np.ones(n_rows))
     closed = np.zeros(X.shape, dtype=bool)
-    return Problem(rules, encoder, encoder.encode(X), closed, y, np.ones(n_rows))
+    return PurchaseProblem(rules, encoder, encoder.encode(X), closed, y, np.ones(n_rows))
 
 
 def test_weights_of_coarse_bins_are_spread_over_fine_ones():
@@ -86,7 +86,7 @@ def test_wrong_numbers_of_bins(n_bins):
 
 def test_each_state_is_kept_once():
     rng = np.random.default_rng(3)
-    rules = make_problem(10, 5, 0.1).structure
+    rules = make_problem(10, 5, 0.1).rules
     row = np.repeat(np.arange(300), 8)
     bought = rng.random((len(row), 5)) < 0.3
     states = distinct(rules, row, bought, bought @ rules.prices)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rlselect.datumwise import _encoding, _regression
-from rlselect.datumwise._dual import prior_covariance
+from rlselect.datumwise._dual_regression import prior_covariance
 from rlselect.datumwise._encoding import make_encoder
 from rlselect.datumwise._levels import with_levels
 from rlselect.datumwise._regression import merge_states, shared_fit

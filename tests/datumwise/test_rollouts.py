@@ -9,7 +9,7 @@ from rlselect.datumwise._encoding import make_encoder
 from rlselect.datumwise._policy import AdditivePolicy
 from rlselect.datumwise._rollout import play_states
 from rlselect.datumwise._states import reachable, sample_states
-from rlselect.datumwise._structure import Structure
+from rlselect.datumwise._rules import PurchaseRules
 
 N, D, C = 25, 6, 3
 CHAIN = (np.eye(D, k=1) + np.eye(D, k=-1)).astype(bool)
@@ -36,7 +36,7 @@ def make(rng, variant, scoring="bins", n_stages=4, groups=None):
     X = rng.normal(size=(N, D))
     groups = [np.array([j]) for j in range(D)] if groups is None else groups
     n_units = len(groups)
-    rules = Structure(
+    rules = PurchaseRules(
         names=list(range(n_units)),
         groups=groups,
         prices=rng.uniform(0.05, 0.3, n_units),
@@ -76,7 +76,7 @@ def values_of(policy, codes, closed, labels, bought, spent, skipped=None):
     row = np.repeat(np.arange(n), k)
     flat = bought.reshape(-1, d)
     played = play_states(policy, codes, closed, row, flat, spent.ravel(), skipped)
-    purchases, values = played.returns(policy.structure.losses.T[labels[row]])
+    purchases, values = played.returns(policy.rules.losses.T[labels[row]])
     return purchases.reshape(n, k, d), values.reshape(n, k), played.n_rollouts
 
 
@@ -150,7 +150,7 @@ def test_a_missing_value_of_a_group_adds_nothing():
     for scoring in ("bins", "linear"):
         X = rng.normal(size=(N, 2))
         encoder = make_encoder(scoring, 3).fit(X, np.ones(N))
-        rules = Structure([0], [np.array([0, 1])], np.ones(1), 1 - np.eye(2))
+        rules = PurchaseRules([0], [np.array([0, 1])], np.ones(1), 1 - np.eye(2))
         theta = rng.normal(size=(1, encoder.width_, 3))
         policy = AdditivePolicy(rules, encoder, theta, theta[..., 1:])
         gap = X[:1].copy()

@@ -6,9 +6,9 @@ import pytest
 from rlselect import DatumwiseClassifier
 from rlselect.datumwise import PolicyIteration, _soft_labels
 from rlselect.datumwise._encoding import make_encoder
-from rlselect.datumwise._rows import Problem
+from rlselect.datumwise._problem import PurchaseProblem
 from rlselect.datumwise._soft_labels import soft_labels
-from rlselect.datumwise._structure import Structure
+from rlselect.datumwise._rules import PurchaseRules
 
 
 def make_problem(n_rows, seed=0, n_classes=2):
@@ -19,11 +19,11 @@ def make_problem(n_rows, seed=0, n_classes=2):
     truth = scores / scores.sum(axis=1, keepdims=True)
     y = (rng.random((n_rows, 1)) > truth.cumsum(axis=1)[:, :-1]).sum(axis=1)
     groups = [np.array([j]) for j in range(3)]
-    rules = Structure(list("abc"), groups, np.full(3, 0.01), 1 - np.eye(n_classes))
+    rules = PurchaseRules(list("abc"), groups, np.full(3, 0.01), 1 - np.eye(n_classes))
     encoder = make_encoder("bins", (3, 5, 8)).fit(X, np.ones(n_rows))
     closed = np.zeros(X.shape, dtype=bool)
     weights = rng.uniform(0.5, 2, n_rows)
-    return Problem(rules, encoder, encoder.encode(X), closed, y.astype(np.intp), weights), truth
+    return PurchaseProblem(rules, encoder, encoder.encode(X), closed, y.astype(np.intp), weights), truth
 
 
 def with_labels(problem, labels):

@@ -2,9 +2,8 @@
 
 from rlselect.datumwise._classifier import DatumwiseClassifier
 from rlselect.datumwise._displays import BlockUseDisplay, FeatureUseDisplay, FrontierDisplay
-from rlselect.datumwise._paper import PaperIteration
-from rlselect.datumwise._rcpi import PolicyIteration
 from rlselect.datumwise._session import Result, Session
+from rlselect.datumwise._settings import PaperIteration, PolicyIteration
 from rlselect.datumwise._tree import QuestionNode
 from rlselect.datumwise._tree_display import QuestionTreeDisplay
 

@@ -1,34 +1,43 @@
 """The datum-wise classifier."""
 
-import time
 import warnings
-from numbers import Integral, Real
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from rlselect._clock import PARTS, Clock, warn_if_interrupted
-from rlselect._compat import CallbackSupportMixin, Progress, user_level, with_callbacks
+from rlselect._compat import Progress, user_level, with_callbacks
+from rlselect._estimator import Estimator, rank
+from rlselect._options import (
+    AUTO,
+    NONE,
+    Allowed,
+    anything,
+    check_value,
+    instance,
+    number,
+    one_of,
+    refuse_unused,
+    whole,
+)
+from rlselect._parallel import one_thread
+from rlselect._random import RandomState, as_generator
 from rlselect.data import CodedFeatures, open_coded, read_vectors, require_target
-from rlselect.datumwise._encoding import check_bins, make_encoder
-from rlselect.datumwise._exact import can_solve, solve
-from rlselect.datumwise._inputs import make_structure
-from rlselect.datumwise._levels import with_levels
-from rlselect.datumwise._paper import PaperIteration, learn_paper
-from rlselect.datumwise._policy import Episodes, Learned
-from rlselect.datumwise._rcpi import PolicyIteration, learn
-from rlselect.datumwise._report import make_report
-from rlselect.datumwise._rows import Problem, closed_units, merge_rows, zero_units
-from rlselect.datumwise._screen import screen_units
+from rlselect.datumwise._fitted import FittedPurchases
+from rlselect.datumwise._learn import learn_purchases, pose_problem, units_to_learn
+from rlselect.datumwise._policy import Episodes
+from rlselect.datumwise._read_rules import read_rules
+from rlselect.datumwise._report import PurchaseAccount
+from rlselect.datumwise._rules import PurchaseRules
 from rlselect.datumwise._session import Session
-from rlselect.datumwise._summary import summarize
-from rlselect.datumwise._tree import QuestionNode, build_tree
+from rlselect.datumwise._settings import PaperIteration, PolicyIteration
+from rlselect.datumwise._tree import QuestionNode
 from rlselect.report import Summary
 
 __all__ = ["DatumwiseClassifier"]
@@ -37,7 +46,12 @@ __all__ = ["DatumwiseClassifier"]
 _LEAST_WEIGHT = 0.1
 
 
-class DatumwiseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+def _are_bins(value: Any) -> bool:
+    listed = isinstance(value, Sequence) and not isinstance(value, str)
+    return listed and len(value) > 0 and all(whole(2).holds(one) for one in value)
+
+
+class DatumwiseClassifier(ClassifierMixin, Estimator):
     r"""Classifier that buys features one by one for each case, and answers when it knows enough.
 
     It looks for the policy with the smallest
@@ -59,14 +73,14 @@ class DatumwiseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     costs : sequence or mapping, optional
         Cost of each feature (group), in order or by name; a mapping may leave some at `feature_cost`.
     budget : int, optional
-        Most purchases a case; a group counts once. 0 answers the class with the least expected cost.
+        Most purchases per case; a group counts once. 0 answers the class with the least expected cost.
     cost_budget : float, optional
         Most that the purchases of a case may cost.
     error_costs : (classes, classes) array, optional
         ``error_costs[predicted, true]``, in the order of `classes_`; a negative diagonal is a reward.
     feature_groups : sequence or mapping, optional
-        Features that are bought together, for one cost: one label a feature, lists of features (numbers or
-        names), or a mapping from names to such lists. Each feature is in one group.
+        Features that are bought together, for one cost: one label per feature, lists of features (numbers or
+        names), or a mapping from names to such lists. Features that no list names are bought alone.
     related : matrix or callable, optional
         Which features (groups) are related: a square boolean matrix, or a function of two names.
     relation : {"any", "all"}, default="any"
@@ -77,15 +91,15 @@ class DatumwiseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     prerequisites : mapping, optional
         Feature (group) -> those that have to be bought before it.
     n_bins : int or sequence of int, default=(3, 5, 8)
-        Bins a feature at most, for ``scoring="bins"``; a feature with fewer distinct values has one a value.
-        With several numbers, what the bins of each tell is averaged.
-    learning : PolicyIteration or PaperIteration, optional
-        How the policy is learned; None is ``PolicyIteration()``.
+        Bins per feature at most, for ``scoring="bins"``; a feature with fewer distinct values has one per
+        value. With several numbers, what the bins of each tell is averaged.
+    search : "auto", PolicyIteration or PaperIteration, default="auto"
+        How the policy is learned; "auto" is ``PolicyIteration()``.
     time_budget : float, optional
         Seconds after which the best policy so far is taken, at the end of an iteration. Ctrl-C does the same,
         and so does a callback that asks to stop (see `set_callbacks` of scikit-learn 1.9).
     n_jobs : int, optional
-        Climbs of the policy iteration at a time, in threads. The result does not depend on it.
+        Climbs of `PolicyIteration` at a time, in threads. The result does not depend on it.
     random_state : int, Generator, RandomState or None, default=None
         For the sampled states and the folds.
 
@@ -97,14 +111,23 @@ class DatumwiseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Names of what can be bought: features or groups.
     learned_units_ : (units,) bool array
         What learning knew of; the others were screened out and are never bought.
-    usage_ : (units,) array
+    unit_inclusion_ : (units,) array
         Share of the training rows that buy each.
+    inclusion_ : (features,) array
+        The same by feature: every feature of a group has the share of the group.
+    support_ : (features,) bool array
+        Features that some training row buys.
+    ranking_ : (features,) int array
+        A permutation, 1 is best: by inclusion, then by position.
     value_ : float
         Mean return (minus the cost above). With folds, each row is played by a policy that has not seen it.
-    history_ : list of dict
-        One entry an iteration: climb, iteration, value, share of units bought.
+    path_ : dict of arrays
+        One entry per iteration: ``climb``, ``iteration``, ``value`` and ``bought``, the share of the units
+        that a row buys. Empty where the problem was solved exactly.
     stop_reason_ : str
         Why learning ended.
+    n_features_in_, feature_names_in_
+        What `fit` has seen.
 
     Notes
     -----
@@ -114,10 +137,10 @@ class DatumwiseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     as nothing is known about it. With a sparse X, learning plays the purchase of
     a zero only where the policy wants it, which saves time, and takes others to tell nothing.
 
-    Cost of an iteration: one rollout for each state and unit, each O(units + classes) a purchase, plus one
-    matrix of bins x bins to factor for each fold and stage. Problems with few states of knowledge are solved
-    exactly (see `PolicyIteration`). Do not use it when all features are there anyway and cost nothing: any
-    other classifier has less to learn.
+    Cost of an iteration: one rollout for each state and unit, each O(units + classes) per purchase, plus
+    one matrix of bins x bins to factor for each fold and stage. Problems with few states of knowledge are
+    solved exactly (see `PolicyIteration`). Do not use it when all features are there anyway and cost nothing:
+    any other classifier has less to learn.
 
     Differs from [1]_: bins, weights by number of purchases, one regression for all actions, states close to
     the policy's own, honest returns by folds, soft labels in every second climb, a margin on purchases, the
@@ -145,26 +168,38 @@ class DatumwiseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     array([0, 1])
     """
 
+    _options: ClassVar[Mapping[str, Allowed]] = {
+        "scoring": one_of("bins", "linear"),
+        "feature_cost": number("a finite number of at least 0", least=0.0),
+        "budget": NONE | whole(0, "an integer of at least 0, the most purchases per case"),
+        "cost_budget": NONE | number("a finite number of at least 0, in units of the costs", least=0.0),
+        "relation": one_of("any", "all"),
+        "n_bins": whole(2) | anything("a list of such integers", _are_bins),
+        "search": AUTO
+        | instance("PolicyIteration(...) or PaperIteration(...)", PolicyIteration, PaperIteration),
+        "time_budget": NONE | number("a positive number of seconds", above=0.0),
+    }
+
     def __init__(
         self,
         *,
-        scoring="bins",
-        feature_cost=0.01,
-        costs=None,
-        budget=None,
-        cost_budget=None,
-        error_costs=None,
-        feature_groups=None,
-        related=None,
-        relation="any",
-        unrelated_cost=None,
-        prerequisites=None,
-        n_bins=(3, 5, 8),
-        learning=None,
-        time_budget=None,
-        n_jobs=None,
-        random_state=None,
-    ):
+        scoring: Literal["bins", "linear"] = "bins",
+        feature_cost: float = 0.01,
+        costs: Mapping[Any, float] | ArrayLike | None = None,
+        budget: int | None = None,
+        cost_budget: float | None = None,
+        error_costs: ArrayLike | None = None,
+        feature_groups: Mapping[Any, Any] | Sequence[Any] | None = None,
+        related: ArrayLike | Callable[[Any, Any], bool] | None = None,
+        relation: Literal["any", "all"] = "any",
+        unrelated_cost: float | Mapping[Any, float] | ArrayLike | None = None,
+        prerequisites: Mapping[Any, Any] | None = None,
+        n_bins: int | Sequence[int] = (3, 5, 8),
+        search: Literal["auto"] | PolicyIteration | PaperIteration = "auto",
+        time_budget: float | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
         self.scoring = scoring
         self.feature_cost = feature_cost
         self.costs = costs
@@ -177,31 +212,46 @@ class DatumwiseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.unrelated_cost = unrelated_cost
         self.prerequisites = prerequisites
         self.n_bins = n_bins
-        self.learning = learning
+        self.search = search
         self.time_budget = time_budget
         self.n_jobs = n_jobs
         self.random_state = random_state
 
     @classmethod
-    def paper(cls, feature_cost: float = 0.01, **changes: Any) -> "DatumwiseClassifier":
-        """The choices of the paper: linear scores on block vectors, ten random states a row, a mixture.
+    def paper(cls, feature_cost: float = 0.01, **changes: Any) -> Self:
+        """The choices of the paper: linear scores on block vectors, ten random states per row, a mixture.
+
+        With `related`, the relation is "all", the rule of its Table 2.
 
         Parameters
         ----------
         feature_cost : float, default=0.01
             The paper's lambda.
         **changes : object
-            Any parameters of the class; ``learning=PaperIteration(...)`` changes the algorithm's own.
+            Other parameters of the constructor, and of `PaperIteration`.
 
         Returns
         -------
         DatumwiseClassifier
             Not fitted yet.
+
+        Examples
+        --------
+        >>> from rlselect import DatumwiseClassifier
+        >>> DatumwiseClassifier.paper(alpha=0.5, budget=3).search.alpha
+        0.5
         """
-        choices = {"scoring": "linear", "relation": "all", "learning": PaperIteration(), **changes}
+        own = [field.name for field in fields(PaperIteration)]
+        knobs = {name: changes.pop(name) for name in own if name in changes}
+        if knobs and "search" in changes:
+            raise ValueError(
+                f"search= was given beside {', '.join(knobs)}; say all of it in search=PaperIteration(...)."
+            )
+        relation = {} if changes.get("related") is None else {"relation": "all"}
+        choices = {"scoring": "linear", "search": PaperIteration(**knobs), **relation, **changes}
         return cls(feature_cost=feature_cost, **choices)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
@@ -210,7 +260,7 @@ class DatumwiseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     # ------------------------------------------------------------------ fitting
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn what to buy, when to stop and what to answer.
 
         Parameters
@@ -224,53 +274,67 @@ class DatumwiseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        DatumwiseClassifier
-            This one.
+        self
+            Fitted, also when learning was stopped by `time_budget` or Ctrl-C.
         """
-        start = time.perf_counter()
-        settings = self._check_settings()
-        X, y, weights = self._check_rows(X, y, sample_weight)
-        self._n_rows = len(y)
+        return self._learn_aside(X, y, sample_weight)
+
+    def _fit(self, progress: Progress, X: Any, y: Any, sample_weight: Any) -> None:
+        search = PolicyIteration() if isinstance(self.search, str) else self.search
+        self._refuse_unused(search)
+        rng = as_generator(self.random_state)
+        features, X, y, weights = self._read(X, y, sample_weight)
         self.classes_, labels = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             only = self.classes_.tolist()[0]
-            raise ValueError(f"y holds 1 class ({only!r}); a classifier needs rows of at least 2 classes")
-        self._names = self._features.feature_names
-        self._whole = make_structure(self, self._names, self.classes_)
-        self.units_ = list(self._whole.names)
-        kept = self._screen(X, labels, weights, settings)
-        self.learned_units_ = np.isin(np.arange(self._whole.n_units), kept)
-        self._kept = kept
-        self._columns = np.concatenate([self._whole.groups[u] for u in kept])
-        self._structure = self._whole.subset(kept)
-        X = X[:, self._columns]
-        encoder = make_encoder(self.scoring, self.n_bins).fit(X, weights)
-        self._encoder = with_levels(encoder, self._n_levels(self._columns))
-        codes = self._encoder.encode(X)
-        closed, skipped = closed_units(X, self._structure), zero_units(X, self._structure)
-        problem = Problem(self._structure, self._encoder, codes, closed, labels, weights, skipped)
-        self._learn(merge_rows(problem), settings)
-        self._seconds = time.perf_counter() - start
-        return self
+            raise ValueError(f"y holds 1 class ({only!r}); a classifier needs rows of at least 2 classes.")
+        rules = self._read_rules(features)
+        most = search.screen if isinstance(search, PolicyIteration) else None
+        rows = (X, labels, weights, rules)
+        known = units_to_learn(*rows, features.levels, self.n_bins, most)
+        problem = pose_problem(*rows, known, features.levels, self.scoring, self.n_bins)
+        steps = search.n_iter * getattr(search, "n_restarts", 1)
+        clock = Clock(self.time_budget, steps, progress.begin(min(steps, PARTS)))
+        with one_thread(), clock:
+            learned = learn_purchases(problem, search, rng, self.n_jobs, lambda: clock.tick() is not None)
+        self.stop_reason_ = clock.reason or learned.reason
+        warn_if_interrupted(self.stop_reason_, type(self).__name__, f"{len(learned.steps)} iterations")
+        self.value_ = learned.value
+        self.path_ = learned.path()
+        self._fitted = FittedPurchases(features, self.classes_, rules, known, problem.encoder, learned.policy)
+        self._n_rows = len(labels)
+        self._keep_names(features.n_features, features.names)
+        episodes = learned.policy.run(problem.codes, problem.closed)
+        self._keep_use(rules, known, np.average(episodes.bought, axis=0, weights=problem.weights))
 
-    def _check_settings(self) -> PolicyIteration | PaperIteration:
-        if self.scoring not in ("bins", "linear"):
-            raise ValueError(f"scoring={self.scoring!r} is not known; use 'bins' or 'linear'")
-        check_bins(self.n_bins)
-        limit = self.time_budget
-        if limit is not None and not (isinstance(limit, Real) and float(limit) > 0):
-            raise ValueError(f"time_budget={limit!r} must be None or a number of seconds > 0")
-        settings = PolicyIteration() if self.learning is None else self.learning
-        if not isinstance(settings, PolicyIteration | PaperIteration):
-            raise ValueError(
-                f"learning={settings!r} is not known; use None, PolicyIteration(...) or PaperIteration(...)"
-            )
-        return settings
+    def _keep_use(self, rules: PurchaseRules, known: NDArray, shares: NDArray) -> None:
+        """Who buys what, by unit and by feature."""
+        self.units_ = list(rules.names)
+        self.learned_units_ = np.isin(np.arange(rules.n_units), known)
+        self.unit_inclusion_ = np.zeros(rules.n_units)
+        self.unit_inclusion_[known] = shares
+        self.inclusion_ = np.empty(self.n_features_in_)
+        for members, share in zip(rules.groups, self.unit_inclusion_, strict=True):
+            self.inclusion_[members] = share
+        self.support_ = self.inclusion_ > 0
+        self.ranking_ = rank(self.inclusion_)
 
-    def _check_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray, NDArray]:
-        require_target(y, type(self).__name__)
-        self._features, rows = open_coded(X, y, sample_weight=sample_weight, owner=type(self).__name__)
-        self._keep_names(self._features)
+    def _refuse_unused(self, search: PolicyIteration | PaperIteration) -> None:
+        if self.scoring == "linear":
+            refuse_unused(self, ["n_bins"], "scoring='linear'", "leave it out, or use scoring='bins'")
+        if self.related is None:
+            refuse_unused(self, ["relation"], "related=None", "say what is related")
+        if isinstance(search, PaperIteration):
+            refuse_unused(self, ["n_jobs"], "the paper's iteration, which is one climb", "leave it out")
+        everything = self.costs is not None and not isinstance(self.costs, Mapping)
+        if everything and not hasattr(self.costs, "to_dict") and not isinstance(self.unrelated_cost, Mapping):
+            refuse_unused(self, ["feature_cost"], "a cost for everything in costs", "leave it out")
+
+    def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[CodedFeatures, Any, NDArray, NDArray]:
+        """Numbers, labels and weights of the rows that count."""
+        name = type(self).__name__
+        require_target(y, name)
+        features, rows = open_coded(X, y, sample_weight=sample_weight, owner=name)
         assert rows.y is not None
         check_classification_targets(rows.y)
         weights = np.ones(len(rows.y)) if rows.sample_weight is None else rows.sample_weight
@@ -284,70 +348,31 @@ class DatumwiseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 UserWarning,
                 stacklevel=user_level(),
             )
-        return rows.X[keep], rows.y[keep], weights[keep]
+        return features, rows.X[keep], rows.y[keep], weights[keep]
 
-    def _keep_names(self, features: CodedFeatures) -> None:
-        self.n_features_in_ = features.n_features
-        self.__dict__.pop("feature_names_in_", None)
-        if features.names is not None:
-            self.feature_names_in_ = features.names
-
-    def _n_levels(self, columns: NDArray) -> dict[int, int]:
-        """Numbers of levels of those of the columns that are categories."""
-        levels = self._features.levels
-        return {k: len(levels[j]) for k, j in enumerate(columns.tolist()) if j in levels}
-
-    def _screen(self, X: Any, labels: NDArray, weights: NDArray, settings: Any) -> NDArray:
-        most = getattr(settings, "screen", None)
-        if most is None or self._whole.n_units <= most:
-            return np.arange(self._whole.n_units)
-        levels = self._n_levels(np.arange(X.shape[1]))
-        encoder = with_levels(make_encoder("bins", self.n_bins).fit(X, weights), levels)
-        codes = encoder.encode(X)
-        return screen_units(codes, labels, weights, self._whole, most)
-
-    def _learn(self, problem: Problem, settings: PolicyIteration | PaperIteration) -> None:
-        rng = self.random_state
-        if not isinstance(rng, np.random.Generator):
-            rng = np.random.default_rng(check_random_state(rng).randint(2**31))
-        steps = settings.n_iter * getattr(settings, "n_restarts", 1)
-        progress = Progress(self)
-        with Clock(self.time_budget, steps, progress.begin(min(steps, PARTS))) as clock:
-            learned = self._search(problem, settings, rng, lambda: clock.tick() is not None)
-        self._policy = learned.policy
-        self.history_ = learned.history
-        self.value_ = learned.value
-        self.stop_reason_ = clock.reason or learned.reason
-        warn_if_interrupted(self.stop_reason_, type(self).__name__, f"{len(self.history_)} iterations")
-        episodes = self._policy.run(problem.codes, problem.closed)
-        self.usage_ = np.zeros(self._whole.n_units)
-        self.usage_[self._kept] = np.average(episodes.bought, axis=0, weights=problem.weights)
-        progress.finish()
-
-    def _search(self, problem: Problem, settings: Any, rng: np.random.Generator, stop: Any) -> Learned:
-        if isinstance(settings, PaperIteration):
-            return learn_paper(problem, settings, rng, stop)
-        if can_solve(problem, settings.exact_states):
-            return solve(problem)
-        return learn(problem, settings, rng, self.n_jobs, stop)
+    def _read_rules(self, features: CodedFeatures) -> PurchaseRules:
+        return read_rules(
+            features.feature_names,
+            self.classes_,
+            feature_groups=self.feature_groups,
+            feature_cost=self.feature_cost,
+            costs=self.costs,
+            budget=self.budget,
+            cost_budget=self.cost_budget,
+            error_costs=self.error_costs,
+            related=self.related,
+            relation=self.relation,
+            unrelated_cost=self.unrelated_cost,
+            prerequisites=self.prerequisites,
+        )
 
     # ------------------------------------------------------------------ using
 
-    def _episodes(self, X: Any) -> tuple[NDArray, Episodes]:
+    def _episodes(self, X: Any) -> Episodes:
         check_is_fitted(self)
-        return self._play(self._features.encode(X)[:, self._columns])
+        return self._fitted.episodes(X)[1]
 
-    def _play(self, X: Any) -> tuple[NDArray, Episodes]:
-        codes = self._encoder.encode(X)
-        return codes, self._policy.run(codes, closed_units(X, self._structure))
-
-    def _bought(self, X: Any) -> NDArray:
-        bought = self._episodes(X)[1].bought
-        out = np.zeros((len(bought), self._whole.n_units), dtype=bool)
-        out[:, self._kept] = bought
-        return out
-
-    def predict(self, X):
+    def predict(self, X: Any) -> NDArray:
         """Classes.
 
         Parameters
@@ -360,10 +385,9 @@ class DatumwiseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         (n,) array
             The class that each case ends with.
         """
-        answer = self._episodes(X)[1].answer
-        return self.classes_[answer]
+        return self.classes_[self._episodes(X).answer]
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> NDArray:
         """Class probabilities, from what each case bought.
 
         Parameters
@@ -376,10 +400,11 @@ class DatumwiseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         (n, classes) array
             In the order of `classes_`. With `error_costs` the answer need not be the most probable class.
         """
-        codes, episodes = self._episodes(X)
-        return self._policy.probabilities(codes, episodes.bought)
+        check_is_fitted(self)
+        codes, episodes = self._fitted.episodes(X)
+        return self._fitted.policy.probabilities(codes, episodes.bought)
 
-    def acquire(self, X):
+    def acquire(self, X: Any) -> NDArray[np.bool_]:
         """What each case buys.
 
         Parameters
@@ -392,10 +417,10 @@ class DatumwiseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         (n, d) bool array
             True for the features that are bought.
         """
-        bought = self._bought(X)
-        return self._whole.shown(bought)
+        check_is_fitted(self)
+        return self._fitted.rules.shown(self._fitted.bought(X))
 
-    def acquisition_order(self, X):
+    def acquisition_order(self, X: Any) -> list[list[Any]]:
         """What each case buys, in order.
 
         Parameters
@@ -408,11 +433,11 @@ class DatumwiseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         list of lists
             Names of features or groups.
         """
-        episodes = self._episodes(X)[1]
-        names = self._structure.names
-        return [[names[u] for u in row if u >= 0] for row in episodes.order]
+        order = self._episodes(X).order
+        names = self._fitted.policy.rules.names
+        return [[names[u] for u in row if u >= 0] for row in order]
 
-    def cost(self, X):
+    def cost(self, X: Any) -> NDArray:
         """What the purchases of each case cost, errors not included.
 
         Parameters
@@ -425,9 +450,9 @@ class DatumwiseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         (n,) array
             Sums of costs.
         """
-        return self._episodes(X)[1].cost
+        return self._episodes(X).cost
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Mean accuracy of `predict`.
 
         Parameters
@@ -447,7 +472,7 @@ class DatumwiseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         rows = read_vectors(X, {"y": y, "sample_weight": sample_weight})
         return super().score(X, rows["y"], rows["sample_weight"])
 
-    def sparsity(self, X):
+    def sparsity(self, X: Any) -> float:
         """Mean share of the features (groups) that are not bought.
 
         Parameters
@@ -460,7 +485,8 @@ class DatumwiseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         float
             1 when nothing is bought.
         """
-        return 1.0 - float(self._bought(X).mean())
+        check_is_fitted(self)
+        return 1.0 - float(self._fitted.bought(X).mean())
 
     def start(self) -> Session:
         """Begin with one case whose values are not known yet.
@@ -472,8 +498,7 @@ class DatumwiseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             the class.
         """
         check_is_fitted(self)
-        reader = (self._features, self._columns)
-        return Session(self._policy, self._encoder, self._structure, self.classes_, *reader)
+        return Session(self._fitted)
 
     def question_tree(self, X: Any, max_depth: int = 3) -> QuestionNode:
         """The first questions that some cases are asked, as a tree.
@@ -491,26 +516,8 @@ class DatumwiseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             The root; ``print`` it, or walk through its branches.
         """
         check_is_fitted(self)
-        if not isinstance(max_depth, Integral) or max_depth < 0:
-            raise ValueError(f"max_depth={max_depth!r} must be an integer >= 0")
-        X = self._features.encode(X)[:, self._columns]
-        _, episodes = self._play(X)
-        X = X.toarray() if sparse.issparse(X) else X
-        labels = self.classes_[episodes.answer]
-        answers = [self._features.answers(j) for j in self._columns.tolist()]
-        edges = getattr(self._encoder, "edges_", None)
-        return build_tree(episodes.order, labels, X, self._structure, edges, answers, max_depth)
-
-    def summary(self) -> str:
-        """What was learned, in a few lines.
-
-        Returns
-        -------
-        str
-            Rules, mean return, and the features in the order of their use.
-        """
-        check_is_fitted(self)
-        return summarize(self, self._whole)
+        check_value("max_depth", max_depth, whole(0))
+        return self._fitted.question_tree(X, max_depth)
 
     def report(self, X: Any = None, y: Any = None, sample_weight: Any = None, max_depth: int = 3) -> Summary:
         """What is bought, by whom, at which price, and how good the answers are.
@@ -518,8 +525,8 @@ class DatumwiseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : (n, d) array, sparse matrix or data frame, optional
-            Cases to report on, best ones that took no part in `fit`; None tells about the training rows what
-            `fit` has kept.
+            Cases to report on, best ones that took no part in `fit`; None gives `summary`, which tells about
+            the training rows what `fit` has kept.
         y : (n,) array or str, optional
             Their true classes, or the name of their column, for accuracy and costs.
         sample_weight : (n,) array or str, optional
@@ -534,4 +541,25 @@ class DatumwiseClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             the values, for `rlselect.report.to_html` and `rlselect.report.to_json`.
         """
         check_is_fitted(self)
-        return Summary(make_report(self, X, y, sample_weight, max_depth))
+        check_value("max_depth", max_depth, whole(0))
+        if X is not None:
+            return Summary(self._account().of_cases(X, y, sample_weight, max_depth))
+        if y is not None or sample_weight is not None:
+            given = "y" if y is not None else "sample_weight"
+            raise ValueError(f"{given} was given without X; give the cases that it belongs to.")
+        return self.summary()
+
+    def _report(self) -> dict[str, Any]:
+        return self._account().of_training()
+
+    def _account(self) -> PurchaseAccount:
+        return PurchaseAccount(
+            type(self).__name__,
+            self._fitted,
+            self.unit_inclusion_,
+            self.value_,
+            self.path_,
+            self._n_rows,
+            self._seconds,
+            self.stop_reason_,
+        )

@@ -2,16 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-__all__ = ["BinEncoder", "LinearEncoder", "Regressors", "check_bins", "make_encoder"]
+from rlselect.datumwise._plan import PLAN
 
-# Prior correlation of what neighbouring bins add to a score: values that are close tell similar things.
-_NEIGHBOUR = 0.7
+__all__ = ["BinEncoder", "LinearEncoder", "Precision", "Regressors", "ValueEncoder", "make_encoder"]
+
+# diagonal and off-diagonal of the prior precision of weights, which is tridiagonal
+Precision: TypeAlias = tuple[NDArray, NDArray]
 
 # Regressors of more columns than this are kept sparse.
 _WIDE = 400
@@ -20,7 +22,41 @@ _WIDE = 400
 _BLOCK = 1 << 24
 
 
-def make_encoder(scoring: str, n_bins: int | Sequence[int]) -> "BinEncoder | LinearEncoder":
+class ValueEncoder(Protocol):
+    """What bought values add to the scores; see `BinEncoder` for the shapes."""
+
+    width_: int
+    precision_: Precision
+    regressors_: list["Regressors"]
+
+    @property
+    def edges_(self) -> list[NDArray] | None:
+        """Ends of the bins of each feature, where there are bins."""
+
+    def encode(self, X: Any) -> NDArray:
+        """Codes of the values, rows x features."""
+
+    def table(
+        self, theta: NDArray, codes: NDArray, starts: NDArray, order: NDArray, common: NDArray | None = None
+    ) -> tuple[NDArray, NDArray]:
+        """What purchases add to the scores, and where it stands for each row and unit."""
+
+    def common_table(self, theta: NDArray, starts: NDArray, order: NDArray) -> NDArray | None:
+        """The table if it is the same for all rows."""
+
+    def rows_at_a_time(self, most: int, shape: tuple[int, ...], n_units: int) -> int:
+        """How many rows keep `table` and a score for each action under so many numbers."""
+
+    def contributions(self, theta: NDArray, codes: NDArray, starts: NDArray, order: NDArray) -> NDArray:
+        """What each unit would add to the scores: rows x units x actions."""
+
+    def design(self, codes: NDArray, shown: NDArray) -> Any:
+        """Regressors of states, the constant first."""
+
+
+def make_encoder(
+    scoring: Literal["bins", "linear"], n_bins: int | Sequence[int]
+) -> "BinEncoder | LinearEncoder":
     """The encoder of a name.
 
     Parameters
@@ -28,7 +64,7 @@ def make_encoder(scoring: str, n_bins: int | Sequence[int]) -> "BinEncoder | Lin
     scoring : {"bins", "linear"}
         Which one.
     n_bins : int or sequence of int
-        Bins a feature, for "bins".
+        Bins per feature, for "bins".
 
     Returns
     -------
@@ -38,27 +74,19 @@ def make_encoder(scoring: str, n_bins: int | Sequence[int]) -> "BinEncoder | Lin
     return BinEncoder(n_bins) if scoring == "bins" else LinearEncoder()
 
 
-def check_bins(n_bins: Any) -> None:
-    """Refuse what is no number of bins, nor several of them."""
-    numbers = n_bins if isinstance(n_bins, Sequence) and not isinstance(n_bins, str) else [n_bins]
-    whole = all(isinstance(number, (int, np.integer)) and number >= 2 for number in numbers)
-    if not whole or len(numbers) == 0:
-        raise ValueError(f"n_bins={n_bins!r} must be an integer >= 2, or a list of such integers")
-
-
 @dataclass
 class Regressors:
     """Columns that weights are learned for, and how these weights become those of the encoder.
 
     Parameters
     ----------
-    encoder : BinEncoder or LinearEncoder
+    encoder : ValueEncoder
         Makes the columns.
     places : (width + 1,) int array or None
         Column for each place of the finer encoder, the last for what is missing; None when they are the same.
     """
 
-    encoder: Any
+    encoder: ValueEncoder
     places: NDArray | None = None
 
     def design(self, codes: NDArray, shown: NDArray) -> Any:
@@ -73,8 +101,8 @@ class Regressors:
 class BinEncoder:
     """Each feature is cut at weighted quantiles; a bought feature shows which of its bins the value is in.
 
-    Features with at most ``n_bins`` distinct values get one bin a value. The score of an action is a constant
-    plus one number for each bought feature, looked up by bin.
+    Features with at most ``n_bins`` distinct values get one bin per value. The score of an action is a
+    constant plus one number for each bought feature, looked up by bin.
 
     Several numbers of bins make as many coarse encoders, each with its own regressors, and bins between all
     their cuts, to look up what their weights are on average. A value near a cut of one is inside a bin of
@@ -83,7 +111,7 @@ class BinEncoder:
     Parameters
     ----------
     n_bins : int or sequence of int
-        Bins a feature at most.
+        Bins per feature at most.
     """
 
     def __init__(self, n_bins: int | Sequence[int]) -> None:
@@ -92,7 +120,6 @@ class BinEncoder:
     def fit(self, X: Any, weights: NDArray) -> "BinEncoder":
         """Cut the columns of X (NaN is passed over) into bins of about equal weight."""
         coarse: list[BinEncoder] = []
-        edges: list[NDArray]
         if isinstance(self.n_bins, Sequence):
             coarse = [BinEncoder(number).fit(X, weights) for number in self.n_bins]
             edges = [np.unique(np.concatenate(own)) for own in zip(*(e.edges_ for e in coarse), strict=True)]
@@ -102,13 +129,13 @@ class BinEncoder:
         widths = np.array([len(own) + 1 for own in edges], dtype=np.intp)
         self.offset_ = 1 + np.concatenate([[0], np.cumsum(widths)[:-1]])
         self.width_ = 1 + int(widths.sum())
-        self.precision_ = _chain_precision(widths, _NEIGHBOUR)
+        self.precision_ = _chain_precision(widths, PLAN.neighbours)
         self.regressors_ = [Regressors(self)]
         if any(encoder.width_ < self.width_ for encoder in coarse):
-            self.regressors_ = [Regressors(encoder, self._places_in(encoder)) for encoder in coarse]
+            self.regressors_ = [Regressors(encoder, self.places_in(encoder)) for encoder in coarse]
         return self
 
-    def _places_in(self, coarse: "BinEncoder") -> NDArray:
+    def places_in(self, coarse: "BinEncoder") -> NDArray:
         """Place of each bin among those of an encoder with fewer cuts."""
         places = [np.zeros(1, dtype=np.intp)]
         for offset, wide, own in zip(coarse.offset_, coarse.edges_, self.edges_, strict=True):
@@ -125,7 +152,7 @@ class BinEncoder:
         return places
 
     def table(
-        self, theta: NDArray, codes: NDArray, starts: NDArray, order: NDArray
+        self, theta: NDArray, codes: NDArray, starts: NDArray, order: NDArray, common: NDArray | None = None
     ) -> tuple[NDArray, NDArray]:
         """What purchases add to the scores, and where it stands for each row and unit.
 
@@ -137,6 +164,8 @@ class BinEncoder:
             Weights, as for `contributions`.
         codes, starts, order : arrays
             As for `contributions`.
+        common : array, optional
+            What `common_table` has given, if it is known.
 
         Returns
         -------
@@ -145,10 +174,10 @@ class BinEncoder:
         places : (rows, units) int array
             Where in the table a purchase is.
         """
-        table = self.common_table(theta, starts, order)
+        table = self.common_table(theta, starts, order) if common is None else common
         if table is None:
             return _table_of_rows(self, theta, codes, starts, order)
-        return table, self.places(codes, order)
+        return table, codes[:, order].astype(np.intp)
 
     def common_table(self, theta: NDArray, starts: NDArray, order: NDArray) -> NDArray | None:
         """The table of `table` if it is the same for all rows, that is without groups."""
@@ -159,10 +188,6 @@ class BinEncoder:
         for unit, feature in enumerate(order):
             table[:, self.offset_[feature] : ends[feature], unit] = -np.inf
         return table
-
-    def places(self, codes: NDArray, order: NDArray) -> NDArray:
-        """Where in the common table a purchase is: rows x units."""
-        return codes[:, order].astype(np.intp)
 
     def rows_at_a_time(self, most: int, shape: tuple[int, ...], n_units: int) -> int:
         """How many rows keep `table` and a score for each action under so many numbers."""
@@ -234,6 +259,8 @@ class LinearEncoder:
     that can be learned are the same.
     """
 
+    edges_ = None
+
     def fit(self, X: Any, weights: NDArray) -> "LinearEncoder":
         """Learn middle and half of the range of the columns of X (NaN is passed over)."""
         ends = np.array([_range(_column(X, j)) for j in range(X.shape[1])]).reshape(-1, 2) / 2
@@ -251,7 +278,7 @@ class LinearEncoder:
         return (dense - self.centre_) / self.scale_
 
     def table(
-        self, theta: NDArray, codes: NDArray, starts: NDArray, order: NDArray
+        self, theta: NDArray, codes: NDArray, starts: NDArray, order: NDArray, common: NDArray | None = None
     ) -> tuple[NDArray, NDArray]:
         """As `BinEncoder.table`."""
         return _table_of_rows(self, theta, codes, starts, order)
@@ -283,7 +310,7 @@ class LinearEncoder:
 
 
 def _table_of_rows(
-    encoder: Any, theta: NDArray, codes: NDArray, starts: NDArray, order: NDArray
+    encoder: ValueEncoder, theta: NDArray, codes: NDArray, starts: NDArray, order: NDArray
 ) -> tuple[NDArray, NDArray]:
     """A table with places of its own for each row and unit."""
     n, n_units = len(codes), len(starts)
@@ -323,7 +350,7 @@ def _edges(values: NDArray, weights: NDArray, n_bins: int) -> NDArray:
     return (levels[last] + levels[last + 1]) / 2
 
 
-def _chain_precision(widths: NDArray, correlation: float) -> tuple[NDArray, NDArray]:
+def _chain_precision(widths: NDArray, correlation: float) -> Precision:
     """Diagonal and off-diagonal of the inverse prior covariance, the constant first and free.
 
     Within a feature the bins form a chain of variance one in which neighbours have the given correlation.

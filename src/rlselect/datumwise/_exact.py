@@ -3,22 +3,21 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect.datumwise._policy import Episodes, Learned
-from rlselect.datumwise._rows import Problem
-from rlselect.datumwise._structure import Structure
+from rlselect.datumwise._learned import Learned
+from rlselect.datumwise._plan import PLAN
+from rlselect.datumwise._policy import Episodes
+from rlselect.datumwise._problem import PurchaseProblem
+from rlselect.datumwise._rules import PurchaseRules
 
 __all__ = ["TablePolicy", "can_solve", "solve"]
 
-# Four binary features: solved exactly even when there are fewer rows than states.
-_TINY = 81
 
-
-def can_solve(problem: Problem, most: int) -> bool:
+def can_solve(problem: PurchaseProblem, most: int) -> bool:
     """Whether a problem is small enough, and such that what is known is all that counts.
 
     Parameters
     ----------
-    problem : Problem
+    problem : PurchaseProblem
         Training rows.
     most : int
         Most states of knowledge; 0 for never.
@@ -29,12 +28,12 @@ def can_solve(problem: Problem, most: int) -> bool:
         False also where rows lack values, since then the choices differ from case to case, and where the
         money left depends on the order of the purchases.
     """
-    rules = problem.structure
+    rules = problem.rules
     if most <= 0 or problem.closed.any():
         return False
     if rules.cost_budget is not None and rules.unrelated is not None:
         return False
-    limit = max(_TINY, min(most, float(problem.weights.sum())))
+    limit = max(PLAN.tiny, min(most, float(problem.weights.sum())))
     states = 1
     for group in rules.groups:
         states *= 1 + len(np.unique(problem.codes[:, group], axis=0))
@@ -48,24 +47,24 @@ class TablePolicy:
 
     Parameters
     ----------
-    structure : Structure
+    rules : PurchaseRules
         The rules.
     values : list of arrays
-        For each unit, the codes that its features take together, one row a value.
+        For each unit, the codes that its features take together, one row per value.
     table : (states, units + classes) array
         Scores of the actions; minus infinity for units that may not be bought.
     shares : (states, classes) array
         Class probabilities.
     """
 
-    def __init__(self, structure: Structure, values: list[NDArray], table: NDArray, shares: NDArray) -> None:
-        self.structure = structure
+    def __init__(self, rules: PurchaseRules, values: list[NDArray], table: NDArray, shares: NDArray) -> None:
+        self.rules = rules
         self.values = values
         self.table = table
         self.shares = shares
 
     def _states(self, codes: NDArray, bought: NDArray) -> NDArray:
-        levels = unit_levels(codes, self.structure, self.values)
+        levels = unit_levels(codes, self.rules, self.values)
         return ((levels + 1) * bought) @ _strides(self.values)
 
     def action_scores(self, codes: NDArray, bought: NDArray) -> NDArray:
@@ -79,7 +78,7 @@ class TablePolicy:
     def run(self, codes: NDArray, closed: NDArray) -> Episodes:
         """Whole episodes from nothing bought, as `AdditivePolicy.run`."""
         n, n_units = closed.shape
-        levels = unit_levels(codes, self.structure, self.values)
+        levels = unit_levels(codes, self.rules, self.values)
         steps = (levels + 1) * _strides(self.values)
         state = np.zeros(n, dtype=np.intp)
         bought = np.zeros((n, n_units), dtype=bool)
@@ -94,7 +93,7 @@ class TablePolicy:
             answer[live[ends]] = best[ends] - n_units
             live, best = live[~ends], best[~ends]
             if len(live):
-                cost[live] += self.structure.price(bought[live])[np.arange(len(live)), best]
+                cost[live] += self.rules.price(bought[live])[np.arange(len(live)), best]
                 bought[live, best] = True
                 state[live] += steps[live, best]
                 column = np.full(n, -1, dtype=np.int32)
@@ -109,20 +108,20 @@ def _strides(values: list[NDArray]) -> NDArray:
     return np.cumprod(sizes)
 
 
-def unit_levels(codes: NDArray, structure: Structure, values: list[NDArray]) -> NDArray:
+def unit_levels(codes: NDArray, rules: PurchaseRules, values: list[NDArray]) -> NDArray:
     """Number of the value that each unit shows: rows x units.
 
     A combination inside a group that learning has not met is taken for the nearest one, which agrees in most
     features.
     """
-    out = np.empty((len(codes), structure.n_units), dtype=np.intp)
-    for u, (group, known) in enumerate(zip(structure.groups, values, strict=True)):
+    out = np.empty((len(codes), rules.n_units), dtype=np.intp)
+    for u, (group, known) in enumerate(zip(rules.groups, values, strict=True)):
         agree = (codes[:, group][:, None, :] == known[None, :, :]).sum(axis=2)
         out[:, u] = agree.argmax(axis=1)
     return out
 
 
-def solve(problem: Problem) -> Learned:
+def solve(problem: PurchaseProblem) -> Learned:
     """The policy with the highest mean return on the training rows, O(states x units).
 
     Every set of bought units and every combination of their values is a state of knowledge. From the largest
@@ -130,7 +129,7 @@ def solve(problem: Problem) -> Learned:
 
     Parameters
     ----------
-    problem : Problem
+    problem : PurchaseProblem
         Training rows without missing values.
 
     Returns
@@ -139,7 +138,7 @@ def solve(problem: Problem) -> Learned:
         A `TablePolicy`, optimal among all policies that see what they buy. States that no row reaches answer
         as the state before them.
     """
-    rules = problem.structure
+    rules = problem.rules
     n_units, n_classes = rules.n_units, rules.n_classes
     values = [np.unique(problem.codes[:, group], axis=0) for group in rules.groups]
     strides = _strides(values)

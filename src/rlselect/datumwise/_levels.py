@@ -3,17 +3,16 @@
 import copy
 import itertools
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect.datumwise._encoding import BinEncoder, LinearEncoder, Regressors
+from rlselect.datumwise._encoding import BinEncoder, LinearEncoder, Regressors, ValueEncoder
 
 __all__ = ["LevelLinear", "with_levels"]
 
 
-def with_levels(encoder: Any, n_levels: Mapping[int, int]) -> Any:
+def with_levels(encoder: BinEncoder | LinearEncoder, n_levels: Mapping[int, int]) -> ValueEncoder:
     """A fitted encoder that tells the levels of categories apart.
 
     Parameters
@@ -25,7 +24,7 @@ def with_levels(encoder: Any, n_levels: Mapping[int, int]) -> Any:
 
     Returns
     -------
-    BinEncoder or LinearEncoder
+    ValueEncoder
         The same one when there are no categories.
     """
     if not n_levels:
@@ -36,7 +35,7 @@ def with_levels(encoder: Any, n_levels: Mapping[int, int]) -> Any:
 
 
 def _level_bins(encoder: BinEncoder, n_levels: Mapping[int, int]) -> BinEncoder:
-    """One bin a level, however many there are.
+    """One bin per level, however many there are.
 
     Levels have no order, so what one adds to a score says nothing beforehand about the others.
     """
@@ -57,15 +56,16 @@ def _level_bins(encoder: BinEncoder, n_levels: Mapping[int, int]) -> BinEncoder:
     out.offset_ = 1 + np.concatenate([[0], np.cumsum(widths)[:-1]])
     out.width_ = 1 + int(widths.sum())
     out.precision_ = np.concatenate(diagonal), np.concatenate(beside)[:-1]
-    coarse = [_level_bins(one.encoder, n_levels) for one in encoder.regressors_ if one.encoder is not encoder]
+    coarser = [one.encoder for one in encoder.regressors_ if one.encoder is not encoder]
+    coarse = [_level_bins(one, n_levels) for one in coarser if isinstance(one, BinEncoder)]
     out.regressors_ = [Regressors(out)]
     if any(one.width_ < out.width_ for one in coarse):
-        out.regressors_ = [Regressors(one, out._places_in(one)) for one in coarse]
+        out.regressors_ = [Regressors(one, out.places_in(one)) for one in coarse]
     return out
 
 
 class LevelLinear(LinearEncoder):
-    """The paper's representation, with one indicator a level in place of a category's value.
+    """The paper's representation, with one indicator per level in place of a category's value.
 
     Parameters
     ----------

@@ -1,16 +1,37 @@
 """A fitted policy: scores of all actions in any state, and whole episodes for many cases at once."""
 
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rlselect.datumwise._structure import Structure
+from rlselect.datumwise._encoding import ValueEncoder
+from rlselect.datumwise._rules import PurchaseRules
 from rlselect.kernels import greedy_rollouts, grow_scores
 
-__all__ = ["AdditivePolicy", "Cases", "Episodes", "Learned"]
+__all__ = [
+    "ALWAYS",
+    "NEVER",
+    "NO_MARGINS",
+    "AdditivePolicy",
+    "Cases",
+    "Episodes",
+    "Margins",
+    "PurchasePolicy",
+]
+
+# what is taken off the scores of the first purchase and of later ones: one number, or one per unit
+Margins: TypeAlias = tuple[float | NDArray, float | NDArray]
+NO_MARGINS: Margins = (0.0, 0.0)
+
+# called with the cases that go on and the units they buy
+Record: TypeAlias = Callable[[NDArray, NDArray], None]
+
+# Scores that no regression reaches: a policy that buys nothing, or all it can.
+NEVER, ALWAYS = -1e30, 1e30
 
 # Numbers that one block of cases holds at a time: small enough for the second-level cache.
 _BLOCK = 1 << 17
@@ -41,26 +62,19 @@ class Episodes:
     cost: NDArray
 
 
-@dataclass
-class Learned:
-    """A policy and how it came about.
+class PurchasePolicy(Protocol):
+    """What is bought next in any state of knowledge, and what is answered."""
 
-    Parameters
-    ----------
-    policy : AdditivePolicy or TablePolicy
-        The one that is kept.
-    value : float
-        Its mean return, each row played by a policy that had not seen it.
-    history : list of dict
-        One entry an iteration.
-    reason : str
-        Why learning ended.
-    """
+    rules: PurchaseRules
 
-    policy: Any
-    value: float
-    history: list[dict[str, Any]] = field(default_factory=list)
-    reason: str = ""
+    def action_scores(self, codes: NDArray, bought: NDArray) -> NDArray:
+        """Scores of all units and classes in given states: states x actions."""
+
+    def probabilities(self, codes: NDArray, bought: NDArray) -> NDArray:
+        """Class probabilities in given states: states x classes."""
+
+    def run(self, codes: NDArray, closed: NDArray) -> Episodes:
+        """Whole episodes from nothing bought; `closed` (cases x units) cannot be bought."""
 
 
 @dataclass
@@ -126,9 +140,9 @@ class AdditivePolicy:
 
     Parameters
     ----------
-    structure : Structure
+    rules : PurchaseRules
         The rules.
-    encoder : BinEncoder or LinearEncoder
+    encoder : ValueEncoder
         Fitted.
     theta : (stages, width, units + classes) array
         Weights of the action scores.
@@ -136,14 +150,14 @@ class AdditivePolicy:
         Weights of the class probabilities.
     """
 
-    def __init__(self, structure: Structure, encoder: Any, theta: NDArray, shares: NDArray) -> None:
-        self.structure = structure
+    def __init__(self, rules: PurchaseRules, encoder: ValueEncoder, theta: NDArray, shares: NDArray) -> None:
+        self.rules = rules
         self.encoder = encoder
         nothing = np.zeros((len(theta), 1, theta.shape[2]))
         self.theta = np.concatenate([theta, nothing], axis=1).astype(np.float32)
         self.shares = shares
-        self._order, self._starts = structure.order, structure.starts
-        self.stage = np.minimum(np.arange(structure.n_units + 2), len(theta) - 1)
+        self._order, self._starts = rules.order, rules.starts
+        self.stage = np.minimum(np.arange(rules.n_units + 2), len(theta) - 1)
         self._table: NDArray | None = None
 
     def keep_table(self) -> None:
@@ -154,15 +168,12 @@ class AdditivePolicy:
         table = self.encoder.common_table(self.theta, self._starts, self._order)
         self._table = None if table is None else _padded(table)
 
-    def with_margins(self, first: float | NDArray, later: float | NDArray) -> "AdditivePolicy":
-        """The same policy with something taken off the scores of the first purchase, and of later ones.
-
-        One number for all units, or one for each.
-        """
+    def with_margins(self, margins: Margins) -> "AdditivePolicy":
+        """The same policy with something taken off the scores of purchases."""
         theta = self.theta[:, :-1].copy()
-        theta[:1, 0, : self.structure.n_units] -= first
-        theta[1:, 0, : self.structure.n_units] -= later
-        return AdditivePolicy(self.structure, self.encoder, theta, self.shares)
+        theta[:1, 0, : self.rules.n_units] -= margins[0]
+        theta[1:, 0, : self.rules.n_units] -= margins[1]
+        return AdditivePolicy(self.rules, self.encoder, theta, self.shares)
 
     def start(
         self,
@@ -170,7 +181,7 @@ class AdditivePolicy:
         closed: NDArray,
         row: NDArray,
         bought: NDArray,
-        margins: tuple[float | NDArray, float | NDArray] = (0.0, 0.0),
+        margins: Margins = NO_MARGINS,
     ) -> Cases:
         """Cases ready to go on.
 
@@ -185,7 +196,7 @@ class AdditivePolicy:
         bought : (m, units) bool array
             What it holds.
         margins : pair of float or (units,) arrays, default=(0, 0)
-            As for `with_margins`.
+            Taken off the scores of the first purchase and of later ones.
 
         Returns
         -------
@@ -193,11 +204,9 @@ class AdditivePolicy:
             m of them.
         """
         n_units, n_stages = closed.shape[1], len(self.theta)
+        table, places = self.encoder.table(self.theta, codes, self._starts, self._order, self._table)
         if self._table is None:
-            table, places = self.encoder.table(self.theta, codes, self._starts, self._order)
             table = _padded(table)
-        else:
-            table, places = self._table, self.encoder.places(codes, self._order)
         constants = self.theta[:, 0].copy()
         constants[:1, :n_units] -= margins[0]
         constants[1:, :n_units] -= margins[1]
@@ -269,17 +278,10 @@ class AdditivePolicy:
             inside = np.flatnonzero(stage == number)
             for begin in range(0, len(inside), block):
                 part = inside[begin : begin + block]
-                out[part] = (
-                    self.encoder.design(codes[part], self.structure.shown(bought[part])) @ weights[number]
-                )
+                out[part] = self.encoder.design(codes[part], self.rules.shown(bought[part])) @ weights[number]
         return out
 
-    def run(
-        self,
-        codes: NDArray,
-        closed: NDArray,
-        margins: tuple[float | NDArray, float | NDArray] = (0.0, 0.0),
-    ) -> Episodes:
+    def run(self, codes: NDArray, closed: NDArray, margins: Margins = NO_MARGINS) -> Episodes:
         """Whole episodes from nothing bought.
 
         Parameters
@@ -289,14 +291,14 @@ class AdditivePolicy:
         closed : (cases, units) bool array
             Units that cannot be bought for a case.
         margins : pair of float or (units,) arrays, default=(0, 0)
-            As for `with_margins`.
+            Taken off the scores of the first purchase and of later ones.
 
         Returns
         -------
         Episodes
             What was bought, in which order, at which cost, and the answers.
         """
-        rules = self.structure
+        rules = self.rules
         n, n_units = closed.shape
         longest = n_units if rules.budget is None else min(rules.budget, n_units)
         order = np.full((n, longest), -1, dtype=np.int32)
@@ -321,7 +323,7 @@ class AdditivePolicy:
         return Episodes(order, bought, answer, cost)
 
     def finish(
-        self, cases: Cases, bought: NDArray, spent: NDArray, record: Any = None
+        self, cases: Cases, bought: NDArray, spent: NDArray, record: Record | None = None
     ) -> tuple[NDArray, NDArray]:
         """Play cases to their ends.
 
@@ -343,14 +345,14 @@ class AdditivePolicy:
         cost : (m,) array
             All that was spent, what was spent before included.
         """
-        if self.structure.plain:
+        if self.rules.plain:
             answer, paid = self.follow(cases, record)
             return answer, spent + paid
-        return ruled_rollouts(cases, bought, spent, self.structure, record)
+        return ruled_rollouts(cases, bought, spent, self.rules, record)
 
-    def follow(self, cases: Cases, record: Any = None) -> tuple[NDArray, NDArray]:
+    def follow(self, cases: Cases, record: Record | None = None) -> tuple[NDArray, NDArray]:
         """`finish` for plain rules, by which only the number of purchases counts; gives what is yet spent."""
-        rules = self.structure
+        rules = self.rules
         left = None if rules.budget is None else rules.budget - cases.depth
         return greedy_rollouts(
             cases.scores, cases.table, cases.constants, cases.places, cases.row, cases.depth,
@@ -359,7 +361,7 @@ class AdditivePolicy:
 
 
 def ruled_rollouts(
-    cases: Cases, bought: NDArray, spent: NDArray, rules: Structure, record: Any = None
+    cases: Cases, bought: NDArray, spent: NDArray, rules: PurchaseRules, record: Record | None = None
 ) -> tuple[NDArray, NDArray]:
     """`greedy_rollouts` where prices and choices depend on what is bought.
 
@@ -371,7 +373,7 @@ def ruled_rollouts(
         What is bought at the start.
     spent : (m,) array
         What it cost.
-    rules : Structure
+    rules : PurchaseRules
         Says which units may be bought, and at which price.
     record : callable, optional
         As for `greedy_rollouts`.

@@ -1,32 +1,36 @@
 """One ridge regression for all actions at once, by stages, with every fold left out in turn."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
 
-from rlselect.datumwise._dual import JITTER, dual_fit
-from rlselect.datumwise._rows import left_out
+from rlselect.datumwise._dual_regression import JITTER, Targets, dual_fit
+from rlselect.datumwise._encoding import Precision
+from rlselect.datumwise._folds import left_out
 
 __all__ = ["merge_states", "ridge_solve", "shared_fit"]
 
-# Up to so many states a regressor the dual is faster, as it factors one matrix for all states and the largest
-# stage.
+# Up to so many states per regressor the dual is faster, as it factors one matrix for all states and the
+# largest stage.
 _DUAL = 1.2
+
+# products of the regressors with each other and with the targets
+Moments: TypeAlias = tuple[NDArray, NDArray]
 
 
 def shared_fit(
-    design: Any,
-    targets: Callable[[int, NDArray], NDArray],
+    design: Callable[[NDArray], Any],
+    targets: Targets,
     weights: NDArray,
     folds: NDArray,
     stages: NDArray,
     n_stages: int,
     ridge: float,
-    precision: tuple[NDArray, NDArray],
+    precision: Precision,
     n_folds: int,
     differ: bool = True,
 ) -> list[NDArray]:
@@ -42,7 +46,7 @@ def shared_fit(
     design : callable
         ``design(states)`` gives the regressors of some states, the constant first.
     targets : callable
-        ``targets(fold, states)`` gives what to explain in some states, a column an action, where a fold is
+        ``targets(fold, states)`` gives what to explain in some states, one column per action, where a fold is
         left out; that none is left out is said by the number of folds.
     weights : (states,) array
         Weights.
@@ -97,7 +101,7 @@ def shared_fit(
     return [*fits, _solve_stages([(gram, sides[-1]) for gram, sides in whole], ridge, precision)]
 
 
-def _pooled(targets: Callable[[int, NDArray], NDArray], pool: Any) -> Callable[[int, NDArray], NDArray]:
+def _pooled(targets: Targets, pool: Any) -> Targets:
     """Targets of states that stand for several, by the means that `merge_states` gives."""
 
     def means(fold: int, states: NDArray) -> NDArray:
@@ -139,12 +143,12 @@ def merge_states(
 
 
 def _moments(
-    design: Any,
-    targets: Callable[[int, NDArray], NDArray],
+    design: Callable[[NDArray], Any],
+    targets: Targets,
     weights: NDArray,
     states: NDArray,
     missing: list[int],
-) -> tuple[NDArray, NDArray]:
+) -> Moments:
     """Products of the regressors with each other, and with the targets for each fold that is left out."""
     regressors = design(states)
     if sparse.issparse(regressors):
@@ -157,7 +161,7 @@ def _moments(
     return gram, np.moveaxis(side.reshape(len(side), len(missing), -1), 1, 0)
 
 
-def _add(parts: list) -> tuple[NDArray, NDArray]:
+def _add(parts: list[Moments]) -> Moments:
     if len(parts) == 1:
         return parts[0]
     gram, side = parts[0][0].copy(), parts[0][1].copy()
@@ -168,7 +172,7 @@ def _add(parts: list) -> tuple[NDArray, NDArray]:
     return gram, side
 
 
-def _solve_stages(moments: list, ridge: float, precision: tuple[NDArray, NDArray]) -> NDArray:
+def _solve_stages(moments: list[Moments], ridge: float, precision: Precision) -> NDArray:
     gram, side = _add(moments)
     shared = ridge_solve(gram, side, ridge, precision, overwrite=len(moments) > 1)
     if len(moments) == 1:
@@ -183,7 +187,7 @@ def _solve_stages(moments: list, ridge: float, precision: tuple[NDArray, NDArray
     return out
 
 
-def _used(gram: NDArray, precision: tuple[NDArray, NDArray]) -> NDArray:
+def _used(gram: NDArray, precision: Precision) -> NDArray:
     """The constant, and the regressors of features that some state shows; the others have nothing to add."""
     chain = np.concatenate([[0], np.cumsum(precision[1] == 0)])
     shown = np.bincount(chain, gram.diagonal() > 0) > 0
@@ -195,7 +199,7 @@ def ridge_solve(
     gram: NDArray,
     side: NDArray,
     ridge: float,
-    precision: tuple[NDArray, NDArray],
+    precision: Precision,
     overwrite: bool = False,
 ) -> NDArray:
     """Solve ``(gram + ridge * precision) w = side``.

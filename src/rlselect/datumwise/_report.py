@@ -1,129 +1,166 @@
 """A fitted datum-wise classifier as plain values: what it buys, for whom, at which price, and how well."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlselect.data import read_vectors
+from rlselect.datumwise._fitted import FittedPurchases
 from rlselect.datumwise._policy import Episodes
-from rlselect.datumwise._summary import limits, price_range
+from rlselect.datumwise._rules import PurchaseRules
 
-__all__ = ["make_report"]
+__all__ = ["PurchaseAccount"]
 
 
-def make_report(model: Any, X: Any, y: Any, sample_weight: Any, max_depth: int) -> dict[str, Any]:
-    """Facts, tables and the tree of questions.
+@dataclass(frozen=True)
+class PurchaseAccount:
+    """What there is to tell about a fit.
 
     Parameters
     ----------
-    model : DatumwiseClassifier
-        Fitted.
-    X, y, sample_weight, max_depth : object
-        As for `DatumwiseClassifier.report`.
-
-    Returns
-    -------
-    dict
-        As `rlselect.report.to_html` takes it.
+    owner : str
+        Name of the estimator.
+    fitted : FittedPurchases
+        What was learned.
+    inclusion : (units,) array
+        Share of the training rows that buy each unit.
+    value : float
+        Mean return.
+    path : dict of arrays
+        ``value`` and ``bought`` of each iteration.
+    n_rows, seconds, stop_reason : int, float, str
+        What fit took, and why it ended.
     """
-    if X is None:
-        if y is not None:
-            raise ValueError("y was given without X; give the cases that it belongs to")
-        return _report(model, [_use_in_training(model)], {})
-    given = read_vectors(X, {"y": y, "sample_weight": sample_weight})
-    labels, weights = given["y"], given["sample_weight"]
-    unknown = np.empty(0) if labels is None else np.setdiff1d(labels, model.classes_)
-    if len(unknown):
-        raise ValueError(
-            f"y holds {unknown[0]!r}, which fit has not seen; the classes are "
-            f"{', '.join(map(repr, model.classes_.tolist()))}"
-        )
-    episodes = model._episodes(X)[1]
-    weights = np.ones(len(episodes.answer)) if weights is None else weights
-    tree = {
-        "title": "First questions",
-        "text": str(model.question_tree(X, max_depth=max_depth)),
-        "note": "In brackets: share of the cases that come there (each case counts once).",
-    }
-    sections = [*_case_sections(model, episodes, labels, weights), tree]
-    return _report(model, sections, _judge(model, episodes, labels, weights))
 
+    owner: str
+    fitted: FittedPurchases
+    inclusion: NDArray
+    value: float
+    path: dict[str, NDArray]
+    n_rows: int
+    seconds: float
+    stop_reason: str
 
-def _noun(model: Any) -> str:
-    return "features" if model.feature_groups is None else "groups"
-
-
-def _report(model: Any, sections: list[dict[str, Any]], judged: dict[str, Any]) -> dict[str, Any]:
-    """What `fit` knows, with the given sections and further facts."""
-    rules, noun = model._whole, _noun(model)
-    facts: dict[str, Any] = {
-        "Classes": [str(c) for c in model.classes_],
-        "To buy": f"{rules.n_units} {noun}, at {price_range(rules.prices)} each{limits(rules)}",
-    }
-    if not model.learned_units_.all():
-        facts["Learned about"] = f"the {int(model.learned_units_.sum())} that tell most, each alone"
-    facts["Mean cost a case in training, errors included"] = -model.value_
-    facts.update(judged)
-    report = {
-        "title": f"{type(model).__name__} ({len(model.classes_)} classes)",
-        "n_rows": model._n_rows,
-        "seconds": model._seconds,
-        "stop_reason": model.stop_reason_,
-        "facts": facts,
-        "sections": sections,
-    }
-    if model.history_:
-        report["path"] = {
-            "stage": list(range(1, len(model.history_) + 1)),
-            "size": [entry["bought"] * model.learned_units_.sum() for entry in model.history_],
-            "score": [entry["value"] for entry in model.history_],
-            "titles": [f"{noun} bought a case", "mean return"],
+    def of_training(self) -> dict[str, Any]:
+        """About the training rows: facts, and who buys what; as `rlselect.report.to_html` takes it."""
+        rules = self.fitted.rules
+        facts = {"Bought per case": float(self.inclusion.sum())}
+        order = [u for u in np.argsort(-self.inclusion, kind="stable") if self.inclusion[u] > 0]
+        names = [str(rules.names[u]) for u in order]
+        use = {
+            "title": "What is bought",
+            "columns": ["Feature or group", "Price", "Bought by"],
+            "rows": [
+                [name, rules.prices[u], f"{self.inclusion[u]:.1%}"]
+                for name, u in zip(names, order, strict=True)
+            ],
+            "bars": [(name, float(self.inclusion[u])) for name, u in zip(names, order, strict=True)],
+            "note": f"Shares of the training rows. Never bought: {rules.n_units - len(order)}.",
         }
-    return report
+        return self._report([use], facts)
+
+    def of_cases(self, X: Any, y: Any, sample_weight: Any, max_depth: int) -> dict[str, Any]:
+        """About given cases, see `DatumwiseClassifier.report`: also how well they are answered."""
+        given = read_vectors(X, {"y": y, "sample_weight": sample_weight})
+        labels, weights = given["y"], given["sample_weight"]
+        classes = self.fitted.classes
+        unknown = np.empty(0) if labels is None else np.setdiff1d(labels, classes)
+        if len(unknown):
+            raise ValueError(
+                f"y holds {unknown[0]!r}, which fit has not seen; the classes are "
+                f"{', '.join(map(repr, classes.tolist()))}."
+            )
+        episodes = self.fitted.episodes(X)[1]
+        weights = np.ones(len(episodes.answer)) if weights is None else weights
+        right = None if labels is None else classes[episodes.answer] == labels
+        noun = _noun(self.fitted.rules)
+        sections = [_use(self.fitted, episodes, weights), _numbers(episodes, right, weights, noun)]
+        if labels is not None and right is not None:
+            sections.append(_classes(classes, episodes, labels, right, weights))
+        tree = {
+            "title": "First questions",
+            "text": str(self.fitted.question_tree(X, max_depth)),
+            "note": "In brackets: share of the cases that come there (each case counts once).",
+        }
+        return self._report([*sections, tree], _judge(self.fitted, episodes, labels, weights))
+
+    def _report(self, sections: list[dict[str, Any]], judged: dict[str, Any]) -> dict[str, Any]:
+        """What `fit` knows, with the given sections and further facts."""
+        rules, known = self.fitted.rules, len(self.fitted.known)
+        noun = _noun(rules)
+        facts: dict[str, Any] = {
+            "Classes": [str(c) for c in self.fitted.classes],
+            "To buy": f"{rules.n_units} {noun}, at {_range(rules.prices)} each{_limits(rules)}",
+        }
+        if known < rules.n_units:
+            facts["Learned about"] = f"the {known} that tell most, each alone"
+        if (rules.losses != 1.0 - np.eye(rules.n_classes)).any():
+            facts["An answer costs"] = f"{_range(rules.losses)}, by the given matrix"
+        facts["Mean cost per case in training, errors included"] = -self.value
+        report = {
+            "title": f"{self.owner} ({rules.n_classes} classes)",
+            "n_rows": self.n_rows,
+            "seconds": self.seconds,
+            "stop_reason": self.stop_reason,
+            "facts": facts | judged,
+            "sections": sections,
+        }
+        steps = len(self.path["value"])
+        if steps:
+            report["path"] = {
+                "stage": list(range(1, steps + 1)),
+                "size": (self.path["bought"] * known).tolist(),
+                "score": self.path["value"].tolist(),
+                "titles": [f"{noun} bought per case", "mean return"],
+            }
+        return report
 
 
-def _judge(model: Any, episodes: Episodes, labels: NDArray | None, weights: NDArray) -> dict[str, Any]:
+def _noun(rules: PurchaseRules) -> str:
+    return "features" if rules.is_ungrouped else "groups"
+
+
+def _range(values: NDArray) -> str:
+    """The value, or the lowest and the highest."""
+    low, high = float(values.min()), float(values.max())
+    return f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
+
+
+def _limits(rules: PurchaseRules) -> str:
+    """What may not be bought, as the end of a sentence."""
+    parts = []
+    if rules.budget is not None:
+        parts.append(f"at most {rules.budget} per case")
+    if rules.cost_budget is not None:
+        parts.append(f"for at most {rules.cost_budget:.4g} per case")
+    if rules.related is not None:
+        parts.append("only related ones" if rules.unrelated is None else "unrelated ones at other prices")
+    if rules.needs is not None:
+        parts.append("some after others only")
+    return "".join(f", {part}" for part in parts)
+
+
+def _judge(
+    fitted: FittedPurchases, episodes: Episodes, labels: NDArray | None, weights: NDArray
+) -> dict[str, Any]:
     facts = {
         "Cases reported on": len(episodes.answer),
-        "Bought a case": float(np.average(episodes.bought.sum(axis=1), weights=weights)),
-        "Spent a case": float(np.average(episodes.cost, weights=weights)),
+        "Bought per case": float(np.average(episodes.bought.sum(axis=1), weights=weights)),
+        "Spent per case": float(np.average(episodes.cost, weights=weights)),
     }
     if labels is not None:
-        place = np.searchsorted(model.classes_, labels)
-        losses = model._whole.losses[episodes.answer, place]
+        place = np.searchsorted(fitted.classes, labels)
+        losses = fitted.rules.losses[episodes.answer, place]
         facts["Accuracy"] = float(np.average(episodes.answer == place, weights=weights))
-        facts["Cost a case, errors included"] = float(np.average(episodes.cost + losses, weights=weights))
+        facts["Cost per case, errors included"] = float(np.average(episodes.cost + losses, weights=weights))
     return facts
 
 
-def _use_in_training(model: Any) -> dict[str, Any]:
-    rules = model._whole
-    order = [u for u in np.argsort(-model.usage_, kind="stable") if model.usage_[u] > 0]
-    return {
-        "title": "What is bought",
-        "columns": ["Feature or group", "Price", "Bought by"],
-        "rows": [[str(rules.names[u]), rules.prices[u], f"{model.usage_[u]:.1%}"] for u in order],
-        "bars": [(str(rules.names[u]), float(model.usage_[u])) for u in order],
-        "note": f"Shares of the training rows. Never bought: {rules.n_units - len(order)}.",
-    }
-
-
-def _case_sections(
-    model: Any, episodes: Episodes, labels: NDArray | None, weights: NDArray
-) -> list[dict[str, Any]]:
-    right = None if labels is None else model.classes_[episodes.answer] == labels
-    sections = [_use(model, episodes, weights), _numbers(episodes, right, weights, _noun(model))]
-    if right is not None:
-        assert labels is not None
-        sections.append(_classes(model, episodes, labels, right, weights))
-    return sections
-
-
-def _use(model: Any, episodes: Episodes, weights: NDArray) -> dict[str, Any]:
+def _use(fitted: FittedPurchases, episodes: Episodes, weights: NDArray) -> dict[str, Any]:
     """Who buys each unit, who buys it first, and as which purchase."""
-    rules, total = model._whole, weights.sum()
-    learned = np.flatnonzero(model.learned_units_)
+    rules, learned, total = fitted.rules, fitted.known, weights.sum()
     share = weights @ episodes.bought / total
     place = np.zeros(len(learned))
     first = np.zeros(len(learned))
@@ -160,7 +197,7 @@ def _numbers(episodes: Episodes, right: NDArray | None, weights: NDArray, noun: 
             row.append(f"{np.average(right[inside], weights=weights[inside]):.1%}")
         rows.append(row)
         bars.append((str(count), share))
-    columns = [f"{noun.capitalize()} bought", "Cases", "Spent a case", "Answered rightly"]
+    columns = [f"{noun.capitalize()} bought", "Cases", "Spent per case", "Answered rightly"]
     return {
         "title": f"How many {noun} a case needs",
         "columns": columns if right is not None else columns[:3],
@@ -170,11 +207,11 @@ def _numbers(episodes: Episodes, right: NDArray | None, weights: NDArray, noun: 
 
 
 def _classes(
-    model: Any, episodes: Episodes, labels: NDArray, right: NDArray, weights: NDArray
+    classes: NDArray, episodes: Episodes, labels: NDArray, right: NDArray, weights: NDArray
 ) -> dict[str, Any]:
     number = episodes.bought.sum(axis=1)
     rows = []
-    for label in model.classes_:
+    for label in classes:
         inside = labels == label
         if weights[inside].sum() > 0:
             means = [np.average(v[inside], weights=weights[inside]) for v in (right, number, episodes.cost)]
@@ -182,6 +219,6 @@ def _classes(
             rows.append([str(label), f"{share:.1%}", f"{means[0]:.1%}", f"{means[1]:.2f}", float(means[2])])
     return {
         "title": "Classes",
-        "columns": ["True class", "Cases", "Answered rightly", "Bought a case", "Spent a case"],
+        "columns": ["True class", "Cases", "Answered rightly", "Bought per case", "Spent per case"],
         "rows": rows,
     }

@@ -96,7 +96,7 @@ def play_states(
     Played
         What is answered and paid.
     """
-    rules = policy.structure
+    rules = policy.rules
     n, n_units = closed.shape
     shape = len(bought), n_units + 1
     answer, paid = np.full(shape, -1, dtype=np.int32), np.zeros(shape)
@@ -143,7 +143,7 @@ def _play_plain(
     _: NDArray,
 ) -> tuple[NDArray, NDArray]:
     """Answers and costs where only the number of purchases is limited; most end with an answer at once."""
-    rules = policy.structure
+    rules = policy.rules
     n_units, n_actions = held.shape[1], cases.scores.shape[1]
     ahead, stage = _ahead(policy, cases, held)
     flat = cases.table.reshape(-1, n_actions)
@@ -185,7 +185,7 @@ def _play_ruled(
     before: NDArray,
 ) -> tuple[NDArray, NDArray]:
     """Answers and costs where prices and choices depend on what is bought."""
-    rules = policy.structure
+    rules = policy.rules
     answer, paid = np.empty(len(state), dtype=np.intp), np.empty(len(state))
     size = max(1, _REST // policy.theta.shape[2])
     for begin in range(0, len(state), size):

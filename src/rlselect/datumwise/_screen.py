@@ -3,13 +3,13 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect.datumwise._structure import Structure
+from rlselect.datumwise._rules import PurchaseRules
 
 __all__ = ["screen_units", "unit_worth"]
 
 
 def screen_units(
-    codes: NDArray, labels: NDArray, weights: NDArray, structure: Structure, most: int | None
+    codes: NDArray, labels: NDArray, weights: NDArray, rules: PurchaseRules, most: int | None
 ) -> NDArray:
     """Units whose bins tell most about the class, one at a time, and what they need.
 
@@ -21,7 +21,7 @@ def screen_units(
         Bins, as numbers.
     labels, weights : (rows,) arrays
         Classes and weights.
-    structure : Structure
+    rules : PurchaseRules
         For groups and prerequisites.
     most : int or None
         How many units may stay; what they need as prerequisites stays too.
@@ -31,14 +31,14 @@ def screen_units(
     int array
         Units that stay, in their order.
     """
-    if most is None or structure.n_units <= most:
-        return np.arange(structure.n_units)
-    worth = unit_worth(codes, labels, weights, structure.groups)
-    keep = np.zeros(structure.n_units, dtype=bool)
+    if most is None or rules.n_units <= most:
+        return np.arange(rules.n_units)
+    worth = unit_worth(codes, labels, weights, rules.groups)
+    keep = np.zeros(rules.n_units, dtype=bool)
     keep[np.argsort(-worth, kind="stable")[:most]] = True
-    if structure.needs is not None:
-        for _ in range(structure.n_units):
-            keep |= structure.needs[keep].any(axis=0)
+    if rules.needs is not None:
+        for _ in range(rules.n_units):
+            keep |= rules.needs[keep].any(axis=0)
     return np.flatnonzero(keep)
 
 

@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect.data import CodedFeatures
-from rlselect.datumwise._structure import Structure
+from rlselect.datumwise._fitted import FittedPurchases
 
 __all__ = ["Result", "Session"]
 
@@ -31,7 +30,7 @@ class Result:
 
     label: Any
     probabilities: NDArray
-    acquired: list
+    acquired: list[Any]
     cost: float
 
 
@@ -40,52 +39,34 @@ class Session:
 
     Parameters
     ----------
-    policy : AdditivePolicy or TablePolicy
-        Fitted.
-    encoder : BinEncoder or LinearEncoder
-        Fitted.
-    structure : Structure
-        The rules.
-    classes : array
-        Labels.
-    features : CodedFeatures
-        Reads values.
-    columns : int array
-        Features that the structure is about.
+    fitted : FittedPurchases
+        Says what to ask and what to answer.
     """
 
-    def __init__(
-        self,
-        policy: Any,
-        encoder: Any,
-        structure: Structure,
-        classes: NDArray,
-        features: CodedFeatures,
-        columns: NDArray,
-    ) -> None:
-        self._policy, self._encoder, self._structure = policy, encoder, structure
-        self._classes, self._features, self._columns = classes, features, columns
-        self._names = [features.feature_names[j] for j in columns]
-        self._x = np.full((1, len(columns)), np.nan)
-        self._bought = np.zeros((1, structure.n_units), dtype=bool)
-        self._closed = np.zeros(structure.n_units, dtype=bool)
+    def __init__(self, fitted: FittedPurchases) -> None:
+        self._fitted = fitted
+        self._policy, self._rules = fitted.policy, fitted.policy.rules
+        self._names = [fitted.features.feature_names[j] for j in fitted.columns]
+        self._x = np.full((1, len(fitted.columns)), np.nan)
+        self._bought = np.zeros((1, self._rules.n_units), dtype=bool)
+        self._closed = np.zeros(self._rules.n_units, dtype=bool)
         self._spent = np.zeros(1)
         self._order: list[int] = []
 
     def _action(self) -> int:
-        codes = self._encoder.encode(self._x)
+        codes = self._fitted.encoder.encode(self._x)
         scores = self._policy.action_scores(codes, self._bought)[0].copy()
-        n_units = self._structure.n_units
-        may = self._structure.open(self._bought, self._spent)[0] & ~self._closed
+        n_units = self._rules.n_units
+        may = self._rules.open(self._bought, self._spent)[0] & ~self._closed
         scores[:n_units][~may] = -np.inf
         return int(scores.argmax())
 
     def next(self) -> Any:
         """Name of the feature or group to measure next; None when enough is known."""
         action = self._action()
-        return self._structure.names[action] if action < self._structure.n_units else None
+        return self._rules.names[action] if action < self._rules.n_units else None
 
-    def tell(self, value: Any) -> "Session":
+    def tell(self, value: Any) -> Self:
         """Give the value that `next` asked for.
 
         Parameters
@@ -104,15 +85,15 @@ class Session:
         values = self._read(unit, value)
         if np.isnan(values).all():
             return self.unavailable()
-        self._spent = self._spent + self._structure.price(self._bought)[0, unit]
-        self._x[0, self._structure.groups[unit]] = values
+        self._spent = self._spent + self._rules.price(self._bought)[0, unit]
+        self._x[0, self._rules.groups[unit]] = values
         self._bought[0, unit] = True
         self._order.append(unit)
         return self
 
     def _read(self, unit: int, value: Any) -> NDArray:
         """The numbers of what was told about a unit."""
-        group, name = self._structure.groups[unit], self._structure.names[unit]
+        group, name = self._rules.groups[unit], self._rules.names[unit]
         names = [self._names[j] for j in group]
         if isinstance(value, Mapping):
             unknown = [key for key in value if key not in names]
@@ -126,27 +107,29 @@ class Session:
                 f"{name!r} has {len(group)} features, but {len(value)} values were given; give one for each, "
                 "None for what is not known"
             )
-        columns = self._columns[group].tolist()
-        return np.array([self._features.encode_value(j, v) for j, v in zip(columns, value, strict=True)])
+        columns = self._fitted.columns[group].tolist()
+        return np.array(
+            [self._fitted.features.encode_value(j, v) for j, v in zip(columns, value, strict=True)]
+        )
 
-    def unavailable(self) -> "Session":
+    def unavailable(self) -> Self:
         """Say that what `next` asked for cannot be measured; it costs nothing and is not asked again."""
         self._closed[self._asked("unavailable")] = True
         return self
 
     def _asked(self, what: str) -> int:
         action = self._action()
-        if action >= self._structure.n_units:
+        if action >= self._rules.n_units:
             raise ValueError(f"{what}() answers a question, but none is open; see result()")
         return action
 
     def result(self) -> Result:
         """The class, as of now: final once `next` gives None."""
-        codes = self._encoder.encode(self._x)
-        scores = self._policy.action_scores(codes, self._bought)[0, self._structure.n_units :]
+        codes = self._fitted.encoder.encode(self._x)
+        scores = self._policy.action_scores(codes, self._bought)[0, self._rules.n_units :]
         return Result(
-            self._classes[int(scores.argmax())],
+            self._fitted.classes[int(scores.argmax())],
             self._policy.probabilities(codes, self._bought)[0],
-            [self._structure.names[u] for u in self._order],
+            [self._rules.names[u] for u in self._order],
             float(self._spent[0]),
         )

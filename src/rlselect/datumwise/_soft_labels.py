@@ -6,21 +6,19 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
-from rlselect.datumwise._rows import Problem, left_out
+from rlselect.datumwise._folds import left_out
+from rlselect.datumwise._plan import PLAN, PurchasePlan
+from rlselect.datumwise._problem import PurchaseProblem
 
 __all__ = ["soft_labels"]
 
-_TREES = 40
-
-# Rows in a leaf at least: which of them predicts best is seen out of bag.
-_LEAVES = (1, 3, 10, 30)
-
-# Share of the rows that a tree is grown from, so that most trees can judge a row, and their number at most.
-_BAG, _ROWS = 0.5, 4000
-
 
 def soft_labels(
-    problem: Problem, folds: NDArray, rng: np.random.Generator, n_jobs: int | None = None
+    problem: PurchaseProblem,
+    folds: NDArray,
+    rng: np.random.Generator,
+    n_jobs: int | None = None,
+    plan: PurchasePlan = PLAN,
 ) -> NDArray:
     """Shares of the classes in each row, as far as other rows tell, for every policy.
 
@@ -30,7 +28,7 @@ def soft_labels(
 
     Parameters
     ----------
-    problem : Problem
+    problem : PurchaseProblem
         The training rows.
     folds : (rows,) int array
         Fold of each row.
@@ -38,38 +36,43 @@ def soft_labels(
         For the trees.
     n_jobs : int, optional
         Trees at a time, in threads.
+    plan : PurchasePlan
+        Says how the forest is grown.
 
     Returns
     -------
     (policies, rows, classes) array
         Rows that a policy leaves out have their labels.
     """
-    labels = np.eye(problem.structure.n_classes)[problem.labels]
+    labels = np.eye(problem.rules.n_classes)[problem.labels]
     missing = left_out(int(folds.max()) + 1)
     out = np.repeat(labels[None], len(missing), axis=0)
     seed = int(rng.integers(2**31))
-    tried = [_out_of_bag(problem, folds != missing[-1], leaf, seed, n_jobs) for leaf in _LEAVES]
+    every = folds != missing[-1]
+    tried = [_out_of_bag(problem, every, leaf, seed, n_jobs, plan) for leaf in plan.leaves]
     errors = [np.average(((found - labels) ** 2).sum(axis=1), weights=problem.weights) for found in tried]
     leaf = int(np.argmin(errors))
     for own, fold in zip(out, missing, strict=True):
         rows = folds != fold
         found = tried[leaf]
         if fold < missing[-1]:
-            found = _out_of_bag(problem, rows, _LEAVES[leaf], seed, n_jobs)
+            found = _out_of_bag(problem, rows, plan.leaves[leaf], seed, n_jobs, plan)
         # classes are as frequent as among the labels
         found += np.average(labels[rows] - found, axis=0, weights=problem.weights[rows])
         own[rows] = found
     return out
 
 
-def _out_of_bag(problem: Problem, rows: NDArray, leaf: int, seed: int, n_jobs: int | None) -> NDArray:
+def _out_of_bag(
+    problem: PurchaseProblem, rows: NDArray, leaf: int, seed: int, n_jobs: int | None, plan: PurchasePlan
+) -> NDArray:
     """Shares of the classes for some rows, each by the trees that were grown without it."""
     n_rows = int(rows.sum())
     forest = RandomForestClassifier(
-        _TREES,
+        plan.trees,
         min_samples_leaf=leaf,
         max_features=None,
-        max_samples=max(1, min(int(_BAG * n_rows), _ROWS)),
+        max_samples=max(1, min(int(plan.bag * n_rows), plan.bag_rows)),
         oob_score=True,
         n_jobs=n_jobs,
         random_state=seed,
@@ -80,7 +83,7 @@ def _out_of_bag(problem: Problem, rows: NDArray, leaf: int, seed: int, n_jobs: i
         warnings.simplefilter("ignore", UserWarning)
         warnings.simplefilter("ignore", RuntimeWarning)
         forest.fit(problem.codes[rows].astype(np.float32), labels, weights)
-    out = np.eye(problem.structure.n_classes)[labels]
+    out = np.eye(problem.rules.n_classes)[labels]
     found = forest.oob_decision_function_
     known = np.flatnonzero(np.isfinite(found).all(axis=1))
     out[known] = 0.0

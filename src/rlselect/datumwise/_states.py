@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect.datumwise._structure import Structure
+from rlselect.datumwise._plan import PLAN
+from rlselect.datumwise._rules import PurchaseRules
 
 __all__ = ["States", "distinct", "reachable", "sample_states"]
 
@@ -32,12 +33,12 @@ class States:
     count: NDArray
 
 
-def distinct(structure: Structure, row: NDArray, bought: NDArray, spent: NDArray) -> States:
+def distinct(rules: PurchaseRules, row: NDArray, bought: NDArray, spent: NDArray) -> States:
     """Each state once, with the number of times it was drawn.
 
     Parameters
     ----------
-    structure : Structure
+    rules : PurchaseRules
         The rules; where the cost of a set depends on its order, all states are kept.
     row : (states,) int array
         Row of each state, in rising order.
@@ -51,7 +52,7 @@ def distinct(structure: Structure, row: NDArray, bought: NDArray, spent: NDArray
     States
         In the order of the rows.
     """
-    if structure.unrelated is not None:
+    if rules.unrelated is not None:
         return States(row, bought, spent, np.ones(len(row)))
     # The row comes first in the key, and its first byte counts most, so that the order of rows stays.
     numbers = row.astype(">u4").view(np.uint8).reshape(-1, 4)
@@ -61,12 +62,12 @@ def distinct(structure: Structure, row: NDArray, bought: NDArray, spent: NDArray
     return States(row[first], bought[first], spent[first], count.astype(float))
 
 
-def reachable(structure: Structure, wanted: NDArray, rng: np.random.Generator) -> tuple[NDArray, NDArray]:
+def reachable(rules: PurchaseRules, wanted: NDArray, rng: np.random.Generator) -> tuple[NDArray, NDArray]:
     """The part of each wanted set that can be bought under the rules, in a random order.
 
     Parameters
     ----------
-    structure : Structure
+    rules : PurchaseRules
         The rules.
     wanted : (states, units) bool array
         Sets to reach; units that are closed for a case must not be in its set.
@@ -80,28 +81,28 @@ def reachable(structure: Structure, wanted: NDArray, rng: np.random.Generator) -
     spent : (states,) array
         What that sequence costs.
     """
-    if structure.plain:
+    if rules.plain:
         bought = wanted
-        if structure.budget is not None:
+        if rules.budget is not None:
             keys = np.where(wanted, rng.random(wanted.shape, dtype=np.float32), 2.0)
-            if structure.budget < wanted.shape[1]:
-                limit = np.partition(keys, structure.budget, axis=1)[:, structure.budget]
+            if rules.budget < wanted.shape[1]:
+                limit = np.partition(keys, rules.budget, axis=1)[:, rules.budget]
                 bought = wanted & (keys < limit[:, None])
-        return bought, bought @ structure.prices
+        return bought, bought @ rules.prices
     bought = np.zeros_like(wanted)
     spent = np.zeros(len(wanted))
     case = np.arange(len(wanted))
     while len(case):
-        may = structure.open(bought[case], spent[case]) & wanted[case]
+        may = rules.open(bought[case], spent[case]) & wanted[case]
         case, may = case[may.any(axis=1)], may[may.any(axis=1)]
         unit = np.where(may, rng.random(may.shape, dtype=np.float32), -1.0).argmax(axis=1)
-        spent[case] += structure.price(bought[case])[np.arange(len(case)), unit]
+        spent[case] += rules.price(bought[case])[np.arange(len(case)), unit]
         bought[case, unit] = True
     return bought, spent
 
 
 def sample_states(
-    structure: Structure,
+    rules: PurchaseRules,
     closed: NDArray,
     n_states: int,
     last: NDArray | None,
@@ -110,17 +111,16 @@ def sample_states(
 ) -> tuple[NDArray, NDArray]:
     """States of each row to learn from.
 
-    Random sets are up to about twice as large as those that the last policy bought, since much larger ones
-    teach nothing about the states that matter.
+    Random sets are not much larger than those that the last policy bought, see `PurchasePlan`.
 
     Parameters
     ----------
-    structure : Structure
+    rules : PurchaseRules
         The rules.
     closed : (rows, units) bool array
         Units that cannot be bought for a row.
     n_states : int
-        States a row; one of them is always the start, where nothing is bought.
+        States per row; one of them is always the start, where nothing is bought.
     last : (rows, units) bool array or None
         What the last policy bought.
     on_policy : float
@@ -137,9 +137,11 @@ def sample_states(
     """
     n, n_units = closed.shape
     shape = (n, n_states, n_units)
-    limit = 0.5 if last is None else min(0.5, 2 * max(float(last.mean()), 1 / n_units))
-    if structure.budget is not None:
-        limit = min(limit, 2 * structure.budget / n_units)
+    limit = PLAN.largest_set
+    if last is not None:
+        limit = min(limit, PLAN.larger * max(float(last.mean()), 1 / n_units))
+    if rules.budget is not None:
+        limit = min(limit, PLAN.larger * rules.budget / n_units)
     wanted = rng.random(shape, dtype=np.float32) < limit * rng.random((n, n_states, 1), dtype=np.float32)
     if last is not None:
         own = round(on_policy * n_states)
@@ -149,5 +151,5 @@ def sample_states(
         wanted[:, :own] = last[:, None, :] & keep
     wanted[:, -1] = False
     wanted &= ~closed[:, None, :]
-    bought, spent = reachable(structure, wanted.reshape(n * n_states, n_units), rng)
+    bought, spent = reachable(rules, wanted.reshape(n * n_states, n_units), rng)
     return bought.reshape(shape), spent.reshape(n, n_states)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect.datumwise._structure import Structure
+from rlselect.datumwise._rules import PurchaseRules
 
 __all__ = ["QuestionNode", "build_tree"]
 
@@ -66,7 +66,7 @@ def build_tree(
     order: NDArray,
     labels: NDArray,
     X: NDArray,
-    structure: Structure,
+    rules: PurchaseRules,
     edges: list[NDArray] | None,
     answers: list[list[str] | None],
     depth: int,
@@ -86,7 +86,7 @@ def build_tree(
         Classes given.
     X : (cases, features) array
         Values.
-    structure : Structure
+    rules : PurchaseRules
         For names and groups.
     edges : list of arrays or None
         Ends of the bins of each feature.
@@ -115,19 +115,19 @@ def build_tree(
             return QuestionNode(share, answer=answer, cut=cut, mixed=bool(others.any()))
         asked = order[rows, level] == unit
         others, rows = rows[~asked], rows[asked]
-        group = structure.groups[unit]
+        group = rules.groups[unit]
         levels = answers[group[0]] if len(group) == 1 else None
         if levels is not None:
             branches = _by_level(rows, X[rows, group[0]], levels, level, grow)
         elif edges is not None and len(group) == 1:
             branches = _ranges(rows, X[rows, group[0]], edges[group[0]], level, grow)
         else:
-            branches = _futures(rows, order[rows, level + 1], structure, level, grow)
+            branches = _futures(rows, order[rows, level + 1], rules, level, grow)
         lacking = np.isnan(X[others][:, group]).all(axis=1)
         for label, some in (("not available", others[lacking]), ("other cases", others[~lacking])):
             if len(some):
                 branches.append((label, grow(some, level)))
-        return QuestionNode(share, question=structure.names[unit], branches=branches)
+        return QuestionNode(share, question=rules.names[unit], branches=branches)
 
     return grow(np.arange(len(order)), 0)
 
@@ -189,7 +189,7 @@ def _same_step(a: QuestionNode, b: QuestionNode) -> bool:
 
 
 def _futures(
-    rows: NDArray, following: NDArray, structure: Structure, level: int, grow: Any
+    rows: NDArray, following: NDArray, rules: PurchaseRules, level: int, grow: Any
 ) -> list[tuple[str, QuestionNode]]:
     out = []
     for unit in np.unique(following)[::-1]:

@@ -7,20 +7,22 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rlselect.datumwise._structure import Structure
+from rlselect.datumwise._encoding import ValueEncoder
+from rlselect.datumwise._policy import Episodes
+from rlselect.datumwise._rules import PurchaseRules
 
-__all__ = ["Problem", "closed_units", "left_out", "merge_rows", "split_rows", "zero_units"]
+__all__ = ["PurchaseProblem", "closed_units", "merge_rows", "split_rows", "zero_units"]
 
 
 @dataclass
-class Problem:
+class PurchaseProblem:
     """What is learned from.
 
     Parameters
     ----------
-    structure : Structure
+    rules : PurchaseRules
         The rules.
-    encoder : BinEncoder or LinearEncoder
+    encoder : ValueEncoder
         Fitted.
     codes : (rows, features) array
         Encoded values.
@@ -36,8 +38,8 @@ class Problem:
         Shares of the classes that each policy is taught, see `soft_labels`; None for the labels.
     """
 
-    structure: Structure
-    encoder: Any
+    rules: PurchaseRules
+    encoder: ValueEncoder
     codes: NDArray
     closed: NDArray
     labels: NDArray
@@ -48,13 +50,17 @@ class Problem:
     def shares(self, fold: int, rows: NDArray) -> NDArray:
         """Shares of the classes in some rows for the policy that leaves out a fold, as in `left_out`."""
         if self.taught is None:
-            return np.eye(self.structure.n_classes)[self.labels[rows]]
+            return np.eye(self.rules.n_classes)[self.labels[rows]]
         return self.taught[min(fold, len(self.taught) - 1), rows]
 
-    def take(self, rows: NDArray, weights: NDArray) -> "Problem":
+    def returns(self, episodes: Episodes, rows: NDArray | slice = slice(None)) -> NDArray:
+        """Returns of episodes of some rows: minus what was bought and what the answer costs."""
+        return -episodes.cost - self.rules.losses[episodes.answer, self.labels[rows]]
+
+    def take(self, rows: NDArray, weights: NDArray) -> "PurchaseProblem":
         """Some of the rows, with new weights, and their labels to be taught."""
-        return Problem(
-            self.structure,
+        return PurchaseProblem(
+            self.rules,
             self.encoder,
             self.codes[rows],
             self.closed[rows],
@@ -64,14 +70,14 @@ class Problem:
         )
 
 
-def closed_units(X: Any, structure: Structure) -> NDArray:
+def closed_units(X: Any, rules: PurchaseRules) -> NDArray:
     """Units of which a row has nothing to show, since all values are missing: rows x units.
 
     Parameters
     ----------
     X : array or CSR matrix
         Values, NaN where they are missing.
-    structure : Structure
+    rules : PurchaseRules
         For the groups.
 
     Returns
@@ -80,30 +86,30 @@ def closed_units(X: Any, structure: Structure) -> NDArray:
         True where a unit cannot be bought.
     """
     if not sparse.issparse(X):
-        return ~_any_of_unit(~np.isnan(X), structure)
+        return ~_any_of_unit(~np.isnan(X), rules)
     shown = np.ones(X.shape, dtype=bool)
     rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
     gaps = np.isnan(X.data)
     shown[rows[gaps], X.indices[gaps]] = False
-    return ~_any_of_unit(shown, structure)
+    return ~_any_of_unit(shown, rules)
 
 
-def zero_units(X: Any, structure: Structure) -> NDArray | None:
+def zero_units(X: Any, rules: PurchaseRules) -> NDArray | None:
     """Units that are zero throughout, for a sparse X; None for a dense one."""
     if not sparse.issparse(X):
         return None
     shown = np.zeros(X.shape, dtype=bool)
     shown[X.nonzero()] = True
-    return ~_any_of_unit(shown, structure)
+    return ~_any_of_unit(shown, rules)
 
 
-def _any_of_unit(shown: NDArray, structure: Structure) -> NDArray:
-    if all(len(group) == 1 for group in structure.groups):
-        return shown[:, structure.order]
-    return np.logical_or.reduceat(shown[:, structure.order], structure.starts, axis=1)
+def _any_of_unit(shown: NDArray, rules: PurchaseRules) -> NDArray:
+    if rules.is_ungrouped:
+        return shown[:, rules.order]
+    return np.logical_or.reduceat(shown[:, rules.order], rules.starts, axis=1)
 
 
-def merge_rows(problem: Problem) -> Problem:
+def merge_rows(problem: PurchaseProblem) -> PurchaseProblem:
     """Equal rows become one row with their weights added; rows come in an order of their own.
 
     So a weight of two is the same as two rows, and the order of the rows does not matter.
@@ -123,7 +129,7 @@ def merge_rows(problem: Problem) -> Problem:
     return problem.take(chosen, np.bincount(place, problem.weights[keep]))
 
 
-def split_rows(problem: Problem, parts: int) -> Problem:
+def split_rows(problem: PurchaseProblem, parts: int) -> PurchaseProblem:
     """Rows of weight two and more become up to `parts` equal rows that share their weight.
 
     Folds can then hold some copies of a row and leave out others, as they would had the copies not been
@@ -134,11 +140,3 @@ def split_rows(problem: Problem, parts: int) -> Problem:
         return problem
     place = np.repeat(np.arange(len(number)), number)
     return problem.take(place, (problem.weights / number)[place])
-
-
-def left_out(n_folds: int) -> list[int]:
-    """The fold that each policy does without: every one in turn, if there are several, and last none.
-
-    That none is left out is said by the number of folds.
-    """
-    return [*range(n_folds if n_folds > 1 else 0), n_folds]

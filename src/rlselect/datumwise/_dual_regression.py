@@ -1,16 +1,20 @@
 """The regression of `shared_fit` by its dual, for more regressors than states to learn them from."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import cho_solve, cholesky
 
-from rlselect.datumwise._rows import left_out
+from rlselect.datumwise._encoding import Precision
+from rlselect.datumwise._folds import left_out
 
-__all__ = ["JITTER", "dual_fit", "prior_covariance"]
+__all__ = ["JITTER", "Targets", "dual_fit", "prior_covariance"]
+
+# what to explain in some states where a fold is left out
+Targets: TypeAlias = Callable[[int, NDArray], NDArray]
 
 # The constant is free but for this share of its weight.
 JITTER = 1e-9
@@ -18,13 +22,13 @@ JITTER = 1e-9
 
 def dual_fit(
     design: Any,
-    targets: Callable[[int, NDArray], NDArray],
+    targets: Targets,
     weights: NDArray,
     folds: NDArray,
     stages: NDArray,
     n_stages: int,
     ridge: float,
-    precision: tuple[NDArray, NDArray],
+    precision: Precision,
     n_folds: int,
 ) -> list[NDArray]:
     """`shared_fit` from the covariances of the states: a matrix of states x states is factored.

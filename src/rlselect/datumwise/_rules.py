@@ -2,21 +2,22 @@
 
 import itertools
 from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Structure"]
+__all__ = ["PurchaseRules"]
 
 
 @dataclass(frozen=True)
-class Structure:
+class PurchaseRules:
     """The rules of the decision process, all in terms of units (single features or groups of them).
 
     Parameters
     ----------
     names : list
-        One name a unit.
+        One name per unit.
     groups : list of int arrays
         Features of each unit.
     prices : (units,) array
@@ -24,7 +25,7 @@ class Structure:
     losses : (classes, classes) array
         Cost of answering the first when the second is true.
     budget : int or None
-        Most purchases a case.
+        Most purchases per case.
     cost_budget : float or None
         Most that the purchases of a case may cost.
     related : (units, units) bool array or None
@@ -37,14 +38,14 @@ class Structure:
         ``needs[u, v]``: u can only be bought after v.
     """
 
-    names: list
+    names: list[Any]
     groups: list[NDArray]
     prices: NDArray
     losses: NDArray
     budget: int | None = None
     cost_budget: float | None = None
     related: NDArray | None = None
-    relation: str = "any"
+    relation: Literal["any", "all"] = "any"
     unrelated: NDArray | None = None
     needs: NDArray | None = None
 
@@ -57,6 +58,11 @@ class Structure:
     def n_classes(self) -> int:
         """How many answers there are."""
         return len(self.losses)
+
+    @property
+    def is_ungrouped(self) -> bool:
+        """Whether every unit is one feature."""
+        return all(len(group) == 1 for group in self.groups)
 
     @property
     def plain(self) -> bool:
@@ -73,7 +79,7 @@ class Structure:
         """Where each unit starts in `order`."""
         return np.concatenate([[0], np.cumsum([len(g) for g in self.groups])[:-1]]).astype(np.intp)
 
-    def subset(self, units: NDArray) -> "Structure":
+    def subset(self, units: NDArray) -> "PurchaseRules":
         """The same rules for some of the units, their features numbered anew in the given order."""
         ends = np.cumsum([0, *(len(self.groups[u]) for u in units)])
         square = np.ix_(units, units)
@@ -86,6 +92,10 @@ class Structure:
             unrelated=None if self.unrelated is None else self.unrelated[units],
             needs=None if self.needs is None else self.needs[square],
         )
+
+    def columns(self, units: NDArray) -> NDArray:
+        """Features of some of the units, in the order of `subset`."""
+        return np.concatenate([self.groups[u] for u in units])
 
     def shown(self, bought: NDArray) -> NDArray:
         """Features that bought units show: cases x features."""

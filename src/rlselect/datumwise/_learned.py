@@ -1,0 +1,60 @@
+"""What learning gives: a policy, its value and the steps that led to it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlselect.datumwise._policy import PurchasePolicy
+
+__all__ = ["Learned", "Step", "Stop", "never"]
+
+# asked after each iteration; a true answer ends learning with the best so far
+Stop: TypeAlias = Callable[[], bool]
+
+
+def never() -> bool:
+    """A `Stop` that never asks to."""
+    return False
+
+
+class Step(NamedTuple):
+    """One iteration: the climb it belongs to, its number there, and value and purchases of its policy."""
+
+    climb: int
+    iteration: int
+    value: float
+    bought: float
+
+
+@dataclass
+class Learned:
+    """A policy and how it came about.
+
+    Parameters
+    ----------
+    policy : PurchasePolicy
+        The one that is kept.
+    value : float
+        Its mean return, each row played by a policy that had not seen it.
+    steps : list of Step
+        One per iteration.
+    reason : str
+        Why learning ended.
+    """
+
+    policy: PurchasePolicy
+    value: float
+    steps: list[Step] = field(default_factory=list)
+    reason: str = ""
+
+    def path(self) -> dict[str, NDArray]:
+        """The steps as one array per field."""
+        columns = zip(*self.steps, strict=True) if self.steps else [()] * len(Step._fields)
+        kinds = Step.__annotations__.values()
+        return {
+            name: np.array(column, dtype=kind)
+            for name, kind, column in zip(Step._fields, kinds, columns, strict=True)
+        }

@@ -1,0 +1,136 @@
+"""Policy iteration by rollouts: sample states, play every action, regress, repeat; keep the best."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+
+from rlselect._parallel import run_tasks
+from rlselect.datumwise._folds import evaluate, fold_numbers, mean_return
+from rlselect.datumwise._improve import blend, first_policies, improve
+from rlselect.datumwise._learned import Learned, Step, Stop, never
+from rlselect.datumwise._margins import choose_margin, unit_ranks
+from rlselect.datumwise._plan import PLAN
+from rlselect.datumwise._policy import ALWAYS, NEVER, AdditivePolicy
+from rlselect.datumwise._problem import PurchaseProblem, split_rows
+from rlselect.datumwise._settings import PolicyIteration
+from rlselect.datumwise._soft_labels import soft_labels
+
+__all__ = ["iterate_policies"]
+
+
+def iterate_policies(
+    problem: PurchaseProblem,
+    settings: PolicyIteration,
+    rng: np.random.Generator,
+    n_jobs: int | None = None,
+    stop: Stop = never,
+) -> Learned:
+    """Climb several times and average the best policies.
+
+    Parameters
+    ----------
+    problem : PurchaseProblem
+        The training rows.
+    settings : PolicyIteration
+        How.
+    rng : Generator
+        Spawned for the folds, each climb and the soft labels.
+    n_jobs : int, optional
+        Climbs at a time, and trees.
+    stop : callable
+        Asked after each iteration; a true answer ends learning with the best policies so far.
+
+    Returns
+    -------
+    Learned
+        With the iterations of all climbs as steps.
+    """
+    problem = split_rows(problem, settings.n_folds)
+    first, *children, trees = rng.spawn(settings.n_restarts + 2)
+    folds = fold_numbers(problem.labels, settings.n_folds, first)
+    lessons = [problem]
+    # Soft labels have to prove themselves on rows left out, and need a climb of their own.
+    if settings.soft_labels and settings.n_folds > 1 and settings.n_restarts > 1:
+        lessons.append(replace(problem, taught=soft_labels(problem, folds, trees, n_jobs)))
+    ranks = unit_ranks(problem, folds)
+    tasks = [
+        (lessons[number % len(lessons)], folds, ranks, settings, child, number, stop)
+        for number, child in enumerate(children)
+    ]
+    climbs: list[_Climb] = []
+    if effective_n_jobs(n_jobs) > 1:
+        climbs = run_tasks(_climb, tasks, n_jobs=n_jobs, prefer="threads")
+        # climbs in other processes have clocks of their own: this one learns here that time is up
+        stop()
+    else:
+        for task in tasks:
+            climbs.append(_climb(*task))
+            if climbs[-1].stopped:
+                break
+    final = _average(climbs, problem, folds, settings)
+    final.steps = [step for climb in climbs for step in climb.steps]
+    interrupted = any(climb.interrupted for climb in climbs)
+    final.reason = "interrupted" if interrupted else f"{len(final.steps)} iterations, the best of them kept"
+    return final
+
+
+@dataclass
+class _Climb:
+    """Policies that a climb met: the first one, and the best of the others, each with its value."""
+
+    first: tuple[float, list[AdditivePolicy]]
+    best: list[tuple[float, list[AdditivePolicy]]]
+    steps: list[Step]
+    stopped: bool = False
+    interrupted: bool = False
+
+
+def _climb(
+    problem: PurchaseProblem,
+    folds: NDArray,
+    ranks: NDArray,
+    settings: PolicyIteration,
+    rng: np.random.Generator,
+    number: int,
+    stop: Stop,
+) -> _Climb:
+    policies = first_policies(problem, settings, folds, rng, ALWAYS if number % 2 else NEVER)
+    last, returns = evaluate(problem, policies, folds)
+    climb = _Climb((mean_return(problem, returns), policies), [], [])
+    fitting = PLAN.kept_numbers // (len(policies) * policies[0].theta.size)
+    most = max(1, min(settings.n_averaged, fitting))
+    found = policies
+    try:
+        for iteration in range(1, settings.n_iter + 1):
+            fresh = improve(problem, settings, policies, last, folds, rng)
+            found = fresh if iteration == 1 else blend([fresh, found], settings.inertia)
+            policies, last, value = choose_margin(problem, found, folds, ranks)
+            climb.steps.append(Step(number, iteration, value, float(last.mean())))
+            climb.best = sorted([*climb.best, (value, policies)], key=lambda pair: -pair[0])[:most]
+            if stop():
+                climb.stopped = True
+                break
+    except KeyboardInterrupt:  # the second Ctrl-C, in the middle of an iteration
+        climb.stopped = climb.interrupted = True
+    return climb
+
+
+def _average(
+    climbs: list[_Climb], problem: PurchaseProblem, folds: NDArray, settings: PolicyIteration
+) -> Learned:
+    """The mean of the best policies, or one of them when that is clearly better."""
+    value, policies = max((climb.first for climb in climbs), key=lambda pair: pair[0])
+    best = sorted((pair for climb in climbs for pair in climb.best), key=lambda pair: -pair[0])
+    if not best or best[0][0] <= value:
+        return Learned(policies[-1], value)
+    alone = Learned(best[0][1][-1], best[0][0])
+    best = best[: settings.n_averaged]
+    mean = blend([policies for _, policies in best])
+    _, returns = evaluate(problem, mean, folds)
+    gap = evaluate(problem, best[0][1], folds)[1] - returns
+    error = np.sqrt(mean_return(problem, (gap - mean_return(problem, gap)) ** 2) / len(gap))
+    worth = mean_return(problem, returns)
+    clearly = mean_return(problem, gap) > PLAN.clearly * error
+    return alone if clearly or worth < value else Learned(mean[-1], worth)

@@ -50,8 +50,8 @@ def restarts_of_policy_iteration(**jobs):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((80, 6))
     settings = PolicyIteration(n_iter=2, n_restarts=2, exact_states=0)
-    fit = DatumwiseClassifier(learning=settings, random_state=0, **jobs).fit(X, X[:, 0] + X[:, 1] > 0)
-    return np.append(fit.usage_, fit.value_)
+    fit = DatumwiseClassifier(search=settings, random_state=0, **jobs).fit(X, X[:, 0] + X[:, 1] > 0)
+    return np.append(fit.unit_inclusion_, fit.value_)
 
 
 def trial():

@@ -1,6 +1,8 @@
 """The estimator: inputs of every kind, sessions, limits, and errors that say what to do."""
 
 import pickle
+import sys
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -9,7 +11,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from rlselect import DatumwiseClassifier
-from rlselect.datumwise import PaperIteration, PolicyIteration
+from rlselect.datumwise import PaperIteration, PolicyIteration, _classifier, _policy_iteration
 from rlselect.datumwise._rules import PurchaseRules
 from rlselect.datumwise._tree import build_tree
 
@@ -28,7 +30,7 @@ def follow(model, row, names):
     session = model.start()
     place = {name: j for j, name in enumerate(names)}
     while (question := session.next()) is not None:
-        group = dict(zip(model._whole.names, model._whole.groups, strict=True))[question]
+        group = dict(zip(model._fitted.rules.names, model._fitted.rules.groups, strict=True))[question]
         values = row[group]
         if np.isnan(values).all():
             session.unavailable()
@@ -56,7 +58,7 @@ def test_sessions_equal_acquire_and_predict(variant):
     X, y = make_data()
     X[np.random.default_rng(1).random(X.shape) < 0.1] = np.nan
     names = [f"x{j}" for j in range(7)]
-    model = DatumwiseClassifier(learning=FAST, random_state=0, **VARIANTS[variant]).fit(X, y)
+    model = DatumwiseClassifier(search=FAST, random_state=0, **VARIANTS[variant]).fit(X, y)
     chosen = X[:40]
     order, cost = model.acquisition_order(chosen), model.cost(chosen)
     labels, shares = model.predict(chosen), model.predict_proba(chosen)
@@ -72,7 +74,7 @@ def test_sessions_equal_acquire_and_predict(variant):
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_limits_hold_on_new_rows(variant):
     X, y = make_data()
-    model = DatumwiseClassifier(learning=FAST, random_state=0, **VARIANTS[variant]).fit(X, y)
+    model = DatumwiseClassifier(search=FAST, random_state=0, **VARIANTS[variant]).fit(X, y)
     fresh = np.random.default_rng(5).normal(scale=3, size=(300, 7))
     bought, order = model.acquire(fresh), model.acquisition_order(fresh)
     if variant == "budget":
@@ -95,7 +97,7 @@ def test_limits_hold_on_new_rows(variant):
 
 def test_what_is_not_bought_does_not_matter():
     X, y = make_data()
-    model = DatumwiseClassifier(learning=FAST, random_state=0, feature_cost=0.05).fit(X, y)
+    model = DatumwiseClassifier(search=FAST, random_state=0, feature_cost=0.05).fit(X, y)
     bought = model.acquire(X)
     changed = np.where(bought, X, 1e6)
     assert (model.acquire(changed) == bought).all()
@@ -107,7 +109,7 @@ def test_missing_values_are_never_bought():
     gaps = np.random.default_rng(2).random(X.shape) < 0.3
     X[gaps] = np.nan
     for scoring in ("bins", "linear"):
-        model = DatumwiseClassifier(scoring=scoring, learning=FAST, random_state=0).fit(X, y)
+        model = DatumwiseClassifier(scoring=scoring, search=FAST, random_state=0).fit(X, y)
         assert not (model.acquire(X) & gaps).any()
         nothing = np.full((2, 7), np.nan)
         assert (model.cost(nothing) == 0).all()
@@ -116,7 +118,7 @@ def test_missing_values_are_never_bought():
 
 def test_same_seed_same_answer_for_any_order_and_jobs():
     X, y = make_data()
-    model = DatumwiseClassifier(random_state=3, learning=PolicyIteration(n_iter=2, states_per_row=6))
+    model = DatumwiseClassifier(random_state=3, search=PolicyIteration(n_iter=2, states_per_row=6))
     first = clone(model).fit(X, y)
     mixed = np.random.default_rng(0).permutation(len(y))
     for other in (clone(model).fit(X[mixed], y[mixed]), clone(model).set_params(n_jobs=2).fit(X, y)):
@@ -130,7 +132,7 @@ def test_same_seed_same_answer_for_any_order_and_jobs():
 def test_weights_count_as_copies():
     X, y = make_data(n=60)
     weights = np.random.default_rng(0).integers(0, 3, 60)
-    model = DatumwiseClassifier(random_state=3, learning=FAST)
+    model = DatumwiseClassifier(random_state=3, search=FAST)
     weighted = clone(model).fit(X, y, sample_weight=weights)
     copied = clone(model).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
     assert weighted.predict_proba(X) == pytest.approx(copied.predict_proba(X))
@@ -139,9 +141,9 @@ def test_weights_count_as_copies():
 def test_frames_name_what_is_bought():
     X, y = make_data()
     frame = pd.DataFrame(X, columns=list("abcdefg"))
-    model = DatumwiseClassifier(learning=FAST, random_state=0, costs={"a": 0.5}).fit(frame, y)
+    model = DatumwiseClassifier(search=FAST, random_state=0, costs={"a": 0.5}).fit(frame, y)
     assert model.units_ == list("abcdefg")
-    assert model.usage_[0] < 0.1
+    assert model.unit_inclusion_[0] < 0.1
     assert model.start().next() in set("bcdefg")
     assert (model.predict(frame) == model.predict(frame.copy())).all()
 
@@ -151,8 +153,8 @@ def test_sparse_input_learns_from_what_is_there():
     X = sparse.random(300, 30, density=0.2, random_state=0, format="csr")
     y = (X[:, [3]].toarray().ravel() > 0).astype(int)
     y = np.where(rng.random(300) < 0.02, 1 - y, y)
-    model = DatumwiseClassifier(learning=FAST, random_state=0).fit(X, y)
-    assert model.usage_[3] > 0
+    model = DatumwiseClassifier(search=FAST, random_state=0).fit(X, y)
+    assert model.unit_inclusion_[3] > 0
     assert model.score(X, y) > 0.95
     assert (model.predict(X) == model.predict(X.toarray())).all()
 
@@ -161,16 +163,16 @@ def test_many_features_are_screened():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 60))
     y = (X[:, 41] > 0).astype(int)
-    learning = PolicyIteration(n_iter=2, n_restarts=1, screen=5)
+    search = PolicyIteration(n_iter=2, n_restarts=1, screen=5)
     needs = {41: [7]}
-    model = DatumwiseClassifier(learning=learning, prerequisites=needs, random_state=0).fit(X, y)
+    model = DatumwiseClassifier(search=search, prerequisites=needs, random_state=0).fit(X, y)
     assert 5 <= model.learned_units_.sum() <= 6
     assert model.learned_units_[[41, 7]].all()
     assert not model.acquire(X)[:, ~model.learned_units_].any()
     assert model.acquire(X).shape == X.shape
     assert model.sparsity(X) == pytest.approx(1 - model.acquire(X).mean())
-    assert model.usage_[~model.learned_units_].sum() == 0
-    every = DatumwiseClassifier(learning=PolicyIteration(n_iter=1, screen=None)).fit(X, y)
+    assert model.unit_inclusion_[~model.learned_units_].sum() == 0
+    every = DatumwiseClassifier(search=PolicyIteration(n_iter=1, screen=None)).fit(X, y)
     assert every.learned_units_.all()
 
 
@@ -187,8 +189,8 @@ def test_budget_zero_gives_the_prior_class():
 
 def test_error_costs_move_the_answers():
     X, y = make_data()
-    plain = DatumwiseClassifier(learning=FAST, random_state=0).fit(X, y)
-    afraid = DatumwiseClassifier(learning=FAST, random_state=0, error_costs=[[0, 1, 9], [1, 0, 9], [1, 1, 0]])
+    plain = DatumwiseClassifier(search=FAST, random_state=0).fit(X, y)
+    afraid = DatumwiseClassifier(search=FAST, random_state=0, error_costs=[[0, 1, 9], [1, 0, 9], [1, 1, 0]])
     afraid.fit(X, y)
     assert (afraid.predict(X) == "oak").sum() > (plain.predict(X) == "oak").sum() + 10
 
@@ -196,13 +198,13 @@ def test_error_costs_move_the_answers():
 def test_relations_shape_what_is_bought():
     X, y = make_data()
     chain = lambda a, b: abs(int(a[1:]) - int(b[1:])) == 1  # noqa: E731
-    model = DatumwiseClassifier(related=chain, learning=FAST, random_state=0, feature_cost=0.001).fit(X, y)
+    model = DatumwiseClassifier(related=chain, search=FAST, random_state=0, feature_cost=0.001).fit(X, y)
     for names in model.acquisition_order(X):
         bought = [int(name[1:]) for name in names]
         for k in range(1, len(bought)):
             assert any(abs(bought[k] - j) == 1 for j in bought[:k])
     every = DatumwiseClassifier(
-        related=chain, relation="all", learning=FAST, random_state=0, feature_cost=0.001
+        related=chain, relation="all", search=FAST, random_state=0, feature_cost=0.001
     )
     assert max(map(len, every.fit(X, y).acquisition_order(X))) <= 2
 
@@ -210,8 +212,8 @@ def test_relations_shape_what_is_bought():
 def test_an_expensive_feature_is_avoided():
     X, y = make_data()
     X = np.hstack([X, X[:, :1]])
-    model = DatumwiseClassifier(costs=[0.05] * 7 + [0.0], learning=FAST, random_state=0).fit(X, y)
-    assert model.usage_[7] > model.usage_[0]
+    model = DatumwiseClassifier(costs=[0.05] * 7 + [0.0], random_state=0).fit(X, y)
+    assert model.inclusion_[7] > 0.9 > 0.3 > model.inclusion_[0]
 
 
 def test_question_tree_tells_the_first_questions():
@@ -229,9 +231,9 @@ def test_question_tree_tells_the_first_questions():
     cut = DatumwiseClassifier().fit(X, y).question_tree(X, max_depth=1)
     assert all(node.cut for _, node in cut.branches)
     X[:30, 0] = np.nan
-    gaps = DatumwiseClassifier(learning=FAST, random_state=0).fit(X, y).question_tree(X)
+    gaps = DatumwiseClassifier(random_state=0).fit(X, y).question_tree(X)
     assert "not available" in str(gaps)
-    groups = DatumwiseClassifier(feature_groups=[[0, 1], [2]], learning=FAST, random_state=0).fit(X, y)
+    groups = DatumwiseClassifier(feature_groups=[[0, 1], [2]], search=FAST, random_state=0).fit(X, y)
     assert groups.question_tree(X).share == 1.0
 
 
@@ -265,15 +267,24 @@ def test_question_tree_puts_neighbours_with_the_same_next_step_together():
 
 def test_summary():
     X, y = make_data()
-    text = DatumwiseClassifier(learning=FAST, random_state=0, budget=3).fit(X, y).summary()
-    assert "3 classes (ash, elm, oak)" in text
-    assert "7 features, at 0.01 each, at most 3 a case" in text
-    assert "x0" in text
-    assert "Learned from 150 rows in " in text
+    model = DatumwiseClassifier(search=FAST, random_state=0, budget=3).fit(X, y)
+    text = str(model.summary())
+    assert "DatumwiseClassifier (3 classes)" in text
+    assert "Classes: ash, elm, oak" in text
+    assert "7 features, at 0.01 each, at most 3 per case" in text
+    assert f"Bought per case: {model.acquire(X).sum(axis=1).mean():.4g}" in text
+    assert f"Mean cost per case in training, errors included: {-model.value_:.4g}" in text
+    assert "Rows read: 150 of 150" in text
+    assert f"Stopped: {model.stop_reason_}" in text
+    assert f"Never bought: {7 - model.support_.sum()}." in text
+    for name, share in zip(model.units_, model.unit_inclusion_, strict=True):
+        assert (f"{share:.1%}" in text and name in text) or share == 0
     rules = {"costs": np.arange(7.0), "cost_budget": 4, "prerequisites": {1: 0}, "related": np.ones((7, 7))}
     errors = {"error_costs": [[-5, 9, 9], [9, -5, 9], [9, 9, -5]], "unrelated_cost": 2}
-    text = DatumwiseClassifier(learning=FAST, random_state=0, **rules, **errors).fit(X, y).summary()
-    assert "0 to 6 each, for at most 4 a case, unrelated ones at other prices, some after others only" in text
+    text = str(DatumwiseClassifier(search=FAST, random_state=0, **rules, **errors).fit(X, y).summary())
+    assert (
+        "0 to 6 each, for at most 4 per case, unrelated ones at other prices, some after others only" in text
+    )
     assert "An answer costs: -5 to 9" in text
 
 
@@ -284,18 +295,20 @@ def test_summary():
         ({"costs": {"q": 1}}, "costs names 'q'"),
         ({"costs": [1, 1, 1, 1, 1, 1, np.inf]}, "costs must be finite and >= 0; the one of 'x6'"),
         ({"costs": {"x1": np.nan}}, "the one of 'x1'"),
-        ({"feature_cost": -1}, "feature_cost=-1 must be"),
-        ({"feature_cost": np.nan}, "must be a finite number"),
-        ({"budget": -1}, "budget=-1 must be"),
-        ({"budget": 2.5}, "budget=2.5 must be"),
-        ({"cost_budget": np.inf}, "cost_budget=inf must be"),
+        ({"feature_cost": -1}, "feature_cost=-1 was given; it must be a finite number of at least 0"),
+        ({"feature_cost": np.nan}, "feature_cost=nan was given"),
+        (
+            {"budget": -1},
+            "it must be None or an integer of at least 0, the most purchases per case",
+        ),
+        ({"budget": 2.5}, "budget=2.5 was given"),
+        ({"cost_budget": np.inf}, "cost_budget=inf was given"),
         ({"error_costs": np.eye(2)}, r"error_costs has shape \(2, 2\), but y has 3 classes"),
         ({"error_costs": np.full((3, 3), np.nan)}, "error_costs must be finite"),
-        ({"feature_groups": [[0, 1], [1, 2, 3, 4, 5, 6]]}, "feature_groups overlap: x1"),
-        ({"feature_groups": [[0, 1], [2, 3]]}, "feature_groups are incomplete: 3 features"),
-        ({"feature_groups": ["a", "b"]}, "2 labels but X has 7"),
+        ({"feature_groups": [[0, 1], [1, 2, 3, 4, 5, 6]]}, "feature_groups names 'x1' in two groups"),
+        ({"feature_groups": ["a", "b"]}, "2 labels for 7 features"),
         ({"feature_groups": [[0, 1, 2, 3, 4, 5, 6], []]}, "empty groups"),
-        ({"feature_groups": [[0, 1, 2, 3, 4, 5, 9]]}, "names 9"),
+        ({"feature_groups": [[0, 1, 2, 3, 4, 5, 9]]}, "feature_groups holds 9"),
         ({"related": np.eye(3)}, r"related has shape \(3, 3\)"),
         ({"related": np.eye(7), "relation": "some"}, "relation='some'"),
         ({"unrelated_cost": 1.0}, "without related"),
@@ -303,7 +316,14 @@ def test_summary():
         ({"prerequisites": ["x0"]}, "prerequisites must map"),
         ({"scoring": "deep"}, "scoring='deep'"),
         ({"n_bins": 1}, "n_bins=1"),
-        ({"learning": "fast"}, "learning='fast'"),
+        (
+            {"search": "fast"},
+            r"search='fast' was given; it must be 'auto' or PolicyIteration\(...\) or PaperIteration",
+        ),
+        ({"scoring": "linear", "n_bins": 4}, "n_bins=4 has no effect with scoring='linear'"),
+        ({"relation": "all"}, "relation='all' has no effect with related=None; say what is related"),
+        ({"search": PaperIteration(), "n_jobs": 2}, "n_jobs=2 has no effect with the paper's iteration"),
+        ({"costs": [0.1] * 7, "feature_cost": 0.2}, "feature_cost=0.2 has no effect with a cost for every"),
         ({"time_budget": 0}, "time_budget=0"),
     ],
 )
@@ -316,9 +336,9 @@ def test_errors_say_what_is_wrong(params, message):
 @pytest.mark.parametrize(
     ("kind", "params", "message"),
     [
-        (PolicyIteration, {"n_iter": 0}, "n_iter=0 must be an integer >= 1"),
+        (PolicyIteration, {"n_iter": 0}, "n_iter=0 was given; it must be an integer of at least 1"),
         (PolicyIteration, {"screen": 0}, "screen=0"),
-        (PolicyIteration, {"inertia": 1.0}, "inertia=1.0 must be a number from 0 to below 1"),
+        (PolicyIteration, {"inertia": 1.0}, "inertia=1.0 was given; it must be a number from 0 to below 1"),
         (PolicyIteration, {"on_policy": -1}, "on_policy=-1"),
         (PolicyIteration, {"ridge": 0}, "ridge=0"),
         (PaperIteration, {"alpha": 1.0}, "alpha=1.0"),
@@ -338,7 +358,7 @@ def test_errors_of_rows_and_sessions():
     with pytest.raises(ValueError, match="at least one weight must be positive"):
         DatumwiseClassifier().fit(X, y, sample_weight=np.zeros(len(y)))
     groups = {"a": [0, 1, 2], "b": [3, 4, 5, 6]}
-    session = DatumwiseClassifier(feature_groups=groups, learning=FAST, random_state=0).fit(X, y).start()
+    session = DatumwiseClassifier(feature_groups=groups, search=FAST, random_state=0).fit(X, y).start()
     asked = session.next()
     with pytest.raises(ValueError, match="features, but 1 values were given"):
         session.tell(1.0)
@@ -351,3 +371,121 @@ def test_errors_of_rows_and_sessions():
     with pytest.raises(ValueError, match="none is open"):
         session.tell(1.0)
     assert session.result().cost == 0.0
+
+
+def test_what_is_bought_by_feature():
+    X, y = make_data()
+    groups = {"a": [0, 5], "b": ["x2", 6]}
+    model = DatumwiseClassifier(feature_groups=groups, search=FAST, random_state=0).fit(X, y)
+    # the other features stand alone
+    assert model.units_ == ["a", "b", "x1", "x3", "x4"]
+    bought = model.acquire(X)
+    assert model.inclusion_ == pytest.approx(bought.mean(axis=0))
+    assert (model.inclusion_[[0, 2]] == model.inclusion_[[5, 6]]).all()
+    assert (model.support_ == bought.any(axis=0)).all()
+    assert model.unit_inclusion_ == pytest.approx(model.inclusion_[[0, 2, 1, 3, 4]])
+    best_first = sorted(range(7), key=lambda j: (-model.inclusion_[j], j))
+    assert model.ranking_[best_first].tolist() == list(range(1, 8))
+
+
+def test_path_has_one_entry_per_iteration():
+    X, y = make_data()
+    search = PolicyIteration(n_iter=3, n_restarts=2, states_per_row=6)
+    path = DatumwiseClassifier(search=search, random_state=0).fit(X, y).path_
+    assert path["climb"].tolist() == [0, 0, 0, 1, 1, 1]
+    assert path["iteration"].tolist() == [1, 2, 3, 1, 2, 3]
+    assert {len(column) for column in path.values()} == {6}
+    assert ((path["bought"] >= 0) & (path["bought"] <= 1)).all()
+    exact = DatumwiseClassifier().fit(np.arange(40)[:, None] % 2, np.arange(40) % 2)
+    assert {name: column.tolist() for name, column in exact.path_.items()} == {key: [] for key in path}
+
+
+def test_paper_takes_its_own_knobs_and_any_option():
+    model = DatumwiseClassifier.paper(0.02, n_iter=3, keep="best", budget=2)
+    assert model.search == PaperIteration(n_iter=3, keep="best")
+    assert (model.scoring, model.feature_cost, model.budget, model.relation) == ("linear", 0.02, 2, "any")
+    assert DatumwiseClassifier.paper(related=np.eye(3)).relation == "all"
+    with pytest.raises(ValueError, match=r"search= was given beside n_iter; say all of it in search="):
+        DatumwiseClassifier.paper(n_iter=3, search=PaperIteration())
+    with pytest.raises(TypeError, match="unexpected keyword argument 'n_itr'"):
+        DatumwiseClassifier.paper(n_itr=3)
+
+
+def state(model, X):
+    """What a fitted classifier says, by every road."""
+    return {
+        "classes": model.classes_.tolist(),
+        "units": model.units_,
+        "names": getattr(model, "feature_names_in_", np.empty(0)).tolist(),
+        "inclusion": model.inclusion_.tolist(),
+        "reason": model.stop_reason_,
+        "labels": model.predict(X).tolist(),
+        "shares": model.predict_proba(X).tolist(),
+        "order": model.acquisition_order(X),
+        "text": str(model.summary()),
+    }
+
+
+@pytest.mark.parametrize("where", ["rules", "screening", "learning", "the end"])
+def test_a_failed_refit_leaves_the_old_fit(where, monkeypatch):
+    X, y = make_data()
+    frame = pd.DataFrame(X, columns=list("abcdefg"))
+    model = DatumwiseClassifier(search=FAST, random_state=0).fit(frame, y)
+    before = state(model, frame)
+    places = {
+        "rules": (_classifier, "read_rules"),
+        "screening": (_classifier, "units_to_learn"),
+        "learning": (_policy_iteration, "choose_margin"),
+        "the end": (_classifier, "rank"),
+    }
+
+    def broken(*args, **options):
+        raise RuntimeError("no more")
+
+    monkeypatch.setattr(*places[where], broken)
+    with pytest.raises(RuntimeError, match="no more"):
+        model.fit(X[:, :3], np.where(X[:, 0] > 0, "new", "other"))
+    monkeypatch.undo()
+    assert state(model, frame) == before
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_an_interrupt_at_any_moment_leaves_the_old_fit_or_a_new_one(seed):
+    X, y = make_data(n=80)
+    model = DatumwiseClassifier(search=FAST, random_state=0).fit(X, y)
+    before, lines = state(model, X), 0
+
+    def count(frame, event, arg):
+        nonlocal lines
+        lines += 1
+        if lines == stop:
+            raise KeyboardInterrupt
+        return count if "rlselect" in frame.f_code.co_filename else None
+
+    other = np.where(X[:, 0] > 0, "new", "other")
+    stop = int(np.random.default_rng(seed).integers(1, 6000))
+    sys.settrace(count)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # that it was interrupted
+            model.fit(X, other)
+    except KeyboardInterrupt:
+        assert state(model, X) == before
+    else:
+        assert set(model.predict(X)) <= set(model.classes_) == {"new", "other"}
+        assert model.stop_reason_ == "interrupted" or lines < stop
+    finally:
+        sys.settrace(None)
+
+
+def test_seeds_of_all_kinds():
+    X, y = make_data(n=80)
+
+    def shares(seed):
+        return DatumwiseClassifier(search=FAST, random_state=seed).fit(X, y).predict_proba(X)
+
+    for make in (lambda: 5, lambda: np.random.RandomState(5), lambda: np.random.default_rng(5)):
+        assert (shares(make()) == shares(make())).all()
+    assert (shares(5) == shares(np.random.default_rng(5))).all()
+    moving = np.random.RandomState(5)
+    assert (shares(moving) != shares(moving)).any()

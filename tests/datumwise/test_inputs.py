@@ -17,7 +17,7 @@ Y = np.where(X[:, 0] > 0, "a", "b")
 
 
 def fit(X=X, y=Y, sample_weight=None, **params):
-    params = {"learning": FAST, "random_state": 0, **params}
+    params = {"search": FAST, "random_state": 0, **params}
     return DatumwiseClassifier(**params).fit(X, y, sample_weight=sample_weight)
 
 
@@ -29,15 +29,19 @@ def fit(X=X, y=Y, sample_weight=None, **params):
         ({"costs": {"x0": None}}, r"costs\['x0'\] is None"),
         ({"costs": np.ones((5, 1))}, r"costs has shape \(5, 1\)"),
         ({"costs": pd.Series({"x0": 1.0, "weight": 2.0})}, "costs names 'weight'"),
-        ({"feature_cost": True}, "feature_cost=True must be"),
-        ({"cost_budget": True}, "cost_budget=True must be"),
+        ({"feature_cost": True}, "feature_cost=True was given; it must be"),
+        ({"cost_budget": True}, "cost_budget=True was given; it must be"),
         ({"feature_groups": "abcde"}, "feature_groups='abcde' is not understood"),
         ({"feature_groups": 3}, "feature_groups=3 is not understood"),
-        ({"feature_groups": [None, None, 1, 1, 1]}, "a group named None; give every feature a label"),
+        ({"feature_groups": [None, None, 1, 1, 1]}, "a group named None; give every group a name"),
         ({"feature_groups": [np.nan, np.nan, 1, 1, 1]}, "a group named nan"),
         ({"feature_groups": {None: [0, 1], "b": [2, 3, 4]}}, "a group named None"),
-        ({"feature_groups": [[True, False, True, False, True]]}, "feature_groups names True"),
-        ({"feature_groups": {"a": ["x0", "x1"], "b": ["x2", "x3", "X4"]}}, "'X4'.*did you mean 'x4'"),
+        ({"feature_groups": [[True, False]]}, "feature_groups holds True; give names of features or pos"),
+        ({"feature_groups": {"x4": ["x0", "x1"]}}, "a group named 'x4', and the feature of that name stands"),
+        (
+            {"feature_groups": {"a": ["x0", "x1"], "b": ["x2", "x3", "X4"]}},
+            "'X4' is not a column of X. Did you mean 'x4'",
+        ),
         ({"error_costs": "big"}, "error_costs='big' does not hold numbers only; give a square matrix"),
         ({"error_costs": [[0, 1], [0]]}, "does not hold numbers only"),
         ({"error_costs": {"a": 1}}, "does not hold numbers only"),
@@ -57,9 +61,15 @@ def fit(X=X, y=Y, sample_weight=None, **params):
         ({"related": np.full((5, 5), np.nan)}, "related must hold truth values, without gaps"),
         ({"related": [["n"] * 5] * 5}, "related must hold truth values"),
         ({"related": "near"}, r"related has shape \(\)"),
-        ({"n_bins": 3.0}, "n_bins=3.0 must be"),
-        ({"time_budget": np.nan}, "time_budget=nan must be"),
-        ({"random_state": "seed"}, "'seed' cannot be used to seed"),
+        (
+            {"n_bins": 3.0},
+            "n_bins=3.0 was given; it must be an integer of at least 2 or a list of such integers",
+        ),
+        (
+            {"time_budget": np.nan},
+            "time_budget=nan was given; it must be None or a positive number of seconds",
+        ),
+        ({"random_state": "seed"}, "random_state='seed' was given; it must be an int of at least 0"),
     ],
 )
 def test_refused_with_a_sentence(params, message):
@@ -70,29 +80,35 @@ def test_refused_with_a_sentence(params, message):
 def test_costs_of_a_series_go_by_its_names():
     frame = pd.DataFrame(X, columns=list("abcde"))
     by_name = fit(frame, costs=pd.Series({"e": 0.05, "a": 0.01, "b": 0.02, "c": 0.03, "d": 0.04}))
-    assert by_name._whole.prices.tolist() == [0.01, 0.02, 0.03, 0.04, 0.05]
+    assert by_name._fitted.rules.prices.tolist() == [0.01, 0.02, 0.03, 0.04, 0.05]
     in_order = fit(frame, costs=pd.Series([0.01, 0.02, 0.03, 0.04, 0.05]))
-    assert in_order._whole.prices.tolist() == by_name._whole.prices.tolist()
+    assert in_order._fitted.rules.prices.tolist() == by_name._fitted.rules.prices.tolist()
 
 
 def test_error_costs_and_relations_of_a_frame_go_by_their_names():
     errors = pd.DataFrame([[0.0, 9.0], [1.0, 0.0]], index=["b", "a"], columns=["b", "a"])
     # answering a when b is true costs 1, whatever the order of the frame
-    assert fit(error_costs=errors)._whole.losses.tolist() == [[0, 1], [9, 0]]
+    assert fit(error_costs=errors)._fitted.rules.losses.tolist() == [[0, 1], [9, 0]]
     mixed = errors[["a", "b"]]
-    assert fit(error_costs=mixed)._whole.losses.tolist() == [[0, 1], [9, 0]]
+    assert fit(error_costs=mixed)._fitted.rules.losses.tolist() == [[0, 1], [9, 0]]
     names = [f"x{j}" for j in (4, 3, 2, 1, 0)]
     near = pd.DataFrame(np.eye(5, k=1), index=names, columns=names)
-    assert (fit(related=near)._whole.related == np.eye(5, k=-1).astype(bool)).all()
+    assert (fit(related=near)._fitted.rules.related == np.eye(5, k=-1).astype(bool)).all()
 
 
 def test_groups_may_mix_names_and_numbers():
     model = fit(feature_groups=[0, ["x1", 2], (3, "x4")])
-    assert [g.tolist() for g in model._whole.groups] == [[0], [1, 2], [3, 4]]
+    assert [g.tolist() for g in model._fitted.rules.groups] == [[0], [1, 2], [3, 4]]
     labels = fit(feature_groups=np.array([7, 7, 8, 8, 8]))
     assert labels.units_ == [7, 8]
     assert all(type(name) is int for name in labels.units_)
-    assert fit(prerequisites={0: {"x1", 2}})._whole.needs[0].tolist() == [False, True, True, False, False]
+    assert fit(prerequisites={0: {"x1", 2}})._fitted.rules.needs[0].tolist() == [
+        False,
+        True,
+        True,
+        False,
+        False,
+    ]
 
 
 def test_generators_seed_too():
@@ -115,16 +131,16 @@ def test_rows_of_gaps_and_gaps_throughout():
         assert model.predict(gaps)[0] in ("a", "b")
         assert model.acquire(gaps).sum() == 0
         never = fit(np.column_stack([X, np.full(100, np.nan)]), scoring=scoring)
-        assert never.usage_[5] == 0
+        assert never.unit_inclusion_[5] == 0
         nothing = fit(np.full((10, 3), np.nan), [0, 1] * 5, scoring=scoring)
         assert set(nothing.predict(np.ones((2, 3)))) <= {0, 1}
 
 
 @pytest.mark.parametrize("n", [2, 5])
-@pytest.mark.parametrize("learning", [None, PaperIteration(n_iter=2)])
-def test_a_handful_of_rows(n, learning):
+@pytest.mark.parametrize("search", ["auto", PaperIteration(n_iter=2)])
+def test_a_handful_of_rows(n, search):
     y = ["a", "b", "c", "b", "a"][:n]
-    model = fit(X[:n], y, learning=learning, scoring="linear" if learning else "bins")
+    model = fit(X[:n], y, search=search, scoring="bins" if search == "auto" else "linear")
     assert set(model.predict(X)) <= set(y)
     shares = model.predict_proba(X)
     assert shares.sum(axis=1) == pytest.approx(np.ones(100))
@@ -160,7 +176,7 @@ def test_sparse_tables_of_all_kinds():
 
 
 def test_sessions_survive_pickling_in_the_middle():
-    session = fit(feature_cost=0.001).start()
+    session = fit(y=np.where(X[:, :4].sum(axis=1) > 0, "a", "b"), feature_cost=0.001).start()
     session.tell(0.1)
     session.unavailable()
     copy = pickle.loads(pickle.dumps(session))
@@ -174,7 +190,7 @@ def test_sessions_survive_pickling_in_the_middle():
 
 
 def test_fitted_models_do_not_keep_the_rows():
-    small, large = (fit(np.tile(X, (k, 1)), np.tile(Y, k), learning=None, budget=0) for k in (1, 300))
+    small, large = (fit(np.tile(X, (k, 1)), np.tile(Y, k), search="auto", budget=0) for k in (1, 300))
     assert len(pickle.dumps(large)) < len(pickle.dumps(small)) + 2000
 
 

@@ -35,7 +35,7 @@ def make_frame(n=200, seed=0):
 def fitted():
     frame = make_frame()
     costs = {"scan": 0.1}
-    return frame, DatumwiseClassifier(costs=costs, learning=FAST, random_state=0).fit(frame[:120], "ill")
+    return frame, DatumwiseClassifier(costs=costs, search=FAST, random_state=0).fit(frame[:120], "ill")
 
 
 def section(report, title):
@@ -50,9 +50,9 @@ def test_report_repeats_what_the_methods_say(fitted):
     right = model.predict(test) == test["ill"].to_numpy()
     facts = report["facts"]
     assert facts["Accuracy"] == pytest.approx(right.mean())
-    assert facts["Bought a case"] == pytest.approx(bought.sum(axis=1).mean())
-    assert facts["Spent a case"] == pytest.approx(cost.mean())
-    assert facts["Cost a case, errors included"] == pytest.approx((cost + ~right).mean())
+    assert facts["Bought per case"] == pytest.approx(bought.sum(axis=1).mean())
+    assert facts["Spent per case"] == pytest.approx(cost.mean())
+    assert facts["Cost per case, errors included"] == pytest.approx((cost + ~right).mean())
     use = {row[0]: row[1:] for row in section(report, "What is bought")["rows"]}
     for j, name in enumerate(model.units_):
         share = bought[:, j].mean()
@@ -74,7 +74,7 @@ def test_report_repeats_what_the_methods_say(fitted):
     for label in ("no", "yes"):
         assert classes[label] == f"{right[test['ill'] == label].mean():.1%}"
     assert section(report, "First questions")["text"] == str(model.question_tree(test))
-    assert report["path"]["score"] == [entry["value"] for entry in model.history_]
+    assert report["path"]["score"] == model.path_["value"].tolist()
 
 
 def test_report_weighs_cases(fitted):
@@ -84,7 +84,7 @@ def test_report_weighs_cases(fitted):
     weighted = model.report(test, "ill", sample_weight=weights).dict
     copied = model.report(test.loc[test.index.repeat(weights)], "ill").dict
     assert weighted["facts"]["Accuracy"] == pytest.approx(copied["facts"]["Accuracy"])
-    assert weighted["facts"]["Spent a case"] == pytest.approx(copied["facts"]["Spent a case"])
+    assert weighted["facts"]["Spent per case"] == pytest.approx(copied["facts"]["Spent per case"])
     for title in ("What is bought", "How many features a case needs", "Classes"):
         tables = [{row[0]: row[1:] for row in section(r, title)["rows"]} for r in (weighted, copied)]
         assert set(tables[0]) == set(tables[1])
@@ -104,7 +104,7 @@ def test_report_without_labels_and_without_cases(fitted):
     assert all(s["title"] != "Classes" for s in report["sections"])
     alone = model.report().dict
     shares = [share for _, share in section(alone, "What is bought")["bars"]]
-    assert shares == sorted(model.usage_[model.usage_ > 0], reverse=True)
+    assert shares == sorted(model.unit_inclusion_[model.unit_inclusion_ > 0], reverse=True)
     with pytest.raises(ValueError, match="y was given without X"):
         model.report(y=frame["ill"])
     with pytest.raises(
@@ -126,7 +126,7 @@ def test_report_as_text_page_and_json(fitted):
     assert page.count("<svg") == 3
     assert "n&lt;1&gt;" in page
     assert "n<1>" not in page
-    assert "features bought a case" in page
+    assert "features bought per case" in page
     assert not re.search(r"<script|<link|https?://(?!www\.w3\.org)", page)
     assert json.loads(to_json(summary.dict))["sections"][0]["title"] == "What is bought"
 
@@ -134,14 +134,14 @@ def test_report_as_text_page_and_json(fitted):
 def test_reports_of_other_kinds():
     frame = make_frame()
     groups = {"cheap": ["age", "town", "n<1>"], "dear": ["scan"]}
-    grouped = DatumwiseClassifier(feature_groups=groups, learning=FAST, random_state=0).fit(frame, "ill")
+    grouped = DatumwiseClassifier(feature_groups=groups, search=FAST, random_state=0).fit(frame, "ill")
     report = grouped.report(frame, "ill").dict
     assert report["facts"]["To buy"].startswith("2 groups")
     assert section(report, "How many groups a case needs")
     nothing = DatumwiseClassifier(budget=0).fit(frame, "ill").report(frame, "ill")
     assert section(nothing.dict, "What is bought")["rows"] == []
     assert "-> no" in str(nothing)
-    screened = DatumwiseClassifier(learning=PolicyIteration(n_iter=1, screen=2), random_state=0)
+    screened = DatumwiseClassifier(search=PolicyIteration(n_iter=1, screen=2), random_state=0)
     assert "the 2 that tell most" in str(screened.fit(frame, "ill").report(frame, "ill"))
 
 
@@ -179,7 +179,7 @@ def test_command_refuses_in_one_sentence(tmp_path):
         (["--target", "ill", "--cost", "scan"], "--cost 'scan' is not understood"),
         (["--target", "ill", "--cost", "scna=1"], "costs names 'scna'"),
         (["--target", "ill", "--test-share", "1"], "--test-share 1 must be from 0 to below 1"),
-        (["--target", "ill", "--budget", "-1"], "budget=-1 must be"),
+        (["--target", "ill", "--budget", "-1"], "budget=-1 was given; it must be"),
     ]:
         result = run(data, *words)
         assert result.exit_code == 2

@@ -8,8 +8,8 @@ from rlselect.datumwise import _policy
 from rlselect.datumwise._encoding import make_encoder
 from rlselect.datumwise._policy import AdditivePolicy
 from rlselect.datumwise._rollout import play_states
-from rlselect.datumwise._states import reachable, sample_states
 from rlselect.datumwise._rules import PurchaseRules
+from rlselect.datumwise._states import reachable, sample_states
 
 N, D, C = 25, 6, 3
 CHAIN = (np.eye(D, k=1) + np.eye(D, k=-1)).astype(bool)
@@ -204,4 +204,4 @@ def test_a_kept_table_changes_nothing(scoring, groups, width, monkeypatch):
     after = policy.run(codes, closed, margins)
     assert (after.order == before.order).all()
     assert (after.answer == before.answer).all()
-    assert (policy.with_margins(*margins).run(codes, closed).order == before.order).all()
+    assert (policy.with_margins(margins).run(codes, closed).order == before.order).all()

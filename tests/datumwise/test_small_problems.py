@@ -9,7 +9,7 @@ from rlselect.datumwise import PaperIteration, PolicyIteration
 
 
 def mean_return(model, X, y, weights=None):
-    rules = model._whole
+    rules = model._fitted.rules
     answers = np.searchsorted(model.classes_, model.predict(X))
     truth = np.searchsorted(model.classes_, y)
     return float(np.average(-rules.losses[answers, truth] - model.cost(X), weights=weights))
@@ -32,8 +32,8 @@ def test_multiplexer_by_default(seed):
 @pytest.mark.parametrize("seed", range(5))
 def test_multiplexer_by_policy_iteration(seed):
     X, y = multiplexer()
-    learning = PolicyIteration(exact_states=0, n_folds=1, n_restarts=8)
-    model = DatumwiseClassifier(learning=learning, random_state=seed).fit(X, y)
+    search = PolicyIteration(exact_states=0, n_folds=1, n_restarts=8)
+    model = DatumwiseClassifier(search=search, random_state=seed).fit(X, y)
     assert mean_return(model, X, y) == pytest.approx(-0.02)
 
 
@@ -49,7 +49,7 @@ def test_random_problems_reach_the_optimum(seed):
     costs = rng.uniform(0.005, 0.1, n)
     model = DatumwiseClassifier(costs=costs, random_state=seed).fit(X, y, sample_weight=weights)
     labels = np.unique(y, return_inverse=True)[1]
-    best = optimum(model._whole, X, labels, weights)
+    best = optimum(model._fitted.rules, X, labels, weights)
     assert mean_return(model, X, y, weights) == pytest.approx(best)
     assert model.value_ == pytest.approx(best)
 
@@ -72,7 +72,7 @@ def test_variants_reach_their_optimum(rules):
     X = rng.integers(0, 2, size=(80, 4)).astype(float)
     y = ((X[:, 0] + X[:, 1] * X[:, 3] + X[:, 2]) % 2).astype(int)
     model = DatumwiseClassifier(**rules).fit(X, y)
-    assert mean_return(model, X, y) == pytest.approx(optimum(model._whole, X, y))
+    assert mean_return(model, X, y) == pytest.approx(optimum(model._fitted.rules, X, y))
 
 
 def test_parity_needs_all_features():
@@ -101,7 +101,7 @@ def test_paper_learns_a_linear_problem():
     y = (X[:, 2] > 0).astype(int)
     model = DatumwiseClassifier.paper(0.02, random_state=0).fit(X, y)
     assert model.score(X, y) > 0.9
-    assert model.usage_[2] == 1.0
-    assert len(model.history_) == 10
-    best = DatumwiseClassifier.paper(0.02, learning=PaperIteration(keep="best"), random_state=0).fit(X, y)
-    assert best.value_ == max(entry["value"] for entry in best.history_)
+    assert model.unit_inclusion_[2] == 1.0
+    assert len(model.path_["value"]) == 10
+    best = DatumwiseClassifier.paper(0.02, search=PaperIteration(keep="best"), random_state=0).fit(X, y)
+    assert best.value_ == best.path_["value"].max()

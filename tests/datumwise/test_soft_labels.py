@@ -6,9 +6,10 @@ import pytest
 from rlselect import DatumwiseClassifier
 from rlselect.datumwise import PolicyIteration, _soft_labels
 from rlselect.datumwise._encoding import make_encoder
+from rlselect.datumwise._plan import PLAN, PurchasePlan
 from rlselect.datumwise._problem import PurchaseProblem
-from rlselect.datumwise._soft_labels import soft_labels
 from rlselect.datumwise._rules import PurchaseRules
+from rlselect.datumwise._soft_labels import soft_labels
 
 
 def make_problem(n_rows, seed=0, n_classes=2):
@@ -32,8 +33,8 @@ def with_labels(problem, labels):
     return other
 
 
-def soft(problem, folds):
-    return soft_labels(problem, folds, np.random.default_rng(1))
+def soft(problem, folds, plan=PLAN):
+    return soft_labels(problem, folds, np.random.default_rng(1), plan=plan)
 
 
 def test_they_are_closer_to_the_truth_than_labels():
@@ -44,14 +45,14 @@ def test_they_are_closer_to_the_truth_than_labels():
     assert np.mean((found[0] - truth) ** 2) < 0.15 * np.mean((labels - truth) ** 2)
 
 
-def test_the_fold_left_out_has_no_say(monkeypatch):
-    monkeypatch.setattr(_soft_labels, "_LEAVES", (5,))
+def test_the_fold_left_out_has_no_say():
+    plan = PurchasePlan(leaves=(5,))
     problem, _ = make_problem(150)
     folds = np.arange(150) % 3
-    found = soft(problem, folds)
+    found = soft(problem, folds, plan)
     assert found.shape == (4, 150, 2)
     flipped = with_labels(problem, np.where(folds == 1, 1 - problem.labels, problem.labels))
-    again = soft(flipped, folds)
+    again = soft(flipped, folds, plan)
     rest = folds != 1
     assert (again[1][rest] == found[1][rest]).all()
     for other in (0, 2, 3):
@@ -63,11 +64,11 @@ def test_the_fold_left_out_has_no_say(monkeypatch):
 def test_the_row_itself_has_no_say():
     problem, _ = make_problem(80)
     everyone = np.ones(80, dtype=bool)
-    found = _soft_labels._out_of_bag(problem, everyone, 3, 0, None)
+    found = _soft_labels._out_of_bag(problem, everyone, 3, 0, None, PLAN)
     for row in (3, 40, 77):
         labels = problem.labels.copy()
         labels[row] = 1 - labels[row]
-        again = _soft_labels._out_of_bag(with_labels(problem, labels), everyone, 3, 0, None)
+        again = _soft_labels._out_of_bag(with_labels(problem, labels), everyone, 3, 0, None, PLAN)
         assert again[row] == pytest.approx(found[row], abs=1e-12)
         assert np.abs(again - found).max() > 0.01
 
@@ -98,7 +99,7 @@ def test_leaves_are_as_small_as_the_labels_are_sure(monkeypatch):
     soft(noisy, folds)
     sure = with_labels(noisy, (noisy.codes[:, 0] > np.median(noisy.codes[:, 0])).astype(np.intp))
     soft(sure, folds)
-    tries = len(_soft_labels._LEAVES)
+    tries = len(PLAN.leaves)
     assert used[tries] == used[tries + 1] > used[-1] == used[-2]
 
 
@@ -108,8 +109,8 @@ def test_few_rows(n_rows):
     found = soft(problem, np.arange(n_rows) % 2)
     assert np.isfinite(found).all()
     X, y = np.arange(2.0 * n_rows).reshape(n_rows, 2), np.arange(n_rows) % 2
-    learning = PolicyIteration(exact_states=0, n_iter=2)
-    model = DatumwiseClassifier(learning=learning, random_state=0).fit(X, y)
+    search = PolicyIteration(exact_states=0, n_iter=2)
+    model = DatumwiseClassifier(search=search, random_state=0).fit(X, y)
     assert set(model.predict(X)) <= {0, 1}
 
 
@@ -117,13 +118,13 @@ def test_a_class_of_one_row():
     rng = np.random.default_rng(8)
     X = rng.normal(size=(40, 3))
     y = np.arange(40) == 39  # without this row's fold there is one class
-    model = DatumwiseClassifier(learning=PolicyIteration(n_iter=2), random_state=0).fit(X, y)
+    model = DatumwiseClassifier(search=PolicyIteration(n_iter=2), random_state=0).fit(X, y)
     assert model.score(X, y) >= 39 / 40
 
 
 def fitted(X, y, **settings):
-    learning = PolicyIteration(n_iter=3, states_per_row=6, **settings)
-    return DatumwiseClassifier(learning=learning, feature_cost=0.002, random_state=3).fit(X, y)
+    search = PolicyIteration(n_iter=3, states_per_row=6, **settings)
+    return DatumwiseClassifier(search=search, feature_cost=0.002, random_state=3).fit(X, y)
 
 
 def test_they_are_taught_in_the_second_climb():
@@ -131,8 +132,8 @@ def test_they_are_taught_in_the_second_climb():
     X = rng.normal(size=(150, 5))
     y = X[:, 0] + X[:, 1] + 2 * rng.normal(size=150) > 0
     soft, hard = fitted(X, y), fitted(X, y, soft_labels=False)
-    assert [entry["value"] for entry in soft.history_[:3]] == [entry["value"] for entry in hard.history_[:3]]
-    assert [entry["value"] for entry in soft.history_[3:]] != [entry["value"] for entry in hard.history_[3:]]
+    assert (soft.path_["value"][:3] == hard.path_["value"][:3]).all()
+    assert (soft.path_["value"][3:] != hard.path_["value"][3:]).any()
 
 
 @pytest.mark.parametrize("settings", [{"n_folds": 1}, {"n_restarts": 1}])
@@ -141,7 +142,7 @@ def test_without_folds_or_a_second_climb_labels_are_taught(settings):
     X = rng.normal(size=(100, 4))
     y = X[:, 0] + rng.normal(size=100) > 0
     soft, hard = fitted(X, y, **settings), fitted(X, y, soft_labels=False, **settings)
-    assert soft.history_ == hard.history_
+    assert all((soft.path_[key] == hard.path_[key]).all() for key in soft.path_)
 
 
 @pytest.mark.parametrize("scoring", ["bins", "linear"])
@@ -150,7 +151,7 @@ def test_missing_values(scoring):
     X = rng.normal(size=(120, 4))
     y = X[:, 0] + X[:, 1] > 0
     X[rng.random(X.shape) < 0.3] = np.nan
-    model = DatumwiseClassifier(scoring=scoring, learning=PolicyIteration(n_iter=3), random_state=0)
+    model = DatumwiseClassifier(scoring=scoring, search=PolicyIteration(n_iter=3), random_state=0)
     assert model.fit(X, y).score(X, y) > 0.75
 
 

@@ -45,12 +45,12 @@ def frames(columns):
 def test_all_frames_are_the_same_table(scoring):
     columns, y = make_columns()
     made = frames(columns)
-    plain = DatumwiseClassifier(scoring=scoring, learning=FAST, random_state=0).fit(made["pandas"], y)
+    plain = DatumwiseClassifier(scoring=scoring, search=FAST, random_state=0).fit(made["pandas"], y)
     assert plain.units_ == ["weight", "colour", "lamp", "noise"]
     assert plain.feature_names_in_.tolist() == plain.units_
     assert plain.acquire(made["polars"]).shape == (300, 4)
     for frame in made.values():
-        other = DatumwiseClassifier(scoring=scoring, learning=FAST, random_state=0).fit(frame, y)
+        other = DatumwiseClassifier(scoring=scoring, search=FAST, random_state=0).fit(frame, y)
         assert other.predict_proba(frame) == pytest.approx(plain.predict_proba(made["pandas"]))
         assert (other.acquire(frame) == plain.acquire(made["arrow"])).all()
 
@@ -61,7 +61,7 @@ def test_a_category_is_worth_its_levels():
     model = DatumwiseClassifier(random_state=0).fit(frame[:400], y[:400])
     # eight levels in no order: quantile bins of their numbers would mix them
     assert model.score(frame[400:], y[400:]) > 0.9
-    assert model.usage_[1] > 0.9
+    assert model.unit_inclusion_[1] > 0.9
     lamp = np.isin(columns["colour"][400:], ["blue", "dun", "fawn", "hazel"])
     bought = model.acquire(frame[400:])
     assert bought[lamp, 2].mean() > 0.9 > 0.3 > bought[~lamp, 2].mean()
@@ -70,9 +70,9 @@ def test_a_category_is_worth_its_levels():
 def test_target_and_weights_may_be_columns():
     columns, y = make_columns(n=120)
     frame = pd.DataFrame({**columns, "class": y, "count": 1 + np.arange(120) % 2})
-    apart = DatumwiseClassifier(learning=FAST, random_state=0)
+    apart = DatumwiseClassifier(search=FAST, random_state=0)
     apart.fit(frame[list(columns)], y, sample_weight=frame["count"])
-    named = DatumwiseClassifier(learning=FAST, random_state=0).fit(frame, "class", sample_weight="count")
+    named = DatumwiseClassifier(search=FAST, random_state=0).fit(frame, "class", sample_weight="count")
     assert named.units_ == list(columns)
     weights = frame["count"].to_numpy()
     assert named.score(frame, "class", sample_weight="count") == named.score(frame, y, weights)
@@ -85,7 +85,7 @@ def test_missing_categories_cannot_be_bought():
     gaps = np.random.default_rng(1).random(300) < 0.3
     frame.loc[gaps, "colour"] = None
     for scoring in ("bins", "linear"):
-        model = DatumwiseClassifier(scoring=scoring, learning=FAST, random_state=0).fit(frame, y)
+        model = DatumwiseClassifier(scoring=scoring, search=FAST, random_state=0).fit(frame, y)
         assert model.acquire(frame)[~gaps, 1].any()
         assert not model.acquire(frame)[gaps, 1].any()
     # a gap is a gap, whatever the type of the column that holds nothing else
@@ -100,8 +100,8 @@ def test_missing_categories_cannot_be_bought():
 def test_unknown_levels_are_taken_as_missing():
     columns, y = make_columns()
     frame = pd.DataFrame(columns)
-    for learning in (FAST, PolicyIteration(exact_states=10**6)):
-        model = DatumwiseClassifier(learning=learning, random_state=0).fit(frame, y)
+    for search in (FAST, PolicyIteration(exact_states=10**6)):
+        model = DatumwiseClassifier(search=search, random_state=0).fit(frame, y)
         new = frame[:20].assign(colour="mauve")
         with pytest.warns(UserWarning, match=r"not there in fit \('colour': 'mauve'\).*taken as missing"):
             bought = model.acquire(new)
@@ -145,7 +145,7 @@ def test_sessions_take_raw_values(params):
     columns, y = make_columns()
     frame = pd.DataFrame(columns)
     frame.loc[::7, "colour"] = None
-    model = DatumwiseClassifier(learning=FAST, random_state=0, **params).fit(frame, y)
+    model = DatumwiseClassifier(search=FAST, random_state=0, **params).fit(frame, y)
     order, labels, cost = model.acquisition_order(frame), model.predict(frame), model.cost(frame)
     for i in range(25):
         session, row = model.start(), frame.iloc[i].to_dict()
@@ -194,7 +194,7 @@ def test_rows_from_dictionaries_and_nullable_types():
         }
     )
     y = flag | (frame["year"] == 2001).to_numpy()
-    model = DatumwiseClassifier(learning=FAST, random_state=0, feature_cost=0.001).fit(frame, y)
+    model = DatumwiseClassifier(search=FAST, random_state=0, feature_cost=0.001).fit(frame, y)
     labels = str(model.question_tree(frame))
     assert "False: " in labels
     assert "not available: " in labels
@@ -211,7 +211,7 @@ def test_groups_prices_and_rules_go_by_feature():
     columns, y = make_columns()
     frame = pd.DataFrame(columns)
     rules = {"costs": {"colour": 0.2}, "prerequisites": {"lamp": "colour"}, "budget": 2}
-    model = DatumwiseClassifier(learning=FAST, random_state=0, **rules).fit(frame, y)
+    model = DatumwiseClassifier(search=FAST, random_state=0, **rules).fit(frame, y)
     bought, cost = model.acquire(frame), model.cost(frame)
     assert cost == pytest.approx(bought @ [0.01, 0.2, 0.01, 0.01])
     assert bought.sum(axis=1).max() <= 2
@@ -224,8 +224,8 @@ def test_screening_counts_a_category_once():
     frame["key"] = rng.choice(list("abcdefghij"), 200)
     y = np.isin(frame["key"], list("acegi"))
     for scoring in ("bins", "linear"):
-        learning = PolicyIteration(n_iter=2, n_restarts=1, screen=2)
-        model = DatumwiseClassifier(scoring=scoring, learning=learning, random_state=0).fit(frame, y)
+        search = PolicyIteration(n_iter=2, n_restarts=1, screen=2)
+        model = DatumwiseClassifier(scoring=scoring, search=search, random_state=0).fit(frame, y)
         assert model.learned_units_.sum() == 2
         assert model.learned_units_[10]
         assert model.score(frame, y) == 1.0
@@ -278,7 +278,7 @@ def test_pictures_of_tables():
     columns, y = make_columns(n=120)
     frame = pd.DataFrame(columns)
     matplotlib.use("Agg")
-    model = DatumwiseClassifier(learning=FAST, random_state=0).fit(frame, y)
+    model = DatumwiseClassifier(search=FAST, random_state=0).fit(frame, y)
     assert len(FeatureUseDisplay.from_estimator(model, frame).feature_names) == 4
     shown = FrontierDisplay.from_estimator(
         model, frame[:60], y[:60], X_test=frame[60:], y_test=y[60:], feature_costs=[0.05], peers=["cart"]

@@ -385,7 +385,8 @@ class DatumwiseClassifier(ClassifierMixin, Estimator):
         (n,) array
             The class that each case ends with.
         """
-        return self.classes_[self._episodes(X).answer]
+        answer = self._episodes(X).answer
+        return self.classes_[answer]
 
     def predict_proba(self, X: Any) -> NDArray:
         """Class probabilities, from what each case bought.

@@ -21,11 +21,11 @@ import numpy as np
 from rlselect import DatumwiseClassifier
 from rlselect.datumwise import PolicyIteration
 from rlselect.datumwise._encoding import make_encoder
-from rlselect.datumwise._policy_iteration import learn
-from rlselect.datumwise._rollout import play_states
+from rlselect.datumwise._policy_iteration import iterate_policies
 from rlselect.datumwise._problem import PurchaseProblem
-from rlselect.datumwise._states import distinct, sample_states
+from rlselect.datumwise._rollout import play_states
 from rlselect.datumwise._rules import PurchaseRules
+from rlselect.datumwise._states import distinct, sample_states
 
 RESULTS = Path(__file__).parent / "results" / "datumwise_speed.md"
 
@@ -46,7 +46,7 @@ def make_problem(n_rows, n_features, price, budget=None, seed=0, n_bins=5):
 def rollout_rate(n_rows, n_features, n_states, price, n_folds):
     problem = make_problem(n_rows, n_features, price)
     settings = PolicyIteration(n_iter=5, n_restarts=1, states_per_row=8, screen=None, n_folds=n_folds)
-    policy = learn(problem, settings, np.random.default_rng(0)).policy
+    policy = iterate_policies(problem, settings, np.random.default_rng(0)).policy
     last = policy.run(problem.codes, problem.closed).bought
     rng = np.random.default_rng(1)
     bought, spent = sample_states(problem.rules, problem.closed, n_states, last, 0.5, rng)
@@ -75,13 +75,13 @@ def screening(n_features, screens, n_rows=400, n_test=2000):
     y = X[:, :8].sum(axis=1) + rng.normal(size=len(X)) > 0
     for screen in screens:
         model = DatumwiseClassifier(
-            feature_cost=0.02, learning=PolicyIteration(screen=screen), random_state=0
+            feature_cost=0.02, search=PolicyIteration(screen=screen), random_state=0
         )
         start = time.process_time()
         model.fit(X[:n_rows], y[:n_rows])
         seconds = time.process_time() - start
         kept = int(model.learned_units_[:8].sum())
-        yield screen, kept, model.score(X[n_rows:], y[n_rows:]), model.usage_.sum(), seconds
+        yield screen, kept, model.score(X[n_rows:], y[n_rows:]), model.unit_inclusion_.sum(), seconds
 
 
 def iteration_seconds(n_features, n_states, budget, settings, n_bins):
@@ -93,7 +93,7 @@ def iteration_seconds(n_features, n_states, budget, settings, n_bins):
 def learn_seconds(problem, settings, n_iter):
     chosen = PolicyIteration(**{**settings.__dict__, "n_iter": n_iter})
     start = time.process_time()
-    learn(problem, chosen, np.random.default_rng(0))
+    iterate_policies(problem, chosen, np.random.default_rng(0))
     return time.process_time() - start
 
 

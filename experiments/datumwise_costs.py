@@ -34,9 +34,9 @@ def one(problem, seed, penalty, scoring, soft):
     folds = StratifiedKFold(5, shuffle=True, random_state=seed)
     for train, test in folds.split(problem.X, problem.y):
         start = time.process_time()
-        learning = PolicyIteration(soft_labels=soft)
+        search = PolicyIteration(soft_labels=soft)
         model = DatumwiseClassifier(
-            costs=costs, error_costs=losses, scoring=scoring, learning=learning, random_state=seed
+            costs=costs, error_costs=losses, scoring=scoring, search=search, random_state=seed
         )
         model.fit(problem.X[train], problem.y[train])
         seconds.append(time.process_time() - start)

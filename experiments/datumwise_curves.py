@@ -68,8 +68,8 @@ def run_dataset(name, fraction, args, records):
         if args.recorded and not all((name, fraction, seed, method) in records.done for method in NAMES):
             continue
         split = make_split(problem, fraction, seed)
-        learning = PolicyIteration(soft_labels=not args.hard_labels)
-        for method in (Datumwise(args.prices, learning=learning), *PEERS):
+        search = PolicyIteration(soft_labels=not args.hard_labels)
+        for method in (Datumwise(args.prices, search=search), *PEERS):
             key = (name, fraction, seed, method.name)
             results[method.name].append(
                 records.get(key, lambda m=method, s=split, r=seed: run_method(m, s, r))

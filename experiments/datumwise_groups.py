@@ -44,7 +44,7 @@ PRICES = {
 N_GROUPS = {"sonar": 3, "madelon": 10, "cnae9": 10}
 # hundreds of columns make regressions of thousands of weights: fewer of them, in fewer iterations
 WIDE = PolicyIteration(n_iter=4, n_restarts=1, states_per_row=5, n_folds=2, n_stages=2)
-OPTIONS = {"madelon": {"learning": WIDE, "n_bins": 3}, "cnae9": {"learning": WIDE, "n_bins": 2}}
+OPTIONS = {"madelon": {"search": WIDE, "n_bins": 3}, "cnae9": {"search": WIDE, "n_bins": 2}}
 SHOWN = 0.005  # price at which the use of Adult's attributes is shown
 PAPER = [
     "| Adult, 14 groups | 0 | 8.75 | .41 | .82 |",

@@ -4,11 +4,13 @@ import warnings
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from rlselect._compat import user_level
 from rlselect.data._checks import all_finite, infinity_error
 from rlselect.data._design import Design, learn_design, match
+from rlselect.data._open import is_source
 from rlselect.data._read import is_gap, read_table
 from rlselect.data._source import Batch
 from rlselect.data._store import ColumnStore, DenseStore, Store
@@ -16,7 +18,7 @@ from rlselect.data._table import check_weight, read_with_vectors, refuse_missing
 
 
 class CodedFeatures:
-    """Reads tables like the one of fit with one column a feature, for learners that take gaps as they are.
+    """Reads tables like the one of fit with one column per feature, for learners that take gaps as they are.
 
     Numbers and truth values stay, a text or categorical value becomes the number of its level, in the order
     that `TableEncoder` gives the levels. Missing values are NaN, and so, with a warning, are levels that were
@@ -30,6 +32,8 @@ class CodedFeatures:
         Number of features.
     names : ndarray of str or None
         Their names, if they have some.
+    feature_names : list of str
+        Names of the features, x0, x1, ... when they have none.
     levels : dict
         Feature -> its levels as text, for categories.
     truths : frozenset of int
@@ -54,15 +58,11 @@ class CodedFeatures:
     def __init__(self, design: Design, ignored: tuple[str, ...], truths: frozenset[int]) -> None:
         self._design = design
         self._ignored = ignored
-        self.n_features = design.n_features
-        self.names = design.names
-        self.levels = design.levels
+        self.n_features: int = design.n_features
+        self.names: NDArray | None = design.names
+        self.feature_names: list[str] = design.feature_names()
+        self.levels: dict[int, list[str]] = design.levels
         self.truths = truths
-
-    @property
-    def feature_names(self) -> list[str]:
-        """Names of the features, x0, x1, ... when they have none."""
-        return self._design.feature_names()
 
     def answers(self, feature: int) -> list[str] | None:
         """What a feature can be, as text in the order of its numbers; None for a number."""
@@ -83,9 +83,11 @@ class CodedFeatures:
         ndarray or csr_array of shape (n_samples, n_features)
             float64, possibly the user's own memory.
         """
-        return self._encode(read_table(X, self._ignored))
+        _refuse_source(X, self._design.owner)
+        return self.encode_store(read_table(X, self._ignored))
 
-    def _encode(self, store: Store) -> Any:
+    def encode_store(self, store: Store) -> Any:
+        """Numbers of a table that is read already, see `encode`."""
         store, unseen = match(store, self._design)
         if unseen:
             warnings.warn(
@@ -98,7 +100,7 @@ class CodedFeatures:
         out = (
             sparse.csr_array(out, dtype=np.float64) if store.is_sparse else out.astype(np.float64, copy=False)
         )
-        if isinstance(store, ColumnStore) and self.levels:
+        if isinstance(store, ColumnStore):
             for j in self.levels:
                 codes = np.asarray(store.cols[j].codes)
                 out[:, j] = np.where(codes < 0, np.nan, codes)
@@ -109,10 +111,8 @@ class CodedFeatures:
         values = X.data if sparse.issparse(X) else X
         if all_finite(values) or not np.isinf(values).any():
             return
-        if sparse.issparse(X):
-            counts = np.bincount(X.indices[np.isinf(X.data)], minlength=X.shape[1])
-        else:
-            counts = np.isinf(X).sum(axis=0)
+        at = X.indices[np.isinf(X.data)] if sparse.issparse(X) else np.nonzero(np.isinf(X))[1]
+        counts = np.bincount(at, minlength=X.shape[1])
         bad = np.flatnonzero(counts)
         raise infinity_error([self.feature_names[j] for j in bad], counts[bad], X.shape[0], X.dtype)
 
@@ -153,7 +153,7 @@ class CodedFeatures:
 def open_coded(
     X: Any, y: Any = None, *, sample_weight: Any = None, owner: str = "CodedFeatures"
 ) -> tuple[CodedFeatures, Batch]:
-    """Read a table with gaps, one number a feature.
+    """Read a table with gaps, one number per feature.
 
     Parameters
     ----------
@@ -169,6 +169,7 @@ def open_coded(
     batch : Batch
         Numbers (NaN for a gap), y and weights of the rows.
     """
+    _refuse_source(X, owner)
     store, vectors, named = read_with_vectors(X, {"y": y, "sample_weight": sample_weight})
     # "indicator" is the way of treating gaps that lets them pass
     design = learn_design(store, "indicator", owner=owner)
@@ -176,7 +177,15 @@ def open_coded(
     features = CodedFeatures(design, named, frozenset(_truths(store)))
     refuse_missing_target(vectors["y"])
     weight = check_weight(vectors["sample_weight"], store.n_rows)
-    return features, Batch(features._encode(store), vectors["y"], weight, None)
+    return features, Batch(features.encode_store(store), vectors["y"], weight, None)
+
+
+def _refuse_source(X: Any, owner: str) -> None:
+    if is_source(X):
+        raise TypeError(
+            f"{owner} needs all rows in memory, but X is {X!r:.60}, a source that is read in parts: load it "
+            "first, for instance with rlselect.data.read_file."
+        )
 
 
 def _number(value: Any, name: str) -> float:

@@ -98,7 +98,7 @@ def learn_seconds(problem, settings, n_iter):
 
 
 def rollout_table(options):
-    yield "| features | folds | price | bought a case | rollouts | CPU s | million rollouts / s |"
+    yield "| features | folds | price | bought per case | rollouts | CPU s | million rollouts / s |"
     yield "|---:|---:|---:|---:|---:|---:|---:|"
     for n_features in options.features:
         for n_folds in options.folds:
@@ -120,7 +120,7 @@ def iteration_table(_):
 
 
 def screening_table(_):
-    yield "| features | learned about | of the 8 true ones | accuracy | bought a case | CPU s |"
+    yield "| features | learned about | of the 8 true ones | accuracy | bought per case | CPU s |"
     yield "|---:|---:|---:|---:|---:|---:|"
     for screen, kept, accuracy, bought, seconds in screening(100, (20, 40, None)):
         yield f"| 100 | {screen or 100} | {kept} | {accuracy:.3f} | {bought:.1f} | {seconds:.1f} |"

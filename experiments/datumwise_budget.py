@@ -31,12 +31,12 @@ def main():
     lines = [
         "Accuracy in percent with a hard budget and price 0, half of the rows to learn from, "
         f"{args.replicates} splits from seed {args.seed}; the others at the same sparsity, datum-wise with "
-        "prices instead of a budget. s a fit: CPU seconds with the budget, and with the middle price. "
+        "prices instead of a budget. s per fit: CPU seconds with the budget, and with the middle price. "
         f"Paper, its left figure: {PAPER}.",
         "",
         "| dataset | budget | sparsity | hard budget | "
         + " | ".join(method.name for method in OTHERS)
-        + " | s a fit | s with a price |",
+        + " | s per fit | s with a price |",
         "|" + "---|" * (6 + len(OTHERS)),
     ]
     runs = {name: measure(name, args, records) for name in args.datasets}

@@ -81,7 +81,7 @@ def table(results):
     lines = [
         "| dataset | splits | " + " | ".join(f"{n} mixed" for n in NAMES) + " | datum-wise sparsity | "
         + " | ".join(f"{n} on path" for n in NAMES)
-        + " | datum-wise one price (sparsity) | goal | ahead | paper | s a fit |",
+        + " | datum-wise one price (sparsity) | goal | ahead | paper | s per fit |",
         "|" + "---|" * (2 * len(NAMES) + 8),
     ]  # fmt: skip
     ahead = 0

@@ -163,7 +163,7 @@ def main():
         f"with {WIDE.n_iter} iterations, {WIDE.n_folds} folds, {WIDE.n_stages} stages and 3 or 2 bins. "
         "Sonar (60 columns, half of the rows) in three random groups.",
         "",
-        "| dataset | price | groups a case | sparsity | accuracy | s a fit |",
+        "| dataset | price | groups per case | sparsity | accuracy | s per fit |",
         "|---|---|---|---|---|---|",
     ]
     use = {}
@@ -194,7 +194,7 @@ def main():
         "",
         "Paper:",
         "",
-        "| dataset | price | groups a case | sparsity | accuracy |",
+        "| dataset | price | groups per case | sparsity | accuracy |",
         "|---|---|---|---|---|",
         *PAPER,
     ]

@@ -96,9 +96,9 @@ def main():
         "block costs the lower price). together: share of the cases whose blocks hang together. The paper "
         "prints pictures only; in its text a 1 needs the two central blocks, a 5 nearly all.",
         "",
-        "| price | contiguous | accuracy | blocks a case | sparsity | together | "
+        "| price | contiguous | accuracy | blocks per case | sparsity | together | "
         + " | ".join(f"blocks for {c}" for c in range(10))
-        + " | s a fit |",
+        + " | s per fit |",
         "|" + "---|" * 17,
     ]
     for price in args.prices:

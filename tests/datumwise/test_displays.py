@@ -57,7 +57,7 @@ def test_frontier_refuses_what_it_cannot_draw(iris):
     X, X_test, y, y_test = iris
     rows = {"X_test": X_test, "y_test": y_test}
     model = DatumwiseClassifier()
-    with pytest.raises(ValueError, match="'svm' is not known; peers: cart, l1-svm, lars"):
+    with pytest.raises(ValueError, match="'svm' is none of 'cart', 'l1-svm', 'lars'"):
         FrontierDisplay.from_estimator(model, X, y, **rows, peers=["svm"])
     with pytest.raises(ValueError, match="costs=None"):
         FrontierDisplay.from_estimator(DatumwiseClassifier(costs=[1, 1, 1, 1]), X, y, **rows)

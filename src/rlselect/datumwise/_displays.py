@@ -1,7 +1,7 @@
 """Pictures of what cases needed: accuracy against sparsity, the use of features and of image blocks."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,23 +10,16 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from rlselect.data import TableEncoder
-from rlselect.datumwise._peers import PEERS
+from rlselect.datumwise._classifier import DatumwiseClassifier
+from rlselect.datumwise._peers import PEERS, PeerPath
+from rlselect.report import Display, PanelDisplay
 
 __all__ = ["BlockUseDisplay", "FeatureUseDisplay", "FrontierDisplay"]
 
 _PRICES = (0.001, 0.003, 0.01, 0.02, 0.05, 0.1, 0.2)
 
 
-def pyplot() -> Any:
-    """Matplotlib's pyplot, or a sentence on how to get it."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError:
-        raise ImportError('plots need matplotlib: pip install "rlselect[plot]"') from None
-    return plt
-
-
-class FrontierDisplay:
+class FrontierDisplay(Display):
     """Accuracy against sparsity, the mean share of the features that a case did not need.
 
     Made by :meth:`from_estimator` or, from curves that are already there, by :meth:`from_curves`.
@@ -43,13 +36,13 @@ class FrontierDisplay:
     figure_ : their figure
     """
 
-    def __init__(self, curves: Mapping[str, Mapping[str, Any]]):
+    def __init__(self, curves: Mapping[str, Mapping[str, Any]]) -> None:
         self.curves = {name: dict(curve) for name, curve in curves.items()}
 
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
+        estimator: DatumwiseClassifier,
         X: Any,
         y: Any,
         *,
@@ -59,7 +52,7 @@ class FrontierDisplay:
         peers: Iterable[str] = ("cart", "l1-svm", "lars"),
         random_state: int = 0,
         ax: Any = None,
-    ) -> "FrontierDisplay":
+    ) -> Self:
         """Fit a classifier at several prices, and its peers along their paths; draw them on test rows.
 
         Parameters
@@ -85,14 +78,16 @@ class FrontierDisplay:
         peers = list(peers)
         unknown = [name for name in peers if name not in PEERS]
         if unknown:
-            raise ValueError(f"peers={peers!r}: {unknown[0]!r} is not known; peers: {', '.join(PEERS)}")
-        if getattr(estimator, "costs", None) is not None:
             raise ValueError(
-                "the frontier varies feature_cost, but this classifier has costs=...; set costs=None"
+                f"peers={peers!r} was given; {unknown[0]!r} is none of {', '.join(map(repr, PEERS))}."
+            )
+        if estimator.costs is not None:
+            raise ValueError(
+                "the frontier varies feature_cost, but this classifier has costs=...; set costs=None."
             )
         prices = [float(price) for price in feature_costs]
         if not prices:
-            raise ValueError("feature_costs is empty; give at least one price")
+            raise ValueError("feature_costs is empty; give at least one price.")
         models = [clone(estimator).set_params(feature_cost=price).fit(X, y) for price in prices]
         points = [
             (np.mean(m.predict(X_test) == np.asarray(y_test)), 1 - m.acquire(X_test).mean()) for m in models
@@ -104,7 +99,7 @@ class FrontierDisplay:
         return cls(curves).plot(ax=ax)
 
     @classmethod
-    def from_curves(cls, curves: Mapping[str, Mapping[str, Any]], *, ax: Any = None) -> "FrontierDisplay":
+    def from_curves(cls, curves: Mapping[str, Mapping[str, Any]], *, ax: Any = None) -> Self:
         """Draw curves that were measured elsewhere, means over many splits say.
 
         Parameters
@@ -119,18 +114,13 @@ class FrontierDisplay:
         """
         for name, curve in curves.items():
             if not {"sparsity", "accuracy"} <= set(curve) or len(curve["sparsity"]) != len(curve["accuracy"]):
-                raise ValueError(f"the curve {name!r} must hold sparsity and accuracy of equal length")
+                raise ValueError(f"the curve {name!r} must hold sparsity and accuracy of equal length.")
         return cls(curves).plot(ax=ax)
 
-    def plot(self, *, ax: Any = None) -> "FrontierDisplay":
-        """Draw into axes, new ones by default.
+    def _size(self) -> tuple[float, float]:
+        return (5.0, 4.0)
 
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-        """
-        if ax is None:
-            _, ax = pyplot().subplots(figsize=(5, 4), layout="constrained")
+    def _draw(self, ax: Any) -> None:
         for place, (name, curve) in enumerate(self.curves.items()):
             unused, accuracy = np.asarray(curve["sparsity"], float), np.asarray(curve["accuracy"], float)
             order = np.lexsort((accuracy, unused))
@@ -149,16 +139,14 @@ class FrontierDisplay:
             )
         ax.set(xlabel="sparsity: mean share of features not needed", ylabel="accuracy")
         ax.legend()
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
 
-def _curve(settings: list[float], points: list) -> dict:
+def _curve(settings: list[float], points: list[tuple[float, float]]) -> dict[str, NDArray]:
     accuracy, unused = np.array(points, dtype=float).T
     return {"setting": np.array(settings), "accuracy": accuracy, "sparsity": unused}
 
 
-def _peer_curve(path: Any, X: Any, y: Any, X_test: Any, y_test: Any, seed: int) -> dict:
+def _peer_curve(path: PeerPath, X: Any, y: Any, X_test: Any, y_test: Any, seed: int) -> dict[str, NDArray]:
     try:
         encoder = TableEncoder().fit(X)
         X, X_test, y = _dense(encoder.transform(X)), _dense(encoder.transform(X_test)), np.asarray(y)
@@ -180,7 +168,7 @@ def _dense(X: Any) -> NDArray:
     return X.toarray() if sparse.issparse(X) else X
 
 
-class FeatureUseDisplay:
+class FeatureUseDisplay(PanelDisplay):
     """How many cases needed each feature, and how many features a case needed (Figure 4 of the paper).
 
     Made by :meth:`from_estimator`.
@@ -193,18 +181,23 @@ class FeatureUseDisplay:
 
     Attributes
     ----------
-    axes_ : pair of axes: use of each feature, number of features a case
+    axes_ : pair of axes: use of each feature, number of features per case
     figure_ : their figure
     """
 
-    def __init__(self, used: Mapping[str, Any], feature_names: Any):
+    def __init__(self, used: Mapping[str, Any], feature_names: Iterable[Any]) -> None:
         self.used = {name: np.asarray(mask, dtype=bool) for name, mask in used.items()}
         self.feature_names = [str(name) for name in feature_names]
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, *, others: Mapping[str, Any] | None = None, axes: Any = None
-    ) -> "FeatureUseDisplay":
+        cls,
+        estimator: DatumwiseClassifier,
+        X: Any,
+        *,
+        others: Mapping[str, Any] | None = None,
+        axes: Any = None,
+    ) -> Self:
         """Draw what a fitted classifier buys for the rows of X.
 
         Parameters
@@ -226,20 +219,15 @@ class FeatureUseDisplay:
             mask = np.asarray(mask, dtype=bool)
             if mask.shape not in (ours.shape, ours.shape[1:]):
                 raise ValueError(
-                    f"others[{name!r}] has shape {mask.shape}; it must be {ours.shape[1:]} or {ours.shape}"
+                    f"others[{name!r}] has shape {mask.shape}; it must be {ours.shape[1:]} or {ours.shape}."
                 )
             used[name] = np.broadcast_to(mask, ours.shape)
         return cls(used, feature_names(estimator)).plot(axes=axes)
 
-    def plot(self, *, axes: Any = None) -> "FeatureUseDisplay":
-        """Draw into a pair of axes, new ones by default.
+    def _panels(self) -> tuple[int, int]:
+        return 2, 2
 
-        Parameters
-        ----------
-        axes : pair of matplotlib axes, optional
-        """
-        if axes is None:
-            _, axes = pyplot().subplots(1, 2, figsize=(9, 3.5), layout="constrained")
+    def _draw(self, axes: list[Any]) -> None:
         n_features = len(self.feature_names)
         width = 0.8 / len(self.used)
         for place, (name, mask) in enumerate(self.used.items()):
@@ -254,21 +242,18 @@ class FeatureUseDisplay:
             axes[1].set_xticks(range(n_features + 1))
         for ax in axes:
             ax.legend()
-        self.axes_ = tuple(axes)
-        self.figure_ = axes[0].figure
-        return self
 
 
-def feature_names(estimator: Any) -> list[str]:
+def feature_names(estimator: DatumwiseClassifier) -> list[str]:
     """Names seen at fit, x0, x1, ... when there were none."""
     names = getattr(estimator, "feature_names_in_", None)
     return [f"x{j}" for j in range(estimator.n_features_in_)] if names is None else [str(n) for n in names]
 
 
-class BlockUseDisplay:
+class BlockUseDisplay(PanelDisplay):
     """Which parts of an image are looked at before a class is named rightly (Figure 8 of the paper).
 
-    One picture a class: a sample image of it under the share of its rightly named cases that looked at each
+    One picture per class: a sample image of it under the share of its rightly named cases that looked at each
     pixel. Lighter is more often. Made by :meth:`from_estimator`.
 
     Parameters
@@ -284,26 +269,26 @@ class BlockUseDisplay:
 
     Attributes
     ----------
-    axes_ : list of axes, one a class
+    axes_ : list of axes, one per class
     figure_ : their figure
     """
 
-    def __init__(self, use: NDArray, images: NDArray, labels: Any, sparsity: NDArray):
+    def __init__(self, use: NDArray, images: NDArray, labels: Iterable[Any], sparsity: NDArray) -> None:
         self.use, self.images, self.labels, self.sparsity = use, images, list(labels), sparsity
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, shape: tuple[int, int], axes: Any = None
-    ) -> "BlockUseDisplay":
+        cls, estimator: DatumwiseClassifier, X: Any, y: Any, *, shape: tuple[int, int], axes: Any = None
+    ) -> Self:
         """Draw a fitted classifier of images.
 
         Parameters
         ----------
         estimator : DatumwiseClassifier
-        X : rows, one pixel a column in row-major order
+        X : rows, one pixel per column in row-major order
         y : classes
         shape : (height, width) of an image
-        axes : sequence of matplotlib axes, one a class, optional
+        axes : sequence of matplotlib axes, one per class, optional
 
         Returns
         -------
@@ -313,7 +298,7 @@ class BlockUseDisplay:
         pixels, y = np.asarray(X, dtype=float), np.asarray(y)
         if shape[0] * shape[1] != pixels.shape[1]:
             raise ValueError(
-                f"shape={shape} has {shape[0] * shape[1]} pixels, X has {pixels.shape[1]} columns"
+                f"shape={shape} has {shape[0] * shape[1]} pixels, X has {pixels.shape[1]} columns."
             )
         used, right = estimator.acquire(X), estimator.predict(X) == y
         low, high = pixels.min(), pixels.max()
@@ -329,28 +314,15 @@ class BlockUseDisplay:
             unused.append(1.0 - share.mean())
         return cls(np.array(use), np.array(images), estimator.classes_, np.array(unused)).plot(axes=axes)
 
-    def plot(self, *, axes: Any = None) -> "BlockUseDisplay":
-        """Draw into one axis a class, new ones by default.
+    def _panels(self) -> tuple[int, int]:
+        return len(self.labels), min(len(self.labels), 5)
 
-        Parameters
-        ----------
-        axes : sequence of matplotlib axes, optional
-        """
-        count = len(self.labels)
-        if axes is None:
-            columns = min(count, 5)
-            rows = -(-count // columns)
-            size = (1.7 * columns, 2.0 * rows)
-            _, grid = pyplot().subplots(rows, columns, figsize=size, layout="constrained", squeeze=False)
-            axes = grid.ravel()
-            for ax in axes[count:]:
-                ax.set_axis_off()
-        for place, label in enumerate(self.labels):
-            ax = axes[place]
+    def _panel_size(self) -> tuple[float, float]:
+        return (1.7, 2.0)
+
+    def _draw(self, axes: list[Any]) -> None:
+        for place, (ax, label) in enumerate(zip(axes, self.labels, strict=True)):
             # the image stays visible where nothing was looked at
             shown = np.clip(0.75 * self.use[place] + 0.35 * self.images[place], 0.0, 1.0)
             ax.imshow(shown, cmap="gray", vmin=0.0, vmax=1.0)
             ax.set(title=str(label), xlabel=f"{self.sparsity[place]:.2f}", xticks=[], yticks=[])
-        self.axes_ = list(axes[:count])
-        self.figure_ = self.axes_[0].figure
-        return self

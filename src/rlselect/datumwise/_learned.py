@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rlselect.datumwise._policy import PurchasePolicy
 
-__all__ = ["Learned", "Step", "Stop", "never"]
+__all__ = ["Learned", "PolicyStep", "Stop", "never"]
 
 # asked after each iteration; a true answer ends learning with the best so far
 Stop: TypeAlias = Callable[[], bool]
@@ -20,7 +20,7 @@ def never() -> bool:
     return False
 
 
-class Step(NamedTuple):
+class PolicyStep(NamedTuple):
     """One iteration: the climb it belongs to, its number there, and value and purchases of its policy."""
 
     climb: int
@@ -39,7 +39,7 @@ class Learned:
         The one that is kept.
     value : float
         Its mean return, each row played by a policy that had not seen it.
-    steps : list of Step
+    steps : list of PolicyStep
         One per iteration.
     reason : str
         Why learning ended.
@@ -47,14 +47,14 @@ class Learned:
 
     policy: PurchasePolicy
     value: float
-    steps: list[Step] = field(default_factory=list)
+    steps: list[PolicyStep] = field(default_factory=list)
     reason: str = ""
 
     def path(self) -> dict[str, NDArray]:
         """The steps as one array per field."""
-        columns = zip(*self.steps, strict=True) if self.steps else [()] * len(Step._fields)
-        kinds = Step.__annotations__.values()
+        columns = zip(*self.steps, strict=True) if self.steps else [()] * len(PolicyStep._fields)
+        kinds = PolicyStep.__annotations__.values()
         return {
             name: np.array(column, dtype=kind)
-            for name, kind, column in zip(Step._fields, kinds, columns, strict=True)
+            for name, kind, column in zip(PolicyStep._fields, kinds, columns, strict=True)
         }

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rlselect.datumwise._learned import Learned, Step, Stop, never
+from rlselect.datumwise._learned import Learned, PolicyStep, Stop, never
 from rlselect.datumwise._policy import NEVER, AdditivePolicy
 from rlselect.datumwise._problem import PurchaseProblem
 from rlselect.datumwise._regression import ridge_solve
@@ -52,7 +52,7 @@ def iterate_as_paper(
         value = float(np.average(problem.returns(episodes), weights=problem.weights))
         if settings.keep == "last" or value > learned.value:
             learned = Learned(policy, value, learned.steps)
-        learned.steps.append(Step(0, iteration, value, float(episodes.bought.mean())))
+        learned.steps.append(PolicyStep(0, iteration, value, float(episodes.bought.mean())))
         if stop():
             break
     learned.reason = f"{len(learned.steps)} iterations, the {settings.keep} of them kept"

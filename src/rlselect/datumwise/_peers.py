@@ -6,7 +6,7 @@ feature j: the features on its way down a tree, or the columns with a coefficien
 
 import warnings
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +15,12 @@ from sklearn.linear_model import Lasso, MultiTaskLasso
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-__all__ = ["PEERS", "CartPath", "L1SVMPath", "LassoPath", "Path", "features_on_path"]
+__all__ = ["PEERS", "CartPath", "L1SVMPath", "LassoPath", "PeerPath", "features_on_path"]
 
 Decide = Callable[[NDArray], tuple[NDArray, NDArray]]
 
 
-class Path(Protocol):
+class PeerPath(Protocol):
     """A method with a knob that trades accuracy for sparsity."""
 
     name: str
@@ -53,7 +53,7 @@ class CartPath:
         return lambda rows: (tree.predict(rows), features_on_path(tree, rows))
 
 
-def features_on_path(tree: Any, X: NDArray) -> NDArray:
+def features_on_path(tree: DecisionTreeClassifier, X: NDArray) -> NDArray:
     """Which features each row meets on its way down a fitted tree."""
     feature = tree.tree_.feature
     inner = np.flatnonzero(feature >= 0)
@@ -125,4 +125,4 @@ def _centred(indicator: NDArray) -> NDArray:
     return sign - sign.mean()
 
 
-PEERS: dict[str, Path] = {"cart": CartPath(), "l1-svm": L1SVMPath(), "lars": LassoPath()}
+PEERS: dict[str, PeerPath] = {"cart": CartPath(), "l1-svm": L1SVMPath(), "lars": LassoPath()}

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rlselect._parallel import run_tasks
 from rlselect.datumwise._folds import evaluate, fold_numbers, mean_return
 from rlselect.datumwise._improve import blend, first_policies, improve
-from rlselect.datumwise._learned import Learned, Step, Stop, never
+from rlselect.datumwise._learned import Learned, PolicyStep, Stop, never
 from rlselect.datumwise._margins import choose_margin, unit_ranks
 from rlselect.datumwise._plan import PLAN
 from rlselect.datumwise._policy import ALWAYS, NEVER, AdditivePolicy
@@ -82,7 +82,7 @@ class _Climb:
 
     first: tuple[float, list[AdditivePolicy]]
     best: list[tuple[float, list[AdditivePolicy]]]
-    steps: list[Step]
+    steps: list[PolicyStep]
     stopped: bool = False
     interrupted: bool = False
 
@@ -107,7 +107,7 @@ def _climb(
             fresh = improve(problem, settings, policies, last, folds, rng)
             found = fresh if iteration == 1 else blend([fresh, found], settings.inertia)
             policies, last, value = choose_margin(problem, found, folds, ranks)
-            climb.steps.append(Step(number, iteration, value, float(last.mean())))
+            climb.steps.append(PolicyStep(number, iteration, value, float(last.mean())))
             climb.best = sorted([*climb.best, (value, policies)], key=lambda pair: -pair[0])[:most]
             if stop():
                 climb.stopped = True

@@ -1,7 +1,8 @@
 """The first questions of a policy as a tree."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +10,9 @@ from numpy.typing import NDArray
 from rlselect.datumwise._rules import PurchaseRules
 
 __all__ = ["QuestionNode", "build_tree"]
+
+# rows and their depth -> the node they come to
+Grow: TypeAlias = Callable[[NDArray, int], "QuestionNode"]
 
 # A branch names at most this many levels of a category.
 _LEVELS = 6
@@ -133,7 +137,7 @@ def build_tree(
 
 
 def _ranges(
-    rows: NDArray, values: NDArray, edges: NDArray, level: int, grow: Any
+    rows: NDArray, values: NDArray, edges: NDArray, level: int, grow: Grow
 ) -> list[tuple[str, QuestionNode]]:
     bins = np.searchsorted(edges, values, side="left")
     found: list[tuple[int, int, NDArray, QuestionNode]] = []
@@ -162,7 +166,7 @@ def _ranges(
 
 
 def _by_level(
-    rows: NDArray, values: NDArray, levels: list[str], depth: int, grow: Any
+    rows: NDArray, values: NDArray, levels: list[str], depth: int, grow: Grow
 ) -> list[tuple[str, QuestionNode]]:
     found: list[tuple[list[str], NDArray, QuestionNode]] = []
     for number in np.unique(values).astype(int):
@@ -189,7 +193,7 @@ def _same_step(a: QuestionNode, b: QuestionNode) -> bool:
 
 
 def _futures(
-    rows: NDArray, following: NDArray, rules: PurchaseRules, level: int, grow: Any
+    rows: NDArray, following: NDArray, rules: PurchaseRules, level: int, grow: Grow
 ) -> list[tuple[str, QuestionNode]]:
     out = []
     for unit in np.unique(following)[::-1]:

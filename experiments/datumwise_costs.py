@@ -61,8 +61,8 @@ def main():
         f"{REWARD:g} for a correct class. Cost is what a case costs on average: features, error, reward. ± "
         "standard error over repeats.",
         "",
-        "| error penalty | scoring | labels | cost | goal | paper | accuracy | paper | features per case | all "
-        "features and a tree: cost | s per fit |",
+        "| error penalty | scoring | labels | cost | goal | paper | accuracy | paper | features per case | "
+        "all features and a tree: cost | s per fit |",
         "|" + "---|" * 11,
     ]
     seeds = range(args.seed, args.seed + args.replicates)

@@ -7,39 +7,15 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from problems import (
+    FAST,
+    make_data,
+)
 from scipy import sparse
 from sklearn.base import clone
 
 from rlselect import DatumwiseClassifier
 from rlselect.datumwise import PaperIteration, PolicyIteration, _classifier, _policy_iteration
-from rlselect.datumwise._rules import PurchaseRules
-from rlselect.datumwise._tree import build_tree
-
-FAST = PolicyIteration(n_iter=3, n_restarts=1, states_per_row=8)
-
-
-def make_data(seed=0, n=150, d=7, n_classes=3):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, d))
-    score = np.stack([X[:, k] + 0.5 * X[:, (k + 1) % d] for k in range(n_classes)], axis=1)
-    return X, np.array(["ash", "elm", "oak"])[score.argmax(axis=1)]
-
-
-def follow(model, row, names):
-    """Answer a session's questions from a row."""
-    session = model.start()
-    place = {name: j for j, name in enumerate(names)}
-    while (question := session.next()) is not None:
-        group = dict(zip(model._fitted.rules.names, model._fitted.rules.groups, strict=True))[question]
-        values = row[group]
-        if np.isnan(values).all():
-            session.unavailable()
-        elif len(group) == 1:
-            session.tell(values[0])
-        else:
-            session.tell({name: row[place[name]] for name in names if place[name] in group})
-    return session.result()
-
 
 VARIANTS = {
     "default": {},
@@ -51,24 +27,6 @@ VARIANTS = {
     "related": {"related": np.eye(7, k=1) + np.eye(7, k=-1), "unrelated_cost": 0.05},
     "needs": {"prerequisites": {1: [0], "x2": "x3"}},
 }
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_sessions_equal_acquire_and_predict(variant):
-    X, y = make_data()
-    X[np.random.default_rng(1).random(X.shape) < 0.1] = np.nan
-    names = [f"x{j}" for j in range(7)]
-    model = DatumwiseClassifier(search=FAST, random_state=0, **VARIANTS[variant]).fit(X, y)
-    chosen = X[:40]
-    order, cost = model.acquisition_order(chosen), model.cost(chosen)
-    labels, shares = model.predict(chosen), model.predict_proba(chosen)
-    assert max(map(len, order)) > 0
-    for i, row in enumerate(chosen):
-        result = follow(model, row, names)
-        assert result.acquired == order[i]
-        assert result.label == labels[i]
-        assert result.cost == pytest.approx(cost[i])
-        assert result.probabilities == pytest.approx(shares[i], abs=1e-6)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -159,23 +117,6 @@ def test_sparse_input_learns_from_what_is_there():
     assert (model.predict(X) == model.predict(X.toarray())).all()
 
 
-def test_many_features_are_screened():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(200, 60))
-    y = (X[:, 41] > 0).astype(int)
-    search = PolicyIteration(n_iter=2, n_restarts=1, screen=5)
-    needs = {41: [7]}
-    model = DatumwiseClassifier(search=search, prerequisites=needs, random_state=0).fit(X, y)
-    assert 5 <= model.learned_units_.sum() <= 6
-    assert model.learned_units_[[41, 7]].all()
-    assert not model.acquire(X)[:, ~model.learned_units_].any()
-    assert model.acquire(X).shape == X.shape
-    assert model.sparsity(X) == pytest.approx(1 - model.acquire(X).mean())
-    assert model.unit_inclusion_[~model.learned_units_].sum() == 0
-    every = DatumwiseClassifier(search=PolicyIteration(n_iter=1, screen=None)).fit(X, y)
-    assert every.learned_units_.all()
-
-
 def test_budget_zero_gives_the_prior_class():
     X, y = make_data()
     model = DatumwiseClassifier(budget=0).fit(X, y)
@@ -214,55 +155,6 @@ def test_an_expensive_feature_is_avoided():
     X = np.hstack([X, X[:, :1]])
     model = DatumwiseClassifier(costs=[0.05] * 7 + [0.0], random_state=0).fit(X, y)
     assert model.inclusion_[7] > 0.9 > 0.3 > model.inclusion_[0]
-
-
-def test_question_tree_tells_the_first_questions():
-    rng = np.random.default_rng(0)
-    X = rng.integers(0, 2, size=(300, 3)).astype(float)
-    y = np.where(X[:, 0] == 1, X[:, 1], X[:, 2])
-    y = np.where(y == 1, "yes", "no")
-    tree = DatumwiseClassifier().fit(X, y).question_tree(X)
-    assert tree.question == "x0"
-    below = dict(tree.branches)
-    assert below["<= 0.5"].question == "x2"
-    assert below["> 0.5"].question == "x1"
-    assert [node.answer for _, node in below["> 0.5"].branches] == ["no", "yes"]
-    assert str(tree).startswith("x0?  [100%]\n  <= 0.5: x2?  [")
-    cut = DatumwiseClassifier().fit(X, y).question_tree(X, max_depth=1)
-    assert all(node.cut for _, node in cut.branches)
-    X[:30, 0] = np.nan
-    gaps = DatumwiseClassifier(random_state=0).fit(X, y).question_tree(X)
-    assert "not available" in str(gaps)
-    groups = DatumwiseClassifier(feature_groups=[[0, 1], [2]], search=FAST, random_state=0).fit(X, y)
-    assert groups.question_tree(X).share == 1.0
-
-
-def test_question_tree_puts_neighbours_with_the_same_next_step_together():
-    # bins 0 and 1 of the first feature ask the second, bin 2 answers; only bin 0 goes on after a low value
-    X = np.array([[0, 0, 1], [0, 2, 1], [1, 0, 1], [1, 2, 1], [2, 0, 1], [2, 2, 1], [0, np.nan, 1]], float)
-    order = np.array([[0, 1, 2], [0, 1, -1], [0, 1, -1], [0, 1, -1], [0, -1, -1], [0, -1, -1], [0, 2, -1]])
-    labels = np.array(["a", "b", "c", "b", "d", "d", "a"])
-    rules = PurchaseRules(["u", "v", "w"], [np.array([j]) for j in range(3)], np.ones(3), np.eye(4))
-    edges = [np.array([0.5, 1.5]), np.array([0.5, 1.5]), np.empty(0)]
-    tree = build_tree(order, labels, X, rules, edges, [None] * 3, depth=3)
-    assert [label for label, _ in tree.branches] == ["<= 1.5", "> 1.5"]
-    second = tree.branches[0][1]
-    assert second.question == "v"
-    assert [label for label, _ in second.branches] == ["<= 0.5", "> 1.5", "not available"]
-    assert str(second.branches[0][1]) == "-> a (mostly)  [29%]"
-    assert str(second.branches[1][1]) == "-> b  [29%]"
-    order[2, 2] = 2
-    cut = build_tree(order, labels, X, rules, edges, [None] * 3, depth=2)
-    assert "<= 0.5: -> a (after more questions, mostly)  [29%]" in str(cut)
-    # the same knowledge, values to be had, and yet another question: bins that were put together
-    order[2, 1:] = [2, -1]
-    apart = build_tree(order, labels, X, rules, edges[:1] + [np.empty(0)] * 2, [None] * 3, depth=2)
-    assert [label for label, _ in apart.branches] == ["<= 1.5", "> 1.5"]
-    assert [label for label, _ in apart.branches[0][1].branches] == [
-        "any value",
-        "not available",
-        "other cases",
-    ]
 
 
 def test_summary():
@@ -333,44 +225,12 @@ def test_errors_say_what_is_wrong(params, message):
         DatumwiseClassifier(**params).fit(X, y)
 
 
-@pytest.mark.parametrize(
-    ("kind", "params", "message"),
-    [
-        (PolicyIteration, {"n_iter": 0}, "n_iter=0 was given; it must be an integer of at least 1"),
-        (PolicyIteration, {"screen": 0}, "screen=0"),
-        (PolicyIteration, {"inertia": 1.0}, "inertia=1.0 was given; it must be a number from 0 to below 1"),
-        (PolicyIteration, {"on_policy": -1}, "on_policy=-1"),
-        (PolicyIteration, {"ridge": 0}, "ridge=0"),
-        (PaperIteration, {"alpha": 1.0}, "alpha=1.0"),
-        (PaperIteration, {"keep": "first"}, "keep='first'"),
-        (PaperIteration, {"n_rollouts": 0.5}, "n_rollouts=0.5"),
-    ],
-)
-def test_errors_of_settings(kind, params, message):
-    with pytest.raises(ValueError, match=message):
-        kind(**params)
-
-
-def test_errors_of_rows_and_sessions():
+def test_errors_of_rows():
     X, y = make_data()
     with pytest.raises(ValueError, match="1 class"):
         DatumwiseClassifier().fit(X, np.zeros(len(y)))
     with pytest.raises(ValueError, match="at least one weight must be positive"):
         DatumwiseClassifier().fit(X, y, sample_weight=np.zeros(len(y)))
-    groups = {"a": [0, 1, 2], "b": [3, 4, 5, 6]}
-    session = DatumwiseClassifier(feature_groups=groups, search=FAST, random_state=0).fit(X, y).start()
-    asked = session.next()
-    with pytest.raises(ValueError, match="features, but 1 values were given"):
-        session.tell(1.0)
-    with pytest.raises(ValueError, match="has no feature 'q'"):
-        session.tell({"q": 1.0})
-    with pytest.raises(ValueError, match="infinite"):
-        session.tell(np.full(len(groups[asked]), np.inf))
-    while session.next() is not None:
-        session.unavailable()
-    with pytest.raises(ValueError, match="none is open"):
-        session.tell(1.0)
-    assert session.result().cost == 0.0
 
 
 def test_what_is_bought_by_feature():
@@ -398,17 +258,6 @@ def test_path_has_one_entry_per_iteration():
     assert ((path["bought"] >= 0) & (path["bought"] <= 1)).all()
     exact = DatumwiseClassifier().fit(np.arange(40)[:, None] % 2, np.arange(40) % 2)
     assert {name: column.tolist() for name, column in exact.path_.items()} == {key: [] for key in path}
-
-
-def test_paper_takes_its_own_knobs_and_any_option():
-    model = DatumwiseClassifier.paper(0.02, n_iter=3, keep="best", budget=2)
-    assert model.search == PaperIteration(n_iter=3, keep="best")
-    assert (model.scoring, model.feature_cost, model.budget, model.relation) == ("linear", 0.02, 2, "any")
-    assert DatumwiseClassifier.paper(related=np.eye(3)).relation == "all"
-    with pytest.raises(ValueError, match=r"search= was given beside n_iter; say all of it in search="):
-        DatumwiseClassifier.paper(n_iter=3, search=PaperIteration())
-    with pytest.raises(TypeError, match="unexpected keyword argument 'n_itr'"):
-        DatumwiseClassifier.paper(n_itr=3)
 
 
 def state(model, X):

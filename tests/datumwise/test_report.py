@@ -6,11 +6,8 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 from rlselect import DatumwiseClassifier
-from rlselect.cli import _main as cli
-from rlselect.cli._datumwise import parse_costs
 from rlselect.datumwise import PolicyIteration
 from rlselect.report import to_html, to_json
 
@@ -143,45 +140,3 @@ def test_reports_of_other_kinds():
     assert "-> no" in str(nothing)
     screened = DatumwiseClassifier(search=PolicyIteration(n_iter=1, screen=2), random_state=0)
     assert "the 2 that tell most" in str(screened.fit(frame, "ill").report(frame, "ill"))
-
-
-def run(*words):
-    try:
-        runner = CliRunner(mix_stderr=False)  # click before 8.2
-    except TypeError:
-        runner = CliRunner()
-    return runner.invoke(cli.main, ["datumwise", *map(str, words)])
-
-
-def test_command(tmp_path):
-    data = tmp_path / "patients.csv"
-    make_frame().assign(id=range(200)).to_csv(data, index=False)
-    page, values = tmp_path / "page.html", tmp_path / "values.json"
-    words = ["--target", "ill", "--drop", "id", "--cost", "scan=0.3", "--budget", 2, "--time-budget", 2]
-    result = run(data, *words, "--html", page, "--json", values)
-    assert result.exit_code == 0, result.output
-    assert "ill in patients.csv" in result.output
-    assert "How many features a case needs" in result.output
-    assert "Judged on 50 rows that took no part" in result.output
-    written = json.loads(values.read_text())
-    assert written["facts"]["Cases reported on"] == 50
-    assert "0.01 to 0.3" in written["facts"]["To buy"]
-    assert "<h2>Classes</h2>" in page.read_text()
-    again = run(data, *words, "--test-share", 0)
-    assert "which flatters it" in " ".join(again.output.split())
-
-
-def test_command_refuses_in_one_sentence(tmp_path):
-    data = tmp_path / "patients.csv"
-    make_frame(40).to_csv(data, index=False)
-    for words, message in [
-        (["--target", "il"], "--target 'il' is not a column of patients.csv. Did you mean 'ill'?"),
-        (["--target", "ill", "--cost", "scan"], "--cost 'scan' is not understood"),
-        (["--target", "ill", "--cost", "scna=1"], "costs names 'scna'"),
-        (["--target", "ill", "--test-share", "1"], "--test-share 1 must be from 0 to below 1"),
-        (["--target", "ill", "--budget", "-1"], "budget=-1 was given; it must be"),
-    ]:
-        result = run(data, *words)
-        assert result.exit_code == 2
-        assert message in result.stderr
-    assert parse_costs([]) is None

@@ -153,8 +153,3 @@ def test_missing_values(scoring):
     X[rng.random(X.shape) < 0.3] = np.nan
     model = DatumwiseClassifier(scoring=scoring, search=PolicyIteration(n_iter=3), random_state=0)
     assert model.fit(X, y).score(X, y) > 0.75
-
-
-def test_it_is_yes_or_no():
-    with pytest.raises(ValueError, match=r"soft_labels=.* must be True or False"):
-        PolicyIteration(soft_labels=0.5)

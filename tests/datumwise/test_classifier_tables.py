@@ -8,26 +8,14 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from problems import (
+    COLOURS,
+    FAST,
+    make_columns,
+)
 
 from rlselect import DatumwiseClassifier
 from rlselect.datumwise import FeatureUseDisplay, FrontierDisplay, PolicyIteration
-from rlselect.datumwise._encoding import make_encoder
-from rlselect.datumwise._levels import with_levels
-
-FAST = PolicyIteration(n_iter=3, n_restarts=1, states_per_row=8)
-COLOURS = ["amber", "blue", "cyan", "dun", "ecru", "fawn", "green", "hazel"]
-
-
-def make_columns(n=300, seed=0):
-    """The colour says whether the lamp or the weight tells the class; its order says nothing."""
-    rng = np.random.default_rng(seed)
-    colour = rng.choice(COLOURS, n)
-    lamp = rng.random(n) < 0.5
-    weight = rng.normal(size=n)
-    y = np.where(np.isin(colour, ["blue", "dun", "fawn", "hazel"]), lamp, weight > 0)
-    return {"weight": weight, "colour": colour, "lamp": lamp, "noise": rng.normal(size=n)}, np.where(
-        y, "yes", "no"
-    )
 
 
 def frames(columns):
@@ -123,65 +111,6 @@ def test_exact_solution_knows_levels():
     assert [label for label, _ in dict(tree.branches)["b"].branches] == ["False", "True"]
 
 
-def test_tree_puts_levels_with_one_future_together():
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"key": rng.choice([f"k{i}" for i in range(9)], 300)})
-    y = np.where(frame["key"] == "k4", "rare", "usual")
-    labels = dict(DatumwiseClassifier().fit(frame, y).question_tree(frame).branches)
-    assert labels["k4"].answer == "rare"
-    assert labels["k0, k1, k2, k3, k5, k6 and 2 more"].answer == "usual"
-
-
-@pytest.mark.parametrize(
-    "params",
-    [
-        {},
-        {"scoring": "linear"},
-        {"feature_groups": {"look": ["colour", "lamp"], "rest": ["weight", "noise"]}},
-    ],
-    ids=["bins", "linear", "groups"],
-)
-def test_sessions_take_raw_values(params):
-    columns, y = make_columns()
-    frame = pd.DataFrame(columns)
-    frame.loc[::7, "colour"] = None
-    model = DatumwiseClassifier(search=FAST, random_state=0, **params).fit(frame, y)
-    order, labels, cost = model.acquisition_order(frame), model.predict(frame), model.cost(frame)
-    for i in range(25):
-        session, row = model.start(), frame.iloc[i].to_dict()
-        while (question := session.next()) is not None:
-            names = params["feature_groups"][question] if "feature_groups" in params else None
-            session.tell(row[question] if names is None else {name: row[name] for name in names})
-        result = session.result()
-        assert result.acquired == order[i]
-        assert result.label == labels[i]
-        assert result.cost == pytest.approx(cost[i])
-
-
-def test_sessions_are_told_what_they_cannot_use():
-    columns, _ = make_columns()
-    frame = pd.DataFrame({"colour": columns["colour"]})
-    model = DatumwiseClassifier(feature_cost=0.0).fit(frame, np.isin(columns["colour"], COLOURS[::3]))
-    session = model.start()
-    assert session.next() == "colour"
-    with pytest.raises(ValueError, match="takes one of its levels, but"):
-        session.tell([["amber"]])
-    with pytest.warns(UserWarning, match="'colour' had no level 'mauve' in fit.*its levels are amber, blue"):
-        session.tell("mauve")
-    assert session.next() is None
-    assert session.result().acquired == []
-
-    numbers = DatumwiseClassifier(feature_cost=0.0).fit(frame.assign(colour=range(300)), np.arange(300) > 150)
-    session = numbers.start()
-    for wrong in ("blue", {1, 2}, b"7", [[1.0]]):
-        with pytest.raises(ValueError, match="'colour' is a number, but"):
-            session.tell(wrong)
-    with pytest.raises(ValueError, match="'colour' is infinite"):
-        session.tell(np.inf)
-    assert session.next() == "colour"
-    assert session.tell(np.float32(200)).result().acquired == ["colour"]
-
-
 def test_rows_from_dictionaries_and_nullable_types():
     rng = np.random.default_rng(0)
     flag = rng.random(200) < 0.5
@@ -216,62 +145,6 @@ def test_groups_prices_and_rules_go_by_feature():
     assert cost == pytest.approx(bought @ [0.01, 0.2, 0.01, 0.01])
     assert bought.sum(axis=1).max() <= 2
     assert not (bought[:, 2] & ~bought[:, 1]).any()
-
-
-def test_screening_counts_a_category_once():
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.normal(size=(200, 10)), columns=[f"n{j}" for j in range(10)])
-    frame["key"] = rng.choice(list("abcdefghij"), 200)
-    y = np.isin(frame["key"], list("acegi"))
-    for scoring in ("bins", "linear"):
-        search = PolicyIteration(n_iter=2, n_restarts=1, screen=2)
-        model = DatumwiseClassifier(scoring=scoring, search=search, random_state=0).fit(frame, y)
-        assert model.learned_units_.sum() == 2
-        assert model.learned_units_[10]
-        assert model.score(frame, y) == 1.0
-        assert model.start().tell("c").result().label
-
-
-@pytest.mark.parametrize("scoring", ["bins", "linear"])
-def test_level_encoders_agree_with_themselves(scoring):
-    """What units add is what the regressors of their states say, also beside numbers and in groups."""
-    rng = np.random.default_rng(0)
-    X = np.column_stack([rng.normal(size=40), rng.integers(0, 7, 40), rng.integers(0, 2, 40)]).astype(float)
-    X[rng.random(X.shape) < 0.2] = np.nan
-    plain = make_encoder(scoring, 3).fit(X, np.ones(40))
-    encoder = with_levels(plain, {1: 7, 2: 2})
-    assert encoder.width_ == (1 + 3 + 7 + 2 if scoring == "bins" else 7 + 7 + 2)
-    assert plain.width_ < encoder.width_
-    assert with_levels(plain, {}) is plain
-    codes = encoder.encode(X)
-    theta = np.vstack([rng.normal(size=(encoder.width_, 4)), np.zeros((1, 4))])
-    for order, starts in (([0, 1, 2], [0, 1, 2]), ([1, 0, 2], [0, 1]), ([2, 1, 0], [0])):
-        added = encoder.contributions(theta, codes, np.array(starts), np.array(order))
-        bounds = [*starts, 3]
-        for u in range(len(starts)):
-            shown = np.zeros((40, 3), dtype=bool)
-            shown[:, order[bounds[u] : bounds[u + 1]]] = True
-            design = np.asarray(encoder.design(codes, shown))
-            np.testing.assert_allclose(added[:, u] + theta[0], design @ theta[:-1])
-    diagonal, beside = encoder.precision_
-    assert len(diagonal) == encoder.width_ == len(beside) + 1
-    levels = slice(encoder.offset_[1], encoder.offset_[2]) if scoring == "bins" else slice(-9, -2)
-    assert (diagonal[levels] == 1).all()
-
-
-def test_levels_stay_apart_in_all_numbers_of_bins():
-    rng = np.random.default_rng(0)
-    X = np.column_stack([rng.normal(size=200), rng.integers(0, 12, 200)]).astype(float)
-    encoder = with_levels(make_encoder("bins", (3, 8)).fit(X, np.ones(200)), {1: 12})
-    assert [one.encoder.width_ for one in encoder.regressors_] == [1 + 3 + 12, 1 + 8 + 12]
-    codes = encoder.encode(X)
-    shown = np.ones((200, 2), dtype=bool)
-    for one in encoder.regressors_:
-        design = np.asarray(one.design(codes, shown))
-        for level in range(12):
-            assert (design[:, -12 + level] == (X[:, 1] == level)).all()
-    only = with_levels(make_encoder("bins", (3, 8)).fit(X[:, 1:], np.ones(200)), {0: 12})
-    assert len(only.regressors_) == 1
 
 
 def test_pictures_of_tables():

@@ -5,7 +5,7 @@ import pytest
 from naive import all_binary_rows, optimum
 
 from rlselect import DatumwiseClassifier
-from rlselect.datumwise import PaperIteration, PolicyIteration
+from rlselect.datumwise import PolicyIteration
 
 
 def mean_return(model, X, y, weights=None):
@@ -93,15 +93,3 @@ def test_return_is_minus_the_loss_of_equation_2(model):
     loss = np.mean(model.predict(X) != y) + 0.03 * model.acquire(X).sum() / len(X)
     assert mean_return(model, X, y) == pytest.approx(-loss)
     assert model.value_ == pytest.approx(-loss)
-
-
-def test_paper_learns_a_linear_problem():
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(200, 6))
-    y = (X[:, 2] > 0).astype(int)
-    model = DatumwiseClassifier.paper(0.02, random_state=0).fit(X, y)
-    assert model.score(X, y) > 0.9
-    assert model.unit_inclusion_[2] == 1.0
-    assert len(model.path_["value"]) == 10
-    best = DatumwiseClassifier.paper(0.02, search=PaperIteration(keep="best"), random_state=0).fit(X, y)
-    assert best.value_ == best.path_["value"].max()

@@ -1,0 +1,28 @@
+"""Settings that make no sense are refused when they are made."""
+
+import pytest
+
+from rlselect.datumwise import PaperIteration, PolicyIteration
+
+
+@pytest.mark.parametrize(
+    ("kind", "params", "message"),
+    [
+        (PolicyIteration, {"n_iter": 0}, "n_iter=0 was given; it must be an integer of at least 1"),
+        (PolicyIteration, {"screen": 0}, "screen=0"),
+        (PolicyIteration, {"inertia": 1.0}, "inertia=1.0 was given; it must be a number from 0 to below 1"),
+        (PolicyIteration, {"on_policy": -1}, "on_policy=-1"),
+        (PolicyIteration, {"ridge": 0}, "ridge=0"),
+        (PaperIteration, {"alpha": 1.0}, "alpha=1.0"),
+        (PaperIteration, {"keep": "first"}, "keep='first'"),
+        (PaperIteration, {"n_rollouts": 0.5}, "n_rollouts=0.5"),
+    ],
+)
+def test_errors_of_settings(kind, params, message):
+    with pytest.raises(ValueError, match=message):
+        kind(**params)
+
+
+def test_it_is_yes_or_no():
+    with pytest.raises(ValueError, match=r"soft_labels=.* must be True or False"):
+        PolicyIteration(soft_labels=0.5)

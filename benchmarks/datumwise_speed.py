@@ -74,9 +74,7 @@ def screening(n_features, screens, n_rows=400, n_test=2000):
     X = rng.normal(size=(n_rows + n_test, n_features))
     y = X[:, :8].sum(axis=1) + rng.normal(size=len(X)) > 0
     for screen in screens:
-        model = DatumwiseClassifier(
-            feature_cost=0.02, search=PolicyIteration(screen=screen), random_state=0
-        )
+        model = DatumwiseClassifier(feature_cost=0.02, search=PolicyIteration(screen=screen), random_state=0)
         start = time.process_time()
         model.fit(X[:n_rows], y[:n_rows])
         seconds = time.process_time() - start

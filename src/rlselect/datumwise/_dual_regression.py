@@ -112,20 +112,7 @@ def _solve(
 
 
 def prior_covariance(diagonal: NDArray, beside: NDArray) -> sparse.csr_array:
-    """Inverse of a tridiagonal matrix that falls into many small blocks.
-
-    Parameters
-    ----------
-    diagonal : (m,) array
-        Its diagonal.
-    beside : (m - 1,) array
-        Its off-diagonal, zero between two blocks.
-
-    Returns
-    -------
-    (m, m) CSR array
-        The inverse, with the same blocks.
-    """
+    """Inverse (m, m) of a tridiagonal matrix that falls into small blocks, where its off-diagonal is zero."""
     starts = np.concatenate([[0], 1 + np.flatnonzero(beside == 0)])
     sizes = np.diff(np.append(starts, len(diagonal)))
     beside = np.append(beside, 0.0)

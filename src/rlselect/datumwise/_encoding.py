@@ -57,20 +57,7 @@ class ValueEncoder(Protocol):
 def make_encoder(
     scoring: Literal["bins", "linear"], n_bins: int | Sequence[int]
 ) -> "BinEncoder | LinearEncoder":
-    """The encoder of a name.
-
-    Parameters
-    ----------
-    scoring : {"bins", "linear"}
-        Which one.
-    n_bins : int or sequence of int
-        Bins per feature, for "bins".
-
-    Returns
-    -------
-    BinEncoder or LinearEncoder
-        Not fitted yet.
-    """
+    """The encoder of a name, not fitted yet."""
     return BinEncoder(n_bins) if scoring == "bins" else LinearEncoder()
 
 
@@ -156,23 +143,10 @@ class BinEncoder:
     ) -> tuple[NDArray, NDArray]:
         """What purchases add to the scores, and where it stands for each row and unit.
 
-        Without groups the weights themselves are the table, the same for all rows.
-
-        Parameters
-        ----------
-        theta : (stages, width + 1, actions) array
-            Weights, as for `contributions`.
-        codes, starts, order : arrays
-            As for `contributions`.
-        common : array, optional
-            What `common_table` has given, if it is known.
-
-        Returns
-        -------
-        table : (stages, places, actions) array
-            Minus infinity where a purchase closes an action, since its unit is bought.
-        places : (rows, units) int array
-            Where in the table a purchase is.
+        Without groups the weights themselves are the table, the same for all rows: `common`, if it is
+        known. With theta (stages, width + 1, actions) and the rest as for `contributions`, the table is
+        (stages, places, actions), minus infinity where a purchase closes an action since its unit is
+        bought, and the places are (rows, units).
         """
         table = self.common_table(theta, starts, order) if common is None else common
         if table is None:
@@ -196,21 +170,11 @@ class BinEncoder:
         return max(1, most // (own * n_actions))
 
     def contributions(self, theta: NDArray, codes: NDArray, starts: NDArray, order: NDArray) -> NDArray:
-        """What each unit would add to the scores: rows x units x actions.
+        """What each unit would add to the scores, over all its features: rows x units x actions.
 
-        Parameters
-        ----------
-        theta : (width + 1, actions) array
-            Weights, the constant first, and zeros at the end for what is missing.
-        codes : (rows, features) array
-            From `encode`.
-        starts, order : int arrays
-            Features in the order of their units, and where each unit starts in it.
-
-        Returns
-        -------
-        array
-            Sums over the features of a unit.
+        `theta` (width + 1, actions) has the constant first and zeros at the end for what is missing;
+        `codes` (rows, features) come from `encode`; `order` has the features by unit, and `starts` where
+        each unit starts in it.
         """
         places = codes[:, order]
         if len(starts) == len(order):
@@ -222,19 +186,10 @@ class BinEncoder:
         return np.concatenate(parts)
 
     def design(self, codes: NDArray, shown: NDArray) -> Any:
-        """Regressors of states: a constant and the indicators of the bins that are shown.
+        """Regressors of states (states, width): a constant and the indicators of the bins that are shown.
 
-        Parameters
-        ----------
-        codes : (states, features) array
-            From `encode`.
-        shown : (states, features) bool array
-            What is bought.
-
-        Returns
-        -------
-        (states, width) float array
-            Sparse when it is wide, since a state shows a few bins only.
+        `codes` and `shown`, what is bought, are (states, features). Sparse when it is wide, since a state
+        shows a few bins only.
         """
         if self.width_ > _WIDE:
             inside = shown & (codes < self.width_)

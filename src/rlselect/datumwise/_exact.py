@@ -13,20 +13,10 @@ __all__ = ["TablePolicy", "can_solve", "solve"]
 
 
 def can_solve(problem: PurchaseProblem, most: int) -> bool:
-    """Whether a problem is small enough, and such that what is known is all that counts.
+    """Whether a problem has at most so many states of knowledge, and these are all that counts.
 
-    Parameters
-    ----------
-    problem : PurchaseProblem
-        Training rows.
-    most : int
-        Most states of knowledge; 0 for never.
-
-    Returns
-    -------
-    bool
-        False also where rows lack values, since then the choices differ from case to case, and where the
-        money left depends on the order of the purchases.
+    Not where rows lack values, since then the choices differ from case to case, nor where the money left
+    depends on the order of the purchases; never with `most` 0.
     """
     rules = problem.rules
     if most <= 0 or problem.closed.any():
@@ -122,21 +112,11 @@ def unit_levels(codes: NDArray, rules: PurchaseRules, values: list[NDArray]) -> 
 
 
 def solve(problem: PurchaseProblem) -> Learned:
-    """The policy with the highest mean return on the training rows, O(states x units).
+    """The policy with the highest mean return on training rows without gaps, O(states x units).
 
-    Every set of bought units and every combination of their values is a state of knowledge. From the largest
-    sets down, a state's best action is known once the states that it leads to are.
-
-    Parameters
-    ----------
-    problem : PurchaseProblem
-        Training rows without missing values.
-
-    Returns
-    -------
-    Learned
-        A `TablePolicy`, optimal among all policies that see what they buy. States that no row reaches answer
-        as the state before them.
+    Every set of bought units and every combination of their values is a state of knowledge. From the
+    largest sets down, a state's best action is known once the states that it leads to are. States that no
+    row reaches answer as the state before them.
     """
     rules = problem.rules
     n_units, n_classes = rules.n_units, rules.n_classes

@@ -13,19 +13,9 @@ __all__ = ["LevelLinear", "with_levels"]
 
 
 def with_levels(encoder: BinEncoder | LinearEncoder, n_levels: Mapping[int, int]) -> ValueEncoder:
-    """A fitted encoder that tells the levels of categories apart.
+    """A fitted encoder that tells the levels of categories apart; `n_levels` are theirs by column.
 
-    Parameters
-    ----------
-    encoder : BinEncoder or LinearEncoder
-        Fitted to numbers; what it has made of the categories' codes is dropped.
-    n_levels : mapping
-        Column -> its number of levels, for the columns that are categories, coded 0, 1, ...
-
-    Returns
-    -------
-    ValueEncoder
-        The same one when there are no categories.
+    What it has made of their codes as numbers is dropped.
     """
     if not n_levels:
         return encoder

@@ -18,24 +18,7 @@ __all__ = ["iterate_as_paper"]
 def iterate_as_paper(
     problem: PurchaseProblem, settings: PaperIteration, rng: np.random.Generator, stop: Stop = never
 ) -> Learned:
-    """Iterate policies.
-
-    Parameters
-    ----------
-    problem : PurchaseProblem
-        The training rows.
-    settings : PaperIteration
-        How.
-    rng : Generator
-        Random numbers.
-    stop : callable
-        Asked after each iteration; a true answer ends learning.
-
-    Returns
-    -------
-    Learned
-        The policy that is kept, and one step per iteration.
-    """
+    """Iterate policies, and keep the last one or the best."""
     mixture = [_first(problem, settings, rng)]
     shares = np.ones(1)
     learned = Learned(mixture[0], -np.inf)

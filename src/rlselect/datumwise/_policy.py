@@ -183,25 +183,9 @@ class AdditivePolicy:
         bought: NDArray,
         margins: Margins = NO_MARGINS,
     ) -> Cases:
-        """Cases ready to go on.
+        """Cases ready to go on: m of them, by their `row` (m,) and what they hold, `bought` (m, units).
 
-        Parameters
-        ----------
-        codes : (rows, features) array
-            Encoded values.
-        closed : (rows, units) bool array
-            Units that cannot be bought for a row.
-        row : (m,) int array
-            Row of each case.
-        bought : (m, units) bool array
-            What it holds.
-        margins : pair of float or (units,) arrays, default=(0, 0)
-            Taken off the scores of the first purchase and of later ones.
-
-        Returns
-        -------
-        Cases
-            m of them.
+        `codes` (rows, features) are encoded values, and `closed` (rows, units) cannot be bought.
         """
         n_units, n_stages = closed.shape[1], len(self.theta)
         table, places = self.encoder.table(self.theta, codes, self._starts, self._order, self._table)
@@ -228,21 +212,9 @@ class AdditivePolicy:
         return cases
 
     def sums(self, cases: Cases, bought: NDArray, stage: NDArray) -> NDArray:
-        """Scores of all actions with the weights of given stages, minus infinity for what is not open.
+        """Scores (m, actions) with the weights of given stages (m,), minus infinity for what is not open.
 
-        Parameters
-        ----------
-        cases : Cases
-            From `start`.
-        bought : (m, units) bool array
-            What they hold.
-        stage : (m,) int array
-            Whose weights to take.
-
-        Returns
-        -------
-        (m, actions) float array
-            The scores.
+        `bought` (m, units) is what the cases of `start` hold.
         """
         scores = cases.constants.take(stage, axis=0)
         for number in np.unique(stage):
@@ -282,21 +254,9 @@ class AdditivePolicy:
         return out
 
     def run(self, codes: NDArray, closed: NDArray, margins: Margins = NO_MARGINS) -> Episodes:
-        """Whole episodes from nothing bought.
+        """Whole episodes from nothing bought: who buys what, in which order, at which cost, and the answers.
 
-        Parameters
-        ----------
-        codes : (cases, features) array
-            Encoded values.
-        closed : (cases, units) bool array
-            Units that cannot be bought for a case.
-        margins : pair of float or (units,) arrays, default=(0, 0)
-            Taken off the scores of the first purchase and of later ones.
-
-        Returns
-        -------
-        Episodes
-            What was bought, in which order, at which cost, and the answers.
+        `codes` (cases, features) are encoded values, and `closed` (cases, units) cannot be bought.
         """
         rules = self.rules
         n, n_units = closed.shape
@@ -325,25 +285,9 @@ class AdditivePolicy:
     def finish(
         self, cases: Cases, bought: NDArray, spent: NDArray, record: Record | None = None
     ) -> tuple[NDArray, NDArray]:
-        """Play cases to their ends.
+        """Play cases to their ends and use them up: the classes chosen (m,), and all that was spent (m,).
 
-        Parameters
-        ----------
-        cases : Cases
-            Used up.
-        bought : (m, units) bool array
-            What they hold.
-        spent : (m,) array
-            What it cost.
-        record : callable, optional
-            As for `greedy_rollouts`.
-
-        Returns
-        -------
-        answer : (m,) int array
-            The classes chosen.
-        cost : (m,) array
-            All that was spent, what was spent before included.
+        They hold `bought` (m, units), which has cost `spent` (m,).
         """
         if self.rules.plain:
             answer, paid = self.follow(cases, record)
@@ -363,28 +307,7 @@ class AdditivePolicy:
 def ruled_rollouts(
     cases: Cases, bought: NDArray, spent: NDArray, rules: PurchaseRules, record: Record | None = None
 ) -> tuple[NDArray, NDArray]:
-    """`greedy_rollouts` where prices and choices depend on what is bought.
-
-    Parameters
-    ----------
-    cases : Cases
-        Used up.
-    bought : (m, units) bool array
-        What is bought at the start.
-    spent : (m,) array
-        What it cost.
-    rules : PurchaseRules
-        Says which units may be bought, and at which price.
-    record : callable, optional
-        As for `greedy_rollouts`.
-
-    Returns
-    -------
-    answer : (m,) int array
-        The classes chosen.
-    cost : (m,) array
-        All that was spent, what was spent at the start included.
-    """
+    """`greedy_rollouts` where prices and choices depend on what is bought, see `AdditivePolicy.finish`."""
     m, n_units = bought.shape
     answer = np.empty(m, dtype=np.intp)
     total = spent.astype(float)

@@ -27,25 +27,9 @@ def iterate_policies(
     n_jobs: int | None = None,
     stop: Stop = never,
 ) -> Learned:
-    """Climb several times and average the best policies.
+    """Climb several times, `n_jobs` at a time, and average the best policies.
 
-    Parameters
-    ----------
-    problem : PurchaseProblem
-        The training rows.
-    settings : PolicyIteration
-        How.
-    rng : Generator
-        Spawned for the folds, each climb and the soft labels.
-    n_jobs : int, optional
-        Climbs at a time, and trees.
-    stop : callable
-        Asked after each iteration; a true answer ends learning with the best policies so far.
-
-    Returns
-    -------
-    Learned
-        With the iterations of all climbs as steps.
+    `rng` is spawned for the folds, each climb and the soft labels.
     """
     problem = split_rows(problem, settings.n_folds)
     first, *children, trees = rng.spawn(settings.n_restarts + 2)

@@ -71,20 +71,7 @@ class PurchaseProblem:
 
 
 def closed_units(X: Any, rules: PurchaseRules) -> NDArray:
-    """Units of which a row has nothing to show, since all values are missing: rows x units.
-
-    Parameters
-    ----------
-    X : array or CSR matrix
-        Values, NaN where they are missing.
-    rules : PurchaseRules
-        For the groups.
-
-    Returns
-    -------
-    (rows, units) bool array
-        True where a unit cannot be bought.
-    """
+    """Units of which a row has nothing to show, since all values are NaN: rows x units."""
     if not sparse.issparse(X):
         return ~_any_of_unit(~np.isnan(X), rules)
     shown = np.ones(X.shape, dtype=bool)

@@ -28,24 +28,7 @@ def read_rules(
     unrelated_cost: Any = None,
     prerequisites: Any = None,
 ) -> PurchaseRules:
-    """The rules of the decision process from the options of a classifier.
-
-    Parameters
-    ----------
-    names : list of str
-        Names of the features.
-    classes : array
-        Class labels.
-    feature_groups, feature_cost, costs, budget, cost_budget, error_costs, related, relation : object
-        As for `DatumwiseClassifier`.
-    unrelated_cost, prerequisites : object
-        Likewise.
-
-    Returns
-    -------
-    PurchaseRules
-        Checked.
-    """
+    """The rules of the decision process for named features and classes, from the options of a classifier."""
     groups = read_groups(feature_groups, names)
     units = groups.names
     twice = [name for name in units if units.count(name) > 1] if len(set(units)) < len(units) else []

@@ -117,18 +117,8 @@ def merge_states(
 ) -> tuple[Any, Any, NDArray, NDArray, NDArray]:
     """States with the same regressors, fold and stage as one, which changes no fit.
 
-    Parameters
-    ----------
-    design : (states, width) CSR array
-        Regressors.
-    weights, folds, stages : arrays
-        As for `shared_fit`.
-
-    Returns
-    -------
-    tuple
-        The same for fewer states, with weights added; second, the matrix that averages by weight what belongs
-        to the states.
+    The same for fewer states, with weights added; second, the matrix that averages by weight what belongs
+    to the states.
     """
     lengths = np.diff(design.indptr)
     key = np.full((len(lengths), 2 + int(lengths.max())), -1, dtype=np.int32)
@@ -202,25 +192,9 @@ def ridge_solve(
     precision: Precision,
     overwrite: bool = False,
 ) -> NDArray:
-    """Solve ``(gram + ridge * precision) w = side``.
+    """Solve ``(gram + ridge * precision) w = side`` for weights (width, actions).
 
-    Parameters
-    ----------
-    gram : (width, width) array
-        Weighted products of the regressors.
-    side : (width, actions) array
-        Weighted products of regressors and targets.
-    ridge : float
-        Multiplies the precision.
-    precision : pair of arrays
-        Its diagonal and off-diagonal.
-    overwrite : bool, default=False
-        Whether `gram` and `side` are not needed any more.
-
-    Returns
-    -------
-    (width, actions) array
-        Weights.
+    `overwrite` says that `gram` (width, width) and `side` (width, actions) are not needed any more.
     """
     # The solver works on columns: the transpose of a symmetric matrix saves it a copy.
     gram = (gram if overwrite else gram.copy()).T

@@ -46,17 +46,9 @@ class Played:
         return Played(self.answer[states], self.paid[states])
 
     def returns(self, losses: NDArray) -> tuple[NDArray, NDArray]:
-        """Returns of every purchase, NaN where it is not played, and of the policy itself.
+        """Returns of every purchase (states, units), NaN where it is not played, and of the policy (states,).
 
-        Parameters
-        ----------
-        losses : (states, classes) array
-            What each answer costs in each state.
-
-        Returns
-        -------
-        purchases : (states, units) array
-        values : (states,) array
+        `losses` (states, classes) is what each answer costs in each state.
         """
         worth = -self.paid - np.take_along_axis(losses, np.maximum(self.answer, 0), axis=1)
         purchases = np.where(self.answer[:, :-1] < 0, np.nan, worth[:, :-1])
@@ -74,27 +66,10 @@ def play_states(
 ) -> Played:
     """Play every purchase, and the policy itself, in given states.
 
-    Parameters
-    ----------
-    policy : AdditivePolicy
-        Followed after the first action.
-    codes : (rows, features) array
-        Encoded values.
-    closed : (rows, units) bool array
-        Units that cannot be bought for a row.
-    row : (states,) int array
-        Row of each state, in rising order.
-    bought : (states, units) bool array
-        What it holds.
-    spent : (states,) array
-        What that cost.
-    skipped : (rows, units) bool array, optional
-        Purchases that are not played, unless the policy makes them itself.
-
-    Returns
-    -------
-    Played
-        What is answered and paid.
+    A state is a `row` (states,), in rising order, with what it holds, `bought` (states, units), for what
+    it has `spent` (states,). `codes` (rows, features) are encoded values; `closed` (rows, units) cannot
+    be bought, and purchases that are `skipped` (rows, units) are not played unless the policy makes them
+    itself.
     """
     rules = policy.rules
     n, n_units = closed.shape

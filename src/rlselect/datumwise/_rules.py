@@ -119,20 +119,7 @@ class PurchaseRules:
         return np.where(self.is_related(bought), self.prices, self.unrelated)
 
     def open(self, bought: NDArray, spent: NDArray) -> NDArray:
-        """Which units may be bought next: cases x units.
-
-        Parameters
-        ----------
-        bought : (cases, units) bool array
-            What is bought.
-        spent : (cases,) array
-            What it cost.
-
-        Returns
-        -------
-        (cases, units) bool array
-            True where buying is allowed.
-        """
+        """Which units may be bought next after `bought` (cases, units), which has cost `spent` (cases,)."""
         out = ~bought
         if self.budget is not None:
             out &= bought.sum(axis=1, keepdims=True) < self.budget

@@ -11,25 +11,9 @@ __all__ = ["screen_units", "unit_worth"]
 def screen_units(
     codes: NDArray, labels: NDArray, weights: NDArray, rules: PurchaseRules, most: int | None
 ) -> NDArray:
-    """Units whose bins tell most about the class, one at a time, and what they need.
+    """Units whose bins tell most about the class, one at a time, and what these need as prerequisites.
 
-    Cost O(rows x features x classes).
-
-    Parameters
-    ----------
-    codes : (rows, features) array
-        Bins, as numbers.
-    labels, weights : (rows,) arrays
-        Classes and weights.
-    rules : PurchaseRules
-        For groups and prerequisites.
-    most : int or None
-        How many units may stay; what they need as prerequisites stays too.
-
-    Returns
-    -------
-    int array
-        Units that stay, in their order.
+    `codes` (rows, features) are bins as numbers. Cost O(rows x features x classes).
     """
     if most is None or rules.n_units <= most:
         return np.arange(rules.n_units)
@@ -43,22 +27,10 @@ def screen_units(
 
 
 def unit_worth(codes: NDArray, labels: NDArray, weights: NDArray, groups: list[NDArray]) -> NDArray:
-    """What each unit alone tells about the class.
+    """What each unit alone tells about the class: (units,), the larger, the more.
 
     The chi-squared statistic of bins against classes over its degrees of freedom, the largest over the
     features of a unit.
-
-    Parameters
-    ----------
-    codes, labels, weights : arrays
-        As for `screen_units`.
-    groups : list of int arrays
-        Features of each unit.
-
-    Returns
-    -------
-    (units,) array
-        The larger, the more.
     """
     single = np.array([_statistic(codes[:, j], labels, weights) for j in range(codes.shape[1])])
     return np.array([single[group].max() for group in groups])

@@ -20,29 +20,12 @@ def soft_labels(
     n_jobs: int | None = None,
     plan: PurchasePlan = PLAN,
 ) -> NDArray:
-    """Shares of the classes in each row, as far as other rows tell, for every policy.
+    """Shares of the classes as far as other rows tell, for every policy: (policies, rows, classes).
 
-    A label is one draw from what a row like this can be; trees that were grown without the row say what other
-    draws would have been. Nothing but their leaf size, which all rows choose, knows of the fold that a policy
-    leaves out, so that what a policy does there stays honest.
-
-    Parameters
-    ----------
-    problem : PurchaseProblem
-        The training rows.
-    folds : (rows,) int array
-        Fold of each row.
-    rng : Generator
-        For the trees.
-    n_jobs : int, optional
-        Trees at a time, in threads.
-    plan : PurchasePlan
-        Says how the forest is grown.
-
-    Returns
-    -------
-    (policies, rows, classes) array
-        Rows that a policy leaves out have their labels.
+    A label is one draw from what a row like this can be; trees that were grown without the row say what
+    other draws would have been. Nothing but their leaf size, which all rows choose, knows of the fold
+    (rows,) that a policy leaves out, so that what a policy does there stays honest. Rows that a policy
+    leaves out have their labels.
     """
     labels = np.eye(problem.rules.n_classes)[problem.labels]
     missing = left_out(int(folds.max()) + 1)

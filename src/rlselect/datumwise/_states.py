@@ -34,23 +34,10 @@ class States:
 
 
 def distinct(rules: PurchaseRules, row: NDArray, bought: NDArray, spent: NDArray) -> States:
-    """Each state once, with the number of times it was drawn.
+    """Each state once, in the order of the rows, with the number of times it was drawn.
 
-    Parameters
-    ----------
-    rules : PurchaseRules
-        The rules; where the cost of a set depends on its order, all states are kept.
-    row : (states,) int array
-        Row of each state, in rising order.
-    bought : (states, units) bool array
-        What it holds.
-    spent : (states,) array
-        What that cost.
-
-    Returns
-    -------
-    States
-        In the order of the rows.
+    `row` (states,) is in rising order, `bought` is (states, units), `spent` (states,). Where the cost of
+    a set depends on its order, all states are kept.
     """
     if rules.unrelated is not None:
         return States(row, bought, spent, np.ones(len(row)))
@@ -63,23 +50,10 @@ def distinct(rules: PurchaseRules, row: NDArray, bought: NDArray, spent: NDArray
 
 
 def reachable(rules: PurchaseRules, wanted: NDArray, rng: np.random.Generator) -> tuple[NDArray, NDArray]:
-    """The part of each wanted set that can be bought under the rules, in a random order.
+    """The part of each wanted set that can be bought in a random order, and its cost (states,).
 
-    Parameters
-    ----------
-    rules : PurchaseRules
-        The rules.
-    wanted : (states, units) bool array
-        Sets to reach; units that are closed for a case must not be in its set.
-    rng : Generator
-        Random numbers.
-
-    Returns
-    -------
-    bought : (states, units) bool array
-        A subset of `wanted` that some sequence of purchases leads to.
-    spent : (states,) array
-        What that sequence costs.
+    Units that are closed for a case must not be in its set; `wanted` and what is given are (states,
+    units).
     """
     if rules.plain:
         bought = wanted
@@ -109,31 +83,11 @@ def sample_states(
     on_policy: float,
     rng: np.random.Generator,
 ) -> tuple[NDArray, NDArray]:
-    """States of each row to learn from.
+    """States of each row to learn from, (rows, n_states, units), and what they cost, (rows, n_states).
 
-    Random sets are not much larger than those that the last policy bought, see `PurchasePlan`.
-
-    Parameters
-    ----------
-    rules : PurchaseRules
-        The rules.
-    closed : (rows, units) bool array
-        Units that cannot be bought for a row.
-    n_states : int
-        States per row; one of them is always the start, where nothing is bought.
-    last : (rows, units) bool array or None
-        What the last policy bought.
-    on_policy : float
-        Share of the states that are random subsets of `last`.
-    rng : Generator
-        Random numbers.
-
-    Returns
-    -------
-    bought : (rows, n_states, units) bool array
-        The states.
-    spent : (rows, n_states) array
-        What they cost.
+    One of them is the start, where nothing is bought; a share `on_policy` are random subsets of `last`
+    (rows, units), what the last policy bought; the others are random sets that are not much larger, see
+    `PurchasePlan`. Units that are `closed` (rows, units) are in none.
     """
     n, n_units = closed.shape
     shape = (n, n_states, n_units)

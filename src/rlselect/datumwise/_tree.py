@@ -75,34 +75,16 @@ def build_tree(
     answers: list[list[str] | None],
     depth: int,
 ) -> QuestionNode:
-    """The tree of the first purchases of some episodes.
+    """The tree of the first purchases of some episodes, so deep at most.
 
-    After a single feature in bins the branches are ranges of its values; neighbours with the same next step
-    are put together, though what comes after that may differ a little between them. After a category they
-    are sets of levels with the same next step. After a group, or with linear scores of a number, there is one
-    branch for each thing that is done next.
+    After a single feature in bins the branches are ranges of its values; neighbours with the same next
+    step are put together, though what comes after that may differ a little between them. After a category
+    they are sets of levels with the same next step. After a group, or with linear scores of a number,
+    there is one branch for each thing that is done next.
 
-    Parameters
-    ----------
-    order : (cases, steps) int array
-        Units in the order of purchase, -1 after the last.
-    labels : (cases,) array
-        Classes given.
-    X : (cases, features) array
-        Values.
-    rules : PurchaseRules
-        For names and groups.
-    edges : list of arrays or None
-        Ends of the bins of each feature.
-    answers : list
-        For each feature the levels of a category, or None.
-    depth : int
-        Questions from the top to the bottom at most.
-
-    Returns
-    -------
-    QuestionNode
-        The root.
+    `order` (cases, steps) has units in the order of purchase, -1 after the last; `labels` (cases,) are
+    the classes given, `X` (cases, features) values, `edges` the ends of the bins of each feature,
+    `answers` the levels of each feature that is a category.
     """
     # steps after the last purchase, as many as the tree is deep
     padding = max(1, depth + 1 - order.shape[1])

@@ -1,0 +1,448 @@
+"""What a user learns of one estimator holds for the next: the same tests for all of them."""
+
+import pickle
+import re
+import sys
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LassoCV
+
+from rlselect import (
+    REVS,
+    ActorCriticPredictor,
+    AdvantageLearning,
+    DatumwiseClassifier,
+    DivideAndConquer,
+    QLearning,
+    RiskRFE,
+    TemporalProcessRegression,
+    TrialData,
+)
+from rlselect.report import Summary, to_html
+
+# names that break pages, formulas, terminals or look-ups that are not careful
+HOSTILE = ["<script>alert(1)</script>", "=1+1", "a\nb", "x0", "Größe & 'Co'", "intercept"]
+
+
+def numbers(n=120, p=6, seed=0):
+    """Two of the columns matter, the others do not."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p))
+    return X, 2.0 * X[:, 0] - 2.0 * X[:, 2] + 0.3 * rng.standard_normal(n)
+
+
+def classes(n=120, p=6, seed=0):
+    X, y = numbers(n, p, seed)
+    return X, np.where(y > 0, "yes", "no")
+
+
+def switch(n=300, p=6, seed=0):
+    """The first column says which of two others to read."""
+    X = np.random.default_rng(seed).integers(0, 2, size=(n, p)).astype(float)
+    return X, np.where(X[:, 0] == 1, X[:, 2], X[:, 1]).astype(int)
+
+
+def trial(n=100, p=6, seed=0):
+    """One stage; the first column matters for the reward, the third one for the decision."""
+    rng = np.random.default_rng(seed)
+    X, action = rng.standard_normal((n, p)), rng.integers(0, 2, n)
+    reward = X[:, 0] + (2 * action - 1) * 2.0 * X[:, 2] + 0.3 * rng.standard_normal(n)
+    return X, (action, reward)
+
+
+def visits(n=60, p=6, seed=0):
+    """Five visits of each subject."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((5 * n, p))
+    return X, 1.0 + 2.0 * X[:, 0] - 2.0 * X[:, 2] + rng.standard_normal(5 * n)
+
+
+def fit_rows(estimator, X, y, **given):
+    return estimator.fit(X, y, **given)
+
+
+def fit_trial(estimator, X, y, **given):
+    columns = {str(name): np.asarray(X[name]) for name in X} if hasattr(X, "columns") else None
+    if columns is None:
+        columns = {f"x{j}": column for j, column in enumerate(np.asarray(X).T)}
+    table = {**columns, "action taken": y[0], "reward seen": y[1]}
+    stages = [{"history": list(columns), "action": "action taken", "reward": "reward seen"}]
+    return estimator.fit(TrialData.from_wide(table, stages))
+
+
+def fit_visits(estimator, X, y, **given):
+    n = len(y) // 5
+    return estimator.fit(X, y, id=np.repeat(np.arange(n), 5), time=np.tile(np.arange(5), n), **given)
+
+
+def predict_rows(estimator, X):
+    return np.asarray(estimator.predict(X))
+
+
+def predict_trial(estimator, X):
+    return np.asarray(estimator.predict(np.asarray(X, dtype=float)[:20], stage=1))
+
+
+def predict_visits(estimator, X):
+    return estimator.predict(np.asarray(X), time=np.tile(np.arange(5), len(X) // 5))
+
+
+@dataclass
+class Case:
+    """An estimator, a small problem for it, whether it solved it, and how the two meet."""
+
+    make: Callable[..., Any]
+    data: Callable[..., tuple[Any, Any]]
+    solved: Callable[[Any], bool]
+    fit: Callable[..., Any] = fit_rows
+    predict: Callable[..., Any] = predict_rows
+
+    def fitted(self, X=None, y=None, given=None, **options):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            data = self.data() if X is None else (X, y)
+            return self.fit(self.make(**options), *data, **(given or {}))
+
+
+def selects(*wanted):
+    return lambda estimator: np.flatnonzero(estimator.support_).tolist() == list(wanted)
+
+
+def finds(*wanted):
+    return lambda estimator: set(wanted) <= set(np.flatnonzero(estimator.support_))
+
+
+def decides_by(name):
+    return lambda learner: name in learner.tailoring_[0] and "x1" not in learner.selected_[0]
+
+
+def follows(model):
+    right = np.abs(model.coef_["x0"] - 2.0).max() < 0.7 and model.test("x2").pvalue < 1e-6
+    return right and model.test("x1").pvalue > 0.01
+
+
+def seeded(kind, **defaults):
+    return lambda **options: kind(**{"random_state": 0, **defaults, **options})
+
+
+SHORT = {"n_train": 80, "n_valid": 40, "n_preliminary": 40}
+CASES = {
+    "REVS": Case(seeded(REVS), numbers, selects(0, 2)),
+    "REVS, classes": Case(seeded(REVS), classes, selects(0, 2)),
+    "REVS.paper": Case(seeded(REVS.paper, **SHORT), numbers, selects(0, 2)),
+    "ActorCriticPredictor": Case(seeded(ActorCriticPredictor, predictor="linear"), numbers, selects(0, 2)),
+    "ActorCriticPredictor.paper": Case(
+        seeded(ActorCriticPredictor.paper, predictor="linear", max_iter=80), numbers, finds(0, 2)
+    ),
+    "RiskRFE": Case(seeded(RiskRFE), numbers, selects(0, 2)),
+    "RiskRFE, classes": Case(seeded(RiskRFE), classes, finds(0, 2)),
+    "DatumwiseClassifier": Case(seeded(DatumwiseClassifier), switch, selects(0, 1, 2)),
+    "QLearning": Case(seeded(QLearning, model="linear"), trial, decides_by("x2"), fit_trial, predict_trial),
+    "AdvantageLearning": Case(
+        seeded(AdvantageLearning, model="linear"), trial, decides_by("x2"), fit_trial, predict_trial
+    ),
+    "TemporalProcessRegression": Case(TemporalProcessRegression, visits, follows, fit_visits, predict_visits),
+    "DivideAndConquer": Case(
+        seeded(DivideAndConquer, estimator=LassoCV(cv=3), n_folds=3), numbers, finds(0, 2), predict=None
+    ),
+}
+# those whose `fit` takes a table of features and a target, and marks features
+SELECTORS = [name for name, case in CASES.items() if case.fit is fit_rows]
+every = pytest.mark.parametrize("name", CASES)
+every_selector = pytest.mark.parametrize("name", SELECTORS)
+
+
+def answers(case, estimator):
+    """What a fit says, as arrays."""
+    X, _ = case.data()
+    marks = ("support_", "inclusion_", "ranking_")
+    found = {
+        mark: np.concatenate(np.atleast_2d(getattr(estimator, mark)))
+        for mark in marks
+        if hasattr(estimator, mark)
+    }
+    if case.predict is not None:
+        found["predictions"] = case.predict(estimator, X)
+    return found
+
+
+def assert_same(mine, other, **tolerance):
+    assert mine.keys() == other.keys()
+    for key, values in mine.items():
+        if values.dtype.kind == "f" and tolerance:
+            np.testing.assert_allclose(values, other[key], err_msg=key, **tolerance)
+        else:
+            np.testing.assert_array_equal(values, other[key], err_msg=key)
+
+
+@every
+def test_a_trivial_problem_is_solved(name):
+    case = CASES[name]
+    assert case.solved(case.fitted())
+
+
+# ---- a fit is the old one or the new one ----
+
+
+class InTheMiddle(BaseException):
+    """Not an error that anybody expects, so that nobody catches it."""
+
+
+def breaking(moment, error):
+    """Raise at the given call of a function of the library, counted from the start of a fit."""
+    count = 0
+
+    def profile(frame, event, arg):
+        nonlocal count
+        if event == "call" and frame.f_globals.get("__name__", "").startswith("rlselect."):
+            count += 1
+            if count == moment:
+                raise error
+        return
+
+    return profile, lambda: count
+
+
+def fit_breaking_at(case, estimator, data, moment, error):
+    """Whether the fit came to its end, and how many calls it made."""
+    profile, count = breaking(moment, error)
+    before = sys.getprofile()
+    sys.setprofile(profile)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            case.fit(estimator, *data)
+    except (InTheMiddle, KeyboardInterrupt):
+        return False, count()
+    finally:
+        sys.setprofile(before)
+    return True, count()
+
+
+@every
+@pytest.mark.parametrize("error", [InTheMiddle, KeyboardInterrupt])
+def test_a_fit_that_breaks_leaves_the_old_one_or_a_new_one(name, error):
+    case = CASES[name]
+    old, other = case.data(), case.data(seed=7)
+    estimator = case.fitted(*old)
+    before = answers(case, estimator)
+    new = answers(case, case.fitted(*other))
+    _, calls = fit_breaking_at(case, case.make(), other, -1, error)
+    for moment in np.random.default_rng(0).integers(1, calls + 1, size=6):
+        ended, _ = fit_breaking_at(case, estimator, other, int(moment), error)
+        if ended and estimator.stop_reason_ != "interrupted":
+            assert_same(answers(case, estimator), new)
+        elif not ended:
+            assert_same(answers(case, estimator), before)
+        estimator = case.fitted(*old)
+
+
+@every
+def test_a_refused_refit_leaves_the_old_fit(name):
+    case = CASES[name]
+    X, y = case.data()
+    estimator = case.fitted()
+    before, state = answers(case, estimator), set(vars(estimator))
+    broken = np.array(X)
+    broken[3, 1] = np.inf
+    with pytest.raises(ValueError, match=r"infinit"):
+        case.fit(estimator, broken, y)
+    assert_same(answers(case, estimator), before)
+    assert set(vars(estimator)) == state
+
+
+@every
+def test_nothing_of_an_earlier_fit_is_left(name):
+    case = CASES[name]
+    X, y = case.data()
+    names = [f"column {j}" for j in range(X.shape[1])]
+    estimator = case.fit(case.make(), pd.DataFrame(X, columns=names), y)
+    case.fit(estimator, X, y)
+    assert vars(estimator).keys() == vars(case.fitted()).keys()
+    assert not hasattr(estimator, "feature_names_in_")
+
+
+@every
+def test_an_option_that_is_not_known_is_one_sentence(name):
+    case = CASES[name]
+    options = sorted(set(case.make()._options))
+    assert options
+    for option in options:
+        estimator = case.make()
+        setattr(estimator, option, object())
+        with pytest.raises(ValueError, match=rf"^{option}=.*was given; it must be .*\.$"):
+            case.fit(estimator, *case.data())
+
+
+# ---- data ----
+
+
+FRAMES = {
+    "pandas": lambda X, names: pd.DataFrame(X, columns=names),
+    "polars": lambda X, names: pl.DataFrame(dict(zip(names, X.T, strict=True))),
+    "pyarrow": lambda X, names: pa.table(dict(zip(names, map(np.ascontiguousarray, X.T), strict=True))),
+}
+
+
+@every_selector
+@pytest.mark.parametrize("kind", FRAMES)
+def test_every_frame_gives_the_answer_of_the_array(name, kind):
+    case = CASES[name]
+    X, y = case.data()
+    names = [f"column {j}" for j in range(X.shape[1])]
+    framed = case.fitted(FRAMES[kind](X, names), y)
+    plain = case.fitted()
+    for mark in ("support_", "ranking_"):
+        np.testing.assert_array_equal(getattr(framed, mark), getattr(plain, mark))
+    assert list(framed.feature_names_in_) == names
+
+
+@every
+def test_hostile_names_are_names_and_nothing_else(name):
+    case = CASES[name]
+    X, y = case.data()
+    estimator = case.fitted(pd.DataFrame(X, columns=HOSTILE), y)
+    page = to_html(estimator.summary().dict)
+    assert "<script>alert" not in page
+    assert case.predict is None or len(answers(case, estimator)["predictions"])
+
+
+@every_selector
+def test_the_order_of_columns_does_not_matter(name):
+    case = CASES[name]
+    if name.endswith(".paper") or name == "DatumwiseClassifier":
+        pytest.skip("actions are drawn by their position, with the same seed others are tried")
+    X, y = case.data()
+    order = np.array([4, 2, 5, 0, 3, 1])
+    mine, other = case.fitted(), case.fitted(X[:, order], y)
+    np.testing.assert_array_equal(mine.support_[order], other.support_)
+    if hasattr(mine, "inclusion_"):
+        np.testing.assert_allclose(mine.inclusion_[order], other.inclusion_, atol=0.02)
+
+
+@every
+def test_weights_are_copies(name):
+    case = CASES[name]
+    takes = signature(type(case.make()).fit).parameters
+    if "sample_weight" not in takes or name.endswith(".paper"):
+        pytest.skip("takes no weights, or draws rows at random")
+    X, y = case.data()
+    weight = np.random.default_rng(1).integers(1, 4, size=len(y) // 5).repeat(5)
+    weighted = case.fitted(X, y, {"sample_weight": weight.astype(float)})
+    if case.fit is fit_visits:
+        rows = np.concatenate([np.arange(len(y)).reshape(-1, 5)[weight[::5] > k].ravel() for k in range(3)])
+    else:
+        rows = np.repeat(np.arange(len(y)), weight)
+    copied = case.fitted(X[rows], y[rows])
+    if hasattr(weighted, "support_"):
+        np.testing.assert_array_equal(weighted.support_, copied.support_)
+    mine, other = (case.predict(estimator, X) for estimator in (weighted, copied))
+    if mine.dtype.kind == "f":
+        np.testing.assert_allclose(mine, other, rtol=1e-6)
+    else:
+        np.testing.assert_array_equal(mine, other)
+
+
+# ---- seeds, workers, copies ----
+
+
+@every
+def test_the_same_seed_is_the_same_answer_for_any_number_of_workers(name):
+    case = CASES[name]
+    one = answers(case, case.fitted())
+    options = signature(type(case.make())).parameters
+    for change in ({}, {"n_jobs": 2} if "n_jobs" in options else {}):
+        assert_same(answers(case, case.fitted(**change)), one)
+
+
+@every
+@pytest.mark.parametrize(
+    "make", [lambda: np.random.default_rng(3), lambda: np.random.RandomState(3), lambda: np.int64(3)]
+)
+def test_every_kind_of_seed_is_taken(name, make):
+    case = CASES[name]
+    if "random_state" not in signature(type(case.make())).parameters:
+        pytest.skip("nothing is left to chance")
+    one, two = (answers(case, case.fitted(random_state=make())) for _ in range(2))
+    assert_same(one, two)
+
+
+@every
+def test_clone_and_pickle(name):
+    case = CASES[name]
+    estimator = case.fitted()
+    before = answers(case, estimator)
+    assert_same(answers(case, pickle.loads(pickle.dumps(estimator))), before)
+    fresh = clone(estimator)
+    assert not [key for key in vars(fresh) if key.endswith("_") or key == "_learnt"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert_same(answers(case, case.fit(fresh, *case.data())), before)
+
+
+# ---- words ----
+
+
+@every
+def test_the_summary_is_of_one_kind(name, tmp_path):
+    summary = CASES[name].fitted().summary()
+    assert isinstance(summary, Summary)
+    for ending in ("html", "md", "json"):
+        assert summary.save(tmp_path / f"page.{ending}").stat().st_size > 100
+    with pytest.raises(ValueError, match=r"must end in \.html"):
+        summary.save(tmp_path / "page.pdf")
+
+
+def vocabulary():
+    """The table of docs/architecture.md: word -> estimators that have it."""
+    page = (Path(__file__).parents[1] / "docs/architecture.md").read_text(encoding="utf-8")
+    lines = [line for line in page.splitlines() if line.startswith("|")]
+    header = next(k for k, line in enumerate(lines) if line.startswith("| Word"))
+    owners = re.findall(r"`(\w+)`", lines[header])
+    table = {}
+    for line in lines[header + 2 :]:
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        word = re.match(r"`(\w+)", cells[0])
+        if word is None:
+            break
+        marks = cells[-len(owners) :]
+        table[word.group(1)] = [owner for owner, mark in zip(owners, marks, strict=True) if mark == "yes"]
+    return owners, table
+
+
+OWNERS, WORDS = vocabulary()
+
+
+@pytest.mark.parametrize("owner", OWNERS)
+def test_the_vocabulary_is_what_the_page_says(owner):
+    estimator = CASES[owner].fitted()
+    kind = type(estimator)
+    known = {*vars(estimator), *signature(kind).parameters, *signature(kind.fit).parameters}
+    known |= {name for name in dir(kind) if not name.startswith("_")}
+    said = {word for word, owners in WORDS.items() if owner in owners}
+    assert said == {word for word in WORDS if word in known}
+
+
+@every
+def test_paths_have_one_entry_per_step(name):
+    path = getattr(CASES[name].fitted(), "path_", {})
+    for steps in path if isinstance(path, list) else [path]:
+        assert len({len(values) for values in steps.values()}) <= 1
+
+
+@every
+def test_rankings_are_permutations(name):
+    ranking = getattr(CASES[name].fitted(), "ranking_", np.array([1]))
+    for ranks in ranking if isinstance(ranking, list) else [ranking]:
+        assert sorted(ranks) == list(range(1, len(ranks) + 1))

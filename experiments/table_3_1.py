@@ -48,7 +48,7 @@ def main():
     lines = [
         f"Table 3.1, {args.replicates} replicates from seed {args.seed} (the dissertation: 100).",
         "",
-        "| machine | d, d0 | n | RFE none / one / more errors | paper none | lasso none | paper lasso | s a "
+        "| machine | d, d0 | n | RFE none / one / more errors | paper none | lasso none | paper lasso | s per "
         "fit |",
         "|---|---|---|---|---|---|---|---|",
     ]

@@ -20,13 +20,14 @@ from rlselect.data._columns import (
 from rlselect.data._encoder import TableEncoder
 from rlselect.data._file import read_file
 from rlselect.data._groups import FeatureGroups, read_features, read_groups
-from rlselect.data._open import is_source, open_source
+from rlselect.data._open import is_source, open_source, refuse_source
 from rlselect.data._parts import PartTable
 from rlselect.data._read import as_numbers
 from rlselect.data._source import Batch, DataSource
 from rlselect.data._table import Table, open_table, read_vectors
+from rlselect.data._task import Task, doubtful_classes, find_task, read_classes
 from rlselect.data._twins import find_twins
-from rlselect.data._units import Units
+from rlselect.data._units import FeatureUnits, Units, read_units
 
 __all__ = [
     "MISSING_MODES",
@@ -37,24 +38,31 @@ __all__ = [
     "DataSource",
     "Distinct",
     "FeatureGroups",
+    "FeatureUnits",
     "PartTable",
     "Table",
     "TableEncoder",
+    "Task",
     "Units",
     "all_finite",
     "as_numbers",
+    "doubtful_classes",
+    "find_task",
     "find_twins",
     "is_source",
     "nearest_names",
     "open_coded",
     "open_source",
     "open_table",
+    "read_classes",
     "read_features",
     "read_file",
     "read_groups",
     "read_labels",
+    "read_units",
     "read_vectors",
     "refuse_repeated_pairs",
+    "refuse_source",
     "require_rows",
     "require_target",
     "to_clock",

@@ -17,7 +17,7 @@ from rlselect.kernels import (
     loo_residuals_path,
     projected_inverse,
 )
-from rlselect.machines._kernels import KernelState, LinearKernel
+from rlselect.machines._kernels import KernelState, LinearKernel, quadratic_forms
 from rlselect.machines._losses import Loss
 from rlselect.machines._solve import MachineSolution, fold_losses, solve_machine
 
@@ -260,7 +260,7 @@ class KernelProblem:
     def removals(self, count: int) -> list[tuple[int, float]]:
         """The ``count`` cheapest removals with the objectives they leave, cheapest first."""
         candidates = list(self.active)
-        forms = self.state.quadratic_forms(self.solution.dual, candidates)
+        forms = quadratic_forms(self.state, self.solution.dual, candidates)
         if self.criterion == "norm":
             present = self.state.gram()
             fall = np.sum(self.solution.dual * (present @ self.solution.dual)) - forms
@@ -332,7 +332,7 @@ class SquaredKernelProblem(KernelProblem):
         """The ``count`` cheapest removals with the objectives they leave, cheapest first."""
         candidates = list(self.active)
         if self.criterion == "norm":
-            forms = self.state.quadratic_forms(self.coefficients[:, None], candidates)
+            forms = quadratic_forms(self.state, self.coefficients[:, None], candidates)
             return [(candidates[i], float("nan")) for i in np.argsort(-forms, kind="stable")[:count]]
         found = best_removals(
             self.targets[:, 0],

@@ -134,12 +134,13 @@ class EstimatorProblem:
             fitted, self.X[test][:, columns], self.y[test], self.targets[test], self.loss
         )
 
-    def _columns(self, groups: Sequence[int]) -> Rows:
+    def columns_of(self, groups: Sequence[int]) -> Rows:
+        """Columns of some groups, sorted."""
         some = [self.groups[g] for g in groups]
         return np.sort(np.concatenate([np.empty(0, dtype=np.intp), *some]))
 
     def _objective(self, groups: Sequence[int]) -> tuple[float, Array]:
-        losses = self._losses(self._columns(groups), self.train, self.test)
+        losses = self._losses(self.columns_of(groups), self.train, self.test)
         return float(self.judged_weights @ losses / self.judged_weights.sum()), losses
 
     def refresh(self) -> None:
@@ -149,7 +150,7 @@ class EstimatorProblem:
             self.losses = losses
             return
         assert self.folds is not None
-        columns = self._columns(self.active)
+        columns = self.columns_of(self.active)
         self.losses = np.empty(len(self.y))
         tests = [np.flatnonzero(self.folds == fold) for fold in np.unique(self.folds)]
         trains = [np.flatnonzero(self.folds != fold) for fold in np.unique(self.folds)]

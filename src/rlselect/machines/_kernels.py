@@ -28,6 +28,7 @@ __all__ = [
     "PolynomialKernel",
     "make_kernel",
     "make_state",
+    "quadratic_forms",
 ]
 
 Array = NDArray[np.float64]
@@ -70,10 +71,6 @@ class KernelState(Protocol):
 
     def without(self, group: int) -> Array:
         """Kernel matrix once ``group`` is removed as well, perhaps a buffer of the next call."""
-        ...
-
-    def quadratic_forms(self, coefficients: Array, candidates: Sequence[int]) -> Array:
-        """``sum_c b_c' K_i b_c`` for every candidate ``i``."""
         ...
 
     def drop(self, groups: Sequence[int]) -> None:
@@ -225,6 +222,13 @@ def make_state(kernel: AnyKernel, X: Array, groups: Groups, bandwidth: float) ->
     if isinstance(kernel, AdditiveKernel):
         return AdditiveState(kernel, X, groups, bandwidth)
     return CallableState(kernel, X, groups, bandwidth)
+
+
+def quadratic_forms(state: KernelState, coefficients: Array, candidates: Sequence[int]) -> Array:
+    """``sum_c b_c' K_i b_c`` of coefficients (n, c) for the matrix ``K_i`` without each candidate ``i``."""
+    if isinstance(state, AdditiveState):
+        return state.quadratic_forms(coefficients, candidates)
+    return np.array([np.einsum("ij,ij->", coefficients, state.without(i) @ coefficients) for i in candidates])
 
 
 def _columns_of(groups: Groups, some: Sequence[int]) -> NDArray[np.intp]:
@@ -384,12 +388,6 @@ class CallableState:
     def without(self, group: int) -> Array:
         """Kernel matrix once ``group`` is removed as well."""
         return self._matrix([g for g in self.active if g != group])
-
-    def quadratic_forms(self, coefficients: Array, candidates: Sequence[int]) -> Array:
-        """``sum_c b_c' K_i b_c`` for every candidate ``i``."""
-        return np.array(
-            [np.einsum("ij,ij->", coefficients, self.without(i) @ coefficients) for i in candidates]
-        )
 
     shortcut = None
 

@@ -9,9 +9,11 @@ from scipy import sparse
 from sklearn.base import is_classifier, is_regressor
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 from rlselect import RiskRFE
+from rlselect._estimator import Selector
 from rlselect.subset import LinearKernel, SquaredLabelLoss
 
 FIXED = {"regularization": 0.01, "bandwidth": 3.0}
@@ -237,3 +239,13 @@ def test_paper_leaves_out_what_has_no_effect():
     assert RiskRFE.paper(estimator=Ridge(), step=2).get_params(deep=False)["regularization"] == "auto"
     with pytest.raises(TypeError, match="unexpected keyword"):
         RiskRFE.paper(kernels="linear")
+
+
+@pytest.mark.skipif(not hasattr(Selector, "transform_as"), reason="selectors give their columns only")
+def test_the_design_of_the_selected_features_goes_on_in_a_pipeline():
+    frame = people()
+    pipeline = make_pipeline(RiskRFE(transform_as="design"), Ridge()).fit(frame, frame["spent"])
+    assert pipeline.score(frame, frame["spent"]) > 0.9
+    selector = RiskRFE(transform_as="design").fit(frame, "spent")
+    assert selector.get_feature_names_out().tolist() == ["age", "city=Paris", "city=Rome"]
+    np.testing.assert_array_equal(selector.transform(frame), selector.encoder_.transform(frame)[:, :3])

@@ -20,7 +20,7 @@ from rlselect.data._columns import (
 from rlselect.data._encoder import TableEncoder
 from rlselect.data._file import read_file
 from rlselect.data._groups import FeatureGroups, read_features, read_groups
-from rlselect.data._open import is_source, open_source, refuse_source
+from rlselect.data._open import is_source, open_source
 from rlselect.data._parts import PartTable
 from rlselect.data._read import as_numbers
 from rlselect.data._source import Batch, DataSource
@@ -62,7 +62,6 @@ __all__ = [
     "read_units",
     "read_vectors",
     "refuse_repeated_pairs",
-    "refuse_source",
     "require_rows",
     "require_target",
     "to_clock",

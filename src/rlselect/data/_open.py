@@ -44,15 +44,6 @@ def is_source(X: Any) -> bool:
     return _is_dask(X) or type(X).__module__.startswith(("pyarrow._dataset", "pyarrow.dataset"))
 
 
-def refuse_source(X: Any, owner: str) -> None:
-    """Refuse a source where all rows are needed in memory."""
-    if is_source(X):
-        raise TypeError(
-            f"{owner} needs all rows in memory, but X is {X!r:.60}, a source that is read in parts: load it "
-            "first, for instance with rlselect.data.read_file, or use REVS."
-        )
-
-
 def _is_paths(X: Any) -> bool:
     return isinstance(X, list | tuple) and len(X) > 0 and all(isinstance(path, str | Path) for path in X)
 

@@ -11,7 +11,7 @@ from rlselect._estimator import Selector, rank
 from rlselect._options import AUTO, NONE, instance, number, one_of, refuse_unused, take_settings, whole
 from rlselect._parallel import one_thread
 from rlselect._random import as_generator
-from rlselect.data import MISSING_MODES, open_table, refuse_source, require_rows, require_target
+from rlselect.data import MISSING_MODES, is_source, open_table, require_rows, require_target
 from rlselect.subset.acp._inputs import TASKS, Inputs, read_inputs, read_task
 from rlselect.subset.acp._machine import FittedMachine, final_model
 from rlselect.subset.acp._paper import PolicyGradient, paper_search
@@ -261,7 +261,11 @@ class ActorCriticPredictor(FittedMachine, Selector):
     def _fit(self, progress: Progress, X: Any, y: Any) -> None:
         name = type(self).__name__
         require_target(y, name)
-        refuse_source(X, name)
+        if is_source(X):
+            raise TypeError(
+                f"{name} needs all rows in memory, but X is {X!r:.60}, a source that is read in parts: load "
+                "it first, for instance with rlselect.data.read_file, or use REVS."
+            )
         if isinstance(self.search, PolicyGradient):
             idle = ("penalty",) if self.screening is None else ("penalty", "screening")
             fix = "the paper's search has no price and no screening"

@@ -34,7 +34,6 @@ from rlselect.data import (
     TableEncoder,
     open_table,
     read_units,
-    refuse_source,
     require_target,
 )
 from rlselect.machines import (
@@ -381,7 +380,6 @@ class RiskRFE(Selector):
         name = type(self).__name__
         plan, rng = self._plan(), as_generator(self.random_state)
         require_target(y, name)
-        refuse_source(X, name)
         table = open_table(X, y, sample_weight=sample_weight, missing=self.missing, owner=name)
         assert table.y is not None
         loss = choose_loss(self.loss, table.y, self.estimator)

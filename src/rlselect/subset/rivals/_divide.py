@@ -12,7 +12,7 @@ from rlselect._estimator import Selector, rank
 from rlselect._options import number, one_of, whole
 from rlselect._parallel import run_tasks
 from rlselect._random import RandomState, as_generator
-from rlselect.data import MISSING_MODES, open_table, read_units, refuse_source, require_target
+from rlselect.data import MISSING_MODES, open_table, read_units, require_target
 
 __all__ = ["DivideAndConquer"]
 
@@ -132,7 +132,6 @@ class DivideAndConquer(MetaEstimatorMixin, Selector):
     def _fit(self, progress: Progress, X: Any, y: Any, sample_weight: Any) -> None:
         name = type(self).__name__
         require_target(y, name)
-        refuse_source(X, name)
         table = open_table(X, y, sample_weight=sample_weight, missing=self.missing, owner=name)
         if self.n_folds > table.n_rows:
             raise ValueError(

@@ -28,7 +28,7 @@ def design(n, d, seed):
 
 
 def loop_squared(X, y, lam, gamma):
-    """Elimination order of the squared loss without intercept, one KernelRidge a candidate."""
+    """Elimination order of the squared loss without intercept, one KernelRidge per candidate."""
     left, order = list(range(X.shape[1])), []
     while len(left) > 1:
         values = []
@@ -41,7 +41,7 @@ def loop_squared(X, y, lam, gamma):
 
 
 def loop_hinge(X, y, lam, gamma):
-    """Elimination order of the hinge loss, one SVC a candidate."""
+    """Elimination order of the hinge loss, one SVC per candidate."""
     left, order = list(range(X.shape[1])), []
     while len(left) > 1:
         values = []

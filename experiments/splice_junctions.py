@@ -1,6 +1,6 @@
 """Case study 3 on real sequences: which 3-mers tell splice junctions from other DNA?
 
-The primate splice-junction set of the UCI repository (60 letters a row; file ``splice_uci.csv.gz``).
+The primate splice-junction set of the UCI repository (60 letters per row; file ``splice_uci.csv.gz``).
 
     python experiments/splice_junctions.py --data FOLDER --out experiments/results/splice_junctions.md
 """

@@ -48,8 +48,8 @@ def main():
     lines = [
         f"Table 3.1, {args.replicates} replicates from seed {args.seed} (the dissertation: 100).",
         "",
-        "| machine | d, d0 | n | RFE none / one / more errors | paper none | lasso none | paper lasso | s a "
-        "fit |",
+        "| machine | d, d0 | n | RFE none / one / more errors | paper none | lasso none | paper lasso | "
+        "s per fit |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for machine in args.machines:

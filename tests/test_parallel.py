@@ -37,7 +37,7 @@ def folds_that_vote(**jobs):
 def refits_without_a_feature(**jobs):
     data = make_revs(60, 6, n_nonzero=5, random_state=1)
     fit = RiskRFE(Ridge(), **jobs).fit(data.X, data.y)
-    return np.append(fit.ranking_, fit.objective_path_["risk"])
+    return np.append(fit.ranking_, fit.path_["risk"])
 
 
 def candidate_subsets(**jobs):

@@ -73,12 +73,6 @@ def test_callables_say_how_features_leave(kernel):
     np.testing.assert_allclose(state.cross(X[:2], state.active), _plain(X[:2, [0, 2]], X[:, [0, 2]]))
 
 
-@pytest.mark.parametrize(("kernel", "error"), [("cosine", ValueError), (3, TypeError)])
-def test_unknown_kernels(kernel, error):
-    with pytest.raises(error):
-        make_kernel(kernel)
-
-
 def test_bad_kernel_parameters():
     with pytest.raises(ValueError, match="degree"):
         PolynomialKernel(0)

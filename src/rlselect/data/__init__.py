@@ -25,8 +25,9 @@ from rlselect.data._parts import PartTable
 from rlselect.data._read import as_numbers
 from rlselect.data._source import Batch, DataSource
 from rlselect.data._table import Table, open_table, read_vectors
+from rlselect.data._task import Task, doubtful_classes, find_task, read_classes
 from rlselect.data._twins import find_twins
-from rlselect.data._units import Units
+from rlselect.data._units import FeatureUnits, Units, read_units
 
 __all__ = [
     "MISSING_MODES",
@@ -37,22 +38,28 @@ __all__ = [
     "DataSource",
     "Distinct",
     "FeatureGroups",
+    "FeatureUnits",
     "PartTable",
     "Table",
     "TableEncoder",
+    "Task",
     "Units",
     "all_finite",
     "as_numbers",
+    "doubtful_classes",
+    "find_task",
     "find_twins",
     "is_source",
     "nearest_names",
     "open_coded",
     "open_source",
     "open_table",
+    "read_classes",
     "read_features",
     "read_file",
     "read_groups",
     "read_labels",
+    "read_units",
     "read_vectors",
     "refuse_repeated_pairs",
     "require_rows",

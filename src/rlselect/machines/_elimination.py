@@ -1,46 +1,95 @@
 """Recursive elimination: problems that know their objective and their cheapest removals, and the loop over
 them.
-
-A problem has ``active`` (groups still in), ``objective``, ``losses`` (out-of-sample loss of each judged row),
-``judged_weights``, ``lam``, ``bandwidth`` and four verbs: ``refresh()``, ``removals(count)``,
-``drop(groups)`` and ``risk_at(lam, bandwidth)``.
 """
 
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rlselect.kernels import (
     FactoredInverse,
     best_removals,
-    dual_drop,
-    dual_increase,
-    dual_start,
     loo_residuals,
     loo_residuals_path,
-    primal_drop,
-    primal_increase,
-    primal_start,
     projected_inverse,
 )
-from rlselect.machines._kernels import LinearKernel
-from rlselect.machines._solve import fold_losses, solve_machine
+from rlselect.machines._kernels import KernelState, LinearKernel, quadratic_forms
+from rlselect.machines._losses import Loss
+from rlselect.machines._solve import MachineSolution, fold_losses, solve_machine
 
 __all__ = [
     "EliminationPath",
+    "EliminationProblem",
     "HeldOutProblem",
     "KernelProblem",
-    "RidgeProblem",
     "SquaredKernelProblem",
+    "TunableProblem",
     "eliminate",
 ]
 
 logger = logging.getLogger("rlselect")
+Array = NDArray[np.float64]
 # From this many lambdas on one eigendecomposition is cheaper than a factorisation each.
 _WORTH_EIGENVALUES = 5
+
+
+class EliminationProblem(Protocol):
+    """A set of groups that can lose some, with what is known about the present set after `refresh`.
+
+    Attributes
+    ----------
+    active : list of int
+        Groups still in.
+    objective : float
+        What removals are judged by.
+    losses, judged_weights : arrays
+        Out-of-sample loss and weight of each judged row.
+    lam, bandwidth : float
+        Parameters of the machine, NaN where there are none.
+    """
+
+    @property
+    def active(self) -> list[int]: ...
+    @property
+    def objective(self) -> float: ...
+    @property
+    def losses(self) -> Array: ...
+    @property
+    def judged_weights(self) -> Array: ...
+    @property
+    def lam(self) -> float: ...
+    @property
+    def bandwidth(self) -> float: ...
+
+    def refresh(self) -> None:
+        """Fit and judge the present set."""
+        ...
+
+    def removals(self, count: int) -> list[tuple[int, float]]:
+        """The ``count`` cheapest removals with the objectives they leave, cheapest first."""
+        ...
+
+    def drop(self, groups: Sequence[int]) -> None:
+        """Remove groups for good."""
+        ...
+
+
+class TunableProblem(EliminationProblem, Protocol):
+    """A problem whose parameters can be chosen anew."""
+
+    lam: float
+    bandwidth: float
+
+    def risk_at(self, lams: Sequence[float] | Array, bandwidth: float) -> list[float]:
+        """Out-of-sample risk of the present set for other parameters."""
+        ...
+
+
+AnyProblem = TypeVar("AnyProblem", bound=EliminationProblem)
 
 
 @dataclass
@@ -59,18 +108,20 @@ class EliminationPath:
         Groups, first eliminated first.
     weights : array
         Weights of the judged rows.
+    broken_off : str or None
+        Why the elimination ended before no group was left.
     """
 
-    sizes: list = field(default_factory=list)
-    objective: list = field(default_factory=list)
-    lam: list = field(default_factory=list)
-    bandwidth: list = field(default_factory=list)
-    losses: list = field(default_factory=list)
-    order: list = field(default_factory=list)
-    weights: np.ndarray = field(default_factory=lambda: np.empty(0))
-    interrupted: bool = False
+    sizes: list[int] = field(default_factory=list)
+    objective: list[float] = field(default_factory=list)
+    lam: list[float] = field(default_factory=list)
+    bandwidth: list[float] = field(default_factory=list)
+    losses: list[Array] = field(default_factory=list)
+    order: list[int] = field(default_factory=list)
+    weights: Array = field(default_factory=lambda: np.empty(0))
+    broken_off: str | None = None
 
-    def add(self, problem: Any) -> None:
+    def add(self, problem: EliminationProblem) -> None:
         """Note where the problem stands."""
         self.sizes.append(len(problem.active))
         self.objective.append(problem.objective)
@@ -81,48 +132,44 @@ class EliminationPath:
 
 
 def eliminate(
-    problem: Any,
+    problem: AnyProblem,
     cycle: Callable[[int], int],
-    retune: Callable[[Any], None] | None = None,
-    *,
-    interruptible: bool = False,
+    retune: Callable[[AnyProblem], None] | None = None,
+    tick: Callable[[], str | None] | None = None,
 ) -> EliminationPath:
     """Remove the cheapest groups until none is left.
 
     Parameters
     ----------
-    problem : object
-        See the module's docstring.
+    problem : EliminationProblem
     cycle : callable
         How many groups to remove at once, given how many are left.
     retune : callable, optional
         Called with the problem when the set has halved; may set ``lam`` and ``bandwidth``.
-    interruptible : bool, default=False
-        Whether a ``KeyboardInterrupt`` ends the elimination early: the remaining groups keep their order and
-        the path says so. Otherwise it goes to the caller.
+    tick : callable, optional
+        Called for every group that has left; a reason breaks the elimination off, and the groups that are
+        left then stand in the order as if the last ones had left first.
     """
     path = EliminationPath()
     tuned_at = len(problem.active)
-    try:
-        while True:
-            if retune is not None and problem.active and 2 * len(problem.active) <= tuned_at:
-                tuned_at = len(problem.active)
-                retune(problem)
-            problem.refresh()
-            path.add(problem)
-            if not problem.active:
-                return path
-            count = min(max(1, cycle(len(problem.active))), len(problem.active))
-            gone = [group for group, _ in problem.removals(count)]
-            problem.drop(gone)
-            path.order.extend(gone)
-            logger.debug("removed %s, %d groups left", gone, len(problem.active))
-    except KeyboardInterrupt:
-        if not interruptible or not path.sizes:
-            raise
-        path.interrupted = True
-        path.order.extend(sorted(set(problem.active) - set(path.order)))
-        return path
+    while True:
+        if retune is not None and problem.active and 2 * len(problem.active) <= tuned_at:
+            tuned_at = len(problem.active)
+            retune(problem)
+        problem.refresh()
+        path.add(problem)
+        if not problem.active:
+            return path
+        count = min(max(1, cycle(len(problem.active))), len(problem.active))
+        gone = [group for group, _ in problem.removals(count)]
+        problem.drop(gone)
+        path.order.extend(gone)
+        logger.debug("removed %s, %d groups left", gone, len(problem.active))
+        reasons = [] if tick is None else [tick() for _ in gone]
+        if problem.active and any(reasons):
+            path.broken_off = next(reason for reason in reasons if reason)
+            path.order.extend(sorted(problem.active, reverse=True))
+            return path
 
 
 class KernelProblem:
@@ -130,27 +177,37 @@ class KernelProblem:
 
     Parameters
     ----------
-    state : AdditiveState or CallableState
+    state : KernelState
     targets : (n, c) array
     weights : (n,) array
-    loss : loss object
+    loss : Loss
     lam : float
     fit_intercept : bool
-    folds : (n,) int array
-        Folds for the out-of-sample losses.
+    folds : (n,) int array or None
+        Folds for the out-of-sample losses; the squared loss needs none.
     criterion : {"risk", "norm"}
     """
 
-    def __init__(self, state, targets, weights, loss, lam, fit_intercept, folds, criterion="risk"):
+    def __init__(
+        self,
+        state: KernelState,
+        targets: Array,
+        weights: Array,
+        loss: Loss,
+        lam: float,
+        fit_intercept: bool,
+        folds: NDArray[np.intp] | None,
+        criterion: str = "risk",
+    ) -> None:
         self.state, self.targets, self.weights, self.loss = state, targets, weights, loss
         self.lam, self.fit_intercept, self.folds, self.criterion = lam, fit_intercept, folds, criterion
         self.judged_weights = weights
-        self.objective, self.losses = np.nan, np.empty(0)
-        self.n_solved = 0
-        self.start: np.ndarray | None = None
+        self.objective: float = np.nan
+        self.losses: Array = np.empty(0)
+        self.start: Array | None = None
 
     @property
-    def active(self) -> list:
+    def active(self) -> list[int]:
         """Groups still in."""
         return self.state.active
 
@@ -163,9 +220,8 @@ class KernelProblem:
     def bandwidth(self, value: float) -> None:
         self.state.bandwidth = value
 
-    def solve(self, gram, start):
+    def solve(self, gram: Array, start: Array | None) -> MachineSolution:
         """Machine on a kernel matrix."""
-        self.n_solved += 1
         return solve_machine(gram, self.targets, self.weights, self.lam, self.loss, self.fit_intercept, start)
 
     def refresh(self) -> None:
@@ -177,29 +233,41 @@ class KernelProblem:
         self.objective = self.solution.objective
         self.losses = self._out_of_sample(gram, self.lam, self.start)
 
-    def _out_of_sample(self, gram, lam, start=None):
-        return fold_losses(
-            gram, self.targets, self.weights, lam, self.loss, self.fit_intercept, self.folds, start
-        )
+    def _out_of_sample(self, gram: Array, lam: float, start: Array | None = None) -> Array:
+        if self.folds is not None:
+            return fold_losses(
+                gram, self.targets, self.weights, lam, self.loss, self.fit_intercept, self.folds, start
+            )
+        ridge = lam * self.weights.sum() / self.weights
+        inverse = FactoredInverse(gram, ridge, self.fit_intercept)
+        diagonal = inverse.diagonal()
+        columns = [inverse @ y for y in self.targets.T]
+        losses = [np.square(loo_residuals(c, diagonal, ridge, self.weights)) for c in columns]
+        return losses[0] if len(losses) == 1 else np.sum(losses, axis=0)
 
-    def risk_at(self, lams: Sequence[float], bandwidth: float) -> list[float]:
-        """Out-of-sample risk of the present set for other parameters."""
+    def _gram_at(self, bandwidth: float) -> Array:
+        """Kernel matrix of the present set at another bandwidth."""
         kept, self.bandwidth = self.bandwidth, bandwidth
         gram = self.state.gram()
         self.bandwidth = kept
+        return gram
+
+    def risk_at(self, lams: Sequence[float] | Array, bandwidth: float) -> list[float]:
+        """Out-of-sample risk of the present set for other parameters."""
+        gram = self._gram_at(bandwidth)
         return [float(self.weights @ self._out_of_sample(gram, lam) / self.weights.sum()) for lam in lams]
 
     def removals(self, count: int) -> list[tuple[int, float]]:
         """The ``count`` cheapest removals with the objectives they leave, cheapest first."""
         candidates = list(self.active)
-        forms = self.state.quadratic_forms(self.solution.dual, candidates)
+        forms = quadratic_forms(self.state, self.solution.dual, candidates)
         if self.criterion == "norm":
             present = self.state.gram()
             fall = np.sum(self.solution.dual * (present @ self.solution.dual)) - forms
             return [(candidates[i], float("nan")) for i in np.argsort(fall, kind="stable")[:count]]
         constant = self.loss.conjugate(self.solution.dual, self.targets, self.weights, self.lam)
         shrink = np.ones(len(forms))
-        if self.loss.shrinkable and self.loss.name != "squared":
+        if self.loss.shrinkable and not self.loss.squared:
             shrink = np.clip(constant / np.maximum(2.0 * self.lam * forms, 1e-300), 0.0, 1.0)
         bounds = shrink * constant - self.lam * shrink**2 * forms
         return exact_smallest(
@@ -211,7 +279,9 @@ class KernelProblem:
         self.state.drop(groups)
 
 
-def exact_smallest(bounds, candidates, count, evaluate):
+def exact_smallest(
+    bounds: Array, candidates: Sequence[int], count: int, evaluate: Callable[[int], float]
+) -> list[tuple[int, float]]:
     """The ``count`` smallest values, visiting candidates by lower bound and stopping at the first bound
     too high.
     """
@@ -227,7 +297,7 @@ def exact_smallest(bounds, candidates, count, evaluate):
 
 
 class SquaredKernelProblem(KernelProblem):
-    """Squared loss on a kernel state: closed-form leave-one-out and the bounds of ``best_removals``.
+    """Squared loss on one column of targets: closed-form leave-one-out and the bounds of ``best_removals``.
 
     ``hasty`` lets the bounds alone decide where several groups leave at once; ``judged=False`` spares the
     losses where nobody asks for them, and the inverse with them.
@@ -250,18 +320,11 @@ class SquaredKernelProblem(KernelProblem):
                 loo_residuals(self.coefficients, self.inverse.diagonal(), self.ridge, self.weights)
             )
 
-    def _out_of_sample(self, gram, lam, start=None):
-        ridge = lam * self.weights.sum() / self.weights
-        inverse = FactoredInverse(gram, ridge, self.fit_intercept)
-        return np.square(loo_residuals(inverse @ self.targets[:, 0], inverse.diagonal(), ridge, self.weights))
-
-    def risk_at(self, lams: Sequence[float], bandwidth: float) -> list[float]:
+    def risk_at(self, lams: Sequence[float] | Array, bandwidth: float) -> list[float]:
         """Leave-one-out risk of the present set for other parameters."""
         if len(lams) < _WORTH_EIGENVALUES:
             return super().risk_at(lams, bandwidth)
-        kept, self.bandwidth = self.bandwidth, bandwidth
-        gram = self.state.gram()
-        self.bandwidth = kept
+        gram = self._gram_at(bandwidth)
         residuals = loo_residuals_path(gram, self.targets[:, 0], self.weights, lams, self.fit_intercept)
         return (np.square(residuals) @ self.weights / self.weights.sum()).tolist()
 
@@ -269,7 +332,7 @@ class SquaredKernelProblem(KernelProblem):
         """The ``count`` cheapest removals with the objectives they leave, cheapest first."""
         candidates = list(self.active)
         if self.criterion == "norm":
-            forms = self.state.quadratic_forms(self.coefficients[:, None], candidates)
+            forms = quadratic_forms(self.state, self.coefficients[:, None], candidates)
             return [(candidates[i], float("nan")) for i in np.argsort(-forms, kind="stable")[:count]]
         found = best_removals(
             self.targets[:, 0],
@@ -286,112 +349,35 @@ class SquaredKernelProblem(KernelProblem):
         return [(candidate, self.lam * value) for candidate, value in found]
 
 
-class RidgeProblem:
-    """Squared loss with the linear kernel: Gram moves when there are more rows than columns, dual moves
-    otherwise.
-
-    ``lam = 0`` is least squares (more rows than columns needed).
-    """
-
-    bandwidth = 1.0
-
-    def __init__(self, X, y, weights, lam, fit_intercept, groups, criterion="risk"):
-        self.X, self.y, self.weights, self.lam = X, y, weights, lam
-        self.fit_intercept, self.groups, self.criterion = fit_intercept, groups, criterion
-        self.active = list(range(len(groups)))
-        self.judged_weights = weights
-        self.objective, self.losses = np.nan, np.empty(0)
-        self._restart()
-
-    def _restart(self) -> None:
-        """Compute the state from the data: at the start, at new parameters and whenever the set has
-        halved.
-        """
-        self.columns = (
-            np.concatenate([self.groups[g] for g in self.active]) if self.active else np.empty(0, dtype=int)
-        )
-        self.block = np.ascontiguousarray(self.X[:, self.columns])
-        self.primal = len(self.columns) <= len(self.y) or self.lam == 0.0
-        self._fresh = (self.lam, len(self.columns))
-        if self.primal:
-            self.state = primal_start(self.block, self.y, self.weights, self.lam, self.fit_intercept)
-        else:
-            self.state = dual_start(self.block, self.y, self._ridge(self.lam), self.fit_intercept)
-
-    def _ridge(self, lam):
-        return lam * self.weights.sum() / self.weights
-
-    def _places(self, group):
-        return np.flatnonzero(np.isin(self.columns, self.groups[group]))
-
-    def refresh(self) -> None:
-        """Objective and leave-one-out losses of the present set."""
-        if self._fresh[0] != self.lam or 2 * len(self.columns) <= self._fresh[1]:
-            self._restart()
-        if self.primal:
-            residual, coef = self.state["residual"], self.state["coef"]
-            self.objective = float(self.weights @ residual**2 / self.weights.sum() + self.lam * coef @ coef)
-            share = 1.0 / np.maximum(self.weights, 1.0)
-            loo = residual / np.maximum(1.0 - share * self.state["leverage"], 1e-12)
-        else:
-            self.objective = self.lam * float(self.state["coef"] @ self.y)
-            loo = loo_residuals(
-                self.state["coef"], np.diag(self.state["inverse"]), self._ridge(self.lam), self.weights
-            )
-        self.losses = np.square(loo)
-
-    def risk_at(self, lams: Sequence[float], bandwidth: float) -> list[float]:
-        """Leave-one-out risk of the present set for other parameters."""
-        risks = []
-        for lam in lams:
-            problem = RidgeProblem(self.X, self.y, self.weights, lam, self.fit_intercept, self.groups)
-            problem.active = list(self.active)
-            problem._restart()
-            problem.refresh()
-            risks.append(float(self.weights @ problem.losses / self.weights.sum()))
-        return risks
-
-    def removals(self, count: int) -> list[tuple[int, float]]:
-        """The ``count`` cheapest removals with the objectives they leave, cheapest first."""
-        places = [self._places(g) for g in self.active] if len(self.columns) != len(self.active) else None
-        places = [np.array([i]) for i in range(len(self.active))] if places is None else places
-        if self.criterion == "norm":
-            slopes = self.state["coef"] if self.primal else self.state["pull"]
-            rise = np.array([np.square(slopes[p]).sum() for p in places])
-            values = np.full(len(rise), np.nan)
-        else:
-            if self.primal:
-                rise = primal_increase(self.state, places, self.weights)
-            else:
-                rise = self.lam * dual_increase(self.state, self.block, places)
-            values = self.objective + rise
-        best = np.argsort(rise, kind="stable")[:count]
-        return [(self.active[i], float(values[i])) for i in best]
-
-    def drop(self, groups: Sequence[int]) -> None:
-        """Remove groups for good."""
-        gone = np.concatenate([self._places(g) for g in groups])
-        stay = np.setdiff1d(np.arange(len(self.columns)), gone)
-        if self.primal:
-            self.state = primal_drop(self.state, gone, self.weights)
-        else:
-            self.state = dual_drop(self.state, self.block, gone)
-            self.state["pull"], self.state["hold"] = self.state["pull"][stay], self.state["hold"][stay]
-        self.columns, self.block = self.columns[stay], self.block[:, stay]
-        self.active = [g for g in self.active if g not in set(groups)]
-
-
 class HeldOutProblem(KernelProblem):
     """Algorithm 26: machines fitted on some rows, judged by ``lambda |f|^2`` plus their risk on the other
     rows.
+
+    Parameters
+    ----------
+    train, test : int arrays
+        Rows to fit on and rows to judge by.
+    state, targets, weights, loss, lam, fit_intercept, folds
+        As for :class:`KernelProblem`; the folds of the fitting rows choose parameters.
     """
 
-    def __init__(self, state, targets, weights, loss, lam, fit_intercept, train, test, folds):
+    def __init__(
+        self,
+        state: KernelState,
+        targets: Array,
+        weights: Array,
+        loss: Loss,
+        lam: float,
+        fit_intercept: bool,
+        train: NDArray[np.intp],
+        test: NDArray[np.intp],
+        folds: NDArray[np.intp],
+    ) -> None:
         super().__init__(state, targets, weights, loss, lam, fit_intercept, folds)
         self.train, self.test = train, test
         self.judged_weights = weights[test]
 
-    def _judge(self, gram):
+    def _judge(self, gram: Array) -> tuple[float, Array]:
         fitted = solve_machine(
             gram[np.ix_(self.train, self.train)],
             self.targets[self.train],
@@ -408,25 +394,16 @@ class HeldOutProblem(KernelProblem):
         """Judge the present set."""
         self.objective, self.losses = self._judge(self.state.gram())
 
-    def _out_of_sample(self, gram, lam, start=None):
-        rows = np.ix_(self.train, self.train)
-        return fold_losses(
-            gram[rows],
-            self.targets[self.train],
-            self.weights[self.train],
-            lam,
-            self.loss,
-            self.fit_intercept,
-            self.folds[self.train],
-        )
-
-    def risk_at(self, lams: Sequence[float], bandwidth: float) -> list[float]:
+    def risk_at(self, lams: Sequence[float] | Array, bandwidth: float) -> list[float]:
         """Risk over folds of the fitting rows; the judging rows stay unseen."""
-        kept, self.bandwidth = self.bandwidth, bandwidth
-        gram = self.state.gram()
-        self.bandwidth = kept
-        weights = self.weights[self.train]
-        return [float(weights @ self._out_of_sample(gram, lam) / weights.sum()) for lam in lams]
+        assert self.folds is not None
+        gram = self._gram_at(bandwidth)[np.ix_(self.train, self.train)]
+        targets, weights, folds = self.targets[self.train], self.weights[self.train], self.folds[self.train]
+        risks = []
+        for lam in lams:
+            losses = fold_losses(gram, targets, weights, lam, self.loss, self.fit_intercept, folds)
+            risks.append(float(weights @ losses / weights.sum()))
+        return risks
 
     def removals(self, count: int) -> list[tuple[int, float]]:
         """Judge every removal; held-out risks have no bounds to skip by."""

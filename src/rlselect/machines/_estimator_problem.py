@@ -4,18 +4,29 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from rlselect._parallel import run_tasks
+from rlselect.machines._losses import Loss
 
-__all__ = ["EstimatorProblem", "constant_decision", "estimator_losses"]
+__all__ = ["EstimatorProblem", "constant_decision", "fit_clone"]
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
 
 
-def constant_decision(loss: Any, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def fit_clone(estimator: Any, X: Any, y: NDArray, weights: Array) -> Any:
+    """A clone of an estimator fitted on some rows, with weights if it takes them."""
+    extra = {"sample_weight": weights} if has_fit_parameter(estimator, "sample_weight") else {}
+    return clone(estimator).fit(X, y, **extra)
+
+
+def constant_decision(loss: Loss, targets: Array, weights: Array) -> Array:
     """Best constant of each column for a loss: what is left when no feature is."""
     total = weights.sum()
-    if loss.name == "squared":
+    if loss.squared:
         return weights @ targets / total
     if loss.name == "epsilon_insensitive":
         values = []
@@ -31,12 +42,12 @@ def constant_decision(loss: Any, targets: np.ndarray, weights: np.ndarray) -> np
     return np.log(share / (1.0 - share))
 
 
-def estimator_losses(estimator: Any, X: Any, y: np.ndarray, targets: np.ndarray, loss: Any) -> np.ndarray:
+def _estimator_losses(estimator: Any, X: Any, y: NDArray, targets: Array, loss: Loss) -> Array:
     """Loss of each row under a fitted estimator.
 
     The logistic loss of an estimator with ``predict_proba`` is minus the log-probability of the row's class;
-    other classifiers are judged on their decision values, one column a class (on their labels when they have
-    none).
+    other classifiers are judged on their decision values, one column per class, or on their labels when
+    they have none.
     """
     if not loss.classifies:
         return loss.value(targets, np.asarray(estimator.predict(X), dtype=float).reshape(len(y), -1)).sum(
@@ -57,15 +68,43 @@ def estimator_losses(estimator: Any, X: Any, y: np.ndarray, targets: np.ndarray,
 
 
 class EstimatorProblem:
-    """Empirical risk of an estimator refitted on each set of features; see ``_elimination`` for the verbs.
+    """Empirical risk of an estimator refitted on each set of features.
 
     With ``train`` and ``test`` rows it is fitted on the first and judged on the second (Algorithm 26).
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : (n, d) array or sparse matrix
+    y : (n,) array
+        What the estimator is given: numbers or class labels.
+    targets : (n, c) array
+        What the loss is given.
+    weights : (n,) array
+    loss : Loss
+    groups : sequence of int arrays
+        Columns of each group.
+    folds : (n,) int array or None
+        Folds for the out-of-sample losses; not looked at with ``train`` and ``test``.
+    train, test : int arrays, optional
     """
 
     lam = float("nan")
     bandwidth = float("nan")
 
-    def __init__(self, estimator, X, y, targets, weights, loss, groups, folds, train=None, test=None):
+    def __init__(
+        self,
+        estimator: Any,
+        X: Any,
+        y: NDArray,
+        targets: Array,
+        weights: Array,
+        loss: Loss,
+        groups: Sequence[NDArray[np.intp]],
+        folds: Rows | None,
+        train: Rows | None = None,
+        test: Rows | None = None,
+    ) -> None:
         self.estimator, self.X, self.y, self.targets, self.weights = estimator, X, y, targets, weights
         self.loss, self.groups, self.folds = loss, groups, folds
         everything = np.arange(len(y))
@@ -73,36 +112,35 @@ class EstimatorProblem:
         self.train = everything if train is None else train
         self.test = everything if test is None else test
         self.active = list(range(len(groups)))
+        self.objective: float = np.nan
+        self.losses: Array = np.empty(0)
         self.judged_weights = weights[self.test]
         self.reference = max(self._objective([])[0], 1e-300)
-        self.uses_weights = has_fit_parameter(estimator, "sample_weight")
 
-    def fit(self, columns: np.ndarray, rows: np.ndarray) -> Any:
+    def fit(self, columns: Rows, rows: Rows) -> Any:
         """A clone fitted on some columns and rows (None when no column is left)."""
         if not len(columns):
             return None
-        fitted = clone(self.estimator)
-        extra = {"sample_weight": self.weights[rows]} if self.uses_weights else {}
-        return fitted.fit(self.X[rows][:, columns], self.y[rows], **extra)
+        return fit_clone(self.estimator, self.X[rows][:, columns], self.y[rows], self.weights[rows])
 
-    def _losses(self, columns, train, test):
+    def _losses(self, columns: Rows, train: Rows, test: Rows) -> Array:
         if not len(columns) or (self.loss.classifies and len(np.unique(self.y[train])) < 2):
             constant = constant_decision(self.loss, self.targets[train], self.weights[train])
             return self.loss.value(
                 self.targets[test], np.broadcast_to(constant, self.targets[test].shape)
             ).sum(axis=1)
         fitted = self.fit(columns, train)
-        return estimator_losses(fitted, self.X[test][:, columns], self.y[test], self.targets[test], self.loss)
-
-    def _columns(self, groups):
-        return (
-            np.sort(np.concatenate([self.groups[g] for g in groups]))
-            if len(groups)
-            else np.empty(0, dtype=int)
+        return _estimator_losses(
+            fitted, self.X[test][:, columns], self.y[test], self.targets[test], self.loss
         )
 
-    def _objective(self, groups):
-        losses = self._losses(self._columns(groups), self.train, self.test)
+    def columns_of(self, groups: Sequence[int]) -> Rows:
+        """Columns of some groups, sorted."""
+        some = [self.groups[g] for g in groups]
+        return np.sort(np.concatenate([np.empty(0, dtype=np.intp), *some]))
+
+    def _objective(self, groups: Sequence[int]) -> tuple[float, Array]:
+        losses = self._losses(self.columns_of(groups), self.train, self.test)
         return float(self.judged_weights @ losses / self.judged_weights.sum()), losses
 
     def refresh(self) -> None:
@@ -111,7 +149,8 @@ class EstimatorProblem:
         if self.held_out:
             self.losses = losses
             return
-        columns = self._columns(self.active)
+        assert self.folds is not None
+        columns = self.columns_of(self.active)
         self.losses = np.empty(len(self.y))
         tests = [np.flatnonzero(self.folds == fold) for fold in np.unique(self.folds)]
         trains = [np.flatnonzero(self.folds != fold) for fold in np.unique(self.folds)]
@@ -133,17 +172,3 @@ class EstimatorProblem:
     def drop(self, groups: Sequence[int]) -> None:
         """Remove groups for good."""
         self.active = [g for g in self.active if g not in set(groups)]
-
-
-def check_estimator_suits(estimator: Any, loss: Any) -> None:
-    """Refuse a classifier under a regression loss and the other way round."""
-    if is_classifier(estimator) != loss.classifies:
-        kind = "classifier" if is_classifier(estimator) else "regressor"
-        allowed = (
-            "'hinge' or 'logistic'" if is_classifier(estimator) else "'squared' or 'epsilon_insensitive'"
-        )
-        raise ValueError(
-            f"estimator {type(estimator).__name__} is a {kind} but loss={loss.name!r} is not made for one; "
-            f"use "
-            f"loss={allowed}"
-        )

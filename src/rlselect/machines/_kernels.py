@@ -1,9 +1,10 @@
 """Kernels as small objects, and the state that lets features leave them one by one."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rlselect.kernels import (
     chi_squared_part,
@@ -16,17 +17,69 @@ from rlselect.kernels import (
 )
 
 __all__ = [
+    "KERNELS",
     "AdditiveKernel",
+    "AdditiveState",
+    "CallableState",
     "ChiSquaredKernel",
     "GaussianKernel",
+    "KernelState",
     "LinearKernel",
     "PolynomialKernel",
     "make_kernel",
     "make_state",
+    "quadratic_forms",
 ]
 
+Array = NDArray[np.float64]
+Groups = Sequence[NDArray[np.intp]]
 # A Taylor product of this order costs about as much as building the matrix.
 _MOST_TERMS = 10
+
+
+class KernelState(Protocol):
+    """A kernel matrix on training rows from which groups of columns can leave.
+
+    Attributes
+    ----------
+    kernel : object
+        The kernel behind it, where there is one to be told apart.
+    X : (n, d) array
+        Training rows.
+    bandwidth : float
+        Width of the kernel; may be set.
+    active : list of int
+        Groups still in.
+    shortcut : callable or None
+        As `rlselect.kernels.best_removals` takes it.
+    """
+
+    bandwidth: float
+
+    @property
+    def kernel(self) -> Any: ...
+    @property
+    def X(self) -> Array: ...
+    @property
+    def active(self) -> list[int]: ...
+    @property
+    def shortcut(self) -> Callable[..., tuple] | None: ...
+
+    def gram(self) -> Array:
+        """Kernel matrix of the active groups, a fresh array."""
+        ...
+
+    def without(self, group: int) -> Array:
+        """Kernel matrix once ``group`` is removed as well, perhaps a buffer of the next call."""
+        ...
+
+    def drop(self, groups: Sequence[int]) -> None:
+        """Remove groups for good."""
+        ...
+
+    def cross(self, Z: Array, groups: Sequence[int]) -> Array:
+        """Kernel between new rows and the training rows on some groups."""
+        ...
 
 
 class AdditiveKernel:
@@ -54,18 +107,18 @@ class AdditiveKernel:
     uses_bandwidth = False
     trusted = False
 
-    def __init__(self, part: Callable, link: Callable) -> None:
+    def __init__(self, part: Callable[..., Array], link: Callable[..., Array]) -> None:
         self.part = part
         self._link = link
 
-    def link(self, total, bandwidth, out=None):
+    def link(self, total: Any, bandwidth: float, out: Any = None) -> Array:
         """Kernel values from the sum of the parts."""
         return np.asarray(self._link(total), dtype=np.float64)
 
-    def check(self, X: np.ndarray) -> None:
+    def check(self, X: Array) -> None:
         """Refuse data the kernel is not defined on."""
 
-    def __call__(self, A, B, bandwidth=1.0):
+    def __call__(self, A: Array, B: Array, bandwidth: float = 1.0) -> Array:
         """Kernel between the rows of two arrays."""
         return self.link(self.part(A, B), bandwidth)
 
@@ -80,7 +133,7 @@ class GaussianKernel(AdditiveKernel):
     def __init__(self) -> None:
         pass
 
-    def link(self, total, bandwidth, out=None):
+    def link(self, total: Any, bandwidth: float, out: Any = None) -> Array:
         """Kernel values from squared distances."""
         return exponential_link(total, bandwidth, out=out)
 
@@ -90,13 +143,12 @@ class ChiSquaredKernel(GaussianKernel):
 
     part = staticmethod(chi_squared_part)
 
-    def check(self, X: np.ndarray) -> None:
+    def check(self, X: Array) -> None:
         """Histograms have no negative bins."""
         if X.size and X.min() < 0:
             raise ValueError(
-                f"Negative values in data: the chi2 kernel compares histograms and needs X >= 0, but the "
-                f"smallest entry is "
-                f"{X.min():.3g}; use kernel='rbf' or shift the columns"
+                f"Negative values in data: kernel='chi2' compares histograms and needs X >= 0, but the "
+                f"smallest entry is {X.min():.3g}; use kernel='rbf' or shift the columns."
             )
 
 
@@ -109,7 +161,7 @@ class LinearKernel(AdditiveKernel):
     def __init__(self) -> None:
         pass
 
-    def link(self, total, bandwidth, out=None):
+    def link(self, total: Any, bandwidth: float, out: Any = None) -> Array:
         """The inner product itself."""
         return np.copy(total) if out is None else total
 
@@ -132,46 +184,55 @@ class PolynomialKernel(AdditiveKernel):
     def __init__(self, degree: int = 3, coef0: float = 1.0) -> None:
         if int(degree) != degree or degree < 1 or coef0 < 0:
             raise ValueError(
-                f"PolynomialKernel needs an integer degree >= 1 and coef0 >= 0, got degree={degree!r}, "
-                f"coef0={coef0!r}"
+                f"degree={degree!r} and coef0={coef0!r} were given; a PolynomialKernel needs an integer "
+                "degree of at least 1 and a coef0 of at least 0."
             )
         self.degree = int(degree)
         self.coef0 = float(coef0)
 
-    def link(self, total, bandwidth, out=None):
+    def link(self, total: Any, bandwidth: float, out: Any = None) -> Array:
         """Kernel values from inner products."""
         return polynomial_link(total, bandwidth, self.degree, self.coef0, out=out)
 
 
-_NAMED = {"rbf": GaussianKernel, "linear": LinearKernel, "poly": PolynomialKernel, "chi2": ChiSquaredKernel}
+KERNELS: dict[str, type[Any]] = {
+    "rbf": GaussianKernel,
+    "linear": LinearKernel,
+    "poly": PolynomialKernel,
+    "chi2": ChiSquaredKernel,
+}
+AnyKernel = AdditiveKernel | Callable[[Array, Array], Array]
 
 
-def make_kernel(kernel: Any) -> Any:
-    """Kernel object from a name, an object or a callable ``kernel(A, B)``."""
+def make_kernel(kernel: str | AnyKernel) -> AnyKernel:
+    """Kernel object from one of the names of `KERNELS`; an object or a callable ``kernel(A, B)`` as it is."""
     if isinstance(kernel, str):
-        if kernel not in _NAMED:
-            raise ValueError(
-                f"kernel={kernel!r} is not known; use one of {sorted(_NAMED)} or a callable kernel(A, B)"
-            )
-        return _NAMED[kernel]()
-    if isinstance(kernel, AdditiveKernel):
-        return kernel
-    if callable(kernel):
-        removal = getattr(kernel, "removal", "zero")
-        if not (removal in ("zero", "drop") or callable(removal)):
-            raise ValueError(
-                f"the kernel's `removal` attribute is {removal!r}; use 'zero' (columns set to zero), 'drop' "
-                f"(columns "
-                "deleted) or a callable removal(X, columns) -> X"
-            )
-        return kernel
-    raise TypeError(f"kernel must be a name, an AdditiveKernel or a callable, got {type(kernel).__name__}")
+        return KERNELS[kernel]()
+    removal = getattr(kernel, "removal", "zero")
+    if not (removal in ("zero", "drop") or callable(removal)):
+        raise ValueError(
+            f"The kernel's attribute removal={removal!r} is not known; use 'zero' (columns set to zero), "
+            "'drop' (columns deleted) or a callable removal(X, columns) -> X."
+        )
+    return kernel
 
 
-def make_state(kernel: Any, X: np.ndarray, groups: Sequence[np.ndarray], bandwidth: float) -> Any:
+def make_state(kernel: AnyKernel, X: Array, groups: Groups, bandwidth: float) -> KernelState:
     """Kernel matrix on training rows from which groups of columns can be removed."""
-    state = AdditiveState if isinstance(kernel, AdditiveKernel) else CallableState
-    return state(kernel, X, groups, bandwidth)
+    if isinstance(kernel, AdditiveKernel):
+        return AdditiveState(kernel, X, groups, bandwidth)
+    return CallableState(kernel, X, groups, bandwidth)
+
+
+def quadratic_forms(state: KernelState, coefficients: Array, candidates: Sequence[int]) -> Array:
+    """``sum_c b_c' K_i b_c`` of coefficients (n, c) for the matrix ``K_i`` without each candidate ``i``."""
+    if isinstance(state, AdditiveState):
+        return state.quadratic_forms(coefficients, candidates)
+    return np.array([np.einsum("ij,ij->", coefficients, state.without(i) @ coefficients) for i in candidates])
+
+
+def _columns_of(groups: Groups, some: Sequence[int]) -> NDArray[np.intp]:
+    return np.concatenate([groups[g] for g in some]) if len(some) else np.empty(0, dtype=np.intp)
 
 
 class AdditiveState:
@@ -182,36 +243,40 @@ class AdditiveState:
     """
 
     def __init__(
-        self, kernel: AdditiveKernel, X: np.ndarray, groups: Sequence[np.ndarray], bandwidth: float,
+        self,
+        kernel: AdditiveKernel,
+        X: Array,
+        groups: Groups,
+        bandwidth: float,
         active: Sequence[int] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.kernel, self.X, self.groups, self.bandwidth = kernel, X, groups, bandwidth
         self.active = list(range(len(groups)) if active is None else active)
-        self._buffers: dict[Any, np.ndarray] = {}
+        self._buffers: dict[Any, Array] = {}
         self._columns: tuple | None = None
         self._rebuild()
 
     def _rebuild(self) -> None:
         self.total = self._sum(self.X, self.columns(self.active))
 
-    def _sum(self, Z: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    def _sum(self, Z: Array, columns: NDArray[np.intp]) -> Array:
         if not len(columns):
             return np.zeros((len(Z), len(self.X)))
         return np.asarray(self.kernel.part(Z[:, columns], self.X[:, columns]), dtype=np.float64)
 
-    def columns(self, groups: Sequence[int]) -> np.ndarray:
+    def columns(self, groups: Sequence[int]) -> NDArray[np.intp]:
         """Column numbers of some groups."""
-        return np.concatenate([self.groups[g] for g in groups]) if len(groups) else np.empty(0, dtype=int)
+        return _columns_of(self.groups, groups)
 
-    def gram(self) -> np.ndarray:
+    def gram(self) -> Array:
         """Kernel matrix of the active groups, a fresh array."""
         return self.kernel.link(self.total, self.bandwidth)
 
-    def without(self, group: int) -> np.ndarray:
+    def without(self, group: int) -> Array:
         """Kernel matrix once ``group`` is removed as well."""
         return self._reduced(self.X[:, self.groups[group]], self.total)
 
-    def _reduced(self, block: np.ndarray, total: np.ndarray) -> np.ndarray:
+    def _reduced(self, block: NDArray[np.floating], total: NDArray[np.floating]) -> Array:
         if not self.kernel.trusted:
             return self.kernel.link(total - self.kernel.part(block, block), self.bandwidth)
         buffer = self._buffers.get(total.dtype)
@@ -221,7 +286,7 @@ class AdditiveState:
         np.subtract(total, buffer, out=buffer)
         return self.kernel.link(buffer, self.bandwidth, out=buffer)
 
-    def quadratic_forms(self, coefficients: np.ndarray, candidates: Sequence[int]) -> np.ndarray:
+    def quadratic_forms(self, coefficients: Array, candidates: Sequence[int]) -> Array:
         """``sum_c b_c' K_i b_c`` for every candidate ``i``, on the rows where any coefficient is not zero."""
         rows = np.flatnonzero(np.any(coefficients != 0.0, axis=1))
         b, block = coefficients[rows], self.X[rows]
@@ -236,7 +301,7 @@ class AdditiveState:
         self._buffers.clear()
         return np.array(forms)
 
-    def _scaled_columns(self, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
+    def _scaled_columns(self, tolerance: float) -> tuple[Array, NDArray[np.intp]]:
         """Columns in units of the bandwidth and the expansion's length for each, until it changes."""
         key = (self.bandwidth, tolerance)
         if self._columns is None or self._columns[0] != key:
@@ -246,10 +311,10 @@ class AdditiveState:
             self._columns = (key, columns, expansion_terms(columns, tolerance))
         return self._columns[1], self._columns[2]
 
-    def shortcut(self, gram: np.ndarray, candidates: Sequence[int], dtype: Any) -> tuple:
+    def shortcut(self, gram: Array, candidates: Sequence[int], dtype: Any) -> tuple:
         """All one-column removals at once where the Gaussian expansion is short; see ``best_removals``."""
-        positions: np.ndarray = np.empty(0, dtype=int)
-        products = None
+        positions = np.empty(0, dtype=np.intp)
+        products: Callable[[Array], Array] | None = None
         if type(self.kernel) is GaussianKernel:
             every, needed = self._scaled_columns(1e-7 if dtype == np.float32 else 1e-14)
             single = np.array([len(self.groups[i]) == 1 for i in candidates])
@@ -260,7 +325,7 @@ class AdditiveState:
             matrix, chosen = gram.astype(dtype, copy=False), columns[:, positions].astype(dtype)
             lengths = terms[positions]
 
-            def products(vectors):
+            def products(vectors: Array) -> Array:
                 return removal_products(matrix, chosen, vectors, lengths)
 
         if dtype != np.float32 or not self.kernel.trusted:
@@ -280,7 +345,7 @@ class AdditiveState:
                 # Nearly everything cancelled: the difference has lost its digits.
                 self._rebuild()
 
-    def cross(self, Z: np.ndarray, groups: Sequence[int]) -> np.ndarray:
+    def cross(self, Z: Array, groups: Sequence[int]) -> Array:
         """Kernel between new rows and the training rows on some groups."""
         return self.kernel.link(self._sum(Z, self.columns(groups)), self.bandwidth)
 
@@ -289,17 +354,17 @@ class CallableState:
     """A kernel known only as ``kernel(A, B)``; features leave as its ``removal`` attribute says."""
 
     def __init__(
-        self, kernel: Callable, X: np.ndarray, groups: Sequence[np.ndarray], bandwidth: float
+        self, kernel: Callable[[Array, Array], Array], X: Array, groups: Groups, bandwidth: float
     ) -> None:
         self.kernel, self.X, self.groups, self.bandwidth = kernel, X, groups, bandwidth
         self.removal = getattr(kernel, "removal", "zero")
         self.active = list(range(len(groups)))
 
-    def columns(self, groups: Sequence[int]) -> np.ndarray:
+    def columns(self, groups: Sequence[int]) -> NDArray[np.intp]:
         """Column numbers of some groups."""
-        return np.concatenate([self.groups[g] for g in groups]) if len(groups) else np.empty(0, dtype=int)
+        return _columns_of(self.groups, groups)
 
-    def _reduce(self, X: np.ndarray, keep: Sequence[int]) -> np.ndarray:
+    def _reduce(self, X: Array, keep: Sequence[int]) -> Array:
         columns = self.columns(keep)
         if self.removal == "drop":
             return X[:, columns]
@@ -310,25 +375,19 @@ class CallableState:
         reduced[:, gone] = 0.0
         return reduced
 
-    def _matrix(self, keep: Sequence[int]) -> np.ndarray:
+    def _matrix(self, keep: Sequence[int]) -> Array:
         if not len(keep) and self.removal == "drop":
             return np.zeros((len(self.X), len(self.X)))
         reduced = self._reduce(self.X, keep)
         return np.asarray(self.kernel(reduced, reduced), dtype=np.float64)
 
-    def gram(self) -> np.ndarray:
+    def gram(self) -> Array:
         """Kernel matrix of the active groups."""
         return self._matrix(self.active)
 
-    def without(self, group: int) -> np.ndarray:
+    def without(self, group: int) -> Array:
         """Kernel matrix once ``group`` is removed as well."""
         return self._matrix([g for g in self.active if g != group])
-
-    def quadratic_forms(self, coefficients: np.ndarray, candidates: Sequence[int]) -> np.ndarray:
-        """``sum_c b_c' K_i b_c`` for every candidate ``i``."""
-        return np.array(
-            [np.einsum("ij,ij->", coefficients, self.without(i) @ coefficients) for i in candidates]
-        )
 
     shortcut = None
 
@@ -336,7 +395,7 @@ class CallableState:
         """Remove groups for good."""
         self.active = [g for g in self.active if g not in set(groups)]
 
-    def cross(self, Z: np.ndarray, groups: Sequence[int]) -> np.ndarray:
+    def cross(self, Z: Array, groups: Sequence[int]) -> Array:
         """Kernel between new rows and the training rows on some groups."""
         if not len(groups) and self.removal == "drop":
             return np.zeros((len(Z), len(self.X)))

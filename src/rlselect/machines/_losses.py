@@ -5,12 +5,53 @@ feasible ``beta`` bounds the minimum from below by ``conjugate(beta) - lambda be
 not involve ``K``, so the solution on one set of features bounds the objective on every other set.
 """
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit, xlogy
 
-__all__ = ["EpsilonInsensitiveLoss", "HingeLoss", "LogisticLoss", "SquaredLoss", "make_loss"]
+__all__ = [
+    "LOSSES",
+    "EpsilonInsensitiveLoss",
+    "HingeLoss",
+    "LogisticLoss",
+    "Loss",
+    "SquaredLabelLoss",
+    "SquaredLoss",
+    "make_loss",
+]
+
+Array = NDArray[np.float64]
+
+
+class Loss(Protocol):
+    """What a machine is fitted and judged by; targets, decision values and betas are (n, c) arrays.
+
+    Attributes
+    ----------
+    name : str
+        As users give it.
+    classifies : bool
+        Whether targets are labels -1 and 1.
+    squared : bool
+        Whether machines have closed forms.
+    shrinkable : bool
+        Whether the conjugate part is linear in beta, so that a feasible beta may be shrunk.
+    """
+
+    name: str
+    classifies: bool
+    squared: bool
+    shrinkable: bool
+
+    def value(self, y: Array, f: Array) -> Array:
+        """Loss of each row and column."""
+        ...
+
+    def conjugate(self, beta: Array, y: Array, weights: Array, lam: float) -> float:
+        """Kernel-free part of the dual."""
+        ...
 
 
 class SquaredLoss:
@@ -18,14 +59,14 @@ class SquaredLoss:
 
     name = "squared"
     classifies = False
-    # Whether the conjugate part is linear in beta, so that a feasible beta may be shrunk.
+    squared = True
     shrinkable = True
 
-    def value(self, y, f):
+    def value(self, y: Array, f: Array) -> Array:
         """Loss of each row and column."""
         return np.square(y - f)
 
-    def conjugate(self, beta, y, weights, lam):
+    def conjugate(self, beta: Array, y: Array, weights: Array, lam: float) -> float:
         """Kernel-free part of the dual."""
         total = weights.sum()
         return float(
@@ -33,18 +74,26 @@ class SquaredLoss:
         )
 
 
+class SquaredLabelLoss(SquaredLoss):
+    """``(y - f)^2`` for labels -1 and 1: least-squares support vector machines."""
+
+    name = "squared_label"
+    classifies = True
+
+
 class HingeLoss:
     """``max(0, 1 - y f)`` for labels -1 and 1."""
 
     name = "hinge"
     classifies = True
+    squared = False
     shrinkable = True
 
-    def value(self, y, f):
+    def value(self, y: Array, f: Array) -> Array:
         """Loss of each row and column."""
         return np.maximum(0.0, 1.0 - y * f)
 
-    def conjugate(self, beta, y, weights, lam):
+    def conjugate(self, beta: Array, y: Array, weights: Array, lam: float) -> float:
         """Kernel-free part of the dual."""
         return float(2.0 * lam * np.sum(beta * y))
 
@@ -60,21 +109,22 @@ class EpsilonInsensitiveLoss:
 
     name = "epsilon_insensitive"
     classifies = False
+    squared = False
     shrinkable = True
 
     def __init__(self, epsilon: float = 0.1) -> None:
         if not epsilon >= 0:
-            raise ValueError(f"epsilon must be >= 0, got {epsilon!r}")
+            raise ValueError(f"epsilon={epsilon!r} was given; it must be a number of at least 0.")
         self.epsilon = float(epsilon)
 
     def __repr__(self) -> str:
         return f"EpsilonInsensitiveLoss(epsilon={self.epsilon!r})"
 
-    def value(self, y, f):
+    def value(self, y: Array, f: Array) -> Array:
         """Loss of each row and column."""
         return np.maximum(0.0, np.abs(y - f) - self.epsilon)
 
-    def conjugate(self, beta, y, weights, lam):
+    def conjugate(self, beta: Array, y: Array, weights: Array, lam: float) -> float:
         """Kernel-free part of the dual."""
         return float(2.0 * lam * (np.sum(beta * y) - self.epsilon * np.abs(beta).sum()))
 
@@ -84,20 +134,21 @@ class LogisticLoss:
 
     name = "logistic"
     classifies = True
+    squared = False
     shrinkable = False
 
-    def value(self, y, f):
+    def value(self, y: Array, f: Array) -> Array:
         """Loss of each row and column."""
         return np.logaddexp(0.0, -y * f)
 
-    def conjugate(self, beta, y, weights, lam):
+    def conjugate(self, beta: Array, y: Array, weights: Array, lam: float) -> float:
         """Kernel-free part of the dual (an entropy)."""
         share = (weights / weights.sum())[:, None]
         s = np.clip(2.0 * lam * beta * y / share, 0.0, 1.0)
         return float(-np.sum(share * (xlogy(s, s) + xlogy(1.0 - s, 1.0 - s))))
 
     @staticmethod
-    def dual_point(y, f, weights, lam, fit_intercept):
+    def dual_point(y: Array, f: Array, weights: Array, lam: float, fit_intercept: bool) -> Array:
         """A dual feasible ``beta`` from decision values: the two classes' masses are made equal."""
         share = (weights / weights.sum())[:, None]
         s = expit(-y * f)
@@ -109,20 +160,15 @@ class LogisticLoss:
         return y * s * share / (2.0 * lam)
 
 
-_NAMED = {
+LOSSES: dict[str, type[Any]] = {
     "squared": SquaredLoss,
+    "squared_label": SquaredLabelLoss,
     "hinge": HingeLoss,
     "epsilon_insensitive": EpsilonInsensitiveLoss,
     "logistic": LogisticLoss,
 }
 
 
-def make_loss(loss: Any) -> Any:
-    """Loss object from a name or an object."""
-    if isinstance(loss, str):
-        if loss not in _NAMED:
-            raise ValueError(f"loss={loss!r} is not known; use one of {sorted(_NAMED)}")
-        return _NAMED[loss]()
-    if isinstance(loss, tuple(_NAMED.values())):
-        return loss
-    raise TypeError(f"loss must be one of {sorted(_NAMED)} or a loss object, got {type(loss).__name__}")
+def make_loss(loss: str | Loss) -> Loss:
+    """Loss object from one of the names of `LOSSES`, or the object itself."""
+    return LOSSES[loss]() if isinstance(loss, str) else loss

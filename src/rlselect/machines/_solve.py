@@ -6,9 +6,9 @@ several machines whose objectives add up (one class against the rest).
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
 from sklearn import config_context
@@ -16,10 +16,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR
 
 from rlselect.kernels import active_set_solution, interior_point_solution, squared_solution
-from rlselect.machines._losses import LogisticLoss
+from rlselect.machines._losses import EpsilonInsensitiveLoss, LogisticLoss, Loss
 
 __all__ = ["MachineSolution", "fold_losses", "fold_numbers", "solve_machine"]
 
+Array = NDArray[np.float64]
 _NEWTON_STEPS = 60
 # Weak regularisation can keep libsvm busy without end; past this many O(n) steps interior points are faster.
 _LIBSVM_STEPS = 20_000
@@ -40,32 +41,31 @@ class MachineSolution:
         A dual feasible point, for bounds on other kernels.
     """
 
-    coefficients: np.ndarray
-    intercept: np.ndarray
+    coefficients: Array
+    intercept: Array
     objective: float
     norm: float
-    dual: np.ndarray
+    dual: Array
 
 
 def solve_machine(
-    gram: np.ndarray,
-    targets: np.ndarray,
-    weights: np.ndarray,
+    gram: Array,
+    targets: Array,
+    weights: Array,
     lam: float,
-    loss: Any,
+    loss: Loss,
     fit_intercept: bool = True,
-    start: np.ndarray | None = None,
+    start: Array | None = None,
 ) -> MachineSolution:
-    """Fit one machine a column of ``targets`` (real values, or -1 / 1) and add up their objectives.
+    """Fit one machine per column of ``targets`` (real values, or -1 / 1) and add up their objectives.
 
     ``start`` holds the coefficients of a nearby problem; it speeds the solution up and does not change it.
     """
-    solve = {
-        "squared": _solve_squared,
-        "hinge": _solve_support_vectors,
-        "epsilon_insensitive": _solve_support_vectors,
-        "logistic": _solve_logistic,
-    }[loss.name]
+    solve = _solve_support_vectors
+    if loss.squared:
+        solve = _solve_squared
+    elif loss.name == "logistic":
+        solve = _solve_logistic
     starts = [None] * targets.shape[1] if start is None else list(start.T)
     columns = [
         solve(gram, y, weights, lam, loss, fit_intercept, c) for y, c in zip(targets.T, starts, strict=True)
@@ -79,12 +79,14 @@ def solve_machine(
     dual = coefficients
     if loss.name == "logistic":
         dual = LogisticLoss.dual_point(targets, decision, weights, lam, fit_intercept)
-    elif loss.name != "squared":
+    elif not loss.squared:
         dual = _feasible(coefficients, targets, weights, lam, loss, fit_intercept)
     return MachineSolution(coefficients, intercept, norm + risk, norm, dual)
 
 
-def _feasible(coefficients, targets, weights, lam, loss, fit_intercept):
+def _feasible(
+    coefficients: Array, targets: Array, weights: Array, lam: float, loss: Loss, fit_intercept: bool
+) -> Array:
     """Clip to the dual box and shrink the heavier side until positive and negative coefficients balance."""
     reach = (weights / (2.0 * lam * weights.sum()))[:, None]
     dual = np.clip(coefficients, -reach, reach)
@@ -97,15 +99,19 @@ def _feasible(coefficients, targets, weights, lam, loss, fit_intercept):
     return dual
 
 
-def _solve_squared(gram, y, weights, lam, loss, fit_intercept, start):
+def _solve_squared(
+    gram: Array, y: Array, weights: Array, lam: float, loss: Loss, fit_intercept: bool, start: Array | None
+) -> tuple[Array, float]:
     return squared_solution(gram, y, lam * weights.sum() / weights, fit_intercept)
 
 
-def _solve_support_vectors(gram, y, weights, lam, loss, fit_intercept, start):
+def _solve_support_vectors(
+    gram: Array, y: Array, weights: Array, lam: float, loss: Loss, fit_intercept: bool, start: Array | None
+) -> tuple[Array, float]:
     """Support vector machines: active sets from a nearby solution, scikit-learn where there is none or
     they fail.
     """
-    tube = None if loss.name == "hinge" else loss.epsilon
+    tube = loss.epsilon if isinstance(loss, EpsilonInsensitiveLoss) else None
     cost = weights / (2.0 * lam * weights.sum())
     if loss.name == "hinge" and fit_intercept and np.all(y == y[0]):
         # A class that is absent here (a fold, one-vs-rest): the constant already has no loss.
@@ -121,7 +127,9 @@ def _solve_support_vectors(gram, y, weights, lam, loss, fit_intercept, start):
     return rough if exact is None else exact
 
 
-def _libsvm(gram, y, cost, tube, fit_intercept):
+def _libsvm(
+    gram: Array, y: Array, cost: Array, tube: float | None, fit_intercept: bool
+) -> tuple[Array, float] | None:
     """Sequential minimal optimisation; None when it does not come to an end in reasonable time."""
     n = len(y)
     if not fit_intercept:
@@ -145,14 +153,16 @@ def _libsvm(gram, y, cost, tube, fit_intercept):
     return coefficients, float(machine.intercept_[0])
 
 
-def _solve_logistic(gram, y, weights, lam, loss, fit_intercept, start):
+def _solve_logistic(
+    gram: Array, y: Array, weights: Array, lam: float, loss: Loss, fit_intercept: bool, start: Array | None
+) -> tuple[Array, float]:
     """Newton steps on kernel logistic regression, in the form that stays well conditioned for small
     curvatures.
     """
     n, total = len(y), weights.sum()
     coefficients, intercept = np.zeros(n) if start is None else start.copy(), 0.0
 
-    def objective(c, b):
+    def objective(c: Array, b: float) -> float:
         f = gram @ c
         return lam * c @ f + weights @ loss.value(y, f + b) / total
 
@@ -184,7 +194,7 @@ def _solve_logistic(gram, y, weights, lam, loss, fit_intercept, start):
     return coefficients, float(intercept)
 
 
-def fold_numbers(X: np.ndarray, y: np.ndarray, n_folds: int = 5) -> np.ndarray:
+def fold_numbers(X: Array, y: Array, n_folds: int = 5) -> NDArray[np.intp]:
     """Fold of each row, from its values alone: equal rows share a fold and the order of rows does not matter.
 
     Rows are sorted by target, then by their sum, and dealt out in turn, so that folds are balanced in the
@@ -199,7 +209,16 @@ def fold_numbers(X: np.ndarray, y: np.ndarray, n_folds: int = 5) -> np.ndarray:
     return folds
 
 
-def fold_losses(gram, targets, weights, lam, loss, fit_intercept, folds, start=None):
+def fold_losses(
+    gram: Array,
+    targets: Array,
+    weights: Array,
+    lam: float,
+    loss: Loss,
+    fit_intercept: bool,
+    folds: NDArray[np.intp],
+    start: Array | None = None,
+) -> Array:
     """Held-out loss of every row (summed over columns), from machines fitted without its fold.
 
     ``start`` holds the coefficients on all rows, if they are known.

@@ -1,16 +1,25 @@
 """Where to stop an elimination: deterministic rules on its path."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rlselect.kernels import change_point
 from rlselect.machines._elimination import EliminationPath
 
-__all__ = ["ChangePoint", "Threshold", "choose_size", "paired_comparison"]
+__all__ = [
+    "STOPPING_RULES",
+    "ChangePoint",
+    "Threshold",
+    "choose_size",
+    "needs_one_curve",
+    "paired_comparison",
+]
 
-_NAMED = ("loo-2se", "loo-ric", "change-point", "held-out")
+Array = NDArray[np.float64]
+STOPPING_RULES = ("loo-2se", "loo-ric", "change-point", "held-out")
 
 
 class Threshold:
@@ -30,7 +39,10 @@ class Threshold:
 
     def __init__(self, delta: float | Callable[[int], float]) -> None:
         if not callable(delta) and not float(delta) >= 0:
-            raise ValueError(f"Threshold needs delta >= 0 or a callable, got {delta!r}")
+            raise ValueError(
+                f"delta={delta!r} was given; it must be a number of at least 0, or a function of the number "
+                "of features still in."
+            )
         self.delta = delta
 
     def __call__(self, size: int) -> float:
@@ -52,14 +64,17 @@ class ChangePoint:
 
     def __init__(self, degree: int = 2) -> None:
         if degree not in (1, 2, 3):
-            raise ValueError(f"ChangePoint needs degree 1, 2 or 3, got {degree!r}")
+            raise ValueError(f"degree={degree!r} was given; it must be 1, 2 or 3.")
         self.degree = degree
 
     def __repr__(self) -> str:
         return f"ChangePoint(degree={self.degree})"
 
 
-def paired_comparison(path: EliminationPath) -> dict[str, np.ndarray]:
+StoppingRule: TypeAlias = str | Threshold | ChangePoint
+
+
+def paired_comparison(path: EliminationPath) -> dict[str, Array]:
     """Risk at each visited set with its standard error, and the paired difference from the best set with
     its own.
     """
@@ -78,33 +93,13 @@ def paired_comparison(path: EliminationPath) -> dict[str, np.ndarray]:
     }
 
 
-def check_rule(rule: Any, n_groups: int) -> None:
-    """Refuse anything that is not a stopping rule."""
-    if isinstance(rule, str):
-        if rule not in _NAMED:
-            raise ValueError(
-                f"stopping={rule!r} is not known; use one of {list(_NAMED)}, Threshold(...) or an integer"
-            )
-        return
-    if isinstance(rule, (Threshold, ChangePoint)):
-        return
-    if isinstance(rule, (int, np.integer)) and not isinstance(rule, bool):
-        if not rule >= 0:
-            raise ValueError(f"stopping={rule} must be a number of features >= 0")
-        return
-    raise TypeError(
-        f"stopping must be one of {list(_NAMED)}, Threshold(...), ChangePoint(...) or an integer, got "
-        f"{rule!r}"
-    )
-
-
-def needs_one_curve(rule: Any) -> bool:
+def needs_one_curve(rule: StoppingRule | int) -> bool:
     """Whether the rule compares objectives across sizes, so that parameters must not change on the way."""
     return isinstance(rule, (Threshold, ChangePoint)) or rule == "change-point"
 
 
-def choose_size(rule: Any, path: EliminationPath, loss_name: str) -> tuple[int, str]:
-    """Number of groups to keep and the reason, for any rule but an integer."""
+def choose_size(rule: StoppingRule, path: EliminationPath, loss_name: str) -> tuple[int, str]:
+    """Number of groups to keep and the reason."""
     sizes = np.array(path.sizes)
     if isinstance(rule, Threshold):
         return _by_threshold(rule, path)
@@ -113,9 +108,8 @@ def choose_size(rule: Any, path: EliminationPath, loss_name: str) -> tuple[int, 
         curve = np.array(path.objective)[sizes >= 1]
         index, _ = change_point(curve, rule.degree)
         shape = {1: "linear", 2: "quadratic", 3: "cubic"}[rule.degree]
-        return int(
-            sizes[sizes >= 1][index]
-        ), f"linear-{shape} change point of the objective after {index} cycles"
+        reason = f"linear-{shape} change point of the objective after {index} cycles"
+        return int(sizes[sizes >= 1][index]), reason
     if rule == "held-out":
         index = _last_minimum(np.array(path.objective))
         return int(sizes[index]), "smallest held-out regularised risk"
@@ -128,12 +122,11 @@ def choose_size(rule: Any, path: EliminationPath, loss_name: str) -> tuple[int, 
         return int(sizes[index]), "smallest out-of-sample risk with the penalty 2 k log d"
     inside = compared["difference"] <= 2.0 * compared["difference_standard_error"]
     index = int(np.flatnonzero(inside)[-1])
-    return int(
-        sizes[index]
-    ), "smallest set within 2 paired standard errors of the smallest out-of-sample risk"
+    reason = "smallest set within 2 paired standard errors of the smallest out-of-sample risk"
+    return int(sizes[index]), reason
 
 
-def _last_minimum(values: np.ndarray) -> int:
+def _last_minimum(values: Array) -> int:
     """Position of the minimum; among equals (to rounding) the smallest set."""
     return int(np.flatnonzero(values <= values.min() + 1e-12 * abs(values.min()))[-1])
 
@@ -142,8 +135,6 @@ def _by_threshold(rule: Threshold, path: EliminationPath) -> tuple[int, str]:
     for place, size in enumerate(path.sizes[:-1]):
         rise = path.objective[place + 1] - path.objective[place]
         if rise > rule(size):
-            return (
-                size,
-                f"the next removal would raise the objective by {rise:.4g}, more than {rule(size):.4g}",
-            )
+            reason = f"the next removal would raise the objective by {rise:.4g}, more than {rule(size):.4g}"
+            return size, reason
     return 0, "no removal raised the objective by more than the threshold"

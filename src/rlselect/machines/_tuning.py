@@ -4,22 +4,23 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["Tuner", "bandwidth_multiples", "regularization_grid"]
+from rlselect.machines._elimination import TunableProblem
 
+__all__ = ["Tuner"]
+
+Array = NDArray[np.float64]
 _PAPER_BANDWIDTHS = (4.0, 3.0, 2.0, 1.0)
+# of sqrt(2 d), the typical distance of standardised rows, widest first
+_BANDWIDTH_MULTIPLES = (4.0, 2.0, 1.0, 0.5)
 
 
-def regularization_grid(total_weight: float, n_values: int = 7) -> np.ndarray:
+def _regularization_grid(total_weight: float, n_values: int) -> Array:
     """Lambda from ``2 / (n lambda) = 0.01 x 10^i``, i = 0, 1, ...: strongest first (i <= 4 in the
     dissertation).
     """
-    return 2.0 / (total_weight * 0.01 * 10.0 ** np.arange(n_values))
-
-
-def bandwidth_multiples() -> np.ndarray:
-    """Multiples of sqrt(2 d), the typical distance of standardised rows, widest first."""
-    return np.array([4.0, 2.0, 1.0, 0.5])
+    return np.asarray(2.0 / (total_weight * 0.01 * 10.0 ** np.arange(n_values)), dtype=np.float64)
 
 
 class Tuner:
@@ -36,7 +37,7 @@ class Tuner:
     n_columns : callable
         Number of columns of the problem's present set.
     squared : bool
-        Whether the loss is the squared one, which is cheap for weak regularisation.
+        Whether the loss is a squared one, which is cheap for weak regularisation.
     every_lambda : bool
         Later searches try every lambda at the last bandwidth before they look around. Among very many columns
         the risk often has a second minimum at almost no regularisation, and a search that only looks around
@@ -45,8 +46,8 @@ class Tuner:
 
     def __init__(
         self,
-        regularization: Any,
-        bandwidth: Any,
+        regularization: float | str,
+        bandwidth: float | str,
         total_weight: float,
         uses_bandwidth: bool,
         n_columns: Callable[[Any], int],
@@ -62,12 +63,12 @@ class Tuner:
         # The iterative solvers slow down without end where hardly anything is regularised.
         n_values = 7 if squared and regularization == "auto" else 5
         self.lams = (
-            regularization_grid(total_weight, n_values)
+            _regularization_grid(total_weight, n_values)
             if self.free_lam
             else np.array([float(regularization)])
         )
         if self.relative:
-            self.widths = bandwidth_multiples()
+            self.widths = np.array(_BANDWIDTH_MULTIPLES)
         elif self.free_bandwidth:
             self.widths = np.array(_PAPER_BANDWIDTHS)
         else:
@@ -79,15 +80,15 @@ class Tuner:
         """Whether there is anything to choose."""
         return self.free_lam or self.free_bandwidth
 
-    def _width(self, index: int, problem: Any) -> float:
+    def _width(self, index: int, problem: TunableProblem) -> float:
         scale = np.sqrt(2.0 * max(self.n_columns(problem), 1)) if self.relative else 1.0
         return float(self.widths[index] * scale)
 
-    def start_width(self, problem: Any = None, n_columns: int = 1) -> float:
+    def start_width(self, n_columns: int) -> float:
         """A width to build the first kernel with."""
         return float(self.widths[0] * (np.sqrt(2.0 * max(n_columns, 1)) if self.relative else 1.0))
 
-    def tune(self, problem: Any) -> None:
+    def tune(self, problem: TunableProblem) -> None:
         """Set the problem's parameters to the best of the grid; ties go to the stronger regularisation."""
         every = range(len(self.lams)), range(len(self.widths))
         known: dict[int, list[float]] = {}
@@ -106,7 +107,9 @@ class Tuner:
         problem.lam = float(self.lams[self.place[0]])
         problem.bandwidth = self._width(self.place[1], problem)
 
-    def _search(self, problem: Any, rows: range, columns: range, known: dict) -> None:
+    def _search(
+        self, problem: TunableProblem, rows: range, columns: range, known: dict[int, list[float]]
+    ) -> None:
         """Move to the best of some lambdas and bandwidths; ``known`` holds risks of all lambdas."""
         if len(rows) * len(columns) == 1:
             self.place = (rows[0], columns[0])
@@ -124,7 +127,7 @@ class Tuner:
                     best = (risk, row, column)
         self.place = (best[1], best[2])
 
-    def again(self, problem: Any) -> None:
+    def again(self, problem: TunableProblem) -> None:
         """Choose anew near the last choice."""
         if self.free and not self.once:
             self.tune(problem)

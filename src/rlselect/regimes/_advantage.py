@@ -9,7 +9,8 @@ from sklearn.base import clone
 from rlselect._options import NONE, anything, one_of
 from rlselect._random import RandomState, as_generator
 from rlselect.kernels import loo_residuals
-from rlselect.regimes._anova_kernel import ActionAnovaState, ContrastState, KernelState
+from rlselect.machines import KernelState
+from rlselect.regimes._anova_kernel import ActionAnovaState, ContrastState
 from rlselect.regimes._encoding import HistoryEncoder
 from rlselect.regimes._estimates import RegimeValue
 from rlselect.regimes._evaluation import Evaluation

@@ -12,38 +12,16 @@ action deletes its interactions as well.
 
 import copy
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from rlselect.machines import AdditiveState, GaussianKernel
 
-__all__ = ["ActionAnovaState", "ContrastState", "KeptState", "KernelState", "simplex_codes"]
+__all__ = ["ActionAnovaState", "ContrastState", "KeptState", "simplex_codes"]
 
 # Gaussian features of a column: its quantiles at this many knots span them.
 _KNOTS = 12
-
-
-class KernelState(Protocol):
-    """A kernel on training rows, from which groups of columns leave."""
-
-    bandwidth: float
-
-    @property
-    def active(self) -> list[int]:
-        """Groups still in."""
-
-    def gram(self) -> np.ndarray:
-        """Kernel matrix of the active groups."""
-
-    def without(self, group: int) -> np.ndarray:
-        """Kernel matrix once ``group`` is removed as well."""
-
-    def drop(self, groups: Sequence[int]) -> None:
-        """Remove groups for good."""
-
-    def cross(self, Z: np.ndarray, groups: Sequence[int]) -> np.ndarray:
-        """Kernel between new rows and the training rows on some groups."""
 
 
 def simplex_codes(n_labels: int) -> np.ndarray:

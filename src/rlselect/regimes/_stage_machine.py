@@ -6,20 +6,20 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import has_fit_parameter
 
 from rlselect._parallel import alone
 from rlselect.machines import (
     EstimatorProblem,
     HeldOutProblem,
     KernelProblem,
+    KernelState,
     SquaredKernelProblem,
     SquaredLoss,
     Tuner,
     fold_numbers,
     solve_machine,
 )
-from rlselect.regimes._anova_kernel import ActionAnovaState, KeptState, KernelState
+from rlselect.regimes._anova_kernel import ActionAnovaState, KeptState
 from rlselect.regimes._encoding import HistoryEncoder
 from rlselect.regimes._stage_rfe import StageRFE
 
@@ -288,14 +288,11 @@ class StageEstimatorProblem(EstimatorProblem):
     def __init__(self, estimator: Any, *args: Any, kept: np.ndarray, **keywords: Any) -> None:
         # Known before the base class asks for the risk of no group at all, which fits the kept columns here.
         self.kept = kept
-        self.uses_weights = has_fit_parameter(estimator, "sample_weight")
         super().__init__(estimator, *args, **keywords)
 
     def columns_of(self, groups: Sequence[int]) -> np.ndarray:
         """Columns of some groups and those that stay."""
         return np.sort(np.concatenate([*(self.groups[g] for g in groups), self.kept]))
-
-    _columns = columns_of
 
     def removals(self, count: int) -> list[tuple[int, float]]:
         """The least important groups, by the estimator's own importances or by refitting without each."""

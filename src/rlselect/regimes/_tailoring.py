@@ -5,6 +5,7 @@ import numpy as np
 from rlselect._parallel import run_tasks
 from rlselect.machines import (
     EliminationPath,
+    KernelState,
     SquaredKernelProblem,
     SquaredLoss,
     Tuner,
@@ -12,7 +13,7 @@ from rlselect.machines import (
     paired_comparison,
     solve_machine,
 )
-from rlselect.regimes._anova_kernel import ActionAnovaState, ContrastState, KernelState
+from rlselect.regimes._anova_kernel import ActionAnovaState, ContrastState
 from rlselect.regimes._held_out_folds import adaptive_cycle
 from rlselect.regimes._stage_machine import ANOVA_WIDTH, StageMachine
 from rlselect.regimes._stages import best_feasible

@@ -11,6 +11,7 @@ from rlselect.machines import (
     LinearKernel,
     LogisticLoss,
     PolynomialKernel,
+    SquaredLabelLoss,
     SquaredLoss,
     Threshold,
 )
@@ -48,6 +49,7 @@ __all__ = [
     "RiskRFE",
     "Sarsa",
     "Softmax",
+    "SquaredLabelLoss",
     "SquaredLoss",
     "ThetaDisplay",
     "ThompsonSampling",

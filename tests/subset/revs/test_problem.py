@@ -92,13 +92,14 @@ def test_groups_join_indicators():
     )
     problem = pose(frame, np.arange(4.0), feature_groups={"g": ["age", "city"]})
     assert sorted(len(c) for c in problem.units.columns) == [1, 3]
-    assert problem.unit_of_feature[0] == problem.unit_of_feature[2] != problem.unit_of_feature[1]
+    unit = problem.groups.unit_of_feature
+    assert unit[0] == unit[2] != unit[1]
 
 
 def test_a_feature_without_columns_has_no_unit():
     frame = pd.DataFrame({"age": [1.0, 2.0, 3.0], "country": ["x", "x", "x"]})
     problem = pose(frame, np.arange(3.0), always_select=["country"])
-    assert problem.unit_of_feature.tolist() == [0, -1]
+    assert problem.groups.unit_of_feature.tolist() == [0, -1]
     np.testing.assert_array_equal(problem.to_features(np.array([0.7])), [0.7, 0.0])
     assert not problem.always.any()
 

@@ -14,7 +14,9 @@ FIXED = {"regularization": 0.01, "bandwidth": 3.0}
 @parametrize_with_checks(
     [
         RiskRFE(),
+        RiskRFE(loss="squared"),
         RiskRFE(kernel="linear"),
+        RiskRFE(loss="squared_label", missing="indicator"),
         RiskRFE(kernel="chi2", stopping="loo-ric"),
         RiskRFE(loss="hinge", **FIXED),
         RiskRFE(loss="hinge", kernel="linear", fit_intercept=False, regularization=0.1, step=0.5),

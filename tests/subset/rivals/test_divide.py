@@ -77,7 +77,7 @@ def test_mcp_and_scad_through_skglm(penalty):
     [
         ({"n_folds": 0}, ValueError, "n_folds=0"),
         ({"n_folds": 2.5}, ValueError, "n_folds=2.5"),
-        ({"n_folds": 5000}, ValueError, "n_folds=5000 was given with 4000 samples"),
+        ({"n_folds": 5000}, ValueError, "n_folds=5000 was given with 4000 rows"),
         ({"vote": 0.0}, ValueError, "vote=0.0"),
         ({"vote": 1.1}, ValueError, "vote=1.1"),
         ({"estimator": KNeighborsRegressor(), "n_folds": 2}, TypeError, "neither support_ nor coef_"),
@@ -88,9 +88,36 @@ def test_bad_options(options, error, words):
         DivideAndConquer(**{"estimator": Lasso(), **options}).fit(DATA.X, DATA.y)
 
 
-def test_text_and_missing_target():
-    frame = pd.DataFrame({"city": ["a", "b", "c"] * 10, "x": np.arange(30.0)})
-    with pytest.raises(ValueError, match="text columns"):
-        DivideAndConquer(Lasso(), n_folds=2).fit(frame, np.arange(30.0))
+def test_a_category_is_kept_with_any_of_its_indicators():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=200), "city": rng.choice(["Oslo", "Paris", "Rome"], 200)})
+    frame["one"] = "same"
+    frame["spent"] = 3.0 * (frame["city"] == "Rome") + 0.1 * rng.normal(size=200)
+    fit = DivideAndConquer(Lasso(0.05), n_folds=4, random_state=0).fit(frame, "spent")
+    assert fit.support_.tolist() == [False, True, False]
+    assert fit.inclusion_[1] == 1.0
+    assert fit.get_feature_names_out().tolist() == ["city"]
+    assert fit.transform(frame).shape == (200, 1)
+    gaps = frame.assign(x=frame["x"].where(frame.index % 3 > 0))
+    assert DivideAndConquer(Lasso(0.05), n_folds=4, missing="indicator").fit(gaps, "spent").support_[1]
+
+
+def test_a_failed_refit_leaves_the_old_fit():
+    fit = DivideAndConquer(Lasso(0.1), n_folds=4, random_state=0).fit(DATA.X, DATA.y)
+    before = fit.inclusion_.copy()
+    with pytest.raises(TypeError, match="neither"):
+        fit.set_params(estimator=KNeighborsRegressor()).fit(DATA.X[:, :3], DATA.y)
+    np.testing.assert_array_equal(fit.inclusion_, before)
+    assert fit.n_features_in_ == 60
+
+
+def test_the_summary_names_the_selected():
+    fit = DivideAndConquer(Lasso(0.1), n_folds=4, random_state=0).fit(DATA.X, DATA.y)
+    rows = fit.summary().dict["sections"][0]["rows"]
+    assert [name for name, _ in rows] == [f"x{j}" for j in np.argsort(fit.ranking_)[: fit.support_.sum()]]
+    assert "Lasso" in str(fit.summary())
+
+
+def test_a_target_is_needed():
     with pytest.raises(ValueError, match="requires y"):
         DivideAndConquer(Lasso(), n_folds=2).fit(DATA.X)

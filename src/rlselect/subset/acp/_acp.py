@@ -353,7 +353,7 @@ class ActorCriticPredictor(FittedMachine, Selector):
         }
         self.predictor_ = found.choice
         self.screening_ = {
-            name: np.flatnonzero(np.isin(inputs.unit_of_feature, kept))
+            name: np.flatnonzero(np.isin(inputs.groups.unit_of_feature, kept))
             for name, kept in found.screened.items()
         }
         self.n_fits_, self.cache_hits_ = effort.fits, effort.cache_hits

@@ -7,14 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlselect.data import (
+    FeatureUnits,
     PartTable,
     Table,
     Units,
     all_finite,
     as_numbers,
+    find_task,
     find_twins,
     read_features,
-    read_groups,
+    read_units,
 )
 
 FAMILIES = ("auto", "gaussian", "binomial", "poisson")
@@ -32,10 +34,8 @@ class Problem:
         "gaussian", "binomial" or "poisson".
     classes : array or None
         The two labels of "binomial".
-    units : Units
+    groups : FeatureUnits
         What enters and leaves together.
-    unit_of_feature : array of int
-        Unit of each input feature, -1 for a feature without design columns.
     allowed, always : bool array over units
         What may move, and what stays in whatever happens.
     twin_of : array of int
@@ -45,16 +45,19 @@ class Problem:
     table: Table | PartTable
     family: str
     classes: NDArray | None
-    units: Units
-    unit_of_feature: NDArray[np.intp]
+    groups: FeatureUnits
     allowed: NDArray[np.bool_]
     always: NDArray[np.bool_]
     twin_of: NDArray[np.intp]
 
+    @property
+    def units(self) -> Units:
+        """What enters and leaves together."""
+        return self.groups.units
+
     def to_features(self, unit_values: NDArray) -> NDArray:
         """Values of units as values of input features; zero for features without columns."""
-        padded = np.append(unit_values, np.zeros(1, dtype=unit_values.dtype))
-        return padded[self.unit_of_feature]
+        return self.groups.to_features(unit_values)
 
     def columns_of(self, unit_mask: NDArray[np.bool_]) -> NDArray[np.intp]:
         """Design columns of some units, in order."""
@@ -86,12 +89,8 @@ def pose_problem(
     else:
         assert table.y is not None
         family, classes, table.y = read_response(table.y, family)
-    groups = read_groups(feature_groups, names).first_members()
-    column_feature = np.asarray(table.encoder.column_feature_)
-    unit_labels, unit_of = np.unique(groups[column_feature], return_inverse=True)
-    place = {int(label): i for i, label in enumerate(unit_labels)}
-    unit_of_feature = np.array([place.get(int(g), -1) for g in groups], dtype=np.intp)
-    units = Units(unit_of)
+    groups = read_units(table.encoder, feature_groups)
+    units, unit_of_feature = groups.units, groups.unit_of_feature
     always = _unit_mask(always_select, names, unit_of_feature, units, "always_select")
     never = _unit_mask(never_select, names, unit_of_feature, units, "never_select")
     if np.any(always & never):
@@ -101,7 +100,7 @@ def pose_problem(
         )
     twin_of = _represent(find_twins(table, units), always, never)
     allowed = ~always & ~never & (twin_of == np.arange(units.n_units))
-    return Problem(table, family, classes, units, unit_of_feature, allowed, always, twin_of)
+    return Problem(table, family, classes, groups, allowed, always, twin_of)
 
 
 def read_response(y: NDArray, family: str) -> tuple[str, NDArray | None, NDArray[np.float64]]:
@@ -109,9 +108,8 @@ def read_response(y: NDArray, family: str) -> tuple[str, NDArray | None, NDArray
 
     "auto" takes two distinct values, text and truth values as classes, and other numbers as "gaussian".
     """
-    text = y.dtype.kind in "OUSb"
     if family == "auto":
-        family = "binomial" if text or _two_values(y) else "gaussian"
+        family = "binomial" if find_task(y, labels="two values") == "classification" else "gaussian"
     if family == "binomial":
         classes, codes = np.unique(y, return_inverse=True)
         if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
@@ -166,11 +164,6 @@ class Response:
                 "family='gaussian' for numbers."
             )
         return codes.astype(np.float64)
-
-
-def _two_values(y: NDArray) -> bool:
-    # a look at the first rows settles it nearly always, without sorting millions of values
-    return len(np.unique(y[:1000])) <= 2 and len(np.unique(y)) == 2
 
 
 def _unit_mask(

@@ -1,17 +1,21 @@
 """The reverse scree graph of an elimination."""
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rlselect.kernels import change_point
 from rlselect.machines import ChangePoint, Threshold
+from rlselect.report import PanelDisplay
 
 __all__ = ["ReverseScreeDisplay"]
 
+Array = NDArray[np.float64]
 
-class ReverseScreeDisplay:
+
+class ReverseScreeDisplay(PanelDisplay):
     """Objective and out-of-sample risk against the number of features removed (Figures 3.1 to 3.4).
 
     Use :meth:`from_estimator`. After :meth:`plot`, ``axes_`` holds the matplotlib axes: the objective with
@@ -19,17 +23,26 @@ class ReverseScreeDisplay:
 
     Parameters
     ----------
-    removed, objective, risk, standard_error : (m,) arrays
-        One entry a visited set.
+    removed, objective, risk, standard_error : arrays of shape (m,)
+        One entry per visited set.
     n_removed : int
         How many features the fitted selector removed.
     change : tuple of (int, array)
         Position of the change point and fitted curve.
-    envelope : (m,) array or None
+    envelope : array of shape (m - 1,), optional
         Largest rise a threshold rule allows after each set.
     """
 
-    def __init__(self, removed, objective, risk, standard_error, n_removed, change, envelope=None):
+    def __init__(
+        self,
+        removed: NDArray[np.intp],
+        objective: Array,
+        risk: Array,
+        standard_error: Array,
+        n_removed: int,
+        change: tuple[int, Array],
+        envelope: Array | None = None,
+    ) -> None:
         self.removed = removed
         self.objective = objective
         self.risk = risk
@@ -39,27 +52,26 @@ class ReverseScreeDisplay:
         self.envelope = envelope
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, degree: int = 2, axes: Any = None) -> "ReverseScreeDisplay":
+    def from_estimator(cls, estimator: Any, *, degree: int = 2, axes: Any = None) -> Self:
         """Draw a fitted :class:`~rlselect.RiskRFE`.
 
         Parameters
         ----------
         estimator : RiskRFE
         degree : {1, 2, 3}, default=2
-            Degree of the change-point curve.
+            Degree of the change-point curve; that of a ChangePoint the estimator was stopped by goes first.
         axes : pair of matplotlib axes, optional
         """
         check_is_fitted(estimator)
-        path = estimator.objective_path_
+        path = estimator.path_
         rule = estimator.stopping
         degree = rule.degree if isinstance(rule, ChangePoint) else degree
         some = path["n_features"] >= 1
-        removed = path["n_features"][0] - path["n_features"]
         envelope = None
         if isinstance(rule, Threshold):
             envelope = np.array([rule(int(size)) for size in path["n_features"][:-1]])
         display = cls(
-            removed,
+            path["n_features"][0] - path["n_features"],
             path["objective"],
             path["risk"],
             path["standard_error"],
@@ -69,17 +81,13 @@ class ReverseScreeDisplay:
         )
         return display.plot(axes=axes)
 
-    def plot(self, *, axes: Any = None) -> "ReverseScreeDisplay":
-        """Draw into a pair of axes, new ones by default.
+    def _panels(self) -> tuple[int, int]:
+        return 2, 1
 
-        Parameters
-        ----------
-        axes : pair of matplotlib axes, optional
-        """
-        if axes is None:
-            from matplotlib import pyplot as plt
+    def _panel_size(self) -> tuple[float, float]:
+        return (6.0, 3.0)
 
-            _, axes = plt.subplots(2, 1, sharex=True, figsize=(6, 6), layout="constrained")
+    def _draw(self, axes: list[Any]) -> None:
         top, bottom = axes
         index, fitted = self.change
         top.plot(self.removed, self.objective, "o", markersize=3, label="objective")
@@ -95,9 +103,6 @@ class ReverseScreeDisplay:
         bottom.fill_between(self.removed, low, high, alpha=0.2, label="two standard errors")
         bottom.set_ylabel("risk")
         bottom.set_xlabel("features removed")
-        for ax in (top, bottom):
+        for ax in axes:
             ax.axvline(self.n_removed, color="0.5", linestyle="--", label="selected")
             ax.legend()
-        self.axes_ = (top, bottom)
-        self.figure_ = top.figure
-        return self

@@ -1,120 +1,178 @@
-"""What RiskRFE is given, made regular: groups of columns, cycles, weights, scaling and a sound kernel."""
+"""From an open table and options to what an elimination works on."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import is_classifier
 
-__all__ = ["check_gram", "check_weights", "column_scale", "make_cycle", "parse_feature_groups"]
+from rlselect.data import Table, Units, as_numbers, doubtful_classes, find_task, read_classes, require_rows
+from rlselect.machines import (
+    HingeLoss,
+    LogisticLoss,
+    Loss,
+    SquaredLabelLoss,
+    SquaredLoss,
+    fold_numbers,
+    make_loss,
+)
+
+__all__ = ["RiskData", "choose_loss", "column_scale", "make_cycle", "read_data", "read_design"]
+
+Array = NDArray[np.float64]
 
 
-def parse_feature_groups(feature_groups: Any, n_features: int, names: Any = None) -> list[np.ndarray]:
-    """List of column-number arrays from None, labels, lists of columns or a mapping of lists.
+@dataclass(frozen=True)
+class RiskData:
+    """Rows of positive weight.
 
-    A flat sequence of ``n_features`` labels puts equal labels together. A list of lists (or a mapping) names
-    columns by number or by name; columns it leaves out are groups of their own.
+    Attributes
+    ----------
+    X : (n, p) array or sparse matrix
+        Design columns.
+    y : (n,) array
+        What an estimator is given: numbers or class labels.
+    targets : (n, c) array
+        What the loss is given: numbers, or a column of -1 and 1 per class (one column for two classes).
+    weights : (n,) array
+    loss : Loss
+    groups : list of int arrays
+        Design columns of each group.
+    classes : array or None
+        Labels.
     """
-    if feature_groups is None:
-        return [np.array([j]) for j in range(n_features)]
-    if isinstance(feature_groups, Mapping):
-        feature_groups = list(feature_groups.values())
-    items = list(feature_groups)
-    if items and all(np.ndim(item) == 0 for item in items):
-        if len(items) != n_features:
+
+    X: Any
+    y: NDArray
+    targets: Array
+    weights: Array
+    loss: Loss
+    groups: list[NDArray[np.intp]]
+    classes: NDArray | None = None
+
+    @property
+    def dense(self) -> Array:
+        """The design as a plain array."""
+        return self.X.toarray() if sparse.issparse(self.X) else self.X
+
+    def on_columns(self, columns: NDArray[np.intp]) -> "RiskData":
+        """Some columns alone, each a group of its own."""
+        X = np.ascontiguousarray(self.X[:, columns])
+        return replace(self, X=X, groups=[np.array([j]) for j in range(len(columns))])
+
+    def folds(self, n_folds: int = 5) -> NDArray[np.intp]:
+        """Fold of each row, balanced in y; copies of a row share one."""
+        _, codes = np.unique(self.y, return_inverse=True)
+        return fold_numbers(self.dense, codes.astype(float), n_folds)
+
+    def halves(self, rng: np.random.Generator) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Half of the distinct rows to fit, half to judge: copies of a row are on one side."""
+        number = self.folds(n_folds=len(self.y))
+        n_rows = int(number.max()) + 1
+        judge = np.isin(number, rng.permutation(n_rows)[: n_rows // 2])
+        return np.flatnonzero(~judge), np.flatnonzero(judge)
+
+
+def read_data(table: Table, loss: Loss, units: Units, takes_sparse: bool, owner: str) -> RiskData:
+    """Rows of a table with positive weight, and the targets of a loss."""
+    require_rows(table.n_rows, 2, owner)
+    assert table.y is not None
+    X = read_design(table, takes_sparse)
+    y, targets, classes = _read_targets(table.y, loss)
+    weights = np.ones(len(y)) if table.sample_weight is None else table.sample_weight
+    keep = weights > 0
+    if keep.sum() < 2:
+        raise ValueError(
+            f"sample_weight is positive in {keep.sum()} of {len(y)} rows; at least 2 such rows are needed."
+        )
+    if not keep.all():
+        X, y, targets, weights = X[keep], y[keep], targets[keep], weights[keep]
+    return RiskData(X, y, targets, weights, loss, units.columns, classes)
+
+
+def read_design(table: Table, takes_sparse: bool) -> Any:
+    """All design columns in double precision; sparse ones where they are taken."""
+    if table.is_sparse and not takes_sparse:
+        raise TypeError(
+            "X is sparse, which kernel='linear' and estimators that take it can use, but no other kernel; "
+            "pass X.toarray()."
+        )
+    X = table.take().X
+    return X.astype(np.float64) if table.is_sparse else np.asarray(X, dtype=np.float64)
+
+
+def choose_loss(loss: str | Loss, y: NDArray, estimator: Any) -> Loss:
+    """The loss that was asked for; "auto" goes by the estimator, or by what y looks like."""
+    if loss != "auto":
+        made = make_loss(loss)
+        if estimator is not None:
+            _check_suits(estimator, made)
+        return made
+    if estimator is not None:
+        if not is_classifier(estimator):
+            return SquaredLoss()
+        return LogisticLoss() if hasattr(estimator, "predict_proba") else HingeLoss()
+    if find_task(y, labels="whole numbers") == "regression":
+        return SquaredLoss()
+    doubt = doubtful_classes(y)
+    if doubt is not None:
+        raise ValueError(
+            f"{doubt}, which may be quantities or labels of classes: set loss='squared' for quantities, or "
+            "loss='squared_label' for labels."
+        )
+    return SquaredLabelLoss()
+
+
+def _check_suits(estimator: Any, loss: Loss) -> None:
+    """Refuse a classifier under a regression loss and the other way round."""
+    if is_classifier(estimator) != loss.classifies:
+        kind, losses = "regressor", "'squared' or 'epsilon_insensitive'"
+        if is_classifier(estimator):
+            kind, losses = "classifier", "'hinge' or 'logistic'"
+        raise ValueError(
+            f"loss={loss.name!r} was given with {type(estimator).__name__}, which is a {kind}; use loss="
+            f"{losses}, or loss='auto'."
+        )
+
+
+def _read_targets(y: NDArray, loss: Loss) -> tuple[NDArray, Array, NDArray | None]:
+    """What an estimator is given, what the loss is given, and the labels."""
+    if not loss.classifies:
+        if y.dtype.kind in "OUS":
             raise ValueError(
-                f"feature_groups has {len(items)} labels but X has {n_features} features; give one label a "
-                f"feature, or "
-                "a list of lists of columns"
+                f"y holds text ({str(y[0])!r}), but loss={loss.name!r} needs numbers; use loss='auto' for "
+                "classes."
             )
-        labels = list(dict.fromkeys(items))
-        return [np.array([j for j, item in enumerate(items) if item == label]) for label in labels]
-    places = {} if names is None else {name: j for j, name in enumerate(names)}
-    groups = [np.array(sorted(_column(c, n_features, places) for c in item), dtype=int) for item in items]
-    flat = np.concatenate(groups) if groups else np.empty(0, dtype=int)
-    if len(np.unique(flat)) != len(flat):
-        raise ValueError("feature_groups names a column twice; every column belongs to one group")
-    groups = [g for g in groups if len(g)]
-    groups += [np.array([j]) for j in range(n_features) if j not in set(flat.tolist())]
-    return sorted(groups, key=lambda g: g[0])
+        numbers = as_numbers(y, "y")
+        return numbers, numbers[:, None], None
+    classes, codes = read_classes(y, given=f"loss={loss.name!r}", instead="loss='squared'")
+    # of two classes the second is the one that counts
+    columns = np.arange(len(classes)) if len(classes) > 2 else np.array([1])
+    return y, np.where(codes[:, None] == columns, 1.0, -1.0), classes
 
 
-def _column(column: Any, n_features: int, places: dict) -> int:
-    if isinstance(column, str):
-        if column not in places:
-            raise ValueError(f"feature_groups names {column!r}, which is not a column of X")
-        return places[column]
-    if not 0 <= int(column) < n_features:
-        raise ValueError(f"feature_groups names column {column}, but X has columns 0 to {n_features - 1}")
-    return int(column)
-
-
-def make_cycle(step: Any) -> Callable[[int], int]:
+def make_cycle(step: float | Callable[[int], int]) -> Callable[[int], int]:
     """Number of groups to remove, as a function of how many are left."""
-    if callable(step):
+    if not callable(step):
+        return lambda left: max(1, int(step * left)) if step < 1 else int(step)
 
-        def adaptive(left: int) -> int:
-            count = step(left)
-            if not isinstance(count, (int, np.integer)) or count < 1:
-                raise ValueError(f"step({left}) returned {count!r}; it must return an integer >= 1")
-            return int(count)
+    def adaptive(left: int) -> int:
+        count = step(left)
+        if not isinstance(count, int | np.integer) or count < 1:
+            raise ValueError(f"step({left}) returned {count!r}; it must return an integer of at least 1.")
+        return int(count)
 
-        return adaptive
-    if isinstance(step, (int, np.integer)) and not isinstance(step, bool) and step >= 1:
-        fixed = int(step)
-        return lambda left: fixed
-    if isinstance(step, (float, np.floating)) and 0.0 < step < 1.0:
-        share = float(step)
-        return lambda left: max(1, int(share * left))
-    raise ValueError(
-        f"step={step!r} must be an integer >= 1, a fraction of the remaining features in (0, 1) or a callable"
-    )
+    return adaptive
 
 
-def column_scale(X: np.ndarray, weights: np.ndarray, standardize: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Weighted mean and standard deviation of the columns (0 and 1 when X is used as given)."""
-    if not standardize:
-        return np.zeros(X.shape[1]), np.ones(X.shape[1])
+def column_scale(X: Array, weights: Array) -> tuple[Array, Array]:
+    """Weighted mean and standard deviation of the columns; 1 for a column that is constant."""
     total = weights.sum()
     centre = weights @ X / total
     scale = np.sqrt(weights @ np.square(X - centre) / total)
     # A column that is constant up to rounding is left alone rather than blown up.
     scale[scale <= 1e-12 * np.maximum(np.abs(centre), 1e-300)] = 1.0
     return centre, scale
-
-
-def check_gram(gram: np.ndarray, n: int) -> None:
-    """Refuse a user's kernel matrix that is not finite, square, symmetric and positive semi-definite."""
-    if gram.shape != (n, n):
-        raise ValueError(f"the kernel returned shape {gram.shape} for {n} rows; it must return ({n}, {n})")
-    if not np.isfinite(gram).all():
-        raise ValueError("the kernel returned NaN or infinite values; check it on a pair of rows of X")
-    size = max(float(np.abs(gram).max()), 1e-300)
-    if float(np.abs(gram - gram.T).max()) > 1e-8 * size:
-        raise ValueError("the kernel is not symmetric: k(x, z) and k(z, x) differ; average the two")
-    smallest = float(np.linalg.eigvalsh(gram)[0])
-    if smallest < -1e-8 * n * size:
-        raise ValueError(
-            f"the kernel is not positive semi-definite: its matrix on X has the eigenvalue {smallest:.3g}; "
-            f"a kernel "
-            "machine needs all eigenvalues >= 0 (for example exp(-distance^2) instead of the distance itself)"
-        )
-
-
-def check_weights(sample_weight: Any, n: int) -> np.ndarray:
-    """Row weights as floats: ones by default, else n finite numbers >= 0, two at least positive."""
-    if sample_weight is None:
-        return np.ones(n)
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.ndim == 0:
-        weights = np.full(n, float(weights))
-    if weights.shape != (n,):
-        raise ValueError(f"sample_weight.shape == {weights.shape}, expected ({n},): one weight a row")
-    if not np.isfinite(weights).all() or weights.min() < 0:
-        raise ValueError("sample_weight must hold finite numbers >= 0; Negative values or NaN were found")
-    if not weights.any():
-        raise ValueError("every sample_weight is zero; give at least two rows a positive one")
-    if (weights > 0).sum() < 2:
-        raise ValueError(
-            f"{int((weights > 0).sum())} rows have a positive sample_weight; at least 2 are needed"
-        )
-    return weights

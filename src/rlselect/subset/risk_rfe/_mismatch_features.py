@@ -1,21 +1,26 @@
 """Sequences to counts of k-mers: the mismatch and spectrum kernels as ordinary columns."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import combinations, product
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
+
+from rlselect._compat import Progress, with_callbacks
+from rlselect._estimator import Estimator
+from rlselect._options import NONE, anything, flag, whole
 
 __all__ = ["MismatchFeatures"]
 
 _MOST_FEATURES = 1_000_000
 
 
-class MismatchFeatures(TransformerMixin, BaseEstimator):
-    r"""Counts of k-mers with up to m mismatches, one named column a k-mer.
+class MismatchFeatures(TransformerMixin, Estimator):
+    r"""Counts of k-mers with up to m mismatches, one named column per k-mer.
 
     Column :math:`\beta` holds :math:`\phi_\beta(x) = \#\{\text{k-mers } \alpha \text{ of } x : \alpha \text{
     differs from } \beta \text{ in at most } m \text{ places}\}`, so that the inner product of two rows is
@@ -36,12 +41,13 @@ class MismatchFeatures(TransformerMixin, BaseEstimator):
     Attributes
     ----------
     alphabet_ : str
+        Letters, in the order of the columns.
     n_features_out_ : int
         ``len(alphabet_) ** k``.
 
     Notes
     -----
-    Cost O(length x C(k, m) (l - 1)^m) a sequence and ``l^k`` columns for l letters, as a sparse matrix. Not
+    Cost O(length x C(k, m) (l - 1)^m) per sequence and ``l^k`` columns for l letters, as a sparse matrix. Not
     for long words: 20 letters allow k <= 4.
 
     References
@@ -58,50 +64,62 @@ class MismatchFeatures(TransformerMixin, BaseEstimator):
     array([[0., 2., 1., 0.]])
     """
 
-    def __init__(self, k=3, m=0, normalize=True, alphabet=None):
+    _options: ClassVar = {
+        "k": whole(1),
+        "m": whole(0),
+        "normalize": flag(),
+        "alphabet": NONE | anything("a text of letters", lambda value: isinstance(value, str)),
+    }
+
+    def __init__(
+        self, *, k: int = 3, m: int = 0, normalize: bool = True, alphabet: str | None = None
+    ) -> None:
         self.k = k
         self.m = m
         self.normalize = normalize
         self.alphabet = alphabet
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False
         tags.no_validation = True
         return tags
 
-    def fit(self, X: Any, y: Any = None) -> "MismatchFeatures":
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the alphabet.
 
         Parameters
         ----------
         X : sequence of str, or (n, length) array of single letters
         y : ignored
+            There for pipelines.
 
         Returns
         -------
         self
         """
-        if not (int(self.k) == self.k and self.k >= 1):
-            raise ValueError(f"k={self.k!r} must be an integer >= 1")
-        if not (int(self.m) == self.m and 0 <= self.m < self.k):
-            raise ValueError(f"m={self.m!r} must be an integer from 0 to k - 1 = {self.k - 1}")
-        sequences = _as_strings(X)
-        letters = self.alphabet if self.alphabet is not None else sorted(set("".join(sequences)))
-        if not len(letters):
-            raise ValueError("no letters: every sequence is empty")
+        return self._learn_aside(X)
+
+    def _fit(self, progress: Progress, X: Any) -> None:
+        progress.begin(0)
+        if self.m >= self.k:
+            raise ValueError(f"m={self.m!r} was given with k={self.k!r}; m must be smaller than k.")
+        given = self.alphabet is not None
+        letters = self.alphabet if given else "".join(sorted(set("".join(_as_strings(X)))))
+        if not letters:
+            raise ValueError("alphabet='' has no letters." if given else "X has no letters: it is empty.")
         if len(letters) ** self.k > _MOST_FEATURES:
             raise ValueError(
                 f"{len(letters)} letters and k={self.k} give {len(letters) ** self.k} columns, more than "
-                f"{_MOST_FEATURES}; use a smaller k or a smaller alphabet"
+                f"{_MOST_FEATURES}; use a smaller k or a smaller alphabet."
             )
-        self.alphabet_ = "".join(letters)
+        self.alphabet_ = letters
         self.n_features_out_ = len(letters) ** self.k
-        return self
 
     def transform(self, X: Any) -> sparse.csr_matrix:
-        """Counts (or normalised counts), one row a sequence.
+        """Counts (or normalised counts), one row per sequence.
 
         Parameters
         ----------
@@ -140,7 +158,7 @@ class MismatchFeatures(TransformerMixin, BaseEstimator):
             counts = sparse.diags(1.0 / np.where(length > 0, length, 1.0)) @ counts
         return sparse.csr_matrix(counts)
 
-    def _changes(self, base: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    def _changes(self, base: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """Places that may differ with the cyclic shifts of their letters, for exactly 0, 1, ..., m
         mismatches.
         """
@@ -152,24 +170,44 @@ class MismatchFeatures(TransformerMixin, BaseEstimator):
                 changes.append((np.array(places, dtype=np.int64), offsets))
         return changes
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """The k-mers, in column order."""
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray:
+        """The k-mers.
+
+        Parameters
+        ----------
+        input_features : ignored
+            There for pipelines.
+
+        Returns
+        -------
+        array of str
+            In the order of the columns.
+        """
         check_is_fitted(self)
         return np.array(["".join(word) for word in product(self.alphabet_, repeat=self.k)], dtype=object)
 
+    def _report(self) -> dict[str, Any]:
+        facts = {
+            "Letters": self.alphabet_,
+            "k": self.k,
+            "Mismatches": self.m,
+            "Columns": self.n_features_out_,
+        }
+        return {"title": type(self).__name__, "facts": facts}
 
-def _as_strings(X: Any) -> Sequence[str]:
-    """Strings from a sequence of strings, a frame or an array with one letter a column."""
+
+def _as_strings(X: Any) -> list[str]:
+    """Strings from a sequence of strings, a frame or an array with one letter per column."""
     if isinstance(X, str):
-        raise TypeError("X is one string; pass a list of sequences")
+        raise TypeError(f"X={X!r:.60} is one text; pass a list of sequences.")
     if hasattr(X, "to_numpy"):
         X = X.to_numpy()
     if isinstance(X, np.ndarray) and X.ndim == 2:
-        return ["".join(map(str, row)) for row in X] if X.shape[1] != 1 else [str(s) for s in X[:, 0]]
+        return ["".join(map(str, row)) for row in X]
     if not isinstance(X, Iterable):
-        raise TypeError(f"X must be a sequence of strings, got {type(X).__name__}")
+        raise TypeError(f"X is a {type(X).__name__}; pass a list of sequences.")
     sequences = list(X)
-    for sequence in sequences:
+    for place, sequence in enumerate(sequences):
         if not isinstance(sequence, str):
-            raise TypeError(f"sequences must be strings, got {type(sequence).__name__}")
+            raise TypeError(f"Sequence {place} of X is {sequence!r:.60}, but sequences must be text.")
     return sequences

@@ -3,15 +3,16 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 __all__ = ["report_of"]
 
 
 def report_of(selector: Any) -> dict[str, Any]:
     """Facts of a fit, the selected features and the elimination, as `rlselect.report.to_html` takes them."""
-    path = selector.objective_path_
+    path = selector.path_
     sizes = path["n_features"]
-    what = f"{selector._loss.name} loss"
+    what = f"{selector.loss_} loss"
     what += f", {type(selector.estimator).__name__}" if selector.estimator is not None else ""
     facts: dict[str, Any] = {"Selected": f"{selector.n_features_} of {len(selector.support_)} features"}
     for label, name in (("Regularization", "regularization_"), ("Bandwidth", "bandwidth_")):
@@ -34,20 +35,18 @@ def report_of(selector: Any) -> dict[str, Any]:
     }
 
 
-def _selected(selector: Any, path: dict[str, np.ndarray]) -> dict[str, Any]:
-    given = getattr(selector, "feature_names_in_", None)
-    names = [f"x{j}" for j in range(len(selector.support_))] if given is None else given
+def _selected(selector: Any, path: dict[str, NDArray]) -> dict[str, Any]:
+    names = selector.encoder_.feature_names
     chosen = np.flatnonzero(selector.support_)
-    coef = getattr(selector, "coef_", None)
-    single = coef is not None and np.size(coef) == len(chosen)
-    effect = dict(zip(chosen.tolist(), np.ravel(np.asarray(coef)), strict=True)) if single else {}
+    effect = _effects(selector)
+    single = bool(effect) and set(chosen.tolist()) <= set(effect)
     rows = []
     for j in sorted(chosen.tolist(), key=lambda j: selector.ranking_[j]):
         rank = selector.ranking_[j]
-        inside, outside = path["n_features"] >= rank, path["n_features"] < rank
         # sets shrink along the path: the last that holds the feature, and the first that does not
-        rise = path["risk"][np.flatnonzero(outside)[0]] - path["risk"][np.flatnonzero(inside)[-1]]
-        rows.append([str(names[j]), int(rank), float(rise), *([float(effect[j])] if single else [])])
+        last = np.flatnonzero(path["n_features"] >= rank)[-1]
+        rise = float(np.append(np.diff(path["risk"]), np.nan)[last])
+        rows.append([str(names[j]), int(rank), rise, *([effect[j]] if single else [])])
     return {
         "title": "Selected features",
         "columns": ["Feature", "Rank", "Rise of risk", *(["Coefficient"] if single else [])],
@@ -59,7 +58,17 @@ def _selected(selector: Any, path: dict[str, np.ndarray]) -> dict[str, Any]:
     }
 
 
-def _elimination(path: dict[str, np.ndarray]) -> dict[str, Any]:
+def _effects(selector: Any) -> dict[int, float]:
+    """Coefficients of the features that are one column of a linear machine with one output."""
+    coef = np.atleast_2d(getattr(selector, "coef_", np.empty((0, 0))))
+    feature_of = selector.encoder_.column_feature_
+    if len(coef) != 1:
+        return {}
+    alone = np.flatnonzero(np.bincount(feature_of)[feature_of] == 1)
+    return {int(feature_of[c]): float(coef[0, c]) for c in alone}
+
+
+def _elimination(path: dict[str, NDArray]) -> dict[str, Any]:
     keys = ("n_features", "objective", "risk", "difference", "difference_standard_error")
     rows = zip(*(path[key][::-1].tolist() for key in keys), strict=True)
     return {

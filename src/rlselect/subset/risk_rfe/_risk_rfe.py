@@ -1,56 +1,99 @@
-"""risk-RFE: recursive feature elimination by regularised empirical risk."""
+"""RiskRFE: recursive feature elimination by regularised empirical risk."""
 
-from numbers import Real
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from scipy import sparse
-from sklearn.feature_selection import SelectorMixin
-from sklearn.linear_model import LinearRegression
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
+from sklearn.base import is_classifier
+from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, RegressorTags
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
-from rlselect._estimator import Estimator
-from rlselect._parallel import jobs
-from rlselect.machines import (
-    AdditiveKernel,
-    EliminationPath,
-    EstimatorProblem,
-    HeldOutProblem,
-    KernelProblem,
-    LinearKernel,
-    RidgeProblem,
-    SquaredKernelProblem,
-    Tuner,
-    check_estimator_suits,
-    check_rule,
-    choose_size,
-    eliminate,
-    fold_numbers,
-    make_kernel,
-    make_loss,
-    make_state,
-    needs_one_curve,
-    paired_comparison,
+from rlselect._clock import PARTS, Clock, warn_if_interrupted
+from rlselect._compat import Progress, with_callbacks
+from rlselect._estimator import Selector
+from rlselect._options import (
+    NONE,
+    anything,
+    flag,
+    instance,
+    number,
+    one_of,
+    refuse_unused,
+    whole,
 )
+from rlselect._parallel import jobs
+from rlselect._random import RandomState, as_generator
+from rlselect.data import (
+    MISSING_MODES,
+    FeatureUnits,
+    TableEncoder,
+    open_table,
+    read_units,
+    require_target,
+)
+from rlselect.machines import (
+    KERNELS,
+    LOSSES,
+    STOPPING_RULES,
+    AdditiveKernel,
+    ChangePoint,
+    ChiSquaredKernel,
+    EliminationPath,
+    LinearKernel,
+    Loss,
+    Threshold,
+    constant_decision,
+    eliminate,
+    fit_clone,
+    make_kernel,
+    needs_one_curve,
+)
+from rlselect.subset.risk_rfe._choice import Choice, choose, choose_nothing
 from rlselect.subset.risk_rfe._inputs import (
-    check_gram,
-    check_weights,
+    RiskData,
+    choose_loss,
     column_scale,
     make_cycle,
-    parse_feature_groups,
+    read_data,
+    read_design,
 )
-from rlselect.subset.risk_rfe._machine import FinalMachine
+from rlselect.subset.risk_rfe._machine import ConstantMachine, FinalMachine, LinearMachine, fit_machine
+from rlselect.subset.risk_rfe._problem import Halves, MachinePlan, pose_estimator
 from rlselect.subset.risk_rfe._report import report_of
 
 __all__ = ["RiskRFE"]
 
-# Below this many rows the size is chosen by next to nothing, and stop_reason_ says so.
-_FEW_ROWS = 10
+Array = NDArray[np.float64]
 
 
-class RiskRFE(FinalMachine, SelectorMixin, Estimator):
+def _classifies(selector: "RiskRFE") -> bool | None:
+    """Whether it is a classifier; None while nobody knows."""
+    name = getattr(selector, "loss_", selector.loss)
+    if not isinstance(name, str):
+        return bool(getattr(name, "classifies", False))
+    if name == "auto":
+        return None if selector.estimator is None else is_classifier(selector.estimator)
+    return LOSSES[name].classifies if name in LOSSES else False
+
+
+def _has_decision(selector: "RiskRFE") -> bool:
+    own = selector.estimator is None or hasattr(selector.estimator, "decision_function")
+    return bool(_classifies(selector)) and own
+
+
+def _has_proba(selector: "RiskRFE") -> bool:
+    if selector.estimator is not None:
+        return hasattr(selector.estimator, "predict_proba")
+    loss = getattr(selector, "loss_", selector.loss)
+    return getattr(loss, "name", loss) == "logistic"
+
+
+class RiskRFE(Selector):
     r"""Recursive feature elimination by the regularised empirical risk of a kernel machine.
 
     From all features on, remove the one whose absence leaves the smallest
@@ -63,94 +106,121 @@ class RiskRFE(FinalMachine, SelectorMixin, Estimator):
     Parameters
     ----------
     estimator : estimator, optional
-        Any scikit-learn regressor or classifier, judged by the empirical risk of ``loss`` (Algorithm 31).
-        Then ``kernel``, ``regularization``, ``bandwidth`` and ``fit_intercept`` are the estimator's own
-        business.
-    loss : {"squared", "hinge", "epsilon_insensitive", "logistic"} or a loss object, default="squared"
-        The first and third make a regressor, the others a classifier (several classes: the objectives of one
-        class against the rest are added). ``EpsilonInsensitiveLoss(epsilon)`` changes the tube from 0.1.
+        Any scikit-learn regressor or classifier, judged by the empirical risk of `loss` (Algorithm 31). Then
+        `kernel`, `regularization`, `bandwidth`, `criterion` and `fit_intercept` have no effect, and are
+        refused.
+    loss : {"auto", "squared", "squared_label", "hinge", "epsilon_insensitive", "logistic"} or object
+        "squared" and "epsilon_insensitive" make a regressor, the others a classifier (several classes: the
+        objectives of one class against the rest are added). "auto", the default, is "squared" for numbers and
+        "squared_label" for classes: text, truth values and whole numbers. Whole numbers that are hardly
+        labels (more than twenty, with fewer than five rows each) are refused; quantities such as counts need
+        ``loss="squared"``. With an `estimator`, "auto" goes by its kind: "squared", "logistic" or, without
+        `predict_proba`, "hinge". ``EpsilonInsensitiveLoss(epsilon)`` changes the tube from 0.1.
     kernel : {"rbf", "linear", "poly", "chi2"}, kernel object or callable, default="rbf"
-        ``chi2`` is for histograms (X >= 0). ``PolynomialKernel(degree, coef0)`` changes the polynomial from
+        "chi2" is for histograms (X >= 0). ``PolynomialKernel(degree, coef0)`` changes the polynomial from
         ``(1 + <x, z> / bandwidth^2)^3``. :class:`~rlselect.subset.AdditiveKernel` declares a kernel as a
         function of a sum over features. A callable ``kernel(A, B)`` may carry an attribute ``removal``:
-        "zero" (the default: removed columns are set to zero), "drop" (they are deleted) or a callable "
-        "``removal(X,
-        columns) -> X``.
+        "zero" (the default: removed columns are set to zero), "drop" (they are deleted) or a callable
+        ``removal(X, columns) -> X``.
     regularization : float or {"auto", "paper"}, default="auto"
         :math:`\lambda`. "auto" chooses by out-of-sample risk over ``2 / (n lambda) = 0.01 x 10^i`` at the
         start, whenever the set has halved and for the final machine. "paper" searches i = 0..4 once. A
         number is never changed.
     bandwidth : float or {"auto", "paper"}, default="auto"
-        :math:`\gamma` in ``exp(-|x - z|^2 / gamma^2)``; ignored by kernels without a width. "auto"
+        :math:`\gamma` in ``exp(-|x - z|^2 / gamma^2)``; kernels without a width refuse one. "auto"
         standardises the columns and searches multiples of ``sqrt(2 d)``, d being the number of columns left;
-        "paper" searches 1, 2, 3, 4 once on X as given. A number is never changed and X is used as given. "
-        "(The linear kernel
-        standardises when ``regularization="auto"``.)
+        "paper" searches 1, 2, 3, 4 once on X as given. A number is never changed and X is used as given. (The
+        linear kernel standardises when ``regularization="auto"``.)
     criterion : {"risk", "norm"}, default="risk"
-        "norm" removes the feature whose absence changes ``|f|^2`` least with the coefficients held fixed "
-        "(Guyon et
-        al.).
+        "norm" removes the feature whose absence changes ``|f|^2`` least with the coefficients held fixed
+        (Guyon et al.).
     step : int, float in (0, 1) or callable, default=1
         Features (groups) removed in one cycle: a number, a fraction of those left, or a function of their
         number.
-    stopping : {"loo-2se", "loo-ric", "change-point", "held-out"}, Threshold, ChangePoint or int,
-    default="loo-2se"
-        "loo-2se": the smallest set whose out-of-sample risk is within two paired standard errors of the best.
-        "loo-ric": the smallest ``n log(risk) + 2 k log(d)``. "change-point": where the objective leaves "
-        "its straight
-        line. "held-out": half of the rows fit, the other half judge both removals and size (Algorithm 26).
-        ``Threshold(delta)``: a removal may raise the objective by ``delta`` at most (Algorithms 2 and 21).
-        An integer: so many features. Out-of-sample risk is exact leave-one-out for the squared loss and
-        five-fold otherwise.
+    stopping : {"loo-2se", "loo-ric", "change-point", "held-out"}, Threshold, ChangePoint or int
+        "loo-2se", the default: the smallest set whose out-of-sample risk is within two paired standard errors
+        of the best. "loo-ric": the smallest ``n log(risk) + 2 k log(d)``. "change-point": where the objective
+        leaves its straight line. "held-out": half of the rows fit, the other half judge both removals and
+        size (Algorithm 26). ``Threshold(delta)``: a removal may raise the objective by ``delta`` at most
+        (Algorithms 2 and 21). An integer: so many features. Out-of-sample risk is exact leave-one-out for
+        the squared losses and five-fold otherwise.
     safeguard : float in [0, 1], default=0.0
-        Also keep the ``floor(safeguard * d)`` next best features.
+        Also keep the ``floor(safeguard * d)`` next best features (groups).
     fit_intercept : bool, default=True
         Whether the machine has the unpenalised constant b.
-    feature_groups : sequence or mapping, optional
-        Features that stay or leave together: one label a feature, or lists of columns (numbers or names).
+    feature_groups : dict, list of lists, or one label per feature, optional
+        Features that stay or leave together. The indicators of a text or categorical column always do.
+    missing : {"error", "drop", "indicator"}, default="error"
+        What to do with missing values: refuse them, leave out their rows, or impute the mean and add an
+        indicator.
+    transform_as : {"columns", "design"}, default="columns"
+        What `transform` gives: the selected features as they came, or their numeric design columns.
+    time_budget : float, optional
+        Seconds after which the elimination stops; the size is chosen among the sets it has visited.
     n_jobs : int, optional
-        Refits of an ``estimator`` at a time, see joblib; None leaves it to `joblib.parallel_config`. The
+        Refits of an `estimator` at a time, see joblib; None leaves it to `joblib.parallel_config`. The
         answer does not depend on it. Kernel machines judge all candidates in closed form, at once.
-    random_state : int, Generator or None, default=None
+    random_state : int, Generator, RandomState or None, default=None
         Only used to split the rows for ``stopping="held-out"``.
 
     Attributes
     ----------
-    support_ : (d,) bool array
+    support_ : bool array of shape (n_features,)
         Selected features (possibly none).
-    ranking_ : (d,) int array
-        A permutation: 1 is kept longest, d is eliminated first. Features of a group have neighbouring ranks.
-    objective_path_ : dict of arrays
-        One entry a visited set: ``n_features``, ``objective``, ``risk`` and ``standard_error`` (out of
+    ranking_ : int array of shape (n_features,)
+        A permutation: 1 is kept longest, the last is eliminated first. Features of a group have neighbouring
+        ranks.
+    path_ : dict of arrays
+        One entry per visited set: ``n_features``, ``objective``, ``risk`` and ``standard_error`` (out of
         sample), ``difference`` and ``difference_standard_error`` (paired, from the best set),
         ``regularization``, ``bandwidth``.
     n_features_ : int
         How many are selected.
     stop_reason_ : str
+        Why the set has this size; begins with "interrupted", "time budget" or "callback" when the
+        elimination was broken off.
+    loss_ : str
+        Name of the loss that was used.
     regularization_, bandwidth_ : float
         Of the final machine.
-    center_, scale_ : (d,) arrays
-        What was subtracted from and divided into the columns (0 and 1 when X is used as given).
-    coef_, intercept_ : arrays
-        Linear kernel only, for the selected features in their given units.
+    center_, scale_ : arrays of shape (n_columns,)
+        What was subtracted from and divided into the design columns (0 and 1 when X is used as given).
+    coef_ : array of shape (n_columns,), or (1 or n_classes, n_columns) for a classifier
+        Linear kernel only: one coefficient per design column in its given units, zero where not selected.
+    intercept_ : float, or array of shape (1 or n_classes,) for a classifier
+        Linear kernel only.
+    column_names_ : list of str
+        Names of the design columns: features, indicators "city=Paris", gaps "age=missing".
     estimator_ : estimator
-        The refitted ``estimator``, if one was given.
+        The refitted `estimator`, if one was given and a feature was selected.
     classes_ : array
         Class labels, for classifiers.
+    encoder_ : TableEncoder
+        How a table becomes a design.
+    n_features_in_, feature_names_in_
+        What `fit` has seen.
+
+    See Also
+    --------
+    REVS : For linear, logistic and Poisson models; faster there, and for large data.
+    MismatchFeatures : Columns for sequences.
 
     Notes
     -----
     Cost: squared loss O(d n^3) for the factorisations plus O(d^2 n^2) for the bounds (a few per cent of the
-    d^2 / 2 candidates are solved); squared loss with the linear kernel O(n d^2 + d^3). Other losses solve a
-    machine for each candidate that its bound does not exclude. Memory O(n^2), O(n d) for the linear kernel.
-    Beyond some thousand rows use the linear kernel, or another selector.
+    d^2 / 2 candidates are solved); squared loss with the linear kernel O(n d^2 + d^3). Other losses, and
+    more than two classes, solve a machine for each candidate that its bound does not exclude. Memory O(n^2),
+    O(n d) for the linear kernel. Beyond some thousand rows use the linear kernel, or another selector.
 
-    Differs from [1]_: the default loss, its leave-one-out rule and re-tuning are ours; :meth:`paper` gives
-    the dissertation's choices.
+    Weights count rows: a weight of 2 is the same as the row twice.
+
+    Differs from [1]_: the squared losses, their leave-one-out rule and re-tuning are ours; :meth:`paper`
+    gives the dissertation's choices.
 
     References
     ----------
-    .. [1] S. Dasgupta (2014), "Topics in statistical learning with a focus on large-scale data", chapter 3.
+    .. [1] S. Dasgupta (2014), "Non-parametric and semi-parametric methods for parsimonious statistical
+       learning with complex data", chapter 3.
     .. [2] I. Guyon et al. (2002), "Gene selection for cancer classification using support vector machines".
 
     Examples
@@ -165,23 +235,52 @@ class RiskRFE(FinalMachine, SelectorMixin, Estimator):
     array([1, 4])
     """
 
+    _options: ClassVar = {
+        "loss": one_of("auto", *LOSSES) | instance("a loss object", *LOSSES.values()),
+        "kernel": one_of(*KERNELS) | anything("a kernel object or a callable kernel(A, B)", callable),
+        "regularization": one_of("auto", "paper") | number("a number above 0", above=0.0),
+        "bandwidth": one_of("auto", "paper") | number("a number above 0", above=0.0),
+        "criterion": one_of("risk", "norm"),
+        "step": whole(1)
+        | number("a fraction between 0 and 1 of the features left", above=0.0, below=1.0)
+        | anything("a function of their number", callable),
+        "stopping": one_of(*STOPPING_RULES)
+        | instance("Threshold(...)", Threshold)
+        | instance("ChangePoint(...)", ChangePoint)
+        | whole(0, "a number of features"),
+        "safeguard": number("a fraction between 0 and 1", least=0.0, most=1.0),
+        "fit_intercept": flag(),
+        "missing": one_of(*MISSING_MODES),
+        "transform_as": one_of("columns", "design"),
+        "time_budget": NONE | number("a positive number of seconds", above=0.0),
+    }
+
     def __init__(
         self,
-        estimator=None,
+        estimator: Any = None,
         *,
-        loss="squared",
-        kernel="rbf",
-        regularization="auto",
-        bandwidth="auto",
-        criterion="risk",
-        step=1,
-        stopping="loo-2se",
-        safeguard=0.0,
-        fit_intercept=True,
-        feature_groups=None,
-        n_jobs=None,
-        random_state=None,
-    ):
+        loss: Literal["auto", "squared", "squared_label", "hinge", "epsilon_insensitive", "logistic"]
+        | Loss = "auto",
+        kernel: Literal["rbf", "linear", "poly", "chi2"]
+        | AdditiveKernel
+        | Callable[[Array, Array], Array] = "rbf",
+        regularization: float | Literal["auto", "paper"] = "auto",
+        bandwidth: float | Literal["auto", "paper"] = "auto",
+        criterion: Literal["risk", "norm"] = "risk",
+        step: float | Callable[[int], int] = 1,
+        stopping: Literal["loo-2se", "loo-ric", "change-point", "held-out"]
+        | Threshold
+        | ChangePoint
+        | int = "loo-2se",
+        safeguard: float = 0.0,
+        fit_intercept: bool = True,
+        feature_groups: Any = None,
+        missing: Literal["error", "drop", "indicator"] = "error",
+        transform_as: Literal["columns", "design"] = "columns",
+        time_budget: float | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
         self.estimator = estimator
         self.loss = loss
         self.kernel = kernel
@@ -193,274 +292,282 @@ class RiskRFE(FinalMachine, SelectorMixin, Estimator):
         self.safeguard = safeguard
         self.fit_intercept = fit_intercept
         self.feature_groups = feature_groups
+        self.missing = missing
+        self.transform_as = transform_as
+        self.time_budget = time_budget
         self.n_jobs = n_jobs
         self.random_state = random_state
 
     @classmethod
-    def paper(cls, loss: Any = "hinge", kernel: Any = "rbf", **changes: Any) -> "RiskRFE":
-        """The dissertation's choices: its grid searched once by five folds, X as given, linear-quadratic
-        change point.
-        """
-        choices = {"regularization": "paper", "bandwidth": "paper", "stopping": "change-point", **changes}
-        return cls(loss=loss, kernel=kernel, **choices)
+    def paper(cls, **changes: Any) -> Self:
+        """The dissertation's choices: its grids searched once by five folds, X as given, its change point.
 
-    def __sklearn_tags__(self):
+        Parameters
+        ----------
+        **changes
+            Parameters of the constructor. The dissertation's machines are support vector machines with a
+            Gaussian kernel (``loss="hinge"``, the default here) and support vector regression
+            (``loss="epsilon_insensitive"``).
+
+        Returns
+        -------
+        RiskRFE
+            Unfitted.
+
+        Examples
+        --------
+        >>> from rlselect import RiskRFE
+        >>> RiskRFE.paper(kernel="linear").stopping
+        'change-point'
+        """
+        choices: dict[str, Any] = {"stopping": "change-point"}
+        if changes.get("estimator") is None:
+            choices |= {"loss": "hinge", "regularization": "paper"}
+            kernel = changes.get("kernel", "rbf")
+            kernel = KERNELS.get(kernel) if isinstance(kernel, str) else kernel
+            if getattr(kernel, "uses_bandwidth", False):
+                choices["bandwidth"] = "paper"
+        return cls(**{**choices, **changes})
+
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        classifies = isinstance(self.loss, str) and self.loss in ("hinge", "logistic")
-        classifies = classifies or getattr(self.loss, "classifies", False)
-        tags.estimator_type = "classifier" if classifies else "regressor"
-        tags.classifier_tags = ClassifierTags() if classifies else None
-        tags.regressor_tags = None if classifies else RegressorTags()
+        classifies = _classifies(self)
+        if classifies is None:
+            # not known before fit, but classes may come
+            tags.classifier_tags = ClassifierTags()
+        elif classifies:
+            tags.estimator_type = "classifier"
+            tags.classifier_tags = ClassifierTags()
+        else:
+            tags.estimator_type = "regressor"
+            tags.regressor_tags = RegressorTags()
         tags.target_tags.required = True
-        linear = isinstance(self.kernel, str) and self.kernel == "linear"
-        tags.input_tags.sparse = self._estimator_takes_sparse() if self.estimator is not None else linear
-        tags.input_tags.positive_only = isinstance(self.kernel, str) and self.kernel == "chi2"
+        tags.input_tags.sparse = self._takes_sparse()
+        tags.input_tags.allow_nan = self.missing == "indicator"
+        tags.input_tags.positive_only = self.kernel == "chi2" or isinstance(self.kernel, ChiSquaredKernel)
         return tags
 
-    def _estimator_takes_sparse(self) -> bool:
+    def _takes_sparse(self) -> bool:
+        if self.estimator is None:
+            return isinstance(self.kernel, LinearKernel) or self.kernel == "linear"
         try:
             return bool(self.estimator.__sklearn_tags__().input_tags.sparse)
         except AttributeError:
             return True
 
-    # ------------------------------------------------------------------ fitting
-
-    def fit(self, X, y, sample_weight=None):
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Eliminate, choose a size and fit the machine on the selected features.
 
         Parameters
         ----------
-        X : (n, d) array, sparse matrix (linear kernel or an estimator that takes it) or data frame
-        y : (n,) array
-            Numbers for the squared and epsilon-insensitive losses, class labels otherwise.
-        sample_weight : (n,) array, optional
-            A weight of k counts as k copies of the row; rows of weight zero are left out.
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            NumPy, pandas, polars, Arrow; sparse for the linear kernel or an estimator that takes it. Text and
+            categorical columns become indicators that stay or leave together.
+        y : array-like of shape (n_samples,) or str
+            Numbers or class labels, see `loss`, or the name of their column in X.
+        sample_weight : array-like of shape (n_samples,) or str, optional
+            How often each row counts; rows of weight zero are left out.
 
         Returns
         -------
         self
+            Fitted, also when the elimination was stopped by `time_budget` or Ctrl-C.
         """
-        loss, kernel = make_loss(self.loss), make_kernel(self.kernel)
-        X, y, weights = self._validate(X, y, sample_weight, loss, kernel)
-        names = getattr(self, "feature_names_in_", None)
-        self._groups = parse_feature_groups(self.feature_groups, X.shape[1], names)
-        check_rule(self.stopping, len(self._groups))
-        targets, y = self._targets(y, loss)
-        self._loss, self._kernel = loss, kernel
-        for name in ("coef_", "intercept_", "estimator_", "regularization_", "bandwidth_"):
-            # Not every fit sets these; none may be left over from the fit before.
-            self.__dict__.pop(name, None)
-        if not loss.classifies and self.fit_intercept and np.ptp(y) <= 1e-12 * np.abs(y).max():
-            return self._nothing_to_explain(X, y, targets, weights)
+        return self._learn_aside(X, y, sample_weight)
+
+    def _fit(self, progress: Progress, X: Any, y: Any, sample_weight: Any) -> None:
+        name = type(self).__name__
+        plan, rng = self._plan(), as_generator(self.random_state)
+        require_target(y, name)
+        table = open_table(X, y, sample_weight=sample_weight, missing=self.missing, owner=name)
+        assert table.y is not None
+        loss = choose_loss(self.loss, table.y, self.estimator)
+        units = read_units(table.encoder, self.feature_groups)
+        data = read_data(table, loss, units.units, self._takes_sparse(), name)
+        self._keep_table(table.encoder, data, plan)
+        n_groups = units.units.n_units
+        clock = Clock(self.time_budget, n_groups, progress.begin(min(PARTS, n_groups)))
+        if not loss.classifies and self.fit_intercept and np.ptp(data.y) <= 1e-12 * np.abs(data.y).max():
+            self._keep_choice(choose_nothing(units), units)
+            self._machine: FinalMachine = ConstantMachine(data.weights @ data.targets / data.weights.sum())
+            return
+        halves = data.halves(rng) if self.stopping == "held-out" else None
         if self.estimator is not None:
-            check_estimator_suits(self.estimator, loss)
-            self.center_, self.scale_ = np.zeros(X.shape[1]), np.ones(X.shape[1])
-            problem = self._estimator_problem(X, y, targets, weights)
-            with jobs(self.n_jobs):
-                self._choose(eliminate(problem, make_cycle(self.step), interruptible=True), X.shape[1])
-            self._fit_estimator(X, y, targets, weights)
-            return self
-        X = self._scaled(X, weights, kernel)
+            self._fit_estimator(data, units, halves, clock)
+            return
         try:
-            problem, tuner = self._kernel_problem(X, y, targets, weights)
-            tuner.tune(problem)
-            retune = None if needs_one_curve(self.stopping) else tuner.again
-            path = eliminate(problem, make_cycle(self.step), retune, interruptible=True)
-            self._choose(path, X.shape[1])
-            self._fit_machine(X, y, targets, weights)
+            self._fit_kernel(plan, data, units, halves, clock)
         except np.linalg.LinAlgError as error:
             raise ValueError(
-                f"the kernel matrix plus n * lambda is singular to working precision with regularization="
-                f"{self.regularization!r}; use a larger number or 'auto'"
+                "The kernel matrix plus n * lambda is singular to working precision with regularization="
+                f"{self.regularization!r}; use a larger number or 'auto'."
             ) from error
-        return self
 
-    def _validate(self, X, y, sample_weight, loss, kernel):
-        if self.criterion not in ("risk", "norm"):
-            raise ValueError(f"criterion={self.criterion!r} is not known; use 'risk' or 'norm'")
-        for name in ("regularization", "bandwidth"):
-            value = getattr(self, name)
-            good = (
-                value in ("auto", "paper")
-                if isinstance(value, str)
-                else isinstance(value, Real) and float(value) > 0
-            )
-            if not good:
-                raise ValueError(f"{name}={value!r} must be 'auto', 'paper' or a number > 0")
-        if not 0.0 <= self.safeguard <= 1.0:
-            raise ValueError(f"safeguard={self.safeguard!r} must be a fraction between 0 and 1")
-        takes_sparse = self.__sklearn_tags__().input_tags.sparse
-        if sparse.issparse(X) and not takes_sparse:
-            raise TypeError(
-                f"sparse X is accepted with kernel='linear' or an estimator that takes it, not with kernel="
-                f"{self.kernel!r}; pass X.toarray()"
-            )
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            accept_sparse="csr" if takes_sparse else False,
-            dtype=np.float64,
-            ensure_min_samples=2,
-            y_numeric=not loss.classifies,
+    def _plan(self) -> MachinePlan:
+        plan = MachinePlan(
+            make_kernel(self.kernel), self.regularization, self.bandwidth, self.criterion, self.fit_intercept
         )
-        weights = check_weights(sample_weight, X.shape[0])
-        keep = weights > 0
-        X, y, weights = (X, y, weights) if keep.all() else (X[keep], y[keep], weights[keep])
-        if isinstance(kernel, AdditiveKernel) and self.estimator is None:
-            kernel.check(X)
-        return X, y, weights
+        if self.estimator is not None:
+            idle = ("kernel", "regularization", "bandwidth", "criterion", "fit_intercept")
+            refuse_unused(self, idle, "an estimator", "set what the estimator has of it there")
+        elif not plan.uses_bandwidth:
+            refuse_unused(self, ("bandwidth",), "a kernel that has no width", "leave it out")
+        return plan
 
-    def _targets(self, y, loss):
-        """Columns of -1 / 1 for classes (one for two classes), the numbers themselves otherwise."""
-        if not loss.classifies:
-            y = np.asarray(y, dtype=np.float64)
-            return y[:, None], y
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            only = self.classes_.tolist()[0]
-            raise ValueError(f"y holds 1 class ({only!r}); a classifier needs at least 2")
-        if len(self.classes_) == 2:
-            return np.where(codes == 1, 1.0, -1.0)[:, None], y
-        return np.where(codes[:, None] == np.arange(len(self.classes_)), 1.0, -1.0), y
-
-    def _scaled(self, X, weights, kernel):
-        X = X.toarray() if sparse.issparse(X) else X
-        named = self.bandwidth if getattr(kernel, "uses_bandwidth", False) else self.regularization
-        standardize = named == "auto" and isinstance(kernel, AdditiveKernel) and kernel.trusted
-        standardize = standardize and self.kernel != "chi2"
-        self.center_, self.scale_ = column_scale(X, weights, standardize)
-        return (X - self.center_) / self.scale_ if standardize else X
-
-    def _split(self, X, y):
-        """Half of the distinct rows to fit, half to judge: copies of a row are on one side."""
-        number = self._folds(X, y, n_folds=len(y))
-        n_rows = int(number.max()) + 1
-        judge = np.random.default_rng(self.random_state).permutation(n_rows)[: n_rows // 2]
-        inside = np.isin(number, judge)
-        return np.flatnonzero(~inside), np.flatnonzero(inside)
-
-    def _folds(self, X, y, n_folds=5):
-        _, codes = np.unique(y, return_inverse=True)
-        dense = X.toarray() if sparse.issparse(X) else X
-        return fold_numbers(dense, codes.astype(float), n_folds)
-
-    def _tuner(self, weights, columns_of):
-        return Tuner(
-            self.regularization,
-            self.bandwidth,
-            float(weights.sum()),
-            getattr(self._kernel, "uses_bandwidth", False),
-            columns_of,
-            self._loss.name == "squared",
-        )
-
-    def _kernel_problem(self, X, y, targets, weights):
-        tuner = self._tuner(weights, lambda problem: sum(len(self._groups[g]) for g in problem.active))
-        lam = float(tuner.lams[0])
-        squared = self._loss.name == "squared"
-        held_out = self.stopping == "held-out"
-        if squared and isinstance(self._kernel, LinearKernel) and not held_out:
-            problem: Any = RidgeProblem(X, y, weights, lam, self.fit_intercept, self._groups, self.criterion)
-            return problem, tuner
-        state = make_state(self._kernel, X, self._groups, tuner.start_width(n_columns=X.shape[1]))
-        if not getattr(self._kernel, "trusted", False):
-            check_gram(state.gram(), len(X))
-        # The squared loss leaves single rows out in closed form and needs no folds.
-        folds = self._folds(X, y) if held_out or not squared else None
-        common = (state, targets, weights, self._loss, lam, self.fit_intercept)
-        if held_out:
-            train, test = self._split(X, y)
-            return HeldOutProblem(*common, train, test, folds), tuner
-        kind = SquaredKernelProblem if squared else KernelProblem
-        return kind(*common, folds, self.criterion), tuner
-
-    def _estimator_problem(self, X, y, targets, weights):
-        if self.criterion == "norm":
-            raise ValueError(
-                "criterion='norm' needs a kernel machine; with an estimator use criterion='risk'"
-            )
-        held_out = self.stopping == "held-out"
-        plain = type(self.estimator) is LinearRegression and not self.estimator.positive
-        if plain and self._loss.name == "squared" and not held_out:
-            dense = X.toarray() if sparse.issparse(X) else X
-            try:
-                # Least squares has Gram moves and an exact leave-one-out; dependent columns fall through to
-                # the loop.
-                return RidgeProblem(dense, y, weights, 0.0, self.estimator.fit_intercept, self._groups)
-            except np.linalg.LinAlgError:
-                pass
-        rows = self._split(X, y) if held_out else (None, None)
-        return EstimatorProblem(
-            self.estimator, X, y, targets, weights, self._loss, self._groups, self._folds(X, y), *rows
-        )
-
-    # ------------------------------------------------------------------ choosing
-
-    def _choose(self, path: EliminationPath, n_features: int) -> None:
-        """Ranking, path, size and support from an elimination."""
-        columns = np.concatenate([self._groups[g] for g in path.order])
-        self.ranking_ = np.empty(n_features, dtype=int)
-        self.ranking_[columns] = np.arange(n_features, 0, -1)
-        lengths = np.array([len(self._groups[g]) for g in path.order])
-        left = np.concatenate([[0], np.cumsum(lengths[::-1])])
-        self.objective_path_ = {
-            "n_features": left[np.array(path.sizes)],
-            "objective": np.array(path.objective),
-            **paired_comparison(path),
-            "regularization": np.array(path.lam),
-            "bandwidth": np.array(path.bandwidth),
-        }
-        if isinstance(self.stopping, str) or not isinstance(self.stopping, (int, np.integer)):
-            kept, reason = choose_size(self.stopping, path, self._loss.name)
+    def _fit_estimator(
+        self, data: RiskData, units: FeatureUnits, halves: Halves | None, clock: Clock
+    ) -> None:
+        with jobs(self.n_jobs), clock:
+            problem = pose_estimator(self.estimator, data, halves)
+            path = eliminate(problem, make_cycle(self.step), tick=clock.tick)
+        self._choose(path, units)
+        if len(self._columns):
+            self.estimator_ = fit_clone(self.estimator, data.X[:, self._columns], data.y, data.weights)
         else:
-            kept = int(np.flatnonzero(left <= self.stopping)[-1])
-            reason = f"{self.stopping} features were asked for"
-            if left[kept] != self.stopping:
-                reason += f"; the sets on the path allow {left[kept]}"
-        extra = int(np.floor(self.safeguard * len(path.order)))
-        if extra and kept < len(path.order):
-            extra = min(extra, len(path.order) - kept)
-            kept, reason = kept + extra, f"{reason}, and {extra} more as a safeguard"
-        if kept == 0:
-            reason += "; no feature is needed"
-        if len(path.weights) < _FEW_ROWS and isinstance(self.stopping, str):
-            reason += f"; only {len(path.weights)} rows judge the size, which is hardly more than noise"
-        self.stop_reason_ = f"interrupted; {reason}" if path.interrupted else reason
-        self._kept = sorted(path.order[len(path.order) - kept :])
-        self.support_ = np.zeros(n_features, dtype=bool)
-        for group in self._kept:
-            self.support_[self._groups[group]] = True
-        self.n_features_ = int(self.support_.sum())
+            self._machine = ConstantMachine(constant_decision(data.loss, data.targets, data.weights))
 
-    def _nothing_to_explain(self, X, y, targets, weights):
-        """A constant y: no feature can matter, whatever the loss."""
-        d = X.shape[1]
-        sizes = np.arange(d, -1, -1)
-        zero, unknown = np.zeros(d + 1), np.full(d + 1, np.nan)
-        self.ranking_ = np.arange(1, d + 1)
-        self.objective_path_ = {
-            "n_features": sizes,
-            "objective": zero,
-            "risk": zero,
-            "standard_error": zero,
-            "difference": zero,
-            "difference_standard_error": zero,
-            "regularization": unknown,
-            "bandwidth": unknown,
-        }
-        self.stop_reason_ = "y is constant: there is nothing to explain and no feature is needed"
-        self.support_ = np.zeros(d, dtype=bool)
-        self.n_features_, self._kept = 0, []
-        self.center_, self.scale_ = np.zeros(d), np.ones(d)
-        self._constant = weights @ targets / weights.sum()
-        self._machine = None
-        return self
+    def _fit_kernel(
+        self, plan: MachinePlan, data: RiskData, units: FeatureUnits, halves: Halves | None, clock: Clock
+    ) -> None:
+        if isinstance(plan.kernel, AdditiveKernel):
+            plan.kernel.check(data.X)
+        X = data.dense
+        if plan.standardises:
+            self.center_, self.scale_ = column_scale(X, data.weights)
+            X = (X - self.center_) / self.scale_
+        data = replace(data, X=X)
+        with clock:
+            problem, tuner = plan.pose(data, halves)
+            tuner.tune(problem)
+            retune = None if needs_one_curve(self.stopping) else tuner.again
+            path = eliminate(problem, make_cycle(self.step), retune, clock.tick)
+        self._choose(path, units)
+        if plan.once:
+            plan = plan.with_parameters(path.lam[0], path.bandwidth[0])
+        machine, self.regularization_, self.bandwidth_ = fit_machine(
+            plan, data, self._columns, self.center_, self.scale_
+        )
+        self._machine = machine
+        if isinstance(machine, LinearMachine):
+            coef = np.zeros((len(machine.intercept), len(self.column_names_)))
+            coef[:, machine.columns] = machine.slopes.T
+            whole_row = data.loss.classifies
+            self.coef_ = coef if whole_row else coef[0]
+            self.intercept_ = machine.intercept if whole_row else float(machine.intercept[0])
 
-    def _get_support_mask(self):
+    def _keep_table(self, encoder: TableEncoder, data: RiskData, plan: MachinePlan) -> None:
+        self.encoder_ = encoder
+        self._keep_names(encoder.n_features_in_, encoder.feature_names_in_)
+        self.column_names_ = list(encoder.column_names_)
+        self.loss_ = data.loss.name
+        self._kernel = plan.kernel
+        if data.classes is not None:
+            self.classes_ = data.classes
+            rows = data.y[:, None] == data.classes
+            self._shares = data.weights @ rows / data.weights.sum()
+        self.center_, self.scale_ = np.zeros(data.X.shape[1]), np.ones(data.X.shape[1])
+
+    def _choose(self, path: EliminationPath, units: FeatureUnits) -> None:
+        gone = path.sizes[0] - path.sizes[-1]
+        warn_if_interrupted(path.broken_off or "", type(self).__name__, f"{gone} of {path.sizes[0]} removals")
+        self._keep_choice(choose(path, self.stopping, self.safeguard, self.loss_, units), units)
+
+    def _keep_choice(self, choice: Choice, units: FeatureUnits) -> None:
+        self.support_, self.ranking_, self.path_ = choice.support, choice.ranking, choice.path
+        self.n_features_ = int(choice.support.sum())
+        self.stop_reason_ = choice.reason
+        self._columns = np.flatnonzero(choice.kept[units.units.unit_of])
+
+    def _design(self, X: Any) -> Any:
+        """All design columns of new rows."""
         check_is_fitted(self)
-        return self.support_
+        table = open_table(X, encoder=self.encoder_, owner=type(self).__name__)
+        design = read_design(table, self._takes_sparse())
+        if self.estimator is None and isinstance(self._kernel, AdditiveKernel):
+            self._kernel.check(design)
+        return design
+
+    def predict(self, X: Any) -> NDArray:
+        """Predict from the selected features.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            New rows, with all features.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            Class labels, or numbers.
+        """
+        design = self._design(X)
+        if hasattr(self, "estimator_"):
+            return np.asarray(self.estimator_.predict(design[:, self._columns]))
+        decision = self._machine.decision(design)
+        if not hasattr(self, "classes_"):
+            return decision[:, 0]
+        if decision.shape[1] == 1:
+            return np.asarray(self.classes_[(decision[:, 0] > 0).astype(int)])
+        return np.asarray(self.classes_[np.argmax(decision, axis=1)])
+
+    @available_if(_has_decision)
+    def decision_function(self, X: Any) -> Array:
+        """Decision values.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_classes)
+            Of the second of two classes, or of each of several classes.
+        """
+        design = self._design(X)
+        if hasattr(self, "estimator_"):
+            return np.asarray(self.estimator_.decision_function(design[:, self._columns]))
+        decision = self._machine.decision(design)
+        return decision[:, 0] if decision.shape[1] == 1 else decision
+
+    @available_if(_has_proba)
+    def predict_proba(self, X: Any) -> Array:
+        """Class probabilities, of the logistic loss or of the estimator.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+        """
+        design = self._design(X)
+        if hasattr(self, "estimator_"):
+            return np.asarray(self.estimator_.predict_proba(design[:, self._columns]))
+        if isinstance(self._machine, ConstantMachine):
+            return np.tile(self._shares, (design.shape[0], 1))
+        share = expit(self._machine.decision(design))
+        if share.shape[1] == 1:
+            return np.column_stack([1.0 - share[:, 0], share[:, 0]])
+        return share / np.maximum(share.sum(axis=1, keepdims=True), 1e-300)
+
+    def score(self, X: Any, y: ArrayLike, sample_weight: Any = None) -> float:
+        """Accuracy of classes, R squared of numbers.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        measure = accuracy_score if hasattr(self, "classes_") else r2_score
+        return float(measure(y, self.predict(X), sample_weight=sample_weight))
 
     def _report(self) -> dict[str, Any]:
         return report_of(self)

@@ -1,20 +1,23 @@
 """Divide and conquer: the same selector on many folds of the rows, and a vote."""
 
 import inspect
-from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
-from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import MetaEstimatorMixin, clone
 
-from rlselect.data import open_table, require_target
+from rlselect._compat import Progress, with_callbacks
+from rlselect._estimator import Selector, rank
+from rlselect._options import number, one_of, whole
+from rlselect._parallel import run_tasks
+from rlselect._random import RandomState, as_generator
+from rlselect.data import MISSING_MODES, open_table, read_units, require_target
+
+__all__ = ["DivideAndConquer"]
 
 
-class DivideAndConquer(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
+class DivideAndConquer(MetaEstimatorMixin, Selector):
     r"""Fit a selector or a sparse linear model in each fold of the rows; keep what most folds keep.
 
     The rows are dealt out at random to K folds. A feature is selected when at least the share `vote` of the
@@ -35,9 +38,14 @@ class DivideAndConquer(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         Number of folds K.
     vote : float, default=0.8
         Share w of the folds, above 0 and at most 1.
+    missing : {"error", "drop", "indicator"}, default="error"
+        What to do with missing values: refuse them, leave out their rows, or impute the mean and add an
+        indicator.
+    transform_as : {"columns", "design"}, default="columns"
+        What `transform` gives: the selected features as they came, or their numeric design columns.
     n_jobs : int, optional
         Folds at a time, see joblib. The answer does not depend on it.
-    random_state : int, Generator or None, default=None
+    random_state : int, Generator, RandomState or None, default=None
         Deals out the rows.
 
     Attributes
@@ -48,6 +56,8 @@ class DivideAndConquer(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         Share of the folds that selected each feature.
     ranking_ : int array of shape (n_features,)
         A permutation by inclusion, 1 is best.
+    encoder_ : TableEncoder
+        How a table becomes a design.
     n_features_in_, feature_names_in_
         What `fit` has seen.
 
@@ -66,34 +76,48 @@ class DivideAndConquer(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     True
     """
 
+    _options: ClassVar = {
+        "n_folds": whole(1),
+        "vote": number("a number above 0 and at most 1", above=0.0, most=1.0),
+        "missing": one_of(*MISSING_MODES),
+        "transform_as": one_of("columns", "design"),
+    }
+
     def __init__(
         self,
         estimator: Any,
         *,
         n_folds: int = 400,
         vote: float = 0.8,
+        missing: Literal["error", "drop", "indicator"] = "error",
+        transform_as: Literal["columns", "design"] = "columns",
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.estimator = estimator
         self.n_folds = n_folds
         self.vote = vote
+        self.missing = missing
+        self.transform_as = transform_as
         self.n_jobs = n_jobs
         self.random_state = random_state
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing == "indicator"
         tags.target_tags.required = True
         return tags
 
+    @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Let the folds vote.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            Numbers.
+            Text and categorical columns become indicators; a fold keeps such a feature when it keeps any of
+            them.
         y : array-like of shape (n_samples,) or str
             Target, or the name of its column in X.
         sample_weight : array-like of shape (n_samples,) or str, optional
@@ -103,41 +127,53 @@ class DivideAndConquer(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         -------
         self
         """
+        return self._learn_aside(X, y, sample_weight)
+
+    def _fit(self, progress: Progress, X: Any, y: Any, sample_weight: Any) -> None:
         name = type(self).__name__
         require_target(y, name)
-        table = open_table(X, y, sample_weight=sample_weight, owner=name)
-        self._check(table.n_rows)
-        if table.n_columns != table.encoder.n_features_in_:
-            raise ValueError("X has text columns; DivideAndConquer needs numbers: encode them first.")
-        rng = np.random.default_rng(self.random_state)
-        folds = np.array_split(rng.permutation(table.n_rows), self.n_folds)
-        votes = Parallel(n_jobs=self.n_jobs)(
-            delayed(_select)(_copy(self.estimator), *table.take(np.sort(fold))[:3]) for fold in folds
+        table = open_table(X, y, sample_weight=sample_weight, missing=self.missing, owner=name)
+        if self.n_folds > table.n_rows:
+            raise ValueError(
+                f"n_folds={self.n_folds} was given with {table.n_rows} rows; it must be at most the number "
+                "of rows."
+            )
+        order = as_generator(self.random_state).permutation(table.n_rows)
+        tasks = (
+            (_copy(self.estimator), *table.take(np.sort(fold))[:3])
+            for fold in np.array_split(order, self.n_folds)
         )
-        self.n_features_in_ = table.encoder.n_features_in_
-        if table.encoder.feature_names_in_ is not None:
-            self.feature_names_in_ = table.encoder.feature_names_in_
-        self.inclusion_ = np.mean(votes, axis=0)
+        progress.begin(1)
+        columns = np.array(run_tasks(_select, tasks, n_jobs=self.n_jobs))
+        progress.part()
+        self.encoder_ = table.encoder
+        self._keep_names(table.encoder.n_features_in_, table.encoder.feature_names_in_)
+        units = read_units(table.encoder)
+        votes = np.column_stack([columns[:, c].any(axis=1) for c in units.units.columns])
+        self.inclusion_ = units.to_features(votes.mean(axis=0))
         # a share such as 4 of 5 must not fail a vote of 0.8 by a rounding error
         self.support_ = self.inclusion_ >= self.vote - 1e-12
-        order = np.argsort(-self.inclusion_, kind="stable")
-        self.ranking_ = np.empty(len(order), dtype=int)
-        self.ranking_[order] = np.arange(1, len(order) + 1)
-        return self
+        self.ranking_ = rank(self.inclusion_)
 
-    def _check(self, n_rows: int) -> None:
-        folds, vote = self.n_folds, self.vote
-        if not isinstance(folds, Integral) or isinstance(folds, bool) or not 1 <= int(folds) <= n_rows:
-            raise ValueError(
-                f"n_folds={folds!r} was given with {n_rows} samples; it must be a whole number from 1 to the "
-                "number of samples."
-            )
-        if not isinstance(vote, Real) or not 0.0 < float(vote) <= 1.0:
-            raise ValueError(f"vote={vote!r} was given; it must lie above 0 and be at most 1.")
-
-    def _get_support_mask(self) -> NDArray[np.bool_]:
-        check_is_fitted(self)
-        return self.support_
+    def _report(self) -> dict[str, Any]:
+        names = self.encoder_.feature_names
+        chosen = sorted(np.flatnonzero(self.support_), key=lambda j: self.ranking_[j])
+        return {
+            "title": f"{type(self).__name__} ({type(self.estimator).__name__})",
+            "facts": {
+                "Selected": f"{len(chosen)} of {self.n_features_in_} features",
+                "Folds": int(self.n_folds),
+                "Share of votes needed": float(self.vote),
+            },
+            "sections": [
+                {
+                    "title": "Selected features",
+                    "columns": ["Feature", "Share of votes"],
+                    "rows": [[names[j], float(self.inclusion_[j])] for j in chosen],
+                    "note": "" if chosen else "No feature has enough votes.",
+                }
+            ],
+        }
 
 
 def _copy(estimator: Any) -> Any:

@@ -1,12 +1,11 @@
-"""What surrounds RiskRFE: k-mers, designs and the scree graph."""
+"""Counts of k-mers against their definition."""
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
-from rlselect.simulate import make_rational, make_sparse_linear
-from rlselect.subset import MismatchFeatures, ReverseScreeDisplay, RiskRFE, Threshold
+from rlselect.subset import MismatchFeatures, RiskRFE
 
 
 def _naive_counts(sequence, words, m):
@@ -19,7 +18,7 @@ def _naive_counts(sequence, words, m):
 def test_mismatch_counts_equal_the_definition(k, m):
     rng = np.random.default_rng(0)
     sequences = ["".join(rng.choice(list("ACGT"), size=length)) for length in (12, 20, 2)]
-    features = MismatchFeatures(k, m, normalize=False).fit(sequences)
+    features = MismatchFeatures(k=k, m=m, normalize=False).fit(sequences)
     words = features.get_feature_names_out()
     counts = features.transform(sequences).toarray()
     for row, sequence in zip(counts, sequences, strict=True):
@@ -27,7 +26,7 @@ def test_mismatch_counts_equal_the_definition(k, m):
 
 
 def test_mismatch_normalises_and_skips_strange_letters():
-    features = MismatchFeatures(2, alphabet="AC").fit(["AC"])
+    features = MismatchFeatures(k=2, alphabet="AC").fit(["AC"])
     values = features.transform(["ACCA", "ANNC", ""]).toarray()
     assert np.linalg.norm(values[0]) == pytest.approx(1.0)
     np.testing.assert_array_equal(values[1:], 0.0)
@@ -56,7 +55,7 @@ def test_sequences_end_to_end():
     sequences = ["".join(rng.choice(list("ACGT"), size=40)) for _ in range(80)]
     labels = np.array(["GT" * 2 in s or "GTA" in s for s in sequences])
     pipeline = make_pipeline(
-        MismatchFeatures(3), RiskRFE(loss="hinge", kernel="linear", regularization=0.01, step=0.3)
+        MismatchFeatures(k=3), RiskRFE(loss="hinge", kernel="linear", regularization=0.01, step=0.3)
     )
     pipeline.fit(sequences, labels)
     names = pipeline[0].get_feature_names_out()
@@ -65,32 +64,6 @@ def test_sequences_end_to_end():
     assert clone(pipeline[0]).get_params()["k"] == 3
 
 
-def test_designs_are_seeded_and_checked():
-    X, y, informative = make_sparse_linear(50, 6, 2, task="regression", random_state=1)
-    again = make_sparse_linear(50, 6, 2, task="regression", random_state=1)
-    np.testing.assert_array_equal(y, again[1])
-    assert informative.tolist() == [True, True, False, False, False, False]
-    assert np.abs(X).max() <= 1
-    with pytest.raises(ValueError, match="task"):
-        make_sparse_linear(task="ranking")
-    with pytest.raises(ValueError, match="n_informative"):
-        make_sparse_linear(n_features=3, n_informative=4)
-    with pytest.raises(ValueError, match="pole"):
-        make_rational(a2=0.5)
-
-
-@pytest.mark.parametrize("rule", ["change-point", "loo-2se", Threshold(lambda size: 1.0 / size)])
-def test_display(rule):
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("agg")
-    from matplotlib import pyplot as plt
-
-    X, y, _ = make_rational(60, n_features=8, random_state=0)
-    selector = RiskRFE(stopping=rule).fit(X, y)
-    display = ReverseScreeDisplay.from_estimator(selector)
-    top, bottom = display.axes_
-    assert display.n_removed == 8 - selector.n_features_
-    np.testing.assert_allclose(top.lines[0].get_ydata(), selector.objective_path_["objective"])
-    assert bottom.get_xlabel() == "features removed"
-    assert len(top.lines) == (5 if isinstance(rule, Threshold) else 4)
-    plt.close(display.figure_)
+def test_the_summary_says_how_many_columns():
+    features = MismatchFeatures(k=2).fit(["ACA"])
+    assert features.summary().dict["facts"]["Columns"] == 4

@@ -1,10 +1,10 @@
-"""Backward moves of ridge regression against refits."""
+"""Elimination from ridge regression against refits."""
 
 import numpy as np
 import pytest
 
-from rlselect.kernels._change_point import change_point
-from rlselect.machines._elimination import RidgeProblem, eliminate
+from rlselect.machines import eliminate
+from rlselect.subset.risk_rfe._ridge_problem import RidgeProblem
 
 
 def _refit(X, y, weights, lam, fit_intercept):
@@ -47,17 +47,20 @@ def test_path_equals_refits(shape, fit_intercept, grouped):
         left.remove(path.order[len(groups) - len(left)])
 
 
-def test_change_point_finds_the_knot():
-    t = np.arange(30.0)
-    curve = 1.0 + 0.01 * t + 0.02 * np.maximum(t - 22, 0) ** 2 + 0.1 * np.maximum(t - 22, 0)
-    index, fitted = change_point(curve, 2)
-    assert index == 22
-    np.testing.assert_allclose(fitted, curve, atol=1e-8)
-    assert change_point(1.0 + np.maximum(t - 12, 0), 1)[0] == 12
-    assert change_point(1.0 + np.maximum(t - 9, 0) ** 3 + np.maximum(t - 9, 0), 3)[0] == 9
-
-
-def test_change_point_on_too_few_points():
-    index, fitted = change_point([1.0, 2.0], 2)
-    assert index == 1
-    np.testing.assert_array_equal(fitted, [1.0, 2.0])
+@pytest.mark.parametrize("shape", [(40, 10), (12, 30)])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_slopes_predict_as_a_refit_does(shape, fit_intercept):
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=shape) + 0.5, rng.normal(size=shape[0])
+    weights = rng.integers(1, 4, size=shape[0]).astype(float)
+    problem = RidgeProblem(X, y, weights, 0.05, fit_intercept, [np.array([j]) for j in range(shape[1])])
+    problem.drop([0, 3])
+    slopes, intercept = problem.slopes()
+    ones = np.column_stack([X[:, problem.columns], np.ones(len(y))])
+    ridge = 0.05 * weights.sum() * np.eye(ones.shape[1])
+    ridge[-1, -1] = 0.0
+    if not fit_intercept:
+        ones[:, -1] = 0.0
+        ridge[-1, -1] = 1.0
+    found = np.linalg.solve(ones.T @ (weights[:, None] * ones) + ridge, ones.T @ (weights * y))
+    np.testing.assert_allclose(np.append(slopes, intercept), found, atol=1e-10)

@@ -1,0 +1,84 @@
+"""What a target is: numbers to predict, or labels of classes."""
+
+import warnings
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import type_of_target
+
+Task: TypeAlias = Literal["regression", "classification"]
+# more classes than this, with fewer rows each than that, are doubted
+_MANY_CLASSES, _FEW_ROWS = 20, 5
+
+
+def find_task(y: NDArray, *, labels: Literal["two values", "whole numbers"]) -> Task:
+    """Whether y holds numbers or class labels; the rule behind ``"auto"`` of every estimator.
+
+    Text and truth values are always classes, and one single number is never one. Of other numbers, an
+    estimator that knows two classes only takes exactly two distinct values as classes ("two values"); one
+    that knows many classes takes whole numbers as such, however they are stored ("whole numbers", which is
+    scikit-learn's `type_of_target`).
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Made by `read_vector`, without gaps.
+    labels : {"two values", "whole numbers"}
+        Which numbers are labels.
+
+    Examples
+    --------
+    >>> y = np.array([1, 2, 3])
+    >>> find_task(y, labels="two values"), find_task(y, labels="whole numbers")
+    ('regression', 'classification')
+    """
+    if y.dtype.kind in "OUSb":
+        return "classification"
+    if labels == "two values":
+        return "classification" if _count_is(y, 2) else "regression"
+    with warnings.catch_warnings():
+        # of many distinct whole numbers, see `doubtful_classes`; and of numbers beyond any integer
+        warnings.simplefilter("ignore", UserWarning)
+        warnings.simplefilter("ignore", RuntimeWarning)
+        kind = type_of_target(y)
+    return "regression" if kind == "continuous" or _count_is(y, 1) else "classification"
+
+
+def _count_is(y: NDArray, count: int) -> bool:
+    # a look at the first rows settles it nearly always, without sorting millions of values
+    return len(np.unique(y[:1000])) <= count and len(np.unique(y)) == count
+
+
+def doubtful_classes(y: NDArray) -> str | None:
+    """Start of a sentence, when whole numbers that were taken as classes are hardly meant to be.
+
+    Prices in whole units look like labels; too many for their rows are doubted.
+    """
+    count = len(np.unique(y)) if y.dtype.kind in "iuf" else 0
+    if count > _MANY_CLASSES and count * _FEW_ROWS > len(y):
+        return f"y holds {count} different whole numbers in {len(y)} rows"
+    return None
+
+
+def read_classes(y: NDArray, *, given: str, instead: str) -> tuple[NDArray, NDArray[np.intp]]:
+    """Class labels, sorted, and the number of each row's one.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Labels.
+    given, instead : str
+        What asked for classes, and what to give for numbers, such as "task='regression'".
+    """
+    if y.dtype.kind == "f" and np.any(y != np.round(y)):
+        raise ValueError(
+            f"{given} was given, but y holds continuous values (Unknown label type: continuous); use "
+            f"{instead} or class labels."
+        )
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(
+            f"y has only one class ({classes.tolist()[0]!r}); at least two classes are needed to tell apart."
+        )
+    return classes, codes.ravel()

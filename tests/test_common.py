@@ -312,10 +312,13 @@ def test_every_frame_gives_the_answer_of_the_array(name, kind):
 def test_hostile_names_are_names_and_nothing_else(name):
     case = CASES[name]
     X, y = case.data()
-    estimator = case.fitted(pd.DataFrame(X, columns=HOSTILE), y)
+    frame = pd.DataFrame(X, columns=HOSTILE)
+    estimator = case.fitted(frame, y)
     page = to_html(estimator.summary().dict)
     assert "<script>alert" not in page
-    assert case.predict is None or len(answers(case, estimator)["predictions"])
+    if case.predict is not None:
+        plain = case.predict(case.fitted(), X)
+        np.testing.assert_array_equal(case.predict(estimator, frame), plain)
 
 
 @every_selector
@@ -327,8 +330,8 @@ def test_the_order_of_columns_does_not_matter(name):
     order = np.array([4, 2, 5, 0, 3, 1])
     mine, other = case.fitted(), case.fitted(X[:, order], y)
     np.testing.assert_array_equal(mine.support_[order], other.support_)
-    if hasattr(mine, "inclusion_"):
-        np.testing.assert_allclose(mine.inclusion_[order], other.inclusion_, atol=0.02)
+    if name.startswith("REVS"):
+        np.testing.assert_allclose(mine.inclusion_[order], other.inclusion_, atol=1e-6)
 
 
 @every
@@ -347,6 +350,8 @@ def test_weights_are_copies(name):
     copied = case.fitted(X[rows], y[rows])
     if hasattr(weighted, "support_"):
         np.testing.assert_array_equal(weighted.support_, copied.support_)
+    if case.predict is None:
+        return
     mine, other = (case.predict(estimator, X) for estimator in (weighted, copied))
     if mine.dtype.kind == "f":
         np.testing.assert_allclose(mine, other, rtol=1e-6)

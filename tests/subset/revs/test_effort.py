@@ -5,13 +5,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from rlselect.data._sampler import RowSampler
 from rlselect.data._units import Units
 from rlselect.evidence._gram import LazyGram
 from rlselect.evidence._ridge_subset import RidgeSubset
 from rlselect.evidence._rows import Rows
 from rlselect.learn import Softmax
 from rlselect.subset.revs import _effort
-from rlselect.subset.revs._effort import EffortPlan, RowSampler, begin, run_effort
+from rlselect.subset.revs._effort import EffortPlan, begin, run_effort
 from rlselect.subset.revs._walk import SizePrior, Walker
 
 SMALL = EffortPlan(first=200, enough=800, block=256)
@@ -24,7 +25,7 @@ SMALL = EffortPlan(first=200, enough=800, block=256)
 def sampler_of(request, monkeypatch):
     """Both ways to draw: a shuffle of all rows, and draws that remember what they took."""
     if request.param == "drawn":
-        monkeypatch.setattr(_effort, "_SHUFFLE", 0)
+        monkeypatch.setattr("rlselect.data._sampler._SHUFFLE", 0)
     return lambda n, seed=0: RowSampler(n, np.random.default_rng(seed))
 
 
@@ -94,7 +95,7 @@ def make_walker(X, y, tick=None, seed=0, plan=SMALL):
     def take(rows):
         return SimpleNamespace(X=X[rows], y=y[rows], sample_weight=None, offset=None)
 
-    gram = LazyGram(Rows(take, lambda y: y, single=True, as_is=True), X.shape[1], 2)
+    gram = LazyGram(Rows(take, single=True, as_is=True), X.shape[1], 2)
     gram.grow(sampler.draw(plan.first, plan.block))
     p = X.shape[1]
     walker = Walker(

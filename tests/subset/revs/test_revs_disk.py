@@ -68,7 +68,7 @@ def test_all_rows_give_the_answer_of_memory(tmp_path):
 
 def test_wide_files_are_decoded_once_or_twice(tmp_path, monkeypatch):
     """Row groups as large as a batch may be: a refill visits few of them, and a few passes do."""
-    monkeypatch.setattr("rlselect.data._parts._MOST_BYTES", 2**21)
+    monkeypatch.setattr("rlselect.data._part_table._MOST_BYTES", 2**21)
     monkeypatch.setattr("rlselect.data._pool._DECODE_BYTES", 2**22)
     data = make_weak(16_384, 500, coefficients=(0.2, 0.4), n_nonzero=12, dtype=np.float32, random_state=5)
     folder = write(tmp_path / "wide", data.X, data.y, files=2, rows=1024)

@@ -33,7 +33,6 @@ FRAME = pa.table({"income": [1.0, 2.0, 3.0], "age": [4, 5, 6], "city": ["u", "v"
         (np.array([[1j, 2.0]], dtype=object), ValueError, "Complex data not supported"),
         (pd.DataFrame({"z": [1j, 2j]}), ValueError, "Complex data not supported"),
         ([[1, 2], [3]], ValueError, "its rows differ in length"),
-        ("table.csv", FileNotFoundError, "There is no file or folder .table.csv."),
         (b"table.csv", TypeError, "is text; pass the table itself"),
         ({"a": [1]}, TypeError, "X is a dict"),
         (None, TypeError, "X is a NoneType"),

@@ -139,7 +139,7 @@ def test_queries_leave_no_file_behind(rows, tmp_path, monkeypatch):
     del source
     gc.collect()
     assert not list(tmp_path.iterdir())
-    with pytest.raises(ValueError, match="LazyFrame, which cannot be run: .*nothing"):
+    with pytest.raises(ValueError, match=r"LazyFrame, which cannot be run: .*nothing"):
         open_source(pl.from_arrow(rows).lazy().select(pl.col("nothing")), "spent")
     failing = pl.from_arrow(rows).lazy().with_columns(bad=pl.col("city").cast(pl.Float64))
     with pytest.raises(ValueError, match="LazyFrame, which cannot be run: "):
@@ -172,7 +172,7 @@ def test_a_busy_connection_is_said_and_set_free(rows):
     encoder = open_table(rows, "spent").encoder
     first = open_stream(relation, encoder, owner="Test").scan()
     next(first)
-    with pytest.raises(ValueError, match="DuckDB relation, which cannot be run: .*open result"):
+    with pytest.raises(ValueError, match=r"DuckDB relation, which cannot be run: .*open result"):
         open_source(relation, "spent")
     first.close()
     assert open_source(relation, "spent").n_rows == N
@@ -263,7 +263,7 @@ def test_new_rows_of_csv_are_read_as_the_model_knows_them(tmp_path):
     folder = csv(tmp_path / "d", "year,x\n2021,1\n", "year,x\n2022,2.5\n")
     found = np.concatenate([b.X for b in open_stream(folder, encoder, owner="Test").scan()])
     np.testing.assert_array_equal(found, [[1, 0, 1], [0, 1, 2.5]])
-    with pytest.raises(ValueError, match="cannot be read as a table: .*CSV conversion error"):
+    with pytest.raises(ValueError, match=r"cannot be read as a table: .*CSV conversion error"):
         list(open_stream(csv(tmp_path / "e", "year,x\n2021,u\n"), encoder, owner="Test").scan())
 
 
@@ -291,6 +291,12 @@ def test_one_large_csv_is_read_in_parts(tmp_path, rows, monkeypatch):
 
 
 # paths
+
+
+def test_a_file_that_is_not_there():
+    for door in (open_table, open_source):
+        with pytest.raises(FileNotFoundError, match=r"There is no file or folder 'table.csv'"):
+            door("table.csv")
 
 
 def test_kinds_of_files_are_not_mixed(tmp_path, rows):

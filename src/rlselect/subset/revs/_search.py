@@ -16,7 +16,7 @@ from rlselect.subset.revs._checkpoint import Checkpoint
 from rlselect.subset.revs._effort import EffortPlan, begin, run_effort
 from rlselect.subset.revs._problem import Problem
 from rlselect.subset.revs._sarsa import Sarsa, run_sarsa
-from rlselect.subset.revs._walk import GLM_PLAN, SizePrior, Walker, WalkPlan, WalkResult, run_walk
+from rlselect.subset.revs._walk import GLM_PLAN, SizePrior, SubsetState, Walker, WalkPlan, WalkResult, run_walk
 
 # up to here all rows are used at once and the walk averages over subsets; beyond, one subset stands out and
 # the question is how many rows it takes to see it
@@ -159,7 +159,7 @@ class _How(NamedTuple):
     rng: np.random.Generator
     clock: Clock
 
-    def walker(self, state: Any, allowed: NDArray[np.bool_], rows: int) -> Walker:
+    def walker(self, state: SubsetState, allowed: NDArray[np.bool_], rows: int) -> Walker:
         # the narrow prior of the coefficients in `GlmSubset` hardly charges for a unit: the price must
         least = np.log(2.0 if isinstance(state, RidgeSubset) else 8.0)
         most = max(rows / 4.0, 10.0)
@@ -249,7 +249,8 @@ def _search_large(problem: Problem, how: _How, plan: EffortPlan, checkpoint: Che
     result.inclusion[problem.allowed & ~_varying(progress.walker.state, problem)] = 0.0
     found = _found(problem, result, rows)
     found.numbers = rows.numbers
-    found.moments = progress.walker.state.moments if linear else None
+    end = progress.walker.state
+    found.moments = end.moments if isinstance(end, RidgeSubset) else None
     return found
 
 
@@ -279,7 +280,7 @@ def _state(family: str, units: Units, rows: Rows, first: Iterable, parts: int = 
     return RidgeSubset(gram, units)
 
 
-def _varying(state: Any, problem: Problem) -> NDArray[np.bool_]:
+def _varying(state: SubsetState, problem: Problem) -> NDArray[np.bool_]:
     varies = state.varies()
     return np.array([bool(varies[columns].any()) for columns in problem.units.columns])
 

@@ -103,6 +103,15 @@ def test_unnamed_and_sparse_tables():
     assert fit.transform(X.toarray()).shape == (200, 2)
 
 
+def test_nothing_selected():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(100, 3)), rng.normal(size=100)
+    fit = REVS(random_state=0, transform_as="design", never_select=[0, 1, 2]).fit(X, y)
+    with pytest.warns(UserWarning, match="No features were selected"):
+        assert fit.transform(X).shape == (100, 0)
+    assert fit.get_feature_names_out().shape == (0,)
+
+
 def test_a_pipeline_on_a_frame_with_text(people):
     late = (people["spent"] > people["spent"].median()).to_numpy()
     pipeline = make_pipeline(REVS(random_state=0, transform_as="design"), LogisticRegression())

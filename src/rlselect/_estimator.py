@@ -1,6 +1,7 @@
 """The skeleton that every estimator stands on: options, a fit that publishes once, names, ranks, accounts."""
 
 import time
+import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Literal, Self
 
@@ -11,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rlselect._compat import CallbackSupportMixin, Progress, in_container, output_kind
+from rlselect._compat import CallbackSupportMixin, Progress, in_container, output_kind, user_level
 from rlselect._options import Allowed, check_options
 from rlselect.data import TableEncoder, is_source, open_stream, open_table
 from rlselect.report import Summary
@@ -122,7 +123,11 @@ class Selector(SelectorMixin, Estimator, auto_wrap_output_keys=()):  # type: ign
             return self._transform_parts(X)
         if self.transform_as == "design":
             table = open_table(X, encoder=self.encoder_, owner=type(self).__name__)
-            return in_container(table.take(columns=self._design_columns).X, X, self)
+            columns = self._design_columns
+            if not len(columns):
+                # as scikit-learn says it of raw columns
+                warnings.warn("No features were selected.", UserWarning, stacklevel=user_level())
+            return in_container(table.take(columns=columns).X, X, self)
         return super().transform(self.encoder_.features_of(X))
 
     def _transform_parts(self, X: Any) -> Iterator[Any]:

@@ -35,7 +35,6 @@ def clustering(parts: Sequence[np.ndarray]) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> from rlselect.data._pool import _moments, clustering
     >>> rows = np.random.default_rng(0).standard_normal((4000, 3))
     >>> clustering([column_moments(part) for part in np.split(rows, 4)])
     0.0

@@ -13,13 +13,13 @@ from rlselect.data._paths import Files, FolderColumns
 from rlselect.data._schemas import merge_schemas
 
 # text parsed at once: types are guessed from the first such block
-_BLOCK = 2**24
+_BLOCK = 2**22
 
 
 class CsvStream:
     """Rows of CSV files with one header, in the order of the files.
 
-    Types are guessed from the first 16 MB of each file. Where a later cell contradicts the guess, the column
+    Types are guessed from the first 4 MB of each file. Where a later cell contradicts the guess, the column
     becomes wider (whole numbers, numbers, text) and the pass starts again; a column of numbers in which only
     a few cells are text is refused, as in `read_file`.
 

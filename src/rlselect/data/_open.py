@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from rlselect.data._checks import check_missing_mode, check_names, unknown_column
 from rlselect.data._csv import CsvStream
+from rlselect.data._dask import DaskParts
 from rlselect.data._encoder import TableEncoder
 from rlselect.data._file import first_line, read_file
 from rlselect.data._file_parts import FileParts
@@ -327,8 +328,6 @@ def _parts_of(X: Any) -> Parts:
         files = find_files(X)
         return FileParts(files.paths, folders=files.folders)
     if _is_dask(X):
-        from rlselect.data._dask import DaskParts
-
         return DaskParts(X)
     if callable(X):
         return IteratorParts(X)

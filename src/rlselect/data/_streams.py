@@ -23,8 +23,10 @@ from rlselect.data._file_parts import FileParts
 from rlselect.data._part_coder import Coder, View, design_dtype
 from rlselect.data._source import Batch
 
-# rows of a batch that is asked for, and of a block of the temporary file
+# rows of a batch that is asked for, and at most of a block of the temporary file; fewer when they are wide,
+# since two blocks are in memory while one is written
 _BATCH_ROWS = 65_536
+_BLOCK_BYTES = 2**25
 
 
 class Stream(Protocol):
@@ -178,6 +180,7 @@ def spill(stream: Stream) -> FileParts:
 
 def _write(stream: Stream, path: str) -> int:
     """Write a stream in blocks of one size, however its batches come; the number of rows."""
+    size = int(np.clip(_BLOCK_BYTES // (8 * len(stream.schema)), 1024, _BATCH_ROWS))
     while True:
         n_rows, waiting = 0, list[pa.Table]()
         writer: Any = None
@@ -188,10 +191,10 @@ def _write(stream: Stream, path: str) -> int:
                 writer = writer or ipc.new_file(path, table.schema)
                 waiting.append(table)
                 n_rows += len(table)
-                if sum(map(len, waiting)) >= _BATCH_ROWS:
+                if sum(map(len, waiting)) >= size:
                     block = pa.concat_tables(waiting).combine_chunks()
-                    whole = len(block) // _BATCH_ROWS * _BATCH_ROWS
-                    writer.write_table(block.slice(0, whole), max_chunksize=_BATCH_ROWS)
+                    whole = len(block) // size * size
+                    writer.write_table(block.slice(0, whole), max_chunksize=size)
                     waiting = [block.slice(whole)]
             else:
                 for table in waiting:

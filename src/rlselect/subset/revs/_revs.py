@@ -21,6 +21,7 @@ from rlselect.data import (
     DataSource,
     RowStream,
     is_source,
+    load_source,
     open_source,
     open_stream,
     open_table,
@@ -466,8 +467,8 @@ class REVS(Selector):
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows.
+        X : array, sparse matrix or data frame of shape (n_samples, n_features), or a source
+            Rows; those of a source are loaded.
         y : array-like of shape (n_samples,)
             True target.
         sample_weight : array-like of shape (n_samples,), optional
@@ -477,7 +478,7 @@ class REVS(Selector):
         -------
         float
         """
-        predicted = self.predict(X)
+        predicted = self.predict(load_source(X, f"{type(self).__name__}.score"))
         if self.family_ == "binomial":
             return float(accuracy_score(y, predicted, sample_weight=sample_weight))
         if self.family_ == "poisson":

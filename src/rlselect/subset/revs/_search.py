@@ -16,7 +16,15 @@ from rlselect.subset.revs._checkpoint import Checkpoint
 from rlselect.subset.revs._effort import EffortPlan, begin, run_effort
 from rlselect.subset.revs._problem import Problem
 from rlselect.subset.revs._sarsa import Sarsa, run_sarsa
-from rlselect.subset.revs._walk import GLM_PLAN, SizePrior, SubsetState, Walker, WalkPlan, WalkResult, run_walk
+from rlselect.subset.revs._walk import (
+    GLM_PLAN,
+    SizePrior,
+    SubsetState,
+    Walker,
+    WalkPlan,
+    WalkResult,
+    run_walk,
+)
 
 # up to here all rows are used at once and the walk averages over subsets; beyond, one subset stands out and
 # the question is how many rows it takes to see it

@@ -78,6 +78,7 @@ SOURCES = {
     "filtered": lambda rows, p: ds.dataset(write(p / "d", rows, ".parquet")).filter(ds.field("w") > 0),
     "in memory": lambda rows, p: ds.dataset(rows),
     "chunks": lambda rows, p: lambda: iter(pieces(rows)),
+    "record batches": lambda rows, p: lambda: rows.to_reader(700),
 }
 
 

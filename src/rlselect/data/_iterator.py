@@ -56,6 +56,9 @@ class IteratorParts(LocalParts):
             if isinstance(chunk, np.ndarray) and chunk.ndim == 2:
                 yield pa.table({f"x{j}": np.ascontiguousarray(column) for j, column in enumerate(chunk.T)})
                 continue
+            if isinstance(chunk, pa.RecordBatch):
+                yield pa.Table.from_batches([chunk])
+                continue
             try:
                 frame = nw.from_native(chunk, eager_only=True)
             except TypeError:

@@ -28,7 +28,7 @@ else:
             return method
 
 
-__all__ = ["CallbackSupportMixin", "Progress", "user_level", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "Progress", "in_container", "output_kind", "user_level", "with_callbacks"]
 
 
 class Progress:
@@ -67,6 +67,20 @@ class Progress:
         """All is done, perhaps in fewer parts."""
         if self._context is not None:
             self._context.call_on_fit_task_end(estimator=self._estimator)
+
+
+def output_kind(estimator: Any) -> str:
+    """What `set_output` asks `transform` for: "default", "pandas" or "polars"."""
+    from sklearn.utils._set_output import _get_output_config
+
+    return _get_output_config("transform", estimator)["dense"]
+
+
+def in_container(values: Any, X: Any, estimator: Any) -> Any:
+    """An array of `transform` in the container that `set_output` asks for; `X` is what it was made of."""
+    from sklearn.utils._set_output import _wrap_data_with_container
+
+    return _wrap_data_with_container("transform", values, X, estimator)
 
 
 def user_level() -> int:

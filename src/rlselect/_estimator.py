@@ -1,17 +1,20 @@
 """The skeleton that every estimator stands on: options, a fit that publishes once, names, ranks, accounts."""
 
 import time
-from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+import warnings
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Literal, Self
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rlselect._compat import CallbackSupportMixin, Progress
+from rlselect._compat import CallbackSupportMixin, Progress, in_container, output_kind, user_level
 from rlselect._options import Allowed, check_options
+from rlselect.data import TableEncoder, is_source, open_stream, open_table
 from rlselect.report import Summary
 
 __all__ = ["Estimator", "Selector", "rank"]
@@ -79,32 +82,117 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         raise NotImplementedError
 
 
-class Selector(SelectorMixin, Estimator):
+# `transform` is not wrapped by scikit-learn, which would put the iterator of a source into a frame
+class Selector(SelectorMixin, Estimator, auto_wrap_output_keys=()):  # type: ignore[call-arg]
     """An estimator that selects features of a table once for all rows.
 
-    `_fit` sets ``encoder_`` (a TableEncoder), ``support_`` and ``ranking_``.
+    `_fit` sets ``encoder_``, ``support_`` and ``ranking_``. Those that offer ``transform_as`` take it in
+    their constructor.
     """
 
     support_: NDArray[np.bool_]
+    encoder_: TableEncoder
+    transform_as: Literal["columns", "design"] = "columns"
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
         return self.support_
+
+    @property
+    def _design_columns(self) -> NDArray[np.intp]:
+        return np.flatnonzero(self._get_support_mask()[self.encoder_.column_feature_])
 
     def transform(self, X: Any) -> Any:
         """Keep the selected features.
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            A frame may still carry the columns that `fit` took for other roles, such as the target.
+        X : array, sparse matrix or data frame of shape (n_samples, n_features), or a source
+            A frame may still carry the columns that `fit` took for other roles, such as the target. A source
+            is a path, a query or another table that is read in parts, as in `REVS.fit`.
 
         Returns
         -------
         array, sparse matrix or data frame of shape (n_samples, n_selected)
+            The columns of X, or with ``transform_as="design"`` the design columns of the selected features:
+            numbers, and an indicator for each level of a text column but the first. Of a source an iterator
+            of Arrow tables (of arrays for the design), or of what `set_output` asks for.
         """
         check_is_fitted(self)
+        if is_source(X):
+            return self._transform_parts(X)
+        if self.transform_as == "design":
+            table = open_table(X, encoder=self.encoder_, owner=type(self).__name__)
+            columns = self._design_columns
+            if not len(columns):
+                # as scikit-learn says it of raw columns
+                warnings.warn("No features were selected.", UserWarning, stacklevel=user_level())
+            return in_container(table.take(columns=columns).X, X, self)
         return super().transform(self.encoder_.features_of(X))
+
+    def _transform_parts(self, X: Any) -> Iterator[Any]:
+        rows = open_stream(X, self.encoder_, owner=type(self).__name__)
+        if self.transform_as == "design":
+            return (in_container(batch.X, None, self) for batch in rows.scan(self._design_columns))
+        names = self.encoder_.feature_names
+        tables = rows.frames([names[j] for j in np.flatnonzero(self.support_)])
+        kind = output_kind(self)
+        if kind == "default":
+            return tables
+        return (getattr(nw.from_native(table), f"to_{kind}")() for table in tables)
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+        """Fit, then keep the selected features.
+
+        Parameters
+        ----------
+        X, y, **fit_params
+            As in `fit`.
+
+        Returns
+        -------
+        array, sparse matrix, data frame or iterator
+            As `transform` returns it.
+        """
+        if is_source(X):
+            return self.fit(X, y, **fit_params).transform(X)
+        return super().fit_transform(X, y, **fit_params)
+
+    def inverse_transform(self, X: Any) -> Any:
+        """Put zeros into the places of the features that were not selected.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_selected)
+            What `transform` returned.
+
+        Returns
+        -------
+        array of shape (n_samples, n_features)
+        """
+        if self.transform_as == "design":
+            raise ValueError(
+                'transform_as="design" was given: a table cannot be put together again from design columns; '
+                'use transform_as="columns".'
+            )
+        return super().inverse_transform(X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray:
+        """Names of the columns that `transform` returns.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Names of the features, for a table without names; checked against those of `fit` otherwise.
+
+        Returns
+        -------
+        array of str
+        """
+        if self.transform_as == "design":
+            columns = self._design_columns
+            return self.encoder_.get_feature_names_out(input_features)[columns]
+        return super().get_feature_names_out(input_features)
 
 
 def rank(*keys: NDArray, support: NDArray[np.bool_] | None = None) -> NDArray[np.intp]:

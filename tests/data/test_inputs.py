@@ -11,7 +11,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from rlselect.data import Batch, DataSource, TableEncoder, open_table
+from rlselect.data import Batch, TableEncoder, open_table
 
 NUMBERS = np.random.default_rng(0).normal(size=(12, 3))
 NAMES = ["a", "b", "c"]
@@ -166,7 +166,6 @@ def test_take_columns_and_rows():
 
 def test_sample_and_scan_follow_the_protocol(monkeypatch):
     table = open_table(NUMBERS, np.arange(12), sample_weight=np.arange(12) + 1.0, offset=np.arange(12))
-    assert isinstance(table, DataSource)
     batch = table.sample(5, None, np.random.default_rng(3))
     again = table.sample(5, None, np.random.default_rng(3))
     assert isinstance(batch, Batch)

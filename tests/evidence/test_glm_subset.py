@@ -27,7 +27,7 @@ def make_subset(X, y, family, unit_of=None, weight=None, offset=None, cuts=None,
         )
 
     cuts = (0, len(y)) if cuts is None else cuts
-    rows = Rows(take, lambda y: y)
+    rows = Rows(take)
     for a, b in itertools.pairwise(cuts):
         rows.append(slice(a, b))
     units = Units(np.arange(X.shape[1]) if unit_of is None else np.array(unit_of))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from rlselect.evidence import _gram, _rows
+from rlselect.evidence import _gram
 from rlselect.evidence._gram import LazyGram
 from rlselect.evidence._rows import Rows
 
@@ -19,7 +19,7 @@ def make_gram(X, y, weight=None, offset=None, cuts=None, n_parts=1, **options):
             X=X[rows], y=y[rows], **dict(zip(("sample_weight", "offset"), parts, strict=True))
         )
 
-    rows = Rows(take, lambda y: y, **options)
+    rows = Rows(take, **options)
     gram = LazyGram(rows, X.shape[1], n_parts)
     cuts = (0, X.shape[0]) if cuts is None else cuts
     gram.grow(slice(a, b) for a, b in itertools.pairwise(cuts))
@@ -102,7 +102,7 @@ def test_expected_columns_come_with_a_pass_over_other_rows():
         taken.append(rows)
         return SimpleNamespace(X=X[rows], y=X[rows, 0], sample_weight=None, offset=None)
 
-    gram = LazyGram(Rows(take, lambda y: y, memory=0), 5, 2)
+    gram = LazyGram(Rows(take, memory=0), 5, 2)
     gram.grow([slice(0, 10), slice(10, 20)])
     gram.fetch([1])
     gram.grow([slice(0, 30), slice(30, 60)], anew=True, expect=[3, 1, 3])
@@ -148,7 +148,7 @@ def test_many_blocks_are_taken_in_parts(monkeypatch):
     columns = np.arange(12).reshape(6, 2)
     whole = make_gram(X, y, w)
     expected = whole.within(whole.watch(columns))
-    monkeypatch.setattr(_rows, "_WITHIN_CELLS", 300)
+    monkeypatch.setattr("rlselect.evidence._block._WITHIN_CELLS", 300)
     parts = make_gram(X, y, w)
     np.testing.assert_allclose(parts.within(parts.watch(columns)), expected, atol=1e-10)
 

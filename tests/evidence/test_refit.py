@@ -358,7 +358,7 @@ def test_the_sums_of_a_search_give_the_same_model(single, weighted):
         some = None if weight is None else weight[rows]
         return SimpleNamespace(X=X[rows], y=y[rows], sample_weight=some, offset=None)
 
-    gram = LazyGram(Rows(take, lambda y: y, single=single), 8, 2)
+    gram = LazyGram(Rows(take, single=single), 8, 2)
     gram.grow([slice(i, i + 500) for i in range(0, 6000, 500)])
     columns = np.array([4, 1])
     assert gram.moments(columns) is None
@@ -381,7 +381,7 @@ def test_sums_that_lost_the_digits_of_a_model_are_told():
         def take(rows):
             return SimpleNamespace(X=X[rows], y=y[rows], sample_weight=None, offset=None)
 
-        gram = LazyGram(Rows(take, lambda y: y, single=True), 3)
+        gram = LazyGram(Rows(take, single=True), 3)
         gram.grow([slice(0, 3000), slice(3000, 6000)])
         gram.fetch(columns)
         return gram.moments(np.array(columns))

@@ -21,7 +21,7 @@ def make_subset(X, y, unit_of=None, weight=None, cuts=None, n_parts=1, whole=Tru
             offset=None,
         )
 
-    gram = LazyGram(Rows(take, lambda y: y, as_is=True, **options), X.shape[1], n_parts)
+    gram = LazyGram(Rows(take, as_is=True, **options), X.shape[1], n_parts)
     cuts = (0, len(y)) if cuts is None else cuts
     gram.grow(slice(a, b) for a, b in itertools.pairwise(cuts))
     if whole:

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from rlselect.evidence._block import OverflowedColumns
 from rlselect.evidence._placement import Spilled
-from rlselect.evidence._rows import OverflowedColumns, Rows
+from rlselect.evidence._rows import Rows
 
 SCALES = np.array([1.0, 1e12, 1e-12, 3.0, 1.0, 1e6])
 MEANS = np.array([0.0, -5e12, 2e-12, 1e8, -1e3, 0.0])
@@ -32,7 +33,7 @@ class Source:
 
 
 def make_rows(source, cuts=(0, 40), **options):
-    rows = Rows(source.take, lambda y: y, **options)
+    rows = Rows(source.take, **options)
     for start, stop in itertools.pairwise(cuts):
         rows.append(slice(start, stop))
     return rows
@@ -248,7 +249,7 @@ def test_numbers_tell_which_rows_stand_where():
     def take(rows):
         return SimpleNamespace(X=X[rows], y=X[rows, 0], sample_weight=None, offset=None)
 
-    rows = Rows(take, lambda y: y)
+    rows = Rows(take)
     for where in (np.array([7, 3, 30]), slice(10, 14), np.array([1])):
         rows.append(where)
     assert rows.numbers(np.array([0, 2, 3, 6, 7])).tolist() == [7, 30, 10, 13, 1]

@@ -20,11 +20,10 @@ from rlselect.data._columns import (
 from rlselect.data._encoder import TableEncoder
 from rlselect.data._file import read_file
 from rlselect.data._groups import FeatureGroups, read_features, read_groups
-from rlselect.data._open import is_source, open_source
-from rlselect.data._parts import PartTable
+from rlselect.data._open import is_source, load_source, open_source, open_stream, open_table
 from rlselect.data._read import as_numbers
-from rlselect.data._source import Batch, DataSource
-from rlselect.data._table import Table, open_table, read_vectors
+from rlselect.data._source import Batch, DataSource, RowStream, Sampler, Workers
+from rlselect.data._table import Table, read_vectors
 from rlselect.data._task import Task, doubtful_classes, find_task, read_classes
 from rlselect.data._twins import find_twins
 from rlselect.data._units import FeatureUnits, Units, read_units
@@ -39,20 +38,24 @@ __all__ = [
     "Distinct",
     "FeatureGroups",
     "FeatureUnits",
-    "PartTable",
+    "RowStream",
+    "Sampler",
     "Table",
     "TableEncoder",
     "Task",
     "Units",
+    "Workers",
     "all_finite",
     "as_numbers",
     "doubtful_classes",
     "find_task",
     "find_twins",
     "is_source",
+    "load_source",
     "nearest_names",
     "open_coded",
     "open_source",
+    "open_stream",
     "open_table",
     "read_classes",
     "read_features",

@@ -1,4 +1,4 @@
-"""Dask collections: one part a partition, sampled and worked on by the worker that holds it."""
+"""Dask collections: one part per partition, sampled and worked on by the worker that holds it."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -7,9 +7,11 @@ import numpy as np
 import pyarrow as pa
 
 from rlselect._parallel import alone
-from rlselect.data._parts import Coder, PartTable, Pick, Slice, is_number
-from rlselect.data._pool import Piece, Pool, _shares
-from rlselect.data._schemas import empty_columns, merge_schemas, typed, untyped, with_types
+from rlselect.data._part_coder import Coder
+from rlselect.data._part_table import PartTable
+from rlselect.data._parts import Pick, Piece, Slice
+from rlselect.data._pool import LocalParts, Pool, share_out
+from rlselect.data._schemas import empty_columns, is_number, merge_schemas, typed, untyped, with_types
 from rlselect.data._source import Batch
 
 # partitions asked for at once: enough to keep workers busy, few enough to hold what comes back
@@ -19,7 +21,7 @@ _AT_ONCE_BYTES = 2**26
 _MOST_PIECES = 256
 
 
-class DaskParts:
+class DaskParts(LocalParts):
     """Partitions of a Dask DataFrame or row chunks of a Dask Array.
 
     Opening computes the length and the columns of every partition where it lies; reading sends row numbers
@@ -42,15 +44,16 @@ class DaskParts:
             if collection.ndim != 2:
                 raise ValueError(f"X is a Dask Array of {collection.ndim} dimensions; two are needed.")
             collection = collection.rechunk({1: -1})
-            self._parts = list(np.ravel(collection.to_delayed()))
+            delayed = list(np.ravel(collection.to_delayed()))
         else:
-            self._parts = list(collection.to_delayed())
-        facts = dask.compute(*(dask.delayed(_facts)(part) for part in self._parts))
+            delayed = list(collection.to_delayed())
+        facts = dask.compute(*(dask.delayed(_facts)(part) for part in delayed))
         lengths = np.array([n for n, *_ in facts], dtype=np.int64)
         self._numbers = np.flatnonzero(lengths)
         if not len(self._numbers):
             raise ValueError("X is a Dask collection without rows.")
         self.lengths = lengths[self._numbers]
+        self.delayed = [delayed[number] for number in self._numbers]
         start = self._numbers[0]
         _, first, empty = facts[start]
         merged, settled = untyped(first, empty), dict[str, str]()
@@ -60,16 +63,16 @@ class DaskParts:
         self.schema: pa.Schema = typed(merged, first)
         # of these a part, or some rows of one, may have no value that tells the type
         loose = {name for _, schema, empty in facts for name in (*empty, *_texts(schema))}
-        self._loose = pa.schema([field for field in self.schema if field.name in loose])
+        self.loose = pa.schema([field for field in self.schema if field.name in loose])
 
     def make_pool(self, table: PartTable, seed: int) -> Pool:
         """Make the sample: rows after the first refill stay where they are."""
-        return Pool(table, seed) if table.encoder.missing == "drop" else PiecePool(table, seed)
+        return Pool(table, seed) if table.drops else PiecePool(table, seed)
 
-    def make_workers(self, table: PartTable) -> "Workers | None":
+    def make_workers(self, table: PartTable) -> "DaskWorkers | None":
         """Return those who hold the partitions, when a distributed client is there."""
         client = _client()
-        return None if client is None or table.encoder.missing == "drop" else Workers(self, table, client)
+        return None if client is None or table.drops else DaskWorkers(self, table, client)
 
     def where(self, part: int) -> str:
         """Say where a part lies, for messages."""
@@ -92,10 +95,7 @@ class DaskParts:
         for start in range(0, len(picks), step):
             some = picks[start : start + step]
             yield from dask.compute(
-                *(
-                    dask.delayed(_rows)(self._parts[self._numbers[p.part]], p.rows, columns, self._loose)
-                    for p in some
-                )
+                *(dask.delayed(_some_rows)(self.delayed[p.part], p.rows, columns, self.loose) for p in some)
             )
 
 
@@ -117,7 +117,7 @@ class PiecePool(Pool):
             return
         rng = np.random.default_rng([self.seed, self.n_used, 3])
         several = max(self._n_parts(wanted), min(-(-wanted // (2 * block)), _MOST_PIECES // 2))
-        shares = _shares(self._left, wanted, min(several, int(np.count_nonzero(self._left))), rng)
+        shares = share_out(self._left, wanted, min(several, int(np.count_nonzero(self._left))), rng)
         starts, self._taken = self._taken, self._taken + shares
         self.n_used += int(shares.sum())
         for part in np.flatnonzero(shares):
@@ -135,7 +135,7 @@ class PiecePool(Pool):
             yield from (Slice(part, start, 2) for start in range(min(2, int(size))))
 
 
-class Workers:
+class DaskWorkers:
     """Those who hold the partitions of a collection, and work on rows of them.
 
     Parameters
@@ -201,17 +201,17 @@ class Workers:
             groups.setdefault(block.rows.part, []).append(block)
         made = []
         for part, mine in groups.items():
-            table._decoded += parts.lengths[part]
+            table.count_decoded(part)
             rows = [block.rows for block in mine]
             how = (
                 table.pool.seed,
                 table.coder(),
                 table.response,
                 parts.where(part),
-                parts._loose,
+                parts.loose,
                 mine[0].how,
             )
-            made.append(dask.delayed(_made)(parts._parts[parts._numbers[part]], rows, *how))
+            made.append(dask.delayed(_made)(parts.delayed[part], rows, *how))
         for holder, mine in zip(self._client.compute(made), groups.values(), strict=True):
             for number, block in enumerate(mine):
                 block.handle = (holder, number)
@@ -254,7 +254,7 @@ def _made(
         for some in rows
     ]
     # all of them are encoded at once: a table of many columns has its price, however few its rows
-    batch = coder.encode(_rows(part, np.concatenate(numbers), coder.view.names, loose), where)
+    batch = coder.encode(_some_rows(part, np.concatenate(numbers), coder.view.names, loose), where)
     if response is not None and batch.y is not None:
         batch = batch._replace(y=response(batch.y))
     edges = np.cumsum([len(some) for some in numbers])[:-1]
@@ -295,7 +295,7 @@ def _texts(schema: pa.Schema) -> list[str]:
     return [field.name for field in schema if not is_number(field.type)]
 
 
-def _rows(part: Any, rows: np.ndarray | None, columns: list[str], loose: pa.Schema) -> pa.Table:
+def _some_rows(part: Any, rows: np.ndarray | None, columns: list[str], loose: pa.Schema) -> pa.Table:
     if isinstance(part, np.ndarray):
         which = [int(name[1:]) for name in columns]
         part = part[:, which] if rows is None else part[rows][:, which]

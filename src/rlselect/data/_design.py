@@ -9,8 +9,8 @@ from scipy import sparse
 
 from rlselect._compat import user_level
 from rlselect.data._checks import check_finite, check_finite_sparse, check_names, missing_error
-from rlselect.data._scan import Gaps, scan_missing
-from rlselect.data._store import Column, ColumnStore, DenseStore, Rows, SparseStore, Store
+from rlselect.data._gaps import Gaps, scan_missing
+from rlselect.data._store import Column, ColumnStore, DenseStore, RowSelection, SparseStore, Store
 
 # A text column of more levels than this is an identifier or free text: it is refused rather than spread out.
 MAX_LEVELS = 1000
@@ -59,6 +59,15 @@ class Design:
         if self.names is None:
             return [f"x{j}" for j in range(self.n_features)]
         return list(self.names)
+
+    def restricted(self, features: np.ndarray) -> "Design":
+        """The design of some of the features."""
+        gaps = self.gaps
+        if gaps is not None:
+            gaps = Gaps(gaps.rows, gaps.counts[features], gaps.means[features])
+        names = None if self.names is None else self.names[features]
+        levels = {k: self.levels[int(j)] for k, j in enumerate(features) if int(j) in self.levels}
+        return Design(self.missing, names, len(features), levels, gaps, self.owner)
 
     def name_columns(self, features: list[str]) -> list[str]:
         """Name the design columns after the given names of the features."""
@@ -181,7 +190,7 @@ def match(store: Store, design: Design, rows: np.ndarray | None = None) -> tuple
     return ColumnStore(columns, store.names), shown
 
 
-def _recode(columns: list[Column], j: int, levels: list[str], name: str, rows: Rows) -> list[str]:
+def _recode(columns: list[Column], j: int, levels: list[str], name: str, rows: RowSelection) -> list[str]:
     """Put column j into the codes of `levels`, and return the levels of `rows` that are not among them."""
     column = columns[j] if columns[j].codes is not None else _numbers_as_text(columns[j], levels, name)
     codes = np.asarray(column.codes)
@@ -207,7 +216,7 @@ def _numbers_as_text(column: Column, levels: list[str], name: str) -> Column:
     return Column(codes=np.where(gap[codes], -1, codes), levels=text)
 
 
-def _check_text_gaps(columns: list[Column], design: Design, names: list[str], rows: Rows) -> None:
+def _check_text_gaps(columns: list[Column], design: Design, names: list[str], rows: RowSelection) -> None:
     gaps = {j: np.asarray(columns[j].codes)[rows] == -1 for j in design.levels}
     counts = {j: int(gap.sum()) for j, gap in gaps.items() if gap.any()}
     if not counts:
@@ -233,7 +242,7 @@ def _warn_new_gaps(names: list[str]) -> None:
 
 
 def encode(
-    store: Store, design: Design, rows: Rows, columns: np.ndarray | None = None, *, check: bool = True
+    store: Store, design: Design, rows: RowSelection, columns: np.ndarray | None = None, *, check: bool = True
 ) -> Any:
     """Return the design of some rows (and design columns), checked for NaN and infinity.
 
@@ -283,7 +292,7 @@ def _impute_plain(out: np.ndarray, design: Design, columns: np.ndarray | None) -
 
 
 def _encode_dense(
-    store: DenseStore | ColumnStore, design: Design, rows: Rows, columns: np.ndarray | None
+    store: DenseStore | ColumnStore, design: Design, rows: RowSelection, columns: np.ndarray | None
 ) -> np.ndarray:
     wanted = np.arange(len(design.feature)) if columns is None else np.asarray(columns)
     features, place = np.unique(design.feature[wanted], return_inverse=True)
@@ -307,7 +316,7 @@ def _encode_dense(
     return out
 
 
-def _encode_sparse(store: SparseStore, design: Design, rows: Rows, columns: np.ndarray | None) -> Any:
+def _encode_sparse(store: SparseStore, design: Design, rows: RowSelection, columns: np.ndarray | None) -> Any:
     """Impute gaps and mark them; nothing else makes the design of a sparse matrix differ from the matrix."""
     assert design.gaps is not None
     X = store.block(rows)

@@ -8,8 +8,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from rlselect.data._checks import check_missing_mode
 from rlselect.data._design import Design, bind, default_names, encode, learn_design
+from rlselect.data._gaps import scan_missing
 from rlselect.data._read import as_frame, read_table
-from rlselect.data._scan import scan_missing
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -109,10 +109,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             rows = np.flatnonzero(~scan_missing(store, default_names(store)).rows)
             if len(rows) == 0:
                 raise ValueError('missing="drop" leaves no row: every row of X has a missing value.')
-        return self._set_design(learn_design(store, self.missing, rows))
+        return self.set_design(learn_design(store, self.missing, rows))
 
-    def _set_design(self, design: Design, ignored: tuple[str, ...] = ()) -> "TableEncoder":
-        self._design = design
+    def set_design(self, design: Design, ignored: tuple[str, ...] = ()) -> "TableEncoder":
+        """Take over a design that was learnt elsewhere; the columns `ignored` had another role there."""
+        self.design_ = design
         self.n_features_in_ = design.n_features
         self.feature_names_in_ = design.names
         self.column_names_ = design.column_names
@@ -124,7 +125,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     @property
     def feature_names(self) -> list[str]:
         """Names of the input features, x0, x1, ... when they have none."""
-        return [str(name) for name in self._design.feature_names()]
+        return [str(name) for name in self.design_.feature_names()]
 
     def transform(self, X: Any) -> Any:
         """Return the design of X.
@@ -141,8 +142,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             share memory with X.
         """
         check_is_fitted(self)
-        store = bind(read_table(X, self.ignored_names_), self._design)
-        return encode(store, self._design, slice(None))
+        store = bind(read_table(X, self.ignored_names_), self.design_)
+        return encode(store, self.design_, slice(None))
 
     def features_of(self, X: Any) -> Any:
         """Return a data frame without the columns that were target, weights or offset in fit.
@@ -187,5 +188,5 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                     f"({self.n_features_in_}), got {len(given)}"
                 )
             if known is None:
-                return np.array(self._design.name_columns(list(given)), dtype=object)
+                return np.array(self.design_.name_columns(list(given)), dtype=object)
         return np.array(self.column_names_, dtype=object)

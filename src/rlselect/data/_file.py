@@ -1,6 +1,7 @@
-"""Files of one table, read whole: CSV (plain or gzip) and Parquet, as Arrow tables."""
+"""Files of one table, read whole: CSV (plain or gzip), Parquet and Feather, as Arrow tables."""
 
 import gzip
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,21 +11,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rlselect.data._checks import refuse_repeated
+from rlselect.data._paths import kind_of
 
-_CSV = (".csv", ".tsv", ".txt")
-_PARQUET = (".parquet", ".pq")
 _GAPS = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None")
 _MOSTLY = 0.9  # a text column of which so many cells read as numbers was meant to be numbers
 
 
 def read_file(path: str | Path, *, missing_marks: Sequence[str] = ()) -> pa.Table:
-    """Read a table from a CSV or Parquet file.
+    """Read a table from a CSV, Parquet or Feather file.
 
     Parameters
     ----------
     path : str or Path
-        A file ending in .csv, .tsv or .txt (each also with .gz), .parquet or .pq. A CSV needs a header row;
-        its separator may be a comma, a semicolon or a tab.
+        A file ending in .csv, .tsv or .txt (each also with .gz), .parquet or .pq, .feather, .arrow or .ipc. A
+        CSV needs a header row; its separator may be a comma, a semicolon or a tab.
     missing_marks : sequence of str
         Cells of a CSV that mean "missing", besides empty ones and NA, N/A, NaN, null and None.
 
@@ -45,17 +45,19 @@ def read_file(path: str | Path, *, missing_marks: Sequence[str] = ()) -> pa.Tabl
     if not path.exists():
         raise FileNotFoundError(f"There is no file {str(path)!r}.")
     if path.is_dir():
-        raise ValueError(f"{str(path)!r} is a folder; give a single CSV or Parquet file.")
-    name = path.name.lower().removesuffix(".gz")
-    if not name.endswith(_CSV + _PARQUET):
-        raise ValueError(f"{str(path)!r} is of an unknown kind; give a .csv, .csv.gz or .parquet file.")
+        raise ValueError(f"{str(path)!r} is a folder; give a single file.")
+    kind = kind_of(path)
+    if kind is None:
+        raise ValueError(
+            f"{str(path)!r} is of an unknown kind; give a .csv, .csv.gz, .parquet or .feather file."
+        )
     try:
         empty = path.stat().st_size == 0
-        table = None if empty else _read(path, name.endswith(_CSV), missing_marks)
+        table = None if empty else _read(path, kind, missing_marks)
     except PermissionError:
         raise ValueError(f"{str(path)!r} may not be read: permission denied.") from None
     except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
-        raise ValueError(f"{str(path)!r} cannot be read as a table: {_reason(error)}.") from None
+        raise ValueError(f"{str(path)!r} cannot be read as a table: {first_line(error)}.") from None
     if table is None or table.num_columns == 0:
         raise ValueError(f"{str(path)!r} is empty.")
     if table.num_rows == 0:
@@ -64,7 +66,7 @@ def read_file(path: str | Path, *, missing_marks: Sequence[str] = ()) -> pa.Tabl
     return table
 
 
-def _reason(error: Exception) -> str:
+def first_line(error: Exception) -> str:
     """Shorten what the reader says to the first line, without a full stop."""
     if isinstance(error, UnicodeDecodeError):
         return "its header is not UTF-8 text"
@@ -73,48 +75,86 @@ def _reason(error: Exception) -> str:
     return text if len(text) <= 200 else text[:197] + "..."
 
 
-def _read(path: Path, is_csv: bool, missing_marks: Sequence[str]) -> pa.Table | None:
-    if not is_csv:
+def _read(path: Path, kind: str, missing_marks: Sequence[str]) -> pa.Table | None:
+    if kind == "parquet":
         from pyarrow import parquet
 
         return parquet.read_table(path)
+    if kind == "feather":
+        from pyarrow import feather
+
+        return feather.read_table(path)
     from pyarrow import csv
 
-    opener: Any = gzip.open if path.name.lower().endswith(".gz") else open
-    with opener(path, "rb") as file:
-        header = file.readline(1 << 20).decode("utf-8-sig")
-    if not header.strip():
+    separator = find_separator(str(path))
+    if separator is None:
         return None
-    separator = max(",;\t", key=header.count)
-    table = csv.read_csv(
-        path,
-        parse_options=csv.ParseOptions(delimiter=separator, newlines_in_values=True),
-        convert_options=csv.ConvertOptions(null_values=[*_GAPS, *missing_marks], strings_can_be_null=True),
-    )
-    for column_name, column in zip(table.column_names, table.columns, strict=True):
-        if pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
-            raise pa.ArrowInvalid(f"column {column_name!r} is not UTF-8 text")
-        if pa.types.is_string(column.type):
-            _refuse_stray_text(column_name, column)
+    table = csv.read_csv(path, **csv_options(separator, missing_marks))
+    stray = StrayText()
+    stray.add(table)
+    stray.check()
     return table
 
 
-def _refuse_stray_text(name: str, column: Any) -> None:
-    """Refuse numbers with a few cells of text: read as categories they would be silently wrong."""
-    distinct = column.unique().drop_null().to_pylist()
-    strays = [text for text in distinct if not _is_number(text)]
-    if not strays or len(strays) == len(distinct):
-        return
-    stray = pc.is_in(column, pa.array(strays, type=column.type)).to_numpy()
-    given = len(column) - column.null_count
-    if stray.sum() > (1 - _MOSTLY) * given:
-        return
-    first = int(np.flatnonzero(stray)[0])
-    more = f" and {stray.sum() - 1} more cells of text" if stray.sum() > 1 else ""
-    raise pa.ArrowInvalid(
-        f"column {name!r} holds numbers but for {column[first].as_py()!r} in data row {first + 1}{more}; "
-        "correct them, or declare them as marks of missing values"
-    )
+def find_separator(path: str) -> str | None:
+    """Comma, semicolon or tab, whichever the first line of a CSV file has most of; None if it is empty."""
+    opener: Any = gzip.open if path.lower().endswith(".gz") else open
+    with opener(path, "rb") as file:
+        header = file.readline(1 << 20).decode("utf-8-sig")
+    return max(",;\t", key=header.count) if header.strip() else None
+
+
+def csv_options(separator: str, missing_marks: Sequence[str] = (), **convert: Any) -> dict[str, Any]:
+    """How Arrow is to parse and convert a CSV file."""
+    from pyarrow import csv
+
+    return {
+        "parse_options": csv.ParseOptions(delimiter=separator, newlines_in_values=True),
+        "convert_options": csv.ConvertOptions(
+            null_values=[*_GAPS, *missing_marks], strings_can_be_null=True, **convert
+        ),
+    }
+
+
+class StrayText:
+    """Finds columns of numbers with a few cells of text: read as categories they would be silently wrong."""
+
+    def __init__(self) -> None:
+        self._rows = 0
+        self._given: Counter[str] = Counter()
+        self._strays: Counter[str] = Counter()
+        self._first: dict[str, tuple[str, int]] = {}
+
+    def add(self, table: Any) -> None:
+        """Look at the text among the columns of more rows (a table or a record batch)."""
+        for name, column in zip(table.schema.names, table.columns, strict=True):
+            if pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
+                raise pa.ArrowInvalid(f"column {name!r} is not UTF-8 text")
+            if pa.types.is_string(column.type):
+                self._look(name, column)
+        self._rows += table.num_rows
+
+    def _look(self, name: str, column: Any) -> None:
+        self._given[name] += len(column) - column.null_count
+        strays = [text for text in column.unique().drop_null().to_pylist() if not _is_number(text)]
+        if not strays:
+            return
+        stray = pc.is_in(column, pa.array(strays, type=column.type)).to_numpy(zero_copy_only=False)
+        self._strays[name] += int(stray.sum())
+        if name not in self._first:
+            first = int(np.flatnonzero(stray)[0])
+            self._first[name] = (column[first].as_py(), self._rows + first + 1)
+
+    def check(self) -> None:
+        """Refuse what was found."""
+        for name, (text, row) in self._first.items():
+            count = self._strays[name]
+            if count <= (1 - _MOSTLY) * self._given[name]:
+                more = f" and {count - 1} more cells of text" if count > 1 else ""
+                raise pa.ArrowInvalid(
+                    f"column {name!r} holds numbers but for {text!r} in data row {row}{more}; correct them, "
+                    "or declare them as marks of missing values"
+                )
 
 
 def _is_number(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""A function that yields tables: one part a table, found again by calling the function again."""
+"""A function that yields tables: one part per table, found again by calling the function again."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -8,10 +8,11 @@ import numpy as np
 import pyarrow as pa
 
 from rlselect.data._parts import Pick
+from rlselect.data._pool import LocalParts
 from rlselect.data._schemas import empty_columns, merge_schemas, typed, untyped, with_types
 
 
-class IteratorParts:
+class IteratorParts(LocalParts):
     """Chunks of an iterator that a factory makes anew for every pass.
 
     There is no way to a chunk but through those before it: opening is one pass, for columns and lengths, and
@@ -54,6 +55,9 @@ class IteratorParts:
         for i, chunk in enumerate(made):
             if isinstance(chunk, np.ndarray) and chunk.ndim == 2:
                 yield pa.table({f"x{j}": np.ascontiguousarray(column) for j, column in enumerate(chunk.T)})
+                continue
+            if isinstance(chunk, pa.RecordBatch):
+                yield pa.Table.from_batches([chunk])
                 continue
             try:
                 frame = nw.from_native(chunk, eager_only=True)

@@ -1,55 +1,200 @@
 """The door: tables in memory on one side, sources that are read in parts on the other."""
 
 import os
-from collections import Counter
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from rlselect.data._checks import check_missing_mode, check_names
-from rlselect.data._design import Design, learn_design
+from rlselect.data._checks import check_missing_mode, check_names, unknown_column
+from rlselect.data._csv import CsvStream
+from rlselect.data._dask import DaskParts
 from rlselect.data._encoder import TableEncoder
-from rlselect.data._file import _CSV, read_file
+from rlselect.data._file import first_line, read_file
+from rlselect.data._file_parts import FileParts
+from rlselect.data._first_look import (
+    PROBED,
+    learn_from_parts,
+    probe_clustering,
+    refuse_unreadable,
+    spread_parts,
+)
 from rlselect.data._iterator import IteratorParts
-from rlselect.data._parquet import ParquetParts, find_parquet, folder_columns, from_dataset, from_url
-from rlselect.data._parts import Parts, PartTable, Pick, check_roles, is_number, plain_design
-from rlselect.data._pool import _moments, clustering
-from rlselect.data._read import read_table, read_vector
-from rlselect.data._scan import Gaps, scan_missing
-from rlselect.data._table import Table, open_table
+from rlselect.data._part_table import PartTable
+from rlselect.data._parts import Parts, all_parts
+from rlselect.data._paths import find_files, is_paths, kind_of
+from rlselect.data._source import DataSource, RowStream
+from rlselect.data._streams import OnePass, Stream, is_query, open_query, open_scan, spill
+from rlselect.data._table import Table, make_table
 
-# parts that are looked at, in a few columns, before the first rows are drawn
-_PROBED = 16
-_PROBE_COLUMNS = 3
 # up to so many rows a source is simply loaded
-SMALL = 5000
+_SMALL = 5000
+# and so is a single CSV file of up to so many bytes: it has to be read whole anyway
+_SMALL_CSV = 2**28
+# memory where nobody says how much there is
+_USUAL_MEMORY = 2**33
 
 
 def is_source(X: Any) -> bool:
-    """Whether X is read in parts: paths, an Arrow dataset, an iterator factory or a Dask collection.
+    """Whether X is read in parts: paths, a lazy query, an Arrow dataset, an iterator factory or Dask.
 
     Examples
     --------
     >>> import numpy as np
-    >>> is_source("data/*.parquet"), is_source(["a.parquet", "b.parquet"]), is_source(np.ones((2, 2)))
+    >>> is_source("data/*.parquet"), is_source(["a.csv", "b.csv"]), is_source(np.ones((2, 2)))
     (True, True, False)
     """
-    if isinstance(X, str | Path) or _is_paths(X):
+    if is_paths(X) or (callable(X) and not isinstance(X, type)):
         return True
-    if callable(X) and not isinstance(X, type):
-        return True
-    return _is_dask(X) or type(X).__module__.startswith(("pyarrow._dataset", "pyarrow.dataset"))
-
-
-def _is_paths(X: Any) -> bool:
-    return isinstance(X, list | tuple) and len(X) > 0 and all(isinstance(path, str | Path) for path in X)
+    return _is_dask(X) or _is_dataset(X) or is_query(X)
 
 
 def _is_dask(X: Any) -> bool:
     return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed")
+
+
+def _is_dataset(X: Any) -> bool:
+    return type(X).__module__.startswith(("pyarrow._dataset", "pyarrow.dataset"))
+
+
+def _is_small_csv(X: Any) -> bool:
+    if isinstance(X, list | tuple) or not is_paths(X) or kind_of(X) != "csv":
+        return False
+    return os.path.isfile(X) and os.path.getsize(X) <= _SMALL_CSV
+
+
+def open_table(
+    X: Any,
+    y: Any = None,
+    *,
+    sample_weight: Any = None,
+    offset: Any = None,
+    missing: str = "error",
+    encoder: TableEncoder | None = None,
+    owner: str = "TableEncoder",
+) -> Table:
+    """Open a table that is in memory (or mapped into it), or load one that is not.
+
+    Numbers are neither copied nor scanned here, however many there are, unless `missing` asks for it: rows
+    are checked when they are taken.
+
+    Parameters
+    ----------
+    X : array, sparse matrix, list of rows, data frame of shape (n_samples, n_features), or source
+        NumPy array or memory map, any scipy sparse container, pandas / polars / pyarrow table or any other
+        eager frame that narwhals knows. Text and categories become indicators, see `TableEncoder`. A source,
+        see `open_source`, is loaded as long as its numbers take up to half of the machine's memory.
+    y : array-like of shape (n_samples,) or str, optional
+        Target, or the name of the column of X that holds it, which then is no feature.
+    sample_weight : array-like of shape (n_samples,) or str, optional
+        Finite, non-negative weights, not all of them zero, or the name of their column.
+    offset : array-like of shape (n_samples,) or str, optional
+        Known part of the linear predictor, or the name of its column.
+    missing : {"error", "drop", "indicator"}, default="error"
+        What to do with missing values, see `TableEncoder`. With "drop", rows with a missing value in X or
+        in y are left out of the table; otherwise a missing y is an error. Missing weights and offsets
+        always are.
+    encoder : TableEncoder, optional
+        A fitted encoder, for new data: X is checked against it, `missing` is taken from it, and no row is
+        dropped.
+    owner : str
+        Name of the estimator that asks, for messages.
+
+    Returns
+    -------
+    Table
+        The open table.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from rlselect.data import open_table
+    >>> frame = pa.table({"age": [31.0, 42.0, 27.0], "city": ["Rome", "Oslo", "Oslo"], "spent": [5, 9, 2]})
+    >>> table = open_table(frame, "spent")
+    >>> table
+    <Table of 3 rows x 2 columns>
+    >>> table.columns
+    ['age', 'city=Rome']
+    >>> batch = table.take([2, 0])
+    >>> batch.X
+    array([[27.,  0.],
+           [31.,  1.]])
+    >>> batch.y
+    array([2, 5])
+    """
+    check_missing_mode(missing)
+    given = {"y": y, "sample_weight": sample_weight, "offset": offset}
+    return make_table(load_source(X, owner), given, missing, encoder, owner)
+
+
+def load_source(X: Any, owner: str) -> Any:
+    """All rows of a source as an Arrow table; what is no source comes back as it is.
+
+    Parameters
+    ----------
+    X : table or source
+        See `open_source`.
+    owner : str
+        Name of the estimator that needs all rows in memory, for messages.
+
+    Returns
+    -------
+    table
+        In memory.
+    """
+    refuse_used_up(X)
+    if not is_source(X):
+        return X
+    if _is_small_csv(X):
+        return read_file(X)
+    stream = _stream_of(X)
+    if stream is not None:
+        names = stream.schema.names
+        loaded = _load(stream.tables(names), owner)
+        while loaded is None:
+            loaded = _load(stream.tables(names), owner)
+        return loaded
+    parts = _parts_of(X)
+    _refuse_large(int(parts.lengths.sum()), len(parts.schema), owner)
+    return _load(parts.visit(all_parts(parts), parts.schema.names), owner)
+
+
+def _load(tables: Iterator[pa.Table | None], owner: str) -> pa.Table | None:
+    """All tables as one, None if one of them is None."""
+    loaded: list[pa.Table] = []
+    for table in tables:
+        if table is None:
+            return None
+        loaded.append(table)
+        _refuse_large(sum(map(len, loaded)), len(table.schema), owner)
+    if not sum(map(len, loaded)):
+        raise ValueError("X holds no rows.")
+    return pa.concat_tables(loaded, promote_options="permissive")
+
+
+def _refuse_large(n_rows: int, n_columns: int, owner: str) -> None:
+    """Refuse to load what would not leave room for a second copy: learners keep one on a common scale."""
+    try:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        memory = _USUAL_MEMORY
+    size = 8 * n_rows * n_columns
+    if size > memory // 2:
+        raise ValueError(
+            f"X has {n_rows} rows or more of {n_columns} columns, {size / 2**30:.1f} GB as numbers, but "
+            f"{owner} needs all of them in half of the {memory / 2**30:.0f} GB of memory here: give it fewer "
+            "columns or a sample of the rows, or use REVS, which reads no more rows than it needs."
+        )
+
+
+def refuse_used_up(X: Any) -> None:
+    """Refuse what can be read once only."""
+    if hasattr(X, "__next__") or hasattr(X, "read_next_batch"):
+        raise TypeError(
+            f"X is a {type(X).__name__}, which can be read once only; give a function that makes it anew at "
+            "every call, such as `lambda: make_batches()`."
+        )
 
 
 def open_source(
@@ -59,22 +204,21 @@ def open_source(
     sample_weight: Any = None,
     offset: Any = None,
     missing: str = "error",
-    encoder: TableEncoder | None = None,
     validate: str = "read",
     owner: str = "TableEncoder",
-) -> Table | PartTable:
-    """Open a table that is in memory, or a source that is read in parts.
+) -> DataSource:
+    """Open a table that is in memory, or a source that is read in parts, to learn from it.
 
     Parameters
     ----------
     X : table or source
-        What `open_table` takes, or a path (file, folder or glob of Parquet files; one CSV file), a list of
-        such paths, a URL that Arrow reads (``s3://bucket/folder``), an Arrow dataset of Parquet files, a Dask
-        DataFrame or Array, or a function that returns an iterable of data frames, the same ones at every
-        call.
+        What `open_table` takes, or a path (file, folder or glob of Parquet, Feather or CSV files), a list of
+        such paths, a URL that Arrow reads (``s3://bucket/folder``), an Arrow dataset, a LazyFrame of polars,
+        a relation of DuckDB, a Dask DataFrame or Array, or a function that returns an iterable of data
+        frames, the same ones at every call.
     y, sample_weight, offset : array-like or str, optional
         As in `open_table`; for a source, names of its columns.
-    missing, encoder, owner
+    missing, owner
         As in `open_table`. Levels of text and, with "indicator", columns with gaps are those seen in up to 16
         parts, spread over the source, or in all of it with ``validate="all"``.
     validate : {"read", "all"}, default="read"
@@ -82,155 +226,155 @@ def open_source(
 
     Returns
     -------
-    Table or PartTable
-        A source of at most 5,000 rows comes back as a Table.
+    DataSource
+        A Table in memory for at most 5,000 rows and for a single CSV file of at most 256 MB.
+
+    Notes
+    -----
+    Queries, filtered datasets and CSV files are run once, into a temporary file, which needs as much disk as
+    their rows: parts of it can be read in any order, and no later run can bring the rows in another order.
     """
     check_missing_mode(missing)
     if validate not in ("read", "all"):
         raise ValueError(f"validate={validate!r} is not known; use 'read' or 'all'.")
     given = {"y": y, "sample_weight": sample_weight, "offset": offset}
-    memory: dict[str, Any] = {"missing": missing, "encoder": encoder, "owner": owner}
-    if hasattr(X, "__next__") or hasattr(X, "read_next_batch"):
-        raise TypeError(
-            f"X is a {type(X).__name__}, which can be read once only; give a function that makes it anew at "
-            "every call, such as `lambda: make_batches()`."
-        )
+    refuse_used_up(X)
     if not is_source(X):
-        return open_table(X, **given, **memory)
-    if isinstance(X, str | Path) and str(X).lower().removesuffix(".gz").endswith(_CSV):
-        return open_table(read_file(X), **given, **memory)
-    parts = _open_parts(X)
-    ignored = () if encoder is None else encoder.ignored_names_
-    roles = check_roles(given, parts.schema.names)
-    names = [n for n in parts.schema.names if n not in {*roles.values(), *ignored}]
-    if encoder is None and parts.lengths.sum() <= SMALL:
-        whole = pa.concat_tables(
-            parts.visit([Pick(g) for g in range(len(parts.lengths))], parts.schema.names),
-            promote_options="permissive",
-        )
-        return open_table(whole, **given, **memory)
-    if encoder is not None:
-        wanted = encoder._design.feature_names()
-        # columns that the model does not know are not read; those that it needs have to be there
-        check_names(np.asarray(wanted), [n for n in wanted if n in set(names)], owner)
+        return make_table(X, given, missing, None, owner)
+    if _is_small_csv(X):
+        return make_table(read_file(X), given, missing, None, owner)
+    stream = _stream_of(X)
+    if stream is not None:
+        # a misspelt name is told before the query is run
+        _check_roles(given, stream.schema.names)
+    parts = _parts_of(X) if stream is None else spill(stream)
+    roles = _check_roles(given, parts.schema.names)
+    if parts.lengths.sum() <= _SMALL:
+        whole = parts.visit(all_parts(parts), parts.schema.names)
+        return make_table(pa.concat_tables(whole, promote_options="permissive"), given, missing, None, owner)
+    named = {name for name in roles.values() if name is not None}
+    names = [name for name in parts.schema.names if name not in named]
     if not names:
         raise ValueError("X has no column beside y, sample_weight and offset; at least one is needed.")
-    spread = 0.0
-    if encoder is None:
-        _refuse_unreadable(parts, names)
-        looked = _looked_at(parts, len(parts.lengths) if validate == "all" else _PROBED)
-        design = _learn(parts, names, missing, looked, owner)
-        encoder = TableEncoder(missing=missing)._set_design(
-            design, tuple(v for v in roles.values() if v is not None)
-        )
-        spread = _probe(parts, names, roles)
-    table = PartTable(parts, encoder, roles, spread)
+    refuse_unreadable(parts, names)
+    looked = spread_parts(parts, len(parts.lengths) if validate == "all" else PROBED)
+    design = learn_from_parts(parts, names, missing, looked, owner)
+    encoder = TableEncoder(missing=missing).set_design(
+        design, tuple(name for name in roles.values() if name is not None)
+    )
+    table = PartTable(parts, encoder, roles, probe_clustering(parts, names, roles), drops=missing == "drop")
     if validate == "all":
         for _ in table.scan(count=False):
             pass
     return table
 
 
-def _open_parts(X: Any) -> Parts:
+def open_stream(X: Any, encoder: TableEncoder, *, offset: Any = None, owner: str) -> RowStream:
+    """Open a source of new rows, which pass by once.
+
+    Parameters
+    ----------
+    X : source
+        See `open_source`. Columns that the encoder does not know are not read.
+    encoder : TableEncoder
+        Fitted.
+    offset : str, optional
+        Name of the column of the offset.
+    owner : str
+        Name of the estimator that asks, for messages.
+
+    Returns
+    -------
+    RowStream
+    """
+    stream = _stream_of(X, encoder, offset)
+    parts = _parts_of(X) if stream is None else None
+    known = (stream or parts).schema.names  # type: ignore[union-attr]
+    roles = _check_roles({"y": None, "sample_weight": None, "offset": offset}, known)
+    wanted = encoder.feature_names
+    # columns that the model does not know are not read; those that it needs have to be there
+    check_names(np.asarray(wanted), [name for name in wanted if name in set(known)], owner)
+    if stream is not None:
+        return OnePass(stream, encoder, roles)
+    assert parts is not None
+    return PartTable(parts, encoder, roles)
+
+
+def _stream_of(X: Any, encoder: TableEncoder | None = None, offset: str | None = None) -> Stream | None:
+    """The source as a stream, where that is the only way to read it; types of known columns are settled."""
     if isinstance(X, str) and "://" in X:
-        return from_url(X)
-    if isinstance(X, str | Path):
-        paths = find_parquet(X)
-        return ParquetParts(paths, folders=folder_columns(paths, X))
-    if _is_paths(X):
-        paths = [found for path in X for found in find_parquet(path)]
-        path, times = Counter(paths).most_common(1)[0]
-        if times > 1:
-            raise ValueError(f"X names {path!r} {times} times; name each file once.")
-        base = os.path.commonpath([Path(path).parent for path in paths])
-        return ParquetParts(paths, folders=folder_columns(paths, base))
+        X = _from_url(X)
+    if is_query(X):
+        return open_query(X)
+    if _is_dataset(X):
+        return None if _dataset_files(X) is not None else open_scan(X)
+    if not is_paths(X):
+        return None
+    files = find_files(X)
+    if files.kind != "csv":
+        return None
+    if encoder is None:
+        return CsvStream(files)
+    names = encoder.feature_names
+    text = [names[j] for j in encoder.levels_]
+    numbers = [name for name in (*names, offset) if name is not None and name not in text]
+    return CsvStream(files, text=text, numbers=numbers)
+
+
+def _parts_of(X: Any) -> Parts:
+    if isinstance(X, str) and "://" in X:
+        X = _from_url(X)
+    if is_paths(X):
+        files = find_files(X)
+        return FileParts(files.paths, folders=files.folders)
     if _is_dask(X):
-        from rlselect.data._dask import DaskParts
-
         return DaskParts(X)
-    return IteratorParts(X) if callable(X) else from_dataset(X)
+    if callable(X):
+        return IteratorParts(X)
+    found = _dataset_files(X)
+    assert found is not None
+    return found
 
 
-def _refuse_unreadable(parts: Parts, names: Sequence[str]) -> None:
-    """Let an empty table with the schema go through the door: what is no number and no text is refused."""
-    for name in names:
-        kind = parts.schema.field(name).type
-        if not is_number(kind):
-            read_table(pa.table({name: pa.nulls(1, kind)}))
+def _dataset_files(dataset: Any) -> FileParts | None:
+    """The files of an Arrow dataset, None where they cannot be read in parts: filtered, or another format."""
+    if getattr(getattr(dataset, "format", None), "default_extname", None) not in ("parquet", "arrow"):
+        return None
+    if not dataset.files:
+        raise ValueError("X is an Arrow dataset without files.")
+    try:
+        fragments = list(dataset.get_fragments())
+    except ValueError:  # a filter
+        return None
+    from pyarrow.dataset import get_partition_keys
+
+    keys = [get_partition_keys(fragment.partition_expression) for fragment in fragments]
+    folders = [{name: key[name] for name in dataset.schema.names if name in key} for key in keys]
+    return FileParts([fragment.path for fragment in fragments], dataset.filesystem, folders)
 
 
-def _looked_at(parts: Parts, most: int) -> list[int]:
-    """Parts spread evenly from the first to the last."""
-    n = len(parts.lengths)
-    return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(int)).tolist()
+def _from_url(url: str) -> Any:
+    """The Arrow dataset of a file or a folder elsewhere, such as ``s3://bucket/folder``."""
+    from pyarrow import dataset
+
+    try:
+        return dataset.dataset(url, format=kind_of(url) or "parquet", partitioning="hive")
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(
+            f"{url!r} cannot be opened: {first_line(error)}. For a place that needs more than its name, give "
+            "a pyarrow.dataset with its filesystem."
+        ) from None
 
 
-def _learn(parts: Parts, names: list[str], missing: str, looked: list[int], owner: str) -> Design:
-    """Learn the design, one part in memory at a time."""
-    text = [n for n in names if not is_number(parts.schema.field(n).type)]
-    if not text and missing != "indicator":
-        return plain_design(names, missing, owner)
-    wanted = names if missing == "indicator" else text
-    distinct: dict[str, list[Any]] = {name: [] for name in text}
-    seen, counts, sums = 0, np.zeros(len(names), dtype=np.int64), np.zeros(len(names))
-    for part, table in zip(looked, parts.visit([Pick(g) for g in looked], wanted), strict=True):
-        for name in text:
-            distinct[name].append(_distinct(table.column(name)))
-        if missing == "indicator":
-            try:
-                gaps = scan_missing(read_table(table), names)
-            except ValueError as error:
-                raise ValueError(f"{parts.where(part)}: {error}") from None
-            counts += gaps.counts
-            sums += gaps.means * (len(table) - gaps.counts)
-            seen += len(table)
-    levels: dict[int, list[str]] = {}
-    for name, values in distinct.items():
-        column = pa.chunked_array(values).unique()
-        if len(column):
-            levels[names.index(name)] = learn_design(read_table(pa.table({name: column})), "drop").levels[0]
-        else:
-            levels[names.index(name)] = []
-    gaps = Gaps(np.zeros(0, dtype=bool), counts, sums / np.maximum(seen - counts, 1))
-    design = Design(
-        missing,
-        np.array(names, dtype=object),
-        len(names),
-        levels,
-        gaps if missing == "indicator" else None,
-        owner,
-    )
-    if len(design.feature) == 0:
-        raise ValueError("X gives no design column: each of its columns is text with a single level.")
-    return design
-
-
-def _distinct(column: Any) -> Any:
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    return column.unique().drop_null().cast(pa.large_string())
-
-
-def _probe(parts: Parts, names: list[str], roles: dict[str, str | None]) -> float:
-    """Look at y and a few columns of several parts: do the rows of one part resemble each other?"""
-    if len(parts.lengths) < 2:
-        return 0.0
-    numbers = [n for n in names if is_number(parts.schema.field(n).type)]
-    some = np.unique(np.linspace(0, len(numbers) - 1, min(_PROBE_COLUMNS, len(numbers))).astype(int))
-    wanted = [numbers[j] for j in some]
-    target = roles["y"]
-    looked = _looked_at(parts, _PROBED)
-    moments, classes = [], None
-    read = [*wanted, *([target] if target else [])]
-    for table in parts.visit([Pick(g) for g in looked], read):
-        columns = [np.nan_to_num(np.asarray(read_vector(table.column(n), n), dtype=float)) for n in wanted]
-        if target is not None:
-            y = read_vector(table.column(target), "y")
-            if y.dtype.kind == "O":
-                classes = y[0] if classes is None else classes
-                y = y == classes
-            columns.append(np.nan_to_num(np.asarray(y, dtype=float), posinf=0.0, neginf=0.0))
-        if columns:
-            # columns that lie together are summed several times faster
-            moments.append(_moments(np.stack(columns).T))
-    return clustering(moments) if moments else 0.0
+def _check_roles(given: dict[str, Any], names: Sequence[str]) -> dict[str, str | None]:
+    """Refuse anything but the names of columns: the rows of a large source have no second home."""
+    for role, value in given.items():
+        if value is None:
+            continue
+        if not isinstance(value, str):
+            raise TypeError(
+                f"{role} is a {type(value).__name__}, but X is read in parts: give the name of its column."
+            )
+        if value not in names:
+            raise unknown_column(role, value, names)
+    return dict(given)

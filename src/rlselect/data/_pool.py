@@ -1,13 +1,15 @@
 """A fair sample of a table in parts, held a piece at a time and read again when it is needed again."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from scipy import stats
+import pyarrow as pa
 
-from rlselect.data._source import Batch
+from rlselect.data._clustering import clustering, column_moments
+from rlselect.data._parts import Draw, Pick, Piece
+from rlselect.data._source import Batch, Workers
 
 # rows decoded for one refill when the rows lie in random order: two row groups of the usual size, or two
 # batches of wide rows
@@ -16,28 +18,6 @@ _DECODE_BYTES = 2**29
 _FIRST_ROWS = 25_600
 # how much the variance of a mean may grow because the rows of one part resemble each other
 _DESIGN_EFFECT = 0.05
-# false alarms cost time only, but a sure detection is worth having
-_ALARM = 1e-4
-
-
-class Draw(NamedTuple):
-    """Consecutive rows of one refill of the pool."""
-
-    refill: int
-    start: int
-    stop: int
-
-
-class Piece(NamedTuple):
-    """Consecutive rows of the random order of one part."""
-
-    part: int
-    start: int
-    stop: int
-
-    def of(self, seed: int, length: int) -> np.ndarray:
-        """Their numbers in the part; whoever holds the part can tell them."""
-        return np.random.default_rng([seed, self.part, 2, 0]).permutation(length)[self.start : self.stop]
 
 
 class Pool:
@@ -45,7 +25,7 @@ class Pool:
 
     A *refill* visits some parts, chosen without replacement with chances by the rows they have left, takes
     rows at random from each, and shuffles them together. `draw` hands out the rows of the refill until it is
-    used up. The rows of a refill are found again from a seed and three numbers a part: only the last refill
+    used up. The rows of a refill are found again from a seed and three numbers per part: only the last refill
     and one earlier one are in memory.
 
     How many parts a refill visits follows from how much the rows of one part resemble each other (`spread`,
@@ -167,7 +147,7 @@ class Pool:
             return None
         number = len(self._refills)
         rng = np.random.default_rng([self.seed, number])
-        shares = _shares(left, size, self._n_parts(size), rng)
+        shares = share_out(left, size, self._n_parts(size), rng)
         refill = [
             (int(g), int(self._taken[g]), int(self._taken[g] + shares[g])) for g in np.flatnonzero(shares)
         ]
@@ -195,8 +175,6 @@ class Pool:
         return self._held[key]
 
     def _gather(self, number: int, columns: Any, parts: list[np.ndarray] | None) -> Batch:
-        from rlselect.data._parts import Pick
-
         refill = self._refills[number]
         picks = [
             Pick(g, np.sort(Piece(g, start, stop).of(self.seed, int(self._lengths[g]))))
@@ -214,7 +192,7 @@ class Pool:
             X[places] = batch.X
             kept[places] = True
             if parts is not None and len(batch.X):
-                parts.append(_moments(batch.X))
+                parts.append(column_moments(batch.X))
             for store, values in zip(vectors, batch[1:], strict=True):
                 if values is not None:
                     store.append(values)
@@ -226,7 +204,7 @@ class Pool:
         return Batch(X if done == size else X[kept], *shuffled)
 
 
-def _shares(left: np.ndarray, size: int, n_parts: int, rng: np.random.Generator) -> np.ndarray:
+def share_out(left: np.ndarray, size: int, n_parts: int, rng: np.random.Generator) -> np.ndarray:
     """Rows to take from each part, so that every row has the same chance.
 
     With as many parts as there are, each gives its share. With fewer, equally spaced points on the rows of
@@ -252,59 +230,16 @@ def _shares(left: np.ndarray, size: int, n_parts: int, rng: np.random.Generator)
     return shares
 
 
-def _moments(X: np.ndarray) -> np.ndarray:
-    """Rows, mean and sum of squares about it, of every column."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        mean = X.mean(axis=0, dtype=np.float64)
-        about = np.nan_to_num(np.einsum("ij,ij->j", X, X, dtype=np.float64) - len(X) * mean**2)
-    return np.vstack([np.full(X.shape[1], float(len(X))), mean, np.maximum(about, 0.0)])
+class LocalParts:
+    """What parts are that come here to be worked on: read whole, sampled by a `Pool`."""
 
+    # ``by_columns(part, names)`` yields a part some columns at a time, where the format allows
+    by_columns: Callable[[int, Sequence[str]], Iterator[pa.Table]] | None = None
 
-def clustering(parts: Sequence[np.ndarray]) -> float:
-    """Largest share of the variance of any column that lies between parts; 0 when no column shows any.
+    def make_pool(self, table: Any, seed: int) -> Pool:
+        """Make the sample of a table of these parts."""
+        return Pool(table, seed)
 
-    One-way analysis of variance, column by column, at a level corrected for their number.
-
-    Parameters
-    ----------
-    parts : sequence of arrays of shape (3, n_columns)
-        For each part the rows, mean and sum of squares about it.
-
-    Returns
-    -------
-    float
-        Intraclass correlation of the worst column among those whose F test fails.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from rlselect.data._pool import _moments, clustering
-    >>> rows = np.random.default_rng(0).standard_normal((4000, 3))
-    >>> clustering([_moments(part) for part in np.split(rows, 4)])
-    0.0
-    >>> rows[:, 2].sort()
-    >>> clustering([_moments(part) for part in np.split(rows, 4)]) > 0.5
-    True
-    """
-    stacked = np.stack([part for part in parts if part[0, 0] > 1], axis=1)
-    # columns with values that cannot be squared are refused later, by name
-    counts, means, about = stacked[:, :, (np.abs(stacked) < 1e100).all(axis=(0, 1))]
-    if not counts.size:
-        return 0.0
-    k = len(counts)
-    if k < 2:
-        return 0.0
-    n = counts[:, 0]
-    total = n.sum()
-    grand = n @ means / total
-    between = n @ (means - grand) ** 2 / (k - 1)
-    within = about.sum(axis=0) / max(total - k, 1.0)
-    # a column constant in every part lies between them wholly, or is constant
-    floor = 1e-12 * (np.abs(grand) ** 2 + within + between) + 1e-300
-    tail = stats.f.sf(between / np.maximum(within, floor), k - 1, max(total - k, 1.0))
-    alarm = (tail < _ALARM / len(tail)) & (between > floor)
-    if not alarm.any():
-        return 0.0
-    usual = (total - (n**2).sum() / total) / (k - 1)
-    share = (between - within) / np.maximum(between + (usual - 1.0) * within, floor)
-    return float(np.clip(share[alarm].max(), 0.0, 1.0))
+    def make_workers(self, table: Any) -> Workers | None:
+        """Who can work on rows where they lie: nobody."""
+        return None

@@ -10,7 +10,13 @@ from typing import Any
 import pyarrow as pa
 
 from rlselect.data._checks import nearest_names, refuse_repeated
-from rlselect.data._parts import is_number
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Whether a column of this type is one design column; without a single value it might as well be."""
+    types = pa.types
+    tests = (types.is_floating, types.is_integer, types.is_decimal, types.is_boolean, types.is_null)
+    return any(test(kind) for test in tests)
 
 
 def null_columns(schema: pa.Schema) -> list[str]:
@@ -91,10 +97,10 @@ def _same_columns(
     for name in first.names:
         a, b = first.field(name).type, other.field(name).type
         if a != b and _kind(a) != _kind(b):
-            elsewhere = (settled or {}).get(name, first_path)
+            first_seen = (settled or {}).get(name, first_path)
             raise ValueError(
                 f"Column {name!r} holds {b} ({_kind(b)}) in {path!r}, but {a} ({_kind(a)}) in "
-                f"{elsewhere!r}. Each column must be of one kind in all files: correct the file or leave it "
+                f"{first_seen!r}. Each column must be of one kind in all files: correct the file or leave it "
                 "out."
             )
 

@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy import sparse
 
-# Row selections inside this folder: a slice, or an array of row numbers.
-Rows: TypeAlias = "slice | np.ndarray"
+# rows of a store: a slice, or an array of row numbers
+RowSelection: TypeAlias = "slice | np.ndarray"
 _CHUNK_CELLS = 1 << 22
 
 
@@ -18,7 +18,7 @@ def float_dtype(dtypes: Sequence[np.dtype]) -> np.dtype:
     return np.dtype(np.float32 if single else np.float64)
 
 
-def count_rows(rows: Rows, n_rows: int) -> int:
+def count_rows(rows: RowSelection, n_rows: int) -> int:
     """Count the rows that a selection takes."""
     return len(range(*rows.indices(n_rows))) if isinstance(rows, slice) else len(rows)
 
@@ -50,7 +50,7 @@ class Column:
 
 
 class DenseStore:
-    """A numeric array with one column a feature."""
+    """A numeric array with one column per feature."""
 
     is_sparse = False
 
@@ -64,7 +64,7 @@ class DenseStore:
         """Return the text columns: none."""
         return {}
 
-    def block(self, rows: Rows, features: np.ndarray | None = None) -> np.ndarray:
+    def block(self, rows: RowSelection, features: np.ndarray | None = None) -> np.ndarray:
         """Return rows (and features) as a C-contiguous float array; a view where that is possible."""
         if isinstance(rows, slice):
             part = self.X[rows] if features is None else self.X[rows][:, features]
@@ -101,7 +101,7 @@ class ColumnStore:
         """Return the text columns by feature number."""
         return {j: c for j, c in enumerate(self.cols) if c.is_text}
 
-    def block(self, rows: Rows, features: np.ndarray | None = None) -> np.ndarray:
+    def block(self, rows: RowSelection, features: np.ndarray | None = None) -> np.ndarray:
         """Return rows of the numeric features as a C-contiguous float array; text features read as 0."""
         wanted = range(self.n_features) if features is None else features
         out = np.empty((count_rows(rows, self.n_rows), len(wanted)), dtype=self.dtype)
@@ -126,7 +126,7 @@ class SparseStore:
         """Return the text columns: none."""
         return {}
 
-    def block(self, rows: Rows, features: np.ndarray | None = None) -> Any:
+    def block(self, rows: RowSelection, features: np.ndarray | None = None) -> Any:
         """Return rows (and features) as a CSR array without duplicate entries."""
         part = self.X if isinstance(rows, slice) and rows == slice(None) else self.X[rows]
         if features is not None:

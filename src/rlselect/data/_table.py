@@ -1,17 +1,22 @@
 """A table in memory, with its target, weights and offset: rows out, encoded and checked."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from rlselect.data._checks import all_finite, check_length, check_missing_mode
+from rlselect.data._checks import all_finite, check_length
 from rlselect.data._design import bind, default_names, encode, learn_design
 from rlselect.data._encoder import TableEncoder
+from rlselect.data._gaps import scan_missing
 from rlselect.data._read import as_frame, as_numbers, missing_mask, read_table, read_vector
-from rlselect.data._scan import scan_missing
-from rlselect.data._source import Batch
+from rlselect.data._sampler import RowSampler
+from rlselect.data._source import Batch, Keeping, Workers
 from rlselect.data._store import DenseStore, Store, chunks
+
+# rows of an array that are kept beside it
+_FEW_BYTES = 2**25
 
 
 class Table:
@@ -37,6 +42,11 @@ class Table:
         Rows left out by ``missing="drop"``.
     """
 
+    in_memory = True
+    # nothing has to be decoded, and nobody else holds the rows
+    n_rows_decoded = 0
+    workers: Workers | None = None
+
     def __init__(
         self,
         store: Store,
@@ -56,6 +66,7 @@ class Table:
         self.n_columns = len(encoder.column_names_)
         self.is_sparse = store.is_sparse
         self.dtype = store.dtype
+        self.batch_rows = self.n_rows
         self.rows_dropped = store.n_rows - self.n_rows
 
     @property
@@ -67,12 +78,57 @@ class Table:
     def is_dense(self) -> bool:
         """Whether rows lie one after the other in one array, so that taking some is copying them."""
         store = self._store
-        return isinstance(store, DenseStore) and store.X.flags.c_contiguous and self.encoder._design.is_plain
+        return isinstance(store, DenseStore) and store.X.flags.c_contiguous and self.encoder.design_.is_plain
 
     @property
     def row_index_(self) -> np.ndarray:
         """Row of the given table that each row here comes from."""
         return np.arange(self.n_rows) if self._kept is None else self._kept
+
+    def start(self, rng: np.random.Generator) -> None:
+        """Prepare to draw rows at random."""
+        self._rng = rng
+        self.__dict__.pop("sampler", None)
+
+    @cached_property
+    def sampler(self) -> RowSampler:
+        """Where rows are drawn from; made when it is first asked for, since it may shuffle all rows."""
+        return RowSampler(self.n_rows, self._rng)
+
+    def resume(self, sampler: RowSampler) -> None:
+        """Go on with the sampler of a search that was interrupted."""
+        self.sampler = sampler
+
+    def targets(self) -> np.ndarray:
+        """Raw y of all rows."""
+        assert self.y is not None
+        return self.y
+
+    def set_response(self, response: Callable[[np.ndarray], np.ndarray], known: np.ndarray) -> None:
+        """Put numbers into the place of y; `known` is what `response` makes of it."""
+        self.y = known
+
+    def glance(self, rows: int, columns: np.ndarray | None = None) -> Batch:
+        """Return the first rows."""
+        return self.take(slice(0, min(rows, self.n_rows)), columns)
+
+    def keeping(self, *, many_passes: bool, large: bool) -> Keeping:
+        """How to hold rows that are needed again."""
+        if many_passes or not (large and self.is_dense):
+            return Keeping(self.take)
+        # rows are copied again in less time than the memory for keeping them takes to be made; a value that
+        # is missing or infinite shows in the sums of squares of who takes them
+        return Keeping(partial(self.take, check=False), _FEW_BYTES, whole=False, resident=True)
+
+    def where(self, batch: int) -> str:
+        """Nothing to add to a message: there is one place only."""
+        return ""
+
+    def fingerprint(self) -> list:
+        """Tell this table from others, by some of its rows."""
+        batch = self.take(np.unique(np.linspace(0, self.n_rows - 1, 64).astype(int)))
+        X = batch.X.toarray() if self.is_sparse else batch.X
+        return [None if v is None else np.ascontiguousarray(v).tobytes() for v in (X, *batch[1:])]
 
     def take(
         self,
@@ -109,7 +165,7 @@ class Table:
             rows = np.flatnonzero(rows) if rows.dtype == bool else rows.astype(np.intp, copy=False)
         where = rows if self._kept is None else self._kept[rows]
         wanted = None if columns is None else np.asarray(columns, dtype=np.intp)
-        X = encode(self._store, self.encoder._design, where, wanted, check=check)
+        X = encode(self._store, self.encoder.design_, where, wanted, check=check)
         vectors = (None if v is None else v[rows] for v in (self.y, self.sample_weight, self.offset))
         return Batch(X, *vectors)
 
@@ -134,13 +190,17 @@ class Table:
         """
         return self.take(rng.choice(self.n_rows, size=min(rows, self.n_rows), replace=False), columns)
 
-    def scan(self, columns: Sequence[int] | np.ndarray | None = None) -> Iterator[Batch]:
+    def scan(
+        self, columns: Sequence[int] | np.ndarray | None = None, *, count: bool = True
+    ) -> Iterator[Batch]:
         """Pass over all rows in order, a few million cells at a time.
 
         Parameters
         ----------
         columns : array of int, optional
             Design columns wanted; all of them by default.
+        count : bool
+            Without effect: nothing is decoded here.
 
         Yields
         ------
@@ -155,75 +215,19 @@ class Table:
         return f"<{kind}Table of {self.n_rows} rows x {self.n_columns} columns>"
 
 
-def open_table(
-    X: Any,
-    y: Any = None,
-    *,
-    sample_weight: Any = None,
-    offset: Any = None,
-    missing: str = "error",
-    encoder: TableEncoder | None = None,
-    owner: str = "TableEncoder",
+def make_table(
+    X: Any, given: dict[str, Any], missing: str, encoder: TableEncoder | None, owner: str
 ) -> Table:
-    """Open a table that is in memory (or mapped into it).
-
-    Numbers are neither copied nor scanned here, however many there are, unless `missing` asks for it: rows
-    are checked when they are taken.
-
-    Parameters
-    ----------
-    X : array, sparse matrix, list of rows or data frame of shape (n_samples, n_features)
-        NumPy array or memory map, any scipy sparse container, pandas / polars / pyarrow table or any other
-        eager frame that narwhals knows. Text and categories become indicators, see `TableEncoder`.
-    y : array-like of shape (n_samples,) or str, optional
-        Target, or the name of the column of X that holds it, which then is no feature.
-    sample_weight : array-like of shape (n_samples,) or str, optional
-        Finite, non-negative weights, not all of them zero, or the name of their column.
-    offset : array-like of shape (n_samples,) or str, optional
-        Known part of the linear predictor, or the name of its column.
-    missing : {"error", "drop", "indicator"}, default="error"
-        What to do with missing values, see `TableEncoder`. With "drop", rows with a missing value in X or
-        in y are left out of the table; otherwise a missing y is an error. Missing weights and offsets
-        always are.
-    encoder : TableEncoder, optional
-        A fitted encoder, for new data: X is checked against it, `missing` is taken from it, and no row is
-        dropped.
-    owner : str
-        Name of the estimator that asks, for messages.
-
-    Returns
-    -------
-    Table
-        The open table.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from rlselect.data import open_table
-    >>> frame = pa.table({"age": [31.0, 42.0, 27.0], "city": ["Rome", "Oslo", "Oslo"], "spent": [5, 9, 2]})
-    >>> table = open_table(frame, "spent")
-    >>> table
-    <Table of 3 rows x 2 columns>
-    >>> table.columns
-    ['age', 'city=Rome']
-    >>> batch = table.take([2, 0])
-    >>> batch.X
-    array([[27.,  0.],
-           [31.,  1.]])
-    >>> batch.y
-    array([2, 5])
-    """
-    check_missing_mode(missing)
-    given = {"y": y, "sample_weight": sample_weight, "offset": offset}
+    """Open a table that is in memory, see `open_table`; `given` are its y, sample_weight and offset."""
     store, vectors, named = read_with_vectors(X, given, () if encoder is None else encoder.ignored_names_)
     target = vectors["y"]
     if encoder is None:
         kept = _kept_rows(store, target) if missing == "drop" else None
         design = learn_design(store, missing, kept, owner)
-        encoder = TableEncoder(missing=missing)._set_design(design, named)
+        encoder = TableEncoder(missing=missing).set_design(design, named)
     else:
         kept = None
-    store = bind(store, encoder._design, kept)
+    store = bind(store, encoder.design_, kept)
     if kept is not None:
         vectors = {role: None if v is None else v[kept] for role, v in vectors.items()}
     fix = ', or use missing="drop"' if encoder.missing != "drop" else ""

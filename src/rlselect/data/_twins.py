@@ -7,15 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rlselect.data._parts import PartTable
-from rlselect.data._table import Table
+from rlselect.data._source import DataSource
 from rlselect.data._units import Units
 
 _GLANCE = 256
 _CELLS = 2**20
 
 
-def find_twins(table: Table | PartTable, units: Units) -> NDArray[np.intp]:
+def find_twins(table: DataSource, units: Units) -> NDArray[np.intp]:
     """For every unit the first one with exactly the same column (itself for units of several columns).
 
     A glance at a few rows finds the suspects; only those are compared on all rows.
@@ -24,18 +23,15 @@ def find_twins(table: Table | PartTable, units: Units) -> NDArray[np.intp]:
     single = np.array([int(c[0]) for c in units.columns if len(c) == 1], dtype=np.intp)
     if len(single) < 2:
         return twin_of
-    if isinstance(table, PartTable):
-        # rare events are all alike in a few rows, and a look at all rows is dear: let them be
-        few = table.glance(8 * _GLANCE).X
+    few = table.glance(_GLANCE if table.in_memory else 8 * _GLANCE).X
+    if not table.in_memory:
+        # rare events are all alike in a few rows, and a look at all rows is slow: let them be
         single = single[few.min(axis=0)[single] < few.max(axis=0)[single]]
-    else:
-        few = table.take(slice(0, min(_GLANCE, table.n_rows))).X
     suspects = [g for g in _equal_columns(few, single) if len(g) > 1]
     if suspects and table.n_rows > _GLANCE:
         which = np.concatenate(suspects)
         label = np.concatenate([np.full(len(g), i) for i, g in enumerate(suspects)])
-        passes = table.scan(which, count=False) if isinstance(table, PartTable) else table.scan(which)
-        for batch in passes:
+        for batch in table.scan(which, count=False):
             parts = _equal_columns(batch.X, np.arange(len(which)))
             equal = np.empty(len(which), dtype=np.intp)
             for i, part in enumerate(parts):

@@ -1,5 +1,9 @@
 """Subsets of columns priced by the evidence of a ridge or generalised linear model, and refits of them."""
 
+from rlselect.evidence._block import (
+    Block,
+    OverflowedColumns,
+)
 from rlselect.evidence._glm_subset import (
     GlmSubset,
 )
@@ -24,8 +28,6 @@ from rlselect.evidence._ridge_subset import (
     RidgeSubset,
 )
 from rlselect.evidence._rows import (
-    Block,
-    OverflowedColumns,
     Rows,
 )
 

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlselect.data import Units
-from rlselect.evidence._rows import Block, Rows
+from rlselect.evidence._block import Block
+from rlselect.evidence._rows import Rows
 from rlselect.kernels import (
     laplace_block_add,
     laplace_block_remove,

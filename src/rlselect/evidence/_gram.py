@@ -8,14 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect.evidence._block import Block, refuse_overflow
 from rlselect.evidence._placement import Placed
-from rlselect.evidence._rows import Block, Rows, refuse_overflow
+from rlselect.evidence._rows import Rows
 
 Floats = NDArray[np.floating]
 
 # columns multiplied in one pass: enough for BLAS-3 speed, few enough for a short wait
 PANEL = 16
-_DEAR_PANEL = 64
+# where the rows have to be decoded again for every pass
+_SLOW_PANEL = 64
 _SLOTS = 1024
 
 
@@ -96,7 +98,7 @@ class LazyGram:
         self._rows = rows
         self._p = n_columns
         self._parts = n_parts
-        self.panel = _DEAR_PANEL if rows.dear else PANEL
+        self.panel = _SLOW_PANEL if rows.slow else PANEL
         self._weight = np.zeros(n_parts)
         self._sum = np.zeros((n_parts, n_columns))
         self._square = np.zeros(n_columns)

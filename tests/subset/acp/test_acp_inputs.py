@@ -7,6 +7,7 @@ import signal
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 from scipy import sparse
@@ -369,9 +370,11 @@ def test_a_response_without_noise_has_no_use_for_more_than_its_terms():
     assert fitted.stop_reason_ == "converged"
 
 
-def test_a_source_is_refused_with_what_to_do():
-    with pytest.raises(TypeError, match=r"X is 'rows/\*.parquet', a source .*read_file, or use REVS"):
-        ActorCriticPredictor().fit("rows/*.parquet", "y")
+def test_a_source_that_does_not_fit_is_refused_with_what_to_do(monkeypatch):
+    monkeypatch.setattr("os.sysconf", lambda name: 100)
+    chunks = pa.table({"a": np.arange(400.0), "b": np.arange(400.0), "y": np.arange(400.0)}).to_batches(100)
+    with pytest.raises(ValueError, match=r"ActorCriticPredictor needs all of them .*, or use REVS"):
+        ActorCriticPredictor().fit(lambda: iter(chunks), "y")
 
 
 def test_a_stop_in_a_long_look_comes_before_its_end():

@@ -41,7 +41,7 @@ def make_rows(X, y, passes, blocks=4):
     def take(rows):
         return SimpleNamespace(X=X[rows], y=y[rows], sample_weight=None, offset=None)
 
-    rows = Rows(take, lambda y: y)
+    rows = Rows(take)
     serve = rows._serve
     # who asked, pass by pass
     rows._serve = lambda asked: (passes.append(len(asked)), serve(asked))[1]

@@ -12,9 +12,9 @@ from sklearn.base import clone
 from rlselect import REVS
 from rlselect._clock import Clock
 from rlselect.data import open_source, open_table
-from rlselect.data._dask import DaskParts, Workers, _as_arrow, _made
+from rlselect.data._dask import DaskParts, DaskWorkers, _as_arrow, _made
 from rlselect.data._iterator import IteratorParts
-from rlselect.data._pool import Piece
+from rlselect.data._parts import Piece
 from rlselect.simulate import make_revs
 
 N, P = 40_000, 50
@@ -93,7 +93,7 @@ def weak(n=120_000, p=40):
 def counting(monkeypatch):
     """Count the blocks that are made where they lie, and the tasks that work on them."""
     counts = {"blocks": 0, "starts": 0}
-    make, start = Workers._make, Workers.start
+    make, start = DaskWorkers._make, DaskWorkers.start
 
     def counted_make(self, blocks):
         counts["blocks"] += len(blocks)
@@ -103,14 +103,14 @@ def counting(monkeypatch):
         counts["starts"] += 1
         return start(self, function, blocks, *args)
 
-    monkeypatch.setattr(Workers, "_make", counted_make)
-    monkeypatch.setattr(Workers, "start", counted_start)
+    monkeypatch.setattr(DaskWorkers, "_make", counted_make)
+    monkeypatch.setattr(DaskWorkers, "start", counted_start)
     return counts
 
 
 def kill_a_holder(local, client, monkeypatch, at):
     """Kill the worker that holds a block, and every answer it was to give, in the midst of some round."""
-    workers, start, rounds, killed = list(local.workers.values()), Workers.start, [], []
+    workers, start, rounds, killed = list(local.workers.values()), DaskWorkers.start, [], []
 
     def deadly(self, function, blocks, *args):
         answers = start(self, function, blocks, *args)
@@ -122,7 +122,7 @@ def kill_a_holder(local, client, monkeypatch, at):
             killed[0].process.process._process.kill()
         return answers
 
-    monkeypatch.setattr(Workers, "start", deadly)
+    monkeypatch.setattr(DaskWorkers, "start", deadly)
     return killed
 
 

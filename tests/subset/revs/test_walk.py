@@ -39,7 +39,7 @@ def make_walker(
         return SimpleNamespace(X=X[rows], y=y[rows], sample_weight=None, offset=None)
 
     units = Units(np.arange(X.shape[1]) if unit_of is None else np.array(unit_of))
-    rows = Rows(take, lambda y: y, as_is=family == "gaussian")
+    rows = Rows(take, as_is=family == "gaussian")
     if family == "gaussian":
         gram = LazyGram(rows, X.shape[1])
         gram.grow([slice(0, len(y))])

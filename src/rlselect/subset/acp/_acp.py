@@ -1,6 +1,6 @@
 """ActorCriticPredictor: a stochastic policy over subsets learns which variables predict."""
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from rlselect._estimator import Selector, rank
 from rlselect._options import AUTO, NONE, instance, number, one_of, refuse_unused, take_settings, whole
 from rlselect._parallel import one_thread
 from rlselect._random import as_generator
-from rlselect.data import MISSING_MODES, is_source, open_table, require_rows, require_target
+from rlselect.data import MISSING_MODES, open_table, require_rows, require_target
 from rlselect.subset.acp._inputs import TASKS, Inputs, read_inputs, read_task
 from rlselect.subset.acp._machine import FittedMachine, final_model
 from rlselect.subset.acp._paper import PolicyGradient, paper_search
@@ -77,6 +77,9 @@ class ActorCriticPredictor(FittedMachine, Selector):
         torch such as "cuda". Other predictors stay on the CPU.
     time_budget : float, optional
         Seconds after which the search stops with what it has found.
+    transform_as : {"columns", "design"}, default="columns"
+        Whether `transform` returns the selected columns as they are, or their design: numbers, with
+        indicators for text.
     n_jobs : int, optional
         Workers for an estimator's fits. The answer does not depend on it.
     random_state : int, Generator, RandomState or None, default=None
@@ -164,6 +167,7 @@ class ActorCriticPredictor(FittedMachine, Selector):
         "missing": one_of(*MISSING_MODES),
         "search": AUTO | instance("a PolicyGradient", PolicyGradient),
         "time_budget": NONE | number("a positive number of seconds", above=0.0),
+        "transform_as": one_of("columns", "design"),
     }
 
     def __init__(
@@ -180,6 +184,7 @@ class ActorCriticPredictor(FittedMachine, Selector):
         search: Any = "auto",
         device: str = "cpu",
         time_budget: float | None = None,
+        transform_as: Literal["columns", "design"] = "columns",
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -194,6 +199,7 @@ class ActorCriticPredictor(FittedMachine, Selector):
         self.search = search
         self.device = device
         self.time_budget = time_budget
+        self.transform_as = transform_as
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -246,8 +252,9 @@ class ActorCriticPredictor(FittedMachine, Selector):
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            Text and categorical columns become indicators that enter and leave together.
+        X : array, sparse matrix or data frame of shape (n_samples, n_features), or a source
+            Text and categorical columns become indicators that enter and leave together. A source, such as a
+            path or a query (see `REVS.fit`), is loaded if its numbers fit into half of the memory.
         y : array-like of shape (n_samples,) or str
             Target, or the name of its column in X.
 
@@ -261,11 +268,6 @@ class ActorCriticPredictor(FittedMachine, Selector):
     def _fit(self, progress: Progress, X: Any, y: Any) -> None:
         name = type(self).__name__
         require_target(y, name)
-        if is_source(X):
-            raise TypeError(
-                f"{name} needs all rows in memory, but X is {X!r:.60}, a source that is read in parts: load "
-                "it first, for instance with rlselect.data.read_file, or use REVS."
-            )
         if isinstance(self.search, PolicyGradient):
             idle = ("penalty",) if self.screening is None else ("penalty", "screening")
             fix = "the paper's search has no price and no screening"

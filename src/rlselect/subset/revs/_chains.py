@@ -3,12 +3,12 @@
 import threading
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from rlselect.learn import Trajectory
-from rlselect.subset.revs._walk import Walker, tune_prior
+from rlselect.subset.revs._walk import TunableState, Walker, tune_prior
 
 # a column that the subset explains to nine tenths (a variance inflation of ten) may stand in for another one
 _TANGLED = 0.9
@@ -87,5 +87,5 @@ def _climb(chain: Walker, start: Start, tune: bool) -> None:
     chain.climb()
     chain.prior = final
     if tune:
-        chain.state.set_slab(slab, shape)
+        cast(TunableState, chain.state).set_slab(slab, shape)
     chain.climb()

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rlselect.data import PartTable, Table
+from rlselect.data import DataSource
 
 # a save costs far less than so many seconds of search
 _EVERY = 30.0
@@ -26,13 +26,13 @@ class Checkpoint:
     ----------
     path : str or Path
         The file; its folder must exist.
-    table : Table or PartTable
+    table : DataSource
         The data, which are not saved.
     options : dict
         What else decides the answer.
     """
 
-    def __init__(self, path: Any, table: Table | PartTable, options: dict[str, Any]) -> None:
+    def __init__(self, path: Any, table: DataSource, options: dict[str, Any]) -> None:
         self._path = Path(path)
         if self._path.is_dir() or not self._path.absolute().parent.is_dir():
             raise ValueError(
@@ -104,16 +104,9 @@ class Checkpoint:
         return {"table": self._table, **outside}
 
 
-def _fingerprint(table: Table | PartTable, options: dict[str, Any]) -> str:
+def _fingerprint(table: DataSource, options: dict[str, Any]) -> str:
     """Tell data and options from others, without a pass over the data."""
     digest = hashlib.sha256(repr(sorted(options.items())).encode())
     digest.update(repr((table.n_rows, table.columns, np.dtype(table.dtype).str)).encode())
-    if isinstance(table, PartTable):
-        digest.update(repr(table.parts.fingerprint()).encode())
-    else:
-        ends = np.unique(np.linspace(0, table.n_rows - 1, 64).astype(int))
-        batch = table.take(ends)
-        X = batch.X.toarray() if table.is_sparse else batch.X
-        for values in (X, batch.y, batch.sample_weight, batch.offset):
-            digest.update(b"" if values is None else np.ascontiguousarray(values).tobytes())
+    digest.update(repr(table.fingerprint()).encode())
     return digest.hexdigest()

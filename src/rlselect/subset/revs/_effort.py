@@ -1,20 +1,18 @@
 """Adaptive effort for large data: read rows until reading more would change nothing."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from rlselect.data import Sampler
 from rlselect.learn import Trajectory, subset_key
 from rlselect.subset.revs._chains import better_subset
 from rlselect.subset.revs._walk import Walker, WalkResult, tune_prior
 
 _PROBES = 8
-_SHUFFLE = 100_000
 # half of the log evidence that each of many effects of one size gives for a prior with a hole at zero
 _ALIKE = 0.5 * float(np.log(np.sqrt(27.0)) - 1.0)
 _LIKELY = float(np.nextafter(0.5, 1.0))
@@ -54,72 +52,6 @@ class EffortPlan:
         return int(np.clip(max(2**19 // p, min(512, 2**24 // p)), 64, self.block))
 
 
-class RowSampler:
-    """Rows drawn without replacement, in time and memory that do not grow with how many are left.
-
-    Parameters
-    ----------
-    n_rows : int
-        Rows there are.
-    rng : Generator
-        Source of randomness.
-    """
-
-    def __init__(self, n_rows: int, rng: np.random.Generator) -> None:
-        self.n_rows = n_rows
-        self.n_used = 0
-        self._rng = rng
-        # a whole shuffle is cheapest while it is short
-        self._order = rng.permutation(n_rows) if n_rows <= _SHUFFLE else None
-        self._used = np.zeros(0 if self._order is not None else n_rows, dtype=bool)
-
-    def draw(self, wanted: int, block: int) -> Iterator[NDArray[np.intp]]:
-        """Draw rows, in blocks that belong to two random halves in turn.
-
-        The rows of a half are sorted: those of a block lie close to each other in memory or on disk.
-        """
-        wanted = min(wanted, self.n_rows - self.n_used)
-        if self._order is not None:
-            rows = self._order[self.n_used : self.n_used + wanted]
-        elif 2 * (self.n_used + wanted) > self.n_rows:
-            rows = self._rng.permutation(np.flatnonzero(~self._used))[:wanted]
-            self._used[rows] = True
-        else:
-            rows = np.empty(0, dtype=np.intp)
-            while len(rows) < wanted:
-                missing = wanted - len(rows)
-                more = np.sort(self._rng.integers(self.n_rows, size=missing + missing // 4 + 64))
-                more = more[np.append(True, np.diff(more) > 0) & ~self._used[more]]
-                more = self._rng.permutation(more)[:missing]
-                self._used[more] = True
-                rows = np.concatenate([rows, more])
-            rows = self._rng.permutation(rows)
-        # an even number of blocks, so that the two halves of the rows are of one size
-        n_blocks = 2 * -(-len(rows) // (2 * block))
-        first = not self.n_used
-        self.n_used += len(rows)
-        if first or len(rows) < max(2 * n_blocks, 1):
-            # the scale of the data is read off the first block: its rows come from everywhere
-            for part in np.array_split(rows, max(min(n_blocks, len(rows)), 1)):
-                yield np.sort(part)
-            return
-        halves = [np.array_split(np.sort(half), n_blocks // 2) for half in np.array_split(rows, 2)]
-        for pair in zip(*halves, strict=True):
-            yield from pair
-
-    def decodes(self, wanted: int) -> float:
-        """Rows that have to be touched to draw so many: where each can be had alone, no others."""
-        return float(wanted)
-
-    def everything(self, block: int) -> Iterator[slice]:
-        """All rows in order, in blocks dealt out evenly between odd and even places."""
-        self.n_used = self.n_rows
-        n_blocks = 2 * -(-self.n_rows // (2 * block))
-        edges = np.linspace(0, self.n_rows, n_blocks + 1).astype(int)
-        for start, stop in pairwise(edges):
-            yield slice(int(start), int(stop))
-
-
 @dataclass
 class SearchState:
     """Where a search stands between two moves; all that a checkpoint has to keep.
@@ -128,7 +60,7 @@ class SearchState:
     ----------
     walker : Walker
         The chain.
-    sampler : RowSampler or Pool
+    sampler : Sampler
         Where more rows come from.
     probes : array of int
         Columns that the left-over test is calibrated with.
@@ -139,13 +71,13 @@ class SearchState:
     """
 
     walker: Walker
-    sampler: Any
+    sampler: Sampler
     probes: NDArray[np.intp]
     tuned: bool = False
     chains: list[Trajectory] = field(default_factory=list)
 
 
-def begin(walker: Walker, sampler: Any, rng: np.random.Generator) -> SearchState:
+def begin(walker: Walker, sampler: Sampler, rng: np.random.Generator) -> SearchState:
     """Stand at the beginning of a search, on its first rows."""
     n_columns = walker.state.units.n_columns
     return SearchState(walker, sampler, rng.choice(n_columns, size=min(_PROBES, n_columns), replace=False))
@@ -265,7 +197,7 @@ def _doubtful(walker: Walker) -> NDArray[np.intp]:
     return np.flatnonzero(inside & faint)
 
 
-def _share(walker: Walker, sampler: Any, plan: EffortPlan) -> float:
+def _share(walker: Walker, sampler: Sampler, plan: EffortPlan) -> float:
     """How much of a pass over all rows it would take to go on drawing; from 1 on that pass is the better way.
 
     A draw that decodes as much as the pass is no cheaper. Where the pass has to come anyway, since a quarter

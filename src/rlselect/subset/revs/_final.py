@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect.data import PartTable, Table
 from rlselect.evidence import (
     Fit,
     fit_glm,
@@ -72,7 +71,7 @@ def _some_rows(
 ) -> tuple[Any, ...]:
     """Rows of the selected columns, at random out of those that were used."""
     table = problem.table
-    if isinstance(table, PartTable):
+    if not table.in_memory:
         # the rows read first are a sample of all of them
         return tuple(table.glance(_GAIN_ROWS, columns))
     assert found.numbers is not None
@@ -87,7 +86,7 @@ def _fit_blocks(
     assert found.gather_blocks is not None
     blocks: Any = partial(found.gather_blocks, columns)
     table, linear = problem.table, problem.family == "gaussian"
-    few = _Few(found.n_rows_read, rng) if isinstance(table, Table) else None
+    few = _Few(found.n_rows_read, rng) if table.in_memory else None
     if few is not None and linear:
         assert found.first is not None
         fit = fit_linear_blocks(partial(few.watch, blocks), _middle(found.first(columns)))
@@ -98,7 +97,6 @@ def _fit_blocks(
         rows = few.rows
     else:
         # the rows read first are a sample of all of them
-        assert isinstance(table, PartTable)
         rows = tuple(table.glance(_GAIN_ROWS, columns))
     if linear:
         return fit_linear_blocks(blocks, _middle(rows)), rows
@@ -136,7 +134,7 @@ class _Few:
 def _gains(problem: Problem, columns: NDArray, rows: tuple, rng: np.random.Generator) -> NDArray[np.float64]:
     table, units = problem.table, problem.units
     place = np.full(table.n_columns, -1)
-    if isinstance(table, Table) and table.n_rows <= WALK_ROWS and table.n_columns <= WIDE:
+    if table.in_memory and table.n_rows <= WALK_ROWS and table.n_columns <= WIDE:
         batch = table.take()
         rows = (batch.X.toarray() if table.is_sparse else batch.X, *batch[1:])
         place = np.arange(table.n_columns)

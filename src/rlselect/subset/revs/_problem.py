@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlselect.data import (
+    DataSource,
     FeatureUnits,
-    PartTable,
-    Table,
     Units,
     all_finite,
     as_numbers,
@@ -28,7 +27,7 @@ class Problem:
 
     Attributes
     ----------
-    table : Table or PartTable
+    table : DataSource
         The rows; its y is the numeric response.
     family : str
         "gaussian", "binomial" or "poisson".
@@ -42,7 +41,7 @@ class Problem:
         For a unit that repeats another one, the one that represents both; itself otherwise.
     """
 
-    table: Table | PartTable
+    table: DataSource
     family: str
     classes: NDArray | None
     groups: FeatureUnits
@@ -65,13 +64,13 @@ class Problem:
 
 
 def pose_problem(
-    table: Table | PartTable, *, family: str, feature_groups: Any, always_select: Any, never_select: Any
+    table: DataSource, *, family: str, feature_groups: Any, always_select: Any, never_select: Any
 ) -> Problem:
     """Read the options of a selector.
 
     Parameters
     ----------
-    table : Table or PartTable
+    table : DataSource
         The open table, with its raw y.
     family, feature_groups, always_select, never_select
         As the user gave them.
@@ -81,14 +80,8 @@ def pose_problem(
     Problem
     """
     names = table.encoder.feature_names
-    if isinstance(table, PartTable):
-        first = table.glance(table.n_rows).y
-        assert first is not None
-        family, classes, _ = read_response(first, family)
-        table.response = Response(family, classes)
-    else:
-        assert table.y is not None
-        family, classes, table.y = read_response(table.y, family)
+    family, classes, numbers = read_response(table.targets(), family)
+    table.set_response(Response(family, classes), numbers)
     groups = read_units(table.encoder, feature_groups)
     units, unit_of_feature = groups.units, groups.unit_of_feature
     always = _unit_mask(always_select, names, unit_of_feature, units, "always_select")

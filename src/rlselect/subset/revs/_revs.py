@@ -1,7 +1,7 @@
 """REVS: reinforcement learning for variable selection."""
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,11 +18,13 @@ from rlselect._parallel import one_thread
 from rlselect._random import as_generator
 from rlselect.data import (
     MISSING_MODES,
-    PartTable,
-    Table,
+    DataSource,
+    RowStream,
     is_source,
+    load_source,
     open_source,
-    read_file,
+    open_stream,
+    open_table,
     require_rows,
     require_target,
 )
@@ -101,6 +103,9 @@ class REVS(Selector):
         itself.
     validate : {"read", "all"}, default="read"
         Of a source that is read in parts, check the rows that are read, or pass over all of them first.
+    transform_as : {"columns", "design"}, default="columns"
+        Whether `transform` returns the selected columns as they are, or their design: numbers, with
+        indicators for text, see `column_names_`.
     n_jobs : int, optional
         Chains of the walk at a time: threads, or what `joblib.parallel_config` says. The answer does not
         depend on it.
@@ -188,6 +193,7 @@ class REVS(Selector):
         "time_budget": NONE | number("a positive number of seconds", above=0.0),
         "min_effect": NONE | number("a positive number", above=0.0),
         "validate": one_of("read", "all"),
+        "transform_as": one_of("columns", "design"),
     }
 
     def __init__(
@@ -205,6 +211,7 @@ class REVS(Selector):
         min_effect: float | None = None,
         checkpoint: Any = None,
         validate: str = "read",
+        transform_as: Literal["columns", "design"] = "columns",
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -220,6 +227,7 @@ class REVS(Selector):
         self.min_effect = min_effect
         self.checkpoint = checkpoint
         self.validate = validate
+        self.transform_as = transform_as
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -271,9 +279,11 @@ class REVS(Selector):
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features), or a source
             NumPy, SciPy sparse, pandas, polars, Arrow. Text and categorical columns become indicators. A
-            source is read in parts, no more of it than the search needs: the path of a Parquet file or
-            folder, a glob, a list of paths, a URL that Arrow reads, an Arrow dataset, a Dask DataFrame or
-            Array, or a function that returns an iterable of data frames, the same ones at every call.
+            source is read in parts, no more of it than the search needs: the path of a file or folder
+            (Parquet, Feather or CSV), a glob, a list of paths, a URL that Arrow reads, an Arrow dataset, a
+            LazyFrame of polars, a relation of DuckDB, a Dask DataFrame or Array, or a function that returns
+            an iterable of data frames, the same ones at every call. Queries and CSV files are read once,
+            into a temporary file.
         y : array-like of shape (n_samples,) or str
             Target, or the name of its column in X.
         sample_weight : array-like of shape (n_samples,) or str, optional
@@ -302,8 +312,7 @@ class REVS(Selector):
             owner=name,
         )
         require_rows(table.n_rows, 3, name)
-        if isinstance(table, PartTable):
-            table.start(rng)
+        table.start(rng)
         problem = pose_problem(
             table,
             family=self.family,
@@ -341,11 +350,11 @@ class REVS(Selector):
             return EpsilonGreedy() if isinstance(self.search, Sarsa) else Softmax()
         return as_policy(self.policy)
 
-    def _open_checkpoint(self, table: Table | PartTable) -> Checkpoint | None:
+    def _open_checkpoint(self, table: DataSource) -> Checkpoint | None:
         if self.checkpoint is None:
             return None
-        # time and threads do not decide the answer
-        apart = ("checkpoint", "time_budget", "n_jobs", "validate")
+        # time, threads and what `transform` returns do not decide the answer
+        apart = ("checkpoint", "time_budget", "n_jobs", "validate", "transform_as")
         options = {k: v for k, v in self.get_params(deep=False).items() if k not in apart}
         return Checkpoint(self.checkpoint, table, options)
 
@@ -361,8 +370,7 @@ class REVS(Selector):
         self.support_ = problem.to_features(found.support).astype(bool)
         self.n_stages_ = found.n_stages
         self.n_rows_read_ = int(found.n_rows_read)
-        table = problem.table
-        self.n_rows_decoded_ = table.n_rows_decoded if isinstance(table, PartTable) else self.n_rows_read_
+        self.n_rows_decoded_ = problem.table.n_rows_decoded or self.n_rows_read_
         self.stop_reason_ = found.stop_reason
         self.path_ = _path(found)
         self._n_rows = problem.table.n_rows
@@ -380,36 +388,12 @@ class REVS(Selector):
         worth = np.nan_to_num(self.gain_, nan=-np.inf)
         self.ranking_ = rank(self.inclusion_, worth, support=self.support_)
 
-    def transform(self, X: Any) -> Any:
-        """Keep the selected features.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            A frame may still carry the target, weight and offset columns of `fit`.
-
-        Returns
-        -------
-        array, sparse matrix or data frame of shape (n_samples, n_selected)
-            An iterator of Arrow tables for a source, see `fit`.
-        """
-        check_is_fitted(self)
-        if is_source(X):
-            return self._transform_parts(X)
-        return super().transform(X)
-
-    def _transform_parts(self, X: Any) -> Iterator[Any]:
-        table = open_source(X, encoder=self.encoder_, owner=type(self).__name__)
-        names = [name for name, kept in zip(self.encoder_.feature_names, self.support_, strict=True) if kept]
-        if isinstance(table, PartTable):
-            return table.frames(names)
-        return iter([super().transform(read_file(X))])
-
     def _linear_predictor(self, X: Any, offset: Any = None) -> Any:
         check_is_fitted(self)
-        table = open_source(X, offset=offset, encoder=self.encoder_, owner=type(self).__name__)
-        if isinstance(table, PartTable):
-            return self._predictors(table)
+        name = type(self).__name__
+        if is_source(X):
+            return self._predictors(open_stream(X, self.encoder_, offset=offset, owner=name))
+        table = open_table(X, offset=offset, encoder=self.encoder_, owner=name)
         eta = np.empty(table.n_rows)
         done = 0
         for batch in table.scan():
@@ -436,9 +420,9 @@ class REVS(Selector):
         eta = self._linear_predictor(X, offset)
         return self._mean(eta) if isinstance(eta, np.ndarray) else map(self._mean, eta)
 
-    def _predictors(self, table: PartTable) -> Iterator[NDArray[np.float64]]:
+    def _predictors(self, rows: RowStream) -> Iterator[NDArray[np.float64]]:
         used = np.flatnonzero(self.coef_)
-        for batch in table.scan(used):
+        for batch in rows.scan(used):
             eta = batch.X @ self.coef_[used] + self.intercept_
             yield eta if batch.offset is None else eta + batch.offset
 
@@ -483,8 +467,8 @@ class REVS(Selector):
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows.
+        X : array, sparse matrix or data frame of shape (n_samples, n_features), or a source
+            Rows; those of a source are loaded.
         y : array-like of shape (n_samples,)
             True target.
         sample_weight : array-like of shape (n_samples,), optional
@@ -494,7 +478,7 @@ class REVS(Selector):
         -------
         float
         """
-        predicted = self.predict(X)
+        predicted = self.predict(load_source(X, f"{type(self).__name__}.score"))
         if self.family_ == "binomial":
             return float(accuracy_score(y, predicted, sample_weight=sample_weight))
         if self.family_ == "poisson":

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,14 +9,22 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from rlselect._clock import Clock
-from rlselect.data import PartTable, Table, Units
+from rlselect.data import Batch, DataSource, Units
 from rlselect.evidence import GlmSubset, LazyGram, Moments, OverflowedColumns, RidgeSubset, Rows
 from rlselect.learn import Policy, Trajectory
 from rlselect.subset.revs._checkpoint import Checkpoint
-from rlselect.subset.revs._effort import EffortPlan, RowSampler, begin, run_effort
+from rlselect.subset.revs._effort import EffortPlan, begin, run_effort
 from rlselect.subset.revs._problem import Problem
 from rlselect.subset.revs._sarsa import Sarsa, run_sarsa
-from rlselect.subset.revs._walk import GLM_PLAN, SizePrior, Walker, WalkPlan, WalkResult, run_walk
+from rlselect.subset.revs._walk import (
+    GLM_PLAN,
+    SizePrior,
+    SubsetState,
+    Walker,
+    WalkPlan,
+    WalkResult,
+    run_walk,
+)
 
 # up to here all rows are used at once and the walk averages over subsets; beyond, one subset stands out and
 # the question is how many rows it takes to see it
@@ -29,8 +36,6 @@ _KEPT = 750
 _WHOLE_GRAM = 2e10
 # a Newton step over rows with workers takes a round trip: it pays when a pass takes longer than that
 _NEARBY_BYTES = 2**25
-# rows of an array that are kept beside it
-_FEW_BYTES = 2**25
 Gather = Callable[[NDArray[np.intp]], tuple]
 GatherBlocks = Callable[..., Iterator[Any]]
 _SARSA_REASONS = {"max_stages": "max stages", "time_budget": "time budget"}
@@ -139,7 +144,7 @@ def search_subset(
         raise ValueError(_overflow_message(problem.table, error.columns)) from None
 
 
-def _overflow_message(table: Table | PartTable, columns: NDArray[np.intp]) -> str:
+def _overflow_message(table: DataSource, columns: NDArray[np.intp]) -> str:
     name = table.columns[int(columns[0])]
     worst, where = 0.0, ""
     for k, batch in enumerate(table.scan(columns[:1])):
@@ -147,7 +152,7 @@ def _overflow_message(table: Table | PartTable, columns: NDArray[np.intp]) -> st
         place = int(np.argmax(np.abs(values[:, 0])))
         if abs(float(values[place, 0])) > abs(worst):
             worst = float(values[place, 0])
-            where = f" ({table.parts.where(k)})" if isinstance(table, PartTable) else ""
+            where = f" ({table.where(k)})" if table.where(k) else ""
     return (
         f"Column {name!r} holds {worst:.3g}{where}, too far from its other values for sums of squares. Is "
         "the file damaged, or does that number mark missing values? Correct it, or replace it by NaN and set "
@@ -162,7 +167,7 @@ class _How(NamedTuple):
     rng: np.random.Generator
     clock: Clock
 
-    def walker(self, state: Any, allowed: NDArray[np.bool_], rows: int) -> Walker:
+    def walker(self, state: SubsetState, allowed: NDArray[np.bool_], rows: int) -> Walker:
         # the narrow prior of the coefficients in `GlmSubset` hardly charges for a unit: the price must
         least = np.log(2.0 if isinstance(state, RidgeSubset) else 8.0)
         most = max(rows / 4.0, 10.0)
@@ -188,7 +193,7 @@ def _search_walk(problem: Problem, how: _How) -> Found:
     labels = np.flatnonzero(kept)
     columns = problem.columns_of(kept)
     units = Units(np.searchsorted(labels, problem.units.unit_of[columns]))
-    narrow_rows = Rows(lambda where: table.take(where, columns), _as_is, as_is=linear)
+    narrow_rows = Rows(lambda where: table.take(where, columns), as_is=linear)
     narrow = _state(problem.family, units, narrow_rows, everything)
     narrow.reset(walker.state.mask[labels])
     narrow_walker = how.walker(narrow, allowed[labels], table.n_rows)
@@ -231,15 +236,14 @@ def _search_large(problem: Problem, how: _How, plan: EffortPlan, checkpoint: Che
             checkpoint.save({"progress": progress, "rows": rows}, outside)
 
     outside = {"rng": how.rng, "tick": tick}
-    if isinstance(table, PartTable) and table.workers is not None:
+    if table.workers is not None:
         outside["workers"] = table.workers
     saved = None if checkpoint is None else checkpoint.load(outside)
     if saved is None:
         rows = _rows(table, linear)
-        sampler: Any = table.pool if isinstance(table, PartTable) else RowSampler(table.n_rows, how.rng)
+        sampler = table.sampler
         # of very wide rows no more than stay in memory: the first climb asks for many columns one by one
-        size = min(plan.first, table.batch_rows) if isinstance(table, PartTable) else plan.first
-        first = sampler.draw(size, plan.block_rows(table.n_columns))
+        first = sampler.draw(min(plan.first, table.batch_rows), plan.block_rows(table.n_columns))
         state = _state(problem.family, problem.units, rows, first, parts=2)
         state.reset(problem.always)
         walker = how.walker(state, problem.allowed, sampler.n_used)
@@ -248,51 +252,27 @@ def _search_large(problem: Problem, how: _How, plan: EffortPlan, checkpoint: Che
     else:
         progress, rows = saved["progress"], saved["rows"]
         progress.walker.stopped = None
-        if isinstance(table, PartTable):
-            table.pool = progress.sampler
+        table.resume(progress.sampler)
     result = run_effort(progress, plan, tune=linear, save=save)
     result.inclusion[problem.allowed & ~_varying(progress.walker.state, problem)] = 0.0
     found = _found(problem, result, rows)
     found.numbers = rows.numbers
-    found.moments = progress.walker.state.moments if linear else None
+    end = progress.walker.state
+    found.moments = end.moments if isinstance(end, RidgeSubset) else None
     return found
 
 
-def _rows(table: Table | PartTable, linear: bool) -> Rows:
+def _rows(table: DataSource, linear: bool) -> Rows:
     large = table.n_rows > WALK_ROWS
-    if isinstance(table, PartTable) and linear:
-        return Rows(
-            table.take,
-            _as_is,
-            single=large,
-            as_is=True,
-            memory=table.memory,
-            whole=False,
-            dear=table.parts.memory is None,
-            workers=table.workers,
-        )
-    if isinstance(table, Table) and linear and large and table.is_dense:
-        # rows are copied again in less time than the memory for keeping them takes to be made; a value that
-        # is missing or infinite shows in the sums of squares, and `_overflow_message` then looks for it
-        take = partial(table.take, check=False)
-        return Rows(take, _as_is, single=True, as_is=True, memory=_FEW_BYTES, whole=False, resident=True)
-    # a Newton step passes over all rows: they stay in memory, or in a file where the data did
-    if isinstance(table, PartTable):
-        memory = max(table.memory, table.batch_bytes // 2)
-        return Rows(
-            table.take,
-            _as_is,
-            single=large,
-            memory=memory,
-            spill=True,
-            workers=table.workers,
-            nearby=_NEARBY_BYTES,
-        )
-    return Rows(table.take, _as_is, single=large, as_is=linear)
-
-
-def _as_is(y: NDArray) -> NDArray[np.float64]:
-    return y
+    # a Newton step passes over all rows; sums of squares and products are made once
+    keeping = table.keeping(many_passes=not linear, large=large)
+    return Rows(
+        **keeping._asdict(),
+        single=large,
+        as_is=linear,
+        workers=table.workers,
+        nearby=0 if linear else _NEARBY_BYTES,
+    )
 
 
 def _state(family: str, units: Units, rows: Rows, first: Iterable, parts: int = 1) -> RidgeSubset | GlmSubset:
@@ -308,7 +288,7 @@ def _state(family: str, units: Units, rows: Rows, first: Iterable, parts: int = 
     return RidgeSubset(gram, units)
 
 
-def _varying(state: Any, problem: Problem) -> NDArray[np.bool_]:
+def _varying(state: SubsetState, problem: Problem) -> NDArray[np.bool_]:
     varies = state.varies()
     return np.array([bool(varies[columns].any()) for columns in problem.units.columns])
 
@@ -330,33 +310,24 @@ def _found(problem: Problem, result: WalkResult, rows: Rows) -> Found:
     )
 
 
-def rows_of(table: Table, rows: Any) -> Gather:
+def rows_of(table: DataSource, rows: Any) -> Gather:
     """What gathers columns of some rows, as in `Found`."""
-
-    def gather(columns: NDArray[np.intp]) -> tuple:
-        batch = table.take(rows, columns)
-        X = batch.X.toarray() if table.is_sparse else batch.X
-        return X.astype(np.float64), *batch[1:]
-
-    return gather
+    return lambda columns: _as_floats(table, table.take(rows, columns))
 
 
-def _glancer(table: PartTable) -> Gather:
-    def gather(columns: NDArray[np.intp]) -> tuple:
-        batch = table.glance(table.n_rows, columns)
-        return batch.X.astype(np.float64), *batch[1:]
-
-    return gather
+def _as_floats(table: DataSource, batch: Batch) -> tuple:
+    X = batch.X.toarray() if table.is_sparse else batch.X
+    return X.astype(np.float64), *batch[1:]
 
 
 def _nothing_to_do(problem: Problem) -> Found:
+    """There is nothing to find: the rows at hand, all of them in memory, serve for the coefficients."""
     table = problem.table
-    if isinstance(table, PartTable):
-        # there is nothing to find: the rows read first serve for the coefficients
-        used = len(table.glance(table.n_rows).X)
-        gather = _glancer(table)
-    else:
-        used, gather = table.n_rows, rows_of(table, slice(0, table.n_rows))
+    used = table.glance(table.n_rows, np.empty(0, dtype=np.intp)).X.shape[0]
+
+    def gather(columns: NDArray[np.intp]) -> tuple:
+        return _as_floats(table, table.glance(table.n_rows, columns))
+
     return Found(
         problem.always.astype(float),
         problem.always.copy(),
@@ -372,7 +343,7 @@ def _search_sarsa(
     problem: Problem, settings: Sarsa, policy: Policy, rng: np.random.Generator, clock: Clock
 ) -> Found:
     table = problem.table
-    if isinstance(table, PartTable):
+    if not table.in_memory:
         raise ValueError(
             "The paper's search takes single rows at random at every stage, which a source that is read in "
             "parts cannot give: use search='auto', or load a sample of the rows."

@@ -1,14 +1,16 @@
 """The walk over subsets of data that fit in memory: every move is priced at every step."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from rlselect.data import Units
+from rlselect.evidence import Rows
 from rlselect.learn import UCB, Policy, Softmax, Trajectory, subset_key
 
 Floats = NDArray[Any]
@@ -20,10 +22,13 @@ _SHAPE_EFFECTS = 5
 _SHAPE_PROOF = 2.0
 
 
-class Moves(Protocol):
-    """A subset that can price and make all its moves, such as `RidgeSubset` and `GlmSubset`."""
+class SubsetState(Protocol):
+    """A subset that can price and make all its moves; `RidgeSubset` and `GlmSubset` say what each does."""
 
     mask: NDArray[np.bool_]
+    units: Units
+    slab: float
+    shape: int
 
     @property
     def size(self) -> int: ...
@@ -31,12 +36,34 @@ class Moves(Protocol):
     def evidence(self) -> float: ...
     @property
     def alike(self) -> float: ...
+    @property
+    def rows(self) -> Rows: ...
+    @property
+    def noise(self) -> float: ...
     def moves(self) -> Floats: ...
     def toggle(self, unit: int) -> None: ...
     def reset(self, mask: NDArray[np.bool_]) -> None: ...
     def prepare(self, unit: int, values: Floats) -> None: ...
     def at_hand(self, values: Floats) -> NDArray[np.intp]: ...
-    def copy(self) -> Any: ...
+    def trim(self, values: Floats, keep: NDArray[np.intp]) -> None: ...
+    def grow(self, rows: Iterable, *, anew: bool = False, values: Floats | None = None) -> None: ...
+    def varies(self) -> NDArray[np.bool_]: ...
+    def z_values(self) -> Floats: ...
+    def tangle(self, which: NDArray[np.bool_]) -> float: ...
+    def resolution(self) -> Floats: ...
+    def leftover(self, probes: NDArray[np.intp]) -> float: ...
+    def copy(self) -> "SubsetState": ...
+    def apart(self) -> "SubsetState": ...
+
+
+class TunableState(SubsetState, Protocol):
+    """A subset whose prior of the coefficients can be read off the data."""
+
+    shapes: tuple[int, ...]
+
+    def slabs(self) -> Floats: ...
+    def evidence_table(self) -> Floats: ...
+    def set_slab(self, slab: float, shape: int) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -126,7 +153,7 @@ class WalkResult:
 class Walker:
     """One chain: where it stands, what it may do, and what it has seen."""
 
-    state: Any
+    state: SubsetState
     prior: SizePrior
     policy: Policy
     allowed: NDArray[np.bool_]
@@ -161,7 +188,7 @@ class Walker:
             unit + 1 if entering else -unit - 1, reward=reward, score=self.state.evidence, rows=self.rows
         )
 
-    def stand(self, state: Any) -> None:
+    def stand(self, state: SubsetState) -> None:
         """Go on from another state, and forget what was counted."""
         self.state = state
         self.trajectory.restart(state.mask)
@@ -386,7 +413,7 @@ def tune_prior(walker: Walker, shapes: int, proof: float = _SHAPE_PROOF) -> None
 
     A shape other than the first has to be better by `proof`, in units of log evidence.
     """
-    state = walker.state
+    state = cast(TunableState, walker.state)
     if walker.stopped or not state.size:
         return
     table = state.evidence_table()[:, : shapes if state.size >= _SHAPE_EFFECTS else 1]

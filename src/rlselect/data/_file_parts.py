@@ -1,27 +1,94 @@
-"""Parquet files, folders, globs and Arrow datasets: one part a row group, checked by their footers."""
+"""Files that parts can be read from in any order: Parquet row groups and the batches of Feather files."""
 
-import glob
+import hashlib
 import queue
-import re
 import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
-from urllib.parse import unquote
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
-from pyarrow import fs, parquet
+from pyarrow import fs, ipc, parquet
 
 from rlselect.data._checks import refuse_repeated
-from rlselect.data._file import _PARQUET, _reason
+from rlselect.data._file import first_line
 from rlselect.data._parts import Pick
+from rlselect.data._paths import FolderColumns, kind_of
+from rlselect.data._pool import LocalParts
 from rlselect.data._schemas import merge_schemas, null_columns
 
 _OPEN_FILES = 16
 _FEW_COLUMNS = 4
+# a record batch may be as long as its file: parts of it are no longer than this
+_PART_ROWS = 65_536
+# choices of columns of one record batch that are remembered: a pass asks for some sixteen
+_HELD = 64
+
+
+class _Reader(Protocol):
+    """A file of one table, in groups of rows."""
+
+    schema: pa.Schema
+    lengths: list[int]
+
+    def read(self, group: int, names: list[str]) -> pa.Table:
+        """Some columns of a group."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class _ParquetReader:
+    """Row groups."""
+
+    def __init__(self, file: Any) -> None:
+        # checksums are verified where the writer has left them
+        self._file = parquet.ParquetFile(file, pre_buffer=False, page_checksum_verification=True)
+        self.schema = self._file.schema_arrow
+        meta = self._file.metadata
+        self.lengths = [meta.row_group(g).num_rows for g in range(meta.num_row_groups)]
+
+    def read(self, group: int, names: list[str]) -> pa.Table:
+        return self._file.read_row_group(group, columns=names, use_threads=False)
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class _FeatherReader:
+    """Slices of record batches; where they are not compressed, nothing but what is used is read."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        reader = ipc.open_file(file, options=ipc.IpcReadOptions(included_fields=[0]))
+        self.schema = ipc.open_file(file).schema
+        self._places: list[tuple[int, int]] = []
+        self.lengths = []
+        for batch in range(reader.num_record_batches):
+            rows = reader.get_batch(batch).num_rows
+            for start in range(0, rows, _PART_ROWS):
+                self._places.append((batch, start))
+                self.lengths.append(min(_PART_ROWS, rows - start))
+        self._batch, self._held = -1, dict[tuple[str, ...], pa.Table]()
+
+    def read(self, group: int, names: list[str]) -> pa.Table:
+        batch, start = self._places[group]
+        # the slices of a batch are mostly read one after the other: it is decompressed once
+        if batch != self._batch or len(self._held) > _HELD:
+            self._batch, self._held = batch, {}
+        key = tuple(names)
+        if key not in self._held:
+            fields = sorted(self.schema.get_field_index(name) for name in names)
+            reader = ipc.open_file(self._file, options=ipc.IpcReadOptions(included_fields=fields))
+            self._held[key] = pa.Table.from_batches([reader.get_batch(batch)]).select(names)
+        return self._held[key].slice(start, self.lengths[group])
+
+    def close(self) -> None:
+        self._held = {}
+        self._file.close()
 
 
 class _Ahead:
@@ -54,8 +121,8 @@ def _work(tasks: "queue.SimpleQueue[_Ahead | None]") -> None:
         del task
 
 
-class ParquetParts:
-    """Row groups of Parquet files with one schema.
+class FileParts(LocalParts):
+    """Row groups of Parquet files, or record batches of Feather files, with one schema.
 
     Only footers are read here; every file is opened once for that.
 
@@ -67,17 +134,26 @@ class ParquetParts:
         Where they are; the local disk by default.
     folders : sequence of dict, optional
         For each file the columns that the names of its folders give, such as ``year=2024``.
+    temporary : bool
+        Whether the files were made for this object, and go with it.
     """
 
     memory: int | None = None
 
     def __init__(
-        self, paths: Sequence[str], filesystem: Any = None, folders: Sequence[dict[str, Any]] | None = None
+        self,
+        paths: Sequence[str],
+        filesystem: Any = None,
+        folders: Sequence[dict[str, Any]] | None = None,
+        *,
+        temporary: bool = False,
     ) -> None:
         self._fs = fs.LocalFileSystem() if filesystem is None else filesystem
         self._paths = list(paths)
-        self._folders = [{} for _ in self._paths] if folders is None else list(folders)
-        self._open: OrderedDict[int, Any] = OrderedDict()
+        self._open: OrderedDict[int, _Reader] = OrderedDict()
+        self._temporary = temporary
+        if temporary:
+            weakref.finalize(self, _remove, self._open, self._paths)
         self._tasks: queue.SimpleQueue[_Ahead | None] | None = None
         lengths: list[int] = []
         places: list[tuple[int, int]] = []
@@ -86,16 +162,14 @@ class ParquetParts:
         settled: dict[str, str] = {}
         for i, path in enumerate(self._paths):
             file = self._file(i)
-            schema = file.schema_arrow
+            schema = file.schema
             if first is None:
                 first = schema
                 refuse_repeated(schema.names, path)
             else:
                 first = merge_schemas(first, schema, self._paths[0], path, settled)
             empty.append(null_columns(schema))
-            meta = file.metadata
-            for g in range(meta.num_row_groups):
-                rows = meta.row_group(g).num_rows
+            for g, rows in enumerate(file.lengths):
                 if rows:
                     lengths.append(rows)
                     places.append((i, g))
@@ -105,33 +179,23 @@ class ParquetParts:
         self._places = places
         # columns without a single value have no type in such a file: there they are missing throughout
         self._nulls = [set(names).difference(null_columns(first)) for names in empty]
-        self.schema = self._with_folders(first)
-
-    def _with_folders(self, schema: pa.Schema) -> pa.Schema:
-        """Add the columns that folders stand for, unless the files have them too."""
-        keys = list(self._folders[0])
-        for path, values in zip(self._paths, self._folders, strict=True):
-            if list(values) != keys:
-                raise ValueError(
-                    f"{path!r} lies in folders that name the columns {list(values)}, but "
-                    f"{self._paths[0]!r} in folders that name {keys}: all files must have the same columns."
-                )
-        self._kinds: dict[str, pa.DataType] = {}
-        for key in keys:
-            if key not in schema.names:
-                given = [values[key] for values in self._folders if values[key] is not None]
-                whole = all(isinstance(v, int) for v in given)
-                self._kinds[key] = pa.int64() if whole else pa.string()
-                schema = schema.append(pa.field(key, self._kinds[key]))
-        return schema
+        given = [{} for _ in self._paths] if folders is None else folders
+        self._folders = FolderColumns(self._paths, given, first.names)
+        self.schema = self._folders.added_to(first)
 
     def where(self, part: int) -> str:
         """Say where a part lies, for messages."""
         file, group = self._places[part]
-        return f"{self._paths[file]!r}, row group {group}"
+        if self._temporary:
+            start = int(self.lengths[:part].sum())
+            return f"Rows {start} to {start + int(self.lengths[part]) - 1} of X"
+        kind = "batch" if kind_of(self._paths[file]) == "feather" else "row group"
+        return f"{self._paths[file]!r}, {kind} {group}"
 
     def fingerprint(self) -> list:
-        """Tell this data from other data, without reading it."""
+        """Tell this data from other data, without reading it; what was made for this object by its bytes."""
+        if self._temporary:
+            return [_digest(path) for path in self._paths]
         sizes = [(info.path, info.size, info.mtime_ns) for info in self._fs.get_file_info(self._paths)]
         return [sizes, self.lengths.tolist()]
 
@@ -150,7 +214,7 @@ class ParquetParts:
         # what the allocator keeps for a next time would add to what a search holds
         pa.default_memory_pool().release_unused()
 
-    def pieces(self, part: int, names: Sequence[str]) -> Iterator[pa.Table]:
+    def by_columns(self, part: int, names: Sequence[str]) -> Iterator[pa.Table]:
         """Yield a whole part some columns at a time; the next ones are decoded in the background meanwhile.
 
         Beside what is made of it, all of a part at once would be another batch.
@@ -181,17 +245,17 @@ class ParquetParts:
             rows = None if pick.rows is None else pa.array(pick.rows)
             # a few columns at a time: what decoding needs beside its result is several times the result
             step = _few_columns(len(columns))
-            found = self._from_folders(file, pick, [name for name in columns if name in self._kinds])
+            found: dict[str, Any] = self._folders.values(file, columns, self._size(pick))
             found |= self._without_values(pick, [name for name in columns if name in self._nulls[file]])
             inside = [name for name in columns if name not in found]
             for start in range(0, len(inside), step):
                 names = inside[start : start + step]
-                table = reader.read_row_group(group, columns=names, use_threads=False)
+                table = reader.read(group, names)
                 table = table if rows is None else table.take(rows)
                 found.update(zip(table.column_names, table.columns, strict=True))
             return pa.table({name: found[name] for name in columns})
         except (pa.ArrowException, OSError) as error:
-            raise ValueError(f"{self.where(pick.part)} cannot be read: {_reason(error)}.") from None
+            raise ValueError(f"{self.where(pick.part)} cannot be read: {first_line(error)}.") from None
 
     def _size(self, pick: Pick) -> int:
         return int(self.lengths[pick.part]) if pick.rows is None else len(pick.rows)
@@ -200,33 +264,26 @@ class ParquetParts:
         size = self._size(pick)
         return {name: pa.chunked_array([pa.nulls(size, self.schema.field(name).type)]) for name in names}
 
-    def _from_folders(self, file: int, pick: Pick, names: list[str]) -> dict[str, Any]:
-        size = self._size(pick)
-        found = {}
-        for name in names:
-            value = self._folders[file][name]
-            text = self._kinds[name] == pa.string() and value is not None
-            one = pa.scalar(str(value) if text else value, self._kinds[name])
-            found[name] = pa.chunked_array([pa.repeat(one, size)])
-        return found
-
-    def _file(self, i: int) -> Any:
+    def _file(self, i: int) -> _Reader:
         if i in self._open:
             self._open.move_to_end(i)
             return self._open[i]
         path = self._paths[i]
+        kind = "Feather" if kind_of(path) == "feather" else "Parquet"
         try:
-            # checksums are verified where the writer has left them
-            file = parquet.ParquetFile(
-                self._fs.open_input_file(path), pre_buffer=False, page_checksum_verification=True
-            )
+            if kind == "Parquet":
+                file: _Reader = _ParquetReader(self._fs.open_input_file(path))
+            elif isinstance(self._fs, fs.LocalFileSystem):
+                file = _FeatherReader(pa.memory_map(path))
+            else:
+                file = _FeatherReader(self._fs.open_input_file(path))
         except FileNotFoundError:
             raise FileNotFoundError(f"There is no file {path!r}.") from None
         except PermissionError:
             raise ValueError(f"{path!r} may not be read: permission denied.") from None
         except (pa.ArrowException, OSError) as error:
             raise ValueError(
-                f"{path!r} cannot be read as Parquet (truncated, or another format): {_reason(error)}."
+                f"{path!r} cannot be read as {kind} (truncated, or another format): {first_line(error)}."
             ) from None
         self._open[i] = file
         if len(self._open) > _OPEN_FILES:
@@ -238,90 +295,17 @@ def _few_columns(n_columns: int) -> int:
     return max(_FEW_COLUMNS, n_columns // 16)
 
 
-def find_parquet(path: str | Path) -> list[str]:
-    """List the Parquet files that a path, a folder or a glob names, in order of their names."""
-    text = str(path)
-    if glob.has_magic(text):
-        found = sorted(p for p in glob.glob(text, recursive=True) if Path(p).is_file())
-        if not found:
-            raise FileNotFoundError(f"No file matches {text!r}.")
-        return found
-    place = Path(path)
-    if not place.exists():
-        raise FileNotFoundError(f"There is no file or folder {text!r}.")
-    if not place.is_dir():
-        return [text]
-    # names that begin with . or _ are what other programs leave beside their data
-    found = sorted(
-        str(p)
-        for p in place.rglob("*")
-        if p.is_file() and p.name.lower().endswith(_PARQUET) and not p.name.startswith((".", "_"))
-    )
-    if not found:
-        raise FileNotFoundError(f"The folder {text!r} holds no Parquet file (.parquet or .pq).")
-    return found
-
-
-def folder_columns(paths: Sequence[str], path: str | Path) -> list[dict[str, Any]]:
-    """Columns that the names of folders below a path give to each file, as in ``year=2024/month=1``.
-
-    Examples
-    --------
-    >>> folder_columns(["d/year=2024/city=Paris/a.parquet"], "d")
-    [{'year': 2024, 'city': 'Paris'}]
-    """
-    fixed = []
-    for part in Path(path).parts:
-        if glob.has_magic(part):
-            break
-        fixed.append(part)
-    below = [Path(p).parts[len(fixed) : -1] for p in paths]
-    return [dict(_key_and_value(part) for part in parts if "=" in part) for parts in below]
-
-
-def _key_and_value(part: str) -> tuple[str, Any]:
-    key, text = (unquote(piece) for piece in part.split("=", 1))
-    if text == "__HIVE_DEFAULT_PARTITION__":
-        return key, None
-    return key, int(text) if re.fullmatch(r"-?\d{1,18}", text) else text
-
-
-def from_dataset(dataset: Any) -> ParquetParts:
-    """Open the files of an Arrow dataset."""
-    kind = getattr(getattr(dataset, "format", None), "default_extname", None)
-    if kind != "parquet":
-        raise TypeError(
-            f"X is an Arrow {type(dataset).__name__} of kind {kind!r}; only datasets of Parquet files are "
-            "read in parts. Load others with X.to_table()."
-        )
-    if not dataset.files:
-        raise ValueError("X is an Arrow dataset without files.")
-    try:
-        fragments = list(dataset.get_fragments())
-    except ValueError:
-        raise ValueError(
-            "X is an Arrow dataset with a filter, which reading in parts cannot follow: write the rows that "
-            "you want to files of their own, or load them with X.to_table()."
-        ) from None
-    from pyarrow.dataset import get_partition_keys
-
-    keys = [get_partition_keys(fragment.partition_expression) for fragment in fragments]
-    folders = [{name: key[name] for name in dataset.schema.names if name in key} for key in keys]
-    return ParquetParts([fragment.path for fragment in fragments], dataset.filesystem, folders)
-
-
-def from_url(url: str) -> ParquetParts:
-    """Open a file or a folder of Parquet files elsewhere, such as ``s3://bucket/folder``, as Arrow does."""
-    from pyarrow import dataset
-
-    try:
-        return from_dataset(dataset.dataset(url, format="parquet", partitioning="hive"))
-    except (pa.ArrowException, OSError) as error:
-        raise ValueError(
-            f"{url!r} cannot be opened: {_reason(error)}. For a place that needs more than its name, give a "
-            "pyarrow.dataset with its filesystem."
-        ) from None
-
-
 def _shown(paths: Sequence[str]) -> str:
     return repr(paths[0]) + (f" and {len(paths) - 1} more files" if len(paths) > 1 else "")
+
+
+def _digest(path: str) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "blake2b").hexdigest()
+
+
+def _remove(readers: "OrderedDict[int, _Reader]", paths: Sequence[str]) -> None:
+    for reader in readers.values():
+        reader.close()
+    for path in paths:
+        Path(path).unlink(missing_ok=True)

@@ -9,14 +9,14 @@ import pytest
 
 from rlselect import REVS
 from rlselect.data._units import Units
-from rlselect.evidence._glm_subset import GlmSubset
-from rlselect.evidence._gram import LazyGram
-from rlselect.evidence._ridge_subset import RidgeSubset
-from rlselect.evidence._rows import Rows
 from rlselect.learn import Softmax
 from rlselect.subset.revs import _chains
 from rlselect.subset.revs._chains import GLM_STARTS, LINEAR_STARTS, _chain, _climb, better_subset
 from rlselect.subset.revs._walk import SizePrior, Walker
+from rlselect.subset.revs.evidence._glm_subset import GlmSubset
+from rlselect.subset.revs.evidence._gram import LazyGram
+from rlselect.subset.revs.evidence._ridge_subset import RidgeSubset
+from rlselect.subset.revs.evidence._rows import Rows
 
 N, P = 8000, 60
 

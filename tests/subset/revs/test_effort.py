@@ -7,13 +7,13 @@ import pytest
 
 from rlselect.data._sampler import RowSampler
 from rlselect.data._units import Units
-from rlselect.evidence._gram import LazyGram
-from rlselect.evidence._ridge_subset import RidgeSubset
-from rlselect.evidence._rows import Rows
 from rlselect.learn import Softmax
 from rlselect.subset.revs import _effort
 from rlselect.subset.revs._effort import EffortPlan, begin, run_effort
 from rlselect.subset.revs._walk import SizePrior, Walker
+from rlselect.subset.revs.evidence._gram import LazyGram
+from rlselect.subset.revs.evidence._ridge_subset import RidgeSubset
+from rlselect.subset.revs.evidence._rows import Rows
 
 SMALL = EffortPlan(first=200, enough=800, block=256)
 

@@ -10,10 +10,10 @@ from sklearn.linear_model import LinearRegression
 from sklearn.metrics import accuracy_score, d2_tweedie_score, r2_score
 
 from rlselect import REVS
-from rlselect.evidence._refit import SeparationWarning
 from rlselect.learn import UCB, Softmax
 from rlselect.simulate import make_revs
 from rlselect.subset import Sarsa
+from rlselect.subset.revs.evidence._refit import SeparationWarning
 
 
 def problem(family="gaussian", n=150, p=10, effects=(1.0, -1.0, 0.7), seed=0):

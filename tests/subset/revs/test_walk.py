@@ -11,13 +11,13 @@ from scipy.optimize import minimize
 from scipy.special import expit, logsumexp
 
 from rlselect.data._units import Units
-from rlselect.evidence._glm_subset import GlmSubset
-from rlselect.evidence._gram import LazyGram
-from rlselect.evidence._ridge_subset import RidgeSubset
-from rlselect.evidence._rows import Rows
 from rlselect.kernels import log_likelihood
 from rlselect.learn import UCB, EpsilonGreedy, Softmax, ThompsonSampling
 from rlselect.subset.revs._walk import SizePrior, Tally, Walker, WalkPlan, run_walk, tune_prior
+from rlselect.subset.revs.evidence._glm_subset import GlmSubset
+from rlselect.subset.revs.evidence._gram import LazyGram
+from rlselect.subset.revs.evidence._ridge_subset import RidgeSubset
+from rlselect.subset.revs.evidence._rows import Rows
 
 LONG = WalkPlan(starts=(1.0,), ramp=80, settle=300, steps=6000, chains=2, enumerate_up_to=0)
 

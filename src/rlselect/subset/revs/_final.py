@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect.evidence import (
+from rlselect.subset.revs._problem import Problem
+from rlselect.subset.revs._search import WALK_ROWS, WIDE, Found, rows_of
+from rlselect.subset.revs.evidence import (
     Fit,
     fit_glm,
     fit_glm_blocks,
@@ -16,8 +18,6 @@ from rlselect.evidence import (
     heldout_gains,
     is_precise,
 )
-from rlselect.subset.revs._problem import Problem
-from rlselect.subset.revs._search import WALK_ROWS, WIDE, Found, rows_of
 
 # held-out gains are told apart by a few thousand rows
 _GAIN_ROWS = 2000

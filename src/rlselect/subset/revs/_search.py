@@ -10,7 +10,6 @@ from scipy.special import expit
 
 from rlselect._clock import Clock
 from rlselect.data import Batch, DataSource, Units
-from rlselect.evidence import GlmSubset, LazyGram, Moments, OverflowedColumns, RidgeSubset, Rows
 from rlselect.learn import Policy, Trajectory
 from rlselect.subset.revs._checkpoint import Checkpoint
 from rlselect.subset.revs._effort import EffortPlan, begin, run_effort
@@ -25,6 +24,7 @@ from rlselect.subset.revs._walk import (
     WalkResult,
     run_walk,
 )
+from rlselect.subset.revs.evidence import GlmSubset, LazyGram, Moments, OverflowedColumns, RidgeSubset, Rows
 
 # up to here all rows are used at once and the walk averages over subsets; beyond, one subset stands out and
 # the question is how many rows it takes to see it

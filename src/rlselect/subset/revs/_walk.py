@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from rlselect.data import Units
-from rlselect.evidence import Rows
 from rlselect.learn import UCB, Policy, Softmax, Trajectory, subset_key
+from rlselect.subset.revs.evidence import Rows
 
 Floats = NDArray[Any]
 

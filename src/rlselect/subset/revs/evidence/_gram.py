@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect.evidence._block import Block, refuse_overflow
-from rlselect.evidence._placement import Placed
-from rlselect.evidence._rows import Rows
+from rlselect.subset.revs.evidence._block import Block, refuse_overflow
+from rlselect.subset.revs.evidence._placement import Placed
+from rlselect.subset.revs.evidence._rows import Rows
 
 Floats = NDArray[np.floating]
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from rlselect.evidence import _gram
-from rlselect.evidence._gram import LazyGram
-from rlselect.evidence._rows import Rows
+from rlselect.subset.revs.evidence import _gram
+from rlselect.subset.revs.evidence._gram import LazyGram
+from rlselect.subset.revs.evidence._rows import Rows
 
 
 def make_gram(X, y, weight=None, offset=None, cuts=None, n_parts=1, **options):
@@ -148,7 +148,7 @@ def test_many_blocks_are_taken_in_parts(monkeypatch):
     columns = np.arange(12).reshape(6, 2)
     whole = make_gram(X, y, w)
     expected = whole.within(whole.watch(columns))
-    monkeypatch.setattr("rlselect.evidence._block._WITHIN_CELLS", 300)
+    monkeypatch.setattr("rlselect.subset.revs.evidence._block._WITHIN_CELLS", 300)
     parts = make_gram(X, y, w)
     np.testing.assert_allclose(parts.within(parts.watch(columns)), expected, atol=1e-10)
 

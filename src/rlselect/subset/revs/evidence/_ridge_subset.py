@@ -7,8 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlselect.data import Units
-from rlselect.evidence._gram import PANEL, LazyGram, Moments
-from rlselect.evidence._rows import Rows
 from rlselect.kernels import (
     ridge_add,
     ridge_block_add,
@@ -18,6 +16,8 @@ from rlselect.kernels import (
     ridge_remove,
     ridge_state,
 )
+from rlselect.subset.revs.evidence._gram import PANEL, LazyGram, Moments
+from rlselect.subset.revs.evidence._rows import Rows
 
 Floats = NDArray[np.floating]
 

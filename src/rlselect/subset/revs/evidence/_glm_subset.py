@@ -7,8 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlselect.data import Units
-from rlselect.evidence._block import Block
-from rlselect.evidence._rows import Rows
 from rlselect.kernels import (
     laplace_block_add,
     laplace_block_remove,
@@ -19,6 +17,8 @@ from rlselect.kernels import (
     newton_step,
     null_intercept,
 )
+from rlselect.subset.revs.evidence._block import Block
+from rlselect.subset.revs.evidence._rows import Rows
 
 Floats = NDArray[np.floating]
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from rlselect.data._units import Units
-from rlselect.evidence._gram import LazyGram
-from rlselect.evidence._ridge_subset import RidgeSubset
-from rlselect.evidence._rows import Rows
+from rlselect.subset.revs.evidence._gram import LazyGram
+from rlselect.subset.revs.evidence._ridge_subset import RidgeSubset
+from rlselect.subset.revs.evidence._rows import Rows
 
 
 def make_subset(X, y, unit_of=None, weight=None, cuts=None, n_parts=1, whole=True, **options):

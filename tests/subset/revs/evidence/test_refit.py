@@ -8,11 +8,16 @@ import pytest
 from scipy.special import expit
 from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRegressor
 
-from rlselect.evidence._gram import LazyGram
-from rlselect.evidence._refit import SeparationWarning, fit_glm, heldout_gains
-from rlselect.evidence._refit_blocks import fit_glm_blocks, fit_linear_blocks, fit_moments, is_precise
-from rlselect.evidence._rows import Rows
 from rlselect.kernels import log_likelihood, mean_and_curvature
+from rlselect.subset.revs.evidence._gram import LazyGram
+from rlselect.subset.revs.evidence._refit import SeparationWarning, fit_glm, heldout_gains
+from rlselect.subset.revs.evidence._refit_blocks import (
+    fit_glm_blocks,
+    fit_linear_blocks,
+    fit_moments,
+    is_precise,
+)
+from rlselect.subset.revs.evidence._rows import Rows
 
 FAMILIES = ["gaussian", "binomial", "poisson"]
 

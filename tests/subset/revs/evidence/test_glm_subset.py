@@ -10,9 +10,9 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from rlselect.data._units import Units
-from rlselect.evidence._glm_subset import GlmSubset
-from rlselect.evidence._rows import Rows
 from rlselect.kernels import log_likelihood
+from rlselect.subset.revs.evidence._glm_subset import GlmSubset
+from rlselect.subset.revs.evidence._rows import Rows
 
 FAMILIES = ["binomial", "poisson"]
 

@@ -1,33 +1,33 @@
 """Subsets of columns priced by the evidence of a ridge or generalised linear model, and refits of them."""
 
-from rlselect.evidence._block import (
+from rlselect.subset.revs.evidence._block import (
     Block,
     OverflowedColumns,
 )
-from rlselect.evidence._glm_subset import (
+from rlselect.subset.revs.evidence._glm_subset import (
     GlmSubset,
 )
-from rlselect.evidence._gram import (
+from rlselect.subset.revs.evidence._gram import (
     PANEL,
     LazyGram,
     Moments,
 )
-from rlselect.evidence._refit import (
+from rlselect.subset.revs.evidence._refit import (
     Fit,
     SeparationWarning,
     fit_glm,
     heldout_gains,
 )
-from rlselect.evidence._refit_blocks import (
+from rlselect.subset.revs.evidence._refit_blocks import (
     fit_glm_blocks,
     fit_linear_blocks,
     fit_moments,
     is_precise,
 )
-from rlselect.evidence._ridge_subset import (
+from rlselect.subset.revs.evidence._ridge_subset import (
     RidgeSubset,
 )
-from rlselect.evidence._rows import (
+from rlselect.subset.revs.evidence._rows import (
     Rows,
 )
 

@@ -9,9 +9,16 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rlselect.data import Batch, Workers
-from rlselect.evidence._block import Block, Floats, as_given, common_scale, is_harmless, make_block
-from rlselect.evidence._meeting import Meeting, Pass, answer_all, answer_here
-from rlselect.evidence._placement import Placed, Shelf, Spilled
+from rlselect.subset.revs.evidence._block import (
+    Block,
+    Floats,
+    as_given,
+    common_scale,
+    is_harmless,
+    make_block,
+)
+from rlselect.subset.revs.evidence._meeting import Meeting, Pass, answer_all, answer_here
+from rlselect.subset.revs.evidence._placement import Placed, Shelf, Spilled
 
 
 class Rows:

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from rlselect.evidence._block import OverflowedColumns
-from rlselect.evidence._placement import Spilled
-from rlselect.evidence._rows import Rows
+from rlselect.subset.revs.evidence._block import OverflowedColumns
+from rlselect.subset.revs.evidence._placement import Spilled
+from rlselect.subset.revs.evidence._rows import Rows
 
 SCALES = np.array([1.0, 1e12, 1e-12, 3.0, 1.0, 1e6])
 MEANS = np.array([0.0, -5e12, 2e-12, 1e8, -1e3, 0.0])

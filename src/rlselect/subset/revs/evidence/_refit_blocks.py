@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect.evidence._gram import Moments
-from rlselect.evidence._refit import (
+from rlselect.kernels import log_likelihood, mean_and_curvature, newton_step, null_intercept
+from rlselect.subset.revs.evidence._gram import Moments
+from rlselect.subset.revs.evidence._refit import (
     _DRIFT,
     _MOST_STEPS,
     _SEPARATED,
@@ -19,7 +20,6 @@ from rlselect.evidence._refit import (
     _standardise,
     fit_glm,
 )
-from rlselect.kernels import log_likelihood, mean_and_curvature, newton_step, null_intercept
 
 Floats = NDArray[np.floating]
 

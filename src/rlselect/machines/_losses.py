@@ -8,7 +8,9 @@ not involve ``K``, so the solution on one set of features bounds the objective o
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, xlogy
+from scipy.special import xlogy
+
+from rlselect.kernels import mean_and_curvature, softplus
 
 __all__ = ["EpsilonInsensitiveLoss", "HingeLoss", "LogisticLoss", "SquaredLoss", "make_loss"]
 
@@ -88,7 +90,7 @@ class LogisticLoss:
 
     def value(self, y, f):
         """Loss of each row and column."""
-        return np.logaddexp(0.0, -y * f)
+        return softplus(-y * f)
 
     def conjugate(self, beta, y, weights, lam):
         """Kernel-free part of the dual (an entropy)."""
@@ -100,7 +102,7 @@ class LogisticLoss:
     def dual_point(y, f, weights, lam, fit_intercept):
         """A dual feasible ``beta`` from decision values: the two classes' masses are made equal."""
         share = (weights / weights.sum())[:, None]
-        s = expit(-y * f)
+        s = mean_and_curvature("binomial", -y * f)[0]
         if fit_intercept:
             plus = np.sum(share * s * (y > 0), axis=0)
             minus = np.sum(share * s * (y < 0), axis=0)

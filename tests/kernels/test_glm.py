@@ -1,180 +1,95 @@
-"""One-step prices of logistic and Poisson moves, against the step written out."""
+"""Dense regressions, many at once, against one at a time and against a general minimiser."""
 
 import numpy as np
 import pytest
-from scipy import stats
-from scipy.special import expit
+from scipy.optimize import minimize
 
 from rlselect.kernels import (
-    laplace_block_add,
-    laplace_block_remove,
-    laplace_moves,
-    log_likelihood,
-    mean_and_curvature,
-    newton_state,
-    newton_step,
+    USUAL_VARIANCE,
+    batched_irls,
+    damped_newton,
+    glm_problem,
+    small_decrement,
+    solve_shortest,
+    whiten,
 )
-
-SLAB = 0.4
-FAMILIES = ["binomial", "poisson"]
+from rlselect.kernels._families import deviance
 
 
-def problem(family, seed=0, n=60, p=7):
+def problems(seed=0, n_fits=5, p=3, n=60):
     rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, p)) @ (np.eye(p) + 0.3 * rng.standard_normal((p, p)))
-    eta = 0.2 + 0.5 * X[:, 0] - 0.4 * X[:, 2]
-    y = (rng.random(n) < expit(eta)).astype(float) if family == "binomial" else rng.poisson(np.exp(eta))
-    return X, y.astype(float), rng.uniform(0.2, 3.0, size=n)
+    x = rng.normal(size=(n_fits, p, n)) * np.array([1.0, 1e6, 1e-6])[:, None]
+    x[:, 0] = 1.0
+    eta = 0.3 + 0.8 * x[:, 1] * 1e-6
+    y = (rng.random((n_fits, n)) < 1 / (1 + np.exp(-eta))).astype(float)
+    w = rng.integers(0, 4, size=(n_fits, n)).astype(float)
+    return x * (w > 0)[:, None, :], y * (w > 0), w
 
 
-class Mode:
-    """Posterior mode of a subset by plain Newton steps, with what the kernels are given."""
-
-    def __init__(self, family, X, y, w, subset):
-        self.family, self.X, self.y, self.w, self.subset = family, X, y, w, subset
-        self.A = np.column_stack([np.ones(len(y)), X[:, subset]])
-        self.prior = np.diag([0.0] + [1.0 / SLAB] * len(subset))
-        self.coef = np.zeros(self.A.shape[1])
-        for _ in range(50):
-            hessian, gradient = self.sums()
-            self.coef = self.coef + np.linalg.solve(hessian, gradient)
-        hessian, _ = self.sums()
-        mean, curvature = mean_and_curvature(family, self.A @ self.coef)
-        self.W = w * curvature
-        self.inverse = np.linalg.inv(hessian)
-        self.cross = (self.A * self.W[:, None]).T @ X
-        self.score = X.T @ (w * (y - mean))
-        self.schur = newton_state(self.cross, self.inverse, X.T**2 @ self.W, SLAB)
-
-    def sums(self):
-        mean, curvature = mean_and_curvature(self.family, self.A @ self.coef)
-        hessian = (self.A * (self.w * curvature)[:, None]).T @ self.A + self.prior
-        return hessian, self.A.T @ (self.w * (self.y - mean)) - self.prior @ self.coef
-
-    def one_step_add(self, columns):
-        """Quadratic model of the log posterior around the mode, over the larger subset."""
-        big = np.column_stack([self.A, self.X[:, columns]])
-        prior = np.diag([0.0] + [1.0 / SLAB] * (big.shape[1] - 1))
-        hessian = (big * self.W[:, None]).T @ big + prior
-        mean, _ = mean_and_curvature(self.family, self.A @ self.coef)
-        gradient = big.T @ (self.w * (self.y - mean)) - prior @ np.append(self.coef, [0.0] * len(columns))
-        gain = 0.5 * gradient @ np.linalg.solve(hessian, gradient)
-        logdet = np.linalg.slogdet(hessian)[1] - np.linalg.slogdet(np.linalg.inv(self.inverse))[1]
-        return gain - 0.5 * logdet - 0.5 * len(columns) * np.log(SLAB)
-
-    def one_step_remove(self, columns):
-        """Same quadratic model, minimised under the constraint that the columns have coefficient zero."""
-        places = [1 + self.subset.index(j) for j in columns]
-        keep = [i for i in range(len(self.coef)) if i not in places]
-        hessian = np.linalg.inv(self.inverse)
-        inside = hessian[np.ix_(keep, keep)]
-        # the best move of the kept ones when the others go to zero
-        away = -self.coef[places]
-        follow = -np.linalg.solve(inside, hessian[np.ix_(keep, places)] @ away)
-        move = np.zeros(len(self.coef))
-        move[places], move[keep] = away, follow
-        loss = 0.5 * move @ hessian @ move
-        logdet = np.linalg.slogdet(inside)[1] - np.linalg.slogdet(hessian)[1]
-        return -loss - 0.5 * logdet + 0.5 * len(columns) * np.log(SLAB)
+def test_whitened_designs_are_orthonormal():
+    x, _, w = problems()
+    q, z, rank = whiten(x, w)
+    assert (rank == 3).all()
+    for t in range(len(x)):
+        np.testing.assert_allclose(q[t], z[t].T @ x[t], atol=1e-10)
+        np.testing.assert_allclose((q[t] * w[t]) @ q[t].T / w[t].sum(), np.eye(3), atol=1e-10)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("subset", [[], [2], [0, 2, 5]])
-def test_all_moves_are_one_naive_newton_step(family, subset):
-    mode = Mode(family, *problem(family), subset)
-    moves = laplace_moves(mode.score, mode.schur, SLAB, subset, mode.inverse[1:, 1:], mode.coef[1:])
-    for j in range(mode.X.shape[1]):
-        expected = mode.one_step_remove([j]) if j in subset else mode.one_step_add([j])
-        assert moves[j] == pytest.approx(expected, abs=1e-8)
+@pytest.mark.parametrize("offset", [1e5, 1e8, 1e10])
+def test_large_offsets_are_no_rank_deficiency(offset):
+    x, _, w = problems()
+    x[2, 1] = (x[2, 1] * 1e-6 + offset) * (w[2] > 0)
+    q, _, rank = whiten(x, w)
+    assert rank[2] == 3
+    np.testing.assert_allclose((q[2] * w[2]) @ q[2].T / w[2].sum(), np.eye(3), atol=1e-5)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("block", [[3], [3, 6], [1, 3, 6]])
-def test_blocks_are_one_naive_newton_step(family, block):
-    mode = Mode(family, *problem(family), [0, 2])
-    inside = (mode.X[:, block] * mode.W[:, None]).T @ mode.X[:, block] + np.eye(len(block)) / SLAB
-    across = mode.cross[:, block]
-    added = laplace_block_add(inside - across.T @ mode.inverse @ across, mode.score[block], SLAB)
-    assert added == pytest.approx(mode.one_step_add(block), abs=1e-8)
-
-    larger = Mode(family, mode.X, mode.y, mode.w, [0, *block])
-    places = [2 + i for i in range(len(block))]
-    removed = laplace_block_remove(larger.inverse[np.ix_(places, places)], larger.coef[places], SLAB)
-    assert removed == pytest.approx(larger.one_step_remove(block), abs=1e-8)
+def test_dependent_columns_are_found_and_only_there():
+    x, _, w = problems()
+    x[1, 2] = 0.3 * x[1, 1] - 7 * x[1, 0]
+    x[3, 2] = 0.0
+    w[4] = 0.0
+    x[4] = 0.0
+    _, z, rank = whiten(x, w)
+    assert rank.tolist() == [3, 2, 3, 2, 0]
+    assert (z[[1, 3, 4]] == 0).all()
 
 
-def test_many_blocks_at_once_are_each_alone():
-    rng = np.random.default_rng(0)
-    A = rng.standard_normal((4, 3, 3))
-    blocks, score = A @ A.transpose(0, 2, 1) + np.eye(3), rng.standard_normal((4, 3))
-    together = laplace_block_add(blocks, score, SLAB)
-    alone = [laplace_block_add(b, s, SLAB) for b, s in zip(blocks, score, strict=True)]
-    np.testing.assert_allclose(together, alone, atol=1e-12)
+def test_batched_equals_one_by_one_to_the_last_digit():
+    x, y, w = problems()
+    y[2] = (x[2, 1] > 0) * (w[2] > 0)  # separated: iterates to the end while the others wait
+    q, _, _ = whiten(x, w)
+    theta, converged = batched_irls(q, y, w, "logit", "binomial")
+    assert converged.tolist() == [True, True, False, True, True]
+    for t in (0, 1, 3, 4):
+        alone, _ = batched_irls(q[t : t + 1], y[t : t + 1], w[t : t + 1], "logit", "binomial")
+        np.testing.assert_array_equal(theta[t], alone[0])
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_a_weight_is_a_repeated_row(family):
-    X, y, w = problem(family)
-    repeat = np.random.default_rng(3).integers(0, 4, size=len(w))
-    once = Mode(family, X, y, repeat.astype(float), [1, 4])
-    again = Mode(family, np.repeat(X, repeat, 0), np.repeat(y, repeat), np.ones(repeat.sum()), [1, 4])
-    np.testing.assert_allclose(once.schur, again.schur, atol=1e-8)
-    np.testing.assert_allclose(once.score, again.score, atol=1e-8)
-
-
-@pytest.mark.parametrize("family", ["gaussian", *FAMILIES])
-def test_likelihood_mean_and_curvature_are_derivatives(family):
-    rng = np.random.default_rng(0)
-    eta = rng.uniform(-3, 3, size=50)
-    y = rng.integers(0, 2, size=50).astype(float)
-    mean, curvature = mean_and_curvature(family, eta)
-    step = 1e-5
-    up, here, down = (log_likelihood(family, y, eta + d) for d in (step, 0.0, -step))
-    np.testing.assert_allclose((up - down) / (2 * step), y - mean, atol=1e-8)
-    above, below = (mean_and_curvature(family, eta + d)[0] for d in (step, -step))
-    np.testing.assert_allclose((above - below) / (2 * step), curvature, rtol=1e-8)
-    assert np.all(np.isfinite(here))
-
-
-def test_likelihoods_are_those_of_scipy():
-    rng = np.random.default_rng(0)
-    eta = rng.uniform(-3, 3, size=50)
-    y = rng.integers(0, 2, size=50).astype(float)
-    np.testing.assert_allclose(
-        log_likelihood("binomial", y, eta), stats.bernoulli(expit(eta)).logpmf(y), atol=1e-10
+@pytest.mark.parametrize("link", ["logit", "probit", "log"])
+@pytest.mark.parametrize("solve", [None, solve_shortest])
+def test_a_penalised_fit_with_an_offset_is_the_minimum(link, solve):
+    variance = USUAL_VARIANCE[link]
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(2, 3, 80))
+    x[:, 0] = 1.0
+    eta = 0.4 * x[:, 1]
+    y = (rng.random((2, 80)) < 1 / (1 + np.exp(-eta))).astype(float)
+    if variance == "poisson":
+        y = rng.poisson(np.exp(eta)).astype(float)
+    w, offset, ridge = (
+        rng.uniform(0.5, 2.0, (2, 80)),
+        0.3 * rng.normal(size=(2, 80)),
+        np.array([0.0, 1.0, 5.0]),
     )
-    counts = rng.poisson(np.exp(eta)).astype(float)
-    np.testing.assert_allclose(
-        log_likelihood("poisson", counts, eta), stats.poisson(np.exp(eta)).logpmf(counts), atol=1e-10
-    )
+    problem = glm_problem(x, y, w, link, variance, offset=offset, ridge=ridge, solve=solve)
+    found = damped_newton(problem, np.zeros((2, 3)), small_decrement(1e-12))
+    assert found.converged.all()
+    for t in range(2):
 
+        def loss(b, t=t):
+            return 0.5 * deviance(link, variance, b @ x[t] + offset[t], y[t], w[t]) + 0.5 * ridge @ b**2
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_far_linear_predictors_stay_finite(family):
-    eta = np.array([-1e4, -50.0, 50.0, 1e4])
-    mean, curvature = mean_and_curvature(family, eta)
-    assert np.all(np.isfinite(mean))
-    assert np.all(curvature > 0)
-    assert np.all(np.isfinite(log_likelihood(family, np.array([0.0, 1.0, 1.0, 0.0]), eta)))
-
-
-def test_newton_step_and_its_decrement():
-    rng = np.random.default_rng(0)
-    A = rng.standard_normal((5, 5))
-    hessian, gradient = A @ A.T + np.eye(5), rng.standard_normal(5)
-    step, decrement = newton_step(hessian, gradient)
-    np.testing.assert_allclose(hessian @ step, gradient, atol=1e-10)
-    assert decrement == pytest.approx(gradient @ np.linalg.solve(hessian, gradient))
-
-
-@pytest.mark.parametrize("mixture", [(1.0, 0.0, 0.0), (1.0, 1.0, 0.0), (0.3, -0.7, 0.1)])
-def test_newton_step_on_a_singular_hessian_is_the_shortest(mixture):
-    # a repeated column, and columns that others add up to, singular up to rounding only
-    rng = np.random.default_rng(0)
-    A = rng.standard_normal((40, 3))
-    A = np.column_stack([A, A @ mixture])
-    gradient = A.T @ rng.standard_normal(40)
-    step, decrement = newton_step(A.T @ A, gradient)
-    expected = np.linalg.pinv(A, rcond=1e-10) @ (np.linalg.pinv(A.T, rcond=1e-10) @ gradient)
-    np.testing.assert_allclose(step, expected, atol=1e-8)
-    assert decrement == pytest.approx(gradient @ expected)
+        best = minimize(loss, np.zeros(3), options={"gtol": 1e-9})
+        np.testing.assert_allclose(found.coef[t], best.x, atol=1e-5)
+        assert loss(found.coef[t]) <= best.fun + 1e-10

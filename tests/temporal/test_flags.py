@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from rlselect import TemporalProcessRegression
-from rlselect.kernels._separation import separating_direction
 from rlselect.temporal import FlaggedTimeWarning
 
 BAD = 2
@@ -119,26 +118,6 @@ def test_steep_but_finite_estimates_are_kept(data):
     model = fitted(frame, "y ~ x")
     assert model.flags_ == [None]
     assert model.coef_["x"].iloc[0] > 40
-
-
-def test_separating_direction_agrees_with_brute_force():
-    rng = np.random.default_rng(0)
-    seen = set()
-    for _ in range(200):
-        n = rng.integers(4, 12)
-        x = np.column_stack([np.ones(n), rng.integers(-3, 4, size=n)]).astype(float)
-        y = rng.integers(0, 2, size=n)
-        if np.ptp(x[:, 1]) == 0:
-            continue
-        one, zero = x[y == 1, 1], x[y == 0, 1]
-        expected = len(one) == 0 or len(zero) == 0 or one.min() >= zero.max() or zero.min() >= one.max()
-        direction = separating_direction(x, y.astype(float), upper=True)
-        assert (direction is not None) == expected
-        if direction is not None:
-            sign = np.where(y == 1, 1, -1)
-            assert (sign * (x @ direction) >= -1e-6).all()
-        seen.add(expected)
-    assert seen == {True, False}
 
 
 def test_a_mean_on_the_edge_of_its_range_is_no_solution(data):

@@ -4,38 +4,35 @@ from rlselect.kernels._active_set import (
     active_set_solution,
 )
 from rlselect.kernels._arc_cosine import network_kernel, network_loo_residuals
-from rlselect.kernels._batched_irls import (
-    RANK_TOLERANCE,
-    batched_irls,
-    deviance,
-    information,
-    solve_each,
-    whiten,
-    working_quantities,
-)
 from rlselect.kernels._change_point import (
     change_point,
+)
+from rlselect.kernels._families import (
+    BOUNDED_LINKS,
+    CANONICAL_LINK,
+    LINKS,
+    USUAL_VARIANCE,
+    VARIANCES,
+    deviance,
+    log_likelihood,
+    log_probabilities,
+    mean_and_curvature,
+    mean_function,
+    null_intercept,
+    softplus,
+    variance_function,
+    working_quantities,
 )
 from rlselect.kernels._gaussian_products import (
     expansion_terms,
     removal_products,
 )
 from rlselect.kernels._glm import (
-    laplace_block_add,
-    laplace_block_remove,
-    laplace_moves,
-    log_likelihood,
-    mean_and_curvature,
-    newton_state,
-    newton_step,
-    null_intercept,
-)
-from rlselect.kernels._glm_families import (
-    LINKS,
-    USUAL_VARIANCE,
-    VARIANCES,
-    mean_function,
-    variance_function,
+    RANK_TOLERANCE,
+    batched_irls,
+    glm_problem,
+    information,
+    whiten,
 )
 from rlselect.kernels._heldout import (
     heldout_block_remove,
@@ -51,6 +48,12 @@ from rlselect.kernels._kernel_matrix import (
     polynomial_link,
     squared_distance_part,
 )
+from rlselect.kernels._laplace import (
+    laplace_block_add,
+    laplace_block_remove,
+    laplace_moves,
+    laplace_state,
+)
 from rlselect.kernels._networks import (
     LEAST_SCALE,
     MEAN_DECAY,
@@ -62,6 +65,19 @@ from rlselect.kernels._networks import (
     row_losses,
     start_networks,
     train_networks,
+)
+from rlselect.kernels._newton import (
+    SINGULAR,
+    Minimum,
+    NewtonPoint,
+    NewtonProblem,
+    NewtonStep,
+    damped_newton,
+    small_decrement,
+    small_step,
+    solve_each,
+    solve_shortest,
+    summed_problem,
 )
 from rlselect.kernels._ridge import (
     ridge_add,
@@ -85,7 +101,10 @@ from rlselect.kernels._rollouts import (
     grow_scores,
 )
 from rlselect.kernels._separation import (
+    looks_separated,
     separating_direction,
+    separation_sentence,
+    separation_signs,
 )
 from rlselect.kernels._squared_bounds import (
     FactoredInverse,
@@ -103,20 +122,26 @@ from rlselect.kernels._subset_least_squares import (
 )
 from rlselect.kernels._subset_logistic import (
     deviance_changes,
-    log_probabilities,
     subset_logistic,
 )
 
 __all__ = [
+    "BOUNDED_LINKS",
+    "CANONICAL_LINK",
     "LEAST_SCALE",
     "LINKS",
     "MEAN_DECAY",
     "RANK_TOLERANCE",
+    "SINGULAR",
     "SQUARE_DECAY",
     "USUAL_VARIANCE",
     "VARIANCES",
     "FactoredInverse",
+    "Minimum",
     "Networks",
+    "NewtonPoint",
+    "NewtonProblem",
+    "NewtonStep",
     "Singles",
     "Training",
     "active_set_solution",
@@ -124,6 +149,7 @@ __all__ = [
     "best_removals",
     "change_point",
     "chi_squared_part",
+    "damped_newton",
     "deviance",
     "deviance_changes",
     "dual_drop",
@@ -132,6 +158,7 @@ __all__ = [
     "expansion_terms",
     "exponential_link",
     "fold_products",
+    "glm_problem",
     "greedy_rollouts",
     "grow_scores",
     "heldout_block_remove",
@@ -142,17 +169,17 @@ __all__ = [
     "laplace_block_add",
     "laplace_block_remove",
     "laplace_moves",
+    "laplace_state",
     "log_likelihood",
     "log_probabilities",
     "loo_residuals",
     "loo_residuals_path",
+    "looks_separated",
     "mean_and_curvature",
     "mean_function",
     "network_kernel",
     "network_loo_residuals",
     "network_outputs",
-    "newton_state",
-    "newton_step",
     "null_intercept",
     "padded_columns",
     "polynomial_link",
@@ -170,13 +197,20 @@ __all__ = [
     "ridge_state",
     "row_losses",
     "separating_direction",
+    "separation_sentence",
+    "separation_signs",
+    "small_decrement",
+    "small_step",
+    "softplus",
     "solve_each",
+    "solve_shortest",
     "squared_distance_part",
     "squared_solution",
     "start_networks",
     "subset_heldout",
     "subset_logistic",
     "subset_ridge",
+    "summed_problem",
     "train_networks",
     "variance_function",
     "whiten",

@@ -1,220 +1,198 @@
-r"""Generalised linear models on a subset: Newton steps and one-step prices of all moves.
+"""Generalised linear regressions on dense rows, one or many at once.
 
-With the ridge prior :math:`\beta \sim N(0, g I)` (the intercept is free), the mode :math:`\hat\beta`, the
-score :math:`r_j = x_j'(y - \mu)` and the curvature W at the mode, one Newton step prices every move by the
-Laplace approximation of the log evidence: adding j changes it by
-:math:`-\tfrac12 \log(g d_j) + \tfrac12 r_j^2 / d_j`, :math:`d_j = x_j'Wx_j + 1/g - C_j M^{-1} C_j'`, and
-removing j by :math:`\tfrac12 \log(g d_j) - \tfrac12 \hat\beta_j^2 d_j`, :math:`d_j = 1 / (M^{-1})_{jj}`.
+Layout: designs are (regressions, coefficients, rows), ``y`` and ``w`` are (regressions, rows). A row that
+takes no part has weight 0 and zeros in the design and `y`. Every regression is computed by its own matrix
+products, so one that breaks cannot move another, not even in the last digit.
 """
+
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_solve
-from scipy.special import expit, gammaln
 
-Floats = NDArray[np.floating]
+from rlselect.kernels._families import (
+    BOUNDED_LINKS,
+    deviance,
+    is_canonical,
+    link_function,
+    starting_mean,
+    working_quantities,
+)
+from rlselect.kernels._newton import (
+    NewtonPoint,
+    NewtonProblem,
+    NewtonStep,
+    damped_newton,
+    small_step,
+    solve_each,
+)
 
-# exp(30) is far beyond any mean a count can have; past it Newton's step is meaningless anyway
-_LARGEST = 30.0
-# relative to its largest part, what is left of a direction that the other columns explain
-_SINGULAR = 1e-12
+Array = NDArray[np.float64]
+
+# Below this the smallest eigenvalue of a Gram matrix says too little; those few designs get an SVD.
+_GRAM_DOUBT = 1e-9
+RANK_TOLERANCE = 1e-12
 
 
-def mean_and_curvature(family: str, eta: Floats) -> tuple[Floats, Floats]:
-    """Mean and its derivative by the linear predictor, for the canonical link.
+def whiten(x: Array, w: Array) -> tuple[Array, Array, NDArray[np.intp]]:
+    """Orthonormal coordinates of each design, so that scales and offsets of columns do not matter.
+
+    Returns ``(q, z, rank)`` with ``q[t] = z[t].T @ x[t]``, ``sum_i w_i q_i q_i' = sum_i w_i I`` and so
+    coefficients ``beta = z @ theta``. Where the rank is below the number of columns `q` and `z` are zero.
+    """
+    n_fits, p, _ = x.shape
+    top = np.abs(x).max(axis=2, initial=0.0)
+    scale = np.where(top > 0, top, 1.0)
+    total = w.sum(axis=1)
+    weight = w / np.where(total > 0, total, 1.0)[:, None]
+    unit = x / scale[:, :, None]
+    gram = (unit * weight[:, None, :]) @ unit.swapaxes(1, 2)
+    size = np.sqrt(np.einsum("tkk->tk", gram))
+    size = np.where(size > 0, size, 1.0)
+    scale = scale * size
+    gram = gram / (size[:, :, None] * size[:, None, :])
+    values, vectors = np.linalg.eigh(gram)
+    sound = values[:, 0] > _GRAM_DOUBT * values[:, -1]
+    rank = np.where(sound, p, 0)
+    z = np.zeros((n_fits, p, p))
+    z[sound] = vectors[sound] / np.sqrt(values[sound])[:, None, :]
+    z /= scale[:, :, None]
+    q = z.swapaxes(1, 2) @ x
+    for t in np.flatnonzero(~sound):
+        rank[t], q[t], z[t] = _whiten_one(x[t] / scale[t][:, None], weight[t], scale[t])
+    return q, z, rank
+
+
+def _whiten_one(unit: Array, weight: Array, scale: Array) -> tuple[int, Array, Array]:
+    p, n = unit.shape
+    rows = weight > 0
+    root = np.sqrt(weight[rows])
+    q, z = np.zeros((p, n)), np.zeros((p, p))
+    if rows.sum() == 0:
+        return 0, q, z
+    u, s, vt = np.linalg.svd(unit[:, rows] * root, full_matrices=False)
+    rank = int((s > RANK_TOLERANCE * s[0]).sum()) if s[0] > 0 else 0
+    if rank == p:
+        q[:, rows] = vt / root
+        z = u / s / scale[:, None]
+    return rank, q, z
+
+
+def information(design: Array, weight: Array) -> Array:
+    """``sum_i weight_i x_i x_i'`` of each regression."""
+    return (design * weight[:, None, :]) @ design.swapaxes(1, 2)
+
+
+def linear_predictor(coef: Array, design: Array) -> Array:
+    """``x_i'b`` of each regression, (regressions, rows)."""
+    return (coef[:, None, :] @ design)[:, 0, :]
+
+
+def glm_problem(
+    design: Array,
+    y: Array,
+    w: Array,
+    link: str,
+    variance: str,
+    *,
+    offset: Array | None = None,
+    ridge: Array | None = None,
+    solve: Callable[[Array, Array], Array] | None = None,
+) -> NewtonProblem:
+    """Half the deviance, plus half the ridge penalty, for `damped_newton` (Fisher scoring).
 
     Parameters
     ----------
-    family : {"gaussian", "binomial", "poisson"}
-        The distribution.
-    eta : array
-        Linear predictor.
-
-    Returns
-    -------
-    mean, curvature : array
-        The curvature is kept above 1e-10.
+    design : array of shape (m, k, n)
+    y, w : arrays of shape (m, n)
+    link, variance : str
+    offset : array of shape (m, n), optional
+    ridge : array of shape (k,), optional
+        Penalty of each squared coefficient.
+    solve : callable, optional
+        Of one system, for designs whose columns may repeat each other; all at once, NaN where singular,
+        without.
     """
-    if family == "gaussian":
-        return eta, np.ones_like(eta)
-    if family == "binomial":
-        mean = expit(eta)
-        return mean, np.maximum(mean * (1.0 - mean), 1e-10)
-    mean = np.exp(np.minimum(eta, _LARGEST))
-    return mean, np.maximum(mean, 1e-10)
+
+    def evaluate(coef: Array) -> NewtonPoint:
+        eta = linear_predictor(coef, design)
+        if offset is not None:
+            eta += offset
+        loss = 0.5 * deviance(link, variance, eta, y, w)
+        return NewtonPoint(loss if ridge is None else loss + 0.5 * (coef * coef) @ ridge, (eta,))
+
+    def direction(coef: Array, here: NewtonPoint) -> NewtonStep:
+        weight, score = working_quantities(link, variance, here.kept[0], y, w)
+        gradient, hessian = (design @ score[:, :, None])[:, :, 0], information(design, weight)
+        if ridge is not None:
+            gradient -= ridge * coef
+            hessian += np.diag(ridge)
+        if solve is None:
+            step = solve_each(hessian, gradient[:, :, None])[:, :, 0]
+        else:
+            step = np.array([solve(*pair) for pair in zip(hessian, gradient, strict=True)])
+        return NewtonStep(step, np.vecdot(step, gradient), hessian)
+
+    def part(which: NDArray[np.intp]) -> NewtonProblem:
+        known = None if offset is None else offset[which]
+        return glm_problem(
+            design[which], y[which], w[which], link, variance, offset=known, ridge=ridge, solve=solve
+        )
+
+    return NewtonProblem(evaluate, direction, part)
 
 
-def log_likelihood(family: str, y: Floats, eta: Floats) -> Floats:
-    """Log likelihood of each row (gaussian: minus half the squared error).
+def _first_step(q: Array, y: Array, w: Array, link: str, variance: str) -> Array:
+    mu = np.where(w > 0, starting_mean(variance, link, y, w), 0.5)
+    eta = link_function(link, mu)
+    weight, score = working_quantities(link, variance, eta, y, w)
+    right = (q @ (weight * eta + score)[:, :, None])[:, :, 0]
+    return solve_each(information(q, weight), right[:, :, None])[:, :, 0]
+
+
+def _flat_start(q: Array, y: Array, w: Array, link: str) -> Array:
+    """The constant mean, for regressions whose first step left the range of the mean."""
+    total = w.sum(axis=1)
+    level = link_function(link, (w * y).sum(axis=1) / total)
+    # q is orthonormal in the weights, so the least squares fit of a constant is an average
+    return level[:, None] * (q @ w[:, :, None])[:, :, 0] / total[:, None]
+
+
+def batched_irls(
+    q: Array,
+    y: Array,
+    w: Array,
+    link: str,
+    variance: str,
+    *,
+    start: Array | None = None,
+    tol: float = 1e-10,
+    max_iter: int = 30,
+) -> tuple[Array, NDArray[np.bool_]]:
+    """Fisher scoring with step halving, all regressions together.
 
     Parameters
     ----------
-    family : {"gaussian", "binomial", "poisson"}
-        The distribution.
-    y, eta : array of shape (n,)
-        Response and linear predictor.
+    q : array of shape (regressions, coefficients, rows)
+        Designs in the coordinates of `whiten`, so that one tolerance serves all.
+    y, w : arrays of shape (regressions, rows)
+    link, variance : str
+    start : array of shape (regressions, coefficients), optional
+    tol : float
+        A regression is done when its largest step is at most ``tol * (1 + largest coefficient)``.
+    max_iter : int
 
     Returns
     -------
-    array of shape (n,)
+    theta : array of shape (regressions, coefficients)
+    converged : array of bool
     """
-    if family == "gaussian":
-        return -0.5 * (y - eta) ** 2
-    if family == "binomial":
-        return y * eta - np.logaddexp(0.0, eta)
-    eta = np.minimum(eta, _LARGEST)
-    return y * eta - np.exp(eta) - gammaln(y + 1.0)
-
-
-def null_intercept(family: str, y: Floats, weight: Floats | None, offset: Floats | None) -> float:
-    """Intercept of the model without columns, where Newton's steps start (exact without an offset).
-
-    Parameters
-    ----------
-    family : {"binomial", "poisson"}
-        The distribution.
-    y : array of shape (n,)
-        Response.
-    weight, offset : array of shape (n,), optional
-        Weights, and the known part of the linear predictor.
-
-    Returns
-    -------
-    float
-    """
-    w = np.ones(len(y)) if weight is None else weight
-    known = np.zeros(len(y)) if offset is None else offset
-    total, n = float(w @ y), max(float(w.sum()), 1e-300)
-    if family == "poisson":
-        # counts of nothing but zeros have no finite intercept: half an event stands in
-        top = float(known.max(initial=-np.inf))
-        return float(np.log(max(total, 0.5) / max(float(w @ np.exp(known - top)), 1e-300)) - top)
-    share = min(max(total / n, 0.5 / (n + 1.0)), 1.0 - 0.5 / (n + 1.0))
-    return float(np.log(share / (1.0 - share)) - w @ known / n)
-
-
-def newton_step(hessian: Floats, gradient: Floats) -> tuple[Floats, float]:
-    """Newton step and its decrement; a singular Hessian is answered by the least-norm step.
-
-    Parameters
-    ----------
-    hessian : array of shape (k, k)
-        Positive semi-definite.
-    gradient : array of shape (k,)
-        Of the log posterior.
-
-    Returns
-    -------
-    step : array of shape (k,)
-    decrement : float
-        step'gradient, twice the gain the quadratic model promises.
-    """
-    try:
-        lower = np.linalg.cholesky(hessian)
-        # a pivot at rounding level: some columns add up to another one
-        regular = bool(np.all(np.diagonal(lower) ** 2 > _SINGULAR * np.diagonal(hessian)))
-    except np.linalg.LinAlgError:
-        regular = False
-    if regular:
-        step = cho_solve((lower, True), gradient, check_finite=False)
-    else:
-        step = np.linalg.lstsq(hessian, gradient, rcond=_SINGULAR)[0]
-    return step, float(step @ gradient)
-
-
-def newton_state(cross: Floats, inverse: Floats, curvature: Floats, slab: float) -> Floats:
-    """Curvature of the log posterior along each column given the subset. Cost O(p k^2).
-
-    Parameters
-    ----------
-    cross : array of shape (k, p)
-        A'WX, the free columns (the intercept) first.
-    inverse : array of shape (k, k)
-        Inverse of A'WA plus the prior's diagonal.
-    curvature : array of shape (p,)
-        x_j'Wx_j.
-    slab : float
-        g.
-
-    Returns
-    -------
-    array of shape (p,)
-        d_j, kept positive.
-    """
-    schur = curvature + 1.0 / slab - np.einsum("ij,ij->j", cross, inverse @ cross)
-    return np.maximum(schur, 1e-12 / slab)
-
-
-def laplace_moves(
-    score: Floats, schur: Floats, slab: float, subset: list[int], inverse: Floats, coef: Floats
-) -> Floats:
-    """Change of the Laplace log evidence when each column is toggled, by one Newton step. Cost O(p).
-
-    Parameters
-    ----------
-    score, schur : array of shape (p,)
-        x_j'(y - mean) and d_j of `newton_state`.
-    slab : float
-        g.
-    subset : list of int
-        The k columns in the subset.
-    inverse : array of shape (k, k)
-        Their block of the posterior covariance.
-    coef : array of shape (k,)
-        Their coefficients.
-
-    Returns
-    -------
-    array of shape (p,)
-        Added when outside, removed when inside.
-    """
-    moves = 0.5 * score * score / schur - 0.5 * np.log(slab * schur)
-    if subset:
-        d = 1.0 / np.diagonal(inverse)
-        moves[subset] = 0.5 * np.log(slab * d) - 0.5 * coef * coef * d
-    return moves
-
-
-def laplace_block_add(block: Floats, score: Floats, slab: float) -> Floats:
-    """Change of the Laplace log evidence when several columns enter together, for many such blocks at once.
-
-    Parameters
-    ----------
-    block : array of shape (..., m, m)
-        Their curvature given the subset, 1/g on the diagonal included.
-    score : array of shape (..., m)
-        Their scores.
-    slab : float
-        g.
-
-    Returns
-    -------
-    array of shape (...)
-        The changes, by one Newton step.
-    """
-    lower = np.linalg.cholesky(block)
-    white = np.linalg.solve(lower, score[..., None])[..., 0]
-    logdet = 2.0 * np.log(np.diagonal(lower, axis1=-2, axis2=-1)).sum(axis=-1)
-    return 0.5 * ((white * white).sum(axis=-1) - logdet - score.shape[-1] * np.log(slab))
-
-
-def laplace_block_remove(block: Floats, coef: Floats, slab: float) -> float:
-    """Change of the Laplace log evidence when several columns leave together, by one Newton step.
-
-    Parameters
-    ----------
-    block : array of shape (m, m)
-        Their block of the posterior covariance.
-    coef : array of shape (m,)
-        Their coefficients.
-    slab : float
-        g.
-
-    Returns
-    -------
-    float
-        The change.
-    """
-    logdet = float(np.linalg.slogdet(block)[1])
-    loss = 0.5 * float(coef @ np.linalg.solve(block, coef))
-    return 0.5 * (len(coef) * float(np.log(slab)) - logdet) - loss
+    with np.errstate(all="ignore"):
+        theta = _first_step(q, y, w, link, variance) if start is None else start.copy()
+        theta[~np.isfinite(theta).all(axis=1)] = 0.0
+        if not (link in BOUNDED_LINKS or is_canonical(link, variance)):
+            lost = ~np.isfinite(deviance(link, variance, linear_predictor(theta, q), y, w))
+            theta[lost] = _flat_start(q[lost], y[lost], w[lost], link)
+        problem = glm_problem(q, y, w, link, variance)
+        found = damped_newton(problem, theta, small_step(tol), most_steps=max_iter)
+    return found.coef, found.converged

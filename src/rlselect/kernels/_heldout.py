@@ -10,9 +10,9 @@ With the design A of the subset (an intercept first), the training curvature W, 
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect.kernels._glm import log_likelihood, mean_and_curvature
+from rlselect.kernels._families import log_likelihood, mean_and_curvature
 
-Floats = NDArray[np.floating]
+Floats = NDArray[np.float64]
 
 
 def heldout_moves(

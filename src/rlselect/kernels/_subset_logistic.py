@@ -9,23 +9,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect.kernels._families import log_probabilities
+from rlselect.kernels._newton import Bools, NewtonPoint, NewtonProblem, NewtonStep, damped_newton, solve_each
+
 Array = NDArray[np.float64]
-
-
-def log_probabilities(eta: Array) -> Array:
-    """Log of the softmax over the last axis, the first class having the predictor zero.
-
-    Parameters
-    ----------
-    eta : array of shape (..., C - 1)
-
-    Returns
-    -------
-    array of shape (..., C)
-    """
-    full = np.concatenate([np.zeros((*eta.shape[:-1], 1)), eta], axis=-1)
-    full -= full.max(axis=-1, keepdims=True)
-    return np.asarray(full - np.log(np.exp(full).sum(axis=-1, keepdims=True)))
 
 
 def _objective(eta: Array, coef: Array, codes: NDArray[np.intp], weight: Array, penalty: Array) -> Array:
@@ -88,32 +75,36 @@ def subset_logistic(
     array of shape (m, s, C - 1)
         Relative to class 0.
     """
-    m, s, _ = design.shape
-    q = n_classes - 1
-    coef = np.zeros((m, s, q))
+
+    def finished(coef: Array, here: NewtonPoint, way: NewtonStep) -> Bools:
+        # all go on together until the slowest is there
+        return np.full(len(coef), np.all(way.decrement <= tol))
+
+    start = np.zeros((*design.shape[:2], n_classes - 1))
+    problem = _problem(design, codes, weight, penalty)
+    return damped_newton(problem, start, finished, most_steps=max_iter).coef
+
+
+def _problem(design: Array, codes: NDArray[np.intp], weight: Array, penalty: Array) -> NewtonProblem:
+    """Hooks of `damped_newton`; the coefficients are (m, s, C - 1)."""
     rows = design.swapaxes(1, 2)
-    eta = np.asarray(rows @ coef)
-    value = _objective(eta, coef, codes, weight, penalty)
-    for _ in range(max_iter):
-        hessian, gradient = _newton_system(design, eta, coef, codes, weight, penalty)
+
+    def evaluate(coef: Array) -> NewtonPoint:
+        eta = np.asarray(rows @ coef)
+        return NewtonPoint(_objective(eta, coef, codes, weight, penalty), (eta,))
+
+    def direction(coef: Array, here: NewtonPoint) -> NewtonStep:
+        m, s, q = coef.shape
+        hessian, gradient = _newton_system(design, here.kept[0], coef, codes, weight, penalty)
         # no class in the rows of one model leaves its constant without curvature
         hessian[:, np.arange(q * s), np.arange(q * s)] += 1e-10
-        flat = np.linalg.solve(hessian, gradient[:, :, None])[:, :, 0]
-        step = flat.reshape(m, q, s).swapaxes(1, 2)
-        decrement = (flat * gradient).sum(axis=1)
-        size = np.ones(m)
-        for _ in range(30):
-            trial = coef - size[:, None, None] * step
-            trial_eta = np.asarray(rows @ trial)
-            trial_value = _objective(trial_eta, trial, codes, weight, penalty)
-            worse = ~(trial_value <= value + 1e-12 * np.abs(value))
-            if not worse.any():
-                break
-            size[worse] *= 0.5
-        coef, eta, value = trial, trial_eta, trial_value
-        if np.all(decrement <= tol):
-            break
-    return coef
+        flat = solve_each(hessian, -gradient[:, :, None])[:, :, 0]
+        return NewtonStep(flat.reshape(m, q, s).swapaxes(1, 2), -(flat * gradient).sum(axis=1), hessian)
+
+    def part(which: NDArray[np.intp]) -> NewtonProblem:
+        return _problem(design[which], codes, weight[which], penalty[which])
+
+    return NewtonProblem(evaluate, direction, part)
 
 
 def deviance_changes(

@@ -9,7 +9,9 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, xlogy
+from scipy.special import xlogy
+
+from rlselect.kernels import mean_and_curvature, softplus
 
 __all__ = [
     "LOSSES",
@@ -139,7 +141,7 @@ class LogisticLoss:
 
     def value(self, y: Array, f: Array) -> Array:
         """Loss of each row and column."""
-        return np.logaddexp(0.0, -y * f)
+        return softplus(-y * f)
 
     def conjugate(self, beta: Array, y: Array, weights: Array, lam: float) -> float:
         """Kernel-free part of the dual (an entropy)."""
@@ -151,7 +153,7 @@ class LogisticLoss:
     def dual_point(y: Array, f: Array, weights: Array, lam: float, fit_intercept: bool) -> Array:
         """A dual feasible ``beta`` from decision values: the two classes' masses are made equal."""
         share = (weights / weights.sum())[:, None]
-        s = expit(-y * f)
+        s = mean_and_curvature("binomial", -y * f)[0]
         if fit_intercept:
             plus = np.sum(share * s * (y > 0), axis=0)
             minus = np.sum(share * s * (y < 0), axis=0)

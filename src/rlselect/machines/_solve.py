@@ -9,19 +9,29 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
-from scipy.special import expit
+from scipy.linalg import lapack
 from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR
 
-from rlselect.kernels import active_set_solution, interior_point_solution, squared_solution
+from rlselect.kernels import (
+    NewtonPoint,
+    NewtonProblem,
+    NewtonStep,
+    active_set_solution,
+    damped_newton,
+    interior_point_solution,
+    mean_and_curvature,
+    squared_solution,
+)
 from rlselect.machines._losses import EpsilonInsensitiveLoss, LogisticLoss, Loss
 
 __all__ = ["MachineSolution", "fold_losses", "fold_numbers", "solve_machine"]
 
 Array = NDArray[np.float64]
 _NEWTON_STEPS = 60
+# share of the objective that the last step of a logistic machine promises
+_GAIN = 1e-12
 # Weak regularisation can keep libsvm busy without end; past this many O(n) steps interior points are faster.
 _LIBSVM_STEPS = 20_000
 
@@ -160,38 +170,39 @@ def _solve_logistic(
     curvatures.
     """
     n, total = len(y), weights.sum()
-    coefficients, intercept = np.zeros(n) if start is None else start.copy(), 0.0
 
-    def objective(c: Array, b: float) -> float:
-        f = gram @ c
-        return lam * c @ f + weights @ loss.value(y, f + b) / total
+    def evaluate(at: Array) -> NewtonPoint:
+        smooth = gram @ at[0, :-1]
+        f = smooth + at[0, -1]
+        loss_here = lam * at[0, :-1] @ smooth + weights @ loss.value(y, f) / total
+        return NewtonPoint(np.array([loss_here]), (f[None],))
 
-    present = objective(coefficients, intercept)
-    for _ in range(_NEWTON_STEPS):
-        f = gram @ coefficients + intercept
-        s = expit(-y * f)
-        curvature = np.maximum(weights * s * (1.0 - s), 1e-12 * weights)
+    def direction(at: Array, here: NewtonPoint) -> NewtonStep:
+        f = here.kept[0][0]
+        s, slope = mean_and_curvature("binomial", -y * f)
+        curvature = np.maximum(weights * slope, 1e-12 * weights)
         working = f + weights * y * s / curvature
         root = np.sqrt(curvature / (2.0 * lam * total))
         inner = root[:, None] * gram * root
-        inner[np.diag_indices(n)] += 1.0
-        factor = cho_factor(inner, lower=True, overwrite_a=True, check_finite=False)
-        sides = root[:, None] * np.column_stack([working, np.ones(n)])
-        solved = root[:, None] * cho_solve(factor, sides, check_finite=False)
-        new_b = solved[:, 0].sum() / solved[:, 1].sum() if fit_intercept else 0.0
-        new_c = solved[:, 0] - new_b * solved[:, 1]
-        step, value = 1.0, objective(new_c, new_b)
-        while not value <= present + 1e-14 * abs(present) and step > 1e-6:
-            step *= 0.5
-            value = objective(
-                coefficients + step * (new_c - coefficients), intercept + step * (new_b - intercept)
-            )
-        coefficients = coefficients + step * (new_c - coefficients)
-        intercept = intercept + step * (new_b - intercept)
-        gain, present = present - value, value
-        if gain <= 1e-12 * abs(present):
-            break
-    return coefficients, float(intercept)
+        inner.flat[:: n + 1] += 1.0
+        solved, info = lapack.dposv(inner.T, np.array([root * working, root]).T, lower=1, overwrite_a=1)[1:]
+        if info:
+            raise np.linalg.LinAlgError("the kernel matrix is not positive semi-definite")
+        towards, per_unit = solved.T * root
+        intercept = towards.sum() / per_unit.sum() if fit_intercept else 0.0
+        step = np.append(towards - intercept * per_unit, intercept) - at[0]
+        smooth = gram @ step[:-1]
+        decrement = 2.0 * lam * step[:-1] @ smooth + curvature @ np.square(smooth + step[-1]) / total
+        return NewtonStep(step[None], np.array([decrement]))
+
+    def finished(at: Array, here: NewtonPoint, way: NewtonStep) -> NDArray[np.bool_]:
+        return 0.5 * way.decrement <= _GAIN * np.abs(here.loss)
+
+    first = np.append(np.zeros(n) if start is None else start, 0.0)
+    found = damped_newton(
+        NewtonProblem(evaluate, direction), first[None], finished, most_steps=_NEWTON_STEPS, floor=0.0
+    ).coef[0]
+    return found[:-1], float(found[-1])
 
 
 def fold_numbers(X: Array, y: Array, n_folds: int = 5) -> NDArray[np.intp]:

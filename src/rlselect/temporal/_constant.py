@@ -5,7 +5,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect.kernels import deviance, information, solve_each, whiten, working_quantities
+from rlselect.kernels import (
+    NewtonPoint,
+    NewtonProblem,
+    NewtonStep,
+    damped_newton,
+    deviance,
+    information,
+    small_step,
+    solve_each,
+    whiten,
+    working_quantities,
+)
 from rlselect.temporal._design import ProcessDesign
 from rlselect.temporal._estimate import Estimate, estimate, standard_errors
 
@@ -105,37 +116,37 @@ def _schur(b: _Blocks, weight: Array) -> tuple[Array, Array, Array]:
 def _scoring(
     b: _Blocks, start: Array | None, link: str, variance: str, names: list[str]
 ) -> tuple[Array, Array]:
-    n_free = b.free.shape[1]
-    alpha = np.zeros((len(b.y), n_free))
-    if start is not None:
-        alpha = solve_each(b.z_free, start[:, :, None])[:, :, 0]
-    gamma = np.zeros(b.shared.shape[1])
-    eta = _predictor(b, alpha, gamma)
+    n_times, n_free = len(b.y), b.free.shape[1]
+
+    def parts(coef: Array) -> tuple[Array, Array]:
+        return coef[0, : n_times * n_free].reshape(n_times, n_free), coef[0, n_times * n_free :]
+
+    def evaluate(coef: Array) -> NewtonPoint:
+        eta = _predictor(b, *parts(coef))
+        return NewtonPoint(0.5 * deviance(link, variance, eta, b.y, b.w).sum(keepdims=True), (eta[None],))
+
+    def direction(coef: Array, here: NewtonPoint) -> NewtonStep:
+        weight, score = working_quantities(link, variance, here.kept[0][0], b.y, b.w)
+        h_free, ratio, left = _schur(b, weight)
+        own = np.diag(information(b.shared, weight).sum(axis=0))
+        if np.linalg.eigvalsh(left / np.sqrt(np.outer(own, own)))[0] < 1e-10:
+            _refuse(names)
+        g_free = (b.free @ score[:, :, None])[:, :, 0]
+        g_shared = np.einsum("tkn,tn->k", b.shared, score)
+        d_gamma = np.linalg.solve(left, g_shared - np.einsum("tfk,tf->k", ratio, g_free))
+        d_alpha = -(ratio @ d_gamma)
+        if n_free:
+            d_alpha = d_alpha + solve_each(h_free, g_free[:, :, None])[:, :, 0]
+        step = np.append(d_alpha, d_gamma)
+        return NewtonStep(step[None], np.array([step @ np.append(g_free, g_shared)]))
+
+    curves = np.zeros(n_times * n_free) if start is None else solve_each(b.z_free, start[:, :, None])
+    first = np.append(curves, np.zeros(b.shared.shape[1]))[None]
+    problem = NewtonProblem(evaluate, direction)
     with np.errstate(all="ignore"):
-        loss = deviance(link, variance, eta, b.y, b.w).sum()
-        for _ in range(100):
-            weight, score = working_quantities(link, variance, eta, b.y, b.w)
-            h_free, ratio, left = _schur(b, weight)
-            own = np.diag(information(b.shared, weight).sum(axis=0))
-            if np.linalg.eigvalsh(left / np.sqrt(np.outer(own, own)))[0] < 1e-10:
-                _refuse(names)
-            g_free = (b.free @ score[:, :, None])[:, :, 0]
-            g_shared = np.einsum("tkn,tn->k", b.shared, score)
-            d_gamma = np.linalg.solve(left, g_shared - np.einsum("tfk,tf->k", ratio, g_free))
-            d_alpha = -(ratio @ d_gamma)
-            if n_free:
-                d_alpha = d_alpha + solve_each(h_free, g_free[:, :, None])[:, :, 0]
-            size = 1.0
-            for _ in range(30):
-                new = _predictor(b, alpha + size * d_alpha, gamma + size * d_gamma)
-                new_loss = deviance(link, variance, new, b.y, b.w).sum()
-                if new_loss <= loss + 1e-9 * (1.0 + abs(loss)) or not np.isfinite(loss):
-                    break
-                size *= 0.5
-            alpha, gamma, eta, loss = alpha + size * d_alpha, gamma + size * d_gamma, new, new_loss
-            step = max(np.abs(d_alpha).max(initial=0.0), np.abs(d_gamma).max())
-            if step <= 1e-10 * (1.0 + max(np.abs(alpha).max(initial=0.0), np.abs(gamma).max())):
-                return alpha, gamma
+        found = damped_newton(problem, first, small_step(1e-10), most_steps=100)
+    if found.converged[0]:
+        return parts(found.coef)
     raise ValueError(
         f"the model with constant effects of {', '.join(names)} has no finite estimate: together with the "
         "free coefficients they predict the response perfectly somewhere; let them vary, or drop a covariate"

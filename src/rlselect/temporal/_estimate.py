@@ -6,10 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlselect.kernels import (
+    BOUNDED_LINKS,
     batched_irls,
     information,
     mean_function,
     separating_direction,
+    separation_sentence,
     solve_each,
     variance_function,
     whiten,
@@ -21,7 +23,6 @@ Array = NDArray[np.float64]
 
 # A linear predictor this far out sends the time point to the linear programme.
 _EXTREME = 20.0
-_BOUNDED_LINKS = ("logit", "probit", "cloglog")
 # Here the link does not keep the mean where the variance is positive: a solution may sit on the edge.
 _LEAKY = (("identity", "binomial"), ("identity", "poisson"), ("log", "binomial"))
 
@@ -59,7 +60,7 @@ def standard_errors(psi: Array) -> Array:
 def check_response(design: ProcessDesign, link: str, variance: str) -> None:
     """Refuse responses outside the range of the mean."""
     live = design.y[design.w > 0]
-    if (variance == "binomial" or link in _BOUNDED_LINKS) and ((live < 0) | (live > 1)).any():
+    if (variance == "binomial" or link in BOUNDED_LINKS) and ((live < 0) | (live > 1)).any():
         raise ValueError(
             f"link={link!r} with variance={variance!r} needs a response between 0 and 1; {design.response!r} "
             f"runs from {live.min():g} to {live.max():g}. Code it as 0/1 or choose another link"
@@ -136,7 +137,7 @@ def _solve(
             q[slow], y[slow], w[slow], link, variance, start=theta[slow], max_iter=500
         )
     lost = ~converged
-    if link in _BOUNDED_LINKS and variance != "binomial":
+    if link in BOUNDED_LINKS and variance != "binomial":
         # away from the likelihood the score also vanishes where the mean is flat: no root to trust
         lost |= _far_out(theta, q, w, link)
     if (link, variance) in _LEAKY:
@@ -193,22 +194,14 @@ def _dependence(design: ProcessDesign, t: int) -> str:
 
 
 def _separation_flag(design: ProcessDesign, t: int, link: str) -> str | None:
-    if link not in (*_BOUNDED_LINKS, "log"):
+    if link not in (*BOUNDED_LINKS, "log"):
         return None
     rows = design.w[t] > 0
     x, y = design.x[t][:, rows].T, design.y[t][rows]
-    direction = separating_direction(x, y, upper=link in _BOUNDED_LINKS)
+    direction = separating_direction(x, y, upper=link in BOUNDED_LINKS)
     if direction is None:
         return None
-    if np.ptp(y) == 0:
-        return f"separation: {design.response!r} is {y[0]:g} for every available subject"
-    spread = np.abs(direction) * np.abs(x).max(axis=0)
-    names = [design.names[k] for k in np.flatnonzero(spread > 1e-6 * spread.max())]
-    moved = np.abs(x @ direction) > 1e-6 * np.abs(x @ direction).max()
-    return (
-        f"separation: a combination of {', '.join(names)} predicts {design.response!r} perfectly for "
-        f"{int(moved.sum())} of {len(y)} available subjects"
-    )
+    return separation_sentence(x, y, direction, design.names, repr(design.response), "available subject")
 
 
 def _variance_flag(design: ProcessDesign, t: int, se: Array, naive: Array, variance: str) -> str | None:

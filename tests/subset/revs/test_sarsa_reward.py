@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from rlselect.subset.revs._sarsa_reward import RIDGE_LIKELIHOOD, Batch, Environment, RewardSet, paired_scores
+from rlselect.subset.revs._sarsa_reward import (
+    RIDGE_LIKELIHOOD,
+    Environment,
+    RewardSet,
+    StageRows,
+    paired_scores,
+)
 
 
 def regression(n, p, coef, seed, family="gaussian"):
@@ -92,8 +98,8 @@ def test_reward_is_the_decline_in_mse_less_the_signed_price(state, action):
 
 def test_reward_by_hand():
     """Train x = 0..3, y = 0,0,2,2 (slope .8 about the mean 1); valid x = 1.5, 2.5, y = 1, 3."""
-    train = Batch(np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0.0, 0.0, 2.0, 2.0]), None, None)
-    valid = Batch(np.array([[1.5], [2.5]]), np.array([1.0, 3.0]), None, None)
+    train = StageRows(np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0.0, 0.0, 2.0, 2.0]), None, None)
+    valid = StageRows(np.array([[1.5], [2.5]]), np.array([1.0, 3.0]), None, None)
     without, with_it = paired_scores("gaussian", train, valid, 0)
     assert without == pytest.approx(-(0.0 + 4.0) / 2)
     assert with_it == pytest.approx(-(0.0 + 1.2**2) / 2, abs=1e-6)
@@ -120,7 +126,7 @@ def naive_likelihood(family, train, valid, k):
 def test_likelihood_reward_is_the_increase_in_mean_log_likelihood(family, with_offset):
     X, y = regression(120, 4, [0.8, -0.5], 2, family)
     offset = 0.3 * X[:, 3] if with_offset else None
-    whole = Batch(3.0 + 10.0 * X[:, :3], y, None, offset)
+    whole = StageRows(3.0 + 10.0 * X[:, :3], y, None, offset)
     train, valid = whole.part(slice(None, 80)), whole.part(slice(80, None))
     got = paired_scores(family, train, valid, 2)
     expected = [naive_likelihood(family, train, valid, k) for k in (2, 3)]
@@ -132,10 +138,10 @@ def test_weight_k_is_a_row_repeated_k_times(family):
     X, y = regression(90, 3, [0.7], 3, family)
     weight = np.random.default_rng(0).integers(0, 4, 90)
     offset = 0.1 * X[:, 1]
-    weighted = Batch(X, y, weight.astype(float), offset)
+    weighted = StageRows(X, y, weight.astype(float), offset)
     repeat = np.repeat(np.arange(90), weight)
     cut = int(weight[:60].sum())
-    repeated = Batch(X[repeat], y[repeat], None, offset[repeat])
+    repeated = StageRows(X[repeat], y[repeat], None, offset[repeat])
     got = paired_scores(family, weighted.part(slice(None, 60)), weighted.part(slice(60, None)), 2)
     expected = paired_scores(family, repeated.part(slice(None, cut)), repeated.part(slice(cut, None)), 2)
     assert got == pytest.approx(expected, abs=1e-7)
@@ -144,8 +150,8 @@ def test_weight_k_is_a_row_repeated_k_times(family):
 @pytest.mark.parametrize("family", ["gaussian", "binomial", "poisson"])
 def test_offset_of_a_gaussian_is_subtracted_and_a_constant_offset_changes_nothing(family):
     X, y = regression(90, 3, [0.7], 4, family)
-    plain = Batch(X, y, None, None)
-    shifted = Batch(X, y + 2.0 if family == "gaussian" else y, None, np.full(90, 2.0))
+    plain = StageRows(X, y, None, None)
+    shifted = StageRows(X, y + 2.0 if family == "gaussian" else y, None, np.full(90, 2.0))
     scores = [
         paired_scores(family, b.part(slice(None, 60)), b.part(slice(60, None)), 2) for b in (plain, shifted)
     ]
@@ -171,7 +177,7 @@ def test_troubled_batches_have_a_finite_reward(family, trouble):
         X = X * np.array([1e-200, 1e150, 1e-8, 1.0]) + np.array([0.0, 0.0, 0.0, 1e8])
     elif trouble == "no weight":
         weight = np.zeros(60)
-    whole = Batch(X, y, weight, None)
+    whole = StageRows(X, y, weight, None)
     scores = paired_scores(family, whole.part(slice(None, 30)), whole.part(slice(30, None)), X.shape[1] - 1)
     assert np.all(np.isfinite(scores))
 
@@ -181,7 +187,7 @@ def test_scale_and_origin_of_a_column_do_not_matter():
     scaled = X * np.array([1e-100, 1e100, 1.0]) + np.array([0.0, 0.0, 1e6])
     scores = [
         paired_scores("gaussian", b.part(slice(None, 50)), b.part(slice(50, None)), 2)
-        for b in (Batch(X, y, None, None), Batch(scaled, y, None, None))
+        for b in (StageRows(X, y, None, None), StageRows(scaled, y, None, None))
     ]
     assert scores[0] == pytest.approx(scores[1], rel=1e-7)
 

@@ -9,6 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from rlselect.kernels import (
+    CANONICAL_LINK,
+    damped_newton,
+    glm_problem,
+    log_likelihood,
+    null_intercept,
+    small_decrement,
+    solve_shortest,
+)
+
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.intp]
@@ -29,11 +39,8 @@ RIDGE_GAUSSIAN = 1e-8
 RIDGE_LIKELIHOOD = 1e-4
 
 _MAX_NEWTON = 30
-_MAX_HALVINGS = 20
 _MAX_RIDGES = 40
 _TOLERANCE = 1e-10
-# exp() of anything larger is no count; keeps a wild validation row from overflowing.
-_MAX_LOG_MEAN = 50.0
 
 
 class StageRows(NamedTuple):
@@ -291,82 +298,27 @@ def _gaussian_scores(train: StageRows, valid: StageRows, n_base: int) -> tuple[f
 
 
 def _likelihood_scores(family: str, train: StageRows, valid: StageRows, n_base: int) -> tuple[float, float]:
-    share = train.shares()
-    Z, Zv = _standardise(train, valid, share)
-    Z, Zv = (np.column_stack([np.ones(len(block)), block]) for block in (Z, Zv))
-    valid_share = valid.shares()
-    coef = np.zeros(1)
-    coef[0] = _start(family, train, share)
-    scores = []
-    for k in (n_base + 1, Z.shape[1]):
-        coef = np.concatenate([coef, np.zeros(k - len(coef))])
-        coef = _newton(family, Z[:, :k], train, share, coef)
-        eta = _linear(Zv[:, :k], coef, valid.offset)
-        scores.append(float(valid_share @ _log_likelihood(family, valid.y, eta)))
-    return scores[0], scores[1]
-
-
-def _start(family: str, train: StageRows, share: Floats) -> float:
-    """Intercept of the empty model, kept finite when the batch has a single class or no counts."""
-    slack = 0.5 / len(train.y)
-    mean = float(share @ train.y)
-    if family == "binomial":
-        mean = min(max(mean, slack), 1.0 - slack)
-        return math.log(mean / (1.0 - mean)) if train.offset is None else 0.0
-    exposure = 1.0 if train.offset is None else float(share @ np.exp(np.minimum(train.offset, _MAX_LOG_MEAN)))
-    return math.log(max(mean, slack) / max(exposure, 1e-300))
-
-
-def _linear(Z: Floats, coef: Floats, offset: Floats | None) -> Floats:
-    eta = Z @ coef
-    return eta if offset is None else eta + offset
-
-
-def _log_likelihood(family: str, y: Floats, eta: Floats) -> Floats:
-    if family == "binomial":
-        return y * eta - np.maximum(eta, 0.0) - np.log1p(np.exp(-np.abs(eta)))
-    return y * eta - np.exp(np.minimum(eta, _MAX_LOG_MEAN))
-
-
-def _mean_and_curvature(family: str, eta: Floats) -> tuple[Floats, Floats]:
-    if family == "binomial":
-        mean = 0.5 * (1.0 + np.tanh(0.5 * eta))
-        return mean, mean * (1.0 - mean)
-    mean = np.exp(np.minimum(eta, _MAX_LOG_MEAN))
-    return mean, mean
-
-
-def _newton(family: str, Z: Floats, train: StageRows, share: Floats, coef: Floats) -> Floats:
-    """Maximise the mean log-likelihood minus ``ridge / 2`` times the squared slopes, from ``coef`` on."""
-    ridge = np.full(len(coef), RIDGE_LIKELIHOOD)
+    share, valid_share = train.shares(), valid.shares()
+    Z, Zv = (np.vstack([np.ones(len(block)), block.T]) for block in _standardise(train, valid, share))
+    known = None if train.offset is None else train.offset[None]
+    link, rule = CANONICAL_LINK[family], small_decrement(_TOLERANCE)
+    coef = np.array([null_intercept(family, train.y, train.weight, train.offset)])
+    ridge = np.full(len(Z), RIDGE_LIKELIHOOD)
     ridge[0] = 0.0
-
-    def objective(candidate: Floats, eta: Floats) -> float:
-        fit = float(share @ _log_likelihood(family, train.y, eta))
-        return fit - 0.5 * float(ridge @ (candidate * candidate))
-
-    eta = _linear(Z, coef, train.offset)
-    value = objective(coef, eta)
-    for _ in range(_MAX_NEWTON):
-        mean, curvature = _mean_and_curvature(family, eta)
-        gradient = Z.T @ (share * (train.y - mean)) - ridge * coef
-        hessian = (Z * (share * curvature)[:, None]).T @ Z
-        np.einsum("ii->i", hessian)[:] += ridge
-        lower = _cholesky(hessian, 1e-12)
-        half = solve_triangular(lower, gradient, lower=True, check_finite=False)
-        step = solve_triangular(lower, half, lower=True, trans=1, check_finite=False)
-        # Written so that a NaN stops the loop as well. So close to the end a full step is safe, and it
-        # squares the error that is left.
-        if not float(half @ half) > _TOLERANCE:
-            return coef + step
-        for _ in range(_MAX_HALVINGS):
-            candidate = coef + step
-            new_eta = _linear(Z, candidate, train.offset)
-            new_value = objective(candidate, new_eta)
-            if new_value > value:
-                break
-            step *= 0.5
-        else:
-            break
-        coef, eta, value = candidate, new_eta, new_value
-    return coef
+    scores = []
+    for k in (n_base + 1, len(Z)):
+        start = np.concatenate([coef, np.zeros(k - len(coef))])
+        problem = glm_problem(
+            Z[None, :k],
+            train.y[None],
+            share[None],
+            link,
+            family,
+            offset=known,
+            ridge=ridge[:k],
+            solve=solve_shortest,
+        )
+        coef = damped_newton(problem, start[None], rule, most_steps=_MAX_NEWTON, floor=0.0).coef[0]
+        eta = coef @ Zv[:k] if valid.offset is None else coef @ Zv[:k] + valid.offset
+        scores.append(float(valid_share @ log_likelihood(family, valid.y, eta, constant=False)))
+    return scores[0], scores[1]

@@ -189,6 +189,23 @@ def test_separation_is_answered_by_a_penalised_fit_and_a_warning(kind):
     np.testing.assert_allclose(Z.T @ (y - mean), fit.coef * A.std(axis=0), atol=1e-4)
 
 
+@pytest.mark.parametrize("family", ["binomial", "poisson"])
+@pytest.mark.parametrize("share", [0.05, 0.3, 0.5, 0.7, 0.95])
+def test_a_level_without_variation_is_separation_however_common(family, share):
+    rng = np.random.default_rng(0)
+    A = np.column_stack([rng.random(400) < share, rng.standard_normal(400)]).astype(float)
+    y = rng.poisson(np.exp(A[:, 1])).astype(float)
+    if family == "binomial":
+        y = (rng.random(400) < expit(A[:, 1])).astype(float)
+    y[A[:, 0] == 1] = 0.0
+    with pytest.warns(SeparationWarning, match=f"for {int(A[:, 0].sum())} of 400 rows"):
+        assert fit_glm(A, y, family).separated
+    y[np.flatnonzero(A[:, 0])[0]] = 1.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not fit_glm(A, y, family).separated
+
+
 @pytest.mark.parametrize("strength", [1.0, 4.0, 12.0])
 def test_strong_effects_are_not_separation(strength):
     rng = np.random.default_rng(1)

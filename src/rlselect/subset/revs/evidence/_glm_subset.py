@@ -8,19 +8,21 @@ from numpy.typing import NDArray
 
 from rlselect.data import Units
 from rlselect.kernels import (
+    damped_newton,
     laplace_block_add,
     laplace_block_remove,
     laplace_moves,
+    laplace_state,
     log_likelihood,
     mean_and_curvature,
-    newton_state,
-    newton_step,
     null_intercept,
+    small_decrement,
+    summed_problem,
 )
 from rlselect.subset.revs.evidence._block import Block
 from rlselect.subset.revs.evidence._rows import Rows
 
-Floats = NDArray[np.floating]
+Floats = NDArray[np.float64]
 
 _NEWTON_STEPS = 6
 # the root of the decrement is the distance to the mode in standard errors: with a hundredth, the price of
@@ -109,43 +111,34 @@ class GlmSubset:
             return None
         return [None if block is None else _design(block, self._subset) for block in self._rows]
 
-    def _newton_sums(self, designs: list[Floats | None] | None) -> tuple[Floats, Floats, float]:
-        k = len(self._coef)
+    def _sums(self, coef: Floats, designs: list[Floats | None] | None) -> tuple[float, Floats, Floats]:
+        """Minus the log posterior, its curvature and the score, summed over the rows."""
+        k = len(coef)
         sums = [np.zeros((k, k)), np.zeros(k), np.zeros(())]
 
         def add(_: int, parts: tuple) -> None:
             for total, part in zip(sums, parts, strict=True):
                 np.add(total, part, out=total)
 
-        self._rows.pour(add, _newton_parts, self._subset, self._coef, self.family, each=designs)
+        self._rows.pour(add, _newton_parts, self._subset, coef, self.family, each=designs)
         hessian, gradient, likelihood = sums
         prior = np.full(k, 1.0 / self.slab)
         prior[0] = 0.0
         hessian[np.diag_indices(k)] += prior
-        value = float(likelihood) - 0.5 * float(prior @ self._coef**2)
-        return hessian, gradient - prior * self._coef, value
+        loss = 0.5 * float(prior @ coef**2) - float(likelihood)
+        return loss, hessian, gradient - prior * coef
 
     def _fit(self, steps: int = _NEWTON_STEPS) -> None:
         designs = self._designs()
-        hessian, gradient, value = self._newton_sums(designs)
-        for _ in range(steps):
-            step, decrement = newton_step(hessian, gradient)
-            if decrement < _DECREMENT:
-                break
-            here, scale = self._coef, 1.0
-            for _ in range(12):
-                self._coef = here + scale * step
-                hessian, gradient, trial = self._newton_sums(designs)
-                if trial >= value - 1e-9 * abs(value):
-                    break
-                scale *= 0.5
-            value = trial
-        self._value = value
-        self._price(hessian, designs)
+        problem = summed_problem(lambda coef: self._sums(coef, designs))
+        rule = small_decrement(_DECREMENT)
+        found = damped_newton(problem, self._coef[None], rule, polish=False, most_steps=steps)
+        self._coef, self._value = found.coef[0], -float(found.point.loss[0])
+        self._price(found.point.kept[0][0], designs)
 
     def _price(self, hessian: Floats, designs: list[Floats | None] | None) -> None:
         k, p = len(self._coef), self.units.n_columns
-        self._inverse = np.linalg.pinv(hessian, hermitian=True)
+        self._inverse = np.asarray(np.linalg.pinv(hessian, hermitian=True))
         self._logdet = float(np.linalg.slogdet(hessian)[1]) + (k - 1) * np.log(self.slab)
         score, curvatures, cross = np.zeros((2, p)), np.zeros(p), np.zeros((2, k, p))
         blocks = [members for _, members in self.units.by_size]
@@ -162,7 +155,7 @@ class GlmSubset:
         self._rows.pour(add, _price_parts, self._subset, self._coef, self.family, blocks, each=designs)
         self._score_parts, self._residual, self._within = score, score.sum(axis=0), within
         self._cross_parts, self._cross, self._curvature = cross, cross.sum(axis=0), curvatures
-        self._schur = newton_state(self._cross, self._inverse, curvatures, self.slab)
+        self._schur = laplace_state(self._cross, self._inverse, curvatures, self.slab)
 
     @property
     def evidence(self) -> float:

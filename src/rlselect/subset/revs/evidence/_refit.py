@@ -9,22 +9,28 @@ from numpy.typing import NDArray
 
 from rlselect._compat import user_level
 from rlselect.kernels import (
+    CANONICAL_LINK,
+    SINGULAR,
+    Minimum,
+    damped_newton,
+    glm_problem,
     heldout_block_remove,
     heldout_moves,
     log_likelihood,
-    mean_and_curvature,
-    newton_step,
+    looks_separated,
     null_intercept,
+    separating_direction,
+    separation_sentence,
+    separation_signs,
+    small_decrement,
+    solve_shortest,
 )
 
-Floats = NDArray[np.floating]
+Floats = NDArray[np.float64]
 
-_MOST_STEPS = 50
-# a linear predictor this far out means a fitted probability of 1e-6: the classes are separated
-_SEPARATED = 14.0
-# Newton's step moves a linear predictor without a maximum by about one, and others by next to nothing
-_DRIFT = 0.5
-_SINGULAR = 1e-12
+MOST_STEPS = 50
+# of the log likelihood: where the steps of an unpenalised fit end
+TOLERANCE = 1e-10
 _MANY_ROWS = 5000
 
 
@@ -75,32 +81,33 @@ def fit_glm(
     w = np.ones(len(y)) if weight is None else weight
     known = np.zeros(len(y)) if offset is None else offset
     n = float(w.sum())
-    standard, shift, scale = _standardise(A, w)
-    design = np.column_stack([np.ones(len(y)), standard])
-    coef, hessian, separated = _newton(design, y, family, w, known, ridge=0.0)
-    if separated:
+    standard, shift, scale = standardise(A, w)
+    design = np.empty((A.shape[1] + 1, len(y)))
+    design[0], design[1:] = 1.0, standard.T
+    dispersion, separation = 1.0, None
+    if family == "gaussian":
+        coef, hessian = _least_squares(design, y - known, w)
+        residual = y - known - coef @ design
+        dispersion = float(w @ residual**2) / max(n - len(coef), 1.0)
+    else:
+        coef, hessian, separation = _maximum(design, y, family, w, known)
+    if separation is not None:
         warnings.warn(
-            "The selected variables separate the response, or a part of it, perfectly, so that the "
-            "likelihood has no maximum; coefficients are those of a ridge-penalised fit and their standard "
-            "errors mean little.",
+            f"{separation}, so that the likelihood has no maximum; coefficients are those of a "
+            "ridge-penalised fit and their standard errors mean little.",
             SeparationWarning,
             stacklevel=user_level(),
         )
-        coef, hessian, _ = _newton(design, y, family, w, known, ridge=1.0)
-    covariance = np.linalg.pinv(hessian, rcond=_SINGULAR, hermitian=True)
-    dispersion = 1.0
-    if family == "gaussian":
-        residual = y - known - design @ coef
-        dispersion = float(w @ residual**2) / max(n - len(coef), 1.0)
+    covariance = np.linalg.pinv(hessian, rcond=SINGULAR, hermitian=True)
     # back to the scale of the data
     turn = np.diag(np.concatenate([[1.0], 1.0 / scale]))
     turn[0, 1:] = -shift / scale
     coef, covariance = turn @ coef, turn @ covariance @ turn.T
     errors = np.sqrt(np.maximum(dispersion * np.diagonal(covariance)[1:], 0.0))
-    return Fit(float(coef[0]), coef[1:], errors, covariance, dispersion, separated)
+    return Fit(float(coef[0]), coef[1:], errors, covariance, dispersion, separation is not None)
 
 
-def _standardise(X: Floats, w: Floats) -> tuple[Floats, Floats, Floats]:
+def standardise(X: Floats, w: Floats) -> tuple[Floats, Floats, Floats]:
     """Columns of mean zero and variance one (constant ones of zeros), with their shift and scale."""
     if not X.shape[1]:
         return X, np.zeros(0), np.ones(0)
@@ -115,54 +122,49 @@ def _standardise(X: Floats, w: Floats) -> tuple[Floats, Floats, Floats]:
     return standard, shift, scale
 
 
-def _newton(
-    design: Floats, y: Floats, family: str, w: Floats, known: Floats, ridge: float
-) -> tuple[Floats, Floats, bool]:
-    k = design.shape[1]
-    coef = np.zeros(k)
-    penalty = np.full(k, ridge)
-    penalty[0] = 0.0
-    if family != "gaussian":
-        coef[0] = null_intercept(family, y, w, known)
-    value = -np.inf
-    for _ in range(_MOST_STEPS):
-        eta = design @ coef + known
-        mean, curvature = mean_and_curvature(family, eta)
-        hessian = (design * (w * curvature)[:, None]).T @ design + np.diag(penalty)
-        gradient = design.T @ (w * (y - mean)) - penalty * coef
-        if family == "gaussian":
-            return coef + _least_squares(design, y - eta, w, hessian, gradient), hessian, False
-        value = float(w @ log_likelihood(family, y, eta)) - 0.5 * float(penalty @ coef**2)
-        step, decrement = newton_step(hessian, gradient)
-        if not np.isfinite(decrement):
-            return coef, hessian, True
-        if decrement < 1e-10 * max(abs(value), 1.0):
-            break
-        scale = 1.0
-        for _ in range(20):
-            trial = coef + scale * step
-            better = float(w @ log_likelihood(family, y, design @ trial + known)) - 0.5 * float(
-                penalty @ trial**2
-            )
-            if better >= value - 1e-12 * abs(value):
-                break
-            scale *= 0.5
-        coef = trial
-    counted = w > 0
-    certain = family == "binomial" and bool(
-        np.all(np.where(y > 0.5, eta, -eta)[counted] > 0) and np.abs(eta[counted]).min() > 0.5 * _SEPARATED
-    )
-    # the likelihood stands still while some rows still move on: their mean has no finite best place
-    drift = float(np.abs(design[counted, 1:] @ step[1:]).max(initial=0.0))
-    return coef, hessian, ridge == 0.0 and (certain or drift > _DRIFT)
-
-
-def _least_squares(design: Floats, y: Floats, w: Floats, gram: Floats, cross: Floats) -> Floats:
+def _least_squares(design: Floats, y: Floats, w: Floats) -> tuple[Floats, Floats]:
+    """Coefficients and Gram matrix."""
+    weighted = design * w
+    gram = weighted @ design.T
     # the normal equations of standardised columns keep enough digits unless columns nearly repeat each other
     if len(y) > _MANY_ROWS and np.linalg.cond(gram) < 1e8:
-        return np.linalg.solve(gram, cross)
+        return np.asarray(np.linalg.solve(gram, weighted @ y)), gram
     root = np.sqrt(w)
-    return np.linalg.lstsq(design * root[:, None], root * y, rcond=None)[0]
+    return np.asarray(np.linalg.lstsq((design * root).T, root * y, rcond=None)[0]), gram
+
+
+def _maximum(
+    design: Floats, y: Floats, family: str, w: Floats, known: Floats
+) -> tuple[Floats, Floats, str | None]:
+    """Coefficients and Hessian; where rows separate, of a penalised fit with a sentence that says so."""
+    found = _newton(design, y, family, w, known, None)
+    moved = found.direction.step[0] @ design
+    signs = separation_signs(family, y, found.point.kept[0][0], moved, w)
+    separation = None
+    # counts of nothing but zeros have no finite intercept either, but that is not for columns to answer
+    if len(design) > 1 and looks_separated(*signs):
+        x, live = design[:, w > 0].T, y[w > 0]
+        direction = separating_direction(x, live, upper=family == "binomial")
+        if direction is not None:
+            separation = separation_sentence(x, live, direction, None, "the response", "row")
+            ridge = np.ones(len(design))
+            ridge[0] = 0.0
+            found = _newton(design, y, family, w, known, ridge)
+    return found.coef[0], found.direction.hessian[0], separation
+
+
+def _newton(
+    design: Floats, y: Floats, family: str, w: Floats, known: Floats, ridge: Floats | None
+) -> Minimum:
+    link, start, zero = CANONICAL_LINK[family], np.zeros((1, len(design))), np.zeros(len(y))
+    start[0, 0] = null_intercept(family, y, w, known)
+    # the tolerance is a share of the whole log likelihood, the term of y alone included
+    constant = log_likelihood(family, y, zero, constant=False) - log_likelihood(family, y, zero)
+    rule = small_decrement(TOLERANCE, relative=True, constant=float(w @ constant))
+    problem = glm_problem(
+        design[None], y[None], w[None], link, family, offset=known[None], ridge=ridge, solve=solve_shortest
+    )
+    return damped_newton(problem, start, rule, polish=False, most_steps=MOST_STEPS)
 
 
 def heldout_gains(
@@ -201,7 +203,7 @@ def heldout_gains(
     gains = np.full((n_folds, len(columns_of)), np.nan)
     if n < 4 * n_folds or n - n // n_folds <= len(subset) + 1:
         return gains[0]
-    X = _standardise(X, np.ones(n))[0]
+    X = standardise(X, np.ones(n))[0]
     chosen = {int(j): i + 1 for i, j in enumerate(subset)}
     single = np.array([c[0] for c in columns_of])
     folds = rng.permutation(n) % n_folds

@@ -3,25 +3,33 @@
 import warnings
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect.kernels import log_likelihood, mean_and_curvature, newton_step, null_intercept
+from rlselect.kernels import (
+    SINGULAR,
+    damped_newton,
+    log_likelihood,
+    looks_separated,
+    mean_and_curvature,
+    null_intercept,
+    separation_signs,
+    small_decrement,
+    summed_problem,
+)
 from rlselect.subset.revs.evidence._gram import Moments
 from rlselect.subset.revs.evidence._refit import (
-    _DRIFT,
-    _MOST_STEPS,
-    _SEPARATED,
-    _SINGULAR,
+    MOST_STEPS,
+    TOLERANCE,
     Fit,
     SeparationWarning,
-    _standardise,
     fit_glm,
+    standardise,
 )
 
-Floats = NDArray[np.floating]
+Floats = NDArray[np.float64]
 
 
 def fit_linear_blocks(blocks: Callable[[Callable], Iterable[Floats]], center: Floats) -> Fit:
@@ -96,13 +104,6 @@ def _products(center: Floats, A: Floats, y: Floats, weight: Floats | None, offse
     return rows @ (rows if weight is None else rows * weight).T
 
 
-class _Sums(NamedTuple):
-    hessian: Floats
-    gradient: Floats
-    value: float
-    margin: float
-
-
 def fit_glm_blocks(blocks: Callable[[Callable], Iterable[Any]], few: tuple, family: str) -> Fit | None:
     """Maximum likelihood from sums over blocks; the same answer as `fit_glm` on all rows.
 
@@ -121,26 +122,21 @@ def fit_glm_blocks(blocks: Callable[[Callable], Iterable[Any]], few: tuple, fami
         None when the rows are separated, which takes a penalty and all rows at once.
     """
     coef, shift, scale = _start(few, family)
-    last, here = -np.inf, coef
-    for _ in range(_MOST_STEPS):
-        parts = list(blocks(partial(_glm_sums, coef, shift, scale, family)))
-        hessian = np.sum([part.hessian for part in parts], axis=0)
-        value = sum(part.value for part in parts)
-        if value < last - 1e-12 * abs(last):
-            coef = 0.5 * (coef + here)
-            continue
-        step, decrement = newton_step(hessian, np.sum([part.gradient for part in parts], axis=0))
-        if not np.isfinite(decrement):
-            return None
-        if decrement < 1e-10 * max(abs(value), 1.0):
-            break
-        last, here, coef = value, coef, coef + step
-    drift = max(blocks(partial(_drift, step, scale)), default=0.0)
-    if drift > _DRIFT or min(part.margin for part in parts) > 0.5 * _SEPARATED:
+
+    def sums(coef: Floats) -> tuple[float, Floats, Floats]:
+        parts = list(blocks(partial(_glm_parts, coef, shift, scale, family)))
+        loss, hessian, gradient = (sum(part) for part in zip(*parts, strict=True))
+        return loss, hessian, gradient
+
+    rule = small_decrement(TOLERANCE, relative=True)
+    found = damped_newton(summed_problem(sums), coef[None], rule, polish=False, most_steps=MOST_STEPS)
+    coef, hessian, step = found.coef[0], found.direction.hessian[0], found.direction.step[0]
+    signs = list(blocks(partial(_signs, coef, step, shift, scale, family)))
+    if looks_separated(max(drift for drift, _ in signs), min(margin for _, margin in signs)):
         return None
     turn = np.diag(np.concatenate([[1.0], 1.0 / scale]))
     turn[0, 1:] = -shift / scale
-    covariance = turn @ np.linalg.pinv(hessian, rcond=_SINGULAR, hermitian=True) @ turn.T
+    covariance = turn @ np.linalg.pinv(hessian, rcond=SINGULAR, hermitian=True) @ turn.T
     coef = turn @ coef
     errors = np.sqrt(np.maximum(np.diagonal(covariance)[1:], 0.0))
     return Fit(float(coef[0]), coef[1:], errors, covariance, 1.0, False)
@@ -149,7 +145,7 @@ def fit_glm_blocks(blocks: Callable[[Callable], Iterable[Any]], few: tuple, fami
 def _start(few: tuple, family: str) -> tuple[Floats, Floats, Floats]:
     A, y, weight, offset = few
     w = np.ones(len(y)) if weight is None else weight
-    _, shift, scale = _standardise(np.asarray(A, dtype=np.float64), w)
+    _, shift, scale = standardise(np.asarray(A, dtype=np.float64), w)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SeparationWarning)
         first = fit_glm(A, y, family, weight, offset)
@@ -159,28 +155,28 @@ def _start(few: tuple, family: str) -> tuple[Floats, Floats, Floats]:
     return np.append(first.intercept + first.coef @ shift, first.coef * scale), shift, scale
 
 
-def _glm_sums(
-    coef: Floats, shift: Floats, scale: Floats, family: str, A: Floats, y: Floats, weight: Any, offset: Any
-) -> _Sums:
-    design = np.empty((len(coef), len(y)))
+def _rows_of(
+    shift: Floats, scale: Floats, A: Floats, y: Floats, weight: Any, offset: Any
+) -> tuple[Floats, Floats, Floats | float]:
+    """Standardised design of a block, rows last, with its weight and offset."""
+    design = np.empty((len(scale) + 1, len(y)))
     design[0], design[1:] = 1.0, ((A - shift) / scale).T
-    eta = coef @ design if offset is None else coef @ design + offset
-    w = np.ones(len(y)) if weight is None else weight
+    return design, np.ones(len(y)) if weight is None else weight, 0.0 if offset is None else offset
+
+
+def _glm_parts(
+    coef: Floats, shift: Floats, scale: Floats, family: str, A: Floats, y: Floats, weight: Any, offset: Any
+) -> tuple[float, Floats, Floats]:
+    """What a block adds to minus the log likelihood, its Hessian and the score."""
+    design, w, known = _rows_of(shift, scale, A, y, weight, offset)
+    eta = coef @ design + known
     mean, curvature = mean_and_curvature(family, eta)
-    counted = w > 0
-    margin = np.inf
-    if family != "binomial":
-        margin = -np.inf
-    elif counted.any():
-        margin = float(np.where(y > 0.5, eta, -eta)[counted].min())
-    return _Sums(
-        (design * (w * curvature)) @ design.T,
-        design @ (w * (y - mean)),
-        float(w @ log_likelihood(family, y, eta)),
-        margin,
-    )
+    hessian, score = (design * (w * curvature)) @ design.T, design @ (w * (y - mean))
+    return -float(w @ log_likelihood(family, y, eta)), hessian, score
 
 
-def _drift(step: Floats, scale: Floats, A: Floats, y: Floats, weight: Any, offset: Any) -> float:
-    moved = np.abs((A - A.mean(axis=0)) @ (step[1:] / scale)) if len(step) > 1 else np.zeros(len(y))
-    return float(moved.max(initial=0.0)) if weight is None else float(moved[weight > 0].max(initial=0.0))
+def _signs(
+    coef: Floats, step: Floats, shift: Floats, scale: Floats, family: str, A: Floats, y: Floats, *more: Any
+) -> tuple[float, float]:
+    design, w, known = _rows_of(shift, scale, A, y, *more)
+    return separation_signs(family, y, coef @ design + known, step @ design, w)

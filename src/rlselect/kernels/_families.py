@@ -2,8 +2,9 @@
 
 A family is a link and a variance; "gaussian", "binomial" and "poisson" alone mean their canonical links. Its
 users: the regressions of `_glm` (one dense fit, or one per time), `_subset_logistic` (one fit per mask),
-`_laplace` and `_heldout` (prices of moves), `evidence` (fits summed over blocks of rows), `machines` (kernel
-logistic regression), `temporal` (influence functions, predictions) and the paper's search of `subset.revs`.
+`_heldout` (prices of moves), `subset.revs` (fits summed over blocks of rows, the paper's search),
+`subset.acp` (log losses of masks), `machines` (kernel logistic regression) and `temporal` (influence
+functions, predictions).
 """
 
 import numpy as np

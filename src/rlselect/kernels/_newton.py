@@ -4,8 +4,8 @@ The loop minimises a batch of m losses side by side; a single fit is a batch of 
 users comes in as hooks, a `NewtonProblem`: how a loss is evaluated (dense rows, sums over blocks or workers,
 a kernel matrix), how the system is solved (dense, batched, by Schur complements, least norm), and what part
 of the batch goes on. Its users: `_glm` (dense fits, one per time), `_subset_logistic` (one per mask),
-`evidence` (fits summed over blocks of rows), `machines` (kernel logistic regression), `temporal` (curves with
-constant effects) and the paper's search of `subset.revs`.
+`subset.revs` (fits summed over blocks of rows, the paper's search), `machines` (kernel logistic regression)
+and `temporal` (curves with constant effects).
 """
 
 from collections.abc import Callable

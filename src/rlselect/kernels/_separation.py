@@ -1,6 +1,6 @@
 """Does a finite estimate exist? A linear programme decides; how a fit ended only raises the question.
 
-Users: the refit of selected columns (`evidence`) and the fits of single times (`temporal`).
+Users: the refit of selected columns (`subset.revs`) and the fits of single times (`temporal`).
 """
 
 from collections.abc import Sequence

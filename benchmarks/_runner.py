@@ -31,7 +31,7 @@ def parser(description, *, replicates):
     out = argparse.ArgumentParser(
         description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter
     )
-    out.add_argument("--replicates", type=int, default=replicates, help="data sets a cell")
+    out.add_argument("--replicates", type=int, default=replicates, help="data sets per cell")
     out.add_argument(
         "--seed", type=int, default=1000, help="seed of the first data set; the next ones follow"
     )

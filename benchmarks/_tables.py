@@ -1,4 +1,4 @@
-"""Fits and the tables made of them: one CSV line a fit, one Markdown line for each cell and method."""
+"""Fits and the tables made of them: one CSV line per fit, one Markdown line for each cell and method."""
 
 import csv
 import os
@@ -176,7 +176,7 @@ def _processor():
 
 
 class Store:
-    """The files of a run: a CSV that grows by one line a fit, and the Markdown table, rewritten each time."""
+    """The files of a run: a CSV that grows by one line per fit, and the Markdown table, written anew."""
 
     def __init__(self, stem, *, resume):
         self.csv = stem.with_suffix(".csv")

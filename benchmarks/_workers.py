@@ -23,7 +23,7 @@ def _median(fits, cell, name):
 
 
 def table(fits):
-    """One line a cell, medians over the repeats."""
+    """One line per cell, medians over the repeats."""
     head = "signal | n | p | source | s | client | workers | longest | rounds | rows read | exact"
     lines = [f"| {head} |", "|" + "---|" * 11]
     for cell in _cells(fits):

@@ -33,7 +33,7 @@ def goal(name):
 
 
 def against_goals(summary):
-    """One line a cell: is the default where it should be, and who is ahead of it?"""
+    """One line per cell: is the default where it should be, and who is ahead of it?"""
     lines = ["| cell | F1 | goal | cpu s | goal | best other | F1 |", "|---|---:|---:|---:|---:|---|---:|"]
     for name in summary.cells:
         ours = summary.of(name, "ACP")

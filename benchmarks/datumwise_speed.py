@@ -1,4 +1,4 @@
-"""How fast a datum-wise policy is learned: rollouts a second, and seconds an iteration.
+"""How fast a datum-wise policy is learned: rollouts per second, and seconds per iteration.
 
     python benchmarks/datumwise_speed.py                 # all tables, into benchmarks/results
     python benchmarks/datumwise_speed.py rollouts --features 60 --prices 0.01

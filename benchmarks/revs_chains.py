@@ -61,7 +61,7 @@ def one_fit(X, y, truth, seed, chains):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--replicates", type=int, default=20, help="data sets a cell; half of it for classes")
+    parser.add_argument("--replicates", type=int, default=20, help="data sets per cell; half for classes")
     parser.add_argument("--seed", type=int, default=1000, help="seed of the first data set")
     parser.add_argument("--out", type=Path, help="Markdown file to write")
     args = parser.parse_args()

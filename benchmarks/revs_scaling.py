@@ -1,4 +1,4 @@
-"""Time, rows and memory of REVS as rows and columns grow: memory map and Parquet, one process a fit.
+"""Time, rows and memory of REVS as rows and columns grow: memory map and Parquet, one process per fit.
 
 Every fit runs in a process of its own on one thread, so that its peak memory is its own. The data are
 simulated once, a block at a time, into a scratch folder.
@@ -114,7 +114,7 @@ def coefficients(p, signal, rng):
 
 
 def group_rows(p):
-    """64k rows a row group, the largest that count as usual; fewer of wide data."""
+    """64k rows per row group, the largest that count as usual; fewer of wide data."""
     return int(min(65_536, 2**26 // p))
 
 
@@ -189,7 +189,7 @@ def measure(kind, signal, n, p, folder, repeats):
 
 
 def table(fits):
-    """One line a cell: medians over the repeats, and times relative to the smallest n of the same line."""
+    """One line per cell: medians over the repeats, and times relative to the smallest n of the same line."""
     head = (
         "source | signal | n | p | s | cpu s | cpu / smallest n | rows read | rows decoded | exact | peak MB"
     )
@@ -263,7 +263,7 @@ def main():
     parser.add_argument(
         "--workers", type=int, nargs="*", default=[1, 2], help="Dask workers, for the cells of _workers.py"
     )
-    parser.add_argument("--repeats", type=int, default=3, help="fits a cell, each with its own seed")
+    parser.add_argument("--repeats", type=int, default=3, help="fits per cell, each with its own seed")
     parser.add_argument("--scratch", type=Path, help="folder for the data; the system's by default")
     parser.add_argument("--out", type=Path, help="write PATH.csv and PATH.md, e.g. results/revs_scaling")
     args = parser.parse_args()
@@ -286,7 +286,7 @@ def main():
                 title = (
                     "# REVS as rows and columns grow\n\nOne thread, banded design (.8), noise variance 2, "
                 )
-                title += f"one data set a cell and {args.repeats} seeds of the search, medians (memory: "
+                title += f"one data set per cell and {args.repeats} seeds of the search, medians (memory: "
                 title += "maximum).\n\n"
                 if only_workers:
                     title = title.replace("as rows and columns grow", "with one and two Dask workers")

@@ -1,4 +1,4 @@
-"""Figure 7: a hard budget of 2, 5, 10 or 20 features a case, free of charge, beside prices and the peers.
+"""Figure 7: a hard budget of 2, 5, 10 or 20 features per case, free of charge, beside prices and the peers.
 
 python experiments/datumwise_budget.py
 """
@@ -47,7 +47,7 @@ def main():
 
 
 def measure(name, args, records):
-    """One dictionary a split: method -> points."""
+    """One dictionary per split: method -> points."""
     problem, runs = load(name), []
     for seed in range(args.seed, args.seed + args.replicates):
         split = make_split(problem, 0.5, seed)

@@ -62,7 +62,7 @@ def main():
 
 
 def run_dataset(name, fraction, args, records):
-    """{method: list of records, one a split}."""
+    """{method: list of records, one per split}."""
     problem, results = load(name), {method: [] for method in NAMES}
     for seed in range(args.seed, args.seed + args.replicates):
         if args.recorded and not all((name, fraction, seed, method) in records.done for method in NAMES):

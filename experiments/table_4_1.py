@@ -5,7 +5,7 @@ python experiments/table_4_1.py --out experiments/results/table_4_1.md
 
 from _regimes_common import run
 
-# "Prop. no errors" as printed, by method and n: one list a stage, for p = 10, 30, 50.
+# "Prop. no errors" as printed, by method and n: one list per stage, for p = 10, 30, 50.
 PAPER = {
     "rfe": {200: [[1, 1, 1], [1, 1, 0.75]], 400: [[1, 1, 1], [1, 1, 1]], 800: [[1, 1, 1], [1, 1, 1]]},
     "rfe-test": {200: [[1, 1, 1], [1, 0.95, 0.75]], 400: [[1, 1, 1], [1, 1, 1]], 800: [[1, 1, 1], [1, 1, 1]]},

@@ -5,7 +5,7 @@ python experiments/table_4_3.py --out experiments/results/table_4_3.md
 
 from _regimes_common import run
 
-# "Prop. no errors" as printed, by method and n: one list a stage, for p = 10, 30, 50.
+# "Prop. no errors" as printed, by method and n: one list per stage, for p = 10, 30, 50.
 PAPER = {
     "rfe": {
         200: [[1, 0.95, 0.9], [0.95, 0.9, 0.4], [0.7, 0.8, 0.25]],

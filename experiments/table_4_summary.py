@@ -22,7 +22,7 @@ HEAD = (
 
 
 def shares(truth, runs, key, kind="outcome", exact=False):
-    """Share of replicates without a miss (and without a surplus column), one a stage."""
+    """Share of replicates without a miss (and without a surplus column), one per stage."""
     found = []
     for t in range(len(truth.stages)):
         sets = [set(r[key][t]) for r in runs]

@@ -138,7 +138,7 @@ Examples:
     help="Price of a feature; an error costs 1.",
 )
 @click.option("--cost", multiple=True, metavar="NAME=PRICE", help="Price of one feature; may be repeated.")
-@click.option("--budget", type=int, help="Most features a case.")
+@click.option("--budget", type=int, help="Most features per case.")
 @click.option("--cost-budget", type=float, metavar="PRICE", help="Most that the features of a case may cost.")
 @click.option(
     "--test-share",
@@ -187,7 +187,7 @@ def datumwise(
 
 
 _REGIMES = """\b
-DATA has one row a subject and stage; columns that are not named are covariates.
+DATA has one row per subject and stage; columns that are not named are covariates.
 Examples:
   rlselect regimes visits.csv --id patient --stage visit --action drug --reward score
   rlselect regimes visits.csv --id patient --stage visit --action drug --reward pain --minimize

@@ -25,7 +25,7 @@ def sample_masks(theta: Array, count: int, rng: np.random.Generator) -> Masks:
 
 
 def score(masks: Masks, theta: Array) -> Array:
-    """Gradient of ``log pi_theta(a)`` in theta, ``a / theta - (1 - a) / (1 - theta)``, one row an action."""
+    """Gradient of ``log pi_theta(a)`` in theta, ``a / theta - (1 - a) / (1 - theta)``, one row per action."""
     return (masks - theta) / (theta * (1.0 - theta))
 
 

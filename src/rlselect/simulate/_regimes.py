@@ -20,7 +20,7 @@ class SimulatedTrial:
     Attributes
     ----------
     columns : dict of arrays
-        One entry a column of the wide table.
+        One entry per column of the wide table.
     stages : list of dict
         What ``TrialData.from_wide`` asks for.
     outcome_features : list of sets

@@ -128,7 +128,7 @@ class ActorCriticPredictor(FittedMachine, Selector):
     Notes
     -----
     Differs from [1]_ (all of it is `ActorCriticPredictor.paper`): one set of folds for all subsets of a batch
-    instead of one random split a subset; log risk with a price instead of the error itself, whose minimum
+    instead of one random split per subset; log risk with a price instead of the error itself, whose minimum
     holds too many variables; standardised advantages and steps on log odds, which need no scale of y; a
     regression over the last eight batches; kernel machines in closed form instead of networks; a predictor
     chosen by held-out losses; screening built in, and interactions among many variables only where products

@@ -30,7 +30,7 @@ _OPTIONS = {
 
 @dataclass(frozen=True, kw_only=True)
 class PolicyGradient:
-    """The paper's search: one random split an action, a dictionary of rewards, natural gradient steps.
+    """The paper's search: one random split per action, a dictionary of rewards, natural gradient steps.
 
     Parameters
     ----------

@@ -223,7 +223,7 @@ def best_ranked(scores: Sequence[Array], units: Units, keep: int, first: NDArray
     Parameters
     ----------
     scores : sequence of arrays of shape (p,)
-        One value a column, more is better; a unit has that of its best column.
+        One value per column, more is better; a unit has that of its best column.
     units : Units
     keep : int
     first : bool array of shape (n_units,)

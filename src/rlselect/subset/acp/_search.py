@@ -46,7 +46,7 @@ class Effort:
     cache_hits : int
         Judgements taken from the dictionary.
     history : list of dict
-        One entry an iteration.
+        One entry per iteration.
     """
 
     fits: int = 0

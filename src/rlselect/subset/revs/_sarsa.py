@@ -39,7 +39,7 @@ _OPTIONS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Sarsa:
-    r"""The search of [1]_: one random batch and one action a stage, values learnt by SARSA.
+    r"""The search of [1]_: one random batch and one action per stage, values learnt by SARSA.
 
     The state is the current subset; an action adds one variable, removes one, or stays. The reward of an
     action is the change in validation performance it brings, minus ``price`` for adding and plus ``price``
@@ -72,7 +72,7 @@ class Sarsa:
     -----
     A stage costs one fit, O(``n_train`` (k + 1)^2) operations with k columns in the state, whatever the
     number of rows; the number of variables enters through the stages needed to try every action. 2,000
-    stages are two tries a variable at ``p = 1000``, and the useful range of ``price`` depends on the noise
+    stages are two tries per variable at ``p = 1000``, and the useful range of ``price`` depends on the noise
     and the batch size: Theorem 1 of [1]_ wants it between the largest gain of a noise variable and the
     smallest gain of a true one. Use this search to reproduce the paper, and the default search of ``REVS``
     to select variables.

@@ -319,7 +319,7 @@ class WalkPlan:
     enumerate_up_to: int = 12
 
 
-# a Newton fit a step is dearer than a rank-one update
+# a Newton fit per step costs more than a rank-one update
 GLM_PLAN = WalkPlan(starts=(0.5, 1.5), ramp=120, settle=240, steps=400, enumerate_up_to=8)
 
 

@@ -46,7 +46,7 @@ class NetworkModel:
         return network_outputs(every, self.networks).mean(axis=0, dtype=np.float64)
 
     def log_odds(self, X: Array) -> Array:
-        """One value a row for two classes, one a class otherwise."""
+        """One value per row for two classes, one per class otherwise."""
         decision = self.decision(X)
         return decision[:, 0] if self.n_classes == 2 else decision
 

@@ -22,8 +22,8 @@ class Target:
     Attributes
     ----------
     Y : array of shape (n, q)
-        Regression: one standardised column. Two classes: one column. More: one column a class. The mean over
-        rows of the sum of squares is 1, so that the risk of a constant is 1.
+        Regression: one standardised column. Two classes: one column. More: one column per class. The mean
+        over rows of the sum of squares is 1, so that the risk of a constant is 1.
     codes : int array of shape (n,) or None
         Classes by number; None for regression.
     center, scale : array of shape (q,), float
@@ -217,7 +217,7 @@ class ClassModel:
         return X if self._decision is None else self._decision(X)
 
     def log_odds(self, X: Array) -> Array:
-        """One value a row for two classes, one a class otherwise."""
+        """One value per row for two classes, one per class otherwise."""
         return np.asarray(self.link.decision_function(self._scores(X)))
 
     def proba(self, X: Array) -> Array:

@@ -41,7 +41,7 @@ EXPLAINED = {
     "regimes-advantage:*": "A-learning fitted main effects beside the contrast; it fits the contrast alone",
     "regimes-one-stage:advantage.*": "the same",
     "regimes-vpred:path.*.eliminated": "the one column that never leaves is not listed among those that left",
-    "revs-frames:classes.gain": "a fold in which a level has one class only is seen as separated, and penalised",
+    "revs-frames:classes.gain": "a fold where a level has one class only is seen as separated, and penalised",
     "rfe-groups:frame.predict": "a frame gives the very digits of the same array; they differed by 5e-12",
 }
 

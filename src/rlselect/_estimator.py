@@ -10,14 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.validation import check_is_fitted
 
 from rlselect._compat import CallbackSupportMixin, Progress, in_container, output_kind, user_level
 from rlselect._options import Allowed, check_options
-from rlselect.data import TableEncoder, is_source, open_stream, open_table
+from rlselect.data import TableEncoder, is_source, load_source, open_stream, open_table, read_vectors
 from rlselect.report import Summary
 
-__all__ = ["Estimator", "Selector", "rank"]
+__all__ = ["Estimator", "PredictingSelector", "Selector", "rank"]
 
 
 class Estimator(CallbackSupportMixin, BaseEstimator):
@@ -193,6 +195,63 @@ class Selector(SelectorMixin, Estimator, auto_wrap_output_keys=()):  # type: ign
             columns = self._design_columns
             return self.encoder_.get_feature_names_out(input_features)[columns]
         return super().get_feature_names_out(input_features)
+
+
+class PredictingSelector(Selector):
+    """A selector that also predicts, classes or numbers, from what it has selected.
+
+    It adds `_classifies` and ``predict``, and takes ``missing`` in its constructor.
+    """
+
+    missing: str
+
+    def _classifies(self) -> bool | None:
+        """Whether it predicts classes; None while only the target can tell."""
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> Any:
+        """Predict from the selected features."""
+        raise NotImplementedError
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing == "indicator"
+        tags.target_tags.required = True
+        classifies = self._classifies()
+        if classifies is not None:
+            tags.estimator_type = "classifier" if classifies else "regressor"
+        if classifies is False:
+            tags.regressor_tags = RegressorTags()
+        else:
+            # not known before fit, but classes may come
+            tags.classifier_tags = ClassifierTags()
+        return tags
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy of classes; R squared of numbers, the share of deviance explained of counts.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features), or a source
+            Rows; those of a source are loaded.
+        y : array-like of shape (n_samples,) or str
+            True target, or the name of its column in X.
+        sample_weight : array-like of shape (n_samples,) or str, optional
+            How often each row counts.
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        X = load_source(X, f"{type(self).__name__}.score")
+        rows = read_vectors(X, {"y": y, "sample_weight": sample_weight})
+        return float(self._measure(rows["y"], self.predict(X), sample_weight=rows["sample_weight"]))
+
+    def _measure(self, y: Any, predicted: Any, sample_weight: Any) -> float:
+        measure = accuracy_score if self._classifies() else r2_score
+        return measure(y, predicted, sample_weight=sample_weight)
 
 
 def rank(*keys: NDArray, support: NDArray[np.bool_] | None = None) -> NDArray[np.intp]:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from rlselect._clock import PARTS, Clock, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
-from rlselect._estimator import Selector, rank
+from rlselect._estimator import PredictingSelector, rank
 from rlselect._options import AUTO, NONE, instance, number, one_of, refuse_unused, take_settings, whole
 from rlselect._parallel import one_thread
 from rlselect._random import as_generator
@@ -23,7 +23,7 @@ from rlselect.subset.acp.masked import make_masked
 __all__ = ["ActorCriticPredictor"]
 
 
-class ActorCriticPredictor(FittedMachine, Selector):
+class ActorCriticPredictor(FittedMachine, PredictingSelector):
     r"""Select variables of any relation by a policy that tosses a coin for each of them.
 
     The policy draws subsets, :math:`a_j \sim \mathrm{Bernoulli}(\theta_j)`. A predictor judges each subset by
@@ -227,24 +227,9 @@ class ActorCriticPredictor(FittedMachine, Selector):
         search = PolicyGradient(**take_settings(PolicyGradient, changes))
         return cls(**{"predictor": "network", "max_iter": 500, "search": search, **changes})
 
-    def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import ClassifierTags, RegressorTags
-
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = self.missing == "indicator"
-        tags.target_tags.required = True
+    def _classifies(self) -> bool | None:
         task = getattr(self, "task_", self.task)
-        if task == "classification":
-            tags.estimator_type = "classifier"
-            tags.classifier_tags = ClassifierTags()
-        elif task == "regression":
-            tags.estimator_type = "regressor"
-            tags.regressor_tags = RegressorTags()
-        else:
-            # not known before fit, but classes may come
-            tags.classifier_tags = ClassifierTags()
-        return tags
+        return None if task == "auto" else task == "classification"
 
     @with_callbacks
     def fit(self, X: Any, y: Any = None) -> Self:

@@ -3,8 +3,7 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.metrics import accuracy_score, r2_score
+from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -123,20 +122,3 @@ class FittedMachine:
         """
         columns = self._selected(X)
         return np.asarray(self._model.log_odds(columns))
-
-    def score(self, X: Any, y: ArrayLike, sample_weight: Any = None) -> float:
-        """Accuracy of classes, R squared of numbers.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        float
-        """
-        check_is_fitted(self)
-        measure = accuracy_score if self.task_ == "classification" else r2_score
-        return float(measure(y, self.predict(X), sample_weight=sample_weight))

@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import expit
-from sklearn.metrics import accuracy_score, d2_tweedie_score, r2_score
+from sklearn.metrics import d2_tweedie_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from rlselect._clock import PARTS, Clock, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
-from rlselect._estimator import Selector, rank
+from rlselect._estimator import PredictingSelector, rank
 from rlselect._options import AUTO, NONE, instance, number, one_of, refuse_unused, take_settings
 from rlselect._parallel import one_thread
 from rlselect._random import as_generator
@@ -21,7 +21,6 @@ from rlselect.data import (
     DataSource,
     RowStream,
     is_source,
-    load_source,
     open_source,
     open_stream,
     open_table,
@@ -44,7 +43,7 @@ def _is_binomial(estimator: Any) -> bool:
     return getattr(estimator, "family_", estimator.family) == "binomial"
 
 
-class REVS(Selector):
+class REVS(PredictingSelector):
     r"""Select variables of a linear, logistic or Poisson model by a walk over subsets.
 
     The state is a subset s of the variables and an action adds or removes one of them. One pass prices every
@@ -254,21 +253,15 @@ class REVS(Selector):
         """
         return cls(search=Sarsa(**take_settings(Sarsa, changes)), **changes)
 
-    def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import ClassifierTags, RegressorTags
-
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = self.missing == "indicator"
-        tags.target_tags.required = True
+    def _classifies(self) -> bool | None:
         family = getattr(self, "family_", self.family)
-        if family == "binomial":
-            tags.estimator_type = "classifier"
-            tags.classifier_tags = ClassifierTags(multi_class=False)
-        elif family in ("gaussian", "poisson"):
-            tags.estimator_type = "regressor"
-            tags.regressor_tags = RegressorTags()
-            tags.target_tags.positive_only = family == "poisson"
+        return None if family == "auto" else family == "binomial"
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = getattr(self, "family_", self.family) == "poisson"
+        if tags.classifier_tags is not None:
+            tags.classifier_tags.multi_class = False
         return tags
 
     @with_callbacks
@@ -462,28 +455,10 @@ class REVS(Selector):
         eta = self._linear_predictor(X, offset)
         return _probabilities(eta) if isinstance(eta, np.ndarray) else map(_probabilities, eta)
 
-    def score(self, X: Any, y: ArrayLike, sample_weight: Any = None) -> float:
-        """Accuracy for "binomial", share of deviance explained otherwise (R squared for "gaussian").
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features), or a source
-            Rows; those of a source are loaded.
-        y : array-like of shape (n_samples,)
-            True target.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights.
-
-        Returns
-        -------
-        float
-        """
-        predicted = self.predict(load_source(X, f"{type(self).__name__}.score"))
-        if self.family_ == "binomial":
-            return float(accuracy_score(y, predicted, sample_weight=sample_weight))
+    def _measure(self, y: Any, predicted: Any, sample_weight: Any) -> float:
         if self.family_ == "poisson":
-            return float(d2_tweedie_score(y, predicted, sample_weight=sample_weight, power=1))
-        return float(r2_score(y, predicted, sample_weight=sample_weight))
+            return d2_tweedie_score(y, predicted, sample_weight=sample_weight, power=1)
+        return super()._measure(y, predicted, sample_weight)
 
     def _report(self) -> dict[str, Any]:
         return report_of(self)

@@ -5,17 +5,15 @@ from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.base import is_classifier
-from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from rlselect._clock import PARTS, Clock, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
-from rlselect._estimator import Selector
+from rlselect._estimator import PredictingSelector
 from rlselect._options import (
     NONE,
     anything,
@@ -71,19 +69,9 @@ __all__ = ["RiskRFE"]
 Array = NDArray[np.float64]
 
 
-def _classifies(selector: "RiskRFE") -> bool | None:
-    """Whether it is a classifier; None while nobody knows."""
-    name = getattr(selector, "loss_", selector.loss)
-    if not isinstance(name, str):
-        return bool(getattr(name, "classifies", False))
-    if name == "auto":
-        return None if selector.estimator is None else is_classifier(selector.estimator)
-    return LOSSES[name].classifies if name in LOSSES else False
-
-
 def _has_decision(selector: "RiskRFE") -> bool:
     own = selector.estimator is None or hasattr(selector.estimator, "decision_function")
-    return bool(_classifies(selector)) and own
+    return bool(selector._classifies()) and own
 
 
 def _has_proba(selector: "RiskRFE") -> bool:
@@ -93,7 +81,7 @@ def _has_proba(selector: "RiskRFE") -> bool:
     return getattr(loss, "name", loss) == "logistic"
 
 
-class RiskRFE(Selector):
+class RiskRFE(PredictingSelector):
     r"""Recursive feature elimination by the regularised empirical risk of a kernel machine.
 
     From all features on, remove the one whose absence leaves the smallest
@@ -329,21 +317,17 @@ class RiskRFE(Selector):
                 choices["bandwidth"] = "paper"
         return cls(**{**choices, **changes})
 
+    def _classifies(self) -> bool | None:
+        name = getattr(self, "loss_", self.loss)
+        if not isinstance(name, str):
+            return bool(getattr(name, "classifies", False))
+        if name == "auto":
+            return None if self.estimator is None else is_classifier(self.estimator)
+        return LOSSES[name].classifies if name in LOSSES else False
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        classifies = _classifies(self)
-        if classifies is None:
-            # not known before fit, but classes may come
-            tags.classifier_tags = ClassifierTags()
-        elif classifies:
-            tags.estimator_type = "classifier"
-            tags.classifier_tags = ClassifierTags()
-        else:
-            tags.estimator_type = "regressor"
-            tags.regressor_tags = RegressorTags()
-        tags.target_tags.required = True
         tags.input_tags.sparse = self._takes_sparse()
-        tags.input_tags.allow_nan = self.missing == "indicator"
         tags.input_tags.positive_only = self.kernel == "chi2" or isinstance(self.kernel, ChiSquaredKernel)
         return tags
 
@@ -551,23 +535,6 @@ class RiskRFE(Selector):
         if share.shape[1] == 1:
             return np.column_stack([1.0 - share[:, 0], share[:, 0]])
         return share / np.maximum(share.sum(axis=1, keepdims=True), 1e-300)
-
-    def score(self, X: Any, y: ArrayLike, sample_weight: Any = None) -> float:
-        """Accuracy of classes, R squared of numbers.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        float
-        """
-        check_is_fitted(self)
-        measure = accuracy_score if hasattr(self, "classes_") else r2_score
-        return float(measure(y, self.predict(X), sample_weight=sample_weight))
 
     def _report(self) -> dict[str, Any]:
         return report_of(self)

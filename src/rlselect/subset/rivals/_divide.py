@@ -23,7 +23,7 @@ class DivideAndConquer(MetaEstimatorMixin, Selector):
     The rows are dealt out at random to K folds. A feature is selected when at least the share `vote` of the
     folds selects it:
 
-    .. math:: \hat s = \{j : \tfrac{1}{K} \sum_k 1[j \in \hat s_k] \geq w\}
+    .. math:: \hat s = \{j : \frac{1}{K} \sum_k 1[j \in \hat s_k] \geq w\}
 
     This is the comparator of the REVS paper (K = 400, w = 0.8). Cost: K fits on n / K rows, which joblib runs
     side by side; ``joblib.parallel_config("dask")`` moves them to a cluster. Not meant for weak effects: a

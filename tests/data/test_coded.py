@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.feather as feather
 import pytest
 from scipy import sparse
 
@@ -71,10 +72,14 @@ def test_single_values():
         features.encode_value(1, ["Rome"])
 
 
-def test_sources_have_to_be_loaded_first():
-    features, _ = open_coded(np.eye(3), owner="Someone")
-    for read in (lambda X: open_coded(X, owner="Someone"), features.encode):
-        with pytest.raises(
-            TypeError, match=r"Someone needs all rows in memory, but X is 'a.parquet'.*load it"
-        ):
-            read("a.parquet")
+def test_sources_are_loaded(tmp_path):
+    frame = pa.table({"age": [31.0, None, 27.0], "city": ["Rome", "Oslo", "Oslo"], "bought": ["a", "b", "b"]})
+    feather.write_feather(frame, str(tmp_path / "cases.feather"))
+    whole, loaded = (
+        open_coded(X, "bought", owner="Someone") for X in (frame, str(tmp_path / "cases.feather"))
+    )
+    np.testing.assert_array_equal(loaded[1].X, whole[1].X)
+    np.testing.assert_array_equal(loaded[1].y, whole[1].y)
+    np.testing.assert_array_equal(
+        loaded[0].encode(str(tmp_path / "cases.feather")), whole[0].encode(frame.drop_columns("bought"))
+    )

@@ -163,7 +163,7 @@ def test_bad_weights():
         (7, TypeError, "data is of type int; give a data frame"),
         (np.ones(3), ValueError, "Expected a 2D table for data"),
         ([[1, 2], [3]], ValueError, "data cannot be read as a table: its rows differ"),
-        ("none.csv", FileNotFoundError, r"There is no file 'none\.csv'"),
+        ("none.csv", FileNotFoundError, r"There is no file or folder 'none\.csv'"),
     ],
 )
 def test_bad_tables(table, error, match):

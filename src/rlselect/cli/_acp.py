@@ -1,14 +1,19 @@
 """ActorCriticPredictor by the words of the command line."""
 
-from typing import Any
+from typing import Any, Literal
 
+from rlselect.data import MissingMode
 from rlselect.subset.acp import ActorCriticPredictor
 
-_TASKS = {"auto": "auto", "gaussian": "regression", "binomial": "classification"}
+_TASKS: dict[str, Literal["auto", "regression", "classification"]] = {
+    "auto": "auto",
+    "gaussian": "regression",
+    "binomial": "classification",
+}
 
 
 def make_from_command(
-    *, family: str, missing: str, time_budget: float | None, random_state: Any
+    *, family: str, missing: MissingMode, time_budget: float | None, random_state: Any
 ) -> ActorCriticPredictor:
     """Translate the options that all methods share.
 

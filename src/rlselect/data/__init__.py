@@ -2,6 +2,7 @@
 
 from rlselect.data._checks import (
     MISSING_MODES,
+    MissingMode,
     all_finite,
     nearest_names,
     require_rows,
@@ -38,6 +39,7 @@ __all__ = [
     "Distinct",
     "FeatureGroups",
     "FeatureUnits",
+    "MissingMode",
     "RowStream",
     "Sampler",
     "Table",

@@ -2,11 +2,12 @@
 
 import difflib
 from collections.abc import Iterable, Sequence, Sized
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-MISSING_MODES = ("error", "drop", "indicator")
+MissingMode: TypeAlias = Literal["error", "drop", "indicator"]
+MISSING_MODES = get_args(MissingMode)
 _SHOWN = 5  # a message names at most this many columns
 
 _FIXES = {

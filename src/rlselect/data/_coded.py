@@ -10,7 +10,7 @@ from scipy import sparse
 from rlselect._compat import user_level
 from rlselect.data._checks import all_finite, infinity_error
 from rlselect.data._design import Design, learn_design, match
-from rlselect.data._open import is_source
+from rlselect.data._open import load_source
 from rlselect.data._read import is_gap, read_table
 from rlselect.data._source import Batch
 from rlselect.data._store import ColumnStore, DenseStore, Store
@@ -83,7 +83,7 @@ class CodedFeatures:
         ndarray or csr_array of shape (n_samples, n_features)
             float64, possibly the user's own memory.
         """
-        _refuse_source(X, self._design.owner)
+        X = load_source(X, self._design.owner)
         return self.encode_store(read_table(X, self._ignored))
 
     def encode_store(self, store: Store) -> Any:
@@ -169,7 +169,7 @@ def open_coded(
     batch : Batch
         Numbers (NaN for a gap), y and weights of the rows.
     """
-    _refuse_source(X, owner)
+    X = load_source(X, owner)
     store, vectors, named = read_with_vectors(X, {"y": y, "sample_weight": sample_weight})
     # "indicator" is the way of treating gaps that lets them pass
     design = learn_design(store, "indicator", owner=owner)
@@ -178,14 +178,6 @@ def open_coded(
     refuse_missing_target(vectors["y"])
     weight = check_weight(vectors["sample_weight"], store.n_rows)
     return features, Batch(features.encode_store(store), vectors["y"], weight, None)
-
-
-def _refuse_source(X: Any, owner: str) -> None:
-    if is_source(X):
-        raise TypeError(
-            f"{owner} needs all rows in memory, but X is {X!r:.60}, a source that is read in parts: load it "
-            "first, for instance with rlselect.data.read_file."
-        )
 
 
 def _number(value: Any, name: str) -> float:

@@ -1,7 +1,6 @@
 """Columns of a table by name, or arrays beside it, each read in its role: for trials and long data."""
 
 from collections.abc import Mapping, Sequence, Sized
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -10,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from rlselect.data._checks import check_length, check_shape, unknown_column
-from rlselect.data._file import read_file
+from rlselect.data._open import load_source
 from rlselect.data._read import (
     as_array,
     as_frame,
@@ -78,8 +77,7 @@ class Columns:
         self.n_rows: int | None = None
         self._columns: dict[str, Any] = {}
         self.has_names = True
-        if isinstance(table, str | Path):
-            table = read_file(table)
+        table = load_source(table, called)
         if table is None:
             self.has_names = False
         elif isinstance(table, Mapping):

@@ -10,8 +10,8 @@ from rlselect._compat import Progress, with_callbacks
 from rlselect._estimator import PredictingSelector, rank
 from rlselect._options import AUTO, NONE, instance, number, one_of, refuse_unused, take_settings, whole
 from rlselect._parallel import one_thread
-from rlselect._random import as_generator
-from rlselect.data import MISSING_MODES, open_table, require_rows, require_target
+from rlselect._random import RandomState, as_generator
+from rlselect.data import MISSING_MODES, MissingMode, open_table, require_rows, require_target
 from rlselect.subset.acp._inputs import TASKS, Inputs, read_inputs, read_task
 from rlselect.subset.acp._machine import FittedMachine, final_model
 from rlselect.subset.acp._paper import PolicyGradient, paper_search
@@ -173,20 +173,20 @@ class ActorCriticPredictor(FittedMachine, PredictingSelector):
     def __init__(
         self,
         *,
-        task: str = "auto",
+        task: Literal["auto", "regression", "classification"] = "auto",
         predictor: Any = "auto",
         threshold: float = 0.9,
         batch_size: int = 64,
         max_iter: int = 200,
-        penalty: Any = "auto",
-        screening: Any = "auto",
-        missing: str = "error",
-        search: Any = "auto",
+        penalty: float | Literal["auto"] = "auto",
+        screening: int | Literal["auto"] | None = "auto",
+        missing: MissingMode = "error",
+        search: PolicyGradient | Literal["auto"] = "auto",
         device: str = "cpu",
         time_budget: float | None = None,
         transform_as: Literal["columns", "design"] = "columns",
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.task = task
         self.predictor = predictor
@@ -289,11 +289,18 @@ class ActorCriticPredictor(FittedMachine, PredictingSelector):
         if len(inputs.allowed) == 0 or constant:
             return stages.nothing(make or make_masked("linear", inputs.target, rng=rng)[0])
         if isinstance(self.search, PolicyGradient):
-            return self._follow_paper(stages, make, name, rng, clock, effort)
+            return self._follow_paper(self.search, stages, make, name, rng, clock, effort)
         return stages.auto() if make is None else stages.one(make, name)
 
     def _follow_paper(
-        self, stages: Stages, make: Any, name: str, rng: np.random.Generator, clock: Clock, effort: Effort
+        self,
+        search: PolicyGradient,
+        stages: Stages,
+        make: Any,
+        name: str,
+        rng: np.random.Generator,
+        clock: Clock,
+        effort: Effort,
     ) -> FoundPolicy:
         if make is None:
             raise ValueError("predictor='auto' was given; the paper's search needs one, such as 'network'.")
@@ -303,7 +310,7 @@ class ActorCriticPredictor(FittedMachine, PredictingSelector):
         found = paper_search(
             predictor,
             inputs,
-            self.search,
+            search,
             batch_size=self.batch_size,
             max_iter=self.max_iter,
             rng=rng,

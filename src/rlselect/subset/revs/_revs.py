@@ -1,6 +1,7 @@
 """REVS: reinforcement learning for variable selection."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -15,10 +16,11 @@ from rlselect._compat import Progress, with_callbacks
 from rlselect._estimator import PredictingSelector, rank
 from rlselect._options import AUTO, NONE, instance, number, one_of, refuse_unused, take_settings
 from rlselect._parallel import one_thread
-from rlselect._random import as_generator
+from rlselect._random import RandomState, as_generator
 from rlselect.data import (
     MISSING_MODES,
     DataSource,
+    MissingMode,
     RowStream,
     is_source,
     open_source,
@@ -198,21 +200,21 @@ class REVS(PredictingSelector):
     def __init__(
         self,
         *,
-        family: str = "auto",
+        family: Literal["auto", "gaussian", "binomial", "poisson"] = "auto",
         policy: PolicyName | Policy = "auto",
-        penalty: Any = "auto",
+        penalty: float | Literal["auto"] = "auto",
         feature_groups: Any = None,
         always_select: Any = (),
         never_select: Any = (),
-        missing: str = "error",
-        search: Any = "auto",
+        missing: MissingMode = "error",
+        search: Sarsa | Literal["auto"] = "auto",
         time_budget: float | None = None,
         min_effect: float | None = None,
-        checkpoint: Any = None,
-        validate: str = "read",
+        checkpoint: str | Path | None = None,
+        validate: Literal["read", "all"] = "read",
         transform_as: Literal["columns", "design"] = "columns",
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.family = family
         self.policy = policy

@@ -19,6 +19,7 @@ FLOORS = [
     {"data"},
     {"learn", "machines", "report"},
     {"_estimator", "simulate", "datasets"},
+    {"persist"},
     set(ROOMS),
     {"cli"},
     {"demo"},

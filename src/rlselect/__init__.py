@@ -21,12 +21,15 @@ _ROOMS = {
     "TemporalProcessRegression": "temporal",
     "TrialData": "regimes",
     "compare_regimes": "regimes",
+    "load": "persist",
     "regime_value": "regimes",
+    "save": "persist",
     "two_sample_cvm": "temporal",
 }
 
 if TYPE_CHECKING:
     from rlselect.datumwise import DatumwiseClassifier
+    from rlselect.persist import load, save
     from rlselect.regimes import AdvantageLearning, QLearning, TrialData, compare_regimes, regime_value
     from rlselect.subset import REVS, ActorCriticPredictor, DivideAndConquer, MismatchFeatures, RiskRFE
     from rlselect.temporal import TemporalProcessRegression, two_sample_cvm
@@ -44,7 +47,9 @@ __all__ = [
     "TrialData",
     "__version__",
     "compare_regimes",
+    "load",
     "regime_value",
+    "save",
     "two_sample_cvm",
 ]
 

@@ -1,26 +1,23 @@
 """Progress of a long search on disk: written whole or not at all, and only for the data it came from."""
 
-import hashlib
-import io
-import os
-import pickle
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from rlselect._compat import user_level
 from rlselect.data import DataSource
+from rlselect.persist import Unreadable, content_digest, load_object, save_object
 
 # a save costs far less than so many seconds of search
 _EVERY = 30.0
-_FORMAT = 1
+_KIND = "search of REVS"
 
 
 class Checkpoint:
-    """A file that holds where a search stands.
-
-    The file is a pickle: load only what you have written yourself.
+    """A file that holds where a search stands: arrays and plain values, see `rlselect.persist`.
 
     Parameters
     ----------
@@ -34,14 +31,16 @@ class Checkpoint:
 
     def __init__(self, path: Any, table: DataSource, options: dict[str, Any]) -> None:
         self._path = Path(path)
+        self._where = f"checkpoint={str(path)!r}"
         if self._path.is_dir() or not self._path.absolute().parent.is_dir():
             raise ValueError(
-                f"checkpoint={str(path)!r} cannot be written: give the name of a file in a folder that "
-                "exists."
+                f"{self._where} cannot be written: give the name of a file in a folder that exists."
             )
         self._table = table
-        self._print = _fingerprint(table, options)
+        described = [table.n_rows, table.columns, np.dtype(table.dtype), table.fingerprint(), options]
+        self._print = content_digest(described, "REVS")
         self._last = time.monotonic()
+        self._warned = False
 
     def due(self) -> bool:
         """Whether it is time to save again."""
@@ -50,63 +49,49 @@ class Checkpoint:
     def save(self, state: dict[str, Any], outside: dict[str, Any]) -> None:
         """Write the state; what is `outside` is only referred to.
 
-        A kill at any moment leaves the file as it was before or as it is after.
+        A kill at any moment leaves the file as it was before or as it is after. A disk that is full, or a
+        place that cannot be written, is a warning: the search is worth more than its checkpoint.
         """
-        buffer = io.BytesIO()
-        names = {id(value): name for name, value in self._shared(outside).items()}
-        pickler = pickle.Pickler(buffer, protocol=pickle.HIGHEST_PROTOCOL)
-        pickler.persistent_id = lambda value: names.get(id(value))  # type: ignore[method-assign]
-        pickler.dump(state)
-        body = {"format": _FORMAT, "print": self._print, "state": buffer.getvalue()}
-        body["random"] = outside["rng"].bit_generator.state
-        part = self._path.with_name(f"{self._path.name}.{os.getpid()}.part")
+        whole = {"state": state, "random": outside["rng"].bit_generator.state}
         try:
-            with part.open("wb") as file:
-                pickle.dump(body, file)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(part, self._path)
-        finally:
-            part.unlink(missing_ok=True)
+            save_object(self._path, _KIND, whole, self._shared(outside), self._print, "the search")
+        except OSError as error:
+            self._warn(f"could not be written ({error.strerror or error}); what was there before is kept")
         self._last = time.monotonic()
 
     def load(self, outside: dict[str, Any]) -> dict[str, Any] | None:
         """Return what was saved, and set the random numbers to where they were; None if nothing was."""
         if not self._path.exists():
             return None
-        where = f"checkpoint={str(self._path)!r}"
         try:
-            with self._path.open("rb") as file:
-                body = pickle.load(file)
-            known = body["format"] == _FORMAT
-        except Exception as error:
+            found = load_object(self._path, _KIND, self._shared(outside), wanted=self._print)
+            if found is not None:
+                outside["rng"].bit_generator.state = found["random"]
+                return found["state"]
+        except (Unreadable, OSError) as error:
             raise ValueError(
-                f"{where} is not a checkpoint of this library ({type(error).__name__}); remove the file or "
-                "give another name."
+                f"{self._where} is not a checkpoint of this library as it was written: the file {error}. Remove "
+                "it to start anew, or give another name."
             ) from None
-        if not known or body["print"] != self._print:
-            raise ValueError(
-                f"{where} belongs to other data or other options; remove the file to start anew, or give "
-                "another name."
-            )
-        shared = self._shared(outside)
-        loader = pickle.Unpickler(io.BytesIO(body["state"]))
-        loader.persistent_load = shared.__getitem__  # type: ignore[method-assign]
-        state = loader.load()
-        outside["rng"].bit_generator.state = body["random"]
-        return state
+        raise ValueError(
+            f"{self._where} belongs to other data, other options or another version of this library; remove the "
+            "file to start anew, or give another name."
+        )
 
     def remove(self) -> None:
         """Forget the progress of a search that has ended."""
-        self._path.unlink(missing_ok=True)
+        try:
+            self._path.unlink(missing_ok=True)
+        except OSError as error:
+            self._warn(f"could not be removed ({error.strerror or error})")
 
     def _shared(self, outside: dict[str, Any]) -> dict[str, Any]:
         return {"table": self._table, **outside}
 
-
-def _fingerprint(table: DataSource, options: dict[str, Any]) -> str:
-    """Tell data and options from others, without a pass over the data."""
-    digest = hashlib.sha256(repr(sorted(options.items())).encode())
-    digest.update(repr((table.n_rows, table.columns, np.dtype(table.dtype).str)).encode())
-    digest.update(repr(table.fingerprint()).encode())
-    return digest.hexdigest()
+    def _warn(self, what: str) -> None:
+        # once: the next attempts, every half minute, fail for the same reason
+        if not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"{self._where} {what}; the fit goes on without it.", UserWarning, stacklevel=user_level()
+            )

@@ -1,0 +1,7 @@
+"""Files of fitted estimators and of searches: arrays and JSON under a checksum, loaded without running code."""
+
+from rlselect.persist._container import Unreadable
+from rlselect.persist._files import content_digest, load, load_object, save, save_object
+from rlselect.persist._pack import Unsavable
+
+__all__ = ["Unreadable", "Unsavable", "content_digest", "load", "load_object", "save", "save_object"]

@@ -1,0 +1,91 @@
+"""Classes whose objects may be saved and loaded, by name; a file can ask for no others."""
+
+from importlib import import_module
+
+__all__ = ["METHODS", "class_named", "is_known"]
+
+# class names are used once in the library; a class that is not here is neither written nor read
+_HOMES = {
+    "data._coded": "CodedFeatures",
+    "data._dask": "PiecePool",
+    "data._design": "Design",
+    "data._encoder": "TableEncoder",
+    "data._gaps": "Gaps",
+    "data._groups": "FeatureGroups",
+    "data._parts": "Draw Piece Pick Slice",
+    "data._pool": "Pool",
+    "data._sampler": "RowSampler",
+    "data._units": "FeatureUnits Units",
+    "datumwise._classifier": "DatumwiseClassifier",
+    "datumwise._encoding": "BinEncoder LinearEncoder Regressors",
+    "datumwise._exact": "TablePolicy",
+    "datumwise._fitted": "FittedPurchases",
+    "datumwise._levels": "LevelLinear",
+    "datumwise._policy": "AdditivePolicy",
+    "datumwise._rules": "PurchaseRules",
+    "datumwise._settings": "PaperIteration PolicyIteration",
+    "kernels._networks": "Networks",
+    "learn._policies": "EpsilonGreedy Softmax ThompsonSampling UCB",
+    "learn._schedules": "Constant LinearRamp PowerDecay",
+    "learn._trajectory": "Trajectory",
+    "machines._elimination": "EliminationPath",
+    "machines._kernels": "AdditiveState ChiSquaredKernel GaussianKernel LinearKernel PolynomialKernel",
+    "machines._stopping": "ChangePoint Threshold",
+    "machines._tuning": "Tuner",
+    "regimes._advantage": "AdvantageLearning ContrastMachine",
+    "regimes._anova_kernel": "ActionAnovaState CategoryFeatures ColumnFeatures ContrastState KeptState",
+    "regimes._encoding": "HistoryEncoder",
+    "regimes._estimates": "RegimeComparison RegimeValue",
+    "regimes._propensity": "OverlapReport",
+    "regimes._q_learning": "QLearning",
+    "regimes._rules": "Regime StageRule",
+    "regimes._selection": "StageSelection",
+    "regimes._stage_machine": "StageMachine",
+    "regimes._stage_rfe": "StageRFE",
+    "regimes._stages": "HistoryColumn StageData StageFrame",
+    "regimes._tailoring": "TailoringPath",
+    "subset.acp._acp": "ActorCriticPredictor",
+    "subset.acp._machine": "ConstantClasses ConstantModel FittedMachine",
+    "subset.acp._paper": "PolicyGradient",
+    "subset.acp._stages": "PredictorChoice",
+    "subset.acp.masked._kernel": "KernelModel",
+    "subset.acp.masked._linear": "LinearModel",
+    "subset.acp.masked._network": "NetworkModel",
+    "subset.acp.masked._predictor": "ClassModel",
+    "subset.revs._effort": "SearchState",
+    "subset.revs._revs": "REVS",
+    "subset.revs._sarsa": "Sarsa",
+    "subset.revs._walk": "SizePrior Tally Walker",
+    "subset.revs.evidence._glm_subset": "GlmSubset",
+    "subset.revs.evidence._gram": "LazyGram",
+    "subset.revs.evidence._placement": "Shelf",
+    "subset.revs.evidence._ridge_subset": "RidgeSubset",
+    "subset.revs.evidence._rows": "Rows",
+    "subset.risk_rfe._machine": "ConstantMachine KernelMachine LinearMachine",
+    "subset.risk_rfe._mismatch_features": "MismatchFeatures",
+    "subset.risk_rfe._risk_rfe": "RiskRFE",
+    "subset.rivals._divide": "DivideAndConquer",
+    "temporal._curves": "FittedCurves",
+    "temporal._design": "ProcessDesign",
+    "temporal._equations": "Equations",
+    "temporal._estimate": "Estimate",
+    "temporal._model": "TemporalProcessRegression",
+    "temporal._selection": "Selection TermModel",
+    "temporal._smooth": "Window",
+}
+_MODULES = {name: f"rlselect.{module}" for module, names in _HOMES.items() for name in names.split()}
+# methods that an object may hold of itself or of another: how rows are taken, how wide a problem is
+METHODS = frozenset({"take", "_width"})
+
+
+def is_known(kind: type) -> bool:
+    """Whether objects of this class may be saved."""
+    return _MODULES.get(kind.__name__) == kind.__module__
+
+
+def class_named(name: object) -> type | None:
+    """The class of this name, None if a file may not ask for it."""
+    if not isinstance(name, str) or name not in _MODULES:
+        return None
+    found = getattr(import_module(_MODULES[name]), name, None)
+    return found if isinstance(found, type) else None

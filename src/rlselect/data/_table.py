@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -125,10 +126,15 @@ class Table:
         return ""
 
     def fingerprint(self) -> list:
-        """Tell this table from others, by some of its rows."""
-        batch = self.take(np.unique(np.linspace(0, self.n_rows - 1, 64).astype(int)))
-        X = batch.X.toarray() if self.is_sparse else batch.X
-        return [None if v is None else np.ascontiguousarray(v).tobytes() for v in (X, *batch[1:])]
+        """Tell this table from others by all of its content, about a second for two gigabytes."""
+        digest = sha256()
+        for part in chunks(self.n_rows, self.n_columns):
+            batch = self.take(part, check=False)
+            X = (batch.X.data, batch.X.indices, batch.X.indptr) if self.is_sparse else (batch.X,)
+            for values in (*X, *batch[1:]):
+                if values is not None:
+                    digest.update(_content(values))
+        return [digest.hexdigest(), self.sample_weight is not None, self.offset is not None]
 
     def take(
         self,
@@ -213,6 +219,13 @@ class Table:
     def __repr__(self) -> str:
         kind = "sparse " if self.is_sparse else ""
         return f"<{kind}Table of {self.n_rows} rows x {self.n_columns} columns>"
+
+
+def _content(values: np.ndarray) -> Any:
+    """Bytes that say what an array holds."""
+    if values.dtype == object:
+        return repr(values.tolist()).encode("utf-8", "surrogatepass")
+    return np.ascontiguousarray(values).view(np.uint8).data
 
 
 def make_table(

@@ -4,21 +4,31 @@ import sys
 import warnings
 from os import PathLike
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from rlselect._compat import user_level
 from rlselect._estimator import Estimator
 from rlselect._options import check_value, whole
 from rlselect.persist._container import Unreadable, digest_of, read_container, write_container
-from rlselect.persist._pack import pack
+from rlselect.persist._pack import Unsavable, pack
 from rlselect.persist._unpack import unpack
 
 __all__ = ["content_digest", "load", "load_object", "save", "save_object"]
 
 _ESTIMATOR = "fitted estimator"
 _MOST = 2**34
+_ADVICE = (
+    "A file of rlselect.save runs no code when it is loaded, and what is not of this library could not be built "
+    "again without its own. Use skops.io.dump, which asks at loading which types you trust, or joblib.dump, "
+    "whose files may only be loaded by those who trust all of them."
+)
+
+
+class Loaded(NamedTuple):
+    """What a file held, and the version of the library that wrote it."""
+
+    thing: Any
+    version: str
 
 
 def save(estimator: Any, path: str | PathLike[str]) -> Path:
@@ -62,7 +72,10 @@ def save(estimator: Any, path: str | PathLike[str]) -> Path:
             "skops.io.dump or joblib.dump for others, such as a pipeline."
         )
     file = Path(path)
-    save_object(file, _ESTIMATOR, estimator, {}, None, type(estimator).__name__)
+    try:
+        save_object(file, _ESTIMATOR, estimator, {}, None, type(estimator).__name__)
+    except Unsavable as error:
+        raise TypeError(f"{error} {_ADVICE}") from None
     return file
 
 
@@ -98,7 +111,9 @@ def load(path: str | PathLike[str], *, max_bytes: int = _MOST) -> Any:
     check_value("max_bytes", max_bytes, whole(1))
     file = Path(path)
     try:
-        estimator, _, version = load_object(file, _ESTIMATOR, {}, max_bytes)
+        loaded = load_object(file, _ESTIMATOR, {}, max_bytes)
+        assert loaded is not None
+        estimator, version = loaded
         if not isinstance(estimator, Estimator):
             raise Unreadable(f"holds {type(estimator).__name__!r}, which is no estimator")
     except Unreadable as error:
@@ -132,7 +147,7 @@ def save_object(
     outside : dict
         Name -> object that is only referred to.
     about : plain value
-        Can be read beside the object.
+        What `load_object` compares before it builds anything.
     where : str
         How a message calls the object.
     """
@@ -141,18 +156,19 @@ def save_object(
 
 
 def load_object(
-    path: Path, kind: str, outside: dict[str, Any], max_bytes: int = _MOST
-) -> tuple[Any, Any, str]:
-    """What `save_object` wrote, what was said about it, and by which version; `Unreadable` if it is not that."""
+    path: Path, kind: str, outside: dict[str, Any], max_bytes: int = _MOST, wanted: Any = None
+) -> Loaded | None:
+    """What `save_object` wrote; `Unreadable` if it is not that, None if it is not about what is `wanted`."""
     head, arrays = read_container(path, kind, max_bytes)
-    thing = unpack(head["nodes"], arrays, outside, path.stat().st_size)
-    return thing, head["about"], head["library"]
+    if wanted is not None and head["about"] != wanted:
+        return None
+    return Loaded(unpack(head["nodes"], arrays, outside, path.stat().st_size), head["library"])
 
 
 def content_digest(thing: Any, where: str) -> str:
-    """SHA-256 of what would be written of an object."""
+    """SHA-256 of what this version of the library would write of an object."""
     nodes, arrays = pack(thing, {}, where)
-    return digest_of({"nodes": nodes}, arrays)
+    return digest_of({"library": library_version(), "about": None, "nodes": nodes}, arrays)
 
 
 def library_version() -> str:

@@ -233,12 +233,7 @@ def is_own(kind: type) -> bool:
 def _foreign(thing: Any, where: str) -> Unsavable:
     kind = thing if isinstance(thing, type | types.FunctionType) else type(thing)
     what = "the function" if isinstance(thing, types.FunctionType | types.MethodType) else "an object of"
-    return Unsavable(
-        f"{where} holds {what} {kind.__module__}.{kind.__qualname__}, which is not of this library. A file of "
-        "rlselect.save runs no code when it is loaded, and this could not be built again without its own. Use "
-        "skops.io.dump, which asks you at loading which types you trust, or joblib.dump, whose files may only "
-        "be loaded if you trust all of them."
-    )
+    return Unsavable(f"{where} holds {what} {kind.__module__}.{kind.__qualname__}, which is not of this library.")
 
 
 def _refuse(packed: Packed, thing: Any, where: str) -> list[Any]:

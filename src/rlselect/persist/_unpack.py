@@ -14,7 +14,7 @@ from rlselect.persist._classes import METHODS, class_named
 from rlselect.persist._container import Unreadable
 from rlselect.persist._pack import SPARSE, is_own
 
-__all__ = ["unpack"]
+__all__ = ["checked_state", "unpack"]
 
 # shared parts may make a small file look endless to who prints or compares what it builds
 _UNFOLDED = 10
@@ -224,12 +224,12 @@ class _Builder:
             entropy, spawn_key=tuple(spawn_key), n_children_spawned=_whole(spawned, 2**32)
         )
         bits = _BIT_GENERATORS[name](sequence)
-        bits.state = _checked_state(bits.state, self.value(state))
+        bits.state = checked_state(bits.state, self.value(state))
         return np.random.Generator(bits)
 
     def _random_state(self, state: Any) -> np.random.RandomState:
         found = np.random.RandomState(0)
-        found.set_state(_checked_state(found.get_state(legacy=False), self.value(state)))
+        found.set_state(checked_state(found.get_state(legacy=False), self.value(state)))
         return found
 
     # ---- frames ----
@@ -340,7 +340,7 @@ def _is_entropy(given: Any) -> bool:
     return type(given) is int and 0 <= given < 2**4096
 
 
-def _checked_state(fresh: dict[str, Any], state: Any) -> dict[str, Any]:
+def checked_state(fresh: dict[str, Any], state: Any) -> dict[str, Any]:
     """A state made like a fresh one, with positions that lie inside of it: NumPy reads where they point."""
     if not _alike(state, fresh):
         raise Unreadable("holds random numbers in an impossible state")

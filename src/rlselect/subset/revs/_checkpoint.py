@@ -9,7 +9,7 @@ import numpy as np
 
 from rlselect._compat import user_level
 from rlselect.data import DataSource
-from rlselect.persist import Unreadable, content_digest, load_object, save_object
+from rlselect.persist import Unreadable, Unsavable, checked_state, content_digest, load_object, save_object
 
 # a save costs far less than so many seconds of search
 _EVERY = 30.0
@@ -38,7 +38,12 @@ class Checkpoint:
             )
         self._table = table
         described = [table.n_rows, table.columns, np.dtype(table.dtype), table.fingerprint(), options]
-        self._print = content_digest(described, "REVS")
+        try:
+            self._print = content_digest(described, "REVS")
+        except Unsavable as error:
+            raise ValueError(
+                f"{self._where} cannot keep this search: {error} Use a policy of rlselect.learn, or no checkpoint."
+            ) from None
         self._last = time.monotonic()
         self._warned = False
 
@@ -59,23 +64,26 @@ class Checkpoint:
             self._warn(f"could not be written ({error.strerror or error}); what was there before is kept")
         self._last = time.monotonic()
 
-    def load(self, outside: dict[str, Any]) -> dict[str, Any] | None:
-        """Return what was saved, and set the random numbers to where they were; None if nothing was."""
+    def load(self, outside: dict[str, Any], kinds: dict[str, type]) -> dict[str, Any] | None:
+        """Return what was saved, and set the random numbers to where they were; None if nothing was.
+
+        `kinds` are the classes of the parts of the state.
+        """
         if not self._path.exists():
             return None
         try:
             found = load_object(self._path, _KIND, self._shared(outside), wanted=self._print)
             if found is not None:
-                outside["rng"].bit_generator.state = found["random"]
-                return found["state"]
+                return _checked(found.thing, outside["rng"].bit_generator, kinds)
         except (Unreadable, OSError) as error:
+            reason = error if isinstance(error, Unreadable) else f"cannot be read ({error.strerror})"
             raise ValueError(
-                f"{self._where} is not a checkpoint of this library as it was written: the file {error}. Remove "
+                f"{self._where} is not a checkpoint of this library as it was written: the file {reason}. Remove "
                 "it to start anew, or give another name."
             ) from None
         raise ValueError(
-            f"{self._where} belongs to other data, other options or another version of this library; remove the "
-            "file to start anew, or give another name."
+            f"{self._where} belongs to other data or other options, or to another version of this library; "
+            "remove the file to start anew, or give another name."
         )
 
     def remove(self) -> None:
@@ -95,3 +103,13 @@ class Checkpoint:
             warnings.warn(
                 f"{self._where} {what}; the fit goes on without it.", UserWarning, stacklevel=user_level()
             )
+
+
+def _checked(found: Any, bits: np.random.BitGenerator, kinds: dict[str, type]) -> dict[str, Any]:
+    state = found.get("state") if isinstance(found, dict) else None
+    if not isinstance(state, dict) or state.keys() != kinds.keys():
+        raise Unreadable("does not hold a search")
+    if not all(type(state[name]) is kind for name, kind in kinds.items()):
+        raise Unreadable("does not hold a search")
+    bits.state = checked_state(bits.state, found.get("random"))
+    return state

@@ -12,7 +12,7 @@ from rlselect._clock import Clock
 from rlselect.data import Batch, DataSource, Units
 from rlselect.learn import Policy, Trajectory
 from rlselect.subset.revs._checkpoint import Checkpoint
-from rlselect.subset.revs._effort import EffortPlan, begin, run_effort
+from rlselect.subset.revs._effort import EffortPlan, SearchState, begin, run_effort
 from rlselect.subset.revs._problem import Problem
 from rlselect.subset.revs._sarsa import Sarsa, run_sarsa
 from rlselect.subset.revs._walk import (
@@ -38,6 +38,8 @@ _WHOLE_GRAM = 2e10
 _NEARBY_BYTES = 2**25
 Gather = Callable[[NDArray[np.intp]], tuple]
 GatherBlocks = Callable[..., Iterator[Any]]
+# what a checkpoint holds
+_KEPT_STATE = {"progress": SearchState, "rows": Rows}
 _SARSA_REASONS = {"max_stages": "max stages", "time_budget": "time budget"}
 
 
@@ -238,7 +240,7 @@ def _search_large(problem: Problem, how: _How, plan: EffortPlan, checkpoint: Che
     outside = {"rng": how.rng, "tick": tick}
     if table.workers is not None:
         outside["workers"] = table.workers
-    saved = None if checkpoint is None else checkpoint.load(outside)
+    saved = None if checkpoint is None else checkpoint.load(outside, _KEPT_STATE)
     if saved is None:
         rows = _rows(table, linear)
         sampler = table.sampler

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlselect.data import Columns, Distinct, refuse_repeated_pairs, to_clock
+from rlselect.temporal._coding import coding_of, plain_coding
 from rlselect.temporal._formula import ModelRows, model_rows
 
 Array = NDArray[np.float64]
@@ -43,6 +44,13 @@ class ProcessDesign:
     response: str
     spec: Any = field(default=None, repr=False)
     text: frozenset[str] = frozenset()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"spec": None if self.spec is None else plain_coding(self.spec)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        spec = state["spec"]
+        self.__dict__.update(state | {"spec": None if spec is None else coding_of(spec)})
 
     def with_terms(self, terms: list[str]) -> "ProcessDesign":
         """The same rows with some of the terms."""

@@ -28,6 +28,8 @@ from rlselect import (
     RiskRFE,
     TemporalProcessRegression,
     TrialData,
+    load,
+    save,
 )
 from rlselect.report import Summary, to_html
 
@@ -394,6 +396,25 @@ def test_clone_and_pickle(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert_same(answers(case, case.fit(fresh, *case.data())), before)
+
+
+@every
+def test_save_and_load(name, tmp_path):
+    case = CASES[name]
+    estimator = case.fitted()
+    if name == "DivideAndConquer":
+        with pytest.raises(TypeError, match=r"DivideAndConquer\.estimator holds .*LassoCV.*skops.*joblib"):
+            save(estimator, tmp_path / "file")
+        estimator = case.fitted(estimator=REVS(n_jobs=1))
+    before = answers(case, estimator)
+    loaded = load(save(estimator, tmp_path / "file"))
+    assert_same(answers(case, loaded), before)
+    assert str(loaded.summary()) == str(estimator.summary())
+    assert vars(loaded).keys() == vars(estimator).keys()
+    # the fit that was loaded is replaced by a new one, as any other
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert_same(answers(case, case.fit(loaded, *case.data())), before)
 
 
 # ---- words ----

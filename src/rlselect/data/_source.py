@@ -195,5 +195,5 @@ class DataSource(Protocol):
         ...
 
     def fingerprint(self) -> list:
-        """Tell these data from others, without a pass over them."""
+        """Plain values that tell these data from others, by their content."""
         ...

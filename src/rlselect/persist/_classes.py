@@ -30,6 +30,7 @@ _HOMES = {
     "learn._trajectory": "Trajectory",
     "machines._elimination": "EliminationPath",
     "machines._kernels": "AdditiveState ChiSquaredKernel GaussianKernel LinearKernel PolynomialKernel",
+    "machines._losses": "EpsilonInsensitiveLoss HingeLoss LogisticLoss SquaredLabelLoss SquaredLoss",
     "machines._stopping": "ChangePoint Threshold",
     "machines._tuning": "Tuner",
     "regimes._advantage": "AdvantageLearning ContrastMachine",
@@ -74,8 +75,8 @@ _HOMES = {
     "temporal._smooth": "Window",
 }
 _MODULES = {name: f"rlselect.{module}" for module, names in _HOMES.items() for name in names.split()}
-# methods that an object may hold of itself or of another: how rows are taken, how wide a problem is
-METHODS = frozenset({"take", "_width"})
+# methods that an object may hold of itself or of another: how rows are taken, how wide a problem is, scores
+METHODS = frozenset({"take", "_width", "decision"})
 
 
 def is_known(kind: type) -> bool:

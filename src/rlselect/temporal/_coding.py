@@ -71,7 +71,9 @@ def _refuse_code(expression: str) -> None:
         elif isinstance(node, ast.Name):
             known = node.id in TRANSFORMS or not (id(node) in functions or hasattr(builtins, node.id))
         else:
-            known = isinstance(node, _PLAIN)
+            known = isinstance(node, _PLAIN) and (
+                not isinstance(node, ast.Call) or isinstance(node.func, ast.Name | ast.Attribute)
+            )
         if not known:
             raise ValueError(f"{ast.unparse(node)[:60]!r} is no part of a formula")
 
@@ -86,7 +88,7 @@ def coding_of(plain: dict[str, Any]) -> Any:
     from formulaic.utils.variables import Variable
 
     for expr, (method, _) in plain["factors"].items():
-        if method == Factor.EvalMethod.PYTHON.value:
+        if method != Factor.EvalMethod.LOOKUP.value:
             _refuse_code(expr)
     factors = {
         expr: Factor(expr, eval_method=method, kind=kind) for expr, (method, kind) in plain["factors"].items()

@@ -1,6 +1,7 @@
 """A killed search goes on where it was, to the answer of one that was left alone."""
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -12,8 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import rlselect
+import rlselect.subset.revs._checkpoint as keep
 from rlselect import REVS
 from rlselect.simulate import make_revs, make_weak
+from rlselect.subset import Softmax
 
 FIT = """
     import sys, time
@@ -113,11 +117,129 @@ def test_only_for_the_same_data_and_options(tmp_path):
     for fit, y in ((REVS(random_state=0, penalty=3.0), data.y), (REVS(random_state=0), data.y + 1.0)):
         with pytest.raises(ValueError, match="belongs to other data or other options"):
             fit.set_params(checkpoint=state).fit(data.X, y)
-    state.write_text("no pickle")
-    with pytest.raises(ValueError, match="is not a checkpoint"):
-        REVS(random_state=0, checkpoint=state).fit(data.X, data.y)
+    # one cell of one row
+    X = data.X.copy()
+    X[4321, 7] += 1e-9
+    with pytest.raises(ValueError, match="belongs to other data or other options"):
+        REVS(random_state=0, checkpoint=state).fit(X, data.y)
     with pytest.raises(ValueError, match="cannot be written"):
         REVS(checkpoint=tmp_path / "no" / "state").fit(data.X, data.y)
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory):
+    """A search and its checkpoint."""
+    data = make_revs(8000, 50, random_state=0)
+    state = tmp_path_factory.mktemp("begun") / "state"
+    REVS(random_state=0, checkpoint=state, time_budget=1e-6).fit(data.X, data.y)
+    return data, state.read_bytes()
+
+
+class Bomb:
+    """Says so when somebody builds it."""
+
+    def __reduce__(self):
+        return print, ("built",)
+
+
+def test_a_changed_checkpoint_is_refused_by_name(begun, tmp_path, capsys):
+    data, whole = begun
+    state = tmp_path / "state"
+    rng = np.random.default_rng(0)
+    spoilt = [b"", b"text", pickle.dumps(Bomb()), whole[:-1], whole + b"0", whole[:100]]
+    for place in [0, 8, 40, 48, len(whole) - 1, *rng.integers(len(whole), size=10)]:
+        changed = bytearray(whole)
+        changed[place] ^= 4
+        spoilt.append(bytes(changed))
+    for content in spoilt:
+        state.write_bytes(content)
+        with pytest.raises(ValueError, match=r"checkpoint='.*state' is not a checkpoint of this library"):
+            REVS(random_state=0, checkpoint=state).fit(data.X, data.y)
+        assert state.read_bytes() == content
+    assert "built" not in capsys.readouterr().out
+    # an estimator is no checkpoint, a checkpoint no estimator
+    rlselect.save(REVS(), state)
+    with pytest.raises(ValueError, match="holds a 'fitted estimator', and a 'search of REVS' is wanted"):
+        REVS(random_state=0, checkpoint=state).fit(data.X, data.y)
+    state.write_bytes(whole)
+    with pytest.raises(ValueError, match="holds a 'search of REVS'"):
+        rlselect.load(state)
+    state.unlink()
+    os.mkfifo(state)
+    with pytest.raises(ValueError, match="is no file, but a folder, a pipe"):
+        REVS(random_state=0, checkpoint=state).fit(data.X, data.y)
+
+
+@pytest.mark.parametrize("forged", [None, {"progress": 1, "rows": 2}, {}])
+def test_a_forged_checkpoint_with_the_right_print_is_refused(begun, forged, tmp_path, monkeypatch):
+    data, _ = begun
+    state = tmp_path / "state"
+    save = keep.save_object
+
+    def forge(path, kind, whole, *others):
+        save(path, kind, {"state": forged, "random": whole["random"]}, *others)
+
+    monkeypatch.setattr(keep, "save_object", forge)
+    REVS(random_state=0, checkpoint=state, time_budget=1e-6).fit(data.X, data.y)
+    monkeypatch.undo()
+    with pytest.raises(ValueError, match="the file does not hold a search"):
+        REVS(random_state=0, checkpoint=state).fit(data.X, data.y)
+
+
+def test_another_version_starts_anew(begun, tmp_path, monkeypatch):
+    data, whole = begun
+    (tmp_path / "state").write_bytes(whole)
+    monkeypatch.setattr(rlselect, "__version__", "9.9")
+    with pytest.raises(ValueError, match="or to another version of this library"):
+        REVS(random_state=0, checkpoint=tmp_path / "state").fit(data.X, data.y)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc and /dev/full are Linux's")
+def test_a_place_that_cannot_be_written_is_a_warning():
+    data = make_revs(8000, 50, random_state=0)
+    alone = REVS(random_state=0).fit(data.X, data.y)
+    with pytest.warns(UserWarning, match=r"checkpoint='/proc/state' could not be written .*the fit goes on") as seen:
+        fitted = REVS(random_state=0, checkpoint="/proc/state").fit(data.X, data.y)
+    assert len(seen) == 1
+    assert np.array_equal(fitted.coef_, alone.coef_)
+
+
+def test_a_full_disk_is_a_warning(begun, tmp_path, monkeypatch):
+    data, whole = begun
+    state = tmp_path / "state"
+    state.write_bytes(whole)
+    alone = REVS(random_state=0).fit(data.X, data.y)
+
+    def full(number):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.warns(UserWarning, match=r"checkpoint=.*No space left on device.*before is kept; the fit goes on"):
+        fitted = REVS(random_state=0, checkpoint=state, time_budget=1e-6).fit(data.X, data.y)
+    assert fitted.stop_reason_ == "time budget"
+    assert state.read_bytes() == whole
+    assert len(list(tmp_path.iterdir())) == 1
+    monkeypatch.undo()
+    assert np.array_equal(REVS(random_state=0, checkpoint=state).fit(data.X, data.y).coef_, alone.coef_)
+
+
+def test_a_generator_is_known_by_its_numbers(tmp_path):
+    data = make_revs(8000, 50, random_state=0)
+    state = tmp_path / "state"
+    REVS(random_state=np.random.default_rng(5), checkpoint=state, time_budget=1e-6).fit(data.X, data.y)
+    with pytest.raises(ValueError, match="other data or other options"):
+        REVS(random_state=np.random.default_rng(6), checkpoint=state).fit(data.X, data.y)
+    REVS(random_state=np.random.default_rng(5), checkpoint=state).fit(data.X, data.y)
+    assert not state.exists()
+
+
+def test_a_policy_of_others_has_no_checkpoint(tmp_path):
+    class Mine(Softmax):
+        """Not of this library."""
+
+    data = make_revs(8000, 50, random_state=0)
+    with pytest.raises(ValueError, match=r"cannot keep this search: REVS.*Mine, which is not of this library"):
+        REVS(policy=Mine(), checkpoint=tmp_path / "state").fit(data.X, data.y)
 
 
 def test_min_effect_reads_on():

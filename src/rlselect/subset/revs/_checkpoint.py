@@ -37,9 +37,9 @@ class Checkpoint:
                 f"{self._where} cannot be written: give the name of a file in a folder that exists."
             )
         self._table = table
-        described = [table.n_rows, table.columns, np.dtype(table.dtype), table.fingerprint(), options]
+        held = [table.n_rows, table.columns, np.dtype(table.dtype), table.fingerprint()]
         try:
-            self._print = content_digest(described, "REVS")
+            self._print = content_digest({**options, "table": held}, "REVS")
         except Unsavable as error:
             raise ValueError(
                 f"{self._where} cannot keep this search: {error} Use a policy of rlselect.learn, or no checkpoint."

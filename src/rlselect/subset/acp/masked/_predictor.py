@@ -13,6 +13,8 @@ Masks = NDArray[np.bool_]
 
 # a share of the variance that is as good as nothing: below it errors are those of rounding
 LEAST_RISK = 1e-12
+_LINK = {"C": 10.0, "max_iter": 2000}
+_LEARNT = ("coef_", "intercept_", "classes_", "n_features_in_")
 
 
 @dataclass(frozen=True)
@@ -211,7 +213,17 @@ class ClassModel:
         self, scores: Array, codes: NDArray[np.intp], decision: Callable[[Array], Array] | None = None
     ) -> None:
         self._decision = decision
-        self.link = LogisticRegression(C=10.0, max_iter=2000).fit(scores, codes)
+        self.link = LogisticRegression(**_LINK).fit(scores, codes)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # what the link has learnt, as arrays: files hold no objects of others
+        return self.__dict__ | {"link": {name: getattr(self.link, name) for name in _LEARNT}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        link = LogisticRegression(**_LINK)
+        for name in _LEARNT:
+            setattr(link, name, state["link"][name])
+        self.__dict__.update(state | {"link": link})
 
     def _scores(self, X: Array) -> Array:
         return X if self._decision is None else self._decision(X)

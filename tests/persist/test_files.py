@@ -80,7 +80,10 @@ def test_vote_of_an_estimator_of_ours(data, tmp_path):
 @pytest.mark.parametrize(
     ("estimator", "what"),
     [
-        (DivideAndConquer(LassoCV()), r"DivideAndConquer\.estimator holds an object of sklearn\.linear_model"),
+        (
+            DivideAndConquer(LassoCV()),
+            r"DivideAndConquer\.estimator holds an object of sklearn\.linear_model",
+        ),
         (ActorCriticPredictor(predictor=LinearRegression()), r"ActorCriticPredictor\.predictor holds"),
         (QLearning(model=LinearRegression()), r"QLearning\.model holds"),
         (RiskRFE(kernel=lambda A, B: A @ B.T), r"RiskRFE\.kernel holds the function"),
@@ -97,9 +100,9 @@ def test_what_is_not_ours_is_refused_by_name(estimator, what, tmp_path):
 
 
 def test_others_and_circles_are_refused(tmp_path):
-    with pytest.raises(TypeError, match="Pipeline was given; rlselect.save takes estimators of this library"):
+    with pytest.raises(TypeError, match=r"Pipeline was given; .* takes estimators of this library"):
         rlselect.save(make_pipeline(REVS()), tmp_path / "file")
-    with pytest.raises(TypeError, match="REVS was given|type was given|ABCMeta was given"):
+    with pytest.raises(TypeError, match=r"(type|ABCMeta) was given"):
         rlselect.save(REVS, tmp_path / "file")
     circle = []
     circle.append(circle)

@@ -293,17 +293,18 @@ def test_random_changes_with_a_right_checksum_build_nothing_else(good, tmp_path)
     head, body = parts(good)
     text = json.dumps(head)
     path = tmp_path / "hostile.rls"
-    loaded = 0
+    loaded, said = 0, []
     for _ in range(400):
         place = draw.randrange(len(text))
-        piece = draw.choice(['"', "0", "[", "]", "{", "-1", "[0]", "null", "REVS", ",", "1e999", "\\u0000", ""])
+        piece = draw.choice(
+            ['"', "0", "[", "]", "{", "-1", "[0]", "null", "REVS", ",", "1e999", "\\u0000", ""]
+        )
         path.write_bytes(sealed((text[:place] + piece + text[place + len(piece) :]).encode(), body))
         try:
             loaded += isinstance(rlselect.load(path), REVS)
-        except ValueError as error:
-            assert "Nothing of it was used" in str(error)
-        except UserWarning as warning:
-            assert "was saved by rlselect" in str(warning)
+        except (ValueError, UserWarning) as error:
+            said.append(str(error))
+    assert all("Nothing of it was used" in text or "was saved by rlselect" in text for text in said)
     assert loaded < 200
 
 
@@ -377,4 +378,3 @@ def test_no_pickle_in_the_library():
         if source.search(line)
     ]
     assert found == []
-

@@ -15,7 +15,7 @@ import stat
 import struct
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -99,7 +99,9 @@ def _as_bytes(kind: str, content: dict[str, Any], arrays: list[np.ndarray]) -> l
         described.append(description)
         pieces.append(piece)
     head = json.dumps(
-        {"format": FORMAT, "kind": kind, **content, "arrays": described}, allow_nan=False, separators=(",", ":")
+        {"format": FORMAT, "kind": kind, **content, "arrays": described},
+        allow_nan=False,
+        separators=(",", ":"),
     ).encode("ascii")
     return [struct.pack("<Q", len(head)), head, *pieces]
 
@@ -132,14 +134,16 @@ def _read_head(text: bytes, kind: str) -> dict[str, Any]:
     try:
         head = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
-        reason = str(error) if isinstance(error, Unreadable) else f"has a damaged head ({type(error).__name__})"
+        reason = (
+            str(error) if isinstance(error, Unreadable) else f"has a damaged head ({type(error).__name__})"
+        )
         raise Unreadable(reason) from None
     if not isinstance(head, dict) or type(head.get("format")) is not int:
         raise Unreadable("has a head without a format")
     if head["format"] != FORMAT:
         written = str(head.get("library"))[:40]
         raise Unreadable(
-            f"has format {head['format']}, written by rlselect {written!r}; this version reads format {FORMAT} "
+            f"has format {head['format']}, written by rlselect {written!r}; this version reads {FORMAT} "
             "(a newer rlselect may read it)"
         )
     if set(head) != _KEYS or not isinstance(head["library"], str):
@@ -167,7 +171,7 @@ def _describe(array: np.ndarray) -> tuple[list[Any], Any]:
     """Type, shape and order of an array, and its bytes."""
     kind = form_of(array.dtype)
     # the order in memory decides in which order a product is summed up, and so its last bits
-    order = "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
+    order: Literal["C", "F"] = "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
     flat = np.asarray(array, dtype=_read_dtype(kind)).ravel(order=order)
     return [kind, list(array.shape), order], np.ascontiguousarray(flat).view(np.uint8).data
 
@@ -209,10 +213,14 @@ def _read_dtype(given: Any) -> np.dtype:
             return np.dtype(given)
     elif isinstance(given, list) and 0 < len(given) <= 1000:
         pairs = [pair for pair in given if isinstance(pair, list) and len(pair) == 2]
-        simple = [(name, form) for name, form in pairs if isinstance(name, str) and isinstance(form, str) and name]
+        simple = [
+            (name, form) for name, form in pairs if isinstance(name, str) and isinstance(form, str) and name
+        ]
         if len(simple) == len(given) == len({name for name, _ in simple}):
             return np.dtype([(name, _read_dtype(form)) for name, form in simple])
-    raise Unreadable(f"describes an array of type {str(given)[:40]!r}, which is none of numbers, text or times")
+    raise Unreadable(
+        f"describes an array of type {str(given)[:40]!r}, which is none of numbers, text or times"
+    )
 
 
 def _check_cells(values: np.ndarray) -> None:

@@ -18,9 +18,9 @@ __all__ = ["content_digest", "load", "load_object", "save", "save_object"]
 _ESTIMATOR = "fitted estimator"
 _MOST = 2**34
 _ADVICE = (
-    "A file of rlselect.save runs no code when it is loaded, and what is not of this library could not be built "
-    "again without its own. Use skops.io.dump, which asks at loading which types you trust, or joblib.dump, "
-    "whose files may only be loaded by those who trust all of them."
+    "A file of rlselect.save runs no code when it is loaded, and what is not of this library could not be "
+    "built again without its own. Use skops.io.dump, which asks at loading which types you trust, or "
+    "joblib.dump, whose files may only be loaded by those who trust all of them."
 )
 
 
@@ -97,8 +97,8 @@ def load(path: str | PathLike[str], *, max_bytes: int = _MOST) -> Any:
     Returns
     -------
     estimator
-        It predicts as the one that was saved does, to the last bit. A file of another version of this library is
-        loaded with a warning.
+        It predicts as the one that was saved does, to the last bit. A file of another version of this library
+        is loaded with a warning.
 
     Examples
     --------
@@ -118,22 +118,20 @@ def load(path: str | PathLike[str], *, max_bytes: int = _MOST) -> Any:
             raise Unreadable(f"holds {type(estimator).__name__!r}, which is no estimator")
     except Unreadable as error:
         raise ValueError(
-            f"path={str(path)!r} {error}. Nothing of it was used; rlselect.load takes files of rlselect.save as "
-            "they were written."
+            f"path={str(path)!r} {error}. Nothing of it was used; rlselect.load takes files of rlselect.save "
+            "as they were written."
         ) from None
     if version != library_version():
         warnings.warn(
-            f"path={str(path)!r} was saved by rlselect {version[:40]!r}, this is {library_version()!r}: check "
-            "that it answers as before, or fit again and save anew.",
+            f"path={str(path)!r} was saved by rlselect {version[:40]!r}, this is {library_version()!r}: "
+            "check that it answers as before, or fit again and save anew.",
             UserWarning,
             stacklevel=user_level(),
         )
     return estimator
 
 
-def save_object(
-    path: Path, kind: str, thing: Any, outside: dict[str, Any], about: Any, where: str
-) -> None:
+def save_object(path: Path, kind: str, thing: Any, outside: dict[str, Any], about: Any, where: str) -> None:
     """Write an object of plain values, arrays and this library's classes.
 
     Parameters

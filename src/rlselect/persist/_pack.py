@@ -107,7 +107,9 @@ class Packed:
 
     def _several(self, thing: Any, where: str) -> list[Any]:
         # the order of a set of texts differs from process to process
-        ordered = thing if isinstance(thing, list | tuple) else sorted(thing, key=lambda v: (str(type(v)), repr(v)))
+        ordered = (
+            thing if isinstance(thing, list | tuple) else sorted(thing, key=lambda v: (str(type(v)), repr(v)))
+        )
         return [type(thing).__name__, self.values(ordered, where)]
 
     def _slice(self, thing: slice, where: str) -> list[Any]:
@@ -160,7 +162,7 @@ class Packed:
         told = None
         if type(seed) is np.random.SeedSequence:
             whole = np.asarray(seed.entropy, dtype=object)
-            entropy = [int(one) for one in whole.ravel()] if whole.ndim else int(seed.entropy)
+            entropy = [int(one) for one in whole.ravel()] if whole.ndim else int(whole[()])
             told = [entropy, [int(key) for key in seed.spawn_key], seed.n_children_spawned]
         return [
             "generator",
@@ -233,7 +235,9 @@ def is_own(kind: type) -> bool:
 def _foreign(thing: Any, where: str) -> Unsavable:
     kind = thing if isinstance(thing, type | types.FunctionType) else type(thing)
     what = "the function" if isinstance(thing, types.FunctionType | types.MethodType) else "an object of"
-    return Unsavable(f"{where} holds {what} {kind.__module__}.{kind.__qualname__}, which is not of this library.")
+    return Unsavable(
+        f"{where} holds {what} {kind.__module__}.{kind.__qualname__}, which is not of this library."
+    )
 
 
 def _refuse(packed: Packed, thing: Any, where: str) -> list[Any]:

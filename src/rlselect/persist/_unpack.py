@@ -204,7 +204,11 @@ class _Builder:
             raise Unreadable(f"asks for the matrix {str(name)[:40]!r}, which may not be loaded")
         data, indices, indptr = (self.array(place) for place in _listed(places, 3))
         whole = all(part.dtype.kind == "i" for part in (indices, indptr))
-        if not whole or data.dtype.kind not in "biuf" or any(part.ndim != 1 for part in (data, indices, indptr)):
+        if (
+            not whole
+            or data.dtype.kind not in "biuf"
+            or any(part.ndim != 1 for part in (data, indices, indptr))
+        ):
             raise Unreadable("holds a sparse matrix of something else than numbers")
         matrix = getattr(sparse, name)((data, indices, indptr), shape=tuple(_integers(shape, 2)))
         # an index out of range would be read from memory that is not ours
@@ -216,14 +220,14 @@ class _Builder:
     def _generator(self, name: Any, state: Any, seed: Any) -> np.random.Generator:
         if name not in _BIT_GENERATORS:
             raise Unreadable(f"asks for the generator {str(name)[:40]!r}, which may not be loaded")
-        told = _listed(self.value(seed), 3) if seed is not None else [0, [], 0]
+        told: list[Any] = _listed(self.value(seed), 3) if seed is not None else [0, [], 0]
         entropy, spawn_key, spawned = told
         if not _is_entropy(entropy) or not all(_is_entropy(key) for key in _listed(spawn_key)):
             raise Unreadable("holds a seed that is none")
         sequence = np.random.SeedSequence(
             entropy, spawn_key=tuple(spawn_key), n_children_spawned=_whole(spawned, 2**32)
         )
-        bits = _BIT_GENERATORS[name](sequence)
+        bits: Any = _BIT_GENERATORS[name](sequence)
         bits.state = checked_state(bits.state, self.value(state))
         return np.random.Generator(bits)
 
@@ -278,9 +282,7 @@ class _Builder:
         return labels
 
 
-def unpack(
-    content: dict[str, Any], arrays: list[np.ndarray], outside: Mapping[str, Any], size: int
-) -> Any:
+def unpack(content: dict[str, Any], arrays: list[np.ndarray], outside: Mapping[str, Any], size: int) -> Any:
     """The object that `pack` was given; what it cannot be built from is `Unreadable`.
 
     Parameters
@@ -340,7 +342,7 @@ def _is_entropy(given: Any) -> bool:
     return type(given) is int and 0 <= given < 2**4096
 
 
-def checked_state(fresh: dict[str, Any], state: Any) -> dict[str, Any]:
+def checked_state(fresh: Mapping[str, Any], state: Any) -> dict[str, Any]:
     """A state made like a fresh one, with positions that lie inside of it: NumPy reads where they point."""
     if not _alike(state, fresh):
         raise Unreadable("holds random numbers in an impossible state")

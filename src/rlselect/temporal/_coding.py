@@ -31,11 +31,15 @@ _PLAIN = (
 def plain_coding(spec: Any) -> dict[str, Any]:
     """Factors, terms and columns of a `ModelSpec`, with what its transformations and codings have learnt."""
     factors = {factor.expr: factor for term in spec.formula for factor in term.factors}
-    evaluated = {s.factor.expr: s.factor for row in spec.structure for t in row.scoped_terms for s in t.factors}
+    evaluated = {
+        s.factor.expr: s.factor for row in spec.structure for t in row.scoped_terms for s in t.factors
+    }
     return {
         "factors": {expr: [f.eval_method.value, f.kind.value] for expr, f in factors.items()},
         "variables": {
-            expr: [[str(v), sorted(role.value for role in v.roles), v.source] for v in sorted(f.variables or ())]
+            expr: [
+                [str(v), sorted(role.value for role in v.roles), v.source] for v in sorted(f.variables or ())
+            ]
             for expr, f in evaluated.items()
         },
         "terms": [[factor.expr for factor in term.factors] for term in spec.formula],

@@ -198,7 +198,9 @@ def test_another_version_starts_anew(begun, tmp_path, monkeypatch):
 def test_a_place_that_cannot_be_written_is_a_warning():
     data = make_revs(8000, 50, random_state=0)
     alone = REVS(random_state=0).fit(data.X, data.y)
-    with pytest.warns(UserWarning, match=r"checkpoint='/proc/state' could not be written .*the fit goes on") as seen:
+    with pytest.warns(
+        UserWarning, match=r"checkpoint='/proc/state' could not be written .*the fit goes on"
+    ) as seen:
         fitted = REVS(random_state=0, checkpoint="/proc/state").fit(data.X, data.y)
     assert len(seen) == 1
     assert np.array_equal(fitted.coef_, alone.coef_)
@@ -214,7 +216,9 @@ def test_a_full_disk_is_a_warning(begun, tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.warns(UserWarning, match=r"checkpoint=.*No space left on device.*before is kept; the fit goes on"):
+    with pytest.warns(
+        UserWarning, match=r"checkpoint=.*No space left on device.*before is kept; the fit goes on"
+    ):
         fitted = REVS(random_state=0, checkpoint=state, time_budget=1e-6).fit(data.X, data.y)
     assert fitted.stop_reason_ == "time budget"
     assert state.read_bytes() == whole
@@ -238,7 +242,9 @@ def test_a_policy_of_others_has_no_checkpoint(tmp_path):
         """Not of this library."""
 
     data = make_revs(8000, 50, random_state=0)
-    with pytest.raises(ValueError, match=r"cannot keep this search: REVS.*Mine, which is not of this library"):
+    with pytest.raises(
+        ValueError, match=r"cannot keep this search: REVS.*Mine, which is not of this library"
+    ):
         REVS(policy=Mine(), checkpoint=tmp_path / "state").fit(data.X, data.y)
 
 

@@ -42,7 +42,8 @@ class Checkpoint:
             self._print = content_digest({**options, "table": held}, "REVS")
         except Unsavable as error:
             raise ValueError(
-                f"{self._where} cannot keep this search: {error} Use a policy of rlselect.learn, or no checkpoint."
+                f"{self._where} cannot keep this search: {error} Use a policy of "
+                "rlselect.subset, or no checkpoint."
             ) from None
         self._last = time.monotonic()
         self._warned = False
@@ -78,8 +79,8 @@ class Checkpoint:
         except (Unreadable, OSError) as error:
             reason = error if isinstance(error, Unreadable) else f"cannot be read ({error.strerror})"
             raise ValueError(
-                f"{self._where} is not a checkpoint of this library as it was written: the file {reason}. Remove "
-                "it to start anew, or give another name."
+                f"{self._where} is not a checkpoint of this library as it was written: the file {reason}. "
+                "Remove it to start anew, or give another name."
             ) from None
         raise ValueError(
             f"{self._where} belongs to other data or other options, or to another version of this library; "

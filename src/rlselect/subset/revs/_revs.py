@@ -101,7 +101,8 @@ class REVS(PredictingSelector):
         File in which the progress of a search on more than 5,000 rows is kept, at every doubling of the rows
         and at least every half minute. A killed or interrupted fit that is started again with the same data
         and options goes on from there, to the same answer; the file is removed when the search has ended by
-        itself.
+        itself. Loading it runs no code; a file that was changed or belongs to other data is refused. A disk
+        that is full or cannot be written is a warning.
     validate : {"read", "all"}, default="read"
         Of a source that is read in parts, check the rows that are read, or pass over all of them first.
     transform_as : {"columns", "design"}, default="columns"

@@ -1,5 +1,4 @@
 import builtins
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -67,7 +66,7 @@ HOSTILE = [
     "v ~ `__import__`('builtins').canary()",
     "v ~ center(__FORMULAIC_CONTEXT__)",
     "v ~ center(__FORMULAIC_SPEC__)",
-    "v ~ ｅｖａｌ('canary()')",
+    "v ~ \uff45\uff56\uff41\uff4c('canary()')",
     "v ~ I(x; canary())",
     "v ~ I(yield canary())",
     "v ~ I(await canary())",
@@ -100,12 +99,10 @@ def canary(monkeypatch):
 @pytest.mark.parametrize("formula", HOSTILE, ids=range(len(HOSTILE)))
 def test_a_hostile_formula_is_refused_and_nothing_runs(formula, data, canary):
     model = TemporalProcessRegression(formula, link="identity")
-    with warnings.catch_warnings(), pytest.raises(ValueError) as caught:
-        warnings.simplefilter("error")
+    with pytest.raises(ValueError, match="allowed are names of columns|not a column") as caught:
         model.fit(data, id="id", time="t")
     assert canary == []
     assert not hasattr(model, "coef_")
-    assert "allowed are names of columns" in str(caught.value) or "not a column" in str(caught.value)
     assert len(str(caught.value)) < 900
 
 

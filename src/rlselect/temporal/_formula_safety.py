@@ -1,4 +1,4 @@
-"""What a formula may say: the formula library evaluates Python, so it sees nothing but what is listed here."""
+"""What a formula may say. The formula library evaluates Python: it sees nothing but what is listed here."""
 
 import ast
 import keyword
@@ -96,7 +96,7 @@ def _end_of_call(formula: str, start: int) -> int:
             depth += (sign == "(") - (sign == ")")
         if depth == 0:
             return place + 1
-    _refuse(formula, "a bracket that is not closed")
+    return _refuse(formula, "a bracket that is not closed")
 
 
 def variables_in(call: str, names: Collection[str], formula: str | None = None) -> set[str]:

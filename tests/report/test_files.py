@@ -46,7 +46,9 @@ def test_a_failure_leaves_the_old_file_and_nothing_beside_it(moment, tmp_path, m
 
     where = {"open": "pathlib.Path.open", "fsync": "os.fsync", "replace": "os.replace"}[moment]
     monkeypatch.setattr(where, fail)
-    with pytest.raises(OSError, match="cannot be written: No space left on device. Give a file in a folder"):
+    with pytest.raises(
+        OSError, match=r"cannot be written: No space left on device\. Give a file in a folder"
+    ):
         write_whole(path, "new")
     monkeypatch.undo()
     assert path.read_text() == "old"

@@ -8,7 +8,7 @@ __all__ = ["printable", "write_whole"]
 
 
 def printable(text: object, *, lines: bool = False) -> str:
-    """Text as it may go to a terminal: control characters, escapes and marks of direction as ``\\x1b``.
+    r"""Text as it may go to a terminal: control characters, escapes and marks of direction as ``\x1b``.
 
     Parameters
     ----------
@@ -23,8 +23,8 @@ def printable(text: object, *, lines: bool = False) -> str:
 
     Examples
     --------
-    >>> printable("age\\x1b[2J\\u202e\\n")
-    'age\\\\x1b[2J\\\\u202e\\\\n'
+    >>> print(printable("age\x1b[2J\u202e\n"))
+    age\x1b[2J\u202e\n
     """
     whole = str(text)
     if whole.isprintable():

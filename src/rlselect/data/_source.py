@@ -195,5 +195,9 @@ class DataSource(Protocol):
         ...
 
     def fingerprint(self) -> list:
-        """Tell these data from others, without a pass over them."""
+        """Tell these data from others, by content."""
+        ...
+
+    def check_unchanged(self) -> None:
+        """Refuse data that have changed since they were opened, once all that is needed was read."""
         ...

@@ -83,8 +83,12 @@ class FileStamps:
     def check_all(self) -> None:
         """Refuse files that have changed where that could not be seen at each read."""
         if self._fs is not None:
-            for i in range(len(self._paths)):
-                self.check(i)
+            self.check_each()
+
+    def check_each(self) -> None:
+        """Refuse files that have changed."""
+        for i in range(len(self._paths)):
+            self.check(i)
 
     def fingerprint(self) -> list:
         """Size, time and end of each file."""

@@ -267,7 +267,9 @@ def _computing() -> Iterator[None]:
         if isinstance(error, MemoryError) or kind == "KilledWorker":
             what = "its workers run out of memory, or die, on one of the partitions; make partitions smaller"
         elif kind in _LOST or isinstance(error, OSError | TimeoutError):
-            what = "the scheduler, or the workers that hold the partitions, cannot be reached; start them again"
+            what = (
+                "the scheduler, or the workers that hold the partitions, cannot be reached; start them again"
+            )
         else:
             what = "a partition cannot be computed; mend the collection"
         raise RuntimeError(

@@ -119,13 +119,15 @@ def _sum(column: pa.ChunkedArray) -> int:
     if pa.types.is_dictionary(column.type):
         # which number a level has may differ from one time to the next
         column = column.cast(column.type.value_type)
+    kind = column.type
+    if pa.types.is_string(kind) or pa.types.is_string_view(kind):
+        column, kind = column.cast(pa.large_string()), pa.large_string()
+    if pa.types.is_binary(kind):
+        column, kind = column.cast(pa.large_binary()), pa.large_binary()
     if column.null_count:
         # what lies where nothing is known is no content
         total = _add(total, [chunk.is_null() for chunk in column.chunks])
         column = column.drop_null()
-    kind = column.type
-    if pa.types.is_string(kind) or pa.types.is_binary(kind) or pa.types.is_string_view(kind):
-        column, kind = column.cast(pa.large_binary()), pa.large_binary()
     if pa.types.is_large_string(kind) or pa.types.is_large_binary(kind):
         total = _add(total, [pc.binary_length(chunk) for chunk in column.chunks])
         for chunk in column.chunks:

@@ -354,7 +354,7 @@ def _facts(part: Any) -> tuple[int, pa.Schema, list[str], dict[str, int]]:
 
 
 def _sums(part: Any, names: Sequence[str]) -> dict[str, int]:
-    """Sums over the content of some columns of a partition, without a copy of its numbers where they lie so."""
+    """Sums over the content of some columns of a partition, of numbers without a copy where they lie so."""
     if isinstance(part, np.ndarray):
         return {name: sum_of_values(part[:, int(name[1:])], len(part)) for name in names}
     sums = {}

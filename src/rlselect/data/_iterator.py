@@ -101,8 +101,8 @@ class IteratorParts(LocalParts):
             assert table is not None
             if not set(columns).issubset(table.column_names):
                 raise ValueError(
-                    f"{self.where(pick.part)} has changed since the first pass: it has other columns, but the "
-                    "function must yield the same chunks at every call."
+                    f"{self.where(pick.part)} has changed since the first pass: it has other columns, but "
+                    "the function must yield the same chunks at every call."
                 )
             table = table.select(columns)
             refuse_changed(content_sums(table), self._sums[chunk], columns, self.where(pick.part))

@@ -199,7 +199,7 @@ class FileParts(LocalParts):
         return f"{self._paths[file]!r}, {kind} {group}"
 
     def fingerprint(self) -> list:
-        """Tell this data from other data: by sizes, times and ends of files, or the bytes of files made here."""
+        """Tell this data from other data: by size, time and end of files, or by the bytes of our own."""
         if self._temporary:
             return [_digest(path) for path in self._paths]
         return [self._stamps.fingerprint(), self.lengths.tolist()]
@@ -300,7 +300,7 @@ class FileParts(LocalParts):
         return file
 
     def _feather(self, path: str, opened: Any) -> _Reader:
-        """A file made here is mapped; others' files may be cut short meanwhile: only those of huge batches."""
+        """A file of ours is mapped; of others, which may be cut short meanwhile, those of huge batches."""
         if not isinstance(self._fs, fs.LocalFileSystem):
             return _FeatherReader(opened)
         large = opened.size() > _READ_BYTES * max(ipc.open_file(opened).num_record_batches, 1)

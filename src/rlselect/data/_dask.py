@@ -266,7 +266,7 @@ def _computing() -> Iterator[None]:
         kind = type(error).__name__
         if isinstance(error, MemoryError) or kind == "KilledWorker":
             what = "its workers run out of memory, or die, on one of the partitions; make partitions smaller"
-        elif kind in _LOST or isinstance(error, OSError | TimeoutError):
+        elif kind in _LOST or isinstance(error, ConnectionError | TimeoutError):
             what = (
                 "the scheduler, or the workers that hold the partitions, cannot be reached; start them again"
             )

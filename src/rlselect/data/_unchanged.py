@@ -149,7 +149,7 @@ def sum_of_values(values: np.ndarray, start: int = 0) -> int:
     if values.dtype == object:
         return zlib.crc32(repr(values.tolist()).encode("utf-8", "surrogatepass"), start)
     flat = np.ascontiguousarray(values).reshape(-1)
-    return zlib.crc32(flat.view(np.uint8), start) if flat.size else start
+    return zlib.crc32(flat.view(np.uint8).data, start) if flat.size else start
 
 
 def refuse_changed(now: dict[str, int], then: dict[str, int], names: Collection[str], where: str) -> None:

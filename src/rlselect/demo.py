@@ -9,7 +9,7 @@ import click
 import numpy as np
 
 from rlselect.cli import one_sentence, show_report
-from rlselect.report import to_html
+from rlselect.report import printable, to_html, write_whole
 
 _PEER = "scikit-learn's LassoCV"
 
@@ -124,8 +124,8 @@ def main(html: Path, rows: int, columns: int, seed: int, compare: bool) -> None:
         click.echo(f"\n2. {rows:,} x {columns} made on the spot: 25 variables are true, does it find them?\n")
         simulated = simulated_report(rows, columns, seed, compare=compare)
         show_report(simulated)
-        html.write_text(to_html([crime, simulated]), encoding="utf-8")
-        click.echo(f"\nWrote {html}: the same tables, with pictures of the two searches.")
+        write_whole(html, to_html([crime, simulated]))
+        click.echo(f"\nWrote {printable(html)}: the same tables, with pictures of the two searches.")
 
 
 if __name__ == "__main__":

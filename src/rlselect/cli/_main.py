@@ -1,5 +1,6 @@
 """The command line: a thin mirror of the Python API."""
 
+import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from typing import Any
 import click
 
 from rlselect import __version__
+from rlselect.report import printable, write_whole
 
 # method -> where its class lives (loaded when asked for), or the class itself
 METHODS: dict[str, str | Callable[..., Any]] = {
@@ -39,10 +41,10 @@ def one_sentence() -> Iterator[None]:
         try:
             yield
         except (ValueError, TypeError, OSError) as error:
-            raise BadInput(" ".join(str(error).split()) or type(error).__name__) from error
+            raise BadInput(printable(" ".join(str(error).split())) or type(error).__name__) from error
         finally:
             for text in dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, UserWarning)):
-                click.echo(f"Warning: {' '.join(text.split())}", err=True)
+                click.echo(f"Warning: {printable(' '.join(text.split()))}", err=True)
 
 
 def _file_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -74,7 +76,18 @@ def _shared_options(command: Callable[..., None]) -> Callable[..., None]:
     return weight(budget(_file_options(command)))
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class _Commands(click.Group):
+    """Commands whose complaints about words that were given can be shown: a file name may be one of them."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except click.ClickException as error:
+            error.message = printable(error.message)  # type: ignore[misc]
+            raise
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="rlselect")
 def main() -> None:
     """Which variables matter?"""
@@ -111,7 +124,7 @@ def select(
 ) -> None:
     """Select the variables of DATA (.csv, .csv.gz or .parquet) that explain the target."""
     with one_sentence():
-        _check_writable(json_path, html_path)
+        _check_outputs(data, json_path, html_path)
         make = _load(method)
         frame = _read(data, _targets(target, weight), drop, na)
         selector = make(family=family, missing=missing, time_budget=time_budget, random_state=seed)
@@ -168,7 +181,7 @@ def datumwise(
     from rlselect.cli._datumwise import parse_costs, run_command
 
     with one_sentence():
-        _check_writable(json_path, html_path)
+        _check_outputs(data, json_path, html_path)
         frame = _read(data, _targets(target, weight), drop, na)
         report = run_command(
             frame,
@@ -223,7 +236,7 @@ def regimes(
 ) -> None:
     """Learn from DATA what to do at each stage, which history that takes, and what it is worth."""
     with one_sentence():
-        _check_writable(json_path, html_path)
+        _check_outputs(data, json_path, html_path)
         named = {"--id": subject, "--stage": stage, "--action": action, "--reward": reward}
         if propensity is not None:
             named["--propensity"] = propensity
@@ -260,15 +273,27 @@ def _report(selector: Any) -> dict[str, Any]:
     return {"method": type(selector).__name__, **report}
 
 
-def _check_writable(*paths: Path | None) -> None:
-    """Refuse outputs that cannot be written before the search, not after it."""
-    for path in paths:
-        if path is None:
-            continue
+def _check_outputs(data: Path, *paths: Path | None) -> None:
+    """Refuse outputs that cannot be written, or would replace the data, before the search, not after it."""
+    given = [path for path in paths if path is not None]
+    for k, path in enumerate(given):
+        if _same_file(path, data):
+            raise ValueError(f"{str(path)!r} is the file of the data; give another name for what is written.")
+        if any(_same_file(path, other) for other in given[:k]):
+            raise ValueError(f"{str(path)!r} is named for two outputs; give each a name of its own.")
         if path.is_dir():
             raise ValueError(f"{str(path)!r} is a folder; give the name of a file to write.")
         if not path.absolute().parent.is_dir():
             raise ValueError(f"The folder of {str(path)!r} does not exist; make it first.")
+        if not os.access(os.path.dirname(os.path.realpath(path)), os.W_OK):
+            raise ValueError(f"The folder of {str(path)!r} may not be written to: permission denied.")
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    """Whether two names, with links of either kind followed, lead to one file."""
+    if os.path.realpath(one) == os.path.realpath(other):
+        return True
+    return one.exists() and other.exists() and os.path.samefile(one, other)
 
 
 def _targets(target: str, weight: str | None) -> dict[str, str]:
@@ -303,21 +328,21 @@ def show_report(report: Mapping[str, Any]) -> None:
     from rlselect.report import COLUMNS, LEGEND, fact_rows, section_rows, variable_rows
 
     console = Console(highlight=False, emoji=False, markup=False)
-    console.print(Text(str(report["title"]), style="bold"))
+    console.print(Text(printable(report["title"]), style="bold"))
     for label, text in fact_rows(report):
-        console.print(f"{label}: {text}")
+        console.print(printable(f"{label}: {text}"))
 
     def show_table(columns: Sequence[str], rows: list[list[str]]) -> None:
-        table = Table(columns[0], box=box.SIMPLE_HEAD, pad_edge=False)
+        table = Table(printable(columns[0]), box=box.SIMPLE_HEAD, pad_edge=False)
         table.columns[0].overflow = "fold"
         for name in columns[1:]:
-            table.add_column(name, justify="right", no_wrap=True)
+            table.add_column(printable(name), justify="right", no_wrap=True)
         for row in rows:
-            table.add_row(*(Text(cell) for cell in row))
+            table.add_row(*(Text(printable(cell)) for cell in row))
         console.print(table)
 
     for section in report.get("sections", ()):
-        console.print(Text(f"\n{section['title']}", style="bold"))
+        console.print(Text(f"\n{printable(section['title'])}", style="bold"))
         rows, more = section_rows(section)
         if rows:
             show_table(section["columns"], rows)
@@ -325,7 +350,7 @@ def show_report(report: Mapping[str, Any]) -> None:
             console.print(f"{more} more rows are not shown; --json holds all of them.")
         for text in (section.get("text"), section.get("note")):
             if text is not None:
-                console.print(text)
+                console.print(printable(text, lines=True))
     if "sections" not in report:
         rows, more = variable_rows(report)
         if rows:
@@ -336,7 +361,7 @@ def show_report(report: Mapping[str, Any]) -> None:
         if more:
             console.print(f"{more} more variables are not shown; --json holds all of them.")
     for note in report.get("notes", ()):
-        console.print(f"Note: {note}")
+        console.print(printable(f"Note: {note}"))
 
 
 def _deliver(report: Mapping[str, Any], json_path: Path | None, html_path: Path | None) -> None:
@@ -346,8 +371,8 @@ def _deliver(report: Mapping[str, Any], json_path: Path | None, html_path: Path 
     show_report(report)
     for path, write in ((json_path, to_json), (html_path, to_html)):
         if path is not None:
-            path.write_text(write(report), encoding="utf-8")
-            click.echo(f"Wrote {path}", err=True)
+            write_whole(path, write(report))
+            click.echo(f"Wrote {printable(path)}", err=True)
 
 
 if __name__ == "__main__":

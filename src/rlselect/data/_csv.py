@@ -11,6 +11,7 @@ from rlselect.data._checks import refuse_repeated
 from rlselect.data._file import StrayText, csv_options, find_separator, first_line
 from rlselect.data._paths import Files, FolderColumns
 from rlselect.data._schemas import merge_schemas
+from rlselect.data._unchanged import FileStamps
 
 # text parsed at once: types are guessed from the first such block
 _BLOCK = 2**22
@@ -33,6 +34,7 @@ class CsvStream:
 
     def __init__(self, files: Files, *, text: Sequence[str] = (), numbers: Sequence[str] = ()) -> None:
         self._paths = files.paths
+        self._stamps = FileStamps(files.paths)
         self._separators: dict[str, str] = {}
         self._headers: dict[str, list[str]] = {}
         kinds: dict[str, pa.DataType] = {}
@@ -78,9 +80,12 @@ class CsvStream:
                     stray.add(batch.drop_columns([name for name in inside if name in self._fixed]))
                     columns = dict(zip(inside, batch.columns, strict=True))
                     columns |= self._folders.values(i, names, batch.num_rows)
+                    self._stamps.check(i)
                     yield pa.table({name: columns[name] for name in names})
+                self._stamps.check(i)
                 stray.check()
             except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+                self._stamps.check(i)
                 self._widen(error, path)
                 raise ValueError(f"{path!r} cannot be read as a table: {first_line(error)}.") from None
 

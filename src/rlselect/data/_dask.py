@@ -1,24 +1,31 @@
 """Dask collections: one part per partition, sampled and worked on by the worker that holds it."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from rlselect._parallel import alone
+from rlselect.data._file import first_line
 from rlselect.data._part_coder import Coder
 from rlselect.data._part_table import PartTable
 from rlselect.data._parts import Pick, Piece, Slice
 from rlselect.data._pool import LocalParts, Pool, share_out
 from rlselect.data._schemas import empty_columns, is_number, merge_schemas, typed, untyped, with_types
 from rlselect.data._source import Batch
+from rlselect.data._unchanged import content_sums, refuse_changed, sum_of_values
 
 # partitions asked for at once: enough to keep workers busy, few enough to hold what comes back
 _AT_ONCE = 16
 _AT_ONCE_BYTES = 2**26
 # pieces of one draw: each sends sums back, so that a large draw is better made of large pieces
 _MOST_PIECES = 256
+
+
+# what distributed raises when results, workers or the scheduler are gone
+_LOST = ("CancelledError", "FutureCancelledError", "FutureLostError", "CommClosedError", "ClosedClientError")
 
 
 class DaskParts(LocalParts):
@@ -47,22 +54,24 @@ class DaskParts(LocalParts):
             delayed = list(np.ravel(collection.to_delayed()))
         else:
             delayed = list(collection.to_delayed())
-        facts = dask.compute(*(dask.delayed(_facts)(part) for part in delayed))
+        with _computing():
+            facts = dask.compute(*(dask.delayed(_facts)(part) for part in delayed))
         lengths = np.array([n for n, *_ in facts], dtype=np.int64)
         self._numbers = np.flatnonzero(lengths)
         if not len(self._numbers):
             raise ValueError("X is a Dask collection without rows.")
         self.lengths = lengths[self._numbers]
         self.delayed = [delayed[number] for number in self._numbers]
+        self.sums = [facts[number][3] for number in self._numbers]
         start = self._numbers[0]
-        _, first, empty = facts[start]
+        _, first, empty, _ = facts[start]
         merged, settled = untyped(first, empty), dict[str, str]()
         for k in self._numbers[1:]:
             schema = untyped(facts[k][1], facts[k][2])
             merged = merge_schemas(merged, schema, f"partition {start}", f"partition {k}", settled)
         self.schema: pa.Schema = typed(merged, first)
         # of these a part, or some rows of one, may have no value that tells the type
-        loose = {name for _, schema, empty in facts for name in (*empty, *_texts(schema))}
+        loose = {name for _, schema, empty, _ in facts for name in (*empty, *_texts(schema))}
         self.loose = pa.schema([field for field in self.schema if field.name in loose])
 
     def make_pool(self, table: PartTable, seed: int) -> Pool:
@@ -79,8 +88,13 @@ class DaskParts(LocalParts):
         return f"Partition {self._numbers[part]} of X"
 
     def fingerprint(self) -> list:
-        """Tell this data from other data, without reading it."""
-        return [self.lengths.tolist()]
+        """Tell this data from other data, by the content of the partitions."""
+        return [self.lengths.tolist(), self.sums]
+
+    def expected(self, part: int, names: Sequence[str]) -> "Expected":
+        """What a partition was at first, for who reads these columns of it."""
+        sums = self.sums[part]
+        return Expected({name: sums[name] for name in names}, self.where(part), self.loose)
 
     def visit(self, picks: Sequence[Pick], names: Sequence[str]) -> Iterator[pa.Table]:
         """Yield these columns of each pick, taken on the workers."""
@@ -94,9 +108,32 @@ class DaskParts(LocalParts):
             step = int(np.clip(_AT_ONCE_BYTES // largest, 1, _AT_ONCE))
         for start in range(0, len(picks), step):
             some = picks[start : start + step]
-            yield from dask.compute(
-                *(dask.delayed(_some_rows)(self.delayed[p.part], p.rows, columns, self.loose) for p in some)
-            )
+            with _computing():
+                found = dask.compute(
+                    *(
+                        dask.delayed(_some_rows)(self.delayed[p.part], p.rows, self.expected(p.part, columns))
+                        for p in some
+                    )
+                )
+            yield from found
+
+
+class Expected(NamedTuple):
+    """What a partition was when it was first seen.
+
+    Attributes
+    ----------
+    sums : dict
+        Sums over the content of the columns wanted.
+    where : str
+        Which partition, for messages.
+    loose : pyarrow.Schema
+        Columns of which rows may have no value that tells the type.
+    """
+
+    sums: dict[str, int]
+    where: str
+    loose: pa.Schema
 
 
 class PiecePool(Pool):
@@ -167,6 +204,10 @@ class DaskWorkers:
         A task serves all blocks of a partition: at a millisecond or two of the scheduler each, tasks cost
         more than what they compute on a few thousand rows. Which worker does one is of no consequence.
         """
+        with _computing():
+            return self._start(function, blocks, args)
+
+    def _start(self, function: Callable[..., Any], blocks: Sequence[Any], args: tuple) -> Iterator[Any]:
         self._make([block for block in blocks if block.handle is None])
         groups: dict[int, list[int]] = {}
         for i, block in enumerate(blocks):
@@ -186,7 +227,9 @@ class DaskWorkers:
         for i in range(sum(map(len, groups))):
             while i not in here:
                 some = slice(first, first + _AT_ONCE)
-                for places, found in zip(groups[some], self._client.gather(tasks[some]), strict=True):
+                with _computing():
+                    answers = self._client.gather(tasks[some])
+                for places, found in zip(groups[some], answers, strict=True):
                     here.update(zip(places, found, strict=True))
                 first += _AT_ONCE
             yield here.pop(i)
@@ -203,18 +246,36 @@ class DaskWorkers:
         for part, mine in groups.items():
             table.count_decoded(part)
             rows = [block.rows for block in mine]
-            how = (
-                table.pool.seed,
-                table.coder(),
-                table.response,
-                parts.where(part),
-                parts.loose,
-                mine[0].how,
-            )
+            coder = table.coder()
+            expected = parts.expected(part, coder.view.names)
+            how = (table.pool.seed, coder, table.response, expected, mine[0].how)
             made.append(dask.delayed(_made)(parts.delayed[part], rows, *how))
         for holder, mine in zip(self._client.compute(made), groups.values(), strict=True):
             for number, block in enumerate(mine):
                 block.handle = (holder, number)
+
+
+@contextmanager
+def _computing() -> Iterator[None]:
+    """Tell in our words what goes wrong in a cluster; what a partition's content is refused for stays."""
+    try:
+        yield
+    except (ValueError, TypeError):
+        raise
+    except Exception as error:
+        kind = type(error).__name__
+        if isinstance(error, MemoryError) or kind == "KilledWorker":
+            what = "its workers run out of memory, or die, on one of the partitions; make partitions smaller"
+        elif kind in _LOST or isinstance(error, ConnectionError | TimeoutError):
+            what = (
+                "the scheduler, or the workers that hold the partitions, cannot be reached; start them again"
+            )
+        else:
+            what = "a partition cannot be computed; mend the collection"
+        raise RuntimeError(
+            f"X is a Dask collection, and {what} and fit again. With checkpoint= and the name of a file, a "
+            f"search goes on from where it was last saved. ({kind}: {first_line(error)})"
+        ) from None
 
 
 def _client() -> Any:
@@ -242,11 +303,11 @@ def _made(
     seed: int,
     coder: Coder,
     response: Callable[[np.ndarray], np.ndarray] | None,
-    where: str,
-    loose: pa.Schema,
+    expected: Expected,
     function: Callable[[Any], Any],
 ) -> list:
     """On a worker: rows of a partition, encoded, checked and handed to a function, for each of `rows`."""
+    _refuse_changed(part, expected)
     numbers = [
         np.sort(some.of(seed, len(part)))
         if isinstance(some, Piece)
@@ -254,7 +315,7 @@ def _made(
         for some in rows
     ]
     # all of them are encoded at once: a table of many columns has its price, however few its rows
-    batch = coder.encode(_some_rows(part, np.concatenate(numbers), coder.view.names, loose), where)
+    batch = coder.encode(_taken(part, np.concatenate(numbers), expected), expected.where)
     if response is not None and batch.y is not None:
         batch = batch._replace(y=response(batch.y))
     edges = np.cumsum([len(some) for some in numbers])[:-1]
@@ -276,11 +337,12 @@ def _as_arrow(part: Any) -> pa.Table:
     return pa.Table.from_pandas(part, preserve_index=False, nthreads=1).replace_schema_metadata(None)
 
 
-def _facts(part: Any) -> tuple[int, pa.Schema, list[str]]:
-    """Length and types of a partition, and its columns without a single value."""
+def _facts(part: Any) -> tuple[int, pa.Schema, list[str], dict[str, int]]:
+    """Length and types of a partition, its columns without a single value, and sums over its content."""
     first = _as_arrow(part[:1])
+    sums = _sums(part, first.column_names)
     if isinstance(part, np.ndarray):
-        return len(part), first.schema, []
+        return len(part), first.schema, [], sums
     schema, empty = first.schema, []
     for name in empty_columns(first):
         given = part[[name]].dropna()[:1]
@@ -288,17 +350,46 @@ def _facts(part: Any) -> tuple[int, pa.Schema, list[str]]:
             schema = schema.set(schema.get_field_index(name), _as_arrow(given).schema.field(0))
         else:
             empty.append(name)
-    return len(part), schema, empty
+    return len(part), schema, empty, sums
+
+
+def _sums(part: Any, names: Sequence[str]) -> dict[str, int]:
+    """Sums over the content of some columns of a partition, of numbers without a copy where they lie so."""
+    if isinstance(part, np.ndarray):
+        return {name: sum_of_values(part[:, int(name[1:])], len(part)) for name in names}
+    sums = {}
+    places = {str(name): j for j, name in enumerate(part.columns)}
+    for name in names:
+        column = part.iloc[:, places[name]]
+        if isinstance(column.dtype, np.dtype) and column.dtype.kind in "fiub":
+            sums[name] = sum_of_values(column.to_numpy(), len(part))
+        else:
+            sums |= content_sums(_as_arrow(column.to_frame(name)))
+    return sums
+
+
+def _refuse_changed(part: Any, expected: Expected) -> None:
+    """On a worker: refuse a partition that is computed anew and is another one."""
+    known = [f"x{j}" for j in range(part.shape[1])] if isinstance(part, np.ndarray) else part.columns
+    absent = set(expected.sums).difference(map(str, known))
+    now = dict.fromkeys(expected.sums, -1) if absent else _sums(part, list(expected.sums))
+    refuse_changed(now, expected.sums, list(expected.sums), expected.where)
 
 
 def _texts(schema: pa.Schema) -> list[str]:
     return [field.name for field in schema if not is_number(field.type)]
 
 
-def _some_rows(part: Any, rows: np.ndarray | None, columns: list[str], loose: pa.Schema) -> pa.Table:
+def _some_rows(part: Any, rows: np.ndarray | None, expected: Expected) -> pa.Table:
+    _refuse_changed(part, expected)
+    return _taken(part, rows, expected)
+
+
+def _taken(part: Any, rows: np.ndarray | None, expected: Expected) -> pa.Table:
+    columns = list(expected.sums)
     if isinstance(part, np.ndarray):
         which = [int(name[1:]) for name in columns]
         part = part[:, which] if rows is None else part[rows][:, which]
         return _as_arrow(part).rename_columns(columns)
     part = part[columns]
-    return with_types(_as_arrow(part if rows is None else part.iloc[rows]), loose)
+    return with_types(_as_arrow(part if rows is None else part.iloc[rows]), expected.loose)

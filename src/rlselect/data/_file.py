@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from rlselect.data._checks import refuse_repeated
 from rlselect.data._paths import kind_of
+from rlselect.data._unchanged import FileStamps
 
 _GAPS = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None")
 _MOSTLY = 0.9  # a text column of which so many cells read as numbers was meant to be numbers
@@ -52,12 +53,14 @@ def read_file(path: str | Path, *, missing_marks: Sequence[str] = ()) -> pa.Tabl
             f"{str(path)!r} is of an unknown kind; give a .csv, .csv.gz, .parquet or .feather file."
         )
     try:
+        stamps = FileStamps([str(path)])
         empty = path.stat().st_size == 0
         table = None if empty else _read(path, kind, missing_marks)
     except PermissionError:
         raise ValueError(f"{str(path)!r} may not be read: permission denied.") from None
     except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
         raise ValueError(f"{str(path)!r} cannot be read as a table: {first_line(error)}.") from None
+    stamps.check(0)
     if table is None or table.num_columns == 0:
         raise ValueError(f"{str(path)!r} is empty.")
     if table.num_rows == 0:

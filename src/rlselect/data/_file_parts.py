@@ -19,6 +19,7 @@ from rlselect.data._parts import Pick
 from rlselect.data._paths import FolderColumns, kind_of
 from rlselect.data._pool import LocalParts
 from rlselect.data._schemas import merge_schemas, null_columns
+from rlselect.data._unchanged import FileStamps
 
 _OPEN_FILES = 16
 _FEW_COLUMNS = 4
@@ -26,6 +27,8 @@ _FEW_COLUMNS = 4
 _PART_ROWS = 65_536
 # choices of columns of one record batch that are remembered: a pass asks for some sixteen
 _HELD = 64
+# record batches of others' files up to this size are read; larger ones are mapped, a page at a time
+_READ_BYTES = 2**28
 
 
 class _Reader(Protocol):
@@ -61,8 +64,8 @@ class _ParquetReader:
 class _FeatherReader:
     """Slices of record batches; where they are not compressed, nothing but what is used is read."""
 
-    def __init__(self, file: Any) -> None:
-        self._file = file
+    def __init__(self, file: Any, *, mapped: bool = False) -> None:
+        self._file, self._mapped = file, mapped
         reader = ipc.open_file(file, options=ipc.IpcReadOptions(included_fields=[0]))
         self.schema = ipc.open_file(file).schema
         self._places: list[tuple[int, int]] = []
@@ -84,7 +87,9 @@ class _FeatherReader:
             fields = sorted(self.schema.get_field_index(name) for name in names)
             reader = ipc.open_file(self._file, options=ipc.IpcReadOptions(included_fields=fields))
             self._held[key] = pa.Table.from_batches([reader.get_batch(batch)]).select(names)
-        return self._held[key].slice(start, self.lengths[group])
+        table = self._held[key].slice(start, self.lengths[group])
+        # a map shows what is written into the file later
+        return table.take(pa.array(np.arange(len(table)))) if self._mapped else table
 
     def close(self) -> None:
         self._held = {}
@@ -150,6 +155,7 @@ class FileParts(LocalParts):
     ) -> None:
         self._fs = fs.LocalFileSystem() if filesystem is None else filesystem
         self._paths = list(paths)
+        self._stamps = FileStamps(self._paths, self._fs)
         self._open: OrderedDict[int, _Reader] = OrderedDict()
         self._temporary = temporary
         if temporary:
@@ -193,11 +199,14 @@ class FileParts(LocalParts):
         return f"{self._paths[file]!r}, {kind} {group}"
 
     def fingerprint(self) -> list:
-        """Tell this data from other data, without reading it; what was made for this object by its bytes."""
+        """Tell this data from other data: by size, time and end of files, or by the bytes of our own."""
         if self._temporary:
             return [_digest(path) for path in self._paths]
-        sizes = [(info.path, info.size, info.mtime_ns) for info in self._fs.get_file_info(self._paths)]
-        return [sizes, self.lengths.tolist()]
+        return [self._stamps.fingerprint(), self.lengths.tolist()]
+
+    def check_unchanged(self) -> None:
+        """Refuse files that have changed since they were opened, where reading them could not tell."""
+        self._stamps.check_all()
 
     def visit(self, picks: Sequence[Pick], names: Sequence[str]) -> Iterator[pa.Table]:
         """Yield these columns of each pick; the next sample is decoded in the background meanwhile."""
@@ -253,8 +262,10 @@ class FileParts(LocalParts):
                 table = reader.read(group, names)
                 table = table if rows is None else table.take(rows)
                 found.update(zip(table.column_names, table.columns, strict=True))
+            self._stamps.check_after_read(file)
             return pa.table({name: found[name] for name in columns})
         except (pa.ArrowException, OSError) as error:
+            self._stamps.check_after_read(file)
             raise ValueError(f"{self.where(pick.part)} cannot be read: {first_line(error)}.") from None
 
     def _size(self, pick: Pick) -> int:
@@ -269,14 +280,12 @@ class FileParts(LocalParts):
             self._open.move_to_end(i)
             return self._open[i]
         path = self._paths[i]
+        file: _Reader
         kind = "Feather" if kind_of(path) == "feather" else "Parquet"
         try:
-            if kind == "Parquet":
-                file: _Reader = _ParquetReader(self._fs.open_input_file(path))
-            elif isinstance(self._fs, fs.LocalFileSystem):
-                file = _FeatherReader(pa.memory_map(path))
-            else:
-                file = _FeatherReader(self._fs.open_input_file(path))
+            opened = self._fs.open_input_file(path)
+            self._stamps.check_opened(i, opened)
+            file = _ParquetReader(opened) if kind == "Parquet" else self._feather(path, opened)
         except FileNotFoundError:
             raise FileNotFoundError(f"There is no file {path!r}.") from None
         except PermissionError:
@@ -289,6 +298,16 @@ class FileParts(LocalParts):
         if len(self._open) > _OPEN_FILES:
             self._open.popitem(last=False)[1].close()
         return file
+
+    def _feather(self, path: str, opened: Any) -> _Reader:
+        """A file of ours is mapped; of others, which may be cut short meanwhile, those of huge batches."""
+        if not isinstance(self._fs, fs.LocalFileSystem):
+            return _FeatherReader(opened)
+        large = opened.size() > _READ_BYTES * max(ipc.open_file(opened).num_record_batches, 1)
+        if self._temporary or large:
+            opened.close()
+            return _FeatherReader(pa.memory_map(path), mapped=not self._temporary)
+        return _FeatherReader(opened)
 
 
 def _few_columns(n_columns: int) -> int:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from rlselect.data._parts import Pick
 from rlselect.data._pool import LocalParts
 from rlselect.data._schemas import empty_columns, merge_schemas, typed, untyped, with_types
+from rlselect.data._unchanged import content_sums, refuse_changed
 
 
 class IteratorParts(LocalParts):
@@ -30,6 +31,7 @@ class IteratorParts(LocalParts):
     def __init__(self, factory: Callable[[], Any]) -> None:
         self._factory = factory
         lengths = []
+        self._sums: list[dict[str, int]] = []
         first = merged = None
         settled: dict[str, str] = {}
         for i, table in enumerate(self._tables()):
@@ -39,6 +41,7 @@ class IteratorParts(LocalParts):
             else:
                 merged = merge_schemas(merged, schema, "chunk 0", f"chunk {i}", settled)
             lengths.append(len(table))
+            self._sums.append(content_sums(table))
         if not sum(lengths):
             raise ValueError("X is an iterator factory that yields no rows.")
         self.schema: pa.Schema = typed(merged, first)
@@ -73,8 +76,8 @@ class IteratorParts(LocalParts):
         return f"Chunk {self._chunks[part]} of X"
 
     def fingerprint(self) -> list:
-        """Tell this data from other data, without reading it."""
-        return [self.lengths.tolist()]
+        """Tell this data from other data, by the content of the chunks."""
+        return [self.lengths.tolist(), [self._sums[chunk] for chunk in self._chunks]]
 
     def visit(self, picks: Sequence[Pick], names: Sequence[str]) -> Iterator[pa.Table]:
         """Yield these columns of each pick; picks in the order of their parts cost one pass."""
@@ -96,5 +99,12 @@ class IteratorParts(LocalParts):
                         "the same chunks at every call."
                     )
             assert table is not None
-            table = with_types(table.select(columns), self.schema)
+            if not set(columns).issubset(table.column_names):
+                raise ValueError(
+                    f"{self.where(pick.part)} has changed since the first pass: it has other columns, but "
+                    "the function must yield the same chunks at every call."
+                )
+            table = table.select(columns)
+            refuse_changed(content_sums(table), self._sums[chunk], columns, self.where(pick.part))
+            table = with_types(table, self.schema)
             yield table if pick.rows is None else table.take(pa.array(pick.rows))

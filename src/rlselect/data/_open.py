@@ -233,6 +233,9 @@ def open_source(
     -----
     Queries, filtered datasets and CSV files are run once, into a temporary file, which needs as much disk as
     their rows: parts of it can be read in any order, and no later run can bring the rows in another order.
+
+    A source stays what it was when it was opened: a file that is rewritten, swapped or deleted meanwhile, and
+    a function or a Dask collection that gives other rows at a later pass, is an error that names it.
     """
     check_missing_mode(missing)
     if validate not in ("read", "all"):

@@ -141,8 +141,12 @@ class PartTable:
         return self.parts.where(batch)
 
     def fingerprint(self) -> list:
-        """Tell these data from others, without reading them."""
+        """Tell these data from others, by what opening them has shown of their content."""
         return self.parts.fingerprint()
+
+    def check_unchanged(self) -> None:
+        """Refuse data that have changed since they were opened, once all that is needed was read."""
+        self.parts.check_unchanged()
 
     def glance(self, rows: int, columns: np.ndarray | None = None) -> Batch:
         """Return rows at random from those read first."""

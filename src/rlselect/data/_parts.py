@@ -81,7 +81,11 @@ class Parts(Protocol):
         ...
 
     def fingerprint(self) -> list:
-        """Tell this data from other data, without reading it."""
+        """Tell this data from other data, by content as far as it was read."""
+        ...
+
+    def check_unchanged(self) -> None:
+        """Refuse data that have changed since they were opened, where reading them could not tell."""
         ...
 
 

@@ -197,3 +197,7 @@ class DataSource(Protocol):
     def fingerprint(self) -> list:
         """Plain values that tell these data from others, by their content."""
         ...
+
+    def check_unchanged(self) -> None:
+        """Refuse data that have changed since they were opened, once all that is needed was read."""
+        ...

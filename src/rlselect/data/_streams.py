@@ -22,6 +22,7 @@ from rlselect.data._file import first_line
 from rlselect.data._file_parts import FileParts
 from rlselect.data._part_coder import Coder, View, design_dtype
 from rlselect.data._source import Batch
+from rlselect.data._unchanged import FileStamps
 
 # rows of a batch that is asked for, and at most of a block of the temporary file; fewer when they are wide,
 # since two blocks are in memory while one is written
@@ -58,10 +59,18 @@ class QueryStream:
     run : callable
         ``run(names)`` starts the query for these columns and returns an iterable of Arrow tables or record
         batches, with a method ``close`` where it can be left early.
+    stamps : FileStamps, optional
+        Of the files that it reads, where they are known.
     """
 
-    def __init__(self, what: str, schema: pa.Schema, run: Callable[[list[str]], Any]) -> None:
-        self._what, self._run = what, run
+    def __init__(
+        self,
+        what: str,
+        schema: pa.Schema,
+        run: Callable[[list[str]], Any],
+        stamps: FileStamps | None = None,
+    ) -> None:
+        self._what, self._run, self._stamps = what, run, stamps
         self.schema = _without_dictionaries(schema)
 
     def tables(self, names: Sequence[str]) -> Iterator[pa.Table | None]:
@@ -73,14 +82,20 @@ class QueryStream:
             for batch in batches:
                 table = pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
                 yield table.select(list(names)).cast(wanted)
+            self._check()
         except MemoryError:
             raise
         except Exception as error:
+            self._check()
             raise ValueError(f"X is {self._what}, which cannot be run: {first_line(error)}.") from None
         finally:
             # a result that is not read to its end would keep a connection busy
             if hasattr(batches, "close"):
                 batches.close()
+
+    def _check(self) -> None:
+        if self._stamps is not None:
+            self._stamps.check_each()
 
     def where(self, rows: int) -> str:
         """Where the rows after so many lie, for messages."""
@@ -149,7 +164,9 @@ def open_scan(dataset: Any) -> QueryStream:
     def run(names: list[str]) -> Any:
         return dataset.scanner(columns=names, batch_size=_BATCH_ROWS).to_reader()
 
-    return QueryStream("an Arrow dataset", dataset.schema, run)
+    files = getattr(dataset, "files", None)
+    stamps = FileStamps(files, dataset.filesystem) if files else None
+    return QueryStream("an Arrow dataset", dataset.schema, run, stamps)
 
 
 def _without_dictionaries(schema: pa.Schema) -> pa.Schema:

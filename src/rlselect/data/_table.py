@@ -136,6 +136,9 @@ class Table:
                     digest.update(_content(values))
         return [digest.hexdigest(), self.sample_weight is not None, self.offset is not None]
 
+    def check_unchanged(self) -> None:
+        """Nothing to do: what is in memory is its owner's to keep."""
+
     def take(
         self,
         rows: slice | Sequence[int] | np.ndarray | None = None,

@@ -1,6 +1,7 @@
 """Result -> plain dict -> HTML, Markdown, JSON."""
 
 from rlselect.report._display import Display, PanelDisplay, pyplot
+from rlselect.report._files import printable, write_whole
 from rlselect.report._format import COLUMNS, LEGEND, fact_rows, variable_rows
 from rlselect.report._sections import section_rows
 from rlselect.report._summary import Summary
@@ -17,6 +18,7 @@ __all__ = [
     "curve_svg",
     "fact_rows",
     "inclusion_svg",
+    "printable",
     "pyplot",
     "search_svg",
     "section_rows",
@@ -24,4 +26,5 @@ __all__ = [
     "to_json",
     "to_markdown",
     "variable_rows",
+    "write_whole",
 ]

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rlselect.report._files import write_whole
 from rlselect.report._write import to_html, to_json, to_markdown
 
 _WRITERS = {".html": to_html, ".htm": to_html, ".md": to_markdown, ".json": to_json}
@@ -27,7 +28,7 @@ class Summary:
         return self.report
 
     def save(self, path: str | Path) -> Path:
-        """Write the account as a page, as text or as values, by the ending of the name.
+        """Write the account as a page, as text or as values, by the ending of the name: whole, or not at all.
 
         Parameters
         ----------
@@ -41,7 +42,7 @@ class Summary:
         path = Path(path)
         if path.suffix.lower() not in _WRITERS:
             raise ValueError(f"path={str(path)!r} was given; its name must end in {', '.join(_WRITERS)}.")
-        path.write_text(_WRITERS[path.suffix.lower()](self.report), encoding="utf-8")
+        write_whole(path, _WRITERS[path.suffix.lower()](self.report))
         return path
 
     def __str__(self) -> str:

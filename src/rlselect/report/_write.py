@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from rlselect.report._files import printable
 from rlselect.report._format import COLUMNS, LEGEND, fact_rows, plain, variable_rows
 from rlselect.report._sections import section_rows, sections_html, table_html
 from rlselect.report._svg import inclusion_svg, search_svg
@@ -50,7 +51,9 @@ def to_json(report: Mapping[str, Any]) -> str:
       "score": null
     }
     """
-    return json.dumps(plain(report), indent=2, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(plain(report), indent=2, ensure_ascii=False, allow_nan=False)
+    # the same values, in a file that can be shown: JSON has its own way to write what is not printable
+    return "".join(c if c == "\n" or c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
 
 def to_markdown(report: Mapping[str, Any]) -> str:
@@ -75,7 +78,7 @@ def to_markdown(report: Mapping[str, Any]) -> str:
         lines += _md_selection(report)
     for note in report.get("notes", ()):
         lines += ["", *(f"> {line}" for line in _fill(_md(note)))]
-    return "\n".join(lines).rstrip("\n") + "\n"
+    return printable("\n".join(lines).rstrip("\n") + "\n", lines=True)
 
 
 def _md_selection(report: Mapping[str, Any]) -> list[str]:
@@ -128,7 +131,7 @@ _MARKUP = re.compile(r"[\\`*|<]|&(?=#?\w+;)|(?<!\w)_|_(?!\w)|\[(?=[^]]*\][(\[])"
 
 def _md(text: Any) -> str:
     """Escape what would break a table, or turn a name into markup."""
-    return _MARKUP.sub(r"\\\g<0>", " ".join(str(text).split()))
+    return _MARKUP.sub(r"\\\g<0>", printable(" ".join(str(text).split())))
 
 
 def to_html(report: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
@@ -156,11 +159,12 @@ def to_html(report: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
     reports = [report] if isinstance(report, Mapping) else list(report)
     title = str(reports[0].get("title", "Selection")) if reports else "Selection"
     body = "".join(f"<section>{_section(r)}</section>" for r in reports)
-    return (
+    page = (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(title)}</title><style>{_STYLE}</style></head>\n<body>{body}</body></html>\n"
     )
+    return printable(page, lines=True)
 
 
 def _section(report: Mapping[str, Any]) -> str:

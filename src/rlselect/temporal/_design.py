@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rlselect.data import Columns, Distinct, refuse_repeated_pairs, to_clock
 from rlselect.temporal._coding import coding_of, plain_coding
-from rlselect.temporal._formula import ModelRows, model_rows
+from rlselect.temporal._formula import ModelRows, model_rows, term_name
 
 Array = NDArray[np.float64]
 
@@ -56,7 +56,8 @@ class ProcessDesign:
         """The same rows with some of the terms."""
         positions = sorted(k for t in terms for k in self.terms[t])
         where = {old: new for new, old in enumerate(positions)}
-        coding = ["1" if t == "Intercept" else t for t in terms]
+        # terms, not their names: a name of a column is no formula
+        coding = [] if self.spec is None else [t for t in self.spec.formula if term_name(t) in terms]
         return replace(
             self,
             x=np.ascontiguousarray(self.x[:, positions, :]),

@@ -1,6 +1,5 @@
 """The rows of a model: response and covariates, from a formula or from arrays."""
 
-import ast
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -8,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlselect.data import Columns, unknown_column
+from rlselect.temporal._formula_safety import CONTEXT, refuse_code, variables_in
 
 Array = NDArray[np.float64]
 
@@ -87,6 +87,7 @@ def _from_formula(formula: str, columns: Columns, usable: NDArray[np.bool_]) -> 
     if not columns.has_names:
         raise ValueError("a formula needs named columns: give a data frame, or arrays without a formula")
     lib = _formulaic()
+    refuse_code(formula, columns.names)
     try:
         parsed = lib.Formula(formula)
     except lib.errors.FormulaSyntaxError as error:
@@ -94,14 +95,14 @@ def _from_formula(formula: str, columns: Columns, usable: NDArray[np.bool_]) -> 
         raise ValueError(f"formula {formula!r} cannot be read: {reason}") from error
     if not hasattr(parsed, "lhs"):
         raise ValueError(f"formula {formula!r} has no response; write it as 'response ~ covariates'")
-    variables = variables_of(parsed, [*parsed.lhs, *parsed.rhs], columns)
+    variables = variables_of([*parsed.lhs, *parsed.rhs], columns)
     rows, text = complete_rows(columns, variables, usable)
     if len(rows) == 0:
         empty = np.zeros((0, 0))
         return ModelRows(rows, np.zeros(0), empty, [], {}, {}, "")
     try:
         parts = parsed.get_model_matrix(
-            columns.to_pandas(variables, rows), na_action="ignore", output="numpy"
+            columns.to_pandas(variables, rows), context=CONTEXT, na_action="ignore", output="numpy"
         )
     except lib.errors.FormulaicError as error:
         raise ValueError(f"formula {formula!r} cannot be evaluated: {error}") from error
@@ -116,9 +117,9 @@ def _from_formula(formula: str, columns: Columns, usable: NDArray[np.bool_]) -> 
     names = list(spec.column_names)
     if not names:
         raise ValueError(f"formula {formula!r} has no covariate and no intercept; nothing can be estimated")
-    terms = {_term_name(t): list(where) for t, where in spec.term_indices.items() if where}
+    terms = {term_name(t): list(where) for t, where in spec.term_indices.items() if where}
     factors = {
-        _term_name(t): frozenset(str(f) for f in t.factors) - {"1"}
+        term_name(t): frozenset(str(f) for f in t.factors) - {"1"}
         for t, where in spec.term_indices.items()
         if where
     }
@@ -127,23 +128,29 @@ def _from_formula(formula: str, columns: Columns, usable: NDArray[np.bool_]) -> 
     )
 
 
-def variables_of(formula: Any, terms: Any, columns: Columns) -> list[str]:
-    """Columns a formula reads. Names inside calls such as ``center(x)`` are looked up here, as the formula
-    library's own list leaves out the arguments of its stateful transformations.
-    """
-    wanted = {str(v) for v in formula.required_variables}
+def variables_of(terms: Any, columns: Columns) -> list[str]:
+    """Columns that the terms of a formula read; whatever else they would evaluate is refused."""
+    wanted = set()
+    for factor in {factor for term in terms for factor in term.factors}:
+        if factor.eval_method.value == "python":
+            wanted |= variables_in(factor.expr, columns.names)
+        elif factor.eval_method.value == "lookup":
+            wanted.add(factor.expr)
     for name in sorted(wanted.difference(columns.names)):
         raise unknown_column("variable of the formula", name, columns.names, columns.called)
-    for factor in {factor.expr for term in terms for factor in term.factors}:
-        try:
-            tree = ast.parse(factor, mode="eval")
-        except SyntaxError:
-            continue  # a quoted column name, already in the library's list
-        wanted |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} & set(columns.names)
     return sorted(wanted)
 
 
-def _term_name(term: Any) -> str:
+def term_text(term: Any) -> str:
+    """A term as a formula has it: names that are more than a word in backticks."""
+    factors = (
+        f"`{f.expr}`" if f.eval_method.value == "lookup" and not f.expr.isidentifier() else f.expr
+        for f in term.factors
+    )
+    return ":".join(factors)
+
+
+def term_name(term: Any) -> str:
     return "Intercept" if str(term) == "1" else str(term)
 
 

@@ -518,7 +518,7 @@ class TemporalProcessRegression(Estimator):
         design = self._fitted.design.with_terms(terms)
         new = clone(self)
         if self.formula is not None:
-            new.formula = reduced_formula(self.formula, terms)
+            new.formula = reduced_formula(self.formula, design.spec.formula)
         named = (*design.names, *design.terms)
         new.constant = [name for name in self._constant_names() if name in named] or None
         return new._learn_aside(lambda: design, self._fitted.time_name)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from rlselect.data import Columns
 from rlselect.temporal._design import ProcessDesign
 from rlselect.temporal._formula import complete_rows, variables_of
+from rlselect.temporal._formula_safety import CONTEXT
 
 Array = NDArray[np.float64]
 
@@ -25,7 +26,7 @@ def covariates_at(design: ProcessDesign, data: Any, time: Any) -> tuple[Array, A
         return np.column_stack([np.ones(len(clock)), values]), clock
     if not columns.has_names:
         raise ValueError("the model was fitted with a formula: predict needs a table with its columns")
-    names = variables_of(design.spec, design.spec.formula, columns)
+    names = variables_of(design.spec.formula, columns)
     rows, text = complete_rows(columns, names, np.ones(len(clock), dtype=bool))
     x = np.full((len(clock), len(design.names)), np.nan)
     if len(rows):
@@ -47,7 +48,8 @@ def _coded(spec: Any, found: Any) -> Array:
     with warnings.catch_warnings():
         warnings.simplefilter("error", DataMismatchWarning)
         try:
-            return np.asarray(spec.get_model_matrix(found, na_action="ignore", output="numpy"), dtype=float)
+            matrix = spec.get_model_matrix(found, context=CONTEXT, na_action="ignore", output="numpy")
+            return np.asarray(matrix, dtype=float)
         except DataMismatchWarning as error:
             raise ValueError(f"the data hold categories that were not there in fit: {error}") from None
 

@@ -1,7 +1,7 @@
 """Backward selection of terms."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from rlselect._options import check_value, number, one_of
 from rlselect.temporal._design import ProcessDesign
+from rlselect.temporal._formula import term_text
 from rlselect.temporal._hypotheses import STATISTICS, FlaggedTimeWarning, ProcessTest, Statistic
 
 _COLUMNS = ["step", "term", "statistic", "df", "pvalue", "action"]
@@ -116,8 +117,8 @@ def _test_all(
     return out
 
 
-def reduced_formula(formula: str, terms: list[str]) -> str:
-    """The formula of some of a model's terms, the same response before it."""
-    shown = [t for t in terms if t != "Intercept"]
-    right = " + ".join(["1" if "Intercept" in terms else "0", *shown])
+def reduced_formula(formula: str, terms: Iterable[Any]) -> str:
+    """The formula of some of a model's terms (the formula library's objects), the same response before it."""
+    written = [term_text(term) for term in terms]
+    right = " + ".join(["1" if "1" in written else "0", *(text for text in written if text != "1")])
     return f"{formula.split('~')[0].strip()} ~ {right}"

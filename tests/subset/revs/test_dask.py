@@ -12,7 +12,7 @@ from sklearn.base import clone
 from rlselect import REVS
 from rlselect._clock import Clock
 from rlselect.data import open_source, open_table
-from rlselect.data._dask import DaskParts, DaskWorkers, _as_arrow, _made
+from rlselect.data._dask import DaskParts, DaskWorkers, _as_arrow, _made, _sums
 from rlselect.data._iterator import IteratorParts
 from rlselect.data._parts import Piece
 from rlselect.simulate import make_revs
@@ -157,12 +157,16 @@ def test_bad_rows_are_named_where_they_lie():
         table = open_source(da.from_array(rows, chunks=(4000, 3)), "x2")
         table.start(np.random.default_rng(0))
     part = rows[4000:8000]
-    how = (5, table.coder(), None, table.parts.where(1), pa.schema([]))
-    made = _made(part, [Piece(1, 10, 30)], *how, lambda b: b.X)
+    expected = table.parts.expected(1, ["x0", "x1", "x2"])
+    how = (5, table.coder(), None)
+    made = _made(part, [Piece(1, 10, 30)], *how, expected, lambda b: b.X)
     np.testing.assert_array_equal(made[0], part[np.sort(Piece(1, 10, 30).of(5, 4000)), :2])
     part[:, 1] = np.nan
+    with pytest.raises(ValueError, match="Partition 1 of X has changed since the first pass, in column 'x1'"):
+        _made(part, [Piece(1, 10, 30)], *how, expected, len)
+    expected = expected._replace(sums=_sums(part, list(expected.sums)))
     with pytest.raises(ValueError, match=r"Partition 1 of X: .*missing values.*'x1' \(20 rows\)"):
-        _made(part, [Piece(1, 10, 30)], *how, len)
+        _made(part, [Piece(1, 10, 30)], *how, expected, len)
 
 
 @pytest.mark.parametrize("kind", ["float32", "int16", "mixed", "Int64", "gaps", "empty"])

@@ -335,6 +335,7 @@ class REVS(PredictingSelector):
         warn_if_interrupted(found.stop_reason, name, f"{found.n_stages} stages")
         self._keep(problem, found)
         self._refit(problem, found, rng)
+        table.check_unchanged()
         if checkpoint is not None and found.stop_reason in _FINISHED:
             checkpoint.remove()
 

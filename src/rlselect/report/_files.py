@@ -1,0 +1,81 @@
+"""Text for terminals and files: nothing in it moves a cursor, and a file is written whole or not at all."""
+
+import os
+import secrets
+from pathlib import Path
+
+__all__ = ["printable", "write_whole"]
+
+
+def printable(text: object, *, lines: bool = False) -> str:
+    r"""Text as it may go to a terminal: control characters, escapes and marks of direction as ``\x1b``.
+
+    Parameters
+    ----------
+    text : object
+        Names of columns, labels, file names, messages.
+    lines : bool, default=False
+        Whether line ends stay, as in a page; a name with a line end could pass for two lines.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> print(printable("age\x1b[2J\u202e\n"))
+    age\x1b[2J\u202e\n
+    """
+    whole = str(text)
+    if whole.isprintable():
+        return whole
+    return "".join(c if _is_harmless(c) or (lines and c == "\n") else _escaped(c) for c in whole)
+
+
+def _is_harmless(character: str) -> bool:
+    # spaces that are wider, or hold words together, count as not printable
+    return character.isprintable() or (character.isspace() and character in "\u00a0\u2007\u202f\u3000")
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape", "surrogatepass").decode("ascii")
+
+
+def write_whole(path: str | Path, text: str) -> None:
+    """Write a text file; whatever happens, the old content or the new one is there, never a part.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file; where it is a link, what it leads to is written.
+    text : str
+        Its content, as UTF-8.
+
+    Raises
+    ------
+    OSError
+        If the place cannot be written, with a sentence that says why.
+    """
+    place = Path(os.path.realpath(path))
+    part = place.with_name(f".{place.name[:100]}.{secrets.token_hex(8)}.part")
+    try:
+        if place.exists() and not place.is_file():
+            # a pipe or a terminal has no content that could be kept
+            place.write_text(text, encoding="utf-8")
+            return
+        try:
+            with part.open("x", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            if place.exists():
+                part.chmod(place.stat().st_mode & 0o7777)
+            os.replace(part, place)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise OSError(
+            f"{str(path)!r} cannot be written: {reason}. Give a file in a folder that you may write to and "
+            "that has room; nothing was changed."
+        ) from None

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
+from rlselect._clock import OutOfTime, while_time
 from rlselect._parallel import run_tasks
 from rlselect.machines._losses import Loss
 
@@ -163,7 +164,9 @@ class EstimatorProblem:
     def removals(self, count: int) -> list[tuple[int, float]]:
         """Refit without each group in turn."""
         without = (([g for g in self.active if g != i],) for i in self.active)
-        done = run_tasks(self._objective, without)
+        done = run_tasks(self._objective, while_time(without))
+        if len(done) < len(self.active):
+            raise OutOfTime
         values = [(objective, i) for (objective, _), i in zip(done, self.active, strict=True)]
         # Differences below a solver's accuracy (perfect fits above all) are ties, decided by column number.
         values.sort(key=lambda item: (round(item[0] / self.reference, 9), item[1]))

@@ -89,9 +89,9 @@ class Clock:
         """Seconds that are left; None without a budget."""
         return None if self.deadline is None else self.deadline - time.perf_counter()
 
-    def part(self, share: float) -> "Clock":
+    def part(self, share: float, expected: int = PARTS, report: Callable[[], bool] | None = None) -> "Clock":
         """A clock for one part of the work, with a share of the time that is left."""
-        return Clock(None if self.left is None else max(share * self.left, 0.0))
+        return Clock(None if self.left is None else max(share * self.left, 0.0), expected, report)
 
     def tick(self, began: float | None = None) -> str | None:
         """Count a step; the reason to stop, if there is one: also that one more like it would be too late.

@@ -171,16 +171,16 @@ def leave_out_names(
             del levels[j]
         elif len(own) > _MOST_LEVELS:
             raise ValueError(
-                f"Column {names[j]!r} of {called} is a category with {len(own)} levels in {n_rows} rows, more "
-                f"than the {_MOST_LEVELS} that can become indicators. Drop the column if it identifies rows, or "
-                "merge its rare levels."
+                f"Column {names[j]!r} of {called} is a category with {len(own)} levels in {n_rows} rows, "
+                f"more than the {_MOST_LEVELS} that can become indicators. Drop the column if it identifies "
+                "rows, or merge its rare levels."
             )
     if found:
         shown = ", ".join(list(found.values())[:5]) + (", ..." if len(found) > 5 else "")
         warnings.warn(
             f"{called} has text that names its {n_rows} rows rather than groups of them, and is left out: "
-            f"{shown}. To use a column, merge its rare levels, make numbers of what are numbers, or give it a type for "
-            "categories.",
+            f"{shown}. To use a column, merge its rare levels, make numbers of what are numbers, or give it "
+            "a type for categories.",
             UserWarning,
             stacklevel=user_level(),
         )

@@ -2,8 +2,8 @@
 
     python benchmarks/time_budgets.py --budgets 1 2 5 --out benchmarks/results/time_budgets.md
 
-A row is one fit: the budget, the time it took, whether that is within 20 % plus one second, the reason it gives and how
-many of the true variables it selects (of how many, with how many others).
+A row is one fit: the budget, the time it took, whether that is within 20 % plus one second, the reason it
+gives and how many of the true variables it selects (of how many, with how many others).
 """
 
 import argparse
@@ -127,7 +127,7 @@ def problems() -> Iterator[Problem]:
         seeded(RiskRFE, loss="epsilon_insensitive"),
         lambda: products(1000, 30),
     )
-    forest = RandomForestRegressor(50, random_state=0)
+    forest = RandomForestRegressor(20, random_state=0)
     yield "RiskRFE, forest", "1000 x 30", seeded(RiskRFE, estimator=forest), lambda: products(1000, 30)
     yield "Datumwise", "5000 x 40", seeded(DatumwiseClassifier), lambda: signs(5000, 40)
     yield "Datumwise", "wide 1000 x 2000", seeded(DatumwiseClassifier), lambda: signs(1000, 2000)

@@ -112,6 +112,8 @@ class EliminationPath:
         Weights of the judged rows.
     broken_off : str or None
         Why the elimination ended before no group was left.
+    hurried : bool
+        Whether more groups left at once than were meant to, for want of time.
     """
 
     sizes: list[int] = field(default_factory=list)
@@ -122,6 +124,7 @@ class EliminationPath:
     order: list[int] = field(default_factory=list)
     weights: Array = field(default_factory=lambda: np.empty(0))
     broken_off: str | None = None
+    hurried: bool = False
 
     def add(self, problem: EliminationProblem) -> None:
         """Note where the problem stands."""
@@ -137,6 +140,8 @@ def eliminate(
     problem: AnyProblem,
     cycle: Callable[[int], int],
     retune: Callable[[AnyProblem], None] | None = None,
+    *,
+    hurry: bool = False,
 ) -> EliminationPath:
     """Remove the cheapest groups until none is left, or the clock of the fit stops.
 
@@ -150,19 +155,27 @@ def eliminate(
         How many groups to remove at once, given how many are left.
     retune : callable, optional
         Called with the problem when the set has halved; may set ``lam`` and ``bandwidth``.
+    hurry : bool
+        With a time budget, whether more groups leave at once than `cycle` says where it would take too long.
     """
     path, clock = EliminationPath(), present_clock()
-    tuned_at = len(problem.active)
+    tuned_at, took = len(problem.active), 0.0
     while True:
         began = time.perf_counter()
         if retune is not None and problem.active and 2 * len(problem.active) <= tuned_at:
             tuned_at = len(problem.active)
             retune(problem)
-        problem.refresh()
+        try:
+            problem.refresh()
+        except OutOfTime:
+            return _broken_off(path, problem, clock)
         path.add(problem)
         if not problem.active:
             return path
-        count = min(max(1, cycle(len(problem.active))), len(problem.active))
+        count = max(1, cycle(len(problem.active)))
+        if hurry and (more := _to_end_in_time(problem, clock.left, took)) > count:
+            count, path.hurried = more, True
+        count = min(count, len(problem.active))
         try:
             gone = [group for group, _ in problem.removals(count)]
         except OutOfTime:
@@ -170,10 +183,21 @@ def eliminate(
         problem.drop(gone)
         path.order.extend(gone)
         logger.debug("removed %s, %d groups left", gone, len(problem.active))
+        took = time.perf_counter() - began
         for _ in gone:
             clock.tick(began)
         if problem.active and clock.reason is not None:
             return _broken_off(path, problem, clock)
+
+
+def _to_end_in_time(problem: EliminationProblem, left: float | None, took: float) -> int:
+    """How many groups have to leave at once, if cycles take as long as the last did; 0 with enough time."""
+    size = len(problem.active)
+    if left is None or left <= 0.0 or took * size <= left:
+        return 0
+    if isinstance(problem, SquaredKernelProblem):
+        problem.hasty = True
+    return int(np.ceil(size * (1.0 - size ** (-took / left))))
 
 
 def _broken_off(path: EliminationPath, problem: EliminationProblem, clock: Clock) -> EliminationPath:

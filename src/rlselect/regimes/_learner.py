@@ -39,9 +39,9 @@ PartDone: TypeAlias = Callable[[], object]
 # regimes as good as the one from all subjects.
 _FOLDS, _VALUE_FOLDS = 5, 10
 # shares of a time budget: of all for the stages, and of the rest for their decision features
-_FOR_STAGES, _FOR_DECISIONS = 0.6, 0.4
+_FOR_STAGES, _FOR_DECISIONS = 0.5, 0.4
 # n x n matrices that are there at one time; n^3 operations of the least a stage can do, and of an elimination
-_MATRICES, _LEAST, _ELIMINATION, _ELIMINATIONS = 12, 40.0, 60.0, 15
+_MATRICES, _LEAST, _ELIMINATION, _ELIMINATIONS = 12, 20.0, 60.0, 15
 
 
 def check_trial(trial: Any) -> TrialData:
@@ -131,7 +131,7 @@ class BackwardLearner(Estimator):
         cube = trial.n_stages * float(n) ** 3
         if self.time_budget is None:
             warn_if_long(seconds_for(_ELIMINATIONS * _ELIMINATION * cube), name, instead)
-        elif seconds_for(_LEAST * cube) > 2.0 * self.time_budget + 2.0:
+        elif seconds_for(_LEAST * cube) > 3.0 * self.time_budget + 3.0:
             raise ValueError(
                 f"time_budget={self.time_budget!r} was given; one machine per stage on {n} subjects takes "
                 f"some {seconds_for(_LEAST * cube):.0f} seconds here: give more time, or {instead}."
@@ -173,9 +173,11 @@ class BackwardLearner(Estimator):
             with present_clock().part(1.0 / (t + 1)) as clock:
                 found = self._fit_stage(trial, t, subjects, y[subjects], weights, rng)
                 chosen[t] = self._settle(*found, _names(*chosen[t + 1]) if chosen else None)
-            if clock.reason is not None:
-                machine, mine = chosen[t]
-                chosen[t] = machine, replace(mine, reason=f"{clock.reason}; {mine.reason}")
+            machine, mine = chosen[t]
+            hurried = mine.path is not None and mine.path.hurried
+            if clock.reason is not None or hurried:
+                reason = clock.reason or "time budget, several columns left at once"
+                chosen[t] = machine, replace(mine, reason=f"{reason}; {mine.reason}")
             logger.debug("stage %d: %s", t + 1, chosen[t][1].reason)
             part_done()
             return chosen[t][0]

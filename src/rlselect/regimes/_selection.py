@@ -110,7 +110,7 @@ def select_features(
     if isinstance(selection, StageRFE):
         return _select_by_paper(machine, selection, rng)
     path = elimination(machine, selection) if path is None else path
-    if machine.uses_kernel and n_groups > 1 and not path.broken_off:
+    if machine.uses_kernel and n_groups > 1 and not (path.broken_off or path.hurried):
         try:
             groups, reason = cross_fitted_choice(machine, path, rng, first)
             return StageSelection(groups, path, reason)
@@ -144,7 +144,8 @@ def elimination(machine: StageMachine, selection: Selection) -> EliminationPath:
     if not ours:
         problem = _on_device(problem, machine)
     retune = machine.tuner.again if machine.uses_kernel and ours else None
-    return eliminate(problem, adaptive_cycle if ours or not machine.uses_kernel else _one_by_one, retune)
+    cycle = adaptive_cycle if ours or not machine.uses_kernel else _one_by_one
+    return eliminate(problem, cycle, retune, hurry=True)
 
 
 def _held_out_path(machine: StageMachine, train_share: float, rng: np.random.Generator) -> EliminationPath:
@@ -181,7 +182,7 @@ def choose_machine(
         # out of time, the first of them is what there is
         paths = run_tasks(elimination, while_time((machine, selection) for machine in machines))
         ranked = _rank_families([machine.kind for machine in machines], paths)
-        if machines[ranked[0]].kind == "rbf":
+        if machines[ranked[0]].kind == "rbf" and not any(p.broken_off or p.hurried for p in paths):
             ranked, first = _confirm_family(machines, paths, ranked[:2], int(rng.integers(2**31)))
         machines, path = [machines[ranked[0]]], paths[ranked[0]]
     found = []

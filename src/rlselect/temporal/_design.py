@@ -79,7 +79,7 @@ class ProcessDesign:
         """Refuse a budget that not even the estimation of the curves can keep to."""
         n_times, p, n = self.x.shape
         seconds = seconds_for(_OPERATIONS * n_times * n * p * (p + _OVERHEAD))
-        if time_budget is not None and seconds > 2.0 * time_budget + 2.0:
+        if time_budget is not None and seconds > 3.0 * time_budget + 3.0:
             raise ValueError(
                 f"time_budget={time_budget!r} was given; the curves of {n_times} times and {n} subjects take "
                 f"some {seconds:.0f} seconds here: give more time, round the times to a coarser grid, or use "

@@ -129,6 +129,7 @@ class Actor:
         self.critic = Critic()
         self.gains = np.full(m, np.nan)
         self.iterations = self.looks = 0
+        self.ended = False
         self._seen: dict[bytes, float] = {}
         self._mode = self.mode
         self._calm = self._waited = 0
@@ -194,8 +195,12 @@ class Actor:
                 return reason
             self._iterate()
             if (self._calm >= _PATIENCE or self._waited >= _WAIT) and self._look_around():
+                self.ended = True
                 return "converged"
-        return None if self.iterations < self.max_iter else "max iterations"
+        if self.iterations < self.max_iter:
+            return None
+        self.ended = True
+        return "max iterations"
 
     def best_so_far(self, alone: Array) -> NDArray[np.bool_]:
         """The best of the likeliest subset, those of the last batch and the first few by probability.

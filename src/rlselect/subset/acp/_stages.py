@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect._clock import Clock
+from rlselect._clock import Clock, OutOfTime
 from rlselect.data import Units
 from rlselect.subset.acp._inputs import Inputs
 from rlselect.subset.acp._likelihood import likeliest, sees_more
@@ -219,11 +219,18 @@ class Stages:
         straight = PredictorChoice("linear")
         if reason not in _ENDED:
             return self.finish(linear, kept, straight, reason)
-        found = kept[linear.mode]
-        surprised: bool | None = None
         stopped = self.clock.tick()
         if stopped is not None:
             return self.finish(linear, kept, straight, stopped)
+        try:
+            return self._look_beyond(linear, kept, reason)
+        except OutOfTime:
+            return self.finish(linear, kept, straight, str(self.clock.reason))
+
+    def _look_beyond(self, linear: Actor, kept: NDArray[np.intp], reason: str) -> FoundPolicy:
+        """The better of a linear actor, which ended for a reason, and of a kernel's."""
+        found = kept[linear.mode]
+        surprised: bool | None = None
         if self._limit(_MANY_OTHERS, _KEEP_OTHERS) is not None:
             bent, more, surprised = self.suspect(linear, found)
             if not bent.t >= _BETTER and not surprised:
@@ -385,7 +392,7 @@ class Stages:
     ) -> FoundPolicy:
         """Put an actor's answer in terms of all units."""
         theta, mean_theta, mode = actor.theta, actor.mean_theta, actor.mode
-        if stop_reason not in _ENDED:
+        if not actor.ended:
             mode = actor.best_so_far(self.alone()[kept])
             theta = _agreeing(theta, mode)
         if not actor.is_anything(mode):

@@ -161,7 +161,8 @@ class RiskRFE(Selector):
         O(n^3) operations. None is all rows. "auto" is all of up to 5000 rows and 300 of more; and at most 300
         where `time_budget` is too short for all.
     time_budget : float, optional
-        Seconds after which the elimination stops; the size is chosen among the sets it has visited.
+        Seconds after which the elimination stops; the size is chosen among the sets it has visited. To get to
+        its end in time more features may leave at once than `step` says, and `stop_reason_` tells so.
     n_jobs : int, optional
         Refits of an `estimator` at a time, see joblib; None leaves it to `joblib.parallel_config`. The
         answer does not depend on it. Kernel machines judge all candidates in closed form, at once.
@@ -432,7 +433,7 @@ class RiskRFE(Selector):
     ) -> None:
         with jobs(self.n_jobs), clock:
             problem = pose_estimator(self.estimator, data, halves)
-            path = eliminate(problem, make_cycle(self.step))
+            path = eliminate(problem, make_cycle(self.step), hurry=True)
         self._choose(path, units)
         if len(self._columns):
             self.estimator_ = fit_clone(self.estimator, data.X[:, self._columns], data.y, data.weights)
@@ -454,7 +455,7 @@ class RiskRFE(Selector):
             problem, tuner = plan.pose(data, halves)
             tuner.tune(problem)
             retune = None if needs_one_curve(self.stopping) else tuner.again
-            path = eliminate(problem, make_cycle(self.step), retune)
+            path = eliminate(problem, make_cycle(self.step), retune, hurry=True)
         self._choose(path, units)
         if plan.once or path.broken_off:
             # no time is left to choose them for the set that was
@@ -487,6 +488,8 @@ class RiskRFE(Selector):
 
     def _choose(self, path: EliminationPath, units: FeatureUnits) -> None:
         gone = path.sizes[0] - path.sizes[-1]
+        if path.hurried:
+            path.broken_off = path.broken_off or "time budget, several features left at once"
         warn_if_interrupted(path.broken_off or "", type(self).__name__, f"{gone} of {path.sizes[0]} removals")
         self._keep_choice(choose(path, self.stopping, self.safeguard, self.loss_, units), units)
 

@@ -1,8 +1,12 @@
 """What a user learns of one estimator holds for the next: the same tests for all of them."""
 
+import os
 import pickle
 import re
+import signal
 import sys
+import threading
+import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -472,3 +476,62 @@ def test_rankings_are_permutations(name):
     ranking = getattr(CASES[name].fitted(), "ranking_", np.array([1]))
     for ranks in ranking if isinstance(ranking, list) else [ranking]:
         assert sorted(ranks) == list(range(1, len(ranks) + 1))
+
+
+# ---- time and interrupts ----
+
+
+def budgeted(kind):
+    return "time_budget" in signature(kind).parameters
+
+
+@every
+def test_a_time_budget_holds_and_leaves_a_fit(name):
+    case = CASES[name]
+    assert budgeted(type(case.make()))
+    started = time.perf_counter()
+    estimator = case.fitted(time_budget=1e-3)
+    assert time.perf_counter() - started < 1.2e-3 + 1.0
+    answers(case, estimator)
+    if hasattr(estimator, "stop_reason_") and name != "TemporalProcessRegression":
+        reasons = estimator.stop_reason_
+        reasons = reasons if isinstance(reasons, list) else [reasons]
+        exact = ("solved exactly", "all folds")
+        assert all(reason.startswith(("time budget", *exact)) for reason in reasons), reasons
+
+
+def interrupt_after(seconds):
+    """Press Ctrl-C once, some time from now."""
+    timer = threading.Timer(seconds, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.daemon = True
+    timer.start()
+    return timer
+
+
+@pytest.mark.slow
+@every
+def test_ctrl_c_at_any_moment_leaves_the_old_fit_or_a_valid_one(name):
+    case = CASES[name]
+    old, other = case.data(), case.data(seed=7)
+    estimator = case.fitted(*old)
+    before = answers(case, estimator)
+    started = time.perf_counter()
+    case.fitted(*other)
+    whole = time.perf_counter() - started
+    for moment in np.random.default_rng(0).uniform(0.0, whole, size=20):
+        timer = interrupt_after(moment)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                case.fit(estimator, *other)
+            timer.join()
+            time.sleep(0.01)
+        except KeyboardInterrupt:
+            pass
+        now = answers(case, estimator)
+        assert now.keys() == before.keys()
+        if not hasattr(estimator, "stop_reason_") or np.array_equal(now["ranking_"], before["ranking_"]):
+            continue
+        for values in now.values():
+            assert values.dtype.kind not in "f" or np.isfinite(values).all()
+        case.fit(estimator, *old)

@@ -14,7 +14,7 @@ ROOMS = ("subset", "datumwise", "regimes", "temporal")
 # from the ground up; packages of one floor do not know each other
 FLOORS = [
     {"_compat"},
-    {"_options", "_random", "_parallel", "_devices", "_clock"},
+    {"_options", "_random", "_parallel", "_devices", "_clock", "_limits"},
     {"kernels"},
     {"data"},
     {"learn", "machines", "report"},

@@ -1,16 +1,29 @@
-"""Time budget, Ctrl-C and progress of a long search, asked at every step."""
+"""Time budget, Ctrl-C and progress of a long search, asked at every step.
+
+The clock of a fit is known to everything that runs inside of it, in the same thread: a loop deep down asks
+`time_is_up`, or calls `stop_if_late`, which ends a step that cannot be finished in time.
+"""
 
 import signal
 import threading
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from rlselect._compat import user_level
 
 PARTS = 100
+# A step may end so much after the budget: a share of it, and seconds. What follows a search needs time too.
+_LATE_SHARE, _LATE = 0.1, 0.3
+
+Item = TypeVar("Item")
+
+
+class OutOfTime(Exception):
+    """A step was broken off; the search goes back to what it knew before."""
 
 
 def warn_if_interrupted(stop_reason: str, owner: str, done: str) -> None:
@@ -50,31 +63,60 @@ class Clock:
     """
 
     def __init__(
-        self, time_budget: float | None, expected: int, report: Callable[[], bool] | None = None
+        self, time_budget: float | None, expected: int = PARTS, report: Callable[[], bool] | None = None
     ) -> None:
         self.deadline = None if time_budget is None else time.perf_counter() + time_budget
         self.reason: str | None = None
+        self._late = 0.0 if time_budget is None else _LATE_SHARE * time_budget + _LATE
         self._every = max(expected // PARTS, 1)
         self._report = report
         self._steps = self._parts = 0
+        self._last = time.perf_counter()
         self._lock = threading.Lock()
         self._previous: Any = None
+        self._outer: Clock | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         # in another process: the time that is left, and nobody to report to
-        left = None if self.deadline is None else self.deadline - time.perf_counter()
-        return {"left": left, "reason": self.reason, "every": self._every}
+        return {"left": self.left, "reason": self.reason, "every": self._every}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(state["left"], PARTS * state["every"])  # type: ignore[misc]
         self.reason = state["reason"]
 
-    def tick(self) -> str | None:
-        """Count a step; the reason to stop, if there is one."""
-        if self.reason is None and self.deadline is not None and time.perf_counter() > self.deadline:
-            self.reason = "time budget"
+    @property
+    def left(self) -> float | None:
+        """Seconds that are left; None without a budget."""
+        return None if self.deadline is None else self.deadline - time.perf_counter()
+
+    def part(self, share: float, expected: int = PARTS, report: Callable[[], bool] | None = None) -> "Clock":
+        """A clock for one part of the work, with a share of the time that is left."""
+        return Clock(None if self.left is None else max(share * self.left, 0.0), expected, report)
+
+    def tick(self, began: float | None = None) -> str | None:
+        """Count a step; the reason to stop, if there is one: also that one more like it would be too late.
+
+        ``began`` is when the step did, by `time.perf_counter`, if not at the last one's end.
+        """
+        self.late(self._last if began is None else began)
+        self._last = time.perf_counter()
         if self._report is not None:
             self._watch(self._report)
+        return self.reason
+
+    def late(self, began: float) -> str | None:
+        """As `tick`, for what is no step of the search by itself."""
+        now = time.perf_counter()
+        if self.deadline is not None and 2.0 * now - began > self.deadline + self._late:
+            self.reason = self.reason or "time budget"
+        return self.look()
+
+    def look(self) -> str | None:
+        """The reason to stop, if there is one, in the middle of a step."""
+        if self.reason is None and self.deadline is not None and time.perf_counter() > self.deadline:
+            self.reason = "time budget"
+        if self.reason is None and self._outer is not None:
+            self.reason = self._outer.look()
         return self.reason
 
     def _watch(self, report: Callable[[], bool]) -> None:
@@ -86,6 +128,9 @@ class Clock:
                     self.reason = "callback"
 
     def __enter__(self) -> "Clock":
+        self._outer = _present.get()
+        _present.set(self)
+        self._last = time.perf_counter()
         if threading.current_thread() is threading.main_thread():
             self._previous = signal.getsignal(signal.SIGINT)
             if self._previous is signal.default_int_handler:
@@ -97,6 +142,7 @@ class Clock:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        _present.set(self._outer)
         if self._previous is not None:
             signal.signal(signal.SIGINT, self._previous)
 
@@ -104,3 +150,33 @@ class Clock:
         if self.reason == "interrupted":
             signal.default_int_handler(number, frame)
         self.reason = "interrupted"
+
+
+_present: ContextVar[Clock | None] = ContextVar("clock", default=None)
+
+
+def present_clock() -> Clock:
+    """The clock of the fit that this runs in, or one that never stops."""
+    return _present.get() or Clock(None)
+
+
+def time_is_up() -> bool:
+    """Whether the fit that this runs in has to end."""
+    clock = _present.get()
+    return clock is not None and clock.look() is not None
+
+
+def stop_if_late() -> None:
+    """End the present step, if the fit that it belongs to has to end."""
+    if time_is_up():
+        raise OutOfTime
+
+
+def while_time(items: Iterable[Item], least: int = 1) -> Iterator[Item]:
+    """The items, at least so many of them, as long as there is time for one more."""
+    clock, began = present_clock(), time.perf_counter()
+    for number, item in enumerate(items):
+        if number >= least and clock.late(began) is not None:
+            return
+        began = time.perf_counter()
+        yield item

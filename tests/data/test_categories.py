@@ -113,13 +113,57 @@ def test_single_level_gives_no_column():
         open_table(frame.select(["k"]))
 
 
-def test_identifiers_are_refused():
-    names = pa.table({"id": [f"row {i}" for i in range(1001)]})
-    with pytest.raises(ValueError, match=r"'id' of X is text with 1001 levels in 1001 rows.*identifies rows"):
-        open_table(names)
-    numbers = pa.table({"id": [str(i) for i in range(1001)]})
-    with pytest.raises(ValueError, match="reads as numbers: convert the column"):
-        open_table(numbers)
+def text_of(n_levels, n_rows):
+    return [f"level {i % n_levels}" for i in range(n_rows)]
+
+
+@pytest.mark.parametrize(
+    ("n_levels", "n_rows", "names"),
+    [
+        (20, 20, False),
+        (21, 84, False),
+        (21, 83, True),
+        (600, 2400, False),
+        (600, 2399, True),
+        (1001, 9000, True),
+    ],
+)
+def test_text_that_names_rows_is_left_out_with_a_warning(n_levels, n_rows, names):
+    frame = pa.table({"id": text_of(n_levels, n_rows), "v": np.arange(n_rows, dtype=float)})
+    if not names:
+        assert len(open_table(frame).columns) == n_levels
+        return
+    with pytest.warns(UserWarning, match=rf"{n_rows} rows.*left out: 'id' \({n_levels} levels\)\. To use"):
+        table = open_table(frame)
+    assert table.columns == ["v"]
+    assert_array_equal(table.encoder.column_feature_, [1])
+    # what it holds later, or that it holds nothing, does not matter
+    later = pa.table({"id": ["new", None], "v": [1.0, 2.0]})
+    assert_array_equal(table.encoder.transform(later), [[1], [2]])
+
+
+def test_gaps_of_what_is_left_out_do_not_count():
+    frame = pa.table({"id": [None, *text_of(99, 99)], "v": np.arange(100.0)})
+    for missing in ("error", "indicator"):
+        with pytest.warns(UserWarning, match="left out: 'id'"):
+            assert open_table(frame, missing=missing).columns == ["v"]
+
+
+def test_a_column_of_a_type_for_categories_is_taken_on_purpose():
+    levels = text_of(300, 300)
+    for column in (pd.Categorical(levels), pl.Series(levels, dtype=pl.Categorical)):
+        make = pd.DataFrame if isinstance(column, pd.Categorical) else pl.DataFrame
+        assert len(open_table(make({"c": column})).columns) == 299
+    with pytest.raises(ValueError, match=r"'c' of X is a category with 1001 levels in 1001 rows.*merge"):
+        open_table(pd.DataFrame({"c": pd.Categorical(text_of(1001, 1001))}))
+
+
+def test_identifiers_alone_are_no_table():
+    with (
+        pytest.warns(UserWarning, match=r"'id' \(1001 levels, all numbers\)"),
+        pytest.raises(ValueError, match=r"no design column.*names rows"),
+    ):
+        open_table(pa.table({"id": [str(i) for i in range(1001)]}))
 
 
 def test_text_and_numbers_do_not_change_roles():

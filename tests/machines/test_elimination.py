@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from rlselect._clock import Clock, stop_if_late
 from rlselect.machines import (
     KernelProblem,
     SquaredKernelProblem,
@@ -52,21 +53,39 @@ def test_parameters_are_chosen_anew_when_the_set_has_halved():
     assert seen == [4, 2, 1]
 
 
+class Stopped(Prices):
+    """Groups of which some leave before the clock of the fit stops, in the middle of a step or at its end."""
+
+    def __init__(self, prices, clock, at, in_the_middle=False):
+        super().__init__(prices)
+        self.clock, self.at, self.in_the_middle = clock, at, in_the_middle
+
+    def removals(self, count):
+        if self.refreshed == self.at:
+            self.clock.reason = "time budget"
+            if self.in_the_middle:
+                stop_if_late()
+        return super().removals(count)
+
+
 @pytest.mark.parametrize("at", [1, 3, 4])
 def test_a_reason_breaks_it_off(at):
-    calls = []
-
-    def tick():
-        calls.append(None)
-        return "time budget" if len(calls) >= at else None
-
-    path = eliminate(Prices([3.0, 1.0, 2.0, 0.5]), lambda left: 1, tick=tick)
+    with Clock(None) as clock:
+        path = eliminate(Stopped([3.0, 1.0, 2.0, 0.5], clock, at), lambda left: 1)
     assert sorted(path.order) == [0, 1, 2, 3]
     assert len(path.sizes) == (at if at < 4 else 5)
     # a reason that comes with the last removal has nothing to break off
     assert path.broken_off == ("time budget" if at < 4 else None)
     if at == 1:
         assert path.order == [3, 2, 1, 0]
+
+
+def test_a_step_that_is_broken_off_removes_nothing():
+    with Clock(None) as clock:
+        path = eliminate(Stopped([3.0, 1.0, 2.0, 0.5], clock, 3, in_the_middle=True), lambda left: 1)
+    assert path.sizes == [4, 3, 2]
+    assert path.order == [3, 1, 2, 0]
+    assert path.broken_off == "time budget"
 
 
 def _problem(kind, targets, weights, kernel="rbf"):

@@ -37,6 +37,7 @@ def test_params_clone_pickle_repr(learner, trial):
         "model": "rbf",
         "selection": None,
         "discount": 0.9,
+        "time_budget": None,
         "maximize": False,
         "level": 0.95,
         "n_jobs": 2,

@@ -22,6 +22,7 @@ def test_params_clone_and_repr():
         "formula": "y ~ x",
         "link": "probit",
         "variance": "auto",
+        "time_budget": None,
         "bandwidth": None,
         "kernel": "triangular",
         "constant": ["x"],

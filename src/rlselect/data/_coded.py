@@ -104,6 +104,7 @@ class CodedFeatures:
             for j in self.levels:
                 codes = np.asarray(store.cols[j].codes)
                 out[:, j] = np.where(codes < 0, np.nan, codes)
+            out[:, sorted(self._design.left_out)] = np.nan
         self._refuse_infinity(out)
         return out
 
@@ -132,6 +133,8 @@ class CodedFeatures:
             NaN for a gap, and with a warning for a level that fit has not seen.
         """
         if np.ndim(value) == 0 and not isinstance(value, str) and is_gap(value):
+            return np.nan
+        if feature in self._design.left_out:
             return np.nan
         name, levels = self.feature_names[feature], self.levels.get(feature)
         if levels is None:

@@ -9,6 +9,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from rlselect.data._checks import check_length, check_shape, unknown_column
+from rlselect.data._design import leave_out_names
 from rlselect.data._open import load_source
 from rlselect.data._read import (
     as_array,
@@ -192,13 +193,18 @@ class Columns:
 
     def covariate(self, given: Any, role: str) -> Covariate:
         """Numbers or, of text and categories, positions among the labels that occur."""
-        column, _ = self._column(given, role, as_values=False)
-        if column.values is not None:
-            return Covariate(column.values.astype(np.float64))
-        codes = np.asarray(column.codes)
-        seen = np.unique(codes[codes >= 0])
-        positions = np.where(codes < 0, np.nan, np.searchsorted(seen, codes))
-        return Covariate(positions, tuple(column.levels[k] for k in seen))
+        return _read_covariate(self._column(given, role, as_values=False)[0])
+
+    def covariates(self, names: Sequence[str], role: str) -> dict[str, Covariate]:
+        """Several, by name; text that names rows is left out with a warning, as in every other table."""
+        columns = [self._column(name, role, as_values=False)[0] for name in names]
+        found = [_read_covariate(column) for column in columns]
+        labels = {j: list(mine.labels) for j, mine in enumerate(found) if mine.labels}
+        declared = [j for j, column in enumerate(columns) if column.declared]
+        left_out = leave_out_names(labels, declared, names, self.n_rows or 0, self.called)
+        return {
+            name: mine for j, (name, mine) in enumerate(zip(names, found, strict=True)) if j not in left_out
+        }
 
     def distinct(self, given: Any, role: str) -> Distinct:
         """Sorted distinct numbers, texts or dates; every row must have one."""
@@ -243,6 +249,15 @@ class Columns:
             if frame[name].dtype.name == "category":
                 frame[name] = frame[name].cat.remove_unused_categories()
         return frame
+
+
+def _read_covariate(column: Column) -> Covariate:
+    if column.values is not None:
+        return Covariate(column.values.astype(np.float64))
+    codes = np.asarray(column.codes)
+    seen = np.unique(codes[codes >= 0])
+    positions = np.where(codes < 0, np.nan, np.searchsorted(seen, codes))
+    return Covariate(positions, tuple(column.levels[k] for k in seen))
 
 
 def _series_or_array(values: Any) -> Any:

@@ -1,6 +1,7 @@
 """The map from features to design columns: learned once, then applied to any rows of any table like it."""
 
 import warnings
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,8 +13,11 @@ from rlselect.data._checks import check_finite, check_finite_sparse, check_names
 from rlselect.data._gaps import Gaps, scan_missing
 from rlselect.data._store import Column, ColumnStore, DenseStore, RowSelection, SparseStore, Store
 
-# A text column of more levels than this is an identifier or free text: it is refused rather than spread out.
-MAX_LEVELS = 1000
+# Text of more levels than this, and of fewer rows for each on average than that, names rows or is free text:
+# it is left out rather than spread out. A column of a type for categories is meant to be one.
+_FEW_LEVELS, _ROWS_PER_LEVEL = 20, 4
+# No column may become more indicators than this.
+_MOST_LEVELS = 1000
 
 # What a design column holds: the numbers of its feature, the mark of its gaps, or level k >= 1 of its text.
 _NUMBERS, _MARK = 0, -1
@@ -30,6 +34,7 @@ class Design:
     levels: dict[int, list[str]]
     gaps: Gaps | None
     owner: str = "TableEncoder"
+    left_out: frozenset[int] = frozenset()  # text that has no design column, whatever it holds
     feature: np.ndarray = field(init=False)
     kind: np.ndarray = field(init=False)
     column_names: list[str] = field(init=False)
@@ -38,16 +43,26 @@ class Design:
         feature: list[int] = []
         kind: list[int] = []
         for j in range(self.n_features):
+            if j in self.left_out:
+                continue
             kinds = range(1, len(self.levels[j])) if j in self.levels else (_NUMBERS,)
             feature += [j] * len(kinds)
             kind += kinds
         if self.gaps is not None:
-            marked = np.flatnonzero(self.gaps.counts)
+            marked = np.setdiff1d(np.flatnonzero(self.gaps.counts), sorted(self.left_out))
             feature += marked.tolist()
             kind += [_MARK] * len(marked)
         self.feature = np.array(feature, dtype=np.intp)
         self.kind = np.array(kind, dtype=np.intp)
         self.column_names = self.name_columns(self.feature_names())
+
+    def refuse_empty(self) -> "Design":
+        """Refuse a design without columns; otherwise give it back."""
+        if len(self.feature) == 0:
+            raise ValueError(
+                "X gives no design column: each of its columns is text with a single level, or names rows."
+            )
+        return self
 
     @property
     def is_plain(self) -> bool:
@@ -67,7 +82,8 @@ class Design:
             gaps = Gaps(gaps.rows, gaps.counts[features], gaps.means[features])
         names = None if self.names is None else self.names[features]
         levels = {k: self.levels[int(j)] for k, j in enumerate(features) if int(j) in self.levels}
-        return Design(self.missing, names, len(features), levels, gaps, self.owner)
+        left_out = frozenset(k for k, j in enumerate(features) if int(j) in self.left_out)
+        return Design(self.missing, names, len(features), levels, gaps, self.owner, left_out)
 
     def name_columns(self, features: list[str]) -> list[str]:
         """Name the design columns after the given names of the features."""
@@ -108,28 +124,75 @@ def learn_design(
         if counts[0]:
             absent[names[j]] = int(counts[0])
         levels[j] = [level for level, count in zip(column.levels, counts[1:], strict=True) if count]
-        _refuse_long(levels[j], names[j], len(codes))
-    if missing == "error" and absent:
-        raise missing_error(list(absent), np.array(list(absent.values())), store.n_rows, missing)
+    n_rows = store.n_rows if rows is None else len(rows)
+    declared = {j for j, column in store.text().items() if column.declared}
+    left_out = leave_out_names(levels, declared, names, n_rows)
+    if missing == "error":
+        absent = {name: count for name, count in absent.items() if names.index(name) not in left_out}
+        if absent:
+            raise missing_error(list(absent), np.array(list(absent.values())), store.n_rows, missing)
     fitted_names = None if store.names is None else np.array(store.names, dtype=object)
-    design = Design(missing, fitted_names, store.n_features, levels, gaps, owner)
-    if len(design.feature) == 0:
-        raise ValueError("X gives no design column: each of its columns is text with a single level.")
-    return design
+    return Design(missing, fitted_names, store.n_features, levels, gaps, owner, left_out).refuse_empty()
 
 
-def _refuse_long(levels: list[str], name: str, n_rows: int) -> None:
-    if len(levels) <= MAX_LEVELS:
-        return
+def names_rows(n_levels: int, n_rows: int) -> bool:
+    """Whether text of so many levels in so many rows names rows, or is free text, rather than categories."""
+    return n_levels > _MOST_LEVELS or n_levels > max(_FEW_LEVELS, n_rows // _ROWS_PER_LEVEL)
+
+
+def leave_out_names(
+    levels: dict[int, list[str]],
+    declared: Collection[int],
+    names: Sequence[str],
+    n_rows: int,
+    called: str = "X",
+) -> frozenset[int]:
+    """Text columns that name rows, with a warning; their levels are taken out of `levels`.
+
+    Parameters
+    ----------
+    levels : dict
+        Feature -> levels of all text columns.
+    declared : collection of int
+        Those of a type for categories, which stay; of very many levels they are refused.
+    names : list of str
+        Of all features.
+    n_rows : int
+        In which the levels were seen.
+    called : str
+        What the table is called in messages.
+    """
+    found: dict[int, str] = {}
+    for j, own in list(levels.items()):
+        if not names_rows(len(own), n_rows):
+            continue
+        if j not in declared:
+            found[j] = f"{names[j]!r} ({len(own)} levels{', all numbers' if _reads_as_numbers(own) else ''})"
+            del levels[j]
+        elif len(own) > _MOST_LEVELS:
+            raise ValueError(
+                f"Column {names[j]!r} of {called} is a category with {len(own)} levels in {n_rows} rows, "
+                f"more than the {_MOST_LEVELS} that can become indicators. Drop the column if it identifies "
+                "rows, or merge its rare levels."
+            )
+    if found:
+        shown = ", ".join(list(found.values())[:5]) + (", ..." if len(found) > 5 else "")
+        warnings.warn(
+            f"{called} has text that names its {n_rows} rows rather than groups of them, and is left out: "
+            f"{shown}. To use a column, merge its rare levels, make numbers of what are numbers, or give it "
+            "a type for categories.",
+            UserWarning,
+            stacklevel=user_level(),
+        )
+    return frozenset(found)
+
+
+def _reads_as_numbers(levels: list[str]) -> bool:
     try:
         [float(level) for level in levels]
-        hint = "Its text reads as numbers: convert the column to a number type."
     except ValueError:
-        hint = "Drop the column if it identifies rows, or merge its rare levels."
-    raise ValueError(
-        f"Column {name!r} of X is text with {len(levels)} levels in {n_rows} rows, more than the "
-        f"{MAX_LEVELS} that can become indicators. {hint}"
-    )
+        return False
+    return True
 
 
 def bind(store: Store, design: Design, rows: np.ndarray | None = None) -> Store:
@@ -170,7 +233,7 @@ def match(store: Store, design: Design, rows: np.ndarray | None = None) -> tuple
         )
     names = design.feature_names()
     text = store.text()
-    for j in text.keys() - design.levels.keys():
+    for j in text.keys() - design.levels.keys() - design.left_out:
         shown = (text[j].levels or ["None"])[0]
         raise TypeError(
             f"Column {names[j]!r} of X holds text ({shown!r}), but was a number in fit: numbers are needed."

@@ -58,7 +58,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     Notes
     -----
     A level that fit has not seen gives zeros in all indicators of its feature, that is the reference, with a
-    warning. A text column of more than 1000 levels is refused, since each level is a column.
+    warning. Text of more than 20 levels with fewer than four rows for each, or of more than 1000
+    levels, names rows: it is left out with a warning, unless its type is one for categories.
 
     Not meant for free text, dates or identifiers.
 

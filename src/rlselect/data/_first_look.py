@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow as pa
 
 from rlselect.data._clustering import clustering, column_moments
-from rlselect.data._design import Design, learn_design
+from rlselect.data._design import Design, leave_out_names
 from rlselect.data._gaps import Gaps, scan_missing
 from rlselect.data._parts import Parts, Pick
-from rlselect.data._read import read_table, read_vector
+from rlselect.data._read import read_objects, read_table, read_vector
 from rlselect.data._schemas import is_number
 
 # parts that are looked at, in a few columns, before the first rows are drawn
@@ -50,26 +50,25 @@ def learn_from_parts(parts: Parts, names: list[str], missing: str, looked: list[
                 raise ValueError(f"{parts.where(part)}: {error}") from None
             counts += gaps.counts
             sums += gaps.means * (len(table) - gaps.counts)
-            seen += len(table)
-    levels: dict[int, list[str]] = {}
-    for name, values in distinct.items():
-        column = pa.chunked_array(values).unique()
-        if len(column):
-            levels[names.index(name)] = learn_design(read_table(pa.table({name: column})), "drop").levels[0]
-        else:
-            levels[names.index(name)] = []
+        seen += len(table)
+    levels = {names.index(n): read_objects(_together(v), n).levels for n, v in distinct.items()}
+    declared = [names.index(n) for n in text if pa.types.is_dictionary(parts.schema.field(n).type)]
+    left_out = leave_out_names(levels, declared, names, seen)
     gaps = Gaps(np.zeros(0, dtype=bool), counts, sums / np.maximum(seen - counts, 1))
-    design = Design(
+    return Design(
         missing,
         np.array(names, dtype=object),
         len(names),
         levels,
         gaps if missing == "indicator" else None,
         owner,
-    )
-    if len(design.feature) == 0:
-        raise ValueError("X gives no design column: each of its columns is text with a single level.")
-    return design
+        left_out,
+    ).refuse_empty()
+
+
+def _together(parts: list[Any]) -> np.ndarray:
+    """Distinct texts of several parts, each once."""
+    return pa.chunked_array(parts, pa.large_string()).unique().to_numpy(zero_copy_only=False)
 
 
 def _distinct(column: Any) -> Any:

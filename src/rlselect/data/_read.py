@@ -1,6 +1,7 @@
 """From what users pass (arrays, sparse matrices, lists, data frames) to a store and to row-length vectors."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import narwhals as nw
@@ -229,7 +230,7 @@ def _read_arrow(
     if types.is_boolean(kind) and not booleans_as_text:
         return Column(values=_numbers(array), truth=True)
     if types.is_dictionary(kind):
-        return _levels(array, name, sort=not (kind.ordered or declared_order))
+        return replace(_levels(array, name, sort=not (kind.ordered or declared_order)), declared=True)
     if types.is_boolean(kind) or types.is_string(kind) or types.is_large_string(kind):
         return _levels(array.dictionary_encode(), name, sort=True)
     if types.is_string_view(kind):

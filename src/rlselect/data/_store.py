@@ -35,13 +35,15 @@ class Column:
     """One feature: numbers (`values`, NaN = missing), or text (`codes` into `levels`, -1 = missing).
 
     A column that is missing throughout has both faces, since nothing tells which one it is. `truth`: whether
-    the numbers are truth values, also where gaps have made floats of them.
+    the numbers are truth values, also where gaps have made floats of them. `declared`: whether the text is of
+    a type for categories, which somebody has given it.
     """
 
     values: np.ndarray | None = None
     codes: np.ndarray | None = None
     levels: list[str] = field(default_factory=list)
     truth: bool = False
+    declared: bool = False
 
     @property
     def is_text(self) -> bool:

@@ -289,12 +289,12 @@ class DatumwiseClassifier(ClassifierMixin, Estimator):
             only = self.classes_.tolist()[0]
             raise ValueError(f"y holds 1 class ({only!r}); a classifier needs rows of at least 2 classes.")
         rules = self._read_rules(features)
+        steps = search.n_iter * getattr(search, "n_restarts", 1)
+        clock = Clock(self.time_budget, steps, progress.begin(min(steps, PARTS)))
         most = search.screen if isinstance(search, PolicyIteration) else None
         rows = (X, labels, weights, rules)
         known = units_to_learn(*rows, features.levels, self.n_bins, most)
         problem = pose_problem(*rows, known, features.levels, self.scoring, self.n_bins)
-        steps = search.n_iter * getattr(search, "n_restarts", 1)
-        clock = Clock(self.time_budget, steps, progress.begin(min(steps, PARTS)))
         with one_thread(), clock:
             learned = learn_purchases(problem, search, rng, self.n_jobs, lambda: clock.tick() is not None)
         self.stop_reason_ = clock.reason or learned.reason

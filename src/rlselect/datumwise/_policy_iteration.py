@@ -1,11 +1,13 @@
 """Policy iteration by rollouts: sample states, play every action, regress, repeat; keep the best."""
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
+from rlselect._clock import OutOfTime, present_clock, time_is_up
 from rlselect._parallel import run_tasks
 from rlselect.datumwise._folds import evaluate, fold_numbers, mean_return
 from rlselect.datumwise._improve import blend, first_policies, improve
@@ -18,6 +20,9 @@ from rlselect.datumwise._settings import PolicyIteration
 from rlselect.datumwise._soft_labels import soft_labels
 
 __all__ = ["iterate_policies"]
+
+# of a time budget; without them the climbs learn from the labels alone
+_FOR_SOFT_LABELS = 0.3
 
 
 def iterate_policies(
@@ -37,7 +42,8 @@ def iterate_policies(
     lessons = [problem]
     # Soft labels have to prove themselves on rows left out, and need a climb of their own.
     if settings.soft_labels and settings.n_folds > 1 and settings.n_restarts > 1:
-        lessons.append(replace(problem, taught=soft_labels(problem, folds, trees, n_jobs)))
+        with suppress(OutOfTime), present_clock().part(_FOR_SOFT_LABELS):
+            lessons.append(replace(problem, taught=soft_labels(problem, folds, trees, n_jobs)))
     ranks = unit_ranks(problem, folds)
     tasks = [
         (lessons[number % len(lessons)], folds, ranks, settings, child, number, stop)
@@ -88,6 +94,9 @@ def _climb(
     found = policies
     try:
         for iteration in range(1, settings.n_iter + 1):
+            if time_is_up():
+                climb.stopped = True
+                break
             fresh = improve(problem, settings, policies, last, folds, rng)
             found = fresh if iteration == 1 else blend([fresh, found], settings.inertia)
             policies, last, value = choose_margin(problem, found, folds, ranks)

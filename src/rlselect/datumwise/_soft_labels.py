@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
+from rlselect._clock import stop_if_late
 from rlselect.datumwise._folds import left_out
 from rlselect.datumwise._plan import PLAN, PurchasePlan
 from rlselect.datumwise._problem import PurchaseProblem
@@ -50,6 +51,7 @@ def _out_of_bag(
     problem: PurchaseProblem, rows: NDArray, leaf: int, seed: int, n_jobs: int | None, plan: PurchasePlan
 ) -> NDArray:
     """Shares of the classes for some rows, each by the trees that were grown without it."""
+    stop_if_late()
     n_rows = int(rows.sum())
     forest = RandomForestClassifier(
         plan.trees,

@@ -14,6 +14,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy.linalg import lapack
 
+from rlselect._clock import stop_if_late
+
 __all__ = [
     "FactoredInverse",
     "best_removals",
@@ -186,6 +188,7 @@ def best_removals(
     for position in np.argsort(bounds, kind="stable"):
         if bounds[position] > threshold * (1.0 + 1e-12):
             break
+        stop_if_late()
         candidate = candidates[position]
         value = _solve_candidate(
             y, without(candidate), inverse, ridge, fit_intercept, coefficients, threshold * (1.0 + 1e-10)
@@ -223,6 +226,7 @@ def _galerkin_bounds(y, gram, inverse, ridge, coefficients, candidates, without,
         reach[:, batched] = products(direction[:, batched].astype(kind))
     start = coefficients.astype(kind)
     for position in np.setdiff1d(np.arange(len(candidates)), batched):
+        stop_if_late()
         matrix = build(candidates[position])
         change[:, position] = matrix @ start - image
         direction[:, position] = solver @ change[:, position].astype(kind)

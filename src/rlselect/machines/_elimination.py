@@ -3,6 +3,7 @@ them.
 """
 
 import logging
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
@@ -10,6 +11,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect._clock import Clock, OutOfTime, present_clock, stop_if_late, while_time
 from rlselect.kernels import (
     FactoredInverse,
     best_removals,
@@ -85,7 +87,7 @@ class TunableProblem(EliminationProblem, Protocol):
     bandwidth: float
 
     def risk_at(self, lams: Sequence[float] | Array, bandwidth: float) -> list[float]:
-        """Out-of-sample risk of the present set for other parameters."""
+        """Out-of-sample risk of the present set for other parameters; of the first ones, out of time."""
         ...
 
 
@@ -110,6 +112,8 @@ class EliminationPath:
         Weights of the judged rows.
     broken_off : str or None
         Why the elimination ended before no group was left.
+    hurried : bool
+        Whether more groups left at once than were meant to, for want of time.
     """
 
     sizes: list[int] = field(default_factory=list)
@@ -120,6 +124,7 @@ class EliminationPath:
     order: list[int] = field(default_factory=list)
     weights: Array = field(default_factory=lambda: np.empty(0))
     broken_off: str | None = None
+    hurried: bool = False
 
     def add(self, problem: EliminationProblem) -> None:
         """Note where the problem stands."""
@@ -135,9 +140,13 @@ def eliminate(
     problem: AnyProblem,
     cycle: Callable[[int], int],
     retune: Callable[[AnyProblem], None] | None = None,
-    tick: Callable[[], str | None] | None = None,
+    *,
+    hurry: bool = False,
 ) -> EliminationPath:
-    """Remove the cheapest groups until none is left.
+    """Remove the cheapest groups until none is left, or the clock of the fit stops.
+
+    The clock is asked for every group that has left, and by long steps in their middle. The groups that are
+    left when it stops stand in the order as if the last ones had left first.
 
     Parameters
     ----------
@@ -146,30 +155,55 @@ def eliminate(
         How many groups to remove at once, given how many are left.
     retune : callable, optional
         Called with the problem when the set has halved; may set ``lam`` and ``bandwidth``.
-    tick : callable, optional
-        Called for every group that has left; a reason breaks the elimination off, and the groups that are
-        left then stand in the order as if the last ones had left first.
+    hurry : bool
+        With a time budget, whether more groups leave at once than `cycle` says where it would take too long.
     """
-    path = EliminationPath()
-    tuned_at = len(problem.active)
+    path, clock = EliminationPath(), present_clock()
+    tuned_at, took = len(problem.active), 0.0
     while True:
+        began = time.perf_counter()
         if retune is not None and problem.active and 2 * len(problem.active) <= tuned_at:
             tuned_at = len(problem.active)
             retune(problem)
-        problem.refresh()
+        try:
+            problem.refresh()
+        except OutOfTime:
+            return _broken_off(path, problem, clock)
         path.add(problem)
         if not problem.active:
             return path
-        count = min(max(1, cycle(len(problem.active))), len(problem.active))
-        gone = [group for group, _ in problem.removals(count)]
+        count = max(1, cycle(len(problem.active)))
+        if hurry and (more := _to_end_in_time(problem, clock.left, took)) > count:
+            count, path.hurried = more, True
+        count = min(count, len(problem.active))
+        try:
+            gone = [group for group, _ in problem.removals(count)]
+        except OutOfTime:
+            return _broken_off(path, problem, clock)
         problem.drop(gone)
         path.order.extend(gone)
         logger.debug("removed %s, %d groups left", gone, len(problem.active))
-        reasons = [] if tick is None else [tick() for _ in gone]
-        if problem.active and any(reasons):
-            path.broken_off = next(reason for reason in reasons if reason)
-            path.order.extend(sorted(problem.active, reverse=True))
-            return path
+        took = time.perf_counter() - began
+        for _ in gone:
+            clock.tick(began)
+        if problem.active and clock.reason is not None:
+            return _broken_off(path, problem, clock)
+
+
+def _to_end_in_time(problem: EliminationProblem, left: float | None, took: float) -> int:
+    """How many groups have to leave at once, if cycles take as long as the last did; 0 with enough time."""
+    size = len(problem.active)
+    if left is None or left <= 0.0 or took * size <= left:
+        return 0
+    if isinstance(problem, SquaredKernelProblem):
+        problem.hasty = True
+    return int(np.ceil(size * (1.0 - size ** (-took / left))))
+
+
+def _broken_off(path: EliminationPath, problem: EliminationProblem, clock: Clock) -> EliminationPath:
+    path.broken_off = clock.reason
+    path.order.extend(sorted(problem.active, reverse=True))
+    return path
 
 
 class KernelProblem:
@@ -255,7 +289,10 @@ class KernelProblem:
     def risk_at(self, lams: Sequence[float] | Array, bandwidth: float) -> list[float]:
         """Out-of-sample risk of the present set for other parameters."""
         gram = self._gram_at(bandwidth)
-        return [float(self.weights @ self._out_of_sample(gram, lam) / self.weights.sum()) for lam in lams]
+        return [
+            float(self.weights @ self._out_of_sample(gram, lam) / self.weights.sum())
+            for lam in while_time(lams)
+        ]
 
     def removals(self, count: int) -> list[tuple[int, float]]:
         """The ``count`` cheapest removals with the objectives they leave, cheapest first."""
@@ -290,6 +327,7 @@ def exact_smallest(
     for position in np.argsort(bounds, kind="stable"):
         if bounds[position] > threshold:
             break
+        stop_if_late()
         found.append((evaluate(candidates[position]), candidates[position]))
         if len(found) >= count:
             threshold = sorted(found)[count - 1][0]
@@ -400,7 +438,7 @@ class HeldOutProblem(KernelProblem):
         gram = self._gram_at(bandwidth)[np.ix_(self.train, self.train)]
         targets, weights, folds = self.targets[self.train], self.weights[self.train], self.folds[self.train]
         risks = []
-        for lam in lams:
+        for lam in while_time(lams):
             losses = fold_losses(gram, targets, weights, lam, self.loss, self.fit_intercept, folds)
             risks.append(float(weights @ losses / weights.sum()))
         return risks

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
+from rlselect._clock import OutOfTime, stop_if_late, while_time
 from rlselect._parallel import run_tasks
 from rlselect.machines._losses import Loss
 
@@ -115,6 +116,7 @@ class EstimatorProblem:
         self.objective: float = np.nan
         self.losses: Array = np.empty(0)
         self.judged_weights = weights[self.test]
+        self._judged = False
         self.reference = max(self._objective([])[0], 1e-300)
 
     def fit(self, columns: Rows, rows: Rows) -> Any:
@@ -151,19 +153,27 @@ class EstimatorProblem:
             return
         assert self.folds is not None
         columns = self.columns_of(self.active)
-        self.losses = np.empty(len(self.y))
         tests = [np.flatnonzero(self.folds == fold) for fold in np.unique(self.folds)]
         trains = [np.flatnonzero(self.folds != fold) for fold in np.unique(self.folds)]
         tasks = (
             (columns, train if len(train) else test, test) for train, test in zip(trains, tests, strict=True)
         )
-        for test, losses in zip(tests, run_tasks(self._losses, tasks), strict=True):
+        done = run_tasks(self._losses, while_time(tasks))
+        if len(done) < len(tests) and self._judged:
+            raise OutOfTime
+        self._judged = True
+        # of the first set there is something at least: rows that nobody judged are as good as the others
+        self.losses = np.full(len(self.y), np.mean(np.concatenate(done)))
+        for test, losses in zip(tests, done, strict=False):
             self.losses[test] = losses
 
     def removals(self, count: int) -> list[tuple[int, float]]:
         """Refit without each group in turn."""
+        stop_if_late()
         without = (([g for g in self.active if g != i],) for i in self.active)
-        done = run_tasks(self._objective, without)
+        done = run_tasks(self._objective, while_time(without))
+        if len(done) < len(self.active):
+            raise OutOfTime
         values = [(objective, i) for (objective, _), i in zip(done, self.active, strict=True)]
         # Differences below a solver's accuracy (perfect fits above all) are ties, decided by column number.
         values.sort(key=lambda item: (round(item[0] / self.reference, 9), item[1]))

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect._clock import while_time
 from rlselect.machines._elimination import TunableProblem
 
 __all__ = ["Tuner"]
@@ -114,15 +115,16 @@ class Tuner:
         if len(rows) * len(columns) == 1:
             self.place = (rows[0], columns[0])
             return
-        best = (np.inf, 0, 0)
-        for column in columns:
+        best = (np.inf, rows[0], columns[0])
+        for column in while_time(columns):
             if column in known:
                 risks = known[column][rows.start : rows.stop]
             else:
                 risks = problem.risk_at(self.lams[rows.start : rows.stop], self._width(column, problem))
-            if len(rows) == len(self.lams):
+            if len(risks) == len(self.lams):
                 known[column] = risks
-            for row, risk in zip(rows, risks, strict=True):
+            # out of time, the last ones are not known
+            for row, risk in zip(rows, risks, strict=False):
                 if risk < best[0] * (1.0 - 1e-9):
                     best = (risk, row, column)
         self.place = (best[1], best[2])

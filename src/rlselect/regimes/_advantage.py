@@ -6,13 +6,14 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.base import clone
 
+from rlselect._clock import present_clock
 from rlselect._options import NONE, anything, one_of
 from rlselect._random import RandomState, as_generator
 from rlselect.kernels import loo_residuals
 from rlselect.machines import KernelState
 from rlselect.regimes._anova_kernel import ActionAnovaState, ContrastState
 from rlselect.regimes._encoding import HistoryEncoder
-from rlselect.regimes._estimates import RegimeValue
+from rlselect.regimes._estimates import RegimeValue, from_scores
 from rlselect.regimes._evaluation import Evaluation
 from rlselect.regimes._learner import BackwardLearner, PartDone
 from rlselect.regimes._rules import Regime
@@ -23,6 +24,9 @@ from rlselect.regimes._trial import TrialData
 from rlselect.regimes._value import regime_value
 
 __all__ = ["AdvantageLearning"]
+
+# the value takes five times as long as the regime, and Q-functions of the regime
+_FOLDS_AND_Q_FUNCTIONS = 6
 
 
 class ContrastMachine(StageMachine):
@@ -67,7 +71,7 @@ class AdvantageLearning(BackwardLearner):
         Kernel of the contrast.
     selection : {"loo", "rfe", "rfe-test", None} or StageRFE, default="loo"
         As for :class:`QLearning`, but for Algorithm 28, which needs Q-functions.
-    discount, maximize, level, n_jobs, random_state
+    discount, maximize, level, time_budget, n_jobs, random_state
         As for :class:`QLearning`.
 
     Attributes
@@ -116,6 +120,7 @@ class AdvantageLearning(BackwardLearner):
         discount: float = 1.0,
         maximize: bool = True,
         level: float = 0.95,
+        time_budget: float | None = None,
         n_jobs: int | None = None,
         random_state: RandomState = None,
     ) -> None:
@@ -124,6 +129,7 @@ class AdvantageLearning(BackwardLearner):
         self.discount = discount
         self.maximize = maximize
         self.level = level
+        self.time_budget = time_budget
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -160,9 +166,17 @@ class AdvantageLearning(BackwardLearner):
             part_done()
         self.regime_ = Regime(rules)
 
-    def _estimate_value(self, evaluation: Evaluation) -> RegimeValue:
+    def _estimate_value(self, evaluation: Evaluation, seconds: float) -> RegimeValue:
         seed = int(as_generator(self.random_state).integers(2**31))
-        return regime_value(evaluation.trial, clone(self), level=self.level, random_state=seed)
+        learner, left = clone(self).set_params(time_budget=None), present_clock().left
+        if left is None or left > _FOLDS_AND_Q_FUNCTIONS * seconds:
+            return regime_value(evaluation.trial, learner, level=self.level, random_state=seed)
+        quick: dict[str, Any] = {"method": "ipw", "n_folds": 2, "level": self.level}
+        try:
+            return regime_value(evaluation.trial, learner, random_state=seed, **quick)
+        except ValueError:
+            # nobody followed the regimes of the two folds
+            return from_scores(np.full(evaluation.trial.n_subjects, np.nan), "ipw", self.level)
 
     def advantages(self, history: Any, stage: int = 1) -> np.ndarray:
         """What each action adds to the average of all actions, one column per action of ``actions_``.

@@ -56,7 +56,9 @@ def estimate_value(
         return _inverse_probability(evaluation, decisions, level)
     machines = _q_functions(evaluation, decisions[0], model, rng)
     return from_scores(
-        cross_fitted(evaluation, machines, decisions, method, evaluation.folds[None]), method, level
+        cross_fitted(evaluation, machines, decisions, method, evaluation.folds[None], patient=True),
+        method,
+        level,
     )
 
 

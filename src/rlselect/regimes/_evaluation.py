@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from rlselect._clock import OutOfTime, while_time
 from rlselect._parallel import run_tasks
 from rlselect.regimes._stage_machine import StageMachine
 from rlselect.regimes._stages import best_feasible
@@ -151,18 +152,20 @@ def cross_fitted(
     decisions: Sequence[Decide | None],
     method: Method,
     splits: np.ndarray,
+    *,
+    patient: bool = False,
 ) -> np.ndarray:
     """Scores of every subject from machines, refitted with their parameters, that have not seen its fold.
 
     ``decisions`` holds one regime for all folds, or one per fold; ``splits`` the folds of the subjects, a row
-    per split, as the answer does.
+    per split, as the answer does. Out of time it is broken off, unless it is ``patient``.
     """
     tests = [(k, folds == fold) for k, folds in enumerate(splits) for fold in np.unique(folds)]
     each = decisions if len(decisions) > 1 else [*decisions] * len(tests)
-    found = run_tasks(
-        _fold_scores,
-        ((evaluation, machines, test, d, method) for (_, test), d in zip(tests, each, strict=True)),
-    )
+    tasks = ((evaluation, machines, test, d, method) for (_, test), d in zip(tests, each, strict=True))
+    found = run_tasks(_fold_scores, while_time(tasks, least=len(tests) if patient else 1))
+    if len(found) < len(tests):
+        raise OutOfTime
     scores = np.empty(np.shape(splits))
     for (k, test), mine in zip(tests, found, strict=True):
         scores[k, test] = mine

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rlselect._clock import OutOfTime
 from rlselect._parallel import run_tasks
 from rlselect.machines import EliminationPath, eliminate, paired_comparison
 from rlselect.regimes._stage_machine import StageMachine
@@ -114,8 +115,10 @@ def one_split(machine: StageMachine, rng: np.random.Generator) -> Split:
 def _judge(machine: StageMachine, train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, list[int]]:
     """Losses on a fold of an elimination without it, and its order, last to leave first."""
     problem = _JudgedProblem(machine, train, test)
-    order = eliminate(problem, adaptive_cycle, problem.retune).order[::-1]
-    return np.array(problem.held_out), order
+    path = eliminate(problem, adaptive_cycle, problem.retune)
+    if path.broken_off:
+        raise OutOfTime
+    return np.array(problem.held_out), path.order[::-1]
 
 
 def held_out_risk(path: EliminationPath, split: Split, weights: np.ndarray) -> float:

@@ -1,15 +1,19 @@
 """What all learners of regimes share: options, the backward pass, predictions and the value."""
 
 import logging
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from rlselect._clock import Clock, OutOfTime, present_clock, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
 from rlselect._estimator import Estimator, rank
-from rlselect._options import check_options, flag, number
+from rlselect._limits import require_memory, seconds_for, warn_if_long
+from rlselect._options import NONE, check_options, flag, number
 from rlselect._parallel import jobs
 from rlselect._random import RandomState, as_generator
 from rlselect.machines import EliminationPath
@@ -34,6 +38,10 @@ PartDone: TypeAlias = Callable[[], object]
 # Decision features are compared on fewer folds than the value is estimated on, whose folds should learn
 # regimes as good as the one from all subjects.
 _FOLDS, _VALUE_FOLDS = 5, 10
+# shares of a time budget: of all for the stages, and of the rest for their decision features
+_FOR_STAGES, _FOR_DECISIONS = 0.5, 0.4
+# n x n matrices that are there at one time; n^3 operations of the least a stage can do, and of an elimination
+_MATRICES, _LEAST, _ELIMINATION, _ELIMINATIONS = 12, 20.0, 60.0, 15
 
 
 def check_trial(trial: Any) -> TrialData:
@@ -58,6 +66,7 @@ class BackwardLearner(Estimator):
         "discount": number("a number between 0 and 1", least=0.0, most=1.0),
         "maximize": flag(),
         "level": LEVEL,
+        "time_budget": NONE | number("a positive number of seconds", above=0.0),
     }
 
     model: Any
@@ -65,6 +74,8 @@ class BackwardLearner(Estimator):
     discount: float
     maximize: bool
     level: float
+    time_budget: float | None
+    stop_reason_: list[str]
     n_jobs: int | None
     random_state: RandomState
 
@@ -89,7 +100,8 @@ class BackwardLearner(Estimator):
         -----
         Scikit-learn's callbacks hear of each stage that is learnt, of each whose decision features are found,
         and of the value; a wish to stop is not followed, since a regime without some of its stages is none.
-        A fit that fails or is interrupted leaves the learner as it was.
+        The first Ctrl-C ends the search as `time_budget` does, the second leaves the learner as it was, and
+        so does a fit that fails.
         """
         return self._learn_aside(trial)
 
@@ -97,13 +109,42 @@ class BackwardLearner(Estimator):
         check_trial(trial)
         self._check_combinations()
         progress.begin(2 * trial.n_stages + 1)
+        self._check_size(trial)
         everyone = np.ones(trial.n_subjects, dtype=bool)
-        with jobs(self.n_jobs):
-            evaluation = self._learn(trial, everyone, progress.part)
-            self._describe_decisions(evaluation, progress.part)
-            self.value_ = self._estimate_value(evaluation)
+        with jobs(self.n_jobs), Clock(self.time_budget) as clock:
+            began = time.perf_counter()
+            with clock.part(_FOR_STAGES):
+                evaluation = self._learn(trial, everyone, progress.part)
+            took = time.perf_counter() - began
+            with clock.part(_FOR_DECISIONS) as decisions:
+                self._describe_decisions(evaluation, progress.part)
+            self.value_ = self._estimate_value(evaluation, took)
+        self._tell_the_end(clock.reason or decisions.reason)
         self.observed_ = from_scores(trial.returns(self.discount), "observed", self.level)
         progress.part()
+
+    def _check_size(self, trial: TrialData) -> None:
+        """Refuse more subjects than the memory has room for, or a budget that no stage can keep to."""
+        name, n = type(self).__name__, trial.n_subjects
+        instead = "a sample of some thousand subjects"
+        require_memory(8.0 * _MATRICES * n**2, f"the kernel matrices of {n} subjects", instead)
+        cube = trial.n_stages * float(n) ** 3
+        if self.time_budget is None:
+            warn_if_long(seconds_for(_ELIMINATIONS * _ELIMINATION * cube), name, instead)
+        elif seconds_for(_LEAST * cube) > 3.0 * self.time_budget + 3.0:
+            raise ValueError(
+                f"time_budget={self.time_budget!r} was given; one machine per stage on {n} subjects takes "
+                f"some {seconds_for(_LEAST * cube):.0f} seconds here: give more time, or {instead}."
+            )
+
+    def _tell_the_end(self, reason: str | None) -> None:
+        """Say at each stage why the fit was stopped, also where that was after its own elimination."""
+        if reason is not None:
+            self.stop_reason_ = [
+                mine if mine.startswith(reason) else f"{reason} after the elimination; {mine}"
+                for mine in self.stop_reason_
+            ]
+        warn_if_interrupted(reason or "", type(self).__name__, "a part of the eliminations")
 
     def _fit_rows(self, trial: TrialData, rows: np.ndarray) -> Self:
         """Learn the regime alone, from some subjects (a bool array), for its value to be judged on others."""
@@ -129,8 +170,14 @@ class BackwardLearner(Estimator):
                 raise ValueError(
                     f"stage {t + 1} has {len(subjects)} subject(s) to learn from; at least 4 are needed"
                 )
-            found = self._fit_stage(trial, t, subjects, y[subjects], weights, rng)
-            chosen[t] = self._settle(*found, _names(*chosen[t + 1]) if chosen else None)
+            with present_clock().part(1.0 / (t + 1)) as clock:
+                found = self._fit_stage(trial, t, subjects, y[subjects], weights, rng)
+                chosen[t] = self._settle(*found, _names(*chosen[t + 1]) if chosen else None)
+            machine, mine = chosen[t]
+            hurried = mine.path is not None and mine.path.hurried
+            if clock.reason is not None or hurried:
+                reason = clock.reason or "time budget, several columns left at once"
+                chosen[t] = machine, replace(mine, reason=f"{reason}; {mine.reason}")
             logger.debug("stage %d: %s", t + 1, chosen[t][1].reason)
             part_done()
             return chosen[t][0]
@@ -192,15 +239,15 @@ class BackwardLearner(Estimator):
             rows = machine.subjects
             history = stage.history[rows]
             allowed = stage.allowed(history)
-            found = find_tailoring(
-                machine,
-                history,
-                stage.action[rows],
-                evaluation.taken[t][rows],
-                allowed,
-                evaluation.splits[:, rows],
-            )
-            names = [] if found is None else [machine.encoder.names[g] for g in found.groups]
+            taken, splits = evaluation.taken[t][rows], evaluation.splits[:, rows]
+            try:
+                with present_clock().part(1.0 / (evaluation.trial.n_stages - t)):
+                    found = find_tailoring(machine, history, stage.action[rows], taken, allowed, splits)
+            except OutOfTime:
+                found = None
+            # what was not looked at may decide
+            groups = machine.groups if found is None else found.groups
+            names = [machine.encoder.names[g] for g in groups]
             self.tailoring_.append(names)
             self.prognostic_.append([name for name in self.selected_[t] if name not in names])
             self.tailoring_path_.append(found)
@@ -215,12 +262,17 @@ class BackwardLearner(Estimator):
         columns, chosen = [stage.columns[j] for j in places], best_feasible(q, allowed)
         return summarise_rule(t + 1, columns, history[:, places], q, chosen, stage.labels)
 
-    def _estimate_value(self, evaluation: Evaluation) -> RegimeValue:
+    def _estimate_value(self, evaluation: Evaluation, seconds: float) -> RegimeValue:
+        """Value of the regime, whose stages were learnt in so many seconds."""
         splits = evaluation.splits_into(_VALUE_FOLDS)
         if not all(machine.uses_kernel for machine in self._machines):
             # Refits of forests and the like take long.
             splits = splits[:1]
-        scores = cross_fitted(evaluation, self._machines, [None], "dr", splits)
+        try:
+            scores = cross_fitted(evaluation, self._machines, [None], "dr", splits)
+        except OutOfTime:
+            splits = evaluation.splits_into(2)[:1]
+            scores = cross_fitted(evaluation, self._machines, [None], "dr", splits, patient=True)
         return from_scores(scores, "dr", self.level)
 
     def _decide(self, t: int, history: np.ndarray) -> np.ndarray:

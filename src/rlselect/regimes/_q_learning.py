@@ -1,9 +1,11 @@
 """Backward Q-learning with selection of history columns at every stage."""
 
+from contextlib import suppress
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from rlselect._clock import OutOfTime
 from rlselect._devices import find_device
 from rlselect._options import NONE, instance, one_of, refuse_unused, take_settings
 from rlselect._random import RandomState
@@ -50,6 +52,10 @@ class QLearning(BackwardLearner):
         Whether large rewards are good.
     level : float, default=0.95
         Of the intervals of ``value_`` and ``observed_``.
+    time_budget : float, optional
+        Seconds after which the search stops: stages keep what their eliminations have found, columns whose
+        part in the decision was not looked at count as decision features, and the value is that of two folds.
+        A budget that is too short for one machine per stage is refused.
     n_jobs : int, optional
         Eliminations of the model families and of a split into folds, candidates of "rfe-vpred", splits for
         the decision features and folds of the value, at a time; see joblib. None leaves it to
@@ -97,14 +103,15 @@ class QLearning(BackwardLearner):
     model_ : list
         By stage: the model that was used.
     stop_reason_ : list of str
-        By stage: why the elimination ended where it did.
+        By stage: why the elimination ended where it did; begins with "time budget" or "interrupted" where it
+        was stopped.
     n_stages_ : int
 
     Notes
     -----
     Cost: O(d n^3) per elimination for d history columns and n subjects, and 10 to 40 eliminations per stage;
-    beyond some thousand subjects use ``model="linear"`` or an estimator with ``selection=None``. "rfe-vpred"
-    costs O(d^2 n^3) over all stages.
+    "rfe-vpred" costs O(d^2 n^3) over all stages. Memory O(n^2): more subjects than fit are refused before
+    work starts; use a sample of some thousand.
     Observational data: look at ``trial.overlap()`` first.
 
     Differs from [1]_ (all of it is `QLearning.paper`): the action-ANOVA kernel, out-of-sample stopping and
@@ -141,6 +148,7 @@ class QLearning(BackwardLearner):
         discount: float = 1.0,
         maximize: bool = True,
         level: float = 0.95,
+        time_budget: float | None = None,
         n_jobs: int | None = None,
         device: str = "cpu",
         random_state: RandomState = None,
@@ -150,6 +158,7 @@ class QLearning(BackwardLearner):
         self.discount = discount
         self.maximize = maximize
         self.level = level
+        self.time_budget = time_budget
         self.n_jobs = n_jobs
         self.device = device
         self.random_state = random_state
@@ -228,16 +237,17 @@ class QLearning(BackwardLearner):
         """Look again at what eliminations cannot see: surplus columns, lost pairs, the next stage."""
         if self.selection != "loo":
             return machine, chosen
-        if needed_next is None and machine.uses_kernel:
-            # Earlier responses hold an estimated value, and what acts through it alone is weak.
-            machine, chosen = prune(machine, chosen)
-        if needed_next and self.discount > 0.0:
-            # Columns of the next stage's Q-function are part of this stage's response.
-            names = machine.encoder.names
-            known = [names.index(name) for name in needed_next if name in names]
-            machine, chosen = recall(machine, chosen, [g for g in known if g not in machine.groups])
-        if machine.uses_kernel and machine.kind == "anova":
-            machine, chosen = recall_pairs(machine, chosen)
+        with suppress(OutOfTime):  # then it is what was found up to there
+            if needed_next is None and machine.uses_kernel:
+                # Earlier responses hold an estimated value, and what acts through it alone is weak.
+                machine, chosen = prune(machine, chosen)
+            if needed_next and self.discount > 0.0:
+                # Columns of the next stage's Q-function are part of this stage's response.
+                names = machine.encoder.names
+                known = [names.index(name) for name in needed_next if name in names]
+                machine, chosen = recall(machine, chosen, [g for g in known if g not in machine.groups])
+            if machine.uses_kernel and machine.kind == "anova":
+                machine, chosen = recall_pairs(machine, chosen)
         return machine, chosen
 
     def _revise(

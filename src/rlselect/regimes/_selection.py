@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.ensemble import ExtraTreesRegressor
 
+from rlselect._clock import OutOfTime, while_time
 from rlselect._options import anything, one_of
 from rlselect._parallel import run_tasks
 from rlselect.machines import ChangePoint, EliminationPath, choose_size, eliminate, paired_comparison
@@ -109,9 +110,12 @@ def select_features(
     if isinstance(selection, StageRFE):
         return _select_by_paper(machine, selection, rng)
     path = elimination(machine, selection) if path is None else path
-    if machine.uses_kernel and n_groups > 1:
-        groups, reason = cross_fitted_choice(machine, path, rng, first)
-        return StageSelection(groups, path, reason)
+    if machine.uses_kernel and n_groups > 1 and not (path.broken_off or path.hurried):
+        try:
+            groups, reason = cross_fitted_choice(machine, path, rng, first)
+            return StageSelection(groups, path, reason)
+        except OutOfTime:
+            pass
     size, reason = choose_size("loo-2se", path, "squared")
     return StageSelection(sorted(path.order[::-1][:size]), path, reason)
 
@@ -140,7 +144,8 @@ def elimination(machine: StageMachine, selection: Selection) -> EliminationPath:
     if not ours:
         problem = _on_device(problem, machine)
     retune = machine.tuner.again if machine.uses_kernel and ours else None
-    return eliminate(problem, adaptive_cycle if ours or not machine.uses_kernel else _one_by_one, retune)
+    cycle = adaptive_cycle if ours or not machine.uses_kernel else _one_by_one
+    return eliminate(problem, cycle, retune, hurry=True)
 
 
 def _held_out_path(machine: StageMachine, train_share: float, rng: np.random.Generator) -> EliminationPath:
@@ -174,23 +179,33 @@ def choose_machine(
     """
     path = first = None
     if len(machines) > 1 and selection == "loo" and machines[0].encoder.groups:
-        paths = run_tasks(elimination, ((machine, selection) for machine in machines))
+        # out of time, the first of them is what there is
+        paths = run_tasks(elimination, while_time((machine, selection) for machine in machines))
         ranked = _rank_families([machine.kind for machine in machines], paths)
-        if machines[ranked[0]].kind == "rbf":
-            seed = int(rng.integers(2**31))
-            splits = [one_split(machines[f], np.random.default_rng(seed)) for f in ranked[:2]]
-            risks = [
-                held_out_risk(paths[f], split, machines[f].weights)
-                for f, split in zip(ranked[:2], splits, strict=True)
-            ]
-            winner = int(risks[1] <= risks[0])
-            first, ranked = splits[winner], [ranked[winner]]
+        if machines[ranked[0]].kind == "rbf" and not any(p.broken_off or p.hurried for p in paths):
+            ranked, first = _confirm_family(machines, paths, ranked[:2], int(rng.integers(2**31)))
         machines, path = [machines[ranked[0]]], paths[ranked[0]]
     found = []
     for machine in machines:
         chosen = select_features(machine, selection, rng, path, first)
         found.append((machine.fit(chosen.groups), chosen))
     return min(found, key=lambda one: one[0].loo_risk)
+
+
+def _confirm_family(
+    machines: Sequence[StageMachine], paths: Sequence[EliminationPath], ranked: list[int], seed: int
+) -> tuple[list[int], Split | None]:
+    """The better of two families on the same folds, with its split; the second one, out of time."""
+    try:
+        splits = [one_split(machines[f], np.random.default_rng(seed)) for f in ranked]
+    except OutOfTime:
+        return ranked[-1:], None
+    risks = [
+        held_out_risk(paths[f], split, machines[f].weights) for f, split in zip(ranked, splits, strict=True)
+    ]
+    # equally good, the second
+    winner = len(risks) - 1 - int(np.argmin(risks[::-1]))
+    return [ranked[winner]], splits[winner]
 
 
 def _rank_families(kinds: Sequence[str], paths: Sequence[EliminationPath]) -> list[int]:
@@ -204,6 +219,8 @@ def _rank_families(kinds: Sequence[str], paths: Sequence[EliminationPath]) -> li
         price = 2.0 * np.array(path.sizes) * np.log(max(path.sizes[0], 2))
         best = int(np.argmin(len(weights) * np.log(np.maximum(risk, 1e-300)) + price))
         losses.append(path.losses[best])
+    if len(paths) == 1:
+        return [0]
     compared = paired_comparison(EliminationPath(losses=losses, weights=weights))
     order = np.argsort(compared["risk"], kind="stable").tolist()
     near = compared["difference"][order[1]] <= compared["difference_standard_error"][order[1]]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from rlselect._clock import stop_if_late
 from rlselect._parallel import alone
 from rlselect.machines import (
     EstimatorProblem,
@@ -206,6 +207,7 @@ class StageMachine:
 
     def risk_with(self, groups: Sequence[int]) -> float:
         """Out-of-sample risk of other groups with the parameters of this machine."""
+        stop_if_late()
         problem = self.make_problem(groups, tune=False)
         problem.lam = self.lam
         problem.refresh()
@@ -233,6 +235,7 @@ class StageMachine:
 
     def on_groups(self, groups: Sequence[int]) -> "StageMachine":
         """The same kind of machine fitted on other groups, with parameters tuned for them."""
+        stop_if_late()
         other = self._like(self.X, self.y, self.weights, self.subjects)
         other._base = self._base
         return other.fit(sorted(groups))

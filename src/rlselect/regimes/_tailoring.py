@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from rlselect._clock import stop_if_late
 from rlselect._parallel import run_tasks
 from rlselect.machines import (
     EliminationPath,
@@ -82,6 +83,7 @@ def find_tailoring(
     selected = machine.groups
     if not selected:
         return None
+    stop_if_late()
     y, weights = machine.y, machine.weights
     problem = SquaredKernelProblem(
         _contrast_state(machine, selected, machine.X),
@@ -128,6 +130,7 @@ def _scores(
         for step, size in enumerate(path.sizes):
             if step:
                 state.drop(path.order[len(selected) - path.sizes[step - 1] : len(selected) - size])
+            stop_if_late()
             left = list(state.active)
             solution = solve_machine(
                 state.gram(), machine.y[train, None], machine.weights[train], lam, SquaredLoss()

@@ -128,8 +128,8 @@ class TrialData:
         strange = [key for key in feasible if key not in keys]
         if strange:
             raise ValueError(f"feasible names the stage(s) {strange}; the stages are {keys}")
-        names = [covariates] if isinstance(covariates, str) else covariates
-        known = {name: _read_covariate(columns, name, "covariate") for name in names}
+        names = [covariates] if isinstance(covariates, str) else list(covariates)
+        known = columns.covariates(names, "covariate")
         actions, rewards = columns.labels(action, "action"), columns.numbers(reward, "reward")
         chance = _read_propensity(columns, propensity, "propensity")
         # subjects in the order in which they first appear
@@ -225,7 +225,7 @@ def _read_stage(columns: Columns, stage: Any, number: int) -> StageReading:
     if len(set(names)) < len(names):
         raise ValueError(f"{role} has the history {names}; list each column once")
     return StageReading(
-        {name: _read_covariate(columns, name, f"{role} history") for name in names},
+        columns.covariates(names, f"{role} history"),
         columns.labels(stage["action"], f"{role} action"),
         columns.numbers(stage["reward"], f"{role} reward"),
         stage.get("feasible"),
@@ -233,17 +233,6 @@ def _read_stage(columns: Columns, stage: Any, number: int) -> StageReading:
         _name(stage["action"], f"action_{number}"),
         _name(stage["reward"], f"reward_{number}"),
     )
-
-
-def _read_covariate(columns: Columns, name: str, role: str) -> Covariate:
-    found = columns.covariate(name, role)
-    n_rows, n_labels = len(found.values), len(found.labels)
-    if n_labels > max(2, n_rows // 4):
-        raise ValueError(
-            f"{role} column {name!r} holds {n_labels} labels in {n_rows} rows; nothing can be learnt about "
-            "so many. Leave it out if it names subjects, or merge labels"
-        )
-    return found
 
 
 def _read_propensity(columns: Columns, given: Any, role: str) -> Any:

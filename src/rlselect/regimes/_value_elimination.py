@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from rlselect._clock import OutOfTime
 from rlselect._parallel import run_tasks
 from rlselect.machines import EliminationPath
 from rlselect.regimes._evaluation import Evaluation
@@ -118,7 +119,10 @@ def eliminate_by_value(
     track = [float(chain.first_values(last, stages[last].values(chain.responses(last, None)))[0])]
     while any(len(stage.active) > 1 for stage in stages):
         # Among equal ones the earliest stage, and its first column, leaves.
-        found, t, group = min(chain.judge(), key=lambda one: (-one[0], one[1]))
+        try:
+            found, t, group = min(chain.judge(), key=lambda one: (-one[0], one[1]))
+        except OutOfTime:
+            break
         stages[t].drop(group)
         order.append((t, group))
         track.append(found)

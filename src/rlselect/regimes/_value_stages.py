@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from rlselect._clock import stop_if_late
 from rlselect.kernels import projected_inverse, squared_solution
 from rlselect.regimes._stage_machine import StageMachine
 
@@ -70,6 +71,7 @@ class ValueStage:
         """Values without each of some features, one column per feature: a factorisation each."""
         found = np.empty((len(y), len(groups)))
         for place, group in enumerate(groups):
+            stop_if_late()
             gram = self.state.without(group)
             coefficients, intercept = squared_solution(gram, y, self.ridge, True)
             q = self._reduced_q(group, gram, coefficients[:, None])

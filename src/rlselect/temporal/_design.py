@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect._limits import require_memory, seconds_for
 from rlselect.data import Columns, Distinct, refuse_repeated_pairs, to_clock
 from rlselect.temporal._coding import coding_of, plain_coding
 from rlselect.temporal._formula import ModelRows, model_rows, term_name
 
 Array = NDArray[np.float64]
+# blocks of times x columns x subjects at one time, and about how many operations per number of them
+_COPIES, _OPERATIONS, _OVERHEAD = 6, 40.0, 20
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,17 @@ class ProcessDesign:
                 )
         return list(dict.fromkeys(found))
 
+    def refuse_long(self, time_budget: float | None) -> None:
+        """Refuse a budget that not even the estimation of the curves can keep to."""
+        n_times, p, n = self.x.shape
+        seconds = seconds_for(_OPERATIONS * n_times * n * p * (p + _OVERHEAD))
+        if time_budget is not None and seconds > 3.0 * time_budget + 3.0:
+            raise ValueError(
+                f"time_budget={time_budget!r} was given; the curves of {n_times} times and {n} subjects take "
+                f"some {seconds:.0f} seconds here: give more time, round the times to a coarser grid, or use "
+                "a sample of the subjects."
+            )
+
     def reweighted(self, subject_weight: Array) -> "ProcessDesign":
         """The same design with every subject's rows counted `subject_weight` times."""
         return replace(self, w=self.w * subject_weight)
@@ -116,6 +130,11 @@ def _dense(part: ModelRows, subjects: Distinct, moments: Distinct, weight: Array
             f"{p + 1} are needed; if subjects hardly share a time, round the times to a grid"
         )
     times, ids = moments.values, subjects.values
+    require_memory(
+        8.0 * _COPIES * len(times) * (p + 2) * len(ids),
+        f"{len(times)} times by {p} columns by {len(ids)} subjects, and what is computed from them,",
+        "fewer times (round them to a grid), or a sample of the subjects",
+    )
     x = np.zeros((len(times), p, len(ids)))
     for k in range(p):
         x[:, k, :][at] = part.x[:, k]

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from rlselect._clock import warn_if_interrupted
+from rlselect._clock import Clock, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
 from rlselect._estimator import Estimator
 from rlselect._options import NONE, anything, instance, number, one_of, refuse_unused
@@ -70,6 +70,9 @@ class TemporalProcessRegression(Estimator):
         Of the smoother.
     constant : list of str, optional
         Covariates (or terms) whose effect is one number for all times, estimated jointly with the curves.
+    time_budget : float, optional
+        Seconds after which the search of ``bandwidth="cv"`` stops: the folds done choose, or the times
+        where there is none. A budget that is too short for the curves themselves is refused.
     n_jobs : int, optional
         Folds of ``bandwidth="cv"``, and parcels of 50 refits of ``bands(resample="refit")``, at a time; see
         joblib. None leaves it to `joblib.parallel_config`. The answer does not depend on it.
@@ -147,6 +150,7 @@ class TemporalProcessRegression(Estimator):
         "bandwidth": NONE | one_of(*RULES) | number("a positive number", above=0.0),
         "kernel": one_of(*KERNELS),
         "constant": NONE | anything("a list of names of covariates or terms", _are_names),
+        "time_budget": NONE | number("a positive number of seconds", above=0.0),
     }
 
     def __init__(
@@ -158,6 +162,7 @@ class TemporalProcessRegression(Estimator):
         bandwidth: float | Rule | None = None,
         kernel: Kernel = "triangular",
         constant: str | Sequence[str] | None = None,
+        time_budget: float | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.formula = formula
@@ -166,6 +171,7 @@ class TemporalProcessRegression(Estimator):
         self.bandwidth = bandwidth
         self.kernel = kernel
         self.constant = constant
+        self.time_budget = time_budget
         self.n_jobs = n_jobs
 
     @with_callbacks
@@ -199,7 +205,8 @@ class TemporalProcessRegression(Estimator):
         Returns
         -------
         self
-            Fitted. When ``bandwidth="cv"`` is stopped by Ctrl-C or a callback, the folds done choose.
+            Fitted. When ``bandwidth="cv"`` is stopped by `time_budget`, Ctrl-C or a callback, the folds done
+            choose.
         """
         read = partial(
             build_design,
@@ -220,9 +227,11 @@ class TemporalProcessRegression(Estimator):
         equations = Equations(self.link, self.variance_, self._constant_names())
         design = read()
         check_response(design, self.link, self.variance_)
-        raw = equations.solve(design)
-        _refuse_all_flagged(raw)
-        window = self._choose_window(progress, design, equations, raw)
+        with Clock(self.time_budget):
+            design.refuse_long(self.time_budget)
+            raw = equations.solve(design)
+            _refuse_all_flagged(raw)
+            window = self._choose_window(progress, design, equations, raw)
         self._keep(FittedCurves(design, equations, raw, time_name, window))
 
     def _constant_names(self) -> tuple[str, ...]:

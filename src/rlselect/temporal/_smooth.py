@@ -8,7 +8,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from rlselect._clock import Clock
+from rlselect._clock import present_clock
 from rlselect._parallel import run_tasks
 from rlselect.kernels import deviance
 from rlselect.temporal._design import ProcessDesign
@@ -91,14 +91,14 @@ def subject_fold_scores(
     fold = np.random.default_rng(0).permutation(n) % N_FOLDS
     held = [(fold == k).astype(float) for k in range(N_FOLDS)]
     total, rows = np.zeros(len(candidates)), 0.0
-    with Clock(None, N_FOLDS, report) as clock:
+    with present_clock().part(1.0, N_FOLDS, report) as clock:
         for some in _as_many_as_run_at_once(held):
+            if clock.look() is not None:
+                break
             tasks = ((design, equations, kernel, candidates, mine) for mine in some)
             for part, weight in run_tasks(_fold_score, tasks):
                 total, rows = total + part, rows + weight
                 clock.tick()
-            if clock.reason:
-                break
     return (total / rows if rows else np.full(len(candidates), np.inf)), clock.reason
 
 
@@ -145,10 +145,12 @@ def score_bandwidths(
             f"bandwidth={rule!r} needs at least 3 time points that can be estimated, found {raw.sound.sum()}"
         )
     candidates = candidate_bandwidths(design.clock)
+    reason = None
     if rule == "cv":
         scores, reason = subject_fold_scores(design, equations, kernel, candidates, report)
-    else:
-        scores, reason = time_fold_scores(raw, design.clock, kernel, candidates), None
+    if rule == "cv-times" or (reason is not None and not np.isfinite(scores).any()):
+        # also where there was no time for a single fold
+        scores = time_fold_scores(raw, design.clock, kernel, candidates)
     if not np.isfinite(scores).any():
         raise ValueError(f"bandwidth={rule!r}: no candidate could be scored; give a number instead")
     return {"bandwidth": candidates, "score": scores}, reason or "all candidates"

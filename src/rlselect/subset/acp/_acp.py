@@ -22,6 +22,8 @@ from rlselect.subset.acp.masked import make_masked
 
 __all__ = ["ActorCriticPredictor"]
 
+_STOPPED = ("time budget", "interrupted", "callback")
+
 
 class ActorCriticPredictor(FittedMachine, PredictingSelector):
     r"""Select variables of any relation by a policy that tosses a coin for each of them.
@@ -363,7 +365,9 @@ class ActorCriticPredictor(FittedMachine, PredictingSelector):
         X = np.ascontiguousarray(inputs.X[:, self._columns])
         predictor = found.predictor.on_columns(X)
         every = np.ones(X.shape[1], dtype=bool)
-        predictor.tune(every)
+        if found.predictor.name != "network" or found.stop_reason not in _STOPPED:
+            # networks have usual sizes, and take long to be tried out
+            predictor.tune(every)
         self._model = final_model(predictor, every, inputs.target)
 
     def _report(self) -> dict[str, Any]:

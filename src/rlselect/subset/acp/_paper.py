@@ -6,16 +6,18 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect._clock import Clock
+from rlselect._clock import Clock, present_clock, while_time
 from rlselect._options import check_options, number, one_of
 from rlselect.data import Units
 from rlselect.learn import Critic, ridge_direction, sample_masks, score
 from rlselect.subset.acp._inputs import Inputs
-from rlselect.subset.acp._search import Effort
+from rlselect.subset.acp._search import SURE_IN, SURE_OUT, Effort
 from rlselect.subset.acp.masked import MaskedPredictor
 
 Array = NDArray[np.float64]
 
+# networks that are trained between two looks at a clock, and what is not sure of probabilities
+_PARCEL, _UNSURE = 2, 0.4
 _POSITIVE = number("a positive number", above=0.0)
 _OPTIONS = {
     "actor": one_of("natural", "adam"),
@@ -83,14 +85,19 @@ def split_rewards(
 ) -> Array:
     """Algorithm 1 for several actions, each with its own random split: minus the validation loss.
 
-    Squared errors are in the units of y.
+    Squared errors are in the units of y. Out of time, those of the first ones.
     """
     n = len(predictor.X)
     judge = min(max(round(validation * n), 1), n - 1)
     order = np.argsort(rng.random((len(masks), n)), axis=1)
     train = np.ones((len(masks), n), dtype=bool)
     np.put_along_axis(train, order[:, :judge], False, axis=1)
-    losses = np.where(train, 0.0, predictor.losses(masks, train)).sum(axis=1) / judge
+    # with a time budget some at a time, all at once otherwise
+    size = len(masks) if present_clock().left is None else _PARCEL
+    parts = (slice(start, start + size) for start in range(0, len(masks), size))
+    each = [predictor.losses(masks[part], train[part]) for part in while_time(parts)]
+    losses = np.concatenate(each)
+    losses = np.where(train[: len(losses)], 0.0, losses).sum(axis=1) / judge
     return -losses if predictor.log_loss else -losses * predictor.target.scale**2
 
 
@@ -146,7 +153,7 @@ def paper_search(
             reason = stop
             break
         masks = sample_masks(theta, batch_size, rng)
-        rewards = _remembered(predictor, masks, units, known, search.validation, rng, effort)
+        masks, rewards = _remembered(predictor, masks, units, known, search.validation, rng, effort)
         baseline = critic.observe(rewards)
         w = ridge_direction(score(masks, theta), rewards - baseline, search.gamma)
         move = adam(w) if search.actor == "adam" else w
@@ -158,6 +165,10 @@ def paper_search(
             break
         last = w
     mean = np.mean(trail[len(trail) // 2 :], axis=0) if trail else theta
+    if clock.reason is not None and known and np.any(np.abs(theta - 0.5) < _UNSURE):
+        # stopped before it was sure: the best action so far
+        best = np.frombuffer(max(known, key=lambda key: known[key]), dtype=bool)
+        theta = np.where(best, np.maximum(theta, SURE_IN), np.minimum(theta, SURE_OUT))
     return PaperFound(theta, mean, str(reason), len(trail))
 
 
@@ -169,7 +180,8 @@ def _remembered(
     validation: float,
     rng: np.random.Generator,
     effort: Effort,
-) -> Array:
+) -> tuple[NDArray[np.bool_], Array]:
+    """Actions with their rewards; out of time, the first of them."""
     keys = [mask.tobytes() for mask in masks]
     fresh: dict[bytes, int] = {}
     for i, key in enumerate(keys):
@@ -178,10 +190,11 @@ def _remembered(
     if fresh:
         new = masks[list(fresh.values())]
         values = split_rewards(predictor, new[:, units.unit_of], validation, rng)
-        known.update(zip(fresh, values.tolist(), strict=True))
+        known.update(zip(fresh, values.tolist(), strict=False))
     effort.fits += len(fresh)
     effort.cache_hits += len(keys) - len(fresh)
-    return np.array([known[key] for key in keys])
+    judged = np.array([key in known for key in keys])
+    return masks[judged], np.array([known[key] for key in keys if key in known])
 
 
 def _record(effort: Effort, inputs: Inputs, theta: Array, rewards: Array, baseline: float, name: str) -> None:

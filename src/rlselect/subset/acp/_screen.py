@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect._clock import stop_if_late
 from rlselect.data import Units
 from rlselect.subset.acp.masked import MaskedPredictor
 
@@ -135,10 +136,12 @@ def surprising_effects(
     if 2 * line.shape[1] > len(X):
         return mask.copy(), False
     columns = promising(X, _least_squares_residual(line, Y), mask)
+    stop_if_late()
     # single precision: the largest of many correlations is far from the next by more than that
     P = np.asfortranarray(X[:, columns], dtype=np.float32)
     alone, found, sizes = mask.copy(), np.zeros((len(columns), len(columns)), dtype=bool), _product_sizes(P)
     for _ in range(_ROUNDS):
+        stop_if_late()
         first, second = columns[np.array(np.nonzero(found))]
         design = np.column_stack([np.ones(len(X)), X[:, alone], X[:, first] * X[:, second]])
         if 2 * design.shape[1] > len(X):
@@ -165,6 +168,7 @@ def _above_chance(
     real = _product_correlations(X, residual, sizes)
     best, limit = float(real.max()), 0.0
     for other in shuffled:
+        stop_if_late()
         limit = max(limit, float(_product_correlations(X, other, sizes).max()))
         if limit >= best:
             # nothing is left that the other shuffles could take away
@@ -193,6 +197,7 @@ def meet_partners(
     """
     mask = mask.copy()
     for _ in range(_MEETINGS if len(pairs) else 0):
+        stop_if_late()
         masks = np.repeat(mask[None], len(pairs) + 1, axis=0)
         masks[np.arange(len(pairs))[:, None], pairs] = True
         values = predictor.criterion(masks)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect._clock import Clock
+from rlselect._clock import Clock, while_time
 from rlselect.data import Units
 from rlselect.learn import Critic, LogitActor, sample_masks
 from rlselect.subset.acp._price import Tariff, learnt_prices, least_prices, noise_price
@@ -28,6 +28,8 @@ _TUNE_EVERY = 5
 _LOOKS = 8
 _REPEATS = 8
 _NOISE_COLUMNS = 128
+# sets of the likeliest so many units that an actor looks at when it is stopped
+_PREFIXES = 16
 # on the scale of the log evidence ratio times two: what any variable at all has to gain over none
 NOTHING = 6.0
 _FIRST_PRICE = 1.0
@@ -118,14 +120,16 @@ class Actor:
         # Where partners have to meet, a price would send each of them away before they do.
         self._cheap = Tariff(np.full(columns, _FIRST_PRICE)) if self.adapts else None
         m = units.n_units
-        theta = np.full(m, min(0.5, _FIRST_SIZE / m))
+        self._sizes = np.array([len(c) for c in units.columns])
+        # a unit of very many columns is drawn less often, or every subset would be as long as it
+        theta = np.minimum(min(0.5, _FIRST_SIZE / m), _FIRST_SIZE / np.maximum(self._sizes, 1))
         if known is not None:
             theta[known] = _KNOWN
         self.actor = LogitActor(theta, _STEP, _MEMORY, _GAMMA)
         self.critic = Critic()
         self.gains = np.full(m, np.nan)
         self.iterations = self.looks = 0
-        self._sizes = np.array([len(c) for c in units.columns])
+        self.ended = False
         self._seen: dict[bytes, float] = {}
         self._mode = self.mode
         self._calm = self._waited = 0
@@ -191,8 +195,33 @@ class Actor:
                 return reason
             self._iterate()
             if (self._calm >= _PATIENCE or self._waited >= _WAIT) and self._look_around():
+                self.ended = True
                 return "converged"
-        return None if self.iterations < self.max_iter else "max iterations"
+        if self.iterations < self.max_iter:
+            return None
+        self.ended = True
+        return "max iterations"
+
+    def best_so_far(self, alone: Array) -> NDArray[np.bool_]:
+        """The best of the likeliest subset, those of the last batch and the first few by probability.
+
+        For an actor that was stopped before it was sure. ``alone`` (units) orders units of one probability.
+        """
+        mode = self.mode
+        order = np.lexsort((-alone, -self.theta))
+        few = order[: min(_PREFIXES, len(order))]
+        prefixes = np.zeros((len(few) + 1, len(mode)), dtype=bool)
+        for size in range(1, len(prefixes)):
+            prefixes[size:, few[size - 1]] = True
+        seen = [np.frombuffer(key, dtype=bool) for key in self._seen]
+        masks = np.concatenate([prefixes, mode[None], *([np.stack(seen)] if seen else [])])
+        if not seen:
+            self.predictor.redraw(self.rng)
+            self.predictor.tune(self.columns(prefixes[1]))
+        # a subset with a unit of very many columns takes longer than all others
+        longest = max(_FIRST_SIZE, int(self._sizes[mode].sum()))
+        masks = masks[masks @ self._sizes <= longest]
+        return np.asarray(masks[int(np.argmax(self.rewards(masks)))])
 
     def _iterate(self) -> None:
         if self.iterations % _TUNE_EVERY == 0 and self.predictor.tune(self.columns(self.mode)):
@@ -292,21 +321,20 @@ class Actor:
                 break
         return np.asarray(np.mean(falls, axis=0))
 
-    def is_anything(self) -> bool:
-        """Whether the likeliest subset beats no variable at all by more than noise may."""
-        mode = self.mode
+    def is_anything(self, mode: NDArray[np.bool_]) -> bool:
+        """Whether a subset beats no variable at all by more than noise may."""
         if not mode.any():
             return False
         both = np.stack([mode, np.zeros_like(mode)])
-        total = 0.0
-        for _ in range(_REPEATS):
+        gains = []
+        for _ in while_time(range(_REPEATS)):
             if self.predictor.redraw(self.rng):
                 self._seen.clear()
             values = self.criterion(both)
-            total += (values[1] - values[0]) / _REPEATS
+            gains.append(values[1] - values[0])
         # what noise gains beside good company says nothing of what it gains alone
         price = self.tariff.least_total(int(self._sizes[mode].sum()))
-        return total * self.predictor.n_rows - price > NOTHING
+        return sum(gains) / max(len(gains), 1) * self.predictor.n_rows - price > NOTHING
 
 
 def _neighbours(mode: NDArray[np.bool_]) -> Masks:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect._clock import Clock
+from rlselect._clock import Clock, OutOfTime
 from rlselect.data import Units
 from rlselect.subset.acp._inputs import Inputs
 from rlselect.subset.acp._likelihood import likeliest, sees_more
@@ -40,6 +40,8 @@ _DOUBT, _BETTER = 1.5, 3.5
 _SUSPECTED = 2.0
 # classes: units that the likelihood may change, and rows beyond which least squares sees as much
 _NEAR, _LONG = 60, 5000
+# how a search ends that nobody has stopped
+_ENDED = ("converged", "max iterations")
 # pairs of variables that are introduced to a predictor together
 _PAIRS = 64
 
@@ -215,13 +217,20 @@ class Stages:
         """Linear to the end, a trial of the kernel, and the better of the two to the end."""
         linear, kept, reason = self.linear()
         straight = PredictorChoice("linear")
-        if reason not in ("converged", "max iterations"):
+        if reason not in _ENDED:
             return self.finish(linear, kept, straight, reason)
-        found = kept[linear.mode]
-        surprised: bool | None = None
         stopped = self.clock.tick()
         if stopped is not None:
             return self.finish(linear, kept, straight, stopped)
+        try:
+            return self._look_beyond(linear, kept, reason)
+        except OutOfTime:
+            return self.finish(linear, kept, straight, str(self.clock.reason))
+
+    def _look_beyond(self, linear: Actor, kept: NDArray[np.intp], reason: str) -> FoundPolicy:
+        """The better of a linear actor, which ended for a reason, and of a kernel's."""
+        found = kept[linear.mode]
+        surprised: bool | None = None
         if self._limit(_MANY_OTHERS, _KEEP_OTHERS) is not None:
             bent, more, surprised = self.suspect(linear, found)
             if not bent.t >= _BETTER and not surprised:
@@ -243,7 +252,7 @@ class Stages:
             stopped = kernel.run() or "max iterations"
             choice = self.compare(kernel, linear)
         if not self.believes(choice, kept[linear.mode], surprised):
-            final = reason if stopped in (None, "converged", "max iterations") else str(stopped)
+            final = reason if stopped in (None, *_ENDED) else str(stopped)
             return self.finish(linear, kept, choice, final)
         choice = PredictorChoice("kernel", choice.scores, choice.t)
         return self.finish(kernel, candidates, choice, stopped or "max iterations")
@@ -356,22 +365,25 @@ class Stages:
         self.effort.fits += len(near)
         return likeliest(logistic, actor.units, actor.mode, near, actor.n_variables, self.clock)
 
+    def alone(self) -> Array:
+        """How much the response moves with each of all units, along a straight line."""
+        allowed = self.inputs.allowed
+        columns, units = self.inputs.columns_of(allowed)
+        score = marginal_score(self.inputs.X[:, columns], self.inputs.target.Y)
+        return self.spread(allowed, best_of_columns(score, units), -1.0)
+
     def places(
         self, actor: Actor, kept: NDArray[np.intp], mode: NDArray[np.bool_], gains: Array, theta: Array
     ) -> Array:
         """Places of all units, from an actor's subset and what it knows of the others."""
         left, judged = elimination_order(actor.predictor, actor.units, mode, self.rng, self.clock)
         self.effort.fits += judged
-        allowed = self.inputs.allowed
-        columns, units = self.inputs.columns_of(allowed)
-        score = marginal_score(self.inputs.X[:, columns], self.inputs.target.Y)
-        alone = self.spread(allowed, best_of_columns(score, units), -1.0)
         return places(
             self.spread(kept, mode.astype(float)) > 0,
             self.spread(kept, left.astype(float)).astype(np.intp),
             gains,
             self.spread(kept, theta),
-            alone,
+            self.alone(),
             straight=actor.predictor.additive,
         )
 
@@ -379,11 +391,14 @@ class Stages:
         self, actor: Actor, kept: NDArray[np.intp], choice: PredictorChoice, stop_reason: str
     ) -> FoundPolicy:
         """Put an actor's answer in terms of all units."""
-        theta, mean_theta = actor.theta, actor.mean_theta
-        if not actor.is_anything():
+        theta, mean_theta, mode = actor.theta, actor.mean_theta, actor.mode
+        if not actor.ended:
+            mode = actor.best_so_far(self.alone()[kept])
+            theta = _agreeing(theta, mode)
+        if not actor.is_anything(mode):
             # sure of nothing: the best subset is no better than what noise reaches
             theta, mean_theta = theta * 0.5, mean_theta * 0.5
-        elif self._logistic_sees_more(actor):
+        elif stop_reason in _ENDED and self._logistic_sees_more(actor):
             mode = self.reconsider(actor)
             theta, mean_theta = _agreeing(theta, mode), _agreeing(mean_theta, mode)
         gains = self.spread(kept, actor.gains, np.nan)

@@ -6,8 +6,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect.machines import KernelState, LinearKernel, solve_machine
+from rlselect.machines import KernelProblem, KernelState, LinearKernel, make_state, solve_machine
 from rlselect.subset.risk_rfe._inputs import RiskData
+from rlselect.subset.risk_rfe._landmark_problem import LandmarkProblem
 from rlselect.subset.risk_rfe._problem import MachinePlan
 from rlselect.subset.risk_rfe._ridge_problem import RidgeProblem
 
@@ -52,7 +53,9 @@ class LinearMachine:
 
 @dataclass(frozen=True)
 class KernelMachine:
-    """Coefficients (n, c) of the training rows, which the state holds after centring and scaling."""
+    """Coefficients (n, c) of the training rows, or of landmarks among them, which the state holds after
+    centring and scaling; and what the landmarks do not reach, see `LandmarkProblem.kernel_error`.
+    """
 
     columns: NDArray[np.intp]
     center: Array
@@ -60,6 +63,7 @@ class KernelMachine:
     state: KernelState
     coefficients: Array
     intercept: Array
+    kernel_error: float = 0.0
 
     def decision(self, X: Any) -> Array:
         """Decision values, a block of rows at a time."""
@@ -96,16 +100,35 @@ def fit_machine(
         slopes, intercept = problem.slopes()
         machine = _linear(columns, slopes[:, None], np.atleast_1d(intercept), center, scale)
         return machine, problem.lam, problem.bandwidth
+    if isinstance(problem, LandmarkProblem):
+        problem.refresh()
+        state = make_state(plan.kernel, problem.landmarks, problem.groups, problem.bandwidth)
+        return _spread(plan, problem, state, problem.coefficients, problem.intercept, columns, center, scale)
     state = problem.state
     found = solve_machine(
         state.gram(), data.targets, data.weights, problem.lam, data.loss, plan.fit_intercept
     )
+    return _spread(plan, problem, state, found.coefficients, found.intercept, columns, center, scale)
+
+
+def _spread(
+    plan: MachinePlan,
+    problem: KernelProblem | LandmarkProblem,
+    state: KernelState,
+    coefficients: Array,
+    intercept: Array,
+    columns: NDArray[np.intp],
+    center: Array,
+    scale: Array,
+) -> tuple[LinearMachine | KernelMachine, float, float]:
+    """A machine of kernel functions of the state's rows, as slopes where they are linear."""
+    machine: LinearMachine | KernelMachine
     if isinstance(plan.kernel, LinearKernel):
-        slopes = state.X.T @ found.coefficients
-        machine = _linear(columns, slopes, found.intercept, center, scale)
-        return machine, problem.lam, problem.bandwidth
-    kernel_machine = KernelMachine(columns, center, scale, state, found.coefficients, found.intercept)
-    return kernel_machine, problem.lam, problem.bandwidth
+        machine = _linear(columns, state.X.T @ coefficients, intercept, center, scale)
+    else:
+        error = problem.kernel_error if isinstance(problem, LandmarkProblem) else 0.0
+        machine = KernelMachine(columns, center, scale, state, coefficients, intercept, error)
+    return machine, problem.lam, problem.bandwidth
 
 
 def _linear(

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LinearRegression
 
+from rlselect._limits import require_memory, seconds_for, warn_if_long
 from rlselect.machines import (
     AdditiveKernel,
     ChiSquaredKernel,
@@ -20,12 +21,17 @@ from rlselect.machines import (
     make_state,
 )
 from rlselect.subset.risk_rfe._inputs import RiskData
+from rlselect.subset.risk_rfe._landmark_problem import LandmarkProblem, choose_landmarks
 from rlselect.subset.risk_rfe._ridge_problem import RidgeProblem
 
-__all__ = ["Halves", "MachinePlan", "pose_estimator"]
+__all__ = ["Halves", "MachinePlan", "plan_size", "pose_estimator"]
 
 Array = NDArray[np.float64]
 Halves: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp]]
+# Beyond so many rows "auto" works from landmarks, of so many.
+_MANY_ROWS, _LANDMARKS, _FEW_LANDMARKS = 5000, 300, 50
+# n x n matrices that are there at one time, and n^3 operations of a choice of parameters and of a removal
+_MATRICES, _TUNING, _REMOVAL = 6, 60.0, 4.0
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,8 @@ class MachinePlan:
     regularization, bandwidth : float, "auto" or "paper"
     criterion : {"risk", "norm"}
     fit_intercept : bool
+    n_landmarks : int or None
+        Rows that span the machine's functions; all of them by default.
     """
 
     kernel: Any
@@ -45,6 +53,7 @@ class MachinePlan:
     bandwidth: float | str
     criterion: str
     fit_intercept: bool
+    n_landmarks: int | None = None
 
     @property
     def uses_bandwidth(self) -> bool:
@@ -73,7 +82,7 @@ class MachinePlan:
 
     def pose(
         self, data: RiskData, halves: Halves | None = None
-    ) -> tuple[RidgeProblem | KernelProblem, Tuner]:
+    ) -> tuple[RidgeProblem | KernelProblem | LandmarkProblem, Tuner]:
         """The problem of all columns, and the choice of its parameters.
 
         Parameters
@@ -98,7 +107,12 @@ class MachinePlan:
             return RidgeProblem(
                 X, y, data.weights, lam, self.fit_intercept, data.groups, self.criterion
             ), tuner
-        state = make_state(self.kernel, X, data.groups, tuner.start_width(X.shape[1]))
+        width = tuner.start_width(X.shape[1])
+        if self.n_landmarks is not None:
+            landmarks = choose_landmarks(X, self.n_landmarks)
+            parameters = (data.weights, lam, width, self.fit_intercept, data.groups, self.criterion)
+            return LandmarkProblem(self.kernel, X, landmarks, data.targets, *parameters), tuner
+        state = make_state(self.kernel, X, data.groups, width)
         if not self.is_trusted:
             _check_gram(state.gram(), len(X))
         common = (state, data.targets, data.weights, data.loss, lam, self.fit_intercept)
@@ -107,6 +121,76 @@ class MachinePlan:
         # The squared loss leaves single rows out in closed form and needs no folds.
         folds = None if data.loss.squared else data.folds()
         return (SquaredKernelProblem if closed else KernelProblem)(*common, folds, self.criterion), tuner
+
+
+def plan_size(
+    plan: MachinePlan,
+    data: RiskData,
+    halves: Halves | None,
+    n_landmarks: int | str | None,
+    seconds: float | None,
+    owner: str,
+) -> MachinePlan:
+    """The plan with a number of landmarks, where there are too many rows, or too little time, for all.
+
+    Parameters
+    ----------
+    plan, data, halves
+        As `MachinePlan.pose` takes them.
+    n_landmarks : int, "auto" or None
+        What the user wants.
+    seconds : float or None
+        What is left of a time budget.
+    owner : str
+        Who asks, for the messages: the exact machine is refused where it does not fit into the memory.
+    """
+    n, groups = len(data.y), len(data.groups)
+    squared = data.loss.squared and halves is None
+    if squared and data.targets.shape[1] == 1 and isinstance(plan.kernel, LinearKernel):
+        if isinstance(n_landmarks, int):
+            raise ValueError(
+                f"n_landmarks={n_landmarks} was given with kernel='linear', which needs none; leave it out."
+            )
+        return plan
+    able = squared and isinstance(plan.kernel, AdditiveKernel)
+    if isinstance(n_landmarks, int) and not able:
+        raise ValueError(
+            f"n_landmarks={n_landmarks} was given; landmarks need the loss 'squared' or 'squared_label', a "
+            "kernel that is a name or an AdditiveKernel, and no stopping='held-out'. Leave it out, or None."
+        )
+    exact = seconds_for((_TUNING + _REMOVAL * groups) * float(n) ** 3)
+    if n_landmarks == "auto" and able:
+        hurried = seconds is not None and seconds_for(1.5 * _TUNING * float(n) ** 3) > seconds
+        if n > _MANY_ROWS or hurried:
+            n_landmarks = _fewer_landmarks(n, groups, seconds)
+    if isinstance(n_landmarks, int):
+        return replace(plan, n_landmarks=n_landmarks) if n_landmarks < n else plan
+    instead = "n_landmarks='auto'" if able else _smaller(plan, data, halves)
+    require_memory(8.0 * _MATRICES * float(n) ** 2, f"the kernel matrices of {n} rows", instead)
+    if seconds is None:
+        warn_if_long(exact, owner, instead)
+    return plan
+
+
+def _fewer_landmarks(n: int, groups: int, seconds: float | None) -> int:
+    """The usual number, or as many as leave time for some removals."""
+    count = _LANDMARKS
+    while count > _FEW_LANDMARKS and seconds is not None:
+        # a choice of parameters makes the n x m matrix and its products for each of four widths
+        if seconds_for(n * count * (12.0 * count + 60.0) + 60.0 * count**3) < 0.2 * seconds:
+            break
+        count //= 2
+    return max(count, _FEW_LANDMARKS)
+
+
+def _smaller(plan: MachinePlan, data: RiskData, halves: Halves | None) -> str:
+    """What takes so many rows, for one who cannot use landmarks."""
+    if not isinstance(plan.kernel, AdditiveKernel):
+        return "a kernel that is a name or an AdditiveKernel with a squared loss, or a sample of the rows"
+    if halves is not None:
+        return "another stopping, which goes with landmarks, or a sample of the rows"
+    name = "squared_label" if data.loss.classifies else "squared"
+    return f"loss={name!r}, whose machines can work from some of the rows, or a sample of the rows"
 
 
 def pose_estimator(estimator: Any, data: RiskData, halves: Halves | None = None) -> EliminationProblem:

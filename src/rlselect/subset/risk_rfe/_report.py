@@ -19,6 +19,8 @@ def report_of(selector: Any) -> dict[str, Any]:
         value = getattr(selector, name, None)
         if value is not None and np.isfinite(value):
             facts[label] = float(value)
+    if getattr(selector, "kernel_error_", 0.0) > 0.0:
+        facts["Landmarks"] = f"{selector.n_landmarks_} rows, kernel error {selector.kernel_error_:.2g}"
     risk = path["risk"][np.flatnonzero(sizes >= selector.n_features_)[-1]]
     facts["Out-of-sample risk"] = f"{risk:.4g} with the selected features, {path['risk'][0]:.4g} with all"
     return {

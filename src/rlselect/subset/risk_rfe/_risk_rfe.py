@@ -15,6 +15,7 @@ from rlselect._clock import PARTS, Clock, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
 from rlselect._estimator import PredictingSelector
 from rlselect._options import (
+    AUTO,
     NONE,
     anything,
     flag,
@@ -61,7 +62,7 @@ from rlselect.subset.risk_rfe._inputs import (
     read_design,
 )
 from rlselect.subset.risk_rfe._machine import ConstantMachine, FinalMachine, LinearMachine, fit_machine
-from rlselect.subset.risk_rfe._problem import Halves, MachinePlan, pose_estimator
+from rlselect.subset.risk_rfe._problem import Halves, MachinePlan, plan_size, pose_estimator
 from rlselect.subset.risk_rfe._report import report_of
 
 __all__ = ["RiskRFE"]
@@ -95,8 +96,8 @@ class RiskRFE(PredictingSelector):
     ----------
     estimator : estimator, optional
         Any scikit-learn regressor or classifier, judged by the empirical risk of `loss` (Algorithm 31). Then
-        `kernel`, `regularization`, `bandwidth`, `criterion` and `fit_intercept` have no effect, and are
-        refused.
+        `kernel`, `regularization`, `bandwidth`, `criterion`, `fit_intercept` and `n_landmarks` have no
+        effect, and are refused.
     loss : {"auto", "squared", "squared_label", "hinge", "epsilon_insensitive", "logistic"} or object
         "squared" and "epsilon_insensitive" make a regressor, the others a classifier (several classes: the
         objectives of one class against the rest are added). "auto", the default, is "squared" for numbers and
@@ -143,8 +144,13 @@ class RiskRFE(PredictingSelector):
         indicator.
     transform_as : {"columns", "design"}, default="columns"
         What `transform` gives: the selected features as they came, or their numeric design columns.
+    n_landmarks : int, None or "auto", default="auto"
+        Rows whose kernel functions span a machine with a squared loss (Nyström), for O(n m^2) instead of
+        O(n^3) operations. None is all rows. "auto" is all of up to 5000 rows and 300 of more; and at most 300
+        where `time_budget` is too short for all.
     time_budget : float, optional
-        Seconds after which the elimination stops; the size is chosen among the sets it has visited.
+        Seconds after which the elimination stops; the size is chosen among the sets it has visited. To get to
+        its end in time more features may leave at once than `step` says, and `stop_reason_` tells so.
     n_jobs : int, optional
         Refits of an `estimator` at a time, see joblib; None leaves it to `joblib.parallel_config`. The
         answer does not depend on it. Kernel machines judge all candidates in closed form, at once.
@@ -171,6 +177,9 @@ class RiskRFE(PredictingSelector):
         Name of the loss that was used.
     regularization_, bandwidth_ : float
         Of the final machine.
+    n_landmarks_, kernel_error_ : int, float
+        Kernel machines only: rows that span the machine's functions, and the share of the rows' kernel values
+        that they do not reach (0 when all rows are used).
     center_, scale_ : arrays of shape (n_columns,)
         What was subtracted from and divided into the design columns (0 and 1 when X is used as given).
     coef_ : array of shape (n_columns,), or (1 or n_classes, n_columns) for a classifier
@@ -198,7 +207,8 @@ class RiskRFE(PredictingSelector):
     Cost: squared loss O(d n^3) for the factorisations plus O(d^2 n^2) for the bounds (a few per cent of the
     d^2 / 2 candidates are solved); squared loss with the linear kernel O(n d^2 + d^3). Other losses, and
     more than two classes, solve a machine for each candidate that its bound does not exclude. Memory O(n^2),
-    O(n d) for the linear kernel. Beyond some thousand rows use the linear kernel, or another selector.
+    O(n d) for the linear kernel; with m landmarks O(d^2 n m^2) and little memory. What does not fit into the
+    memory is refused before work starts, and the message says what does.
 
     Weights count rows: a weight of 2 is the same as the row twice.
 
@@ -240,6 +250,7 @@ class RiskRFE(PredictingSelector):
         "fit_intercept": flag(),
         "missing": one_of(*MISSING_MODES),
         "transform_as": one_of("columns", "design"),
+        "n_landmarks": AUTO | NONE | whole(2, "the number of rows that span a machine's functions"),
         "time_budget": NONE | number("a positive number of seconds", above=0.0),
     }
 
@@ -265,6 +276,7 @@ class RiskRFE(PredictingSelector):
         feature_groups: Any = None,
         missing: Literal["error", "drop", "indicator"] = "error",
         transform_as: Literal["columns", "design"] = "columns",
+        n_landmarks: int | Literal["auto"] | None = "auto",
         time_budget: float | None = None,
         n_jobs: int | None = None,
         random_state: RandomState = None,
@@ -282,6 +294,7 @@ class RiskRFE(PredictingSelector):
         self.feature_groups = feature_groups
         self.missing = missing
         self.transform_as = transform_as
+        self.n_landmarks = n_landmarks
         self.time_budget = time_budget
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -393,7 +406,7 @@ class RiskRFE(PredictingSelector):
             make_kernel(self.kernel), self.regularization, self.bandwidth, self.criterion, self.fit_intercept
         )
         if self.estimator is not None:
-            idle = ("kernel", "regularization", "bandwidth", "criterion", "fit_intercept")
+            idle = ("kernel", "regularization", "bandwidth", "criterion", "fit_intercept", "n_landmarks")
             refuse_unused(self, idle, "an estimator", "set what the estimator has of it there")
         elif not plan.uses_bandwidth:
             refuse_unused(self, ("bandwidth",), "a kernel that has no width", "leave it out")
@@ -404,7 +417,7 @@ class RiskRFE(PredictingSelector):
     ) -> None:
         with jobs(self.n_jobs), clock:
             problem = pose_estimator(self.estimator, data, halves)
-            path = eliminate(problem, make_cycle(self.step), tick=clock.tick)
+            path = eliminate(problem, make_cycle(self.step), hurry=True)
         self._choose(path, units)
         if len(self._columns):
             self.estimator_ = fit_clone(self.estimator, data.X[:, self._columns], data.y, data.weights)
@@ -421,18 +434,23 @@ class RiskRFE(PredictingSelector):
             self.center_, self.scale_ = column_scale(X, data.weights)
             X = (X - self.center_) / self.scale_
         data = replace(data, X=X)
+        plan = plan_size(plan, data, halves, self.n_landmarks, clock.left, type(self).__name__)
         with clock:
             problem, tuner = plan.pose(data, halves)
             tuner.tune(problem)
             retune = None if needs_one_curve(self.stopping) else tuner.again
-            path = eliminate(problem, make_cycle(self.step), retune, clock.tick)
+            path = eliminate(problem, make_cycle(self.step), retune, hurry=True)
         self._choose(path, units)
-        if plan.once:
-            plan = plan.with_parameters(path.lam[0], path.bandwidth[0])
+        if plan.once or path.broken_off:
+            # no time is left to choose them for the set that was
+            chosen = 0 if plan.once else int(np.argmin(np.abs(self.path_["n_features"] - self.n_features_)))
+            plan = plan.with_parameters(path.lam[chosen], path.bandwidth[chosen])
         machine, self.regularization_, self.bandwidth_ = fit_machine(
             plan, data, self._columns, self.center_, self.scale_
         )
         self._machine = machine
+        self.n_landmarks_ = len(data.y) if plan.n_landmarks is None else plan.n_landmarks
+        self.kernel_error_ = getattr(machine, "kernel_error", 0.0)
         if isinstance(machine, LinearMachine):
             coef = np.zeros((len(machine.intercept), len(self.column_names_)))
             coef[:, machine.columns] = machine.slopes.T
@@ -454,6 +472,8 @@ class RiskRFE(PredictingSelector):
 
     def _choose(self, path: EliminationPath, units: FeatureUnits) -> None:
         gone = path.sizes[0] - path.sizes[-1]
+        if path.hurried:
+            path.broken_off = path.broken_off or "time budget, several features left at once"
         warn_if_interrupted(path.broken_off or "", type(self).__name__, f"{gone} of {path.sizes[0]} removals")
         self._keep_choice(choose(path, self.stopping, self.safeguard, self.loss_, units), units)
 

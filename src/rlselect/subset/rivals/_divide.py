@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import MetaEstimatorMixin, clone
 
+from rlselect._clock import Clock, warn_if_interrupted, while_time
 from rlselect._compat import Progress, with_callbacks
 from rlselect._estimator import Selector, rank
-from rlselect._options import number, one_of, whole
+from rlselect._options import NONE, number, one_of, whole
 from rlselect._parallel import run_tasks
 from rlselect._random import RandomState, as_generator
 from rlselect.data import MISSING_MODES, open_table, read_units, require_target
@@ -43,6 +44,8 @@ class DivideAndConquer(MetaEstimatorMixin, Selector):
         indicator.
     transform_as : {"columns", "design"}, default="columns"
         What `transform` gives: the selected features as they came, or their numeric design columns.
+    time_budget : float, optional
+        Seconds after which no further fold is begun; those done vote.
     n_jobs : int, optional
         Folds at a time, see joblib. The answer does not depend on it.
     random_state : int, Generator, RandomState or None, default=None
@@ -56,6 +59,10 @@ class DivideAndConquer(MetaEstimatorMixin, Selector):
         Share of the folds that selected each feature.
     ranking_ : int array of shape (n_features,)
         A permutation by inclusion, 1 is best.
+    n_folds_ : int
+        Folds that have voted.
+    stop_reason_ : str
+        "all folds", "time budget" or "interrupted".
     encoder_ : TableEncoder
         How a table becomes a design.
     n_features_in_, feature_names_in_
@@ -81,6 +88,7 @@ class DivideAndConquer(MetaEstimatorMixin, Selector):
         "vote": number("a number above 0 and at most 1", above=0.0, most=1.0),
         "missing": one_of(*MISSING_MODES),
         "transform_as": one_of("columns", "design"),
+        "time_budget": NONE | number("a positive number of seconds", above=0.0),
     }
 
     def __init__(
@@ -91,6 +99,7 @@ class DivideAndConquer(MetaEstimatorMixin, Selector):
         vote: float = 0.8,
         missing: Literal["error", "drop", "indicator"] = "error",
         transform_as: Literal["columns", "design"] = "columns",
+        time_budget: float | None = None,
         n_jobs: int | None = None,
         random_state: RandomState = None,
     ) -> None:
@@ -99,6 +108,7 @@ class DivideAndConquer(MetaEstimatorMixin, Selector):
         self.vote = vote
         self.missing = missing
         self.transform_as = transform_as
+        self.time_budget = time_budget
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -126,6 +136,7 @@ class DivideAndConquer(MetaEstimatorMixin, Selector):
         Returns
         -------
         self
+            Fitted, also when it was stopped by `time_budget` or Ctrl-C.
         """
         return self._learn_aside(X, y, sample_weight)
 
@@ -144,8 +155,12 @@ class DivideAndConquer(MetaEstimatorMixin, Selector):
             for fold in np.array_split(order, self.n_folds)
         )
         progress.begin(1)
-        columns = np.array(run_tasks(_select, tasks, n_jobs=self.n_jobs))
+        with Clock(self.time_budget) as clock:
+            columns = np.array(run_tasks(_select, while_time(tasks), n_jobs=self.n_jobs))
         progress.part()
+        self.n_folds_ = len(columns)
+        self.stop_reason_ = clock.reason or "all folds"
+        warn_if_interrupted(self.stop_reason_, name, f"{self.n_folds_} of {self.n_folds} folds")
         self.encoder_ = table.encoder
         self._keep_names(table.encoder.n_features_in_, table.encoder.feature_names_in_)
         units = read_units(table.encoder)
@@ -160,9 +175,10 @@ class DivideAndConquer(MetaEstimatorMixin, Selector):
         chosen = sorted(np.flatnonzero(self.support_), key=lambda j: self.ranking_[j])
         return {
             "title": f"{type(self).__name__} ({type(self.estimator).__name__})",
+            "stop_reason": self.stop_reason_,
             "facts": {
                 "Selected": f"{len(chosen)} of {self.n_features_in_} features",
-                "Folds": int(self.n_folds),
+                "Folds": self.n_folds_,
                 "Share of votes needed": float(self.vote),
             },
             "sections": [

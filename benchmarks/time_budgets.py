@@ -1,0 +1,199 @@
+"""Does `time_budget` hold, and is what comes back a fit? Every estimator on problems that need far longer.
+
+    python benchmarks/time_budgets.py --budgets 1 2 5 --out benchmarks/results/time_budgets.md
+
+A row is one fit: the budget, the time it took, whether that is within 20 % plus one second, the reason it
+gives and how many of the true variables it selects (of how many, with how many others).
+"""
+
+import argparse
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.linear_model import LassoCV
+
+from rlselect import (
+    REVS,
+    ActorCriticPredictor,
+    AdvantageLearning,
+    DatumwiseClassifier,
+    DivideAndConquer,
+    QLearning,
+    RiskRFE,
+    TemporalProcessRegression,
+    TrialData,
+)
+from rlselect._parallel import one_thread
+
+TRUE = (0, 1, 2)
+
+
+def numbers(n: int, p: int) -> tuple[Any, np.ndarray]:
+    """Three columns matter."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, p))
+    return X, X[:, TRUE] @ [2.0, -1.5, 1.0] + rng.standard_normal(n)
+
+
+def products(n: int, p: int) -> tuple[Any, np.ndarray]:
+    """A product and a square: nothing that a straight line sees."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, p))
+    return X, 2.0 * X[:, 0] * X[:, 1] + X[:, 2] ** 2 + 0.5 * rng.standard_normal(n)
+
+
+def many_levels(n: int, p: int) -> tuple[Any, np.ndarray]:
+    """Two categories of 600 levels beside the numbers."""
+    X, y = numbers(n, p)
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(p)])
+    for name in ("a", "b"):
+        frame[name] = pd.Categorical([f"{name}{k}" for k in rng.integers(0, 600, n)])
+    return frame, y
+
+
+def signs(n: int, p: int) -> tuple[Any, np.ndarray]:
+    """Classes that a switch decides: the first column says which of two others to read."""
+    X = np.random.default_rng(0).integers(0, 4, size=(n, p)).astype(float)
+    return X, np.where(X[:, 0] > 1, X[:, 1], X[:, 2]).astype(int) // 2
+
+
+def trial(n: int, p: int) -> TrialData:
+    """Two stages; the third column decides at both."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, p))
+    table = {f"x{j}": X[:, j] for j in range(p)}
+    stages = []
+    for stage in (1, 2):
+        action = rng.integers(0, 2, n)
+        table |= {
+            f"A{stage}": action,
+            f"R{stage}": X[:, 0] + (2 * action - 1) * X[:, 2] + rng.standard_normal(n),
+        }
+        stages.append(
+            {
+                "history": [f"x{j}" for j in range(p)] if stage == 1 else [],
+                "action": f"A{stage}",
+                "reward": f"R{stage}",
+            }
+        )
+    return TrialData.from_wide(table, stages)
+
+
+def visits(n: int, times: int, p: int) -> dict[str, Any]:
+    """Subjects that are seen at all times."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n * times, p))
+    y = rng.random(n * times) < 1 / (1 + np.exp(-X[:, 0]))
+    return {
+        "data": X,
+        "y": y.astype(float),
+        "id": np.repeat(np.arange(n), times),
+        "time": np.tile(np.arange(times), n),
+    }
+
+
+Problem = tuple[str, str, Callable[[float], Any], Callable[[], Any]]
+
+
+def problems() -> Iterator[Problem]:
+    """Estimator, design, how it is made for a budget, and its data."""
+
+    def seeded(kind: Any, **options: Any) -> Callable[[float], Any]:
+        return lambda budget: kind(time_budget=budget, random_state=0, **options)
+
+    yield "REVS", "tall 200000 x 200", seeded(REVS), lambda: numbers(200_000, 200)
+    yield "REVS", "wide 300 x 20000", seeded(REVS), lambda: numbers(300, 20_000)
+    yield "REVS", "levels 20000, 2 x 600", seeded(REVS), lambda: many_levels(20_000, 8)
+    yield "REVS.paper", "tall 20000 x 200", seeded(REVS.paper), lambda: numbers(20_000, 200)
+    acp = ActorCriticPredictor
+    yield "ACP", "tall 50000 x 100", seeded(acp), lambda: numbers(50_000, 100)
+    yield "ACP", "wide 300 x 20000", seeded(acp), lambda: numbers(300, 20_000)
+    yield "ACP", "levels 3000, 2 x 600", seeded(acp), lambda: many_levels(3000, 8)
+    yield "ACP, kernel", "2000 x 60", seeded(acp, predictor="kernel"), lambda: products(2000, 60)
+    yield "ACP.paper", "2000 x 60", seeded(acp.paper, predictor="network"), lambda: products(2000, 60)
+    yield "RiskRFE", "2000 x 30", seeded(RiskRFE), lambda: products(2000, 30)
+    yield "RiskRFE", "wide 300 x 2000", seeded(RiskRFE), lambda: products(300, 2000)
+    yield "RiskRFE", "tall 50000 x 20", seeded(RiskRFE), lambda: products(50_000, 20)
+    yield (
+        "RiskRFE, support vectors",
+        "1000 x 30",
+        seeded(RiskRFE, loss="epsilon_insensitive"),
+        lambda: products(1000, 30),
+    )
+    forest = RandomForestRegressor(20, random_state=0)
+    yield "RiskRFE, forest", "1000 x 30", seeded(RiskRFE, estimator=forest), lambda: products(1000, 30)
+    yield "Datumwise", "5000 x 40", seeded(DatumwiseClassifier), lambda: signs(5000, 40)
+    yield "Datumwise", "wide 1000 x 2000", seeded(DatumwiseClassifier), lambda: signs(1000, 2000)
+    yield (
+        "DivideAndConquer",
+        "20000 x 100",
+        seeded(DivideAndConquer, estimator=LassoCV(cv=3)),
+        lambda: numbers(20_000, 100),
+    )
+    for kind in (QLearning, AdvantageLearning):
+        yield kind.__name__, "300 x 20, two stages", seeded(kind), lambda: (trial(300, 20),)
+        yield kind.__name__, "1000 x 40, two stages", seeded(kind), lambda: (trial(1000, 40),)
+    yield (
+        "TemporalProcessRegression",
+        "1000 subjects, 40 times, 10 columns",
+        lambda budget: TemporalProcessRegression(link="logit", bandwidth="cv", time_budget=budget),
+        lambda: visits(1000, 40, 10),
+    )
+
+
+def found(fitted: Any) -> str:
+    """True variables that were selected, and how many others."""
+    if not hasattr(fitted, "support_"):
+        return ""
+    if isinstance(fitted.support_, list):
+        chosen = set(fitted.tailoring_[0])
+        return f"{len(chosen & {'x2'})} of 1, {len(chosen - {'x2'})} others"
+    chosen = set(np.flatnonzero(fitted.support_).tolist())
+    return f"{len(chosen & set(TRUE))} of 3, {len(chosen - set(TRUE))} others"
+
+
+def rows(budgets: list[float], only: str) -> Iterator[list[str]]:
+    """One row per problem and budget."""
+    for name, design, make, data in problems():
+        if only not in f"{name} {design}":
+            continue
+        given = data()
+        for budget in budgets:
+            start = time.perf_counter()
+            with warnings.catch_warnings(), one_thread():
+                warnings.simplefilter("ignore")
+                fitted = make(budget).fit(**given) if isinstance(given, dict) else make(budget).fit(*given)
+            took = time.perf_counter() - start
+            reason = fitted.stop_reason_
+            reason = reason if isinstance(reason, str) else reason[0]
+            holds = "yes" if took <= 1.2 * budget + 1.0 else "NO"
+            row = [name, design, f"{budget:g}", f"{took:.2f}", holds, reason.split(";")[0], found(fitted)]
+            print(" | ".join(row), flush=True)
+            yield row
+
+
+def main() -> None:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--budgets", type=float, nargs="+", default=[1.0, 2.0, 5.0])
+    parser.add_argument("--only", default="", help="a part of an estimator's name and design")
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    head = ["estimator", "design", "budget (s)", "took (s)", "within 20 % + 1 s", "reason", "true variables"]
+    done = list(rows(options.budgets, options.only))
+    lines = ["| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *done]]
+    late = sum(row[4] == "NO" for row in done)
+    text = "\n".join([f"# Time budgets\n\n{len(done)} fits, {late} of them too late.\n", *lines, ""])
+    if options.out is not None:
+        options.out.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

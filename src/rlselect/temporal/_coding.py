@@ -1,31 +1,13 @@
 """How a formula codes columns, as plain values: what files and other processes get of the formula library."""
 
-import ast
-import builtins
-import re
 from typing import Any
 
-import numpy as np
+from rlselect.temporal._formula_safety import variables_in
 
 __all__ = ["coding_of", "plain_coding"]
 
 # set anew whenever levels are coded; the levels themselves are kept
 _DERIVED = "contrasts"
-_PLAIN = (
-    ast.Expression,
-    ast.expr_context,
-    ast.Call,
-    ast.keyword,
-    ast.Constant,
-    ast.BinOp,
-    ast.UnaryOp,
-    ast.Compare,
-    ast.operator,
-    ast.unaryop,
-    ast.cmpop,
-    ast.List,
-    ast.Tuple,
-)
 
 
 def plain_coding(spec: Any) -> dict[str, Any]:
@@ -61,27 +43,6 @@ def plain_coding(spec: Any) -> dict[str, Any]:
     }
 
 
-def _refuse_code(expression: str) -> None:
-    """Refuse what calls anything but transformations of formulas: `predict` evaluates it."""
-    from formulaic.transforms import TRANSFORMS
-
-    # names in backticks are columns, whatever signs they hold
-    tree = ast.parse(re.sub("`[^`]*`", " column ", expression).strip(), mode="eval")
-    functions = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute):
-            base = node.value.id if isinstance(node.value, ast.Name) else ""
-            known = base == "contr" or (base == "np" and isinstance(getattr(np, node.attr, None), np.ufunc))
-        elif isinstance(node, ast.Name):
-            known = node.id in TRANSFORMS or not (id(node) in functions or hasattr(builtins, node.id))
-        else:
-            known = isinstance(node, _PLAIN) and (
-                not isinstance(node, ast.Call) or isinstance(node.func, ast.Name | ast.Attribute)
-            )
-        if not known:
-            raise ValueError(f"{ast.unparse(node)[:60]!r} is no part of a formula")
-
-
 def coding_of(plain: dict[str, Any]) -> Any:
     """The `ModelSpec` that `plain_coding` was given; nothing of its expressions is evaluated."""
     from formulaic import ModelSpec
@@ -92,8 +53,9 @@ def coding_of(plain: dict[str, Any]) -> Any:
     from formulaic.utils.variables import Variable
 
     for expr, (method, _) in plain["factors"].items():
-        if method != Factor.EvalMethod.LOOKUP.value:
-            _refuse_code(expr)
+        # the only ones that `predict` evaluates; the others are looked up, or read as numbers
+        if method == Factor.EvalMethod.PYTHON.value:
+            variables_in(expr, ())
     factors = {
         expr: Factor(expr, eval_method=method, kind=kind) for expr, (method, kind) in plain["factors"].items()
     }

@@ -38,7 +38,7 @@ def test_weights_count_rows():
     rows = np.repeat(np.arange(150), weight)
     weighted = RiskRFE(n_landmarks=50).fit(X, y, sample_weight=weight.astype(float))
     copied = RiskRFE(n_landmarks=50).fit(X[rows], y[rows])
-    np.testing.assert_allclose(weighted.path_["risk"], copied.path_["risk"], rtol=1e-6)
+    np.testing.assert_allclose(weighted.path_["risk"], copied.path_["risk"], rtol=1e-4)
 
 
 @pytest.mark.parametrize("loss", ["hinge", "epsilon_insensitive"])

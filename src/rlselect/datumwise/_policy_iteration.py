@@ -7,7 +7,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from rlselect._clock import OutOfTime, present_clock, time_is_up
+from rlselect._clock import OutOfTime, present_clock
 from rlselect._parallel import run_tasks
 from rlselect.datumwise._folds import evaluate, fold_numbers, mean_return
 from rlselect.datumwise._improve import blend, first_policies, improve
@@ -94,9 +94,6 @@ def _climb(
     found = policies
     try:
         for iteration in range(1, settings.n_iter + 1):
-            if time_is_up():
-                climb.stopped = True
-                break
             fresh = improve(problem, settings, policies, last, folds, rng)
             found = fresh if iteration == 1 else blend([fresh, found], settings.inertia)
             policies, last, value = choose_margin(problem, found, folds, ranks)

@@ -165,6 +165,7 @@ CONTAINERS = {
     "CSC": lambda columns: sparse.csc_matrix(_csr(columns)),
     "COO": lambda columns: sparse.coo_array(_csr(columns)),
 }
+SPARSE = {"CSR", "CSC", "COO"}
 BROKEN_CONTAINERS = {
     "CSR with an index out of range": _out_of_range,
     "CSR with a pointer out of range": _bad_pointers,

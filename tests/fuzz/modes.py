@@ -73,7 +73,8 @@ def ask_visits(estimator, X):
 class Mode:
     """One way to use an estimator.
 
-    `target` is what it learns; `keeps` are the changes of the data that leave its answer as it is.
+    `target` is what it learns; `keeps` are the changes of the data that leave its answer as it is. `sparse` says
+    whether it takes sparse tables: "yes", "no", or "apart" where zeros that are not stored mean something.
     """
 
     owner: str
@@ -83,6 +84,7 @@ class Mode:
     ask: Callable[..., dict] = ask_rows
     weighted: bool = False
     finds: bool = False
+    sparse: str = "yes"
     keeps: frozenset = field(default_factory=frozenset)
 
 
@@ -119,43 +121,44 @@ MODES = {
     "ACP.paper": Mode(
         "ActorCriticPredictor", seeded(ActorCriticPredictor.paper, predictor="linear", **_FEW), keeps=_SAME
     ),
-    "RiskRFE": Mode("RiskRFE", seeded(RiskRFE), weighted=True, finds=True, keeps=_ALL),
-    "RiskRFE, classes": Mode("RiskRFE", seeded(RiskRFE), "classes", weighted=True, keeps=_ALL),
+    "RiskRFE": Mode("RiskRFE", seeded(RiskRFE), sparse="no", weighted=True, finds=True, keeps=_ALL),
+    "RiskRFE, classes": Mode("RiskRFE", seeded(RiskRFE), "classes", sparse="no", weighted=True, keeps=_ALL),
     "RiskRFE, linear": Mode("RiskRFE", seeded(RiskRFE, kernel="linear"), weighted=True, keeps=_ALL),
     "RiskRFE, hinge": Mode(
         "RiskRFE", seeded(RiskRFE, loss="hinge", kernel="linear"), "classes", keeps=_SAME
     ),
-    "RiskRFE, gaps": Mode("RiskRFE", seeded(RiskRFE, missing="indicator"), weighted=True, keeps=_ALL),
-    "RiskRFE.paper": Mode("RiskRFE", seeded(RiskRFE.paper), "classes", keeps=_SAME),
+    "RiskRFE, gaps": Mode("RiskRFE", seeded(RiskRFE, missing="indicator"), sparse="no", weighted=True, keeps=_ALL),
+    "RiskRFE.paper": Mode("RiskRFE", seeded(RiskRFE.paper), "classes", sparse="no", keeps=_SAME),
     "Datumwise": Mode(
-        "DatumwiseClassifier", seeded(DatumwiseClassifier), "classes", weighted=True, keeps=_ALL - {"columns"}
+        "DatumwiseClassifier", seeded(DatumwiseClassifier), "classes", sparse="apart", weighted=True, keeps=_ALL - {"columns"}
     ),
     "Datumwise, linear": Mode(
         "DatumwiseClassifier",
         seeded(DatumwiseClassifier, scoring="linear"),
         "classes",
+        sparse="apart",
         weighted=True,
         keeps=_SAME,
     ),
-    "Datumwise.paper": Mode("DatumwiseClassifier", seeded(DatumwiseClassifier.paper), "classes", keeps=_SAME),
-    "QLearning": Mode("QLearning", seeded(QLearning), fit=fit_trial, ask=ask_trial, keeps=frozenset({"again"})),
+    "Datumwise.paper": Mode("DatumwiseClassifier", seeded(DatumwiseClassifier.paper), "classes", sparse="apart", keeps=_SAME),
+    "QLearning": Mode("QLearning", seeded(QLearning), fit=fit_trial, sparse="no", ask=ask_trial, keeps=frozenset({"again"})),
     "QLearning, linear": Mode(
-        "QLearning", seeded(QLearning, model="linear"), fit=fit_trial, ask=ask_trial, keeps=frozenset({"again"})
+        "QLearning", seeded(QLearning, model="linear"), fit=fit_trial, sparse="no", ask=ask_trial, keeps=frozenset({"again"})
     ),
     "QLearning.paper": Mode(
-        "QLearning", seeded(QLearning.paper), fit=fit_trial, ask=ask_trial, keeps=frozenset({"again"})
+        "QLearning", seeded(QLearning.paper), fit=fit_trial, sparse="no", ask=ask_trial, keeps=frozenset({"again"})
     ),
     "AdvantageLearning": Mode(
         "AdvantageLearning",
         seeded(AdvantageLearning),
-        fit=fit_trial,
+        fit=fit_trial, sparse="no",
         ask=ask_trial,
         keeps=frozenset({"again"}),
     ),
     "Curves": Mode(
         "TemporalProcessRegression",
         free(TemporalProcessRegression),
-        fit=fit_visits,
+        fit=fit_visits, sparse="no",
         ask=ask_visits,
         weighted=True,
         keeps=frozenset({"again", "columns"}),
@@ -164,7 +167,7 @@ MODES = {
         "TemporalProcessRegression",
         free(TemporalProcessRegression, link="logit"),
         "truths",
-        fit=fit_visits,
+        fit=fit_visits, sparse="no",
         ask=ask_visits,
         weighted=True,
         keeps=frozenset({"again"}),
@@ -173,7 +176,7 @@ MODES = {
         "TemporalProcessRegression",
         free(TemporalProcessRegression, link="log"),
         "counts",
-        fit=fit_visits,
+        fit=fit_visits, sparse="no",
         ask=ask_visits,
         weighted=True,
         keeps=frozenset({"again"}),
@@ -181,7 +184,7 @@ MODES = {
     "Curves, smooth": Mode(
         "TemporalProcessRegression",
         free(TemporalProcessRegression, bandwidth=1.0),
-        fit=fit_visits,
+        fit=fit_visits, sparse="no",
         ask=ask_visits,
         weighted=True,
         keeps=frozenset({"again"}),

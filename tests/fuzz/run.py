@@ -33,9 +33,9 @@ def run_parcel(seed, trials):
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    for mode in sorted(MODES):
+    for k, mode in enumerate(sorted(MODES)):
 
-        @seeded(seed)
+        @seeded(1000 * seed + k)
         @settled
         @given(drawn(mode))
         def one(trial):

@@ -14,6 +14,7 @@ from inputs import (
     BROKEN_CONTAINERS,
     COLUMN_FAULTS,
     CONTAINERS,
+    SPARSE,
     OPTION_FAULTS,
     TARGET_FAULTS,
     WEIGHT_FAULTS,
@@ -77,7 +78,9 @@ def trials(draw, mode):
         relation = "again"
     if relation == "container" and any(f.startswith("table") for f in faults):
         relation = "again"
-    container = draw(st.sampled_from(sorted(CONTAINERS)))
+    container = draw(st.sampled_from(sorted(set(CONTAINERS) - (SPARSE if MODES[mode].sparse == "no" else set()))))
+    if relation == "container" and container in SPARSE and MODES[mode].sparse == "apart":
+        relation = "again"
     return Trial(mode, draw(st.integers(0, 2**20)), n, p, container, weight, faults, relation)
 
 

@@ -136,9 +136,9 @@ def search_subset(
     if not problem.allowed.any():
         return _nothing_to_do(problem)
     how = _How(policy, penalty, n_jobs, rng, clock)
-    if problem.table.n_rows <= WALK_ROWS:
-        return _search_walk(problem, how)
     try:
+        if problem.table.n_rows <= WALK_ROWS:
+            return _search_walk(problem, how)
         return _search_large(problem, how, EffortPlan(min_effect=min_effect), checkpoint)
     except OverflowedColumns as error:
         raise ValueError(_overflow_message(problem.table, error.columns)) from None

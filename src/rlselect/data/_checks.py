@@ -135,7 +135,7 @@ def refuse_huge(values: np.ndarray, name: str) -> None:
     """Refuse numbers that cannot be squared and summed; NaN and infinity are for others to find."""
     if values.dtype.kind != "f" or is_tame(values):
         return
-    huge = np.isfinite(values) & (np.abs(values) > LARGEST)
+    huge = np.isfinite(values) & _is_huge(values)
     if huge.any():
         raise ValueError(
             f"{name} holds {values[huge][0]:.3g}; numbers beyond {LARGEST:.0e} cannot be squared and summed. "
@@ -153,7 +153,11 @@ def is_tame(values: np.ndarray) -> bool:
             squares = np.multiply(values, values).sum()
         if squares < LARGEST**2:
             return True
-    return bool((np.abs(values) <= LARGEST).all())
+    return bool((np.abs(values) <= _most(values)).all())
+
+
+def _most(values: np.ndarray) -> float:
+    return min(LARGEST, float(np.finfo(values.dtype).max))
 
 
 def all_finite(values: np.ndarray) -> bool:
@@ -166,7 +170,7 @@ def all_finite(values: np.ndarray) -> bool:
 
 
 def _is_huge(values: np.ndarray) -> np.ndarray:
-    return np.abs(values) > LARGEST
+    return np.abs(values) > _most(values)
 
 
 _TESTS: tuple[tuple[Callable[..., np.ndarray], Callable[..., ValueError]], ...] = (

@@ -75,6 +75,7 @@ class Mode:
 
     `target` is what it learns; `keeps` are the changes of the data that leave its answer as it is. `sparse` says
     whether it takes sparse tables: "yes", "no", or "apart" where zeros that are not stored mean something.
+    `separable`: whether classes that columns tell apart without error are rightly refused.
     """
 
     owner: str
@@ -85,6 +86,7 @@ class Mode:
     weighted: bool = False
     finds: bool = False
     sparse: str = "yes"
+    separable: bool = False
     keeps: frozenset = field(default_factory=frozenset)
 
 
@@ -167,6 +169,7 @@ MODES = {
         "TemporalProcessRegression",
         free(TemporalProcessRegression, link="logit"),
         "truths",
+        separable=True,
         fit=fit_visits, sparse="no",
         ask=ask_visits,
         weighted=True,

@@ -143,7 +143,7 @@ def changed(trial, given):
         columns, y, weight = [np.asarray(c)[rows] for c in columns], _rows_of(y, rows), None
     elif trial.relation == "units":
         columns = [c * 1024.0 if np.asarray(c).dtype == float else c for c in columns]
-    elif trial.relation == "container":
+    elif trial.relation == "container" and all(np.asarray(c).dtype.kind in "fi" for c in columns):
         container = CONTAINERS["pandas"]
     return Given(columns, y, weight, given.options, container), back
 
@@ -247,6 +247,8 @@ def run(trial):
     mode, given = MODES[trial.mode], prepare(trial)
     first = fit_once(mode, given)
     sound = not trial.faults and trial.n >= 24
+    if mode.separable and first.verdict == "refused" and "separation" in first.why:
+        return first
     if first.verdict == "refused" and sound:
         return Outcome("bad", f"a sound problem is refused: {first.why[:160]}", first.where)
     if first.verdict == "right" and sound and trial.n >= 40 and mode.finds and not first.answer["support_"][0]:

@@ -17,7 +17,9 @@ from rlselect import (
     TemporalProcessRegression,
     TrialData,
 )
+from rlselect.datumwise import PolicyIteration
 
+# rows of each subject in the long data of curves
 VISITS = 3
 
 
@@ -102,6 +104,7 @@ _ALL = frozenset({"rows", "columns", "copies", "units", "container", "again"})
 _SAME = frozenset({"container", "again"})
 _SHORT = {"n_train": 10, "n_valid": 5, "n_preliminary": 5, "max_stages": 10}
 _FEW = {"max_iter": 15}
+_BRIEF = PolicyIteration(n_iter=2, n_restarts=1)
 MODES = {
     "REVS": Mode("REVS", seeded(REVS), weighted=True, finds=True, keeps=_ALL),
     "REVS, classes": Mode("REVS", seeded(REVS), "classes", weighted=True, finds=True, keeps=_ALL),
@@ -132,11 +135,11 @@ MODES = {
     "RiskRFE, gaps": Mode("RiskRFE", seeded(RiskRFE, missing="indicator"), sparse="no", weighted=True, keeps=_ALL),
     "RiskRFE.paper": Mode("RiskRFE", seeded(RiskRFE.paper), "classes", sparse="no", keeps=_SAME),
     "Datumwise": Mode(
-        "DatumwiseClassifier", seeded(DatumwiseClassifier), "classes", sparse="apart", weighted=True, keeps=_ALL - {"columns"}
+        "DatumwiseClassifier", seeded(DatumwiseClassifier, search=_BRIEF), "classes", sparse="apart", weighted=True, keeps=_ALL - {"columns"}
     ),
     "Datumwise, linear": Mode(
         "DatumwiseClassifier",
-        seeded(DatumwiseClassifier, scoring="linear"),
+        seeded(DatumwiseClassifier, scoring="linear", search=_BRIEF),
         "classes",
         sparse="apart",
         weighted=True,
@@ -179,6 +182,7 @@ MODES = {
         "TemporalProcessRegression",
         free(TemporalProcessRegression, link="log"),
         "counts",
+        separable=True,
         fit=fit_visits, sparse="no",
         ask=ask_visits,
         weighted=True,

@@ -376,9 +376,15 @@ def check_weight(values: np.ndarray | None, n_rows: int, *, counts: bool = True)
             f"sample_weight holds {weight.max():.3g}: a weight of k stands for k copies of a row, and beyond "
             f"{_LARGEST_WEIGHT:.0e} one row more would not show. Divide the weights by a number."
         )
+    if weight.max() < 1.0 / _LARGEST_WEIGHT:
+        raise ValueError(
+            f"sample_weight is at most {weight.max():.3g}: a weight of k stands for k copies of a row. "
+            "Multiply the weights by a number."
+        )
     if counts:
         _warn_of_shares(weight)
-    return weight
+    # beside the largest a weight this small counts nothing, and its inverse may be no number
+    return np.where(weight < 1e-30 * weight.max(), 0.0, weight)
 
 
 def _warn_of_shares(weight: np.ndarray) -> None:

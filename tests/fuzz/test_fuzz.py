@@ -6,11 +6,9 @@ from modes import MODES
 from trials import Trial, judge_error, run, trials
 
 EACH = 4
-# of these a single fit takes longer than all others together
-_SLOW = ()
 
 
-@pytest.mark.parametrize("mode", sorted(set(MODES) - set(_SLOW)))
+@pytest.mark.parametrize("mode", sorted(MODES))
 def test_no_outcome_is_bad(mode):
     @settings(
         max_examples=EACH,

@@ -180,7 +180,9 @@ BROKEN_CONTAINERS = {
     "None": lambda columns: None,
     "a dict": lambda columns: {"a": 1},
     "a number": lambda columns: 3.0,
-    "a read-only array": lambda columns: np.broadcast_to(_array(columns)[:1], (len(columns[0]), len(columns))),
+    "a read-only array": lambda columns: np.broadcast_to(
+        _array(columns)[:1], (len(columns[0]), len(columns))
+    ),
 }
 
 # ---- targets ----

@@ -75,8 +75,8 @@ def ask_visits(estimator, X):
 class Mode:
     """One way to use an estimator.
 
-    `target` is what it learns; `keeps` are the changes of the data that leave its answer as it is. `sparse` says
-    whether it takes sparse tables: "yes", "no", or "apart" where zeros that are not stored mean something.
+    `target` is what it learns; `keeps` are the changes of the data that leave its answer as it is. `sparse`
+    says whether it takes sparse tables: "yes", "no", or "apart" where zeros that are not stored mean something.
     `separable`: whether classes that columns tell apart without error are rightly refused.
     """
 
@@ -111,9 +111,7 @@ MODES = {
     "REVS, counts": Mode(
         "REVS", seeded(REVS, family="poisson"), "counts", weighted=True, finds=True, keeps=_ALL
     ),
-    "REVS, gaps": Mode(
-        "REVS", seeded(REVS, missing="indicator"), weighted=True, finds=True, keeps=_ALL
-    ),
+    "REVS, gaps": Mode("REVS", seeded(REVS, missing="indicator"), weighted=True, finds=True, keeps=_ALL),
     "REVS, rows dropped": Mode("REVS", seeded(REVS, missing="drop"), weighted=True, keeps=_ALL),
     "REVS, UCB": Mode("REVS", seeded(REVS, policy="ucb"), weighted=True, keeps=_SAME),
     "REVS.paper": Mode("REVS", seeded(REVS.paper, **_SHORT), keeps=_SAME),
@@ -122,20 +120,27 @@ MODES = {
     "ACP, linear": Mode(
         "ActorCriticPredictor", seeded(ActorCriticPredictor, predictor="linear"), finds=True, keeps=_SAME
     ),
-    "ACP, classes": Mode("ActorCriticPredictor", seeded(ActorCriticPredictor, **_FEW), "classes", keeps=_SAME),
+    "ACP, classes": Mode(
+        "ActorCriticPredictor", seeded(ActorCriticPredictor, **_FEW), "classes", keeps=_SAME
+    ),
     "ACP.paper": Mode(
         "ActorCriticPredictor", seeded(ActorCriticPredictor.paper, predictor="linear", **_FEW), keeps=_SAME
     ),
     "RiskRFE": Mode("RiskRFE", seeded(RiskRFE), sparse="no", weighted=True, finds=True, keeps=_ALL),
     "RiskRFE, classes": Mode("RiskRFE", seeded(RiskRFE), "classes", sparse="no", weighted=True, keeps=_ALL),
     "RiskRFE, linear": Mode("RiskRFE", seeded(RiskRFE, kernel="linear"), weighted=True, keeps=_ALL),
-    "RiskRFE, hinge": Mode(
-        "RiskRFE", seeded(RiskRFE, loss="hinge", kernel="linear"), "classes", keeps=_SAME
+    "RiskRFE, hinge": Mode("RiskRFE", seeded(RiskRFE, loss="hinge", kernel="linear"), "classes", keeps=_SAME),
+    "RiskRFE, gaps": Mode(
+        "RiskRFE", seeded(RiskRFE, missing="indicator"), sparse="no", weighted=True, keeps=_ALL
     ),
-    "RiskRFE, gaps": Mode("RiskRFE", seeded(RiskRFE, missing="indicator"), sparse="no", weighted=True, keeps=_ALL),
     "RiskRFE.paper": Mode("RiskRFE", seeded(RiskRFE.paper), "classes", sparse="no", keeps=_SAME),
     "Datumwise": Mode(
-        "DatumwiseClassifier", seeded(DatumwiseClassifier, search=_BRIEF), "classes", sparse="apart", weighted=True, keeps=_ALL - {"columns"}
+        "DatumwiseClassifier",
+        seeded(DatumwiseClassifier, search=_BRIEF),
+        "classes",
+        sparse="apart",
+        weighted=True,
+        keeps=_ALL - {"columns"},
     ),
     "Datumwise, linear": Mode(
         "DatumwiseClassifier",
@@ -145,25 +150,41 @@ MODES = {
         weighted=True,
         keeps=_SAME,
     ),
-    "Datumwise.paper": Mode("DatumwiseClassifier", seeded(DatumwiseClassifier.paper), "classes", sparse="apart", keeps=_SAME),
-    "QLearning": Mode("QLearning", seeded(QLearning), fit=fit_trial, sparse="no", ask=ask_trial, keeps=frozenset({"again"})),
+    "Datumwise.paper": Mode(
+        "DatumwiseClassifier", seeded(DatumwiseClassifier.paper), "classes", sparse="apart", keeps=_SAME
+    ),
+    "QLearning": Mode(
+        "QLearning", seeded(QLearning), fit=fit_trial, sparse="no", ask=ask_trial, keeps=frozenset({"again"})
+    ),
     "QLearning, linear": Mode(
-        "QLearning", seeded(QLearning, model="linear"), fit=fit_trial, sparse="no", ask=ask_trial, keeps=frozenset({"again"})
+        "QLearning",
+        seeded(QLearning, model="linear"),
+        fit=fit_trial,
+        sparse="no",
+        ask=ask_trial,
+        keeps=frozenset({"again"}),
     ),
     "QLearning.paper": Mode(
-        "QLearning", seeded(QLearning.paper), fit=fit_trial, sparse="no", ask=ask_trial, keeps=frozenset({"again"})
+        "QLearning",
+        seeded(QLearning.paper),
+        fit=fit_trial,
+        sparse="no",
+        ask=ask_trial,
+        keeps=frozenset({"again"}),
     ),
     "AdvantageLearning": Mode(
         "AdvantageLearning",
         seeded(AdvantageLearning),
-        fit=fit_trial, sparse="no",
+        fit=fit_trial,
+        sparse="no",
         ask=ask_trial,
         keeps=frozenset({"again"}),
     ),
     "Curves": Mode(
         "TemporalProcessRegression",
         free(TemporalProcessRegression),
-        fit=fit_visits, sparse="no",
+        fit=fit_visits,
+        sparse="no",
         ask=ask_visits,
         weighted=True,
         keeps=frozenset({"again", "columns"}),
@@ -173,7 +194,8 @@ MODES = {
         free(TemporalProcessRegression, link="logit"),
         "truths",
         separable=True,
-        fit=fit_visits, sparse="no",
+        fit=fit_visits,
+        sparse="no",
         ask=ask_visits,
         weighted=True,
         keeps=frozenset({"again"}),
@@ -183,7 +205,8 @@ MODES = {
         free(TemporalProcessRegression, link="log"),
         "counts",
         separable=True,
-        fit=fit_visits, sparse="no",
+        fit=fit_visits,
+        sparse="no",
         ask=ask_visits,
         weighted=True,
         keeps=frozenset({"again"}),
@@ -191,7 +214,8 @@ MODES = {
     "Curves, smooth": Mode(
         "TemporalProcessRegression",
         free(TemporalProcessRegression, bandwidth=1.0),
-        fit=fit_visits, sparse="no",
+        fit=fit_visits,
+        sparse="no",
         ask=ask_visits,
         weighted=True,
         keeps=frozenset({"again"}),

@@ -71,12 +71,12 @@ def table_of(outcomes, command, seconds):
     lines = [
         "# Fuzzing",
         "",
-        "Random problems, sound and with one or two faults, for every estimator and its modes; a trial may be",
-        "fitted twice, in other words, and the two answers have to agree. *Right*: a valid answer, the same in",
-        "other words, that finds a plain effect in a sound problem. *Clear error*: a ValueError, TypeError or",
-        "ImportError of ours with a sentence. *Bad*: anything else (a foreign exception, a NumPy warning, a",
-        "number that is none, two answers, no end, a crash). Trials for which no table could be built at all",
-        "are not counted.",
+        "Random problems, sound and with one or two faults, for every estimator and its modes; a trial may",
+        "be fitted twice, in other words, and the two answers have to agree. *Right*: a valid answer, the",
+        "same in other words, that finds a plain effect in a sound problem. *Clear error*: a ValueError,",
+        "TypeError or ImportError of ours with a sentence. *Bad*: anything else (a foreign exception, a",
+        "NumPy warning, a number that is none, two answers, no end, a crash). Trials for which no table could",
+        "be built at all are not counted.",
         "",
         f"`{command}` ({seconds / 60:.0f} minutes)",
         "",
@@ -123,7 +123,9 @@ def main():
     print(page)
     groups = Counter((o["owner"], o["why"], o["where"]) for o in outcomes if o["verdict"] == "bad")
     for (owner, why, where), count in groups.most_common():
-        example = next(o["trial"] for o in outcomes if (o["owner"], o["why"], o["where"]) == (owner, why, where))
+        example = next(
+            o["trial"] for o in outcomes if (o["owner"], o["why"], o["where"]) == (owner, why, where)
+        )
         print(f"{count:5d}  {owner}  {where}\n       {why}\n       {example}")
     return int(any(o["verdict"] == "bad" for o in outcomes))
 

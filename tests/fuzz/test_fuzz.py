@@ -31,7 +31,6 @@ def test_the_judge_knows_our_errors_from_others():
     assert refused.verdict == "refused"
     assert "1e+130" in refused.why
     assert run(Trial("REVS", 0, 50, 3)).verdict == "right"
-    try:
+    with pytest.raises(IndexError) as caught:
         [][1]
-    except IndexError as error:
-        assert judge_error(error).verdict == "bad"
+    assert judge_error(caught.value).verdict == "bad"

@@ -14,8 +14,8 @@ from inputs import (
     BROKEN_CONTAINERS,
     COLUMN_FAULTS,
     CONTAINERS,
-    SPARSE,
     OPTION_FAULTS,
+    SPARSE,
     TARGET_FAULTS,
     WEIGHT_FAULTS,
     WEIGHTS,
@@ -58,7 +58,9 @@ def _faults(mode):
         rare += [f"weight: {name}" for name in WEIGHT_FAULTS]
     options = sorted(set(MODES[mode].make().get_params(deep=False)) - {"random_state", "n_jobs"})
     options = [f"option: {name} = {value}" for name, value in itertools.product(options, OPTION_FAULTS)]
-    return st.one_of(st.sampled_from(known), st.sampled_from(known), st.sampled_from(rare), st.sampled_from(options))
+    return st.one_of(
+        st.sampled_from(known), st.sampled_from(known), st.sampled_from(rare), st.sampled_from(options)
+    )
 
 
 @st.composite
@@ -79,7 +81,9 @@ def trials(draw, mode):
     # of a broken table there are no other words, and options may name columns by their position
     if relation is not None and any(f.startswith(("table", "option")) for f in faults):
         relation = "again"
-    container = draw(st.sampled_from(sorted(set(CONTAINERS) - (SPARSE if MODES[mode].sparse == "no" else set()))))
+    container = draw(
+        st.sampled_from(sorted(set(CONTAINERS) - (SPARSE if MODES[mode].sparse == "no" else set())))
+    )
     if relation == "container" and container in SPARSE and MODES[mode].sparse == "apart":
         relation = "again"
     return Trial(mode, draw(st.integers(0, 2**20)), n, p, container, weight, faults, relation)
@@ -160,7 +164,7 @@ def _rows_of(values, rows):
 
 @dataclass
 class Outcome:
-    """"right", "refused" (a clear error of ours), "bad", or "void" where no table could be built."""
+    """ "right", "refused" (a clear error of ours), "bad", or "void" where no table could be built."""
 
     verdict: str
     why: str = ""
@@ -237,9 +241,9 @@ def judge_answer(estimator, answer):
         return Outcome("bad", "inclusion_ is no probability", "inclusion_")
     if support is not None and support.dtype != bool:
         return Outcome("bad", "support_ is not of truth values", "support_")
-    if ranking is not None and not isinstance(estimator.ranking_, list):
-        if sorted(ranking) != list(range(1, len(ranking) + 1)):
-            return Outcome("bad", "ranking_ is no permutation", "ranking_")
+    ranks = None if isinstance(getattr(estimator, "ranking_", None), list) else ranking
+    if ranks is not None and sorted(ranks) != list(range(1, len(ranks) + 1)):
+        return Outcome("bad", "ranking_ is no permutation", "ranking_")
     return Outcome("right", answer=answer)
 
 
@@ -266,7 +270,9 @@ def run(trial):
         return first
     if second.verdict != first.verdict:
         said = first.why or second.why
-        return Outcome("bad", f"{trial.relation}: {first.verdict}, then {second.verdict}: {said[:120]}", "relation")
+        return Outcome(
+            "bad", f"{trial.relation}: {first.verdict}, then {second.verdict}: {said[:120]}", "relation"
+        )
     return first if first.verdict == "refused" else compare(trial, first, second, back)
 
 

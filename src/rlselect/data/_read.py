@@ -91,8 +91,8 @@ def _check_pointers(X: Any) -> None:
         sound = all(len(at) == len(X.data) and _lie_within(at, size) for at, size in both)
     if not sound:
         raise ValueError(
-            f"X is a sparse matrix ({X.format}) whose indices do not fit its shape {X.shape}; build it again, "
-            "for instance from its rows, columns and values with scipy.sparse.coo_array."
+            f"X is a sparse matrix ({X.format}) whose indices do not fit its shape {X.shape}; build it "
+            "again, for instance from its rows, columns and values with scipy.sparse.coo_array."
         )
 
 

@@ -257,7 +257,9 @@ class Walker:
         probability = expit(np.where(self.state.mask, -values, values))
         probability[self._always] = 1.0
         if isinstance(self.policy, Softmax):
-            place, normaliser = self.policy.draw(values[self._order], t=len(self.trajectory) + 1, rng=self.rng)
+            place, normaliser = self.policy.draw(
+                values[self._order], t=len(self.trajectory) + 1, rng=self.rng
+            )
             unit = int(self._order[place])
             self.tally.add(probability, -normaliser)
         else:

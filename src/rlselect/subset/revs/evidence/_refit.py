@@ -207,7 +207,8 @@ def heldout_gains(
         units of several columns outside the model, and where there are too few rows to tell.
     """
     if weight is not None:
-        X, y, offset, weight = (None if v is None else v[weight > 0] for v in (X, y, offset, weight))
+        keep = weight > 0
+        X, y, weight, offset = X[keep], y[keep], weight[keep], None if offset is None else offset[keep]
     number = _distinct(X, y, offset)
     n = int(number.max(initial=-1)) + 1
     gains = np.full((n_folds, len(columns_of)), np.nan)

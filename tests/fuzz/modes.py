@@ -76,8 +76,8 @@ class Mode:
     """One way to use an estimator.
 
     `target` is what it learns; `keeps` are the changes of the data that leave its answer as it is. `sparse`
-    says whether it takes sparse tables: "yes", "no", or "apart" where zeros that are not stored mean something.
-    `separable`: whether classes that columns tell apart without error are rightly refused.
+    says whether it takes sparse tables: "yes", "no", or "apart" where zeros that are not stored mean
+    something. `separable`: whether classes that columns tell apart without error are rightly refused.
     """
 
     owner: str

@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 DEPS   := pyproject.toml
 
-.PHONY: demo test test-slow lint docs bench clean help
+.PHONY: demo test test-slow fuzz lint docs bench clean help
 .DEFAULT_GOAL := help
 
 help:
@@ -15,6 +15,7 @@ help:
 	@echo "make docs       build the documentation into docs/_build/html"
 	@echo "make bench      the REVS comparisons, small replicate counts"
 	@echo "make test-slow  the slow statistical checks"
+	@echo "make fuzz       20,000 random problems, sound and broken; TRIALS=2000 SEED=1 for others"
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else "rlselect needs Python >= 3.11, found %d.%d; run e.g. make PYTHON=python3.12 $(MAKECMDGOALS)" % v[:2])'
@@ -32,14 +33,19 @@ demo: $(VENV)/.core
 	$(BIN)/python -m rlselect.demo --html demo.html
 
 # two workers with one BLAS thread each: more threads than cores only wait for each other
-test test-slow: export OMP_NUM_THREADS = 1
-test test-slow: export OPENBLAS_NUM_THREADS = 1
+test test-slow fuzz: export OMP_NUM_THREADS = 1
+test test-slow fuzz: export OPENBLAS_NUM_THREADS = 1
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2
 
 test-slow: $(VENV)/.test
 	$(BIN)/python -m pytest -m slow
+
+TRIALS ?= 20000
+SEED   ?= 0
+fuzz: $(VENV)/.test
+	$(BIN)/python tests/fuzz/run.py --trials $(TRIALS) --seed $(SEED)
 
 lint: $(VENV)/.lint $(VENV)/.test
 	$(BIN)/ruff check .

@@ -23,6 +23,7 @@ __all__ = [
     "refuse_unused",
     "take_settings",
     "whole",
+    "with_methods",
 ]
 
 
@@ -89,6 +90,14 @@ def flag() -> Allowed:
 def instance(words: str, *kinds: type) -> Allowed:
     """An object of one of these classes."""
     return Allowed(words, lambda value: isinstance(value, kinds) and not isinstance(value, type))
+
+
+def with_methods(words: str, *names: str) -> Allowed:
+    """An object, no class, that has these methods."""
+    return Allowed(
+        words,
+        lambda value: not isinstance(value, type) and all(callable(getattr(value, n, None)) for n in names),
+    )
 
 
 def anything(words: str, holds: Callable[[Any], bool]) -> Allowed:

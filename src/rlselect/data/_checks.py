@@ -1,13 +1,15 @@
 """The sentences a user reads when data cannot be used, and the cheap tests behind them."""
 
 import difflib
-from collections.abc import Iterable, Sequence, Sized
+from collections.abc import Callable, Iterable, Sequence, Sized
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
 MissingMode: TypeAlias = Literal["error", "drop", "indicator"]
 MISSING_MODES = get_args(MissingMode)
+# beyond this the square of a number, times a weight, summed over rows, may be none
+LARGEST = 1e130
 _SHOWN = 5  # a message names at most this many columns
 
 _FIXES = {
@@ -120,6 +122,44 @@ def infinity_error(names: Sequence[str], counts: np.ndarray, n_rows: int, dtype:
     )
 
 
+def huge_error(names: Sequence[str], counts: np.ndarray, n_rows: int, dtype: np.dtype) -> ValueError:
+    """Build the error for values of X that cannot be squared and summed."""
+    return ValueError(
+        f"Input X holds numbers beyond {LARGEST:.0e} in {_listed(names, counts)}, of {n_rows} rows read, "
+        "which cannot be squared and summed. Is the file damaged, or do they mark missing values? Correct "
+        "them, replace them by NaN and set `missing`, or use other units."
+    )
+
+
+def refuse_huge(values: np.ndarray, name: str) -> None:
+    """Refuse numbers that cannot be squared and summed; NaN and infinity are for others to find."""
+    if values.dtype.kind != "f" or is_tame(values):
+        return
+    huge = np.isfinite(values) & _is_huge(values)
+    if huge.any():
+        raise ValueError(
+            f"{name} holds {values[huge][0]:.3g}; numbers beyond {LARGEST:.0e} cannot be squared and summed. "
+            "Correct it, or use other units."
+        )
+
+
+def is_tame(values: np.ndarray) -> bool:
+    """Whether no value is NaN, infinite or huge: one pass, which a small sum of squares proves."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if values.flags.c_contiguous or values.flags.f_contiguous:
+            flat = values.ravel(order="K")
+            squares = np.dot(flat, flat)
+        else:
+            squares = np.multiply(values, values).sum()
+        if squares < LARGEST**2:
+            return True
+    return bool((np.abs(values) <= _most(values)).all())
+
+
+def _most(values: np.ndarray) -> float:
+    return min(LARGEST, float(np.finfo(values.dtype).max))
+
+
 def all_finite(values: np.ndarray) -> bool:
     """Whether no value is NaN or infinite; one pass without a temporary when the answer is yes."""
     with np.errstate(over="ignore", invalid="ignore"):
@@ -129,11 +169,22 @@ def all_finite(values: np.ndarray) -> bool:
     return bool(np.isfinite(values).all())
 
 
+def _is_huge(values: np.ndarray) -> np.ndarray:
+    return np.abs(values) > _most(values)
+
+
+_TESTS: tuple[tuple[Callable[..., np.ndarray], Callable[..., ValueError]], ...] = (
+    (np.isnan, missing_error),
+    (np.isinf, infinity_error),
+    (_is_huge, huge_error),
+)
+
+
 def check_finite(values: np.ndarray, names: Sequence[str], missing: str) -> None:
-    """Refuse NaN or infinity in a dense block, naming its columns."""
-    if all_finite(values):
+    """Refuse NaN, infinity or huge numbers in a dense block, naming its columns."""
+    if is_tame(values):
         return
-    for test, build in ((np.isnan, missing_error), (np.isinf, infinity_error)):
+    for test, build in _TESTS:
         counts = test(values).sum(axis=0)
         if counts.any():
             bad = np.flatnonzero(counts)
@@ -142,10 +193,10 @@ def check_finite(values: np.ndarray, names: Sequence[str], missing: str) -> None
 
 
 def check_finite_sparse(X: Any, names: Sequence[str], missing: str) -> None:
-    """Refuse NaN or infinity among the stored values of a CSR array, naming its columns."""
-    if all_finite(X.data):
+    """Refuse NaN, infinity or huge numbers among the stored values of a CSR array, naming its columns."""
+    if is_tame(X.data):
         return
-    for test, build in ((np.isnan, missing_error), (np.isinf, infinity_error)):
+    for test, build in _TESTS:
         counts = np.bincount(X.indices[test(X.data)], minlength=X.shape[1])
         if counts.any():
             bad = np.flatnonzero(counts)

@@ -12,7 +12,7 @@ from narwhals.exceptions import DuplicateError
 from scipy import sparse
 from sklearn.utils.validation import column_or_1d
 
-from rlselect.data._checks import check_shape, unknown_column
+from rlselect.data._checks import check_shape, refuse_huge, unknown_column
 from rlselect.data._store import Column, ColumnStore, DenseStore, SparseStore, Store, as_csr
 
 _NUMBER = "fiub"
@@ -75,7 +75,30 @@ def _read_sparse(X: Any) -> SparseStore:
     _refuse_complex(X.dtype, "X")
     if X.dtype.kind not in _NUMBER:
         raise TypeError(f"X is a sparse matrix of dtype {X.dtype}; numbers are needed.")
+    _check_pointers(X)
     return SparseStore(as_csr(X))
+
+
+def _check_pointers(X: Any) -> None:
+    """Refuse positions outside of the matrix, which compiled code would read without looking."""
+    sound = True
+    if X.format in ("csr", "csc", "bsr"):
+        try:
+            X.check_format(full_check=True)
+        except ValueError:
+            sound = False
+    elif X.format == "coo":
+        both = zip(X.coords, X.shape, strict=True)
+        sound = all(len(at) == len(X.data) and _lie_within(at, size) for at, size in both)
+    if not sound:
+        raise ValueError(
+            f"X is a sparse matrix ({X.format}) whose indices do not fit its shape {X.shape}; build it "
+            "again, for instance from its rows, columns and values with scipy.sparse.coo_array."
+        )
+
+
+def _lie_within(at: np.ndarray, size: int) -> bool:
+    return not len(at) or (int(at.min()) >= 0 and int(at.max()) < size)
 
 
 def as_array(X: Any, table: str = "X") -> np.ndarray:
@@ -336,4 +359,5 @@ def as_numbers(values: np.ndarray, name: str) -> np.ndarray:
     if values.dtype.kind not in _NUMBER:
         shown = next((v for v in values if v is not None), None)
         raise TypeError(f"{name} holds text ({str(shown)!r}), but numbers are needed here; convert it first.")
+    refuse_huge(values, name)
     return values.astype(np.float64, copy=False)

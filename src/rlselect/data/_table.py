@@ -1,5 +1,6 @@
 """A table in memory, with its target, weights and offset: rows out, encoded and checked."""
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from hashlib import sha256
@@ -7,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from rlselect._compat import user_level
 from rlselect.data._checks import all_finite, check_length
 from rlselect.data._design import bind, default_names, encode, learn_design
 from rlselect.data._encoder import TableEncoder
@@ -16,6 +18,9 @@ from rlselect.data._sampler import RowSampler
 from rlselect.data._source import Batch, Keeping, Workers
 from rlselect.data._store import DenseStore, Store, chunks
 
+# rows of a smaller mean weight are probably weighted by shares, not by copies
+_LEAST_WEIGHT = 0.1
+_LARGEST_WEIGHT = 1e15
 # rows of an array that are kept beside it
 _FEW_BYTES = 2**25
 
@@ -309,7 +314,7 @@ def read_vectors(X: Any, given: dict[str, Any]) -> dict[str, np.ndarray | None]:
     """
     store, vectors, _ = read_with_vectors(X, given)
     refuse_missing_target(vectors["y"])
-    return {**vectors, "sample_weight": check_weight(vectors["sample_weight"], store.n_rows)}
+    return {**vectors, "sample_weight": check_weight(vectors["sample_weight"], store.n_rows, counts=False)}
 
 
 def _row_vector(values: Any, role: str, n_rows: int) -> np.ndarray | None:
@@ -367,8 +372,11 @@ def _check_numbers(values: np.ndarray | None, name: str, n_rows: int) -> np.ndar
     return numbers
 
 
-def check_weight(values: np.ndarray | None, n_rows: int) -> np.ndarray | None:
-    """Weights as numbers; negative ones, gaps and nothing but zeros are refused."""
+def check_weight(values: np.ndarray | None, n_rows: int, *, counts: bool = True) -> np.ndarray | None:
+    """Weights as numbers; negative ones, gaps, huge ones and nothing but zeros are refused.
+
+    Where weights count rows, those that look like shares are warned about.
+    """
     weight = _check_numbers(values, "sample_weight", n_rows)
     if weight is None:
         return None
@@ -379,4 +387,30 @@ def check_weight(values: np.ndarray | None, n_rows: int) -> np.ndarray | None:
         )
     if not weight.any():
         raise ValueError("All values of sample_weight are zero; at least one weight must be positive.")
-    return weight
+    if weight.max() > _LARGEST_WEIGHT:
+        raise ValueError(
+            f"sample_weight holds {weight.max():.3g}: a weight of k stands for k copies of a row, and beyond "
+            f"{_LARGEST_WEIGHT:.0e} one row more would not show. Divide the weights by a number."
+        )
+    if weight.max() < 1.0 / _LARGEST_WEIGHT:
+        raise ValueError(
+            f"sample_weight is at most {weight.max():.3g}: a weight of k stands for k copies of a row. "
+            "Multiply the weights by a number."
+        )
+    if counts:
+        _warn_of_shares(weight)
+    # beside the largest a weight this small counts nothing, and its inverse may be no number
+    return np.where(weight < 1e-30 * weight.max(), 0.0, weight)
+
+
+def _warn_of_shares(weight: np.ndarray) -> None:
+    positive = weight[weight > 0]
+    mean = positive.mean()
+    if mean < _LEAST_WEIGHT:
+        warnings.warn(
+            f"sample_weight has the mean {mean:.2g}, so that {len(positive)} rows count as "
+            f"{weight.sum():.2g}: a weight of k stands for k copies of a row. Multiply the weights if they "
+            "are meant as shares.",
+            UserWarning,
+            stacklevel=user_level(),
+        )

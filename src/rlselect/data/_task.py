@@ -81,4 +81,9 @@ def read_classes(y: NDArray, *, given: str, instead: str) -> tuple[NDArray, NDAr
         raise ValueError(
             f"y has only one class ({classes.tolist()[0]!r}); at least two classes are needed to tell apart."
         )
+    if len(classes) == len(y) > _MANY_CLASSES:
+        raise ValueError(
+            f"y has a class of its own in each of its {len(y)} rows (such as {classes.tolist()[0]!r}): there "
+            "is nothing to learn from one row. Is it an identifier?"
+        )
     return classes, codes.ravel()

@@ -1,6 +1,5 @@
 """The datum-wise classifier."""
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, ClassVar, Literal, Self
@@ -8,11 +7,10 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from rlselect._clock import PARTS, Clock, warn_if_interrupted
-from rlselect._compat import Progress, user_level, with_callbacks
+from rlselect._compat import Progress, with_callbacks
 from rlselect._estimator import Estimator, rank
 from rlselect._options import (
     AUTO,
@@ -28,7 +26,7 @@ from rlselect._options import (
 )
 from rlselect._parallel import one_thread
 from rlselect._random import RandomState, as_generator
-from rlselect.data import CodedFeatures, open_coded, read_vectors, require_target
+from rlselect.data import CodedFeatures, open_coded, read_classes, read_vectors, require_target
 from rlselect.datumwise._fitted import FittedPurchases
 from rlselect.datumwise._learn import learn_purchases, pose_problem, units_to_learn
 from rlselect.datumwise._policy import Episodes
@@ -41,9 +39,6 @@ from rlselect.datumwise._tree import QuestionNode
 from rlselect.report import Summary
 
 __all__ = ["DatumwiseClassifier"]
-
-# Rows of a smaller mean weight are probably weighted by shares, not by copies.
-_LEAST_WEIGHT = 0.1
 
 
 def _are_bins(value: Any) -> bool:
@@ -284,10 +279,7 @@ class DatumwiseClassifier(ClassifierMixin, Estimator):
         self._refuse_unused(search)
         rng = as_generator(self.random_state)
         features, X, y, weights = self._read(X, y, sample_weight)
-        self.classes_, labels = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            only = self.classes_.tolist()[0]
-            raise ValueError(f"y holds 1 class ({only!r}); a classifier needs rows of at least 2 classes.")
+        self.classes_, labels = read_classes(y, given="A classifier", instead="ranges of it (np.digitize)")
         rules = self._read_rules(features)
         steps = search.n_iter * getattr(search, "n_restarts", 1)
         clock = Clock(self.time_budget, steps, progress.begin(min(steps, PARTS)))
@@ -336,18 +328,8 @@ class DatumwiseClassifier(ClassifierMixin, Estimator):
         require_target(y, name)
         features, rows = open_coded(X, y, sample_weight=sample_weight, owner=name)
         assert rows.y is not None
-        check_classification_targets(rows.y)
         weights = np.ones(len(rows.y)) if rows.sample_weight is None else rows.sample_weight
         keep = weights > 0
-        mean = weights[keep].mean()
-        if mean < _LEAST_WEIGHT:
-            warnings.warn(
-                f"sample_weight has the mean {mean:.2g}, so that {keep.sum()} rows count as "
-                f"{weights.sum():.2g}: a weight of k stands for k copies of a row. Multiply the weights if "
-                "they are meant as shares.",
-                UserWarning,
-                stacklevel=user_level(),
-            )
         return features, rows.X[keep], rows.y[keep], weights[keep]
 
     def _read_rules(self, features: CodedFeatures) -> PurchaseRules:

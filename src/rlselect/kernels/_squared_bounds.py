@@ -28,6 +28,8 @@ __all__ = [
 
 # Conjugate-gradient steps before a factorisation is the cheaper way to an exact value.
 _MAX_STEPS = 12
+# and the share of the value below which a step adds nothing that the comparison of ties would not see
+_SETTLED = 1e-11
 
 
 def _factor(gram, ridge):
@@ -289,6 +291,9 @@ def _solve_candidate(y, matrix, inverse, ridge, fit_intercept, coefficients, lim
             break
         length = inner / curvature
         value += length * inner
+        if length * inner <= _SETTLED * abs(value):
+            # what further steps add is rounding, which soon grows without bound
+            return value
         residual = residual - length * product
         previous = inner
     return squared_objective(matrix, y, ridge, fit_intercept)

@@ -10,6 +10,8 @@ from rlselect.data import Columns, unknown_column
 from rlselect.temporal._formula_safety import CONTEXT, refuse_code, variables_in
 
 Array = NDArray[np.float64]
+# squares of larger numbers, or of ones below its inverse, are no numbers any more
+_LARGEST = 1e130
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,9 @@ def _finite_rows(part: ModelRows) -> ModelRows:
                 f"{name!r} is infinite in {count} row(s); make them missing (those rows then count as "
                 "unavailable) or transform the column"
             )
+        largest = np.abs(column).max(initial=0.0, where=~np.isnan(column))
+        if largest > _LARGEST or 0.0 < largest < 1.0 / _LARGEST:
+            raise ValueError(f"{name!r} is as large as {largest:.3g}; use another unit")
     good = ~(np.isnan(part.y) | np.isnan(part.x).any(axis=1))
     if good.all():
         return part

@@ -194,6 +194,7 @@ class REVS(PredictingSelector):
         "search": AUTO | instance("a Sarsa object", Sarsa),
         "time_budget": NONE | number("a positive number of seconds", above=0.0),
         "min_effect": NONE | number("a positive number", above=0.0),
+        "checkpoint": NONE | instance("the path of a file", str, Path),
         "validate": one_of("read", "all"),
         "transform_as": one_of("columns", "design"),
     }

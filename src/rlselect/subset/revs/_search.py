@@ -138,9 +138,9 @@ def search_subset(
     if not problem.allowed.any():
         return _nothing_to_do(problem)
     how = _How(policy, penalty, n_jobs, rng, clock)
-    if problem.table.n_rows <= WALK_ROWS:
-        return _search_walk(problem, how)
     try:
+        if problem.table.n_rows <= WALK_ROWS:
+            return _search_walk(problem, how)
         return _search_large(problem, how, EffortPlan(min_effect=min_effect), checkpoint)
     except OverflowedColumns as error:
         raise ValueError(_overflow_message(problem.table, error.columns)) from None
@@ -169,10 +169,11 @@ class _How(NamedTuple):
     rng: np.random.Generator
     clock: Clock
 
-    def walker(self, state: SubsetState, allowed: NDArray[np.bool_], rows: int) -> Walker:
+    def walker(self, state: SubsetState, allowed: NDArray[np.bool_], rows: int, counted: float) -> Walker:
+        """A chain on so many rows, which count as so many."""
         # the narrow prior of the coefficients in `GlmSubset` hardly charges for a unit: the price must
         least = np.log(2.0 if isinstance(state, RidgeSubset) else 8.0)
-        most = max(rows / 4.0, 10.0)
+        most = max(counted / 4.0, 10.0)
         prior = SizePrior(int(np.count_nonzero(allowed)), self.penalty, least=float(least), most=most)
         return Walker(state, prior, self.policy, allowed, self.rng, self.clock.tick, rows)
 
@@ -187,7 +188,7 @@ def _search_walk(problem: Problem, how: _How) -> Found:
     if not allowed.any():
         return _nothing_to_do(problem)
     state.reset(problem.always)
-    walker = how.walker(state, allowed, table.n_rows)
+    walker = how.walker(state, allowed, table.n_rows, state.counted)
     plan = _plan(problem)
     if np.count_nonzero(allowed) <= WIDE:
         return _found(problem, run_walk(walker, plan, tune=linear, n_jobs=how.n_jobs), rows)
@@ -198,7 +199,7 @@ def _search_walk(problem: Problem, how: _How) -> Found:
     narrow_rows = Rows(lambda where: table.take(where, columns), as_is=linear)
     narrow = _state(problem.family, units, narrow_rows, everything)
     narrow.reset(walker.state.mask[labels])
-    narrow_walker = how.walker(narrow, allowed[labels], table.n_rows)
+    narrow_walker = how.walker(narrow, allowed[labels], table.n_rows, state.counted)
     narrow_walker.prior, narrow_walker.stopped = walker.prior, walker.stopped
     result = run_walk(narrow_walker, plan, tune=linear, n_jobs=how.n_jobs)
     inclusion[labels] = result.inclusion
@@ -248,7 +249,7 @@ def _search_large(problem: Problem, how: _How, plan: EffortPlan, checkpoint: Che
         first = sampler.draw(min(plan.first, table.batch_rows), plan.block_rows(table.n_columns))
         state = _state(problem.family, problem.units, rows, first, parts=2)
         state.reset(problem.always)
-        walker = how.walker(state, problem.allowed, sampler.n_used)
+        walker = how.walker(state, problem.allowed, sampler.n_used, state.counted)
         walker.tick = tick
         progress = begin(walker, sampler, how.rng)
     else:

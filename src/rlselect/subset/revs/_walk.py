@@ -40,6 +40,8 @@ class SubsetState(Protocol):
     def rows(self) -> Rows: ...
     @property
     def noise(self) -> float: ...
+    @property
+    def counted(self) -> float: ...
     def moves(self) -> Floats: ...
     def toggle(self, unit: int) -> None: ...
     def reset(self, mask: NDArray[np.bool_]) -> None: ...
@@ -160,6 +162,8 @@ class Walker:
     rng: np.random.Generator
     tick: Callable[[], str | None]
     rows: int
+    # in which a policy looks at the units: draws follow it, whatever the order of the columns is
+    order: NDArray[np.intp] | None = None
     trajectory: Trajectory = field(init=False)
     tally: Tally = field(init=False)
     stopped: str | None = None
@@ -213,7 +217,7 @@ class Walker:
                 return done
             worth = np.where(paying, values, -np.inf)
             errors = np.sqrt(2.0 * np.where(paying, values, 0.0))
-            unit = self.policy.choose(worth, errors=errors, t=len(self.trajectory) + 1, rng=self.rng)
+            unit = self._pick(worth, errors=errors)
             self.state.prepare(unit, values)
             self.move(unit, float(values[unit]))
         return _MOST_MOVES
@@ -253,7 +257,10 @@ class Walker:
         probability = expit(np.where(self.state.mask, -values, values))
         probability[self._always] = 1.0
         if isinstance(self.policy, Softmax):
-            unit, normaliser = self.policy.draw(values, t=len(self.trajectory) + 1, rng=self.rng)
+            place, normaliser = self.policy.draw(
+                values[self._order], t=len(self.trajectory) + 1, rng=self.rng
+            )
+            unit = int(self._order[place])
             self.tally.add(probability, -normaliser)
         else:
             self._count_once(probability)
@@ -277,9 +284,20 @@ class Walker:
         tried = self._tried[subset_key(self.state.mask)]
         counts = np.ones(len(values))
         counts[list(tried)] += list(tried.values())
-        unit = self.policy.choose(values, counts=counts, t=len(self.trajectory) + 1, rng=self.rng)
+        unit = self._pick(values, counts=counts)
         tried[unit] = tried.get(unit, 0) + 1
         return unit
+
+    def _pick(self, values: Floats, **known: Floats) -> int:
+        known = {name: numbers[self._order] for name, numbers in known.items()}
+        t = len(self.trajectory) + 1
+        return int(self._order[self.policy.choose(values[self._order], **known, t=t, rng=self.rng)])
+
+    @property
+    def _order(self) -> NDArray[np.intp]:
+        if self.order is None:
+            self.order = np.arange(len(self.allowed))
+        return self.order
 
     def run(self, steps: int) -> None:
         """Take so many steps, or stop when told to."""
@@ -342,6 +360,8 @@ def run_walk(walker: Walker, plan: WalkPlan, *, tune: bool, n_jobs: int | None =
     WalkResult
     """
     few = bool(np.count_nonzero(walker.allowed) <= plan.enumerate_up_to)
+    if not tune:
+        walker.order = np.argsort(-walker.rewards(), kind="stable")
     _warm_up(walker, plan, tune, few)
     if few:
         _enumerate(walker, tune)

@@ -24,6 +24,7 @@ from rlselect._options import (
     one_of,
     refuse_unused,
     whole,
+    with_methods,
 )
 from rlselect._parallel import jobs
 from rlselect._random import RandomState, as_generator
@@ -234,6 +235,8 @@ class RiskRFE(PredictingSelector):
     """
 
     _options: ClassVar = {
+        "estimator": NONE
+        | with_methods("an estimator with fit and predict", "fit", "predict", "__sklearn_tags__"),
         "loss": one_of("auto", *LOSSES) | instance("a loss object", *LOSSES.values()),
         "kernel": one_of(*KERNELS) | anything("a kernel object or a callable kernel(A, B)", callable),
         "regularization": one_of("auto", "paper") | number("a number above 0", above=0.0),

@@ -10,7 +10,7 @@ from sklearn.base import MetaEstimatorMixin, clone
 from rlselect._clock import Clock, warn_if_interrupted, while_time
 from rlselect._compat import Progress, with_callbacks
 from rlselect._estimator import Selector, rank
-from rlselect._options import NONE, number, one_of, whole
+from rlselect._options import NONE, number, one_of, whole, with_methods
 from rlselect._parallel import run_tasks
 from rlselect._random import RandomState, as_generator
 from rlselect.data import MISSING_MODES, open_table, read_units, require_target
@@ -84,6 +84,7 @@ class DivideAndConquer(MetaEstimatorMixin, Selector):
     """
 
     _options: ClassVar = {
+        "estimator": with_methods("a selector or a sparse linear model", "fit"),
         "n_folds": whole(1),
         "vote": number("a number above 0 and at most 1", above=0.0, most=1.0),
         "missing": one_of(*MISSING_MODES),

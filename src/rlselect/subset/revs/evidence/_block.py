@@ -14,6 +14,8 @@ Floats = NDArray[np.floating]
 
 # squares of small designs are asked for thousands of times, those of large ones a few times
 _SQUARES_KEPT = 2**25
+# columns of smaller numbers count as constant
+SMALLEST = 1e-130
 # numbers copied at once where columns are picked
 _WITHIN_CELLS = 2**21
 
@@ -199,5 +201,8 @@ def common_scale(X: Any, weight: Any) -> tuple[Any, Any, Any]:
     spread = np.sqrt(variance)
     # spread at rounding level is a constant column
     constant = spread <= 1e-13 * np.maximum(np.abs(mean), 1e-3)
+    # and so is what vanishes when it is squared: the variance of its coefficient would be no number
+    faint = unit < SMALLEST
+    constant, unit, mean = constant | faint, np.where(faint, 1.0, unit), np.where(faint, 0.0, mean)
     shift = np.where(constant, np.sign(mean), mean) * unit
     return shift, np.where(constant, unit, spread * unit), constant

@@ -76,6 +76,11 @@ class GlmSubset:
         """Dispersion, one by definition."""
         return 1.0
 
+    @property
+    def counted(self) -> float:
+        """What the rows count: the sum of their weights."""
+        return self._rows.counted
+
     def copy(self) -> "GlmSubset":
         """Another walker over the same rows."""
         twin = copy.copy(self)
@@ -132,20 +137,23 @@ class GlmSubset:
         designs = self._designs()
         problem = summed_problem(lambda coef: self._sums(coef, designs))
         rule = small_decrement(_DECREMENT)
-        found = damped_newton(problem, self._coef[None], rule, polish=False, most_steps=steps)
-        self._coef, self._value = found.coef[0], -float(found.point.loss[0])
-        self._price(found.point.kept[0][0], designs)
+        # the last step is taken without a look at where it leads: the mode must not depend on the way there
+        found = damped_newton(problem, self._coef[None], rule, most_steps=steps)
+        fall = 0.5 * float(found.direction.decrement[0]) if found.converged[0] else 0.0
+        self._coef, self._value = found.coef[0], fall - float(found.point.loss[0])
+        self._price(designs)
 
-    def _price(self, hessian: Floats, designs: list[Floats | None] | None) -> None:
+    def _price(self, designs: list[Floats | None] | None) -> None:
         k, p = len(self._coef), self.units.n_columns
-        self._inverse = np.asarray(np.linalg.pinv(hessian, hermitian=True))
-        self._logdet = float(np.linalg.slogdet(hessian)[1]) + (k - 1) * np.log(self.slab)
         score, curvatures, cross = np.zeros((2, p)), np.zeros(p), np.zeros((2, k, p))
+        hessian = np.diag(np.full(k, 1.0 / self.slab))
+        hessian[0, 0] = 0.0
         blocks = [members for _, members in self.units.by_size]
         within = [np.zeros((*members.shape, members.shape[1])) for members in blocks]
 
         def add(i: int, parts: tuple) -> None:
-            products, squares, inside = parts
+            products, squares, own, inside = parts
+            np.add(hessian, own, out=hessian)
             score[i % 2] += products[0]
             cross[i % 2] += products[1:]
             np.add(curvatures, squares, out=curvatures)
@@ -153,6 +161,8 @@ class GlmSubset:
                 total += part
 
         self._rows.pour(add, _price_parts, self._subset, self._coef, self.family, blocks, each=designs)
+        self._inverse = np.asarray(np.linalg.pinv(hessian, hermitian=True))
+        self._logdet = float(np.linalg.slogdet(hessian)[1]) + (k - 1) * np.log(self.slab)
         self._score_parts, self._residual, self._within = score, score.sum(axis=0), within
         self._cross_parts, self._cross, self._curvature = cross, cross.sum(axis=0), curvatures
         self._schur = laplace_state(self._cross, self._inverse, curvatures, self.slab)
@@ -307,13 +317,15 @@ def _price_parts(
     family: str,
     members: list[NDArray[np.intp]],
     design: Floats | None = None,
-) -> tuple[Floats, Floats, list[Floats]]:
+) -> tuple[Floats, Floats, Floats, list[Floats]]:
     """What a block adds to the scores and curvatures of all columns, and their products with the subset."""
     design, eta = _predictor(block, subset, coef, design)
     mean, curvature = mean_and_curvature(family, eta)
     weight = block.weighted(curvature)
-    products = block.products(np.vstack([block.weighted(block.y - mean), design * weight]))
-    return products, block.squares(weight), [block.within(columns, weight) for columns in members]
+    bent = design * weight
+    products = block.products(np.vstack([block.weighted(block.y - mean), bent]))
+    inside = [block.within(columns, weight) for columns in members]
+    return products, block.squares(weight), bent @ design.T, inside
 
 
 def _probe_parts(

@@ -167,6 +167,13 @@ def _newton(
     return damped_newton(problem, start, rule, polish=False, most_steps=MOST_STEPS)
 
 
+def _distinct(X: Floats, y: Floats, offset: Floats | None) -> NDArray[np.intp]:
+    """Number of each row's first copy: copies share a fold, as a weight cannot be divided."""
+    rows = np.column_stack([X, y] if offset is None else [X, y, offset]) + 0.0  # -0.0 is 0.0
+    seen: dict[bytes, int] = {}
+    return np.array([seen.setdefault(row.tobytes(), len(seen)) for row in rows], dtype=np.intp)
+
+
 def heldout_gains(
     X: Floats,
     y: Floats,
@@ -199,21 +206,23 @@ def heldout_gains(
         Held-out loss that the unit saves when it is in the model, or would save when it is not. NaN for
         units of several columns outside the model, and where there are too few rows to tell.
     """
-    n = len(y)
+    if weight is not None:
+        keep = weight > 0
+        X, y, weight, offset = X[keep], y[keep], weight[keep], None if offset is None else offset[keep]
+    number = _distinct(X, y, offset)
+    n = int(number.max(initial=-1)) + 1
     gains = np.full((n_folds, len(columns_of)), np.nan)
     if n < 4 * n_folds or n - n // n_folds <= len(subset) + 1:
         return gains[0]
-    X = standardise(X, np.ones(n))[0]
+    X = standardise(X, np.ones(len(y)) if weight is None else weight)[0]
     chosen = {int(j): i + 1 for i, j in enumerate(subset)}
     single = np.array([c[0] for c in columns_of])
-    folds = rng.permutation(n) % n_folds
+    folds = (rng.permutation(n) % n_folds)[number]
     for fold in range(n_folds):
         inside = folds != fold
         part: list[tuple[Any, Any]] = [
             (None, None) if v is None else (v[inside], v[~inside]) for v in (weight, offset)
         ]
-        if any(w is not None and not w.sum() > 0 for w in part[0]):
-            continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SeparationWarning)
             fit = fit_glm(X[inside][:, subset], y[inside], family, part[0][0], part[1][0])

@@ -72,6 +72,11 @@ class RidgeSubset:
         """Estimated noise variance in units of the variance of y."""
         return self._quad / self._degrees
 
+    @property
+    def counted(self) -> float:
+        """What the rows count: the sum of their weights."""
+        return self._gram.n
+
     def copy(self) -> "RidgeSubset":
         """Another walker over the same Gram matrix."""
         twin = copy.copy(self)

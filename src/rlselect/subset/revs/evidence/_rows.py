@@ -79,6 +79,7 @@ class Rows:
         self._scale: NDArray[np.float64] | None = None
         self._changes = True
         self.n_rows = 0
+        self.counted = 0.0
 
     @property
     def scale(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -99,6 +100,8 @@ class Rows:
         self._where.append(rows)
         self._keep(len(self._where) - 1, block)
         self.n_rows += len(block)
+        weight = block.weight if isinstance(block, Block) else None
+        self.counted += len(block) if weight is None else float(weight.sum())
         return block
 
     def gather(self, columns: NDArray[np.intp]) -> tuple[Any, Any, Any, Any]:
@@ -202,7 +205,7 @@ class Rows:
     def clear(self) -> None:
         """Forget all rows, but not their common scale."""
         self._memory += sum(self._held(b) for b in self._kept if b is not None)
-        self._kept, self._where, self.n_rows = [], [], 0
+        self._kept, self._where, self.n_rows, self.counted = [], [], 0, 0.0
         if self._shelf is not None:
             self._shelf = Shelf()
 

@@ -1,0 +1,228 @@
+"""Every estimator with the modes the fuzzer tries, and how each is fitted and asked."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from rlselect import (
+    REVS,
+    ActorCriticPredictor,
+    AdvantageLearning,
+    DatumwiseClassifier,
+    DivideAndConquer,
+    QLearning,
+    RiskRFE,
+    TemporalProcessRegression,
+    TrialData,
+)
+from rlselect.datumwise import PolicyIteration
+
+# rows of each subject in the long data of curves
+VISITS = 3
+
+
+def fit_rows(estimator, X, y, weight):
+    given = {} if weight is None else {"sample_weight": weight}
+    return estimator.fit(X, y, **given), X
+
+
+def _named(X):
+    """Arrays as columns with names, which is what a trial is made of."""
+    if isinstance(X, list):
+        X = np.array(X, dtype=object)
+    if isinstance(X, np.ndarray) and X.ndim == 2:
+        return {f"c{j}": np.asarray(X)[:, j] for j in range(X.shape[1])}
+    return X
+
+
+def fit_trial(estimator, X, y, weight):
+    """One stage: actions come in turns, the target is the reward."""
+    table = _named(X)
+    names = getattr(table, "column_names", None) or getattr(table, "columns", None)
+    if names is None:
+        names = table if isinstance(table, dict) else ["c0"]
+    n = len(y) if hasattr(y, "__len__") else 1
+    stage = {"history": [str(name) for name in names], "action": np.arange(n) // 2 % 2, "reward": y}
+    trial = TrialData.from_wide(table, [stage])
+    return estimator.fit(trial), trial
+
+
+def fit_visits(estimator, X, y, weight):
+    """Rows are visits, a few of each subject."""
+    n = len(y) if hasattr(y, "__len__") else 1
+    given = {} if weight is None else {"sample_weight": weight}
+    rows = np.arange(n)
+    return estimator.fit(X, y, id=rows // VISITS, time=rows % VISITS, **given), X
+
+
+def ask_rows(estimator, X):
+    predict = getattr(estimator, "predict", None)
+    return {} if predict is None else {"predictions": np.asarray(predict(X))}
+
+
+def ask_trial(estimator, trial):
+    return {"decisions": estimator.predict(trial, stage=1), "value": np.array([estimator.value_.value])}
+
+
+def ask_visits(estimator, X):
+    sound = np.array([flag is None for flag in estimator.flags_])
+    return {"curves": estimator.coef_.to_numpy()[sound], "errors": estimator.se_.to_numpy()[sound]}
+
+
+@dataclass(frozen=True)
+class Mode:
+    """One way to use an estimator.
+
+    `target` is what it learns; `keeps` are the changes of the data that leave its answer as it is. `sparse`
+    says whether it takes sparse tables: "yes", "no", or "apart" where zeros that are not stored mean
+    something. `separable`: whether classes that columns tell apart without error are rightly refused.
+    """
+
+    owner: str
+    make: Callable[..., Any]
+    target: str = "numbers"
+    fit: Callable[..., Any] = fit_rows
+    ask: Callable[..., dict] = ask_rows
+    weighted: bool = False
+    finds: bool = False
+    sparse: str = "yes"
+    separable: bool = False
+    keeps: frozenset = field(default_factory=frozenset)
+
+
+def seeded(kind, **defaults):
+    return lambda **options: kind(**{"random_state": 0, **defaults, **options})
+
+
+def free(kind, **defaults):
+    return lambda **options: kind(**{**defaults, **options})
+
+
+_ALL = frozenset({"rows", "columns", "copies", "units", "container", "again"})
+_SAME = frozenset({"container", "again"})
+_SHORT = {"n_train": 10, "n_valid": 5, "n_preliminary": 5, "max_stages": 10}
+_FEW = {"max_iter": 15}
+_BRIEF = PolicyIteration(n_iter=2, n_restarts=1)
+MODES = {
+    "REVS": Mode("REVS", seeded(REVS), weighted=True, finds=True, keeps=_ALL),
+    "REVS, classes": Mode("REVS", seeded(REVS), "classes", weighted=True, finds=True, keeps=_ALL),
+    "REVS, counts": Mode(
+        "REVS", seeded(REVS, family="poisson"), "counts", weighted=True, finds=True, keeps=_ALL
+    ),
+    "REVS, gaps": Mode("REVS", seeded(REVS, missing="indicator"), weighted=True, finds=True, keeps=_ALL),
+    "REVS, rows dropped": Mode("REVS", seeded(REVS, missing="drop"), weighted=True, keeps=_ALL),
+    "REVS, UCB": Mode("REVS", seeded(REVS, policy="ucb"), weighted=True, keeps=_SAME),
+    "REVS.paper": Mode("REVS", seeded(REVS.paper, **_SHORT), keeps=_SAME),
+    "REVS.paper, classes": Mode("REVS", seeded(REVS.paper, **_SHORT), "classes", keeps=_SAME),
+    "ACP": Mode("ActorCriticPredictor", seeded(ActorCriticPredictor, **_FEW), keeps=_SAME),
+    "ACP, linear": Mode(
+        "ActorCriticPredictor", seeded(ActorCriticPredictor, predictor="linear"), finds=True, keeps=_SAME
+    ),
+    "ACP, classes": Mode(
+        "ActorCriticPredictor", seeded(ActorCriticPredictor, **_FEW), "classes", keeps=_SAME
+    ),
+    "ACP.paper": Mode(
+        "ActorCriticPredictor", seeded(ActorCriticPredictor.paper, predictor="linear", **_FEW), keeps=_SAME
+    ),
+    "RiskRFE": Mode("RiskRFE", seeded(RiskRFE), sparse="no", weighted=True, finds=True, keeps=_ALL),
+    "RiskRFE, classes": Mode("RiskRFE", seeded(RiskRFE), "classes", sparse="no", weighted=True, keeps=_ALL),
+    "RiskRFE, linear": Mode("RiskRFE", seeded(RiskRFE, kernel="linear"), weighted=True, keeps=_ALL),
+    "RiskRFE, hinge": Mode("RiskRFE", seeded(RiskRFE, loss="hinge", kernel="linear"), "classes", keeps=_SAME),
+    "RiskRFE, gaps": Mode(
+        "RiskRFE", seeded(RiskRFE, missing="indicator"), sparse="no", weighted=True, keeps=_ALL
+    ),
+    "RiskRFE.paper": Mode("RiskRFE", seeded(RiskRFE.paper), "classes", sparse="no", keeps=_SAME),
+    "Datumwise": Mode(
+        "DatumwiseClassifier",
+        seeded(DatumwiseClassifier, search=_BRIEF),
+        "classes",
+        sparse="apart",
+        weighted=True,
+        keeps=_ALL - {"columns"},
+    ),
+    "Datumwise, linear": Mode(
+        "DatumwiseClassifier",
+        seeded(DatumwiseClassifier, scoring="linear", search=_BRIEF),
+        "classes",
+        sparse="apart",
+        weighted=True,
+        keeps=_SAME,
+    ),
+    "Datumwise.paper": Mode(
+        "DatumwiseClassifier", seeded(DatumwiseClassifier.paper), "classes", sparse="apart", keeps=_SAME
+    ),
+    "QLearning": Mode(
+        "QLearning", seeded(QLearning), fit=fit_trial, sparse="no", ask=ask_trial, keeps=frozenset({"again"})
+    ),
+    "QLearning, linear": Mode(
+        "QLearning",
+        seeded(QLearning, model="linear"),
+        fit=fit_trial,
+        sparse="no",
+        ask=ask_trial,
+        keeps=frozenset({"again"}),
+    ),
+    "QLearning.paper": Mode(
+        "QLearning",
+        seeded(QLearning.paper),
+        fit=fit_trial,
+        sparse="no",
+        ask=ask_trial,
+        keeps=frozenset({"again"}),
+    ),
+    "AdvantageLearning": Mode(
+        "AdvantageLearning",
+        seeded(AdvantageLearning),
+        fit=fit_trial,
+        sparse="no",
+        ask=ask_trial,
+        keeps=frozenset({"again"}),
+    ),
+    "Curves": Mode(
+        "TemporalProcessRegression",
+        free(TemporalProcessRegression),
+        fit=fit_visits,
+        sparse="no",
+        ask=ask_visits,
+        weighted=True,
+        keeps=frozenset({"again", "columns"}),
+    ),
+    "Curves, logit": Mode(
+        "TemporalProcessRegression",
+        free(TemporalProcessRegression, link="logit"),
+        "truths",
+        separable=True,
+        fit=fit_visits,
+        sparse="no",
+        ask=ask_visits,
+        weighted=True,
+        keeps=frozenset({"again"}),
+    ),
+    "Curves, log": Mode(
+        "TemporalProcessRegression",
+        free(TemporalProcessRegression, link="log"),
+        "counts",
+        separable=True,
+        fit=fit_visits,
+        sparse="no",
+        ask=ask_visits,
+        weighted=True,
+        keeps=frozenset({"again"}),
+    ),
+    "Curves, smooth": Mode(
+        "TemporalProcessRegression",
+        free(TemporalProcessRegression, bandwidth=1.0),
+        fit=fit_visits,
+        sparse="no",
+        ask=ask_visits,
+        weighted=True,
+        keeps=frozenset({"again"}),
+    ),
+    "DivideAndConquer": Mode(
+        "DivideAndConquer",
+        seeded(DivideAndConquer, estimator=REVS(random_state=0), n_folds=2),
+        keeps=_SAME,
+    ),
+}

@@ -67,6 +67,8 @@ def inner_part(a, b, out=None):
 def exponential_link(total, bandwidth, out=None):
     """``exp(-total / bandwidth^2)``."""
     out = np.multiply(total, total.dtype.type(-1.0 / bandwidth**2), out=out)
+    # a distance that is left after a subtraction may be below zero by rounding, and far below for huge ones
+    np.minimum(out, 0.0, out=out)
     return np.exp(out, out=out)
 
 

@@ -240,7 +240,8 @@ class RiskRFE(PredictingSelector):
         "loss": one_of("auto", *LOSSES) | instance("a loss object", *LOSSES.values()),
         "kernel": one_of(*KERNELS) | anything("a kernel object or a callable kernel(A, B)", callable),
         "regularization": one_of("auto", "paper") | number("a number above 0", above=0.0),
-        "bandwidth": one_of("auto", "paper") | number("a number above 0", above=0.0),
+        "bandwidth": one_of("auto", "paper")
+        | number("a number from 1e-100 to 1e100", least=1e-100, most=1e100),
         "criterion": one_of("risk", "norm"),
         "step": whole(1)
         | number("a fraction between 0 and 1 of the features left", above=0.0, below=1.0)

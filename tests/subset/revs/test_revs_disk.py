@@ -245,9 +245,9 @@ def test_a_damaged_value_is_named(data, tmp_path, family):
     X[15_123, 6] = 1e300
     y = data.y[:20_000] if family == "gaussian" else (data.y[:20_000] > 0).astype(float)
     source = write(tmp_path / "damaged", X, y, files=4, rows=2500)
-    with pytest.raises(ValueError, match=r"'v6' holds 1e\+300 \(.*part-03.parquet', row group 0\)"):
+    with pytest.raises(ValueError, match=r"part-03.parquet', row group 0: .* in column 'v6'"):
         REVS(random_state=0, min_effect=1e-4).fit(source, "target")
-    with pytest.raises(ValueError, match=r"'x6' holds 1e\+300, too far"):
+    with pytest.raises(ValueError, match=r"beyond .* in column 'x6'"):
         REVS(random_state=0, min_effect=1e-4).fit(X, y)
 
 

@@ -18,6 +18,8 @@ from rlselect.data import (
     read_units,
 )
 
+# beside larger ones the prior of the coefficients is lost in rounding
+_MOST_COUNTS = 1e12
 FAMILIES = ("auto", "gaussian", "binomial", "poisson")
 
 
@@ -124,6 +126,11 @@ def read_response(y: NDArray, family: str) -> tuple[str, NDArray | None, NDArray
     if family == "poisson" and response.min(initial=0.0) < 0:
         raise ValueError(
             f"family='poisson' needs counts of zero or more, but the smallest y is {response.min():g}."
+        )
+    if family == "poisson" and response.max(initial=0.0) > _MOST_COUNTS:
+        raise ValueError(
+            f"family='poisson' needs counts of at most {_MOST_COUNTS:.0e}, but the largest y is "
+            f"{response.max():g}; count in larger units, or use family='gaussian' for quantities."
         )
     return family, None, response
 

@@ -125,8 +125,9 @@ class REVS(PredictingSelector):
         duplicates share one value, and the first copy represents them in `support_`.
     gain_ : array of shape (n_features,)
         Held-out loss (mean squared error, or minus the mean log likelihood) that the feature saves when
-        selected, or would save when it is not; five folds of at most 2,000 rows. Of more than 5,000 rows or
-        2,000 columns only the selected features are judged, and the others are NaN.
+        selected, or would save when it is not; five folds of at most 2,000 rows (copies of a
+        row share one). Of more than 5,000 rows or 2,000 columns only the selected features are judged, and
+        the others are NaN.
     coef_ : array of shape (n_columns,)
         Coefficients of the refit, zero where not selected; one per design column (see `column_names_`).
     intercept_ : float

@@ -489,9 +489,10 @@ def budgeted(kind):
 def test_a_time_budget_holds_and_leaves_a_fit(name):
     case = CASES[name]
     assert budgeted(type(case.make()))
-    started = time.perf_counter()
+    # of the processor: other work on the machine is not the fit's
+    started = time.process_time()
     estimator = case.fitted(time_budget=1e-3)
-    assert time.perf_counter() - started < 1.2e-3 + 1.0
+    assert time.process_time() - started < 1.2e-3 + 1.0
     answers(case, estimator)
     if hasattr(estimator, "stop_reason_") and name != "TemporalProcessRegression":
         reasons = estimator.stop_reason_

@@ -227,7 +227,7 @@ def test_errors_say_what_is_wrong(params, message):
 
 def test_errors_of_rows():
     X, y = make_data()
-    with pytest.raises(ValueError, match="1 class"):
+    with pytest.raises(ValueError, match="only one class"):
         DatumwiseClassifier().fit(X, np.zeros(len(y)))
     with pytest.raises(ValueError, match="at least one weight must be positive"):
         DatumwiseClassifier().fit(X, y, sample_weight=np.zeros(len(y)))

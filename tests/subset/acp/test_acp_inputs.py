@@ -352,7 +352,7 @@ def test_missing_values_are_treated_as_asked(missing):
         np.testing.assert_allclose(fitted.predict(complete), alone.predict(complete))
 
 
-@pytest.mark.parametrize("size", [1e-200, 1e12, 1e200])
+@pytest.mark.parametrize("size", [1e-100, 1e12, 1e100])
 def test_the_size_of_the_numbers_does_not_matter(size):
     X, y = problem(n=80, p=6)
     plain = ActorCriticPredictor(predictor="linear", random_state=0).fit(X, y)
@@ -361,6 +361,13 @@ def test_the_size_of_the_numbers_does_not_matter(size):
         np.testing.assert_array_equal(fitted.support_, plain.support_)
         assert fitted.support_.any()
         np.testing.assert_allclose(fitted.predict(large[0]) / large[1], plain.predict(X) / y, rtol=1e-6)
+
+
+def test_numbers_whose_squares_are_none_are_refused():
+    X, y = problem(n=80, p=6)
+    for huge in (X * 1e200, y), (X, y * 1e200):
+        with pytest.raises(ValueError, match=r"beyond 1e\+130"):
+            ActorCriticPredictor(predictor="linear", random_state=0).fit(*huge)
 
 
 def test_a_response_without_noise_has_no_use_for_more_than_its_terms():

@@ -128,8 +128,8 @@ class Clock:
                     self.reason = "callback"
 
     def __enter__(self) -> "Clock":
-        self._outer = _present.get()
-        _present.set(self)
+        self._outer = PRESENT.get()
+        PRESENT.set(self)
         self._last = time.perf_counter()
         if threading.current_thread() is threading.main_thread():
             self._previous = signal.getsignal(signal.SIGINT)
@@ -142,7 +142,7 @@ class Clock:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        _present.set(self._outer)
+        PRESENT.set(self._outer)
         if self._previous is not None:
             signal.signal(signal.SIGINT, self._previous)
 
@@ -152,17 +152,17 @@ class Clock:
         self.reason = "interrupted"
 
 
-_present: ContextVar[Clock | None] = ContextVar("clock", default=None)
+PRESENT: ContextVar[Clock | None] = ContextVar("clock", default=None)
 
 
 def present_clock() -> Clock:
     """The clock of the fit that this runs in, or one that never stops."""
-    return _present.get() or Clock(None)
+    return PRESENT.get() or Clock(None)
 
 
 def time_is_up() -> bool:
     """Whether the fit that this runs in has to end."""
-    clock = _present.get()
+    clock = PRESENT.get()
     return clock is not None and clock.look() is not None
 
 

@@ -1,5 +1,7 @@
 """The skeleton that every estimator stands on: options, a fit that publishes once, names, ranks, accounts."""
 
+import signal
+import threading
 import time
 import warnings
 from collections.abc import Iterator, Mapping
@@ -14,6 +16,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.validation import check_is_fitted
 
+from rlselect._clock import PRESENT
 from rlselect._compat import CallbackSupportMixin, Progress, in_container, output_kind, user_level
 from rlselect._options import Allowed, check_options
 from rlselect.data import TableEncoder, is_source, load_source, open_stream, open_table, read_vectors
@@ -37,7 +40,14 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         check_options(self, self._options)
         twin = self._unfitted_twin()
         progress = Progress(self)
-        twin._fit(progress, *data)
+        handler, clock = signal.getsignal(signal.SIGINT), PRESENT.get()
+        try:
+            twin._fit(progress, *data)
+        finally:
+            # a second Ctrl-C can strike while a clock is being put away: neither it nor its handler may stay
+            PRESENT.set(clock)
+            if handler is not None and threading.current_thread() is threading.main_thread():
+                signal.signal(signal.SIGINT, handler)
         twin._seconds = time.perf_counter() - start
         self._take_over(twin)
         progress.finish()

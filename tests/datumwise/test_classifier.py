@@ -225,6 +225,14 @@ def test_errors_say_what_is_wrong(params, message):
         DatumwiseClassifier(**params).fit(X, y)
 
 
+@pytest.mark.parametrize("make", [DatumwiseClassifier, DatumwiseClassifier.paper])
+def test_a_budget_beyond_all_features_is_none(make):
+    X, y = make_data()
+    X, y = X[:40], y[:40]
+    free, huge = (make(random_state=0, budget=b).fit(X, y).predict(X) for b in (X.shape[1], 10**30))
+    np.testing.assert_array_equal(free, huge)
+
+
 def test_errors_of_rows():
     X, y = make_data()
     with pytest.raises(ValueError, match="only one class"):

@@ -48,7 +48,8 @@ def read_rules(
         groups=groups.members,
         prices=_prices(costs, feature_cost, units, "costs"),
         losses=_losses(error_costs, classes),
-        budget=budget,
+        # no case can buy more than there is
+        budget=None if budget is None else min(int(budget), len(units)),
         cost_budget=cost_budget,
         related=table,
         relation=relation,

@@ -113,8 +113,14 @@ class BackwardLearner(Estimator):
         everyone = np.ones(trial.n_subjects, dtype=bool)
         with jobs(self.n_jobs), Clock(self.time_budget) as clock:
             began = time.perf_counter()
-            with clock.part(_FOR_STAGES):
-                evaluation = self._learn(trial, everyone, progress.part)
+            try:
+                with clock.part(_FOR_STAGES):
+                    evaluation = self._learn(trial, everyone, progress.part)
+            except np.linalg.LinAlgError as error:
+                raise ValueError(
+                    "The kernel matrix of a stage is singular to working precision beside these rewards; "
+                    "give them in another unit, or use another model or selection."
+                ) from error
             took = time.perf_counter() - began
             with clock.part(_FOR_DECISIONS) as decisions:
                 self._describe_decisions(evaluation, progress.part)

@@ -3,8 +3,7 @@
 import matplotlib
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits, load_iris
-from sklearn.model_selection import train_test_split
+from sklearn.datasets import load_digits
 
 from rlselect.datumwise import (
     BlockUseDisplay,
@@ -20,16 +19,6 @@ matplotlib.use("Agg")
 def close_figures():
     yield
     matplotlib.pyplot.close("all")
-
-
-@pytest.fixture(scope="module")
-def iris():
-    return train_test_split(*load_iris(return_X_y=True), random_state=0)
-
-
-@pytest.fixture(scope="module")
-def fitted(iris):
-    return DatumwiseClassifier(feature_cost=0.02, random_state=0).fit(iris[0], iris[2])
 
 
 def test_frontier_holds_the_test_points_of_every_price_and_peer(iris):

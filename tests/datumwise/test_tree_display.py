@@ -2,11 +2,8 @@
 
 import matplotlib
 import pytest
-from sklearn.datasets import load_iris
-from sklearn.model_selection import train_test_split
 
 from rlselect.datumwise import (
-    DatumwiseClassifier,
     QuestionNode,
     QuestionTreeDisplay,
 )
@@ -18,16 +15,6 @@ matplotlib.use("Agg")
 def close_figures():
     yield
     matplotlib.pyplot.close("all")
-
-
-@pytest.fixture(scope="module")
-def iris():
-    return train_test_split(*load_iris(return_X_y=True), random_state=0)
-
-
-@pytest.fixture(scope="module")
-def fitted(iris):
-    return DatumwiseClassifier(feature_cost=0.02, random_state=0).fit(iris[0], iris[2])
 
 
 def test_question_tree_picture_has_a_box_for_each_node_and_a_label_for_each_branch():

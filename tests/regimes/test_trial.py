@@ -138,23 +138,6 @@ def test_propensities():
             TrialData.from_wide(table, [stage | {"propensity": bad}])
 
 
-def test_estimated_propensities_follow_the_history_and_overlap_says_so():
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=600)
-    chance = 1.0 / (1.0 + np.exp(-3.0 * x))
-    table = {"x": x, "A": (rng.uniform(size=600) < chance).astype(int), "R": x}
-    stage = {"history": ["x"], "action": "A", "reward": "R"}
-    trial = TrialData.from_wide(table, [stage])
-    assert np.abs(trial.action_probabilities(1)[:, 1] - chance).mean() < 0.05
-    (report,) = trial.overlap()
-    assert "Overlap is poor" in report.advice
-    assert report.largest_imbalance[0] == "x"
-    assert report.effective_size[0] < report.counts[0]
-    (fine,) = TrialData.from_wide(wide(300), STAGES[:1]).overlap()
-    assert "causal only if" in fine.advice
-    assert "largest imbalance" in str(fine)
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -219,23 +202,6 @@ def test_feasible_by_history():
     table["A1"][np.argmin(table["x"])] = "b"
     with pytest.raises(ValueError, match="could not"):
         TrialData.from_wide(table, [STAGES[0] | {"feasible": feasible}])
-
-
-def test_few_who_stayed_and_many_who_were_lost_are_reported():
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=500)
-    stays = rng.uniform(size=500) < 1.0 / (1.0 + np.exp(-4.0 * x))
-    table = {"x": x, "A": rng.choice([0, 1], size=500), "R": x}
-    table |= {"B": np.where(stays, rng.choice([0.0, 1.0], size=500), np.nan), "S": np.where(stays, x, np.nan)}
-    stages = [
-        {"history": ["x"], "action": "A", "reward": "R", "propensity": "randomized"},
-        {"action": "B", "reward": "S", "propensity": "randomized"},
-    ]
-    first, last = TrialData.from_wide(table, stages, leaving="weights").overlap()
-    assert first.smallest_remaining < 0.05
-    assert "few stand for" in first.advice
-    assert last.smallest_remaining == 1.0
-    assert all(report.smallest_remaining == 1.0 for report in TrialData.from_wide(table, stages).overlap())
 
 
 def test_bad_long_tables_and_stages():

@@ -82,7 +82,7 @@ class AdvantageLearning(BackwardLearner):
         Empty lists: the outcome is not modelled.
     value_ : RegimeValue
         Cross-fitted doubly robust value; selection is repeated in each fold.
-    history_names_in_, support_, ranking_, actions_, observed_, regime_, path_, stop_reason_, model_
+    history_names_in_, support_, ranking_, actions_, observed_, overlap_, regime_, path_, stop_reason_, model_
         As for :class:`QLearning`.
     n_stages_ : int
 

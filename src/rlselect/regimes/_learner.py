@@ -21,6 +21,7 @@ from rlselect.regimes._estimates import RegimeValue, from_scores
 from rlselect.regimes._estimation import estimate_value, feasible_only
 from rlselect.regimes._evaluation import Evaluation, cross_fitted
 from rlselect.regimes._history import read_history
+from rlselect.regimes._overlap import warn_of_poor_overlap
 from rlselect.regimes._report import report_of, value_section
 from rlselect.regimes._rules import Regime, StageRule, summarise_rule
 from rlselect.regimes._selection import MODEL, StageSelection
@@ -110,6 +111,8 @@ class BackwardLearner(Estimator):
         self._check_combinations()
         progress.begin(2 * trial.n_stages + 1)
         self._check_size(trial)
+        self.overlap_ = trial.overlap()
+        warn_of_poor_overlap(self.overlap_)
         everyone = np.ones(trial.n_subjects, dtype=bool)
         with jobs(self.n_jobs), Clock(self.time_budget) as clock:
             began = time.perf_counter()

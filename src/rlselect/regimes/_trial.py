@@ -7,12 +7,8 @@ import numpy as np
 
 from rlselect.data import Columns, Covariate, read_labels, refuse_repeated_pairs
 from rlselect.regimes._accumulate import StageReading, accumulate
-from rlselect.regimes._propensity import (
-    OverlapReport,
-    remaining_probabilities,
-    report_overlap,
-    stage_probabilities,
-)
+from rlselect.regimes._overlap import OverlapReport, report_overlap
+from rlselect.regimes._propensity import remaining_probabilities, stage_probabilities
 from rlselect.regimes._stages import StageData, check_stage, readable_history
 
 __all__ = ["TrialData"]
@@ -51,6 +47,7 @@ class TrialData:
         self.n_subjects = len(stages[0].action)
         self.n_stages = len(stages)
         self._chances: dict[int, np.ndarray] = {}
+        self._overlap: list[OverlapReport] = []
 
     def __repr__(self) -> str:
         parts = []
@@ -196,13 +193,15 @@ class TrialData:
 
     def overlap(self) -> list[OverlapReport]:
         """Overlap diagnostics of each stage; see :class:`~rlselect.regimes.OverlapReport`."""
-        return [self._overlap(number) for number in range(1, self.n_stages + 1)]
+        if not self._overlap:
+            self._overlap = [self._report_overlap(number) for number in range(1, self.n_stages + 1)]
+        return list(self._overlap)
 
-    def _overlap(self, number: int) -> OverlapReport:
+    def _report_overlap(self, number: int) -> OverlapReport:
         stage = self.stage(number)
         stayed = stage.present if number == self.n_stages else self.stage(number + 1).present
         remaining = self.remaining_probabilities(number)[stayed]
-        return report_overlap(number, stage, self.taken_probabilities(number)[stage.present], remaining)
+        return report_overlap(number, stage, self.action_probabilities(number), remaining)
 
 
 def _name(given: Any, role: str) -> str:

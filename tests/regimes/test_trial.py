@@ -189,6 +189,20 @@ def test_other_bad_input():
         TrialData.from_wide(table, STAGES).history(3)
 
 
+def test_doses_and_hundreds_of_actions_are_refused():
+    rng = np.random.default_rng(0)
+    table = wide(120) | {"A1": rng.uniform(size=120)}
+    with pytest.raises(ValueError, match=r"stage 1 has 120 different numbers as actions .*Put them into a few"):
+        TrialData.from_wide(table, STAGES[:1])
+    table["A1"] = np.array([f"ward {k % 30}" for k in range(120)])
+    with pytest.raises(ValueError, match="stage 1 has 30 actions for 120 subjects"):
+        TrialData.from_wide(table, STAGES[:1])
+    table["A1"] = np.array([f"ward {k % 12}" for k in range(120)])
+    assert len(TrialData.from_wide(table, STAGES[:1]).stages[0].labels) == 12
+    table["A1"] = np.arange(120) % 10
+    assert len(TrialData.from_wide(table, STAGES[:1]).stages[0].labels) == 10
+
+
 def test_feasible_by_history():
     table = wide()
 

@@ -12,6 +12,8 @@ __all__ = ["StageReading", "accumulate"]
 
 # sizes beyond which squares of squares, those of rewards also in single precision, get lost
 _REWARD_SIZE, _HISTORY_SIZE = 1e25, 1e75
+# more actions than this need so many subjects each, and are not numbers
+_MANY_ACTIONS, _FOR_EACH_ACTION = 10, 5
 
 
 class StageReading(NamedTuple):
@@ -135,6 +137,7 @@ def _labels(new: StageReading, present: np.ndarray, number: int) -> tuple[tuple,
             f"action(s) {strange} were observed at stage {number} but are not in feasible={list(feasible)}; "
             "add them or recode the column"
         )
+    _check_number_of_actions(observed, int(present.sum()), number)
     if len(observed) < 2:
         raise ValueError(
             f"stage {number} has only the action {next(iter(observed))!r}; at least two different ones must "
@@ -142,6 +145,20 @@ def _labels(new: StageReading, present: np.ndarray, number: int) -> tuple[tuple,
             "neighbour's"
         )
     return tuple(sorted(observed)), feasible if callable(feasible) else None
+
+
+def _check_number_of_actions(observed: set, n_subjects: int, number: int) -> None:
+    """Refuse doses taken for actions, and more actions than subjects can tell apart."""
+    if len(observed) <= _MANY_ACTIONS:
+        return
+    numbers = all(isinstance(label, int | float) for label in observed)
+    if numbers or n_subjects < _FOR_EACH_ACTION * len(observed):
+        some = ", ".join(map(repr, sorted(observed)[:3]))
+        what = "different numbers as actions" if numbers else f"actions for {n_subjects} subjects"
+        raise ValueError(
+            f"stage {number} has {len(observed)} {what} ({some}, ...), too many to compare one with another. "
+            "Put them into a few classes, such as 'low', 'middle' and 'high'"
+        )
 
 
 def _check_propensity(propensity: Any, labels: tuple, present: np.ndarray, number: int) -> None:

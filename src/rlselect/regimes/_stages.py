@@ -80,8 +80,9 @@ class StageData(StageFrame):
     action : (n,) int array
         Position among the labels; -1 for absent subjects.
     reward : (n,) array
-        0 for absent subjects.
-    present : (n,) bool array
+        Also of absent subjects, where one was given: their outcome; 0 otherwise.
+    present, known : (n,) bool arrays
+        Who has an action, and who has an action or a reward.
     propensity : {"estimate", "randomized"}, mapping or (n,) array
     """
 
@@ -89,6 +90,7 @@ class StageData(StageFrame):
     action: np.ndarray
     reward: np.ndarray
     present: np.ndarray
+    known: np.ndarray
     propensity: str | Mapping | np.ndarray
 
     def frame(self) -> StageFrame:

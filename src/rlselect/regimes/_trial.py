@@ -69,8 +69,9 @@ class TrialData:
         data : data frame, Arrow table, dict of columns, or path of a CSV or Parquet file
         stages : sequence of dict
             ``history`` (columns with the new covariates of the stage, possibly none; text and categories are
-            kept or left out as a whole), ``action`` and ``reward`` (each the name of a column, or an array)
-            and, if wanted,
+            kept or left out as a whole), ``action`` and ``reward`` (each the name of a column, or an array;
+            stages but the last may leave out the reward, as when there is one outcome at the end) and, if
+            wanted,
 
             - ``feasible``: the actions allowed at the stage, or a callable ``feasible(history) -> (n, K)``
               booleans with the history as a dict of columns and the actions in sorted order;
@@ -80,13 +81,14 @@ class TrialData:
         leaving : {"ends", "weights"}, default="ends"
             What a missing action means: "ends", the subject's trial was over and nothing more is earned;
             "weights", the subject was lost, and those who stayed stand for it, weighted by the inverse
-            probability of remaining.
+            probability of remaining. Who has no action but a reward, such as a responder who needs no second
+            treatment, has come to an end and keeps that reward, whichever it is.
         """
         columns = Columns(data, "data")
         if isinstance(stages, (str, Mapping)) or not isinstance(stages, Sequence) or not len(stages):
             raise ValueError(f"stages must be a non-empty list with one dict per stage, got {stages!r}")
         rows = [_read_stage(columns, stage, number) for number, stage in enumerate(stages, start=1)]
-        return cls(accumulate(rows), leaving)
+        return cls(accumulate(rows, leaving), leaving)
 
     @classmethod
     def from_long(
@@ -109,6 +111,8 @@ class TrialData:
         data : data frame, Arrow table, dict of columns, or path of a CSV or Parquet file
         id, stage, action, reward : str or array
             Names of columns, or arrays with one value per row.
+            A reward that is missing for everyone who goes on to the next stage is one outcome at the end, in
+            the last row of each subject.
         covariates : sequence of str
             Names of covariate columns, of numbers or of text and categories; one that is missing for everyone
             at a stage is not part of it.
@@ -155,7 +159,7 @@ class TrialData:
                     f"{_name(reward, 'reward')}_{key}",
                 )
             )
-        return cls(accumulate(parts), leaving)
+        return cls(accumulate(parts, leaving), leaving)
 
     def history(self, stage: int) -> dict[str, np.ndarray]:
         """History of the subjects present at a stage (counted from 1), as a dict of columns."""
@@ -189,7 +193,7 @@ class TrialData:
         data = self.stage(stage)
         if self.leaving == "ends" or stage == self.n_stages:
             return np.ones(self.n_subjects)
-        return remaining_probabilities(data, self.stage(stage + 1).present)
+        return remaining_probabilities(data, self.stage(stage + 1).known)
 
     def overlap(self) -> list[OverlapReport]:
         """Overlap diagnostics of each stage; see :class:`~rlselect.regimes.OverlapReport`."""
@@ -199,7 +203,7 @@ class TrialData:
 
     def _report_overlap(self, number: int) -> OverlapReport:
         stage = self.stage(number)
-        stayed = stage.present if number == self.n_stages else self.stage(number + 1).present
+        stayed = stage.present if number == self.n_stages else stage.present & self.stage(number + 1).known
         remaining = self.remaining_probabilities(number)[stayed]
         return report_overlap(number, stage, self.action_probabilities(number), remaining)
 
@@ -213,24 +217,24 @@ def _read_stage(columns: Columns, stage: Any, number: int) -> StageReading:
     """One stage of a table with one row per subject."""
     if not isinstance(stage, Mapping):
         raise ValueError(f"stage {number} is {stage!r}; give a dict with history, action and reward")
-    if set(stage) - _STAGE_KEYS or {"action", "reward"} - set(stage):
+    if set(stage) - _STAGE_KEYS or "action" not in stage:
         raise ValueError(
-            f"stage {number} has the keys {sorted(stage)}; 'history', 'action' and 'reward' are needed, "
-            "'feasible' and 'propensity' are optional"
+            f"stage {number} has the keys {sorted(stage)}; 'history', 'action' and 'reward' are needed (the "
+            "last stage alone must have a reward), 'feasible' and 'propensity' are optional"
         )
     role = f"stage {number}"
-    history = stage.get("history") or []
+    history, reward = stage.get("history") or [], stage.get("reward")
     names = [history] if isinstance(history, str) else list(history)
     if len(set(names)) < len(names):
         raise ValueError(f"{role} has the history {names}; list each column once")
     return StageReading(
         columns.covariates(names, f"{role} history"),
         columns.labels(stage["action"], f"{role} action"),
-        columns.numbers(stage["reward"], f"{role} reward"),
+        None if reward is None else columns.numbers(reward, f"{role} reward"),
         stage.get("feasible"),
         _read_propensity(columns, stage.get("propensity", "estimate"), f"{role} propensity"),
         _name(stage["action"], f"action_{number}"),
-        _name(stage["reward"], f"reward_{number}"),
+        _name(reward, f"reward_{number}"),
     )
 
 

@@ -35,9 +35,7 @@ POOR = {
     "slope 10": logistic(10.0),
     "a = (x > 0)": lambda X, rng: (X[:, 0] > 0).astype(int),
     "a = (abs(x) > 0.67)": lambda X, rng: (np.abs(X[:, 0]) > 0.67).astype(int),
-    "three arms, slope 4": lambda X, rng: np.where(
-        rng.uniform(size=len(X)) < 0.3, 2, logistic(4.0)(X, rng)
-    ),
+    "three arms, slope 4": lambda X, rng: np.where(rng.uniform(size=len(X)) < 0.3, 2, logistic(4.0)(X, rng)),
 }
 FINE = {
     "randomised 1:1": randomised(1, 1),
@@ -49,7 +47,7 @@ FINE = {
 
 
 def flagged(draw, p, seed, propensity="estimate"):
-    """Whether a trial with so many covariates is said to have poor overlap, or to contradict what was said."""
+    """Whether a trial with so many covariates is said to have poor overlap, or not to be randomised."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(N, p))
     data = {f"x{j}": X[:, j] for j in range(p)}

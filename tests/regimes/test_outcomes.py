@@ -61,7 +61,9 @@ def test_learning_sees_that_the_first_action_makes_responders():
 def test_one_outcome_in_long_tables_is_in_the_last_row():
     table = smart(60)
     responds = np.array([action is None for action in table["A2"]])
-    rows = [(i, 1, table["x"][i], table["A1"][i], table["Y"][i] if responds[i] else np.nan) for i in range(60)]
+    rows = [
+        (i, 1, table["x"][i], table["A1"][i], table["Y"][i] if responds[i] else np.nan) for i in range(60)
+    ]
     rows += [(i, 2, table["z"][i], table["A2"][i], table["Y"][i]) for i in range(60) if not responds[i]]
     names = ["id", "t", "x", "act", "Y"]
     long = {name: list(values) for name, values in zip(names, zip(*rows, strict=True), strict=True)}

@@ -80,8 +80,8 @@ def test_roles_may_be_arrays():
         long | roles, **{r: r for r in roles}, covariates=["x"], propensity="randomized"
     )
     np.testing.assert_array_equal(trial.stages[1].history, same.stages[1].history)
-    np.testing.assert_array_equal(trial.history(1)["x_1"], table["x"])
-    assert list(trial.history(2)) == ["x_1", "action_1", "reward_1", "x_2"]
+    np.testing.assert_array_equal(trial.history(1)["x"], table["x"])
+    assert list(trial.history(2)) == ["x", "action_1", "reward_1"]
 
 
 def test_long_equals_wide():
@@ -133,7 +133,19 @@ def test_propensities():
     assert np.allclose(given.action_probabilities(1)[5], [0.3, 0.7])
     column = TrialData.from_wide(table, [stage | {"propensity": "known"}]).action_probabilities(1)
     assert np.allclose(np.sort(column, axis=1), [0.25, 0.75])
-    for bad in ({"a": 0.5}, {"a": 0.5, "b": 0.6}, "coin", None, np.full(300, 2.0), np.ones(3)):
+    for ratio in ("1:3", "randomised 1:3", "randomized 0.5:1.5"):
+        found = TrialData.from_wide(table, [stage | {"propensity": ratio}])
+        assert np.allclose(found.action_probabilities("stage 1"), [0.25, 0.75])
+    for bad in (
+        {"a": 0.5},
+        {"a": 0.5, "b": 0.6},
+        "coin",
+        "1:1:1",
+        "1:0",
+        None,
+        np.full(300, 2.0),
+        np.ones(3),
+    ):
         with pytest.raises(ValueError, match="propensity"):
             TrialData.from_wide(table, [stage | {"propensity": bad}])
 
@@ -192,7 +204,9 @@ def test_other_bad_input():
 def test_doses_and_hundreds_of_actions_are_refused():
     rng = np.random.default_rng(0)
     table = wide(120) | {"A1": rng.uniform(size=120)}
-    with pytest.raises(ValueError, match=r"stage 1 has 120 different numbers as actions .*Put them into a few"):
+    with pytest.raises(
+        ValueError, match=r"stage 1 has 120 different numbers as actions .*Put them into a few"
+    ):
         TrialData.from_wide(table, STAGES[:1])
     table["A1"] = np.array([f"ward {k % 30}" for k in range(120)])
     with pytest.raises(ValueError, match="stage 1 has 30 actions for 120 subjects"):

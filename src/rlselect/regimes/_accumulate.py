@@ -28,8 +28,9 @@ class StageReading(NamedTuple):
     reward : (n,) array or None
         NaN where there is none; None where the stage has no reward.
     feasible : sequence of labels, callable or None
-    propensity : {"estimate", "randomized"}, mapping or (n,) array
-    action_name, reward_name : str
+    propensity : {"estimate", "randomized"}, ratio such as "2:1", mapping or (n,) array
+    name, action_name, reward_name : str
+        Of the stage, and of its action and reward in later histories.
     """
 
     covariates: dict[str, Covariate]
@@ -37,6 +38,7 @@ class StageReading(NamedTuple):
     reward: np.ndarray | None
     feasible: Any
     propensity: Any
+    name: str
     action_name: str
     reward_name: str
 
@@ -53,7 +55,7 @@ def accumulate(rows: Sequence[StageReading], leaving: str) -> list[StageData]:
         _check_presence(present, earlier, number)
         stay = present & attends[number] if number < len(rows) else np.zeros_like(present)
         # where nobody who goes on has a reward, it is paid at the end
-        at_end = new.reward is None or (stay.any() and bool(np.isnan(new.reward[stay]).all()))
+        at_end = new.reward is None or bool(stay.any() and np.isnan(new.reward[stay]).all())
         reward = _read_reward(new, present, at_end, number, len(rows))
         for name, (values, labels) in new.covariates.items():
             columns = [*columns, HistoryColumn(name, "category" if labels else "covariate", labels)]
@@ -64,10 +66,11 @@ def accumulate(rows: Sequence[StageReading], leaving: str) -> list[StageData]:
         labels, feasible = _labels(new, present, number)
         position = {label: place for place, label in enumerate(labels)}
         action = np.array([position.get(value, -1) for value in new.action])
-        _check_propensity(new.propensity, labels, present, number)
+        chances = _read_propensity(new.propensity, labels, present, number)
         known = present | done | _has_reward(rows[number - 1 :])
         paid = np.nan_to_num(reward, nan=0.0)
-        stage = StageData(columns, labels, feasible, history, action, paid, present, known, new.propensity)
+        frame = (columns, labels, feasible, new.name)
+        stage = StageData(*frame, history, action, paid, present, known, chances)
         _check_feasible(stage, number)
         stages.append(stage)
         columns = [*columns, HistoryColumn(new.action_name, "action", labels)]
@@ -201,7 +204,16 @@ def _check_number_of_actions(observed: set, n_subjects: int, number: int) -> Non
         )
 
 
-def _check_propensity(propensity: Any, labels: tuple, present: np.ndarray, number: int) -> None:
+def _read_propensity(propensity: Any, labels: tuple, present: np.ndarray, number: int) -> Any:
+    """What is known of the probabilities of actions, checked; a ratio as probabilities by action."""
+    if isinstance(propensity, str) and ":" in propensity:
+        parts = [float(part) for part in propensity.split(":")]
+        if len(parts) != len(labels) or min(parts) <= 0.0:
+            raise ValueError(
+                f"propensity={propensity!r} of stage {number} must have one positive number for each of the "
+                f"actions {list(labels)}, in this order"
+            )
+        return {label: part / sum(parts) for label, part in zip(labels, parts, strict=True)}
     if isinstance(propensity, Mapping):
         keys = set(read_labels(list(propensity), f"propensity of stage {number}"))
         values = np.array([propensity[label] for label in labels if label in propensity], dtype=float)
@@ -217,6 +229,7 @@ def _check_propensity(propensity: Any, labels: tuple, present: np.ndarray, numbe
                 f"the propensity of stage {number} must be the probability of the action that was taken, in "
                 "(0, 1], for everyone present"
             )
+    return propensity
 
 
 def _check_feasible(stage: StageData, number: int) -> None:

@@ -176,9 +176,9 @@ def _advice(stage: StageData, poor: bool, contradicted: bool, smallest_remaining
         )
     if poor:
         return (
-            "Overlap is poor: for some subjects an action was almost never taken, and what it would have done "
-            "to them is a guess of the model. Limit `feasible` to actions that were real choices, or read "
-            "the value of the regime for the other subjects only."
+            "Overlap is poor: for some subjects an action was almost never taken, and what it would have "
+            "done to them is a guess of the model. Limit `feasible` to actions that were real choices, or "
+            "read the value of the regime for the other subjects only."
         )
     if smallest_remaining < _RARE:
         return (

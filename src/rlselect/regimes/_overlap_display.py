@@ -56,7 +56,7 @@ class OverlapDisplay(PanelDisplay):
 
     @staticmethod
     def _draw_probabilities(report: OverlapReport, ax: Any) -> None:
-        for place, label in enumerate(report.counts):
+        for place in range(len(report.counts)):
             chances = report.probabilities[:, place]
             for took, shift, marker in ((True, 0.12, "o"), (False, -0.12, "x")):
                 shown = np.sort(chances[(report.taken == place) == took])

@@ -108,6 +108,7 @@ class QLearning(BackwardLearner):
         By stage: why the elimination ended where it did; begins with "time budget" or "interrupted" where it
         was stopped.
     n_stages_ : int
+    stage_names_ : list of str
 
     Notes
     -----
@@ -267,7 +268,7 @@ class QLearning(BackwardLearner):
 
         return evaluation.backward(fit), chosen
 
-    def q_values(self, history: Any, stage: int = 1) -> np.ndarray:
+    def q_values(self, history: Any, stage: int | str = 1) -> np.ndarray:
         """Q-value of each action (columns, in the order of ``actions_[stage - 1]``) for each row.
 
         Parameters

@@ -82,8 +82,8 @@ def _overlap(learner: Learnt) -> dict[str, Any]:
         "columns": ["Stage", "Smallest probability", "Out of reach", "Imbalance", "after weighting"],
         "rows": rows,
         "text": "\n".join(f"stage {one.stage}: {one.advice}" for one in learner.overlap_),
-        "note": "Smallest probability of a feasible action for a subject; share of subjects for whom an action "
-        "was out of reach; largest difference of means between actions in standard deviations.",
+        "note": "Smallest probability of a feasible action for a subject; share of subjects for whom an "
+        "action was out of reach; largest difference of means between actions in standard deviations.",
     }
 
 

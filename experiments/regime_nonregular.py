@@ -67,7 +67,7 @@ def main():
     args = parser.parse_args()
     lines = [
         f"Two-stage trials, n = {N}, {P} covariates at stage 1 and one at stage 2, {args.replicates} trials "
-        f"per row, seeds from {args.seed}: coverage of 95 % intervals with twice its binomial standard error, "
+        f"per row, seeds from {args.seed}: coverage of 95 % intervals with twice its standard error, "
         "bias, spread of the estimates and mean standard error.",
         "",
         f"`{COMMAND}`",

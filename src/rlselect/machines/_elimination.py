@@ -39,6 +39,8 @@ Array = NDArray[np.float64]
 _WORTH_EIGENVALUES = 5
 # of the groups, however short the time: a rank among very many is too rough to leave the best ones alone
 _LEAST_KEPT = 0.1
+# of the time that is left, for another choice of parameters
+_FOR_RETUNING = 0.2
 
 
 class EliminationProblem(Protocol):
@@ -178,7 +180,8 @@ def eliminate(
         began = time.perf_counter()
         if retune is not None and problem.active and 2 * len(problem.active) <= tuned_at:
             tuned_at = len(problem.active)
-            retune(problem)
+            with clock.part(_FOR_RETUNING):
+                retune(problem)
         try:
             problem.refresh()
         except OutOfTime:

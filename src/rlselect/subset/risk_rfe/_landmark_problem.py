@@ -19,8 +19,8 @@ Array = NDArray[np.float64]
 _BLOCK = 2_000_000
 # candidates whose products are summed in one pass over the rows
 _PARCEL = 64
-# rows that rank removals in haste
-_ROWS = 2000
+# rows that rank removals in haste: so many kernel values in all
+_CELLS, _FEWEST_ROWS, _MOST_ROWS = 20_000_000, 200, 2000
 # directions of the landmarks' own kernel matrix below this share of the largest are rounding, mostly
 _LEAST = 1e-7
 
@@ -216,7 +216,9 @@ class LandmarkProblem:
 
         A first step towards each removal: the best coefficients do not change the objective to first order.
         """
-        rows = slice(None, None, -(-len(self.X) // _ROWS))
+        wanted = _CELLS // (len(self.active) * len(self.landmarks))
+        wanted = min(max(wanted, _FEWEST_ROWS), _MOST_ROWS)
+        rows = slice(None, None, -(-len(self.X) // wanted))
         X, shares = self.X[rows], self._shares[rows] / self._shares[rows].sum()
         here, gaps = self._total(X, self._columns(self.active)), self.targets[rows] - self.intercept
         found = []

@@ -69,6 +69,8 @@ from rlselect.subset.risk_rfe._report import report_of
 __all__ = ["RiskRFE"]
 
 Array = NDArray[np.float64]
+# of a time budget, for the first choice of parameters
+_FOR_TUNING = 0.25
 
 
 def _has_decision(selector: "RiskRFE") -> bool:
@@ -441,7 +443,8 @@ class RiskRFE(PredictingSelector):
         plan = plan_size(plan, data, halves, self.n_landmarks, clock.left, type(self).__name__)
         with clock:
             problem, tuner = plan.pose(data, halves)
-            tuner.tune(problem)
+            with clock.part(_FOR_TUNING):
+                tuner.tune(problem)
             retune = None if needs_one_curve(self.stopping) else tuner.again
             path = eliminate(problem, make_cycle(self.step), retune, hurry=True)
         self._choose(path, units)

@@ -131,7 +131,7 @@ def problems() -> Iterator[Problem]:
     yield "ACP, kernel", "2000 x 60", seeded(acp, predictor="kernel"), lambda: products(2000, 60)
     yield "ACP.paper", "2000 x 60", seeded(acp.paper, predictor="network"), lambda: products(2000, 60)
     yield "RiskRFE", "2000 x 30", seeded(RiskRFE), lambda: products(2000, 30)
-    yield "RiskRFE", "wide 300 x 2000", seeded(RiskRFE), lambda: products(300, 2000)
+    yield "RiskRFE", "wide 300 x 2000", seeded(RiskRFE), lambda: numbers(300, 2000)
     yield "RiskRFE", "tall 50000 x 20", seeded(RiskRFE), lambda: products(50_000, 20)
     yield (
         "RiskRFE, support vectors",

@@ -10,6 +10,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, TypeVar
@@ -97,7 +98,11 @@ class Clock:
 
     def part(self, share: float, expected: int = PARTS, report: Callable[[], bool] | None = None) -> "Clock":
         """A clock for one part of the work, with a share of the time that is left."""
-        return Clock(None if self.left is None else max(share * self.left, 0.0), expected, report)
+        seconds = None if self.left is None else max(share * self.left, 0.0)
+        part = Clock(seconds, expected, report)
+        # the extra seconds are for the whole
+        part._late = 0.0 if seconds is None else _LATE_SHARE * seconds
+        return part
 
     def tick(self, began: float | None = None) -> str | None:
         """Count a step; the reason to stop, if there is one: also that one more like it would be too late.
@@ -188,6 +193,16 @@ def stop_if_late() -> None:
     """End the present step, if the fit that it belongs to has to end."""
     if time_is_up():
         raise OutOfTime
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Inside, nothing that runs is told that time is up."""
+    outer = PRESENT.set(None)
+    try:
+        yield
+    finally:
+        PRESENT.reset(outer)
 
 
 def while_time(items: Iterable[Item], least: int = 1) -> Iterator[Item]:

@@ -5,13 +5,14 @@ them.
 import logging
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect._clock import Clock, OutOfTime, present_clock, stop_if_late, while_time
+from rlselect._clock import Clock, OutOfTime, present_clock, stop_if_late, undisturbed, while_time
 from rlselect.kernels import (
     FactoredInverse,
     best_removals,
@@ -39,6 +40,9 @@ Array = NDArray[np.float64]
 _WORTH_EIGENVALUES = 5
 # of the groups, however short the time: a rank among very many is too rough to leave the best ones alone
 _LEAST_KEPT = 0.1
+# as many of them are tried out in the time of a refit
+_REMOVALS = 50
+_SOON = 0.5
 # of the time that is left, for another choice of parameters
 _FOR_RETUNING = 0.2
 
@@ -190,16 +194,20 @@ def eliminate(
         if not problem.active:
             return path
         count = max(1, cycle(len(problem.active)))
-        # the first cycle goes by its own first half
-        cycle_takes = took or 2.0 * (time.perf_counter() - began)
+        # the first cycle goes by its own beginning
+        cycle_takes = took or (2.0 + len(problem.active) / _REMOVALS) * (time.perf_counter() - began)
         if hurry and (more := _to_end_in_time(problem, clock.left, cycle_takes)) > count:
             count, path.hurried = more, True
         count = min(count, len(problem.active))
         in_haste = path.hurried and isinstance(problem, HastyProblem)
+        # a first rank of all groups is worth a little more time than there is: few are left to work on then
+        patient = in_haste and not path.order and cycle_takes < _SOON
         try:
-            ranked = [group for group, _ in problem.removals(len(problem.active) if in_haste else count)]
+            with undisturbed() if patient else nullcontext():
+                removals = problem.removals(len(problem.active) if in_haste else count)
         except OutOfTime:
             return _broken_off(path, problem, clock, ranked)
+        ranked = [group for group, _ in removals]
         gone = ranked[:count]
         problem.drop(gone)
         path.order.extend(gone)
@@ -208,18 +216,22 @@ def eliminate(
         for _ in gone:
             clock.tick(began)
         if problem.active and clock.reason is not None:
+            if patient:
+                with undisturbed():
+                    problem.refresh()
+                path.add(problem)
             return _broken_off(path, problem, clock, ranked)
 
 
 def _to_end_in_time(problem: EliminationProblem, left: float | None, took: float) -> int:
     """How many groups have to leave at once, if cycles take as long as the last did; 0 with enough time."""
     size = len(problem.active)
-    if left is None or left <= 0.0 or took * size <= left:
+    if left is None or took * size <= left:
         return 0
     if isinstance(problem, HastyProblem):
         problem.hasty = True
-    share = max(size ** (-took / left), _LEAST_KEPT)
-    return int(np.ceil(size * (1.0 - share)))
+    share = 0.0 if left <= 0.0 else size ** (-took / left)
+    return int(size * (1.0 - max(share, _LEAST_KEPT)))
 
 
 def _broken_off(

@@ -271,8 +271,8 @@ class ActorCriticPredictor(FittedMachine, PredictingSelector):
             fit_clock(self.time_budget, self.max_iter, progress.begin(PARTS)) as clock,
         ):
             found = self._search(inputs, rng, clock, effort)
+            self._keep(table.encoder, inputs, task, found, effort)
         warn_if_interrupted(found.stop_reason, name, f"{len(effort.history)} iterations")
-        self._keep(table.encoder, inputs, task, found, effort)
         self._n_rows = table.n_rows
 
     def _search(self, inputs: Inputs, rng: np.random.Generator, clock: Clock, effort: Effort) -> FoundPolicy:

@@ -12,13 +12,17 @@ __version__ = "0.1.0.dev0"
 _ROOMS = {
     "ActorCriticPredictor": "subset",
     "AdvantageLearning": "regimes",
+    "CorrelationFeatureSelection": "subset",
     "DatumwiseClassifier": "datumwise",
     "DivideAndConquer": "subset",
+    "FSTD": "subset",
+    "FUSE": "subset",
     "MismatchFeatures": "subset",
     "QLearning": "regimes",
     "REVS": "subset",
     "RiskRFE": "subset",
     "TemporalProcessRegression": "temporal",
+    "ThompsonSelector": "subset",
     "TrialData": "regimes",
     "compare_regimes": "regimes",
     "load": "persist",
@@ -31,19 +35,33 @@ if TYPE_CHECKING:
     from rlselect.datumwise import DatumwiseClassifier
     from rlselect.persist import load, save
     from rlselect.regimes import AdvantageLearning, QLearning, TrialData, compare_regimes, regime_value
-    from rlselect.subset import REVS, ActorCriticPredictor, DivideAndConquer, MismatchFeatures, RiskRFE
+    from rlselect.subset import (
+        FSTD,
+        FUSE,
+        REVS,
+        ActorCriticPredictor,
+        CorrelationFeatureSelection,
+        DivideAndConquer,
+        MismatchFeatures,
+        RiskRFE,
+        ThompsonSelector,
+    )
     from rlselect.temporal import TemporalProcessRegression, two_sample_cvm
 
 __all__ = [
+    "FSTD",
+    "FUSE",
     "REVS",
     "ActorCriticPredictor",
     "AdvantageLearning",
+    "CorrelationFeatureSelection",
     "DatumwiseClassifier",
     "DivideAndConquer",
     "MismatchFeatures",
     "QLearning",
     "RiskRFE",
     "TemporalProcessRegression",
+    "ThompsonSelector",
     "TrialData",
     "__version__",
     "compare_regimes",

@@ -24,15 +24,24 @@ from rlselect.subset.acp import (
 )
 from rlselect.subset.revs import REVS, Sarsa
 from rlselect.subset.risk_rfe import MismatchFeatures, ReverseScreeDisplay, RiskRFE
-from rlselect.subset.rivals import DivideAndConquer
+from rlselect.subset.rivals import (
+    FSTD,
+    FUSE,
+    CorrelationFeatureSelection,
+    DivideAndConquer,
+    ThompsonSelector,
+)
 
 __all__ = [
+    "FSTD",
+    "FUSE",
     "REVS",
     "UCB",
     "ActorCriticPredictor",
     "AdditiveKernel",
     "ChangePoint",
     "ChiSquaredKernel",
+    "CorrelationFeatureSelection",
     "DivideAndConquer",
     "EpsilonGreedy",
     "EpsilonInsensitiveLoss",
@@ -53,5 +62,6 @@ __all__ = [
     "SquaredLoss",
     "ThetaDisplay",
     "ThompsonSampling",
+    "ThompsonSelector",
     "Threshold",
 ]

@@ -215,6 +215,7 @@ def _search_walk(problem: Problem, how: _How) -> Found:
 def _screen(walker: Walker) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Conditional inclusion after a first climb, and the units that may matter alone or beside its subset."""
     alone = walker.rewards()
+    walker.order = np.argsort(-alone, kind="stable")
     walker.climb()
     beside = walker.rewards()
     mask = walker.state.mask

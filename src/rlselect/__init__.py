@@ -24,6 +24,7 @@ _ROOMS = {
     "TemporalProcessRegression": "temporal",
     "ThompsonSelector": "subset",
     "TrialData": "regimes",
+    "compare": "subset",
     "compare_regimes": "regimes",
     "load": "persist",
     "regime_value": "regimes",
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
         MismatchFeatures,
         RiskRFE,
         ThompsonSelector,
+        compare,
     )
     from rlselect.temporal import TemporalProcessRegression, two_sample_cvm
 
@@ -64,6 +66,7 @@ __all__ = [
     "ThompsonSelector",
     "TrialData",
     "__version__",
+    "compare",
     "compare_regimes",
     "load",
     "regime_value",

@@ -27,9 +27,12 @@ from rlselect.subset.risk_rfe import MismatchFeatures, ReverseScreeDisplay, Risk
 from rlselect.subset.rivals import (
     FSTD,
     FUSE,
+    Comparison,
+    ComparisonDisplay,
     CorrelationFeatureSelection,
     DivideAndConquer,
     ThompsonSelector,
+    compare,
 )
 
 __all__ = [
@@ -41,6 +44,8 @@ __all__ = [
     "AdditiveKernel",
     "ChangePoint",
     "ChiSquaredKernel",
+    "Comparison",
+    "ComparisonDisplay",
     "CorrelationFeatureSelection",
     "DivideAndConquer",
     "EpsilonGreedy",
@@ -64,4 +69,5 @@ __all__ = [
     "ThompsonSampling",
     "ThompsonSelector",
     "Threshold",
+    "compare",
 ]

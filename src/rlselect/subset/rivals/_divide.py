@@ -1,11 +1,10 @@
 """Divide and conquer: the same selector on many folds of the rows, and a vote."""
 
-import inspect
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import MetaEstimatorMixin, clone
+from sklearn.base import MetaEstimatorMixin
 
 from rlselect._clock import Clock, warn_if_interrupted, while_time
 from rlselect._compat import Progress, with_callbacks
@@ -14,6 +13,7 @@ from rlselect._options import NONE, number, one_of, whole, with_methods
 from rlselect._parallel import run_tasks
 from rlselect._random import RandomState, as_generator
 from rlselect.data import MISSING_MODES, read_units
+from rlselect.subset.rivals._any_selector import chosen_columns, copy_selector
 from rlselect.subset.rivals._rival import RivalSelector
 
 __all__ = ["DivideAndConquer"]
@@ -145,7 +145,7 @@ class DivideAndConquer(MetaEstimatorMixin, RivalSelector):
             )
         order = as_generator(self.random_state).permutation(table.n_rows)
         tasks = (
-            (_copy(self.estimator), *table.take(np.sort(fold))[:3])
+            (copy_selector(self.estimator), *table.take(np.sort(fold))[:3])
             for fold in np.array_split(order, self.n_folds)
         )
         progress.begin(1)
@@ -171,24 +171,7 @@ class DivideAndConquer(MetaEstimatorMixin, RivalSelector):
         }
 
 
-def _copy(estimator: Any) -> Any:
-    names = inspect.signature(type(estimator)).parameters
-    if hasattr(estimator, "get_params") and set(estimator.get_params(deep=False)) <= set(names):
-        return clone(estimator)
-    # skglm's general estimator, the way to SCAD, lists parameters that its constructor does not take
-    return type(estimator)(**{name: getattr(estimator, name) for name in names})
-
-
 def _select(estimator: Any, X: Any, y: Any, weight: Any) -> NDArray[np.bool_]:
-    """Fit one fold; which features it keeps."""
+    """Fit one fold; which columns it keeps."""
     estimator.fit(X, y, **({} if weight is None else {"sample_weight": weight}))
-    if hasattr(estimator, "get_support"):
-        return np.asarray(estimator.get_support(), dtype=bool)
-    if hasattr(estimator, "support_") and len(estimator.support_) == X.shape[1]:
-        return np.asarray(estimator.support_, dtype=bool)
-    if hasattr(estimator, "coef_"):
-        return np.any(np.atleast_2d(estimator.coef_) != 0, axis=0)
-    raise TypeError(
-        f"{type(estimator).__name__} has neither support_ nor coef_ after fit; give a selector or a sparse "
-        "linear model."
-    )
+    return chosen_columns(estimator, X.shape[1])

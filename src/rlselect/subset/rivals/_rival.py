@@ -131,7 +131,7 @@ def read_problem(table: Table, task: str, owner: str) -> RivalProblem:
     """Standardise the columns and number what may be selected."""
     require_rows(table.n_rows, 3, owner)
     assert table.y is not None
-    y, classes = _read_target(table.y, task)
+    y, classes = read_target(table.y, task)
     raw = table.take().X
     X, _, _, constant = standardise(raw.toarray() if sparse.issparse(raw) else raw)
     units = read_units(table.encoder)
@@ -141,7 +141,8 @@ def read_problem(table: Table, task: str, owner: str) -> RivalProblem:
     return RivalProblem(X, y, classes, units, allowed)
 
 
-def _read_target(y: NDArray, task: str) -> tuple[NDArray, NDArray | None]:
+def read_target(y: NDArray, task: str) -> tuple[NDArray, NDArray | None]:
+    """Numbers, or numbers of classes and their labels."""
     if task == "auto":
         task = find_task(y, labels="whole numbers")
         doubt = doubtful_classes(y) if task == "classification" else None

@@ -20,15 +20,14 @@ risk on the way (1 is the noise), the kernel error the share of the rows' kernel
 reach with the columns of the final machine."""
 # rows, landmarks and replicates
 RUNS = [
-    (1000, None, 4),
-    (1000, 300, 4),
-    (1000, 100, 4),
-    (2000, None, 2),
-    (2000, 300, 2),
-    (2000, 100, 2),
-    (20_000, 300, 2),
+    (1000, None, 3),
+    (1000, 300, 3),
+    (1000, 100, 3),
+    (1500, None, 1),
+    (1500, 300, 1),
+    (1500, 100, 1),
+    (20_000, 300, 1),
     (20_000, 100, 2),
-    (50_000, 300, 1),
     (50_000, 100, 1),
 ]
 FIRST_SEED = 100

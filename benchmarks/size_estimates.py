@@ -25,13 +25,12 @@ COMMAND = "    python benchmarks/size_estimates.py --out benchmarks/results/size
 # loss, rows, columns
 FITS = [
     ("squared", 600, 10),
+    ("squared", 900, 30),
     ("squared", 1200, 10),
-    ("squared", 1200, 30),
     ("squared_label, three classes", 600, 10),
-    ("hinge", 500, 10),
-    ("hinge", 800, 10),
-    ("logistic", 500, 10),
-    ("epsilon_insensitive", 500, 20),
+    ("hinge", 400, 10),
+    ("logistic", 400, 10),
+    ("epsilon_insensitive", 400, 10),
 ]
 # rows, columns, landmarks
 PASSES = [(5000, 20, 300), (20_000, 20, 100), (50_000, 20, 50), (5000, 200, 150)]

@@ -231,7 +231,9 @@ def rows(budgets: list[float], only: str) -> Iterator[list[str]]:
                 reason = reason if isinstance(reason, str) else reason[0]
                 holds = "yes" if took <= 1.2 * budget + 1.0 else "NO"
                 row = [name, design, f"{budget:g}", f"{took:.2f}", f"{work:.2f}", f"{longest:.2f}", holds]
-                unhurried = f"{shown(reference.get('quality'))} ({reference.get('seconds', 0):.0f} s)"
+                unhurried = (
+                    f"{shown(reference['quality'])} ({reference['seconds']:.0f} s)" if reference else ""
+                )
                 row += [reason.split(";")[0], shown(quality(fitted)), unhurried]
             print(" | ".join(row), flush=True)
             yield row
@@ -265,7 +267,9 @@ def main() -> None:
     lines = ["| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *done]]
     late = sum(row[6] == "NO" for row in done)
     given = " ".join(f"{budget:g}" for budget in options.budgets)
-    command = f"    python benchmarks/time_budgets.py --budgets {given} --out benchmarks/results/time_budgets.md"
+    command = (
+        f"    python benchmarks/time_budgets.py --budgets {given} --out benchmarks/results/time_budgets.md"
+    )
     about = "The seed is 0, each fit was made once. Unhurried fits had at most 120 seconds."
     text = "\n".join(
         [f"# Time budgets\n\n{command}\n\n{len(done)} fits, {late} of them too late. {about}\n", *lines, ""]

@@ -29,7 +29,7 @@ __all__ = ["Halves", "MachinePlan", "plan_size", "pose_estimator"]
 Array = NDArray[np.float64]
 Halves: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp]]
 # Beyond so many rows "auto" works from landmarks, of so many.
-_MANY_ROWS, _LANDMARKS, _FEW_LANDMARKS = 5000, 300, 50
+_MANY_ROWS, _LANDMARKS, _FEW_LANDMARKS = 3000, 300, 50
 # fits from landmarks that a time budget should allow for; a kernel value in operations of matrix products
 _PASSES, _VALUE = 24, 2000.0
 # n x n matrices that are there at one time

@@ -153,16 +153,14 @@ MODES = {
     "Datumwise.paper": Mode(
         "DatumwiseClassifier", seeded(DatumwiseClassifier.paper), "classes", sparse="apart", keeps=_SAME
     ),
-    "QLearning": Mode(
-        "QLearning", seeded(QLearning), fit=fit_trial, sparse="no", ask=ask_trial, keeps=frozenset({"again"})
-    ),
+    "QLearning": Mode("QLearning", seeded(QLearning), fit=fit_trial, sparse="no", ask=ask_trial, keeps=_SAME),
     "QLearning, linear": Mode(
         "QLearning",
         seeded(QLearning, model="linear"),
         fit=fit_trial,
         sparse="no",
         ask=ask_trial,
-        keeps=frozenset({"again"}),
+        keeps=_SAME,
     ),
     "QLearning.paper": Mode(
         "QLearning",
@@ -170,7 +168,7 @@ MODES = {
         fit=fit_trial,
         sparse="no",
         ask=ask_trial,
-        keeps=frozenset({"again"}),
+        keeps=_SAME,
     ),
     "AdvantageLearning": Mode(
         "AdvantageLearning",
@@ -178,7 +176,7 @@ MODES = {
         fit=fit_trial,
         sparse="no",
         ask=ask_trial,
-        keeps=frozenset({"again"}),
+        keeps=_SAME,
     ),
     "Curves": Mode(
         "TemporalProcessRegression",
@@ -187,7 +185,7 @@ MODES = {
         sparse="no",
         ask=ask_visits,
         weighted=True,
-        keeps=frozenset({"again", "columns"}),
+        keeps=_SAME | {"columns"},
     ),
     "Curves, logit": Mode(
         "TemporalProcessRegression",
@@ -198,7 +196,7 @@ MODES = {
         sparse="no",
         ask=ask_visits,
         weighted=True,
-        keeps=frozenset({"again"}),
+        keeps=_SAME | {"columns"},
     ),
     "Curves, log": Mode(
         "TemporalProcessRegression",
@@ -209,7 +207,7 @@ MODES = {
         sparse="no",
         ask=ask_visits,
         weighted=True,
-        keeps=frozenset({"again"}),
+        keeps=_SAME | {"columns"},
     ),
     "Curves, smooth": Mode(
         "TemporalProcessRegression",
@@ -218,7 +216,7 @@ MODES = {
         sparse="no",
         ask=ask_visits,
         weighted=True,
-        keeps=frozenset({"again"}),
+        keeps=_SAME | {"columns"},
     ),
     "DivideAndConquer": Mode(
         "DivideAndConquer",

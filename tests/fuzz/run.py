@@ -57,7 +57,8 @@ def collect(seed, trials):
     outcomes = []
     for line in lines:
         if "trial" in line:
-            outcomes.append({**line, "verdict": "bad", "why": f"crash {done.returncode}", "where": "crash"})
+            why = f"crash {done.returncode}: {done.stderr[-300:]}"
+            outcomes.append({**line, "verdict": "bad", "why": why, "where": "crash"})
         else:
             outcomes[-1].update(line)
     if done.returncode and not any(o["where"] == "crash" for o in outcomes):
@@ -115,18 +116,15 @@ def main():
             outcomes += parcel
             bad = sum(o["verdict"] == "bad" for o in outcomes)
             print(f"parcel {k + 1} of {len(sizes)}: {len(outcomes)} trials, {bad} bad", flush=True)
+            for one in parcel:
+                if one["verdict"] == "bad":
+                    print("   ", one["where"], one["why"], one["trial"], flush=True)
     if chosen.keep:
         Path(chosen.keep).write_text("".join(json.dumps(o) + "\n" for o in outcomes), encoding="utf-8")
     command = f"python tests/fuzz/run.py --trials {chosen.trials} --seed {chosen.seed}"
     page = table_of(outcomes, command, time.perf_counter() - start)
     Path(chosen.table).write_text(page, encoding="utf-8")
     print(page)
-    groups = Counter((o["owner"], o["why"], o["where"]) for o in outcomes if o["verdict"] == "bad")
-    for (owner, why, where), count in groups.most_common():
-        example = next(
-            o["trial"] for o in outcomes if (o["owner"], o["why"], o["where"]) == (owner, why, where)
-        )
-        print(f"{count:5d}  {owner}  {where}\n       {why}\n       {example}")
     return int(any(o["verdict"] == "bad" for o in outcomes))
 
 

@@ -54,7 +54,8 @@ def _ids(columns, rng):
 
 
 def _objects(make):
-    return _replace(lambda n, rng, old: np.array([make(i, rng) for i in range(n)], dtype=object))
+    # by way of a series: NumPy would make more dimensions of lists and tuples
+    return _replace(lambda n, rng, old: pd.Series([make(i, rng) for i in range(n)], dtype=object).to_numpy())
 
 
 def _series(make):

@@ -47,7 +47,7 @@ def fit_trial(estimator, X, y, weight):
     names = getattr(table, "column_names", None) or getattr(table, "columns", None)
     if names is None:
         names = table if isinstance(table, dict) else ["c0"]
-    n = len(y) if hasattr(y, "__len__") else 1
+    n = max(np.shape(y), default=1)
     stage = {"history": [str(name) for name in names], "action": np.arange(n) // 2 % 2, "reward": y}
     trial = TrialData.from_wide(table, [stage])
     return estimator.fit(trial), trial
@@ -55,7 +55,7 @@ def fit_trial(estimator, X, y, weight):
 
 def fit_visits(estimator, X, y, weight):
     """Rows are visits, a few of each subject."""
-    n = len(y) if hasattr(y, "__len__") else 1
+    n = max(np.shape(y), default=1)
     given = {} if weight is None else {"sample_weight": weight}
     rows = np.arange(n)
     return estimator.fit(X, y, id=rows // VISITS, time=rows % VISITS, **given), X

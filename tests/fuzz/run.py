@@ -23,7 +23,7 @@ def run_parcel(seed, trials):
     from hypothesis import HealthCheck, Phase, given, settings
     from hypothesis import seed as seeded
     from modes import MODES
-    from trials import run
+    from trials import Outcome, run
     from trials import trials as drawn
 
     settled = settings(
@@ -41,7 +41,11 @@ def run_parcel(seed, trials):
         def one(trial):
             print(json.dumps({"trial": asdict(trial), "owner": MODES[trial.mode].owner}), flush=True)
             start = time.perf_counter()
-            outcome = run(trial)
+            try:
+                outcome = run(trial)
+            except Exception as error:
+                # the fuzzer's own fault, which must not end the parcel
+                outcome = Outcome("bad", repr(error), "judge")
             seconds = time.perf_counter() - start
             said = {"verdict": outcome.verdict, "why": outcome.why, "where": outcome.where}
             print(json.dumps({**said, "seconds": seconds}), flush=True)
@@ -75,9 +79,9 @@ def table_of(outcomes, command, seconds):
         "Random problems, sound and with one or two faults, for every estimator and its modes; a trial may",
         "be fitted twice, in other words, and the two answers have to agree. *Right*: a valid answer, the",
         "same in other words, that finds a plain effect in a sound problem. *Clear error*: a ValueError,",
-        "TypeError or ImportError of ours with a sentence. *Bad*: anything else (a foreign exception, a",
-        "NumPy warning, a number that is none, two answers, no end, a crash). Trials for which no table",
-        "could be built at all are not counted.",
+        "TypeError, ImportError or FileNotFoundError of ours with a sentence. *Bad*: anything else (a",
+        "foreign exception, a NumPy warning, a number that is none, two answers, no end, a crash). Trials",
+        "for which no table could be built at all are not counted.",
         "",
         f"`{command}` ({seconds / 60:.0f} minutes)",
         "",

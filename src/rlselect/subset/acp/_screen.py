@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect._clock import stop_if_late
+from rlselect._clock import stop_if_late, while_time
 from rlselect.data import Units
 from rlselect.subset.acp.masked import MaskedPredictor
 
@@ -22,6 +22,8 @@ _PERMUTATIONS = 19
 _ROUNDS = 6
 # all pairs of so many columns are looked at
 _FOR_PAIRS = 2000
+# additions that are tried between two looks at a clock
+_PARCEL = 32
 
 
 def marginal_score(X: Array, Y: Array) -> Array:
@@ -227,9 +229,13 @@ def meet_partners(
 def addition_score(predictor: MaskedPredictor, mask: NDArray[np.bool_], columns: NDArray[np.intp]) -> Array:
     """Fall of a predictor's criterion when each of some columns joins a subset."""
     masks = np.repeat(mask[None], len(columns) + 1, axis=0)
-    masks[np.arange(len(columns)), columns] = True
-    values = predictor.criterion(masks)
-    return np.asarray(values[-1] - values[:-1])
+    masks[1 + np.arange(len(columns)), columns] = True
+    values = np.full(len(masks), np.inf)
+    # out of time, columns that were not tried are worth nothing
+    for start in while_time(range(0, len(masks), _PARCEL)):
+        part = slice(start, start + _PARCEL)
+        values[part] = predictor.criterion(masks[part])
+    return np.asarray(values[0] - values[1:])
 
 
 def best_of_columns(score: Array, units: Units) -> Array:

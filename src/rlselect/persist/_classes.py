@@ -53,6 +53,7 @@ _HOMES = {
     "subset.acp.masked._linear": "LinearModel",
     "subset.acp.masked._network": "NetworkModel",
     "subset.acp.masked._predictor": "ClassModel",
+    "subset.revs._average": "SubsetAverage",
     "subset.revs._effort": "SearchState",
     "subset.revs._revs": "REVS",
     "subset.revs._sarsa": "Sarsa",

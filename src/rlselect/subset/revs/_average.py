@@ -1,4 +1,4 @@
-"""The model averaged over the subsets that a walk has counted, and whether it predicts better than one refit."""
+"""The model averaged over the subsets that a walk has counted, beside the refit of one subset."""
 
 import warnings
 from dataclasses import dataclass
@@ -143,7 +143,7 @@ def average_subsets(problem: Problem, found: Found, columns: NDArray[np.intp], r
 def _of_refit(columns: NDArray[np.intp], refit: Fit, rows: float) -> SubsetAverage:
     inside = refit.covariance[1:, 1:]
     # the intercept is least uncertain where the columns lie in the middle
-    centre = -np.linalg.lstsq(inside, refit.covariance[1:, 0], rcond=None)[0]
+    centre = -np.asarray(np.linalg.lstsq(inside, refit.covariance[1:, 0], rcond=None)[0], dtype=np.float64)
     moments = refit.dispersion * inside + np.multiply.outer(refit.coef, refit.coef)
     return SubsetAverage(
         columns, refit.coef, refit.intercept, centre, sparse.csr_array(moments), refit.dispersion, rows, 1
@@ -184,7 +184,7 @@ def _left_out_losses(
     posteriors: Posteriors,
     weights: Floats,
 ) -> tuple[float, float, float]:
-    """Mean losses of left-out rows, of the average and of the refit, and the standard error of the difference."""
+    """Mean losses of left-out rows, of the average and the refit, and the error of their difference."""
     predictor, density = posteriors.left_out
     judges = len(predictor)
     share = np.log(np.maximum(weights[:judges, None], 1e-300)) - density

@@ -477,8 +477,8 @@ class REVS(PredictingSelector):
         check_value("level", level, number("a number between 0 and 1", above=0.0, below=1.0))
         if self.family_ != "gaussian":
             raise ValueError(
-                f"predict_interval is for family='gaussian', and this is {self.family_!r}: a probability or a "
-                "mean count says how a response varies; use predict_proba or predict."
+                f"predict_interval is for family='gaussian', and this is {self.family_!r}: a probability "
+                "or a mean count says how a response varies; use predict_proba or predict."
             )
         X = load_source(X, f"{type(self).__name__}.predict_interval")
         centre = self._linear_predictor(X, offset, True)

@@ -1,4 +1,4 @@
-"""Posteriors in many subsets: the same as one subset at a time, and rows left out as if they had not been there."""
+"""Posteriors in many subsets: the same as one at a time, and rows left out as if they had not been there."""
 
 import numpy as np
 import pytest

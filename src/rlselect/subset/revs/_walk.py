@@ -368,8 +368,7 @@ def run_walk(walker: Walker, plan: WalkPlan, *, tune: bool, n_jobs: int | None =
     WalkResult
     """
     few = bool(np.count_nonzero(walker.allowed) <= plan.enumerate_up_to)
-    if not tune:
-        walker.order = np.argsort(-walker.rewards(), kind="stable")
+    walker.order = np.argsort(-walker.rewards(), kind="stable")
     _warm_up(walker, plan, tune, few)
     if few:
         _enumerate(walker, tune)

@@ -25,6 +25,7 @@ from rlselect._options import (
     one_of,
     refuse_unused,
     take_settings,
+    with_methods,
 )
 from rlselect._parallel import one_thread
 from rlselect._random import RandomState, as_generator
@@ -41,9 +42,22 @@ from rlselect.data import (
     require_rows,
     require_target,
 )
-from rlselect.learn import EpsilonGreedy, Policy, PolicyName, Softmax, as_policy
+from rlselect.learn import (
+    Cutoff,
+    DecisionRule,
+    EpsilonGreedy,
+    MostProbable,
+    Policy,
+    PolicyName,
+    RuleName,
+    Softmax,
+    as_policy,
+    as_rule,
+    read_rule,
+)
 from rlselect.subset.revs._average import average_subsets
 from rlselect.subset.revs._checkpoint import Checkpoint
+from rlselect.subset.revs._choices import Choices
 from rlselect.subset.revs._final import final_model
 from rlselect.subset.revs._problem import FAMILIES, Problem, pose_problem
 from rlselect.subset.revs._report import report_of
@@ -52,6 +66,9 @@ from rlselect.subset.revs._search import Found, expected_steps, search_subset
 
 # reasons after which a search would not go on if it were started again
 _FINISHED = ("decided", "all rows", "converged", "nothing to choose from", "max stages")
+
+
+_RULES = one_of("auto", "f1") | with_methods("a rule such as FalseDiscovery(0.1)", "choose")
 
 
 def _is_binomial(estimator: Any) -> bool:
@@ -94,6 +111,11 @@ class REVS(PredictingSelector):
         makes it log((m - k) / (k + 1)) for adding to k of m variables, never below log 2 (log 8 for
         "binomial" and "poisson") and log m once there is a variable for every four rows. "No variable at all"
         has twenty times the chance of any other size.
+    rule : {"auto", "f1"}, FalseDiscovery, MostProbable or Cutoff, default="auto"
+        How `support_` follows from `inclusion_`: "auto" takes what is more likely in than out, "f1" the set
+        of largest expected F1 (never empty), ``FalseDiscovery(0.1)`` as many as keep the expected share of
+        wrong ones below a tenth, ``MostProbable(10)`` so many, and ``Cutoff(0.9)`` all above a probability.
+        `select` applies other rules to the same fit.
     feature_groups : dict, list of lists, or one label per feature, optional
         Features that enter and leave together. The indicators of a text or categorical column always do.
     always_select, never_select : list of names or positions, default=()
@@ -103,7 +125,7 @@ class REVS(PredictingSelector):
         indicator.
     search : "auto" or Sarsa, default="auto"
         The algorithm; see `REVS.paper`. `Sarsa` has a price of its own in place of `penalty`, and takes
-        neither `min_effect` nor `checkpoint`.
+        none of `rule`, `min_effect` and `checkpoint`.
     time_budget : float, optional
         Seconds after which the search stops with what it has found.
     min_effect : float, optional
@@ -211,6 +233,7 @@ class REVS(PredictingSelector):
     _options: ClassVar = {
         "family": one_of(*FAMILIES),
         "penalty": AUTO | number(),
+        "rule": _RULES,
         "missing": one_of(*MISSING_MODES),
         "search": AUTO | instance("a Sarsa object", Sarsa),
         "time_budget": NONE | number("a positive number of seconds", above=0.0),
@@ -226,6 +249,7 @@ class REVS(PredictingSelector):
         family: Literal["auto", "gaussian", "binomial", "poisson"] = "auto",
         policy: PolicyName | Policy = "auto",
         penalty: float | Literal["auto"] = "auto",
+        rule: RuleName | DecisionRule = "auto",
         feature_groups: Any = None,
         always_select: Any = (),
         never_select: Any = (),
@@ -242,6 +266,7 @@ class REVS(PredictingSelector):
         self.family = family
         self.policy = policy
         self.penalty = penalty
+        self.rule = rule
         self.feature_groups = feature_groups
         self.always_select = always_select
         self.never_select = never_select
@@ -355,6 +380,9 @@ class REVS(PredictingSelector):
                 checkpoint=checkpoint,
             )
         warn_if_interrupted(found.stop_reason, name, f"{found.n_stages} stages")
+        self._choices = Choices(problem.groups, found.inclusion, problem.allowed, problem.always)
+        if not isinstance(self.search, Sarsa):
+            found.support = self._choices.units(as_rule(self.rule))
         self._keep(problem, found)
         self._refit(problem, found, rng)
         table.check_unchanged()
@@ -363,7 +391,7 @@ class REVS(PredictingSelector):
 
     def _policy(self) -> Policy:
         if isinstance(self.search, Sarsa):
-            idle = ("penalty", "min_effect", "checkpoint")
+            idle = ("penalty", "rule", "min_effect", "checkpoint")
             refuse_unused(self, idle, "search=Sarsa(...)", "use Sarsa(price=...), or search='auto'")
         if isinstance(self.policy, str) and self.policy == "auto":
             return EpsilonGreedy() if isinstance(self.search, Sarsa) else Softmax()
@@ -373,7 +401,7 @@ class REVS(PredictingSelector):
         if self.checkpoint is None:
             return None
         # time, threads and what `transform` returns do not decide the answer
-        apart = ("checkpoint", "time_budget", "n_jobs", "validate", "transform_as")
+        apart = ("checkpoint", "time_budget", "n_jobs", "validate", "transform_as", "rule")
         options = {k: v for k, v in self.get_params(deep=False).items() if k not in apart}
         return Checkpoint(self.checkpoint, table, options)
 
@@ -411,6 +439,52 @@ class REVS(PredictingSelector):
         self.coef_average_[average.columns] = average.coef
         self.intercept_average_ = average.intercept
         self.average_ = bool(average.serves)
+
+    def select(
+        self,
+        *,
+        threshold: float | None = None,
+        fdr: float | None = None,
+        k: int | None = None,
+        rule: RuleName | DecisionRule | None = None,
+    ) -> NDArray[np.bool_]:
+        """Select features from `inclusion_` by another rule, without a refit.
+
+        Parameters
+        ----------
+        threshold : float, optional
+            Take what has a larger probability.
+        fdr : float, optional
+            Take the most probable features as long as the expected share of wrong ones is at most this.
+        k : int, optional
+            Take so many, the most probable ones; features that enter together count as one.
+        rule : {"auto", "f1"} or object, optional
+            As in the constructor, whose rule is the default.
+
+        Returns
+        -------
+        bool array of shape (n_features,)
+            Features of `always_select` are in it by any rule, and those of `never_select` are not.
+
+        Examples
+        --------
+        >>> from rlselect import REVS
+        >>> from rlselect.simulate import make_revs
+        >>> data = make_revs(n=60, p=100, structure="block", random_state=0)
+        >>> selector = REVS(random_state=0).fit(data.X, data.y)
+        >>> [int(selector.select(**rule).sum()) for rule in ({"fdr": 0.1}, {"k": 5}, {"rule": "f1"})]
+        [3, 5, 13]
+        """
+        check_is_fitted(self)
+        if rule is not None:
+            check_value("rule", rule, _RULES)
+        chosen = read_rule(threshold=threshold, fdr=fdr, k=k, rule=rule) or as_rule(self.rule)
+        if isinstance(self.search, Sarsa) and not isinstance(chosen, Cutoff | MostProbable):
+            raise ValueError(
+                "inclusion_ holds how often the paper's search visited a feature, which is no probability: "
+                "give threshold or k, or fit with search='auto'."
+            )
+        return self._choices.features(chosen)
 
     def _linear_predictor(self, X: Any, offset: Any, average: bool | Literal["auto"]) -> Any:
         check_is_fitted(self)

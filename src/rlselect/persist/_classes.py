@@ -38,7 +38,7 @@ _HOMES = {
     "regimes._anova_kernel": "ActionAnovaState CategoryFeatures ColumnFeatures ContrastState KeptState",
     "regimes._encoding": "HistoryEncoder",
     "regimes._estimates": "RegimeComparison RegimeValue",
-    "regimes._propensity": "OverlapReport",
+    "regimes._overlap": "OverlapReport",
     "regimes._q_learning": "QLearning",
     "regimes._rules": "Regime StageRule",
     "regimes._selection": "StageSelection",

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rlselect.data import CodedFeatures
-from rlselect.datumwise._encoding import ValueEncoder
+from rlselect.datumwise._encoding import CaseEncoder
 from rlselect.datumwise._policy import Episodes, PurchasePolicy
 from rlselect.datumwise._problem import closed_units
 from rlselect.datumwise._rules import PurchaseRules
@@ -32,7 +32,7 @@ class FittedPurchases:
         Of all units; the policy has those of the units that it knows.
     known : int array
         Units that the policy knows.
-    encoder : ValueEncoder
+    encoder : CaseEncoder
         Fitted to their features.
     policy : PurchasePolicy
         Learned.
@@ -42,7 +42,7 @@ class FittedPurchases:
     classes: NDArray
     rules: PurchaseRules
     known: NDArray
-    encoder: ValueEncoder
+    encoder: CaseEncoder
     policy: PurchasePolicy
 
     @cached_property

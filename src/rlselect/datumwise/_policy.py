@@ -65,7 +65,9 @@ class Episodes:
 class PurchasePolicy(Protocol):
     """What is bought next in any state of knowledge, and what is answered."""
 
-    rules: PurchaseRules
+    @property
+    def rules(self) -> PurchaseRules:
+        """What it keeps to."""
 
     def action_scores(self, codes: NDArray, bought: NDArray) -> NDArray:
         """Scores of all units and classes in given states: states x actions."""
@@ -75,6 +77,9 @@ class PurchasePolicy(Protocol):
 
     def run(self, codes: NDArray, closed: NDArray) -> Episodes:
         """Whole episodes from nothing bought; `closed` (cases x units) cannot be bought."""
+
+    def at(self, rules: PurchaseRules) -> "PurchasePolicy":
+        """The same policy at other prices, or within another budget."""
 
 
 @dataclass
@@ -174,6 +179,12 @@ class AdditivePolicy:
         theta[:1, 0, : self.rules.n_units] -= margins[0]
         theta[1:, 0, : self.rules.n_units] -= margins[1]
         return AdditivePolicy(self.rules, self.encoder, theta, self.shares)
+
+    def at(self, rules: PurchaseRules) -> "AdditivePolicy":
+        """As if all that follows a purchase stayed the same: only its own price is changed in the scores."""
+        change = rules.prices - self.rules.prices
+        out = self.with_margins((change, change))
+        return AdditivePolicy(rules, self.encoder, out.theta[:, :-1], self.shares)
 
     def start(
         self,

@@ -32,6 +32,8 @@ class PurchaseAccount:
         ``value`` and ``bought`` of each iteration.
     n_rows, seconds, stop_reason : int, float, str
         What fit took, and why it ended.
+    scores : str
+        What gives the scores.
     """
 
     owner: str
@@ -42,6 +44,7 @@ class PurchaseAccount:
     n_rows: int
     seconds: float
     stop_reason: str
+    scores: str
 
     def of_training(self) -> dict[str, Any]:
         """About the training rows: facts, and who buys what; as `rlselect.report.to_html` takes it."""
@@ -94,6 +97,8 @@ class PurchaseAccount:
             "Classes": [str(c) for c in self.fitted.classes],
             "To buy": f"{rules.n_units} {noun}, at {_range(rules.prices)} each{_limits(rules)}",
         }
+        if self.scores:
+            facts["Scores"] = self.scores
         if known < rules.n_units:
             facts["Learned about"] = f"the {known} that tell most, each alone"
         if (rules.losses != 1.0 - np.eye(rules.n_classes)).any():

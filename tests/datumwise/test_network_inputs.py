@@ -10,7 +10,9 @@ def test_scores_are_those_of_mid_ranks():
     values = np.array([3.0, 1.0, 1.0, 7.0, np.nan, 5.0])
     encoder = ScoreEncoder().fit(values[:, None], np.ones(6), {})
     ranks = stats.rankdata(values[[0, 1, 2, 3, 5]])
-    np.testing.assert_allclose(encoder.encode(values[:, None])[[0, 1, 2, 3, 5], 0], stats.norm.ppf((ranks - 0.5) / 5))
+    np.testing.assert_allclose(
+        encoder.encode(values[:, None])[[0, 1, 2, 3, 5], 0], stats.norm.ppf((ranks - 0.5) / 5)
+    )
     assert np.isnan(encoder.encode(values[:, None])[4, 0])
 
 

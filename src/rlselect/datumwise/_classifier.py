@@ -27,6 +27,7 @@ from rlselect._options import (
 from rlselect._parallel import one_thread
 from rlselect._random import RandomState, as_generator
 from rlselect.data import CodedFeatures, open_coded, read_classes, read_vectors, require_target
+from rlselect.datumwise._after_fit import AfterFit
 from rlselect.datumwise._fitted import FittedPurchases
 from rlselect.datumwise._learn import CaseTable, LearningTask, learn_policy, resolve
 from rlselect.datumwise._policy import Episodes
@@ -46,7 +47,7 @@ def _are_bins(value: Any) -> bool:
     return listed and len(value) > 0 and all(whole(2).holds(one) for one in value)
 
 
-class DatumwiseClassifier(ClassifierMixin, Estimator):
+class DatumwiseClassifier(ClassifierMixin, AfterFit, Estimator):
     r"""Classifier that buys features one by one for each case, and answers when it knows enough.
 
     It looks for the policy with the smallest
@@ -484,8 +485,13 @@ class DatumwiseClassifier(ClassifierMixin, Estimator):
         check_is_fitted(self)
         return 1.0 - float(self._fitted.bought(X).mean())
 
-    def start(self) -> Session:
+    def start(self, known: Mapping[Any, Any] | None = None) -> Session:
         """Begin with one case whose values are not known yet.
+
+        Parameters
+        ----------
+        known : mapping, optional
+            Feature or group -> value of what is known from the start, free of charge.
 
         Returns
         -------
@@ -494,7 +500,7 @@ class DatumwiseClassifier(ClassifierMixin, Estimator):
             the class.
         """
         check_is_fitted(self)
-        return Session(self._fitted)
+        return Session(self._fitted, known)
 
     def question_tree(self, X: Any, max_depth: int = 3) -> QuestionNode:
         """The first questions that some cases are asked, as a tree.

@@ -1,5 +1,7 @@
 """Small problems solved exactly: dynamic programming over everything that can be known about a case."""
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -51,9 +53,11 @@ class TablePolicy:
         self.counts = counts
         self.table, self.shares, self.value = _best_actions(rules, values, counts)
 
-    def at(self, rules: PurchaseRules) -> "TablePolicy":
+    def at(self, rules: PurchaseRules, thrift: float = 1.0) -> "TablePolicy":
         """The best policy at other prices."""
-        return TablePolicy(rules, self.values, self.counts)
+        out = TablePolicy(replace(rules, prices=thrift * rules.prices), self.values, self.counts)
+        out.rules = rules
+        return out
 
     def _states(self, codes: NDArray, bought: NDArray) -> NDArray:
         levels = unit_levels(codes, self.rules, self.values)
@@ -67,13 +71,13 @@ class TablePolicy:
         """Class probabilities in given states."""
         return self.shares[self._states(codes, bought)]
 
-    def run(self, codes: NDArray, closed: NDArray) -> Episodes:
+    def run(self, codes: NDArray, closed: NDArray, held: NDArray | None = None) -> Episodes:
         """Whole episodes from nothing bought, as `AdditivePolicy.run`."""
         n, n_units = closed.shape
         levels = unit_levels(codes, self.rules, self.values)
         steps = (levels + 1) * _strides(self.values)
-        state = np.zeros(n, dtype=np.intp)
-        bought = np.zeros((n, n_units), dtype=bool)
+        bought = np.zeros((n, n_units), dtype=bool) if held is None else held.copy()
+        state = (steps * bought).sum(axis=1)
         answer, cost = np.full(n, -1, dtype=np.intp), np.zeros(n)
         order: list[NDArray] = []
         live = np.arange(n)

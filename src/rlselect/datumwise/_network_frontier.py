@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from rlselect.datumwise._plan import NETWORK
 
-__all__ = ["PriceFrontier", "upper_hull"]
+__all__ = ["UNKNOWN", "PriceFrontier", "upper_hull"]
 
 # between the prices that were tried, others are looked at as well: so many times as many
 _FINER = 8
@@ -62,6 +62,10 @@ class PriceFrontier:
         # the mean of neighbours: of points that differ by chance, the best looks better than it is
         smooth = np.convolve(np.pad(self.worth, 1, mode="edge"), [0.25, 0.5, 0.25], mode="valid")
         return fine, np.interp(fine, low, smooth), np.interp(fine, low, self.spent)
+
+
+# of a policy that has not been judged yet
+UNKNOWN = PriceFrontier(*(np.empty(0) for _ in range(5)))
 
 
 def upper_hull(x: NDArray, y: NDArray) -> NDArray:

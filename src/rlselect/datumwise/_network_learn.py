@@ -11,7 +11,7 @@ from rlselect._parallel import run_tasks
 from rlselect.datumwise._folds import fold_numbers
 from rlselect.datumwise._learned import Learned, PolicyStep, Stop, never
 from rlselect.datumwise._network import NetworkShape
-from rlselect.datumwise._network_frontier import PriceFrontier
+from rlselect.datumwise._network_frontier import UNKNOWN, PriceFrontier
 from rlselect.datumwise._network_inputs import ScoreEncoder
 from rlselect.datumwise._network_policy import NetworkFamily, NetworkPolicy
 from rlselect.datumwise._network_training import Lessons, cost_shares, train_networks
@@ -130,7 +130,7 @@ def _judge(
     aheads = (False, True) if settings.lookahead == "auto" else (settings.lookahead,)
     out = []
     for (place, reward), lookahead in itertools.product(enumerate(lessons.rewards), aheads):
-        policy = NetworkPolicy(problem.rules, families, place, lookahead, 1.0)
+        policy = NetworkPolicy(problem.rules, families, place, lookahead, 1.0, UNKNOWN)
         frontier = _left_out(problem, lessons.folds, policy, NETWORK.prices[reward])
         out.append(_Candidate(steps, reward, lookahead, replace(policy, frontier=frontier), frontier))
     return out

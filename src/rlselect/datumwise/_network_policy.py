@@ -62,7 +62,7 @@ class NetworkPolicy:
         Whether what a purchase opens the way to counts.
     price : float
         Price of a unit of mean cost, in units of the reward.
-    frontier : PriceFrontier or None
+    frontier : PriceFrontier
         How it did on rows left out at other prices.
     """
 
@@ -71,13 +71,11 @@ class NetworkPolicy:
     reward: int
     lookahead: bool
     price: float
-    frontier: PriceFrontier | None = None
+    frontier: PriceFrontier
 
-    def at(self, rules: PurchaseRules) -> "NetworkPolicy":
+    def at(self, rules: PurchaseRules, thrift: float = 1.0) -> "NetworkPolicy":
         """The same networks under other rules, at the price that earned most on rows left out."""
-        price = self.price
-        if self.frontier is not None:
-            price = self.frontier.price_for(float(rules.prices.mean()))
+        price = self.frontier.price_for(thrift * float(rules.prices.mean()))
         return replace(self, rules=rules, price=price)
 
     def part(self, member: int) -> "NetworkPolicy":
@@ -140,11 +138,18 @@ class NetworkPolicy:
         shares = np.concatenate(parts) if parts else np.empty((0, self.rules.n_classes))
         return shares.astype(float) / shares.sum(axis=1, dtype=float, keepdims=True)
 
-    def run(self, codes: NDArray, closed: NDArray, *, prices: NDArray | None = None) -> Episodes:
-        """Whole episodes from nothing bought; `prices` (cases,) of training where they differ."""
+    def run(
+        self,
+        codes: NDArray,
+        closed: NDArray,
+        held: NDArray | None = None,
+        *,
+        prices: NDArray | None = None,
+    ) -> Episodes:
+        """Whole episodes, as `AdditivePolicy.run`; `prices` (cases,) of training where they differ."""
         n, n_units = closed.shape
         prices = np.full(n, self.price) if prices is None else prices
-        bought = np.zeros((n, n_units), dtype=bool)
+        bought = np.zeros((n, n_units), dtype=bool) if held is None else held.copy()
         answer, cost = np.empty(n, dtype=np.intp), np.zeros(n)
         order: list[NDArray] = []
         live = np.arange(n)

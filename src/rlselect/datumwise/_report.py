@@ -152,7 +152,7 @@ def _judge(
 ) -> dict[str, Any]:
     facts = {
         "Cases reported on": len(episodes.answer),
-        "Bought per case": float(np.average(episodes.bought.sum(axis=1), weights=weights)),
+        "Bought per case": float(np.average(episodes.paid.sum(axis=1), weights=weights)),
         "Spent per case": float(np.average(episodes.cost, weights=weights)),
     }
     if labels is not None:
@@ -166,7 +166,7 @@ def _judge(
 def _use(fitted: FittedPurchases, episodes: Episodes, weights: NDArray) -> dict[str, Any]:
     """Who buys each unit, who buys it first, and as which purchase."""
     rules, learned, total = fitted.rules, fitted.known, weights.sum()
-    share = weights @ episodes.bought / total
+    share = weights @ episodes.paid / total
     place = np.zeros(len(learned))
     first = np.zeros(len(learned))
     for step, units in enumerate(episodes.order.T):
@@ -192,7 +192,7 @@ def _use(fitted: FittedPurchases, episodes: Episodes, weights: NDArray) -> dict[
 
 def _numbers(episodes: Episodes, right: NDArray | None, weights: NDArray, noun: str) -> dict[str, Any]:
     """How many purchases cases need, and how well those are answered."""
-    number, total = episodes.bought.sum(axis=1), weights.sum()
+    number, total = episodes.paid.sum(axis=1), weights.sum()
     rows, bars = [], []
     for count in np.unique(number[weights > 0]):
         inside = number == count
@@ -214,7 +214,7 @@ def _numbers(episodes: Episodes, right: NDArray | None, weights: NDArray, noun: 
 def _classes(
     classes: NDArray, episodes: Episodes, labels: NDArray, right: NDArray, weights: NDArray
 ) -> dict[str, Any]:
-    number = episodes.bought.sum(axis=1)
+    number = episodes.paid.sum(axis=1)
     rows = []
     for label in classes:
         inside = labels == label

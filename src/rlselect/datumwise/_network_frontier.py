@@ -4,13 +4,17 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from rlselect.datumwise._plan import NETWORK
 
-__all__ = ["UNKNOWN", "PriceFrontier", "upper_hull"]
+__all__ = ["UNKNOWN", "PriceFrontier", "best_temperatures", "upper_hull"]
 
 # between the prices that were tried, others are looked at as well: so many times as many
 _FINER = 8
+
+# temperatures that are tried, and how many prices on each side lend their rows to the choice
+_TEMPERATURES, _NEIGHBOURS = (0.3, 5.0), 2
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,9 @@ class PriceFrontier:
         Mean cost of the purchases of a case, in units of the mean cost of a purchase.
     bought : (prices,) array
         Mean share of the units that are bought.
+    temperatures : (prices,) array
+        Class probabilities are taken to the power of one over this, which makes them as sure as they should
+        be.
     """
 
     prices: NDArray
@@ -37,6 +44,11 @@ class PriceFrontier:
     losses: NDArray
     spent: NDArray
     bought: NDArray
+    temperatures: NDArray
+
+    def temperature(self, price: float) -> float:
+        """What fits a price of training."""
+        return float(np.interp(np.log10(price), np.log10(self.prices), self.temperatures))
 
     def height(self) -> float:
         """Mean of the upper hull of worth against what is not bought, over the range that counts."""
@@ -65,7 +77,7 @@ class PriceFrontier:
 
 
 # of a policy that has not been judged yet
-UNKNOWN = PriceFrontier(*(np.empty(0) for _ in range(5)))
+UNKNOWN = PriceFrontier(*(np.empty(0) for _ in range(6)))
 
 
 def upper_hull(x: NDArray, y: NDArray) -> NDArray:
@@ -78,6 +90,21 @@ def upper_hull(x: NDArray, y: NDArray) -> NDArray:
             hull.pop()
         hull.append(int(i))
     return np.array(hull)
+
+
+def best_temperatures(true: NDArray, others: NDArray, weights: NDArray) -> NDArray:
+    """Temperature with the least log loss at each price, neighbouring prices taken together: (prices,).
+
+    `true` (prices, rows) are log probabilities of the true classes and `others` (prices, rows, classes) of
+    all; `weights` (rows,).
+    """
+    tried = np.geomspace(*_TEMPERATURES, 31)
+    loss = np.empty((len(tried), len(true)))
+    for k, temperature in enumerate(tried):
+        total = special.logsumexp(others / temperature, axis=2)
+        loss[k] = (total - true / temperature) @ weights
+    near = np.abs(np.subtract.outer(np.arange(len(true)), np.arange(len(true)))) <= _NEIGHBOURS
+    return tried[(loss @ near).argmin(axis=0)]
 
 
 def _above(x: NDArray, y: NDArray, a: int, b: int, c: int) -> float:

@@ -11,7 +11,7 @@ from rlselect._parallel import run_tasks
 from rlselect.datumwise._folds import fold_numbers
 from rlselect.datumwise._learned import Learned, PolicyStep, Stop, never
 from rlselect.datumwise._network import NetworkShape
-from rlselect.datumwise._network_frontier import UNKNOWN, PriceFrontier
+from rlselect.datumwise._network_frontier import UNKNOWN, PriceFrontier, best_temperatures
 from rlselect.datumwise._network_inputs import ScoreEncoder
 from rlselect.datumwise._network_policy import NetworkFamily, NetworkPolicy
 from rlselect.datumwise._network_training import Lessons, cost_shares, train_networks
@@ -145,6 +145,7 @@ def _left_out(
     step = -(-len(folds) // NETWORK.judged)
     sums = np.zeros((4, NETWORK.grid))
     total = 0.0
+    judged, logs = [], []
     for fold in range(int(folds.max()) + 1):
         own = np.flatnonzero(folds == fold)[::step]
         total += problem.weights[own].sum()
@@ -158,7 +159,13 @@ def _left_out(
         columns = (-(hard + soft) / 2, hard, episodes.bought @ cost, episodes.bought.mean(axis=1))
         for place, column in enumerate(columns):
             sums[place] += column.reshape(len(prices), -1) @ problem.weights[own]
-    return PriceFrontier(prices, *(sums / total))
+        judged.append(own)
+        logs.append(np.log(np.maximum(shares, 1e-12)).reshape(len(prices), len(own), -1))
+    rows, others = np.concatenate(judged), np.concatenate(logs, axis=1)
+    true = others[:, np.arange(len(rows)), problem.labels[rows]]
+    temperatures = NETWORK.averaged * best_temperatures(true, others, problem.weights[rows])
+    worth, losses, spent, bought = sums / total
+    return PriceFrontier(prices, worth, losses, spent, bought, temperatures)
 
 
 def _choose(found: list[_Candidate]) -> int:

@@ -104,7 +104,11 @@ class NetworkPolicy:
                 if self.lookahead:
                     gain = gain + np.maximum(seen.aheads[self.reward], 0) * self._goes_on(bought)
                 gains += gain.sum(axis=0)
-        return shares / total, gains / total
+        shares /= total
+        if len(self.frontier.prices):
+            shares **= np.float32(1 / self.frontier.temperature(self.price))
+            shares /= shares.sum(axis=1, keepdims=True)
+        return shares, gains / total
 
     def _goes_on(self, bought: NDArray) -> NDArray:
         """Whether more can be bought after the next purchase: (states, 1)."""

@@ -84,6 +84,9 @@ class NetworkPlan:
         Weight of the squared errors of gains beside the log loss of classes, by reward.
     grid, judged : int
         Prices and rows by which candidates are judged on rows left out.
+    averaged : float
+        Temperature of an average of networks over that of a single one, which is all that rows left out can
+        tell: an average is less sure than its members, though more often right.
     sparsities : pair
         Candidates are judged between these shares of units not bought.
     """
@@ -105,6 +108,7 @@ class NetworkPlan:
     weights: tuple[float, float] = (10.0, 1.0)
     grid: int = 16
     judged: int = 1000
+    averaged: float = 0.8
     sparsities: tuple[float, float] = (0.5, 0.95)
 
 

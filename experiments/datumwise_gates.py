@@ -144,12 +144,12 @@ def keyed(key, with_bins):
 
 def table(args, records):
     lines = [
-        "Accuracy in percent (± standard error over splits) at mean sparsity .8 and .6. Half of the rows are "
-        "learned from (adult 2,500, MNIST in 49 block means 2,000 rows). The others are halved: the mixture of "
+        "Accuracy in percent (± standard error over splits) at mean sparsity .8 and .6. Half of the rows "
+        "are learned from (adult 2,500, MNIST in 49 block means 2,000). The others are halved: the mix of "
         "two neighbouring settings that has the sparsity on one half is judged on the other, both ways. "
         "auto: one fit at a price of .02, 20 prices after it. behind: points behind the best of CART, the "
-        "k-best forest and bins (refitted at 7 prices) at .8. gap: largest |mean of confidence - accuracy| over "
-        "the prices. "
+        "k-best forest and bins (refitted at 7 prices) at .8. gap: largest |mean of confidence - "
+        "accuracy| over the prices. "
         f"Seeds from {args.seed}. CPU s: of the one fit, the choice included.",
         "",
         "    RLSELECT_DATA=... python experiments/datumwise_gates.py "
@@ -164,9 +164,7 @@ def table(args, records):
         if not runs:
             continue
         at = {
-            (method, target): [
-                100 * mixed_at_sparsity(run[method], target)[0] for run in runs if method in run
-            ]
+            (method, goal): [100 * mixed_at_sparsity(run[method], goal)[0] for run in runs if method in run]
             for method in ("auto", *OTHERS)
             for goal in (0.8, 0.6)
         }

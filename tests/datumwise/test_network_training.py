@@ -57,15 +57,13 @@ def test_slopes_of_gains_are_those_of_a_loop(groups, monkeypatch):
     slow, now = start_weights(shape, 2, rng), start_weights(shape, 2, rng)
     states = _network_training._States(lessons, np.array([0, 1]), 8, rng)
     states.renew(0)
-    made, known = columns.make(lessons.codes[states.rows]), lessons.known[states.rows]
-    labels, bought = lessons.labels[states.rows], states.bought.copy()
-    log_price = states.log_price.copy()
-    x = lessons.inputs(columns, made, bought, known)
+    rows, bought, log_price = states.rows[:, :8], states.bought[:, :8].copy(), states.log_price.copy()
+    labels, made = lessons.labels[rows], columns.make(lessons.codes[rows])
+    x = lessons.inputs(columns, made, bought, lessons.known[rows])
     seen = forward(shape.views(now), x, log_price)
-    rows = states.rows.copy()
     monkeypatch.setattr(_network_training._States, "advance", lambda *args: None)
     slopes = _network_training._gain_slopes(
-        lessons, columns, shape.views(slow), states, seen.gains, seen.aheads, made, known, labels
+        lessons, columns, shape.views(slow), states, seen.gains, seen.aheads
     )
 
     def think(member, row, held, r, price):

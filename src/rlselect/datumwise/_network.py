@@ -121,20 +121,19 @@ def forward(
     x: Singles,
     log_price: Singles,
     drops: tuple[Singles | None, Singles | None] = (None, None),
-    *,
-    heads: bool = True,
 ) -> Activations:
-    """All layers for inputs (members, states, columns); `log_price` is (rewards, members, states).
+    """All layers for inputs (members, states, columns).
 
-    Without `heads` the gains are left out.
+    `log_price` is (rewards, members, first states): gains are given for as many of the states as it has.
     """
     first = hidden(views, x, "input", drops[0])
     second = hidden(views, first, "trunk", drops[1])
     out = Activations(x, first, second, second @ views["class"] + views["class_bias"], [], [], [], [])
-    for r, price in enumerate(log_price if heads else ()):
-        gain = hidden(views, second, f"gain{r}")
+    priced = second[:, : log_price.shape[2]]
+    for r, price in enumerate(log_price):
+        gain = hidden(views, priced, f"gain{r}")
         matrix = views[f"ahead{r}"]
-        ahead: Singles = second @ matrix[:, :-1]
+        ahead: Singles = priced @ matrix[:, :-1]
         ahead += price[..., None] * matrix[:, -1:]
         ahead += views[f"ahead{r}_bias"]
         np.maximum(ahead, 0, out=ahead)
@@ -167,18 +166,19 @@ def backward(
     """
     _linear(grads, "class", seen.second, d_logits)
     slope = d_logits @ views["class"].swapaxes(1, 2)
+    priced, part = seen.second[:, : log_price.shape[2]], slope[:, : log_price.shape[2]]
     for r, (d_gain, d_ahead) in enumerate(zip(d_gains, d_aheads, strict=True)):
         _linear(grads, f"gain_of{r}", seen.gain_hidden[r], d_gain)
         inner = (d_gain @ views[f"gain_of{r}"].swapaxes(1, 2)) * (seen.gain_hidden[r] > 0)
-        _linear(grads, f"gain{r}", seen.second, inner)
-        slope += inner @ views[f"gain{r}"].swapaxes(1, 2)
+        _linear(grads, f"gain{r}", priced, inner)
+        part += inner @ views[f"gain{r}"].swapaxes(1, 2)
         _linear(grads, f"ahead_of{r}", seen.ahead_hidden[r], d_ahead)
         inner = (d_ahead @ views[f"ahead_of{r}"].swapaxes(1, 2)) * (seen.ahead_hidden[r] > 0)
         matrix = grads[f"ahead{r}"]
-        matrix[:, :-1] = seen.second.swapaxes(1, 2) @ inner
+        matrix[:, :-1] = priced.swapaxes(1, 2) @ inner
         matrix[:, -1:] = log_price[r][:, None, :] @ inner
         np.sum(inner, axis=1, keepdims=True, out=grads[f"ahead{r}_bias"])
-        slope += inner @ views[f"ahead{r}"][:, :-1].swapaxes(1, 2)
+        part += inner @ views[f"ahead{r}"][:, :-1].swapaxes(1, 2)
     for name, inputs, outputs, drop in (
         ("trunk", seen.first, seen.second, drops[1]),
         ("input", seen.x, seen.first, drops[0]),

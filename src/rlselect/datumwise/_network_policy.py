@@ -96,8 +96,8 @@ class NetworkPolicy:
         for family in self.families:
             x = family.columns.make(known) * shown[:, family.columns.owner]
             views = family.shape.views(family.weights)
-            size = (family.shape.rewards, len(family.weights), len(codes))
-            seen = forward(views, x[None], np.broadcast_to(log_price, size), heads=heads)
+            size = (family.shape.rewards, len(family.weights), len(codes) if heads else 0)
+            seen = forward(views, x[None], np.broadcast_to(log_price[: size[2]], size))
             shares += softmax(seen.logits).sum(axis=0)
             if heads:
                 gain = seen.gains[self.reward]

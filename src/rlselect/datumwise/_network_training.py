@@ -125,19 +125,24 @@ class _Adam:
 
 
 class _States:
-    """The batch of a step: episodes of the policy's own that go on from step to step, and random states."""
+    """The states of a step: episodes of the policy's own that go on from step to step, and random states.
 
-    def __init__(self, lessons: Lessons, left_out: NDArray, batch: int, rng: np.random.Generator) -> None:
-        self.lessons, self.rng, self.batch = lessons, rng, batch
+    Gains are learned in the first `priced` of them, one half of which are the episodes.
+    """
+
+    def __init__(self, lessons: Lessons, left_out: NDArray, priced: int, rng: np.random.Generator) -> None:
+        batch = priced * NETWORK.class_states
+        self.lessons, self.rng, self.batch, self.priced = lessons, rng, batch, priced
         mass = np.where(lessons.folds[None, :] == left_out[:, None], 0.0, lessons.weights)
         self.mass = np.cumsum(mass, axis=1) / mass.sum(axis=1, keepdims=True)
         self.members = len(left_out)
         shape = (self.members, batch)
         self.rows = self._draw(batch)
         self.bought = np.zeros((*shape, lessons.rules.n_units), dtype=bool)
-        self.log_price = np.stack([self._prices(r, shape) for r in lessons.rewards])
+        prices = [self._prices(r, (self.members, priced)) for r in lessons.rewards]
+        self.log_price = np.stack(prices)
         # each reward leads its share of the episodes
-        self.leader = np.arange(batch // 2) % len(lessons.rewards)
+        self.leader = np.arange(priced // 2) % len(lessons.rewards)
 
     def _draw(self, number: int) -> NDArray:
         at = self.rng.random((self.members, number))
@@ -156,6 +161,7 @@ class _States:
         share = self.rng.random((*shape, 1), dtype=np.float32) ** 2
         masks = self.rng.random((*shape, self.bought.shape[2]), dtype=np.float32) < share
         self.bought[:, start:] = masks & ~self.lessons.closed[self.rows[:, start:]]
+        shape = (self.members, self.priced - start)
         for place, reward in enumerate(self.lessons.rewards):
             self.log_price[place, :, start:] = self._prices(reward, shape)
 
@@ -201,6 +207,7 @@ def train_networks(
     views, slow_views, grad_views = shape.views(weights), shape.views(slow), shape.views(grads)
     adam, states = _Adam(weights, steps), _States(lessons, left_out, batch, rng)
     half = batch // 2
+    nobody = states.log_price[:, :, :0]
     quiet = int(NETWORK.quiet * steps)
     for step in range(steps):
         if clock.look() is not None:
@@ -215,29 +222,30 @@ def train_networks(
         noisy = codes + columns.noise * rng.standard_normal(codes.shape, dtype=np.float32)
         x = lessons.inputs(columns, columns.make(noisy), states.bought, known)
         keep = 1 - columns.dropout
-        size = (members, batch, shape.trunk)
-        drop1 = (rng.random(size, dtype=np.float32) < keep) * np.float32(1 / keep)
-        drop2 = (rng.random(size, dtype=np.float32) < keep) * np.float32(1 / keep)
-        drops = (drop1, drop2)
-        teach = step >= quiet
-        seen = forward(views, x, states.log_price, drops, heads=teach)
+        size = (members, states.batch, shape.trunk)
+        drops = (_dropout(keep, size, rng), _dropout(keep, size, rng))
+        log_price = states.log_price if step >= quiet else nobody
+        seen = forward(views, x, log_price, drops)
         slope = softmax(seen.logits)
         np.put_along_axis(
             slope, labels[..., None], np.take_along_axis(slope, labels[..., None], axis=2) - 1, axis=2
         )
-        slope /= np.float32(batch)
+        slope /= np.float32(states.batch)
         d_gains: list[Singles] = []
         d_aheads: list[Singles] = []
-        if teach:
-            made = columns.make(codes)
-            d_gains, d_aheads = _gain_slopes(
-                lessons, columns, slow_views, states, seen.gains, seen.aheads, made, known, labels
-            )
-        backward(views, grad_views, seen, states.log_price, slope, d_gains, d_aheads, drops)
+        if step >= quiet:
+            d_gains, d_aheads = _gain_slopes(lessons, columns, slow_views, states, seen.gains, seen.aheads)
+        backward(views, grad_views, seen, log_price, slope, d_gains, d_aheads, drops)
         adam.step(grads)
         grads[...] = 0
         slow += np.float32(NETWORK.slow) * (weights - slow)
     return weights
+
+
+def _dropout(keep: float, size: tuple[int, ...], rng: np.random.Generator) -> Singles:
+    """Zeros, and numbers that make up for them; one byte of chance for each is enough."""
+    drawn = np.frombuffer(rng.bytes(int(np.prod(size))), dtype=np.uint8).reshape(size)
+    return (drawn < round(256 * keep)) * np.float32(256 / round(256 * keep))
 
 
 def _gain_slopes(
@@ -247,13 +255,13 @@ def _gain_slopes(
     states: _States,
     gains: list[Singles],
     aheads: list[Singles],
-    made: Singles,
-    known: NDArray,
-    labels: NDArray,
 ) -> tuple[list[Singles], list[Singles]]:
     """Slopes of the squared errors of the gains of some purchases; episodes go on with the best ones."""
-    members, batch, n_units = states.bought.shape
-    may = lessons.open(states.bought, lessons.closed[states.rows])
+    rows, bought = states.rows[:, : states.priced], states.bought[:, : states.priced]
+    members, batch, n_units = bought.shape
+    labels, known = lessons.labels[rows], lessons.known[rows]
+    made = columns.make(lessons.codes[rows])
+    may = lessons.open(bought, lessons.closed[rows])
     price = np.power(np.float32(10), states.log_price)
     scores = []
     for r, (gain, ahead) in enumerate(zip(gains, aheads, strict=True)):
@@ -267,13 +275,13 @@ def _gain_slopes(
     valid = np.take_along_axis(may, tries, axis=2)
     n_tries = tries.shape[2]
     # what the slow copy says before and after
-    before = forward(slow, lessons.inputs(columns, made, states.bought, known), states.log_price, heads=False)
-    after = np.repeat(states.bought[:, :, None, :], n_tries, axis=2)
+    before = forward(slow, lessons.inputs(columns, made, bought, known), states.log_price[:, :, :0])
+    after = np.repeat(bought[:, :, None, :], n_tries, axis=2)
     np.put_along_axis(after, tries[..., None], True, axis=3)
     x = lessons.inputs(columns, made[:, :, None], after, known[:, :, None])
     log_price = np.repeat(states.log_price, n_tries, axis=2)
     then = forward(slow, x.reshape(members, batch * n_tries, -1), log_price)
-    then_may = lessons.open(after, lessons.closed[states.rows][:, :, None])
+    then_may = lessons.open(after, lessons.closed[rows][:, :, None])
     then_labels = np.repeat(labels, n_tries, axis=1)
     shares_before, shares_then = softmax(before.logits), softmax(then.logits)
     d_gains: list[Singles] = []

@@ -76,6 +76,8 @@ class NetworkPlan:
         Share of the policy's own purchases that are random.
     tried : int
         Random purchases whose gain is learned in each state, beside the best.
+    class_states : int
+        States that classes are learned in for each state that gains are learned in: they cost a third.
     prices : pair of pairs
         Lowest and highest price met in training, by reward: in probabilities and in nats.
     floor : float
@@ -103,6 +105,7 @@ class NetworkPlan:
     quiet: float = 0.25
     explore: float = 0.15
     tried: int = 2
+    class_states: int = 2
     prices: tuple[tuple[float, float], ...] = ((3e-4, 3e-1), (1e-3, 1.0))
     floor: float = -4.0
     weights: tuple[float, float] = (10.0, 1.0)

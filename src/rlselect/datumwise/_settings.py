@@ -156,7 +156,7 @@ class NetworkTraining:
     hidden : int, default=128
         Hidden units in each of the two layers of the trunk; heads have half as many.
     batch : int, default=128
-        States in a step.
+        States in a step in which gains are learned; classes are learned in twice as many.
     screen : int or None, default=60
         As for `PolicyIteration`.
     """

@@ -5,6 +5,7 @@ when it matters in a product with another one.
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,9 +111,25 @@ def best_pairs(X: Array, residual: Array, count: int) -> NDArray[np.intp]:
     return np.column_stack(np.unravel_index(flat, score.shape))
 
 
-def surprising_effects(
-    X: Array, Y: Array, mask: NDArray[np.bool_], rng: np.random.Generator
-) -> tuple[NDArray[np.bool_], bool]:
+class Effects(NamedTuple):
+    """Columns with effects that chance does not explain.
+
+    Attributes
+    ----------
+    columns : bool array of shape (p,)
+        The subset to start from and all columns that joined.
+    bent : bool
+        Whether a product or a square did.
+    residual : array of shape (n, q)
+        What all these effects leave of the response.
+    """
+
+    columns: NDArray[np.bool_]
+    bent: bool
+    residual: Array
+
+
+def surprising_effects(X: Array, Y: Array, mask: NDArray[np.bool_], rng: np.random.Generator) -> Effects:
     """Columns that chance does not explain: alone, squared, or in a product with another one.
 
     Rounds of least squares on a subset and on what was found so far. What correlates more with
@@ -129,15 +146,13 @@ def surprising_effects(
 
     Returns
     -------
-    bool array of shape (p,)
-        The subset and all columns that joined.
-    bool
-        Whether a product or a square did.
+    Effects
     """
     line = np.column_stack([np.ones(len(X)), X[:, mask]])
+    residual = _least_squares_residual(line, Y)
     if 2 * line.shape[1] > len(X):
-        return mask.copy(), False
-    columns = promising(X, _least_squares_residual(line, Y), mask)
+        return Effects(mask.copy(), False, residual)
+    columns = promising(X, residual, mask)
     stop_if_late()
     # single precision: the largest of many correlations is far from the next by more than that
     P = np.asfortranarray(X[:, columns], dtype=np.float32)
@@ -156,7 +171,7 @@ def surprising_effects(
             break
         alone, found = alone | single, found | pairs
     alone[columns[found.any(axis=0) | found.any(axis=1)]] = True
-    return alone, bool(found.any())
+    return Effects(alone, bool(found.any()), residual)
 
 
 def _least_squares_residual(design: Array, Y: Array) -> Array:

@@ -19,6 +19,8 @@ Masks = NDArray[np.bool_]
 _STEP, _MEMORY, _GAMMA = 0.6, 8, 0.01
 # how many variables the first subsets hold, at most
 _FIRST_SIZE = 30
+# and beside a product of three, which others would hide
+_FEW = 2
 _KNOWN = 0.8
 # the actor is sure when what is in is above and what is out is below
 SURE_IN, SURE_OUT = 0.95, 0.25
@@ -80,6 +82,8 @@ class Actor:
         Theta of these units -> theta of all features, for the history.
     known : bool array over units, optional
         Units that another actor has found: with them nearly always in, the others are heard.
+    alert : bool
+        Whether the others are drawn often at first; where three have to be in together, they drown them.
     """
 
     def __init__(
@@ -96,6 +100,7 @@ class Actor:
         effort: Effort,
         expand: Callable[[Array], Array],
         known: NDArray[np.bool_] | None = None,
+        alert: bool = True,
     ) -> None:
         self.predictor = predictor
         self.units = units
@@ -125,7 +130,8 @@ class Actor:
         m = units.n_units
         self._sizes = np.array([len(c) for c in units.columns])
         # a unit of very many columns is drawn less often, or every subset would be as long as it
-        theta = np.minimum(min(0.5, _FIRST_SIZE / m), _FIRST_SIZE / np.maximum(self._sizes, 1))
+        first_size = _FIRST_SIZE if alert else _FEW
+        theta = np.minimum(min(0.5, first_size / m), first_size / np.maximum(self._sizes, 1))
         if known is not None:
             theta[known] = _KNOWN
         self.actor = LogitActor(theta, _STEP, _MEMORY, _GAMMA)

@@ -2,8 +2,8 @@
 
     python benchmarks/size_estimates.py --out benchmarks/results/size_estimates.md
 
-Each fit runs in a process of its own; its memory is the peak beyond what a small fit has left, its time that of
-the processor. The estimates are those of `RiskRFE`, with all rows and from landmarks.
+Each fit runs in a process of its own; its memory is the peak beyond what a small fit has left, its time that
+of the processor. The estimates are those of `RiskRFE`, with all rows and from landmarks.
 """
 
 import argparse

@@ -57,7 +57,7 @@ def test_histories_of_a_trial_name_them_too(table):
     some = frame.assign(A=np.arange(N) % 2, R=y).iloc[:150]
     with pytest.warns(UserWarning, match=r"left out: 'id' \(150 levels\), 'note' \(150 levels\)"):
         trial = TrialData.from_wide(some, [{"history": columns, "action": "A", "reward": "R"}])
-        fitted = QLearning(model="linear", time_budget=2.0, random_state=0).fit(trial)
+    fitted = QLearning(model="linear", time_budget=2.0, random_state=0).fit(trial)
     assert not {"id", "note"} & set(fitted.selected_[0])
 
 

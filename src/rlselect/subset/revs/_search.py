@@ -16,6 +16,7 @@ from rlselect.subset.revs._checkpoint import Checkpoint
 from rlselect.subset.revs._effort import EffortPlan, SearchState, begin, run_effort
 from rlselect.subset.revs._problem import Problem
 from rlselect.subset.revs._sarsa import Sarsa, run_sarsa
+from rlselect.subset.revs._visited import Visited
 from rlselect.subset.revs._walk import (
     GLM_PLAN,
     SizePrior,
@@ -70,6 +71,8 @@ class Found:
         ``numbers(places)`` returns which rows of the table stand at these places of those that were used.
     labels : list of array of int or None
         Units that each trajectory speaks of; None where it speaks of all.
+    visited : Visited, optional
+        The subsets that were counted; None where one subset stands for all.
     """
 
     inclusion: NDArray[np.float64]
@@ -84,6 +87,7 @@ class Found:
     numbers: Callable[[NDArray[np.intp]], NDArray[np.intp]] | None = None
     moments: Callable[[NDArray[np.intp]], Moments | None] | None = None
     labels: list[NDArray[np.intp] | None] | None = None
+    visited: Visited | None = None
 
 
 def expected_steps(problem: Problem, search: Any) -> int:
@@ -205,6 +209,7 @@ def _search_walk(problem: Problem, how: _How) -> Found:
     result = run_walk(narrow_walker, plan, tune=linear, n_jobs=how.n_jobs)
     inclusion[labels] = result.inclusion
     result.inclusion = inclusion
+    result.visited = result.visited and result.visited.relabelled(labels)
     narrow_labels = [labels] * len(result.trajectories)
     result.trajectories.insert(0, walker.trajectory)
     result.n_stages += len(walker.trajectory)
@@ -320,6 +325,7 @@ def _found(problem: Problem, result: WalkResult, rows: Rows) -> Found:
         rows.gather,
         rows.gather_blocks,
         rows.first,
+        visited=result.visited,
     )
 
 

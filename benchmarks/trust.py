@@ -186,10 +186,8 @@ def weights(seed):
         tried = held = 0
         for kind in kinds:
             for n, p in (
-                [(40, 5), (300, 20)] if name == "DatumwiseClassifier" else [(100, 10), (30, 60), (1500, 8)]
+                [(40, 5), (300, 20)] if name == "DatumwiseClassifier" else [(100, 10), (30, 60), (700, 8)]
             ):
-                if name == "RiskRFE" and n > 1000:
-                    continue
                 for k in range(3):
                     X, y, weight = counts.problem(n, p, kind, seed=1000 * (seed + 1) + k)
                     family = {"family": kind} if name == "REVS" else {}

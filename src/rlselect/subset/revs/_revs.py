@@ -301,7 +301,7 @@ class REVS(PredictingSelector):
         >>> REVS.paper(n_train=150, random_state=0).search.price
         0.2
         """
-        return cls(search=Sarsa(**take_settings(Sarsa, changes)), **changes)
+        return cls(**{"search": Sarsa(**take_settings(Sarsa, changes)), **changes})
 
     def _classifies(self) -> bool | None:
         family = getattr(self, "family_", self.family)

@@ -12,6 +12,7 @@ from rlselect.temporal._equations import Equations
 from rlselect.temporal._estimate import Estimate, ScoreParts, score_parts
 from rlselect.temporal._small import ENOUGH, WildDraws
 from rlselect.temporal._smooth import Window, smooth, smooth_values
+from rlselect.temporal._splines import SplineCurves, spline_estimate
 
 Array = NDArray[np.float64]
 
@@ -23,7 +24,7 @@ class FittedCurves:
     Attributes
     ----------
     time_name : what the index of the curves is called
-    window : how curves are smoothed, None without smoothing
+    window, splines : how curves are smoothed, by a kernel or as splines; None without
     """
 
     design: ProcessDesign
@@ -31,19 +32,25 @@ class FittedCurves:
     raw: Estimate
     time_name: str
     window: Window | None = None
+    splines: SplineCurves | None = None
+
+    @property
+    def is_smoothed(self) -> bool:
+        """Whether there are smoothed curves beside the raw ones."""
+        return self.window is not None or self.splines is not None
 
     def curves(self, smoothed: bool) -> Estimate:
         """The raw or the smoothed curves."""
         if not smoothed:
             return self.raw
         if self._smoothed is None:
-            raise ValueError(
-                "smoothed=True needs a smoothed fit; set bandwidth to a number or 'cv' and fit again"
-            )
+            raise ValueError("smoothed=True needs a smoothed fit; set bandwidth or n_splines and fit again")
         return self._smoothed
 
     @cached_property
     def _smoothed(self) -> Estimate | None:
+        if self.splines is not None:
+            return spline_estimate(self.design, self.equations, self.raw, self.splines)
         return None if self.window is None else smooth(self.raw, self.design.clock, self.window)
 
     @property
@@ -94,6 +101,8 @@ class FittedCurves:
     def refitted_curve(self, design: ProcessDesign, smoothed: bool) -> Array:
         """The curves of resampled subjects, (times, covariates)."""
         raw = self.equations.solve(design)
+        if smoothed and self.splines is not None:
+            return spline_estimate(design, self.equations, raw, self.splines, for_bands=True).beta
         if not smoothed or self.window is None or not raw.sound.any():
             return raw.beta
         return smooth_values(raw.beta, raw.sound, design.clock, self.window)

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rlselect._clock import Clock, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
-from rlselect._options import NONE, anything, instance, number, one_of, refuse_unused
+from rlselect._options import NONE, anything, instance, number, one_of, refuse_unused, whole
 from rlselect._parallel import jobs
 from rlselect._random import RandomState, as_generator
 from rlselect.kernels import LINKS, USUAL_VARIANCE, VARIANCES, mean_function
@@ -26,6 +26,7 @@ from rlselect.temporal._predict import covariates_at, curves_at
 from rlselect.temporal._report import report_of
 from rlselect.temporal._selection import Selection, reduced_formula, select_backward
 from rlselect.temporal._smooth import KERNELS, N_FOLDS, RULES, Kernel, Rule, Window, score_bandwidths
+from rlselect.temporal._splines import fit_splines
 
 Array = NDArray[np.float64]
 
@@ -60,6 +61,9 @@ class TemporalProcessRegression(CurveInference):
         None: no smoothing.
     kernel : {"triangular", "epanechnikov", "gaussian"}, default="triangular"
         Of the smoother.
+    n_splines : int, optional
+        B-splines per curve of penalised splines, fitted to all rows together, instead of a bandwidth; 10 suit
+        most curves. Each curve has its own penalty, chosen by restricted likelihood over subjects.
     constant : list of str, optional
         Covariates (or terms) whose effect is one number for all times, estimated jointly with the curves.
     time_budget : float, optional
@@ -76,7 +80,9 @@ class TemporalProcessRegression(CurveInference):
     coef_, se_ : data frames, times x covariates
         Raw estimates and their standard errors (sandwich with expected information, HC0).
     smoothed_coef_, smoothed_se_ : data frames
-        Only when a bandwidth is set.
+        Only when a bandwidth or `n_splines` is set. Splines have values at flagged times, too.
+    penalties_, edf_ : data series
+        Of penalised splines: the chosen penalty and the effective degrees of freedom of each curve.
     bandwidth_ : float
         Only when a bandwidth is set.
     path_ : dict of arrays
@@ -141,6 +147,7 @@ class TemporalProcessRegression(CurveInference):
         "variance": one_of("auto", *VARIANCES),
         "bandwidth": NONE | one_of(*RULES) | number("a positive number", above=0.0),
         "kernel": one_of(*KERNELS),
+        "n_splines": NONE | whole(4),
         "constant": NONE | anything("a list of names of covariates or terms", _are_names),
         "time_budget": NONE | number("a positive number of seconds", above=0.0),
     }
@@ -153,6 +160,7 @@ class TemporalProcessRegression(CurveInference):
         variance: Variance | Literal["auto"] = "auto",
         bandwidth: float | Rule | None = None,
         kernel: Kernel = "triangular",
+        n_splines: int | None = None,
         constant: str | Sequence[str] | None = None,
         time_budget: float | None = None,
         n_jobs: int | None = None,
@@ -162,6 +170,7 @@ class TemporalProcessRegression(CurveInference):
         self.variance = variance
         self.bandwidth = bandwidth
         self.kernel = kernel
+        self.n_splines = n_splines
         self.constant = constant
         self.time_budget = time_budget
         self.n_jobs = n_jobs
@@ -215,6 +224,8 @@ class TemporalProcessRegression(CurveInference):
     def _fit(self, progress: Progress, read: Callable[[], ProcessDesign], time_name: str) -> None:
         if self.bandwidth is None:
             refuse_unused(self, ["kernel"], "bandwidth=None", "give a bandwidth to smooth, or leave it out")
+        elif self.n_splines is not None:
+            refuse_unused(self, ["n_splines"], "a bandwidth", "smooth by one of them")
         self.variance_ = USUAL_VARIANCE[self.link] if self.variance == "auto" else self.variance
         equations = Equations(self.link, self.variance_, self._constant_names())
         design = read()
@@ -224,7 +235,10 @@ class TemporalProcessRegression(CurveInference):
             raw = equations.solve(design)
             _refuse_all_flagged(raw)
             window = self._choose_window(progress, design, equations, raw)
-        self._keep(FittedCurves(design, equations, raw, time_name, window))
+            splines = None
+            if self.n_splines is not None:
+                splines = fit_splines(design, equations, raw, self.n_splines)
+        self._keep(FittedCurves(design, equations, raw, time_name, window, splines))
 
     def _constant_names(self) -> tuple[str, ...]:
         return (self.constant,) if isinstance(self.constant, str) else tuple(self.constant or ())
@@ -256,7 +270,14 @@ class TemporalProcessRegression(CurveInference):
         self.coef_, self.se_ = fitted.frame(raw.beta), fitted.frame(raw.se)
         self.influence_ = raw.psi.transpose(2, 0, 1)
         self.n_available_, self.flags_ = raw.n_available, raw.flags
-        if fitted.window is not None:
+        if fitted.splines is not None:
+            import pandas as pd
+
+            self.penalties_, self.edf_ = (
+                pd.Series(values, index=fitted.design.names)
+                for values in (fitted.splines.penalties, fitted.splines.edf)
+            )
+        if fitted.is_smoothed:
             smoothed = fitted.curves(smoothed=True)
             self.smoothed_coef_, self.smoothed_se_ = fitted.frame(smoothed.beta), fitted.frame(smoothed.se)
 

@@ -47,6 +47,8 @@ def report_of(
         facts["Constant in time"] = list(equations.constant)
     if fitted.window is not None:
         facts["Smoothed"] = f"{fitted.window.kernel} kernel, bandwidth {fitted.window.width:.4g}"
+    if fitted.splines is not None:
+        facts["Smoothed"] = f"{fitted.splines.basis.shape[1]} penalised splines per curve"
     band = simultaneous_band(fitted, level, n_draws=n_draws, rng=as_generator(random_state))
     return {
         "title": "TemporalProcessRegression",

@@ -17,7 +17,7 @@ from rlselect.temporal._estimate import Estimate
 from rlselect.temporal._hypotheses import FlaggedTimeWarning
 from rlselect.temporal._resample import sup_multiplier, sup_refit, variance_df
 from rlselect.temporal._small import sup_wild, warn_of_few
-from rlselect.temporal._splines import spline_estimate
+from rlselect.temporal._splines import SplineCurves, spline_estimate
 
 Array = NDArray[np.float64]
 
@@ -94,7 +94,7 @@ def simultaneous_band(
     check_value("resample", resample, one_of(*get_args(Resampling)))
     check_value("n_draws", n_draws, whole(1))
     if smoothed and fitted.splines is not None:
-        return _spline_band(fitted, level, method, resample, n_draws, rng)
+        return _spline_band(fitted, fitted.splines, level, method, resample, n_draws, rng)
     if resample == "multiplier":
         small_sample = small_sample and method == "sup"
         if small_sample and fitted.few and not smoothed:
@@ -111,6 +111,7 @@ def simultaneous_band(
 
 def _spline_band(
     fitted: FittedCurves,
+    splines: SplineCurves,
     level: float,
     method: BandMethod,
     resample: Resampling,
@@ -121,7 +122,7 @@ def _spline_band(
     if (method, resample) != ("sup", "multiplier"):
         raise ValueError("bands of splines are those of method='sup' with resample='multiplier'")
     shown = fitted.curves(smoothed=True)
-    curves = spline_estimate(fitted.design, fitted.equations, fitted.raw, fitted.splines, for_bands=True)
+    curves = spline_estimate(fitted.design, fitted.equations, fitted.raw, splines, for_bands=True)
     df = variance_df((curves.psi / curves.se[:, :, None] / curves.psi.shape[2]) ** 2)
     critical = np.quantile(sup_multiplier(curves.psi, curves.se, df, n_draws, rng), level, axis=0)
     return _around(fitted, shown.beta, curves, critical, level, "spline")

@@ -56,7 +56,7 @@ class FittedCurves:
     @property
     def few(self) -> bool:
         """Whether references of first order are not enough for so few subjects."""
-        return len(self.design.subjects) < ENOUGH
+        return self.design.n_independent < ENOUGH
 
     def score_parts(self) -> ScoreParts | None:
         """Scores and leverages at the sound times; None with constant effects, which all times share."""
@@ -73,8 +73,8 @@ class FittedCurves:
         parts = self.score_parts() if self.few or self.equations.exact_leave_one_out else None
         sound = self.raw.sound
         if parts is not None:
-            return parts.pull * parts.enlarged(1.0)[:, None, :]
-        n = len(self.design.subjects)
+            return self.design.gather_psi(parts.pull * parts.enlarged(1.0)[:, None, :])
+        n = self.design.n_independent
         return (self.raw.psi if sound.all() else self.raw.psi[sound]) * (
             n / max(n - 1, 1) if self.few else 1.0
         )
@@ -86,7 +86,7 @@ class FittedCurves:
             return WildDraws(None, psi, psi)
         some = np.isin(np.flatnonzero(self.raw.sound), where)
         parts = parts if some.all() else parts.at(some)
-        return WildDraws(parts, psi, matrix @ parts.pull)
+        return WildDraws(parts, psi, matrix @ parts.pull, self.design)
 
     def drawn_psi(self, smoothed: bool) -> Array:
         """Influence functions (all times) for draws with many subjects: leave-one-out where exact."""

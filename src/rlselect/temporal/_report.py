@@ -43,6 +43,8 @@ def report_of(
         "Subjects": f"{len(design.subjects)}, {counts.min()} to {counts.max()} available per time",
         "Times": f"{len(design.times)} from {first} to {last}",
     }
+    if design.clusters is not None and design.n_independent != len(design.subjects):
+        facts["Clusters"] = design.n_independent
     if equations.constant:
         facts["Constant in time"] = list(equations.constant)
     if fitted.window is not None:

@@ -17,7 +17,7 @@ from rlselect.kernels import (
 )
 from rlselect.temporal._design import ProcessDesign
 from rlselect.temporal._equations import Equations
-from rlselect.temporal._estimate import Estimate, standard_errors
+from rlselect.temporal._estimate import Estimate, standard_errors, with_offset
 
 Array = NDArray[np.float64]
 
@@ -137,7 +137,8 @@ class _Problem:
         rms = np.sqrt((unit**2).sum(axis=(0, 2)) / live.sum())
         self.scale = top * rms
         self.x = unit / rms[:, None]
-        self.y, self.w, self.basis = design.y, design.w, basis
+        self.y, self.w, self.offset, self.basis = design.y, design.w, design.offset, basis
+        self.gather, self.clusters = design.gather, design.clusters
         self.link, self.variance = equations.link, equations.variance
         p, n_splines = design.x.shape[1], basis.shape[1]
         self.slices = [slice(k * n_splines, (k + 1) * n_splines) for k in range(p)]
@@ -163,7 +164,7 @@ class _Problem:
 
     def predictor(self, coef: Array) -> Array:
         beta = self.basis @ coef.reshape(-1, self.basis.shape[1]).T
-        return (beta[:, None, :] @ self.x)[:, 0, :]
+        return with_offset((beta[:, None, :] @ self.x)[:, 0, :], self.offset)
 
     def at(self, coef: Array) -> tuple[Array, Array]:
         """Information (all coefficients) and the scores of the subjects (coefficients, subjects)."""
@@ -180,7 +181,7 @@ class _Problem:
         out = np.zeros((self.x.shape[1], self.basis.shape[1], n))
         for k in range(self.x.shape[1]):
             out[k] = self.basis.T @ (self.x[:, k, :] * score)
-        return out.reshape(-1, n)
+        return self.gather(out.reshape(-1, n))
 
     def penalised(self, hessian: Array, lam: Array) -> Array:
         """Information with penalties, and a ridge too small to be seen."""
@@ -191,7 +192,7 @@ class _Problem:
 
     def covariance(self, hessian: Array, lam: Array) -> Array:
         """Inverse information with penalties."""
-        return np.linalg.inv(self.penalised(hessian, lam))
+        return np.asarray(np.linalg.inv(self.penalised(hessian, lam)), dtype=np.float64)
 
     def solve(self, start: Array, lam: Array) -> Array:
         """Fisher scoring of half the deviance plus half the penalties."""
@@ -209,7 +210,7 @@ class _Problem:
             weight, score = working_quantities(self.link, self.variance, here.kept[0][0], self.y, self.w)
             gradient = self._gradient(score) - rough(coef[0])
             step = np.linalg.solve(self.penalised(self._spread(information(self.x, weight)), lam), gradient)
-            return NewtonStep(step[None], np.array([step @ gradient]))
+            return NewtonStep(np.asarray(step[None], dtype=np.float64), np.array([step @ gradient]))
 
         with np.errstate(all="ignore"):
             found = damped_newton(
@@ -225,8 +226,9 @@ class _Problem:
         weight, _ = working_quantities(self.link, self.variance, self.predictor(coef), self.y, self.w)
         out, one = np.empty_like(scores), np.eye(len(cov))
         for i in range(scores.shape[1]):
-            rows = np.einsum("tj,tk->tkj", self.basis, self.x[:, :, i]).reshape(len(self.basis), -1)
-            own = rows.T @ (rows * weight[:, i, None])
+            mine = [i] if self.clusters is None else np.flatnonzero(self.clusters == i)
+            rows = np.einsum("tj,tki->itkj", self.basis, self.x[:, :, mine]).reshape(-1, len(cov))
+            own = rows.T @ (rows * weight[:, mine].T.reshape(-1, 1))
             out[:, i] = np.linalg.solve(one - own @ cov, scores[:, i])
         return out
 

@@ -84,6 +84,7 @@ _HOMES = {
     "temporal._model": "TemporalProcessRegression",
     "temporal._selection": "Selection TermModel",
     "temporal._smooth": "Window",
+    "temporal._splines": "SplineCurves",
 }
 _MODULES = {name: f"rlselect.{module}" for module, names in _HOMES.items() for name in names.split()}
 # methods that an object may hold of itself or of another: how rows are taken, how wide a problem is, scores

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rlselect._clock import PARTS, Clock, warn_if_interrupted
+from rlselect._clock import PARTS, fit_clock, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
 from rlselect._estimator import Estimator, rank
 from rlselect._options import (
@@ -295,7 +295,7 @@ class DatumwiseClassifier(ClassifierMixin, AfterFit, Estimator):
         features, X, y, weights = self._read(X, y, sample_weight)
         self.classes_, labels = read_classes(y, given="A classifier", instead="ranges of it (np.digitize)")
         rules = self._read_rules(features)
-        clock = Clock(self.time_budget, task.n_steps, progress.begin(min(task.n_steps, PARTS)))
+        clock = fit_clock(self.time_budget, task.n_steps, progress.begin(min(task.n_steps, PARTS)))
         table = CaseTable(X, labels, weights, rules, features.levels, self.n_bins)
         known = table.units_to_learn(task.screen)
         with one_thread(), clock:

@@ -1,6 +1,7 @@
 """Which search runs on which data, and what it hands back."""
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from rlselect.subset.revs._checkpoint import Checkpoint
 from rlselect.subset.revs._effort import EffortPlan, SearchState, begin, run_effort
 from rlselect.subset.revs._problem import Problem
 from rlselect.subset.revs._sarsa import Sarsa, run_sarsa
+from rlselect.subset.revs._visited import Visited
 from rlselect.subset.revs._walk import (
     GLM_PLAN,
     SizePrior,
@@ -69,6 +71,8 @@ class Found:
         ``numbers(places)`` returns which rows of the table stand at these places of those that were used.
     labels : list of array of int or None
         Units that each trajectory speaks of; None where it speaks of all.
+    visited : Visited, optional
+        The subsets that were counted; None where one subset stands for all.
     """
 
     inclusion: NDArray[np.float64]
@@ -83,6 +87,7 @@ class Found:
     numbers: Callable[[NDArray[np.intp]], NDArray[np.intp]] | None = None
     moments: Callable[[NDArray[np.intp]], Moments | None] | None = None
     labels: list[NDArray[np.intp] | None] | None = None
+    visited: Visited | None = None
 
 
 def expected_steps(problem: Problem, search: Any) -> int:
@@ -185,7 +190,7 @@ def _search_walk(problem: Problem, how: _How) -> Found:
     everything = [slice(0, table.n_rows)]
     state = _state(problem.family, problem.units, rows, everything)
     allowed = problem.allowed & _varying(state, problem)
-    if not allowed.any():
+    if not allowed.any() or (problem.family == "poisson" and not _has_events(rows)):
         return _nothing_to_do(problem)
     state.reset(problem.always)
     walker = how.walker(state, allowed, table.n_rows, state.counted)
@@ -204,6 +209,7 @@ def _search_walk(problem: Problem, how: _How) -> Found:
     result = run_walk(narrow_walker, plan, tune=linear, n_jobs=how.n_jobs)
     inclusion[labels] = result.inclusion
     result.inclusion = inclusion
+    result.visited = result.visited and result.visited.relabelled(labels)
     narrow_labels = [labels] * len(result.trajectories)
     result.trajectories.insert(0, walker.trajectory)
     result.n_stages += len(walker.trajectory)
@@ -215,6 +221,7 @@ def _search_walk(problem: Problem, how: _How) -> Found:
 def _screen(walker: Walker) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Conditional inclusion after a first climb, and the units that may matter alone or beside its subset."""
     alone = walker.rewards()
+    walker.order = np.argsort(-alone, kind="stable")
     walker.climb()
     beside = walker.rewards()
     mask = walker.state.mask
@@ -254,11 +261,13 @@ def _search_large(problem: Problem, how: _How, plan: EffortPlan, checkpoint: Che
         progress = begin(walker, sampler, how.rng)
     else:
         progress, rows = saved["progress"], saved["rows"]
-        progress.walker.stopped = None
-        table.resume(progress.sampler)
-    result = run_effort(progress, plan, tune=linear, save=save)
-    result.inclusion[problem.allowed & ~_varying(progress.walker.state, problem)] = 0.0
-    found = _found(problem, result, rows)
+    with nullcontext() if checkpoint is None or saved is None else checkpoint.resumed():
+        if saved is not None:
+            progress.walker.stopped = None
+            table.resume(progress.sampler)
+        result = run_effort(progress, plan, tune=linear, save=save)
+        result.inclusion[problem.allowed & ~_varying(progress.walker.state, problem)] = 0.0
+        found = _found(problem, result, rows)
     found.numbers = rows.numbers
     end = progress.walker.state
     found.moments = end.moments if isinstance(end, RidgeSubset) else None
@@ -296,6 +305,12 @@ def _varying(state: SubsetState, problem: Problem) -> NDArray[np.bool_]:
     return np.array([bool(varies[columns].any()) for columns in problem.units.columns])
 
 
+def _has_events(rows: Rows) -> bool:
+    """Whether any count that counts is not zero: without one the intercept has no end to fall to."""
+    _, y, weight, _ = rows.gather(np.empty(0, dtype=np.intp))
+    return bool(np.any(y if weight is None else y[weight > 0]))
+
+
 def _found(problem: Problem, result: WalkResult, rows: Rows) -> Found:
     inclusion = result.inclusion[problem.twin_of]
     inclusion[problem.always] = 1.0
@@ -310,6 +325,7 @@ def _found(problem: Problem, result: WalkResult, rows: Rows) -> Found:
         rows.gather,
         rows.gather_blocks,
         rows.first,
+        visited=result.visited,
     )
 
 

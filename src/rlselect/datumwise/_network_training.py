@@ -90,7 +90,7 @@ class Lessons:
         return may.reshape(bought.shape) & ~closed
 
 
-class _Adam:
+class _OneCycle:
     """AdamW with decay of the matrices, on one cycle of the rate."""
 
     def __init__(self, weights: Singles, steps: int) -> None:
@@ -205,7 +205,7 @@ def train_networks(
     weights = start_weights(shape, members, rng)
     slow, grads = weights.copy(), np.zeros_like(weights)
     views, slow_views, grad_views = shape.views(weights), shape.views(slow), shape.views(grads)
-    adam, states = _Adam(weights, steps), _States(lessons, left_out, batch, rng)
+    adam, states = _OneCycle(weights, steps), _States(lessons, left_out, batch, rng)
     half = batch // 2
     nobody = states.log_price[:, :, :0]
     quiet = int(NETWORK.quiet * steps)

@@ -71,7 +71,7 @@ class TablePolicy:
         """Class probabilities in given states."""
         return self.shares[self._states(codes, bought)]
 
-    def run(self, codes: NDArray, closed: NDArray, held: NDArray | None = None) -> Episodes:
+    def run(self, codes: NDArray, closed: NDArray, *, held: NDArray | None = None) -> Episodes:
         """Whole episodes from nothing bought, as `AdditivePolicy.run`."""
         n, n_units = closed.shape
         levels = unit_levels(codes, self.rules, self.values)

@@ -165,7 +165,7 @@ def backward(
     Without slopes of gains those heads are left as they are.
     """
     _linear(grads, "class", seen.second, d_logits)
-    slope = d_logits @ views["class"].swapaxes(1, 2)
+    slope: Singles = d_logits @ views["class"].swapaxes(1, 2)
     priced, part = seen.second[:, : log_price.shape[2]], slope[:, : log_price.shape[2]]
     for r, (d_gain, d_ahead) in enumerate(zip(d_gains, d_aheads, strict=True)):
         _linear(grads, f"gain_of{r}", seen.gain_hidden[r], d_gain)
@@ -183,6 +183,6 @@ def backward(
     if drop is not None:
         slope *= drop
     _linear(grads, "trunk", seen.first, slope)
-    below: Singles = slope @ views["trunk"].swapaxes(1, 2)
+    below = slope @ views["trunk"].swapaxes(1, 2)
     below *= seen.first > 0
     _linear(grads, "input", seen.x, below)

@@ -32,6 +32,8 @@ def report_of(selector: Any) -> dict[str, Any]:
             }
         )
     notes = [AFTER_SELECTION] if variables else ["No variable is worth its price: the model is a constant."]
+    notes += _prediction(selector)
+    groups = [g for g in selector.credible_groups_ if len(g["features"]) > 1]
     return {
         "title": f"{type(selector).__name__} ({selector.family_})",
         "family": selector.family_,
@@ -46,5 +48,35 @@ def report_of(selector: Any) -> dict[str, Any]:
             "size": selector.path_["size"].tolist(),
             "score": selector.path_["score"].tolist(),
         },
+        "credible_groups": selector.credible_groups_,
+        "sections": [_stand_ins(groups)] if groups else [],
         "notes": notes,
+    }
+
+
+def _prediction(selector: Any) -> list[str]:
+    """Whether predictions are averages, and why."""
+    average = selector._average
+    if not np.isfinite(average.loss):
+        return []
+    what = "squared error" if selector.family_ == "gaussian" else "minus log likelihood"
+    losses = f"({what} {average.loss:.4g}, of the refit {average.refit_loss:.4g})"
+    over = f"{average.n_subsets} subset" + ("s" if average.n_subsets > 1 else "")
+    if selector.average_:
+        return [
+            f"Predictions average over {over}: rows that were left out speak for it {losses}. "
+            "`average=False` predicts from the selected variables alone."
+        ]
+    return [
+        "Predictions come from the refit of the selected variables: rows that were left out speak for it, "
+        f"against an average over {over} {losses}."
+    ]
+
+
+def _stand_ins(groups: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "title": "Variables that stand in for one another",
+        "columns": ["one of", "inclusion", "least correlation"],
+        "rows": [[", ".join(g["features"]), g["inclusion"], g["correlation"]] for g in groups],
+        "note": "One of them is in the model; which one, the data do not tell.",
     }

@@ -58,6 +58,7 @@ from rlselect.learn import (
 from rlselect.subset.revs._average import average_subsets
 from rlselect.subset.revs._checkpoint import Checkpoint
 from rlselect.subset.revs._choices import Choices
+from rlselect.subset.revs._credible import UnitGroup, credible_groups
 from rlselect.subset.revs._final import final_model
 from rlselect.subset.revs._problem import FAMILIES, Problem, pose_problem
 from rlselect.subset.revs._report import report_of
@@ -158,6 +159,10 @@ class REVS(PredictingSelector):
     inclusion_ : array of shape (n_features,)
         Probability that the feature belongs in the model (a frequency of visits for `REVS.paper`). Exact
         duplicates share one value, and the first copy represents them in `support_`.
+    credible_groups_ : list of dicts
+        Sets of features of which one is in the model with probability .95 or more, the surest first:
+        "features" (their names; those that enter together are one, "a + b"), "inclusion", and "correlation",
+        the least between two of them, .5 or more. A feature that is sure alone is a set of one.
     gain_ : array of shape (n_features,)
         Held-out loss (mean squared error, or minus the mean log likelihood) that the feature saves when
         selected, or would save when it is not; five folds of at most 2,000 rows (copies of a
@@ -420,6 +425,7 @@ class REVS(PredictingSelector):
         self.n_rows_decoded_ = problem.table.n_rows_decoded or self.n_rows_read_
         self.stop_reason_ = found.stop_reason
         self.path_ = _path(found)
+        self.credible_groups_ = _named(problem, credible_groups(problem, found))
         self._n_rows = problem.table.n_rows
 
     def _refit(self, problem: Problem, found: Found, rng: np.random.Generator) -> None:
@@ -604,6 +610,19 @@ class REVS(PredictingSelector):
 
     def _report(self) -> dict[str, Any]:
         return report_of(self)
+
+
+def _named(problem: Problem, groups: list[UnitGroup]) -> list[dict[str, Any]]:
+    names, unit_of = problem.table.encoder.feature_names, problem.groups.unit_of_feature
+    named = {u: " + ".join(names[f] for f in np.flatnonzero(unit_of == u)) for g in groups for u in g.units}
+    return [
+        {
+            "features": [named[u] for u in group.units],
+            "inclusion": group.inclusion,
+            "correlation": group.correlation,
+        }
+        for group in groups
+    ]
 
 
 def _dense(X: Any) -> NDArray[np.float64]:

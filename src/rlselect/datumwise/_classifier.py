@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rlselect._clock import PARTS, Clock, warn_if_interrupted
+from rlselect._clock import PARTS, fit_clock, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
 from rlselect._estimator import Estimator, rank
 from rlselect._options import (
@@ -282,7 +282,7 @@ class DatumwiseClassifier(ClassifierMixin, Estimator):
         self.classes_, labels = read_classes(y, given="A classifier", instead="ranges of it (np.digitize)")
         rules = self._read_rules(features)
         steps = search.n_iter * getattr(search, "n_restarts", 1)
-        clock = Clock(self.time_budget, steps, progress.begin(min(steps, PARTS)))
+        clock = fit_clock(self.time_budget, steps, progress.begin(min(steps, PARTS)))
         most = search.screen if isinstance(search, PolicyIteration) else None
         rows = (X, labels, weights, rules)
         known = units_to_learn(*rows, features.levels, self.n_bins, most)

@@ -1,5 +1,6 @@
 """Policy iteration by rollouts: sample states, play every action, regress, repeat; keep the best."""
 
+import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -23,6 +24,8 @@ __all__ = ["iterate_policies"]
 
 # of a time budget; without them the climbs learn from the labels alone
 _FOR_SOFT_LABELS = 0.3
+# with a time budget: iterations that it should be enough for, and states that each needs at least
+_LEAST_ITERATIONS, _LEAST_STATES = 5, 2000
 
 
 def iterate_policies(
@@ -86,15 +89,19 @@ def _climb(
     number: int,
     stop: Stop,
 ) -> _Climb:
+    began = time.perf_counter()
     policies = first_policies(problem, settings, folds, rng, ALWAYS if number % 2 else NEVER)
     last, returns = evaluate(problem, policies, folds)
     climb = _Climb((mean_return(problem, returns), policies), [], [])
     fitting = PLAN.kept_numbers // (len(policies) * policies[0].theta.size)
     most = max(1, min(settings.n_averaged, fitting))
     found = policies
+    settings = _hurried(settings, len(problem.labels), time.perf_counter() - began)
     try:
         for iteration in range(1, settings.n_iter + 1):
-            fresh = improve(problem, settings, policies, last, folds, rng)
+            # of the first climb there has to be one
+            may_stop = number > 0 or iteration > 1
+            fresh = improve(problem, settings, policies, last, folds, rng, may_stop)
             found = fresh if iteration == 1 else blend([fresh, found], settings.inertia)
             policies, last, value = choose_margin(problem, found, folds, ranks)
             climb.steps.append(PolicyStep(number, iteration, value, float(last.mean())))
@@ -102,9 +109,25 @@ def _climb(
             if stop():
                 climb.stopped = True
                 break
+    except OutOfTime:
+        climb.stopped = True
+        stop()
     except KeyboardInterrupt:  # the second Ctrl-C, in the middle of an iteration
         climb.stopped = climb.interrupted = True
     return climb
+
+
+def _hurried(settings: PolicyIteration, n_rows: int, took: float) -> PolicyIteration:
+    """Settings with fewer states, where a time budget is too short for some iterations with all of them.
+
+    The first policies took so many seconds, and an iteration takes about twice as long.
+    """
+    left = present_clock().left
+    if left is None or 2.0 * took * _LEAST_ITERATIONS <= left:
+        return settings
+    states = min(settings.max_states, n_rows * settings.states_per_row)
+    share = max(left, 0.0) / (2.0 * took * _LEAST_ITERATIONS)
+    return replace(settings, max_states=max(int(share * states), _LEAST_STATES))
 
 
 def _average(

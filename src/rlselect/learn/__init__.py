@@ -22,6 +22,7 @@ from rlselect.learn._policies import (
     as_policy,
 )
 from rlselect.learn._schedules import Constant, LinearRamp, PowerDecay, Schedule, as_schedule
+from rlselect.learn._subset_games import Judge, TemporalDifferences, UpperConfidenceTree
 from rlselect.learn._trajectory import Trajectory
 from rlselect.learn._values import ValueTable, key_mask, subset_key
 
@@ -34,6 +35,7 @@ __all__ = [
     "EpsilonGreedy",
     "ExpectedF1",
     "FalseDiscovery",
+    "Judge",
     "LinearRamp",
     "LogitActor",
     "MostProbable",
@@ -43,8 +45,10 @@ __all__ = [
     "RuleName",
     "Schedule",
     "Softmax",
+    "TemporalDifferences",
     "ThompsonSampling",
     "Trajectory",
+    "UpperConfidenceTree",
     "ValueTable",
     "as_policy",
     "as_rule",

@@ -33,15 +33,29 @@ from rlselect.subset.acp import (
 )
 from rlselect.subset.revs import REVS, InclusionDisplay, Sarsa
 from rlselect.subset.risk_rfe import MismatchFeatures, ReverseScreeDisplay, RiskRFE
-from rlselect.subset.rivals import DivideAndConquer
+from rlselect.subset.rivals import (
+    FSTD,
+    FUSE,
+    Comparison,
+    ComparisonDisplay,
+    CorrelationFeatureSelection,
+    DivideAndConquer,
+    ThompsonSelector,
+    compare,
+)
 
 __all__ = [
+    "FSTD",
+    "FUSE",
     "REVS",
     "UCB",
     "ActorCriticPredictor",
     "AdditiveKernel",
     "ChangePoint",
     "ChiSquaredKernel",
+    "Comparison",
+    "ComparisonDisplay",
+    "CorrelationFeatureSelection",
     "Cutoff",
     "DivideAndConquer",
     "EpsilonGreedy",
@@ -67,5 +81,7 @@ __all__ = [
     "SquaredLoss",
     "ThetaDisplay",
     "ThompsonSampling",
+    "ThompsonSelector",
     "Threshold",
+    "compare",
 ]

@@ -12,7 +12,7 @@ from sklearn.metrics import d2_tweedie_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from rlselect._clock import PARTS, Clock, warn_if_interrupted
+from rlselect._clock import PARTS, fit_clock, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
 from rlselect._estimator import PredictingSelector, rank
 from rlselect._options import (
@@ -371,7 +371,7 @@ class REVS(PredictingSelector):
         checkpoint = self._open_checkpoint(table)
         with (
             one_thread(),
-            Clock(self.time_budget, expected_steps(problem, self.search), progress.begin(PARTS)) as clock,
+            fit_clock(self.time_budget, expected_steps(problem, self.search), progress.begin(PARTS)) as clock,
         ):
             found = search_subset(
                 problem,

@@ -190,7 +190,7 @@ def _search_walk(problem: Problem, how: _How) -> Found:
     everything = [slice(0, table.n_rows)]
     state = _state(problem.family, problem.units, rows, everything)
     allowed = problem.allowed & _varying(state, problem)
-    if not allowed.any():
+    if not allowed.any() or (problem.family == "poisson" and not _has_events(rows)):
         return _nothing_to_do(problem)
     state.reset(problem.always)
     walker = how.walker(state, allowed, table.n_rows, state.counted)
@@ -303,6 +303,12 @@ def _state(family: str, units: Units, rows: Rows, first: Iterable, parts: int = 
 def _varying(state: SubsetState, problem: Problem) -> NDArray[np.bool_]:
     varies = state.varies()
     return np.array([bool(varies[columns].any()) for columns in problem.units.columns])
+
+
+def _has_events(rows: Rows) -> bool:
+    """Whether any count that counts is not zero: without one the intercept has no end to fall to."""
+    _, y, weight, _ = rows.gather(np.empty(0, dtype=np.intp))
+    return bool(np.any(y if weight is None else y[weight > 0]))
 
 
 def _found(problem: Problem, result: WalkResult, rows: Rows) -> Found:

@@ -1,4 +1,4 @@
-"""The simulated designs of Hastie, Tibshirani and Tibshirani (2020), "Best subset, forward stepwise or lasso?".
+"""Designs of Hastie, Tibshirani and Tibshirani (2020), "Best subset, forward stepwise or lasso?".
 
 Rows are normal with correlation rho^|i - j| between columns; the first s coefficients are one (their second
 type) and the noise gives the signal-to-noise ratio.

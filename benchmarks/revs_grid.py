@@ -1,4 +1,4 @@
-"""REVS on the grid of Hastie, Tibshirani and Tibshirani: test error of the refit and of the average, and rules.
+"""REVS on the grid of Hastie, Tibshirani and Tibshirani: test errors, and rules that select.
 
 Every fit of REVS gives the predictions (refit, average, what `predict` takes) and all decision rules. Peers:
 lasso and relaxed lasso by cross-validation, abess by EBIC, SuSiE, and model-X knockoffs that know the true
@@ -214,8 +214,8 @@ def table(args, rows):
     lines = [
         "# The grid of Hastie, Tibshirani and Tibshirani",
         "",
-        f"`{command}`; seeds {seeds[0]}-{seeds[-1]}; sizes {', '.join(SIZES)} with 5, 10 and 5 coefficients of "
-        f"one; correlations {CORRELATIONS}; SNR {RATIOS}. Error: test error in units of the noise variance "
+        f"`{command}`; seeds {seeds[0]}-{seeds[-1]}; sizes {', '.join(SIZES)} with 5, 10 and 5 coefficients "
+        f"of one; correlations {CORRELATIONS}; SNR {RATIOS}. Error: test error in units of the noise variance "
         "(one is the truth); its standard error over the data sets in brackets after subtracting that of the "
         f"refit. {environment()}",
         "",

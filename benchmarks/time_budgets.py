@@ -265,7 +265,9 @@ def main() -> None:
     lines = ["| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *done]]
     late = sum(row[6] == "NO" for row in done)
     given = " ".join(f"{budget:g}" for budget in options.budgets)
-    command = f"    python benchmarks/time_budgets.py --budgets {given} --out benchmarks/results/time_budgets.md"
+    command = (
+        f"    python benchmarks/time_budgets.py --budgets {given} --out benchmarks/results/time_budgets.md"
+    )
     about = "The seed is 0, each fit was made once. Unhurried fits had at most 120 seconds."
     text = "\n".join(
         [f"# Time budgets\n\n{command}\n\n{len(done)} fits, {late} of them too late. {about}\n", *lines, ""]

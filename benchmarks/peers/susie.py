@@ -52,7 +52,7 @@ def _length(Z, coef):
 
 
 def _single(products, n, noise, scale):
-    """One effect: which column it is of, its mean and its second moment, under the likeliest prior variance."""
+    """One effect: shares of the columns, mean and second moment, under the likeliest prior variance."""
     estimate, error = products / n, noise / n
     variance = scale * _VARIANCES[:, None]
     ratio = variance / (variance + error)

@@ -145,9 +145,10 @@ def to_html(report: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
         ``stop_reason``, ``variables`` (list of ``name``, ``inclusion``, ``coef``, ``error``, ``gain``;
         ``coef`` and ``error`` may map several columns to their values), ``path`` (``stage``, ``size``,
         ``score``), ``facts`` (further lines, label to value), ``notes`` (list of str). Beside or in place of
-        ``variables`` there may be ``sections``: a list of ``title`` and, where wanted, ``columns`` and ``rows`` of a table, ``bars`` (list of name and share), ``curves`` (list, each
-        as `curve_svg` takes it), ``text`` with lines of its own, and a ``note``; ``path`` may then say in
-        ``titles`` what its two curves are.
+        ``variables`` there may be ``sections``: a list of ``title`` and, where wanted, ``columns`` and
+        ``rows`` of a table, ``bars`` (list of name and share), ``curves`` (list, each as `curve_svg` takes
+        it), ``text`` with lines of its own, and a ``note``; ``path`` may then say in ``titles`` what its two
+        curves are.
 
     Returns
     -------

@@ -65,7 +65,8 @@ def test_the_joint_probability_is_that_of_all_subsets(fitted):
 def test_they_are_shown_and_kept(fitted, tmp_path):
     _, model = fitted
     text = str(model.summary())
-    assert "Variables that stand in for one another" in text and "x3, x4" in text
+    assert "Variables that stand in for one another" in text
+    assert "x3, x4" in text
     assert "| Variable" in text or "| variable" in text
     assert model.summary().dict["credible_groups"] == model.credible_groups_
     save(model, tmp_path / "model")
@@ -93,7 +94,7 @@ def test_the_picture(fitted):
     _, model = fitted
     display = InclusionDisplay.from_estimator(model, most=6)
     left, right = display.axes_
-    assert [t.get_text() for t in right.get_yticklabels()][0].startswith("one of")
+    assert next(t.get_text() for t in right.get_yticklabels()).startswith("one of")
     names = [t.get_text() for t in left.get_yticklabels()]
     widths = [bar.get_width() for bar in left.patches]
     assert len(names) == 6

@@ -6,7 +6,7 @@ import numpy as np
 
 AFTER_SELECTION = (
     "Standard errors are those of a refit that does not know the variables were selected: they are too "
-    "optimistic. For honest ones, refit the selected variables on rows that took no part in the selection."
+    'optimistic. For honest ones, let inference="split" keep half of the rows out of the selection.'
 )
 
 
@@ -31,7 +31,11 @@ def report_of(selector: Any) -> dict[str, Any]:
                 "gain": float(selector.gain_[feature]),
             }
         )
-    notes = [AFTER_SELECTION] if variables else ["No variable is worth its price: the model is a constant."]
+    notes = (
+        [_after_selection(selector)]
+        if variables
+        else ["No variable is worth its price: the model is a constant."]
+    )
     notes += _prediction(selector)
     groups = [g for g in selector.credible_groups_ if len(g["features"]) > 1]
     return {
@@ -52,6 +56,15 @@ def report_of(selector: Any) -> dict[str, Any]:
         "sections": [_stand_ins(groups)] if groups else [],
         "notes": notes,
     }
+
+
+def _after_selection(selector: Any) -> str:
+    if not selector._n_apart:
+        return AFTER_SELECTION
+    return (
+        f"Standard errors are honest: the variables were selected on {selector._n_rows} rows, and their "
+        f"coefficients come from {selector._n_apart} others."
+    )
 
 
 def _prediction(selector: Any) -> list[str]:

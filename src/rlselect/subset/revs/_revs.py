@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import expit
+from sklearn.base import clone
 from sklearn.metrics import d2_tweedie_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -25,6 +26,7 @@ from rlselect._options import (
     one_of,
     refuse_unused,
     take_settings,
+    whole,
     with_methods,
 )
 from rlselect._parallel import one_thread
@@ -39,6 +41,7 @@ from rlselect.data import (
     open_source,
     open_stream,
     open_table,
+    read_vectors,
     require_rows,
     require_target,
 )
@@ -64,6 +67,7 @@ from rlselect.subset.revs._problem import FAMILIES, Problem, pose_problem
 from rlselect.subset.revs._report import report_of
 from rlselect.subset.revs._sarsa import Sarsa
 from rlselect.subset.revs._search import Found, expected_steps, search_subset
+from rlselect.subset.revs._split import refit_apart, split_rows
 
 # reasons after which a search would not go on if it were started again
 _FINISHED = ("decided", "all rows", "converged", "nothing to choose from", "max stages")
@@ -139,6 +143,10 @@ class REVS(PredictingSelector):
         and options goes on from there, to the same answer; the file is removed when the search has ended by
         itself. Loading it runs no code; a file that was changed or belongs to other data is refused. A disk
         that is full or cannot be written is a warning.
+    inference : {"refit", "split"}, default="refit"
+        Which rows give `coef_` and the standard errors of the summary: the same that selected the variables,
+        so that the errors are too small, or a random half of them that takes no part in the selection, which
+        costs half of the rows for each. "split" needs the table in memory.
     validate : {"read", "all"}, default="read"
         Of a source that is read in parts, check the rows that are read, or pass over all of them first.
     transform_as : {"columns", "design"}, default="columns"
@@ -244,6 +252,7 @@ class REVS(PredictingSelector):
         "time_budget": NONE | number("a positive number of seconds", above=0.0),
         "min_effect": NONE | number("a positive number", above=0.0),
         "checkpoint": NONE | instance("the path of a file", str, Path),
+        "inference": one_of("refit", "split"),
         "validate": one_of("read", "all"),
         "transform_as": one_of("columns", "design"),
     }
@@ -263,6 +272,7 @@ class REVS(PredictingSelector):
         time_budget: float | None = None,
         min_effect: float | None = None,
         checkpoint: str | Path | None = None,
+        inference: Literal["refit", "split"] = "refit",
         validate: Literal["read", "all"] = "read",
         transform_as: Literal["columns", "design"] = "columns",
         n_jobs: int | None = None,
@@ -280,6 +290,7 @@ class REVS(PredictingSelector):
         self.time_budget = time_budget
         self.min_effect = min_effect
         self.checkpoint = checkpoint
+        self.inference = inference
         self.validate = validate
         self.transform_as = transform_as
         self.n_jobs = n_jobs
@@ -369,6 +380,9 @@ class REVS(PredictingSelector):
             never_select=self.never_select,
         )
         checkpoint = self._open_checkpoint(table)
+        apart = None
+        if self.inference == "split":
+            problem, apart = split_rows(problem, rng)
         with (
             one_thread(),
             fit_clock(self.time_budget, expected_steps(problem, self.search), progress.begin(PARTS)) as clock,
@@ -389,7 +403,7 @@ class REVS(PredictingSelector):
         if not isinstance(self.search, Sarsa):
             found.support = self._choices.units(as_rule(self.rule))
         self._keep(problem, found)
-        self._refit(problem, found, rng)
+        self._refit(problem, found, apart, rng)
         table.check_unchanged()
         if checkpoint is not None and found.stop_reason in _FINISHED:
             checkpoint.remove()
@@ -398,6 +412,8 @@ class REVS(PredictingSelector):
         if isinstance(self.search, Sarsa):
             idle = ("penalty", "rule", "min_effect", "checkpoint")
             refuse_unused(self, idle, "search=Sarsa(...)", "use Sarsa(price=...), or search='auto'")
+        if self.inference == "split":
+            refuse_unused(self, ("checkpoint",), "inference='split'", "leave it out, or use 'refit'")
         if isinstance(self.policy, str) and self.policy == "auto":
             return EpsilonGreedy() if isinstance(self.search, Sarsa) else Softmax()
         return as_policy(self.policy)
@@ -428,8 +444,11 @@ class REVS(PredictingSelector):
         self.credible_groups_ = _named(problem, credible_groups(problem, found))
         self._n_rows = problem.table.n_rows
 
-    def _refit(self, problem: Problem, found: Found, rng: np.random.Generator) -> None:
+    def _refit(self, problem: Problem, found: Found, apart: Problem | None, rng: np.random.Generator) -> None:
         columns, fit, gains = final_model(problem, found, rng)
+        self._n_apart = 0
+        if apart is not None:
+            fit, self._n_apart = refit_apart(apart, columns), apart.table.n_rows
         self.coef_ = np.zeros(len(self.column_names_))
         self.coef_[columns] = fit.coef
         self.intercept_ = fit.intercept
@@ -491,6 +510,49 @@ class REVS(PredictingSelector):
                 "give threshold or k, or fit with search='auto'."
             )
         return self._choices.features(chosen)
+
+    def stability(
+        self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None, n_splits: int = 10
+    ) -> NDArray[np.float64]:
+        """How often each feature is selected from a random half of the rows; takes twice `n_splits` fits.
+
+        Every split gives two halves that share no row. What is selected nearly always does not hang on a few
+        rows. Shares are no probabilities: half of the rows show less than all of them.
+
+        Parameters
+        ----------
+        X, y, sample_weight, offset
+            As in `fit`; rows of a source are loaded.
+        n_splits : int, default=10
+            Number of splits.
+
+        Returns
+        -------
+        array of shape (n_features,)
+            Shares. A fit of this selector is not needed, and not changed.
+
+        Examples
+        --------
+        >>> from rlselect import REVS
+        >>> from rlselect.simulate import make_revs
+        >>> data = make_revs(n=100, p=50, structure="block", n_nonzero=2, random_state=0)
+        >>> REVS(random_state=0).stability(data.X, data.y, n_splits=2)[:4]
+        array([1., 1., 0., 0.])
+        """
+        check_value("n_splits", n_splits, whole(1))
+        require_target(y, type(self).__name__)
+        X = load_source(X, f"{type(self).__name__}.stability")
+        given = read_vectors(X, {"y": y, "sample_weight": sample_weight})
+        n = len(cast(NDArray, given["y"]))
+        weight = np.ones(n) if given["sample_weight"] is None else given["sample_weight"]
+        rng = as_generator(self.random_state)
+        chosen = []
+        for _ in range(n_splits):
+            half = rng.permutation(n) % 2
+            for side, seed in enumerate(rng.integers(2**31, size=2)):
+                part = clone(self).set_params(random_state=int(seed), checkpoint=None)
+                chosen.append(part.fit(X, y, weight * (half == side), offset).support_)
+        return np.mean(chosen, axis=0)
 
     def _linear_predictor(self, X: Any, offset: Any, average: bool | Literal["auto"]) -> Any:
         check_is_fitted(self)

@@ -215,8 +215,8 @@ def table(args, rows):
         "# The grid of Hastie, Tibshirani and Tibshirani",
         "",
         f"`{command}`; seeds {seeds[0]}-{seeds[-1]}; sizes {', '.join(SIZES)} with 5, 10 and 5 coefficients "
-        f"of one; correlations {CORRELATIONS}; SNR {RATIOS}. Error: test error in units of the noise variance "
-        "(one is the truth); its standard error over the data sets in brackets after subtracting that of the "
+        f"of one; correlations {CORRELATIONS}; SNR {RATIOS}. Error: test error in units of the noise "
+        "variance (one is the truth); its standard error over the data sets in brackets after subtracting that of the "
         f"refit. {environment()}",
         "",
         "## Prediction",

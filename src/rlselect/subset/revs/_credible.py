@@ -1,7 +1,7 @@
 """Units that stand in for one another: sets of which one is almost surely in the model."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,20 @@ def credible_groups(problem: Problem, found: Found) -> list[UnitGroup]:
     copies = np.flatnonzero(problem.twin_of != np.arange(len(problem.twin_of)))
     groups = [g._replace(units=_with_copies(g.units, copies, problem.twin_of)) for g in groups]
     return sorted(groups, key=lambda group: -group.inclusion)
+
+
+def name_groups(problem: Problem, groups: list[UnitGroup]) -> list[dict[str, Any]]:
+    """The same with names: features of a unit that has several are one member."""
+    names, unit_of = problem.table.encoder.feature_names, problem.groups.unit_of_feature
+    named = {u: " + ".join(names[f] for f in np.flatnonzero(unit_of == u)) for g in groups for u in g.units}
+    return [
+        {
+            "features": [named[u] for u in group.units],
+            "inclusion": group.inclusion,
+            "correlation": group.correlation,
+        }
+        for group in groups
+    ]
 
 
 def _with_copies(units: list[int], copies: NDArray[np.intp], twin_of: NDArray[np.intp]) -> list[int]:

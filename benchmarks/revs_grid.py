@@ -216,7 +216,7 @@ def table(args, rows):
         "",
         f"`{command}`; seeds {seeds[0]}-{seeds[-1]}; sizes {', '.join(SIZES)} with 5, 10 and 5 coefficients "
         f"of one; correlations {CORRELATIONS}; SNR {RATIOS}. Error: test error in units of the noise "
-        "variance (one is the truth); its standard error over the data sets in brackets after subtracting that of the "
+        "variance (one is the truth); in brackets the standard error of its difference from that of the "
         f"refit. {environment()}",
         "",
         "## Prediction",

@@ -143,7 +143,7 @@ def main():
     lines = [
         "# Public data sets",
         "",
-        f"`{command}` (RLSELECT_DATA names the folder of the data); folds of seeds {list(seeds)}. Loss of rows "
+        f"`{command}` (RLSELECT_DATA is the folder of the data); folds of seeds {list(seeds)}. Loss of rows "
         "left out in five folds: minus log likelihood of classes, squared error over the variance of the "
         "response otherwise. In brackets the standard error of the difference from the best of the other "
         f"methods. {environment()}",

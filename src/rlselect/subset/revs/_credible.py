@@ -97,7 +97,8 @@ def _stand_ins(problem: Problem, found: Found, sure: NDArray[np.intp]) -> Iterab
             covered |= inside[:, best]
             alike &= likeness[best] >= _ALIKE
             alike[best] = False
-        if total >= _LEVEL:
+        # one alone is judged by its probability, which knows more than the visits
+        if total >= _LEVEL and len(members) > 1:
             free[members] = False
             least = likeness[np.ix_(members, members)].min()
             yield UnitGroup([int(units[m]) for m in members], min(total, 1.0), float(least))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rlselect._clock import OutOfTime, present_clock
 from rlselect._parallel import run_tasks
-from rlselect.datumwise._folds import evaluate, fold_numbers, mean_return
+from rlselect.datumwise._folds import evaluate, fold_numbers, mean_return, merit
 from rlselect.datumwise._improve import blend, first_policies, improve
 from rlselect.datumwise._learned import Learned, PolicyStep, Stop, never
 from rlselect.datumwise._margins import choose_margin, unit_ranks
@@ -136,9 +136,13 @@ def _average(
     """The mean of the best policies, or one of them when that is clearly better."""
     value, policies = max((climb.first for climb in climbs), key=lambda pair: pair[0])
     best = sorted((pair for climb in climbs for pair in climb.best), key=lambda pair: -pair[0])
+
+    def learned(policies: list[AdditivePolicy], value: float) -> Learned:
+        return Learned(policies[-1], value, merit=merit(problem, policies, folds))
+
     if not best or best[0][0] <= value:
-        return Learned(policies[-1], value)
-    alone = Learned(best[0][1][-1], best[0][0])
+        return learned(policies, value)
+    alone = learned(best[0][1], best[0][0])
     best = best[: settings.n_averaged]
     mean = blend([policies for _, policies in best])
     _, returns = evaluate(problem, mean, folds)
@@ -146,4 +150,4 @@ def _average(
     error = np.sqrt(mean_return(problem, (gap - mean_return(problem, gap)) ** 2) / len(gap))
     worth = mean_return(problem, returns)
     clearly = mean_return(problem, gap) > PLAN.clearly * error
-    return alone if clearly or worth < value else Learned(mean[-1], worth)
+    return alone if clearly or worth < value else learned(mean, worth)

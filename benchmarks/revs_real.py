@@ -84,7 +84,9 @@ def abess(X, y, T, family, seed):
     """abess by EBIC, and maximum likelihood on what it selects."""
     if not abess_ebic.available():
         return
-    mask = np.asarray(abess_ebic.select(X, y, family, seed=seed), dtype=bool)
+    # it refuses constant columns
+    mask = X.std(axis=0) > 0
+    mask[mask] = abess_ebic.select(X[:, mask], y, family, seed=seed)
     if family == "gaussian":
         A, B = (np.column_stack([np.ones(len(v)), v[:, mask]]) for v in (X, T))
         predicted = B @ np.linalg.lstsq(A, y, rcond=None)[0]

@@ -22,7 +22,8 @@ def test_rules_are_best_among_all_subsets(seed):
     chosen = FalseDiscovery(share).choose(p)
     assert chosen.sum() == largest
     assert not largest or np.mean(1 - p[chosen]) <= share
-    score = {s: 2 * p[list(s)].sum() / (len(s) + p.sum()) for s in every_subset(9) if s}
+    given = np.minimum(p / (1 - np.prod(1 - p)), 1.0)
+    score = {s: 2 * given[list(s)].sum() / (len(s) + given.sum()) for s in every_subset(9) if s}
     assert tuple(np.flatnonzero(ExpectedF1().choose(p))) == max(score, key=score.get)
     top = MostProbable(4).choose(p)
     assert top.sum() == 4

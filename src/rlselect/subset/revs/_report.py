@@ -73,16 +73,17 @@ def _prediction(selector: Any) -> list[str]:
     if not np.isfinite(average.loss):
         return []
     what = "squared error" if selector.family_ == "gaussian" else "minus log likelihood"
-    losses = f"({what} {average.loss:.4g}, of the refit {average.refit_loss:.4g})"
     over = f"{average.n_subsets} subset" + ("s" if average.n_subsets > 1 else "")
     if selector.average_:
         return [
-            f"Predictions average over {over}: rows that were left out speak for it {losses}. "
-            "`average=False` predicts from the selected variables alone."
+            f"Predictions average over {over}: on rows left out one by one the refit is not clearly better "
+            f"({what} {average.refit_loss:.4g}, of the average {average.loss:.4g}). With average=False they "
+            "come from the selected variables alone."
         ]
     return [
-        "Predictions come from the refit of the selected variables: rows that were left out speak for it, "
-        f"against an average over {over} {losses}."
+        "Predictions come from the refit of the selected variables: on rows left out one by one it is clearly "
+        f"better than an average over {over} ({what} {average.refit_loss:.4g}, of the average "
+        f"{average.loss:.4g})."
     ]
 
 

@@ -81,8 +81,8 @@ def _prediction(selector: Any) -> list[str]:
             "come from the selected variables alone."
         ]
     return [
-        "Predictions come from the refit of the selected variables: on rows left out one by one it is clearly "
-        f"better than an average over {over} ({what} {average.refit_loss:.4g}, of the average "
+        "Predictions come from the refit of the selected variables: on rows left out one by one it is "
+        f"clearly better than an average over {over} ({what} {average.refit_loss:.4g}, of the average "
         f"{average.loss:.4g})."
     ]
 

@@ -31,8 +31,8 @@ from rlselect.data import (
 )
 from rlselect.learn import EpsilonGreedy, Policy, PolicyName, Softmax, as_policy
 from rlselect.subset.revs._checkpoint import Checkpoint
-from rlselect.subset.revs._final import final_model
-from rlselect.subset.revs._problem import FAMILIES, Problem, pose_problem
+from rlselect.subset.revs._final import final_model, fitted_family
+from rlselect.subset.revs._problem import COUNTS, FAMILIES, Problem, pose_problem
 from rlselect.subset.revs._report import report_of
 from rlselect.subset.revs._sarsa import Sarsa
 from rlselect.subset.revs._search import Found, expected_steps, search_subset
@@ -46,7 +46,7 @@ def _is_binomial(estimator: Any) -> bool:
 
 
 class REVS(PredictingSelector):
-    r"""Select variables of a linear, logistic or Poisson model by a walk over subsets.
+    r"""Select variables of a linear, logistic or count model by a walk over subsets.
 
     The state is a subset s of the variables and an action adds or removes one of them. One pass prices every
     action: its reward is the change of the log evidence of the model
@@ -69,9 +69,11 @@ class REVS(PredictingSelector):
 
     Parameters
     ----------
-    family : {"auto", "gaussian", "binomial", "poisson"}, default="auto"
+    family : {"auto", "gaussian", "binomial", "poisson", "negative_binomial"}, default="auto"
         Distribution of y. "auto" takes text, truth values and two distinct values as classes, and other
-        numbers as "gaussian".
+        numbers as "gaussian". "poisson" looks whether the counts are more spread than that (by half a unit of
+        log likelihood) and takes "negative_binomial" then, see `family_` and `overdispersion_`: Poisson's
+        likelihood would find a reason for every large count.
     policy : {"auto", "softmax", "epsilon-greedy", "ucb", "thompson"} or object, default="auto"
         How an action is chosen from the rewards of all actions. "auto" is the softmax, which alone makes the
         visits follow the posterior (the others count each visited subset once, by its posterior weight), and
@@ -147,6 +149,8 @@ class REVS(PredictingSelector):
         "nothing to choose from".
     family_ : str
         The family that was fitted.
+    overdispersion_ : float
+        The a of counts whose variance is mean + a mean^2, zero for Poisson's; for the two families of counts.
     classes_ : array of shape (2,)
         Labels, for "binomial".
     encoder_ : TableEncoder
@@ -203,7 +207,7 @@ class REVS(PredictingSelector):
     def __init__(
         self,
         *,
-        family: Literal["auto", "gaussian", "binomial", "poisson"] = "auto",
+        family: Literal["auto", "gaussian", "binomial", "poisson", "negative_binomial"] = "auto",
         policy: PolicyName | Policy = "auto",
         penalty: float | Literal["auto"] = "auto",
         feature_groups: Any = None,
@@ -264,7 +268,7 @@ class REVS(PredictingSelector):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = getattr(self, "family_", self.family) == "poisson"
+        tags.target_tags.positive_only = getattr(self, "family_", self.family) in COUNTS
         if tags.classifier_tags is not None:
             tags.classifier_tags.multi_class = False
         return tags
@@ -345,6 +349,11 @@ class REVS(PredictingSelector):
         if isinstance(self.search, Sarsa):
             idle = ("penalty", "min_effect", "checkpoint")
             refuse_unused(self, idle, "search=Sarsa(...)", "use Sarsa(price=...), or search='auto'")
+            if self.family == "negative_binomial":
+                raise ValueError(
+                    "family='negative_binomial' was given with search=Sarsa(...), whose reward knows no "
+                    "dispersion; use family='poisson', or search='auto'."
+                )
         if isinstance(self.policy, str) and self.policy == "auto":
             return EpsilonGreedy() if isinstance(self.search, Sarsa) else Softmax()
         return as_policy(self.policy)
@@ -361,7 +370,7 @@ class REVS(PredictingSelector):
         encoder = problem.table.encoder
         self.encoder_ = encoder
         self._keep_names(encoder.n_features_in_, encoder.feature_names_in_)
-        self.family_ = problem.family
+        self.family_ = fitted_family(problem, found)
         if problem.classes is not None:
             self.classes_ = problem.classes
         self.column_names_ = list(encoder.column_names_)
@@ -382,6 +391,8 @@ class REVS(PredictingSelector):
         self._errors = np.zeros(len(self.column_names_))
         self._errors[columns] = fit.errors
         self.dispersion_ = fit.dispersion
+        if self.family_ in COUNTS:
+            self.overdispersion_ = fit.overdispersion
         self.gain_ = problem.to_features(gains)
         # selected first, then by inclusion; held-out worth breaks ties
         worth = np.nan_to_num(self.gain_, nan=-np.inf)
@@ -428,7 +439,7 @@ class REVS(PredictingSelector):
     def _mean(self, eta: NDArray[np.float64]) -> NDArray:
         if self.family_ == "binomial":
             return self.classes_[(eta > 0).astype(int)]
-        return np.exp(eta) if self.family_ == "poisson" else eta
+        return np.exp(eta) if self.family_ in COUNTS else eta
 
     @available_if(_is_binomial)
     def decision_function(self, X: Any, offset: Any = None) -> Any:
@@ -462,7 +473,7 @@ class REVS(PredictingSelector):
         return _probabilities(eta) if isinstance(eta, np.ndarray) else map(_probabilities, eta)
 
     def _measure(self, y: Any, predicted: Any, sample_weight: Any) -> float:
-        if self.family_ == "poisson":
+        if self.family_ in COUNTS:
             return d2_tweedie_score(y, predicted, sample_weight=sample_weight, power=1)
         return super()._measure(y, predicted, sample_weight)
 

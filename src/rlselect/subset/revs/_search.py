@@ -69,6 +69,8 @@ class Found:
         ``numbers(places)`` returns which rows of the table stand at these places of those that were used.
     labels : list of array of int or None
         Units that each trajectory speaks of; None where it speaks of all.
+    dispersion : float
+        Of counts that are more spread than Poisson's, zero otherwise.
     """
 
     inclusion: NDArray[np.float64]
@@ -83,6 +85,7 @@ class Found:
     numbers: Callable[[NDArray[np.intp]], NDArray[np.intp]] | None = None
     moments: Callable[[NDArray[np.intp]], Moments | None] | None = None
     labels: list[NDArray[np.intp] | None] | None = None
+    dispersion: float = 0.0
 
 
 def expected_steps(problem: Problem, search: Any) -> int:
@@ -310,6 +313,7 @@ def _found(problem: Problem, result: WalkResult, rows: Rows) -> Found:
         rows.gather,
         rows.gather_blocks,
         rows.first,
+        dispersion=result.dispersion,
     )
 
 

@@ -17,6 +17,8 @@ Floats = NDArray[Any]
 
 # far more than any sensible climb: it ends by itself, since every move raises the posterior
 _MOST_MOVES = 2000
+# nor is the dispersion of counts learnt again for ever, should it go up and down with a column
+_MOST_RELEARNT = 8
 # a coefficient prior with a hole at zero needs several effects to be learnt from, and some proof
 _SHAPE_EFFECTS = 5
 _SHAPE_PROOF = 2.0
@@ -29,6 +31,7 @@ class SubsetState(Protocol):
     units: Units
     slab: float
     shape: int
+    dispersion: float
 
     @property
     def size(self) -> int: ...
@@ -43,6 +46,7 @@ class SubsetState(Protocol):
     @property
     def counted(self) -> float: ...
     def moves(self) -> Floats: ...
+    def learn_dispersion(self) -> bool: ...
     def toggle(self, unit: int) -> None: ...
     def reset(self, mask: NDArray[np.bool_]) -> None: ...
     def prepare(self, unit: int, values: Floats) -> None: ...
@@ -149,6 +153,7 @@ class WalkResult:
     trajectories: list[Trajectory]
     n_stages: int
     stop_reason: str
+    dispersion: float = 0.0
 
 
 @dataclass
@@ -207,14 +212,22 @@ class Walker:
     def climb(self) -> int:
         """Let the policy choose among the moves that pay, until none does; the number of moves made.
 
-        A reward of z^2 / 2 has the standard error z: that is what UCB and Thompson sampling explore with.
+        A reward of z^2 / 2 has the standard error z: that is what UCB and Thompson sampling explore with. Counts
+        are less dispersed given more of what moves them, so that their dispersion is learnt before and after.
         """
+        self.state.learn_dispersion()
+        relearnt = 0
         for done in range(_MOST_MOVES):
             self.stopped = self.stopped or self.tick()
             values = self.rewards()
             paying = values > 0
-            if self.stopped or not paying.any():
+            if self.stopped:
                 return done
+            if not paying.any():
+                if relearnt == _MOST_RELEARNT or not self.state.learn_dispersion():
+                    return done
+                relearnt += 1
+                continue
             worth = np.where(paying, values, -np.inf)
             errors = np.sqrt(2.0 * np.where(paying, values, 0.0))
             unit = self._pick(worth, errors=errors)
@@ -379,7 +392,11 @@ def run_walk(walker: Walker, plan: WalkPlan, *, tune: bool, n_jobs: int | None =
     trajectories = [walker.trajectory] + [w.trajectory for w in walkers if w is not walker]
     reasons = [w.stopped for w in [walker, *walkers] if w.stopped]
     return WalkResult(
-        inclusion, trajectories, sum(map(len, trajectories)), reasons[0] if reasons else "converged"
+        inclusion,
+        trajectories,
+        sum(map(len, trajectories)),
+        reasons[0] if reasons else "converged",
+        walker.state.dispersion,
     )
 
 

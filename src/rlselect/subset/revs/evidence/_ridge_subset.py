@@ -54,6 +54,7 @@ class RidgeSubset:
         self.units = units
         self.slab = slab
         self.shape = 0
+        self.dispersion = 0.0
         self._block_columns = [int(j) for u in units.blocks for j in units.columns[u]]
         self._watched = [gram.watch(columns) for _, columns in units.by_size]
         self._in_block = np.zeros(units.n_columns, dtype=bool)
@@ -270,6 +271,10 @@ class RidgeSubset:
         self._logdet -= float(np.log(self.slab * schur))
         self._rows[place : k - 1] = self._rows[place + 1 : k]
         self._subset.pop(place)
+
+    def learn_dispersion(self) -> bool:
+        """The noise is known from the residuals: nothing to learn."""
+        return False
 
     def slabs(self) -> Floats:
         """The prior variances that `evidence_table` compares.

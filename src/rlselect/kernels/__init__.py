@@ -130,6 +130,7 @@ from rlselect.kernels._subset_logistic import (
 from rlselect.kernels._tied_moves import (
     TiedMoves,
     tied_adds,
+    tied_logdet,
     tied_removes,
 )
 
@@ -224,6 +225,7 @@ __all__ = [
     "subset_ridge",
     "summed_problem",
     "tied_adds",
+    "tied_logdet",
     "tied_removes",
     "train_networks",
     "variance_function",

@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from rlselect.data import Units
 from rlselect.learn import UCB, Policy, Softmax, Trajectory, subset_key
-from rlselect.subset.revs.evidence import Rows
+from rlselect.subset.revs.evidence import Rows, Shape
 
 Floats = NDArray[Any]
 
@@ -31,6 +31,7 @@ class SubsetState(Protocol):
     units: Units
     slab: float
     shape: int
+    share: float
     dispersion: float
 
     @property
@@ -65,11 +66,11 @@ class SubsetState(Protocol):
 class TunableState(SubsetState, Protocol):
     """A subset whose prior of the coefficients can be read off the data."""
 
-    shapes: tuple[int, ...]
+    shapes: tuple[Shape, ...]
 
     def slabs(self) -> Floats: ...
     def evidence_table(self) -> Floats: ...
-    def set_slab(self, slab: float, shape: int) -> None: ...
+    def set_prior(self, slab: float, shape: Shape) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -456,7 +457,7 @@ def tune_prior(walker: Walker, shapes: int, proof: float = _SHAPE_PROOF) -> None
     table = state.evidence_table()[:, : shapes if state.size >= _SHAPE_EFFECTS else 1]
     table[:, 1:] -= proof
     slab, shape = np.unravel_index(int(np.argmax(table)), table.shape)
-    state.set_slab(state.slabs()[slab], state.shapes[shape])
+    state.set_prior(state.slabs()[slab], state.shapes[shape])
 
 
 def _branch(walker: Walker, rng: np.random.Generator) -> Walker:

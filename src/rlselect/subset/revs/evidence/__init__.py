@@ -30,6 +30,9 @@ from rlselect.subset.revs.evidence._ridge_subset import (
 from rlselect.subset.revs.evidence._rows import (
     Rows,
 )
+from rlselect.subset.revs.evidence._ties import (
+    Shape,
+)
 
 __all__ = [
     "PANEL",
@@ -42,6 +45,7 @@ __all__ = [
     "RidgeSubset",
     "Rows",
     "SeparationWarning",
+    "Shape",
     "fit_glm",
     "fit_glm_blocks",
     "fit_linear_blocks",

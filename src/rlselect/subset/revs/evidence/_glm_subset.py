@@ -21,11 +21,12 @@ from rlselect.kernels import (
     small_decrement,
     summed_problem,
     tied_adds,
+    tied_logdet,
     tied_removes,
 )
 from rlselect.subset.revs.evidence._block import Block
 from rlselect.subset.revs.evidence._rows import Rows
-from rlselect.subset.revs.evidence._ties import Ties
+from rlselect.subset.revs.evidence._ties import SHAPES, Shape, tied_rows
 
 Floats = NDArray[np.float64]
 
@@ -44,7 +45,7 @@ class GlmSubset:
     r"""Laplace log evidence of logistic or count models, with all moves priced by one Newton step.
 
     Coefficients in the subset have the prior :math:`N(0, g K)` on the standardised scale, the intercept is
-    free; K is the identity, or ties the effects of correlated columns (`Ties`). A chosen move is refitted by
+    free; K is the identity, or ties the effects of correlated columns (`tied_rows`). A chosen move is refitted by
     Newton steps from the one-step guess. ``shape=1`` multiplies the prior density of the column that moves by
     :math:`\beta^2 / g`, as in `RidgeSubset`. Counts are Poisson, or negative binomial with the `dispersion`
     that `learn_dispersion` finds.
@@ -63,7 +64,7 @@ class GlmSubset:
         Whether the effects in the model are taken to be alike.
     """
 
-    shapes = ((0, 0.0), (1, 0.0), (0, 0.9), (1, 0.9))
+    shapes = SHAPES
 
     def __init__(self, rows: Rows, units: Units, family: str, slab: float = 0.03, shape: int = 1) -> None:
         self._rows = rows
@@ -75,9 +76,10 @@ class GlmSubset:
         self.share = 0.0
         self.dispersion = 0.0
         self._block_columns = [int(j) for u in units.blocks for j in units.columns[u]]
-        alone = np.zeros(units.n_columns, dtype=bool)
-        alone[self._block_columns] = True
-        self._ties = Ties(self._correlations, alone)
+        self._in_block = np.zeros(units.n_columns, dtype=bool)
+        self._in_block[self._block_columns] = True
+        # rows of the correlation matrix; walkers over the same rows share them
+        self._known: dict[int, Floats] = {}
         self.mask = np.zeros(units.n_units, dtype=bool)
         self._subset: list[int] = []
         first = next(block for block in rows if block is not None)
@@ -126,8 +128,18 @@ class GlmSubset:
             self._rows.clear()
         for block_rows in rows:
             self._rows.append(block_rows)
-        self._ties.forget()
+        self._known = {}
         self.reset(self.mask)
+
+    def _tied(self, share: float) -> Floats:
+        """Prior correlation of the subset's coefficients with all."""
+        rows = np.zeros((len(self._subset), self.units.n_columns))
+        if share:
+            new = [j for j in self._subset if j not in self._known]
+            if new:
+                self._known.update(zip(new, self._correlations(new), strict=True))
+            rows = np.array([self._known[j] for j in self._subset]).reshape(rows.shape)
+        return tied_rows(rows, self._subset, share, self._in_block)
 
     def _correlations(self, columns: list[int]) -> Floats:
         sums = np.zeros((len(columns) + 1, self.units.n_columns))
@@ -188,8 +200,8 @@ class GlmSubset:
 
     def _fit(self, steps: int = _NEWTON_STEPS) -> None:
         designs = self._designs()
-        self._tied = self._ties.rows(self._subset, self.share)
-        self._ties_inverse = np.linalg.inv(self._tied[:, self._subset])
+        self._ties = self._tied(self.share)
+        self._ties_inverse = np.linalg.inv(self._ties[:, self._subset])
         self._coef, self._value, _ = self._mode(self._prior(self.slab, self._ties_inverse), designs, steps)
         self._price(designs)
 
@@ -211,7 +223,7 @@ class GlmSubset:
 
         self._rows.pour(add, _price_parts, self._subset, self._coef, self._likelihood, blocks, each=designs)
         self._inverse = np.asarray(np.linalg.pinv(hessian, hermitian=True))
-        self._logdet = _logdet(hessian, self.slab, self._ties_inverse)
+        self._logdet = tied_logdet(hessian, self.slab, self._ties_inverse)
         self._score_parts, self._residual, self._within = score, score.sum(axis=0), within
         self._cross_parts, self._cross, self._curvature = cross, cross.sum(axis=0), curvatures
         self._adds = tied_adds(
@@ -220,7 +232,7 @@ class GlmSubset:
             self._cross,
             self._inverse,
             self._coef[1:],
-            self._tied,
+            self._ties,
             self._ties_inverse,
             self.slab,
         )
@@ -237,7 +249,7 @@ class GlmSubset:
         return self._alike(self._coef[1:], variance, self.slab) if self.shape else 0.0
 
     def _alike(self, coef: Floats, variance: Floats, slab: float) -> float:
-        free = ~np.isin(self._subset, self._block_columns)
+        free = ~self._in_block[self._subset]
         return float(np.log((coef**2 + variance)[free] / slab).sum())
 
     def moves(self) -> Floats:
@@ -273,22 +285,21 @@ class GlmSubset:
         """Log evidence of the subset for every slab and shape, shape (n_slabs, n_shapes)."""
         slabs, designs = self.slabs(), self._designs()
         table = np.zeros((len(slabs), len(self.shapes)))
-        shares = [share for _, share in self.shapes]
-        for share in dict.fromkeys(shares):
-            ties = np.linalg.inv(self._ties.rows(self._subset, share)[:, self._subset])
+        for share in {shape.share for shape in self.shapes}:
+            ties = np.linalg.inv(self._tied(share)[:, self._subset])
             for i, slab in enumerate(slabs):
                 coef, value, hessian = self._mode(self._prior(slab, ties), designs, _NEWTON_STEPS)
-                evidence = value - 0.5 * _logdet(hessian, slab, ties)
+                evidence = value - 0.5 * tied_logdet(hessian, slab, ties)
                 variance = np.diagonal(np.linalg.pinv(hessian, hermitian=True))[1:]
                 alike = self._alike(coef[1:], variance, slab)
-                for column, (shape, own) in enumerate(self.shapes):
-                    if own == share:
-                        table[i, column] = evidence + shape * alike
+                for column, shape in enumerate(self.shapes):
+                    if shape.share == share:
+                        table[i, column] = evidence + shape.alike * alike
         return table
 
-    def set_slab(self, slab: float, shape: tuple[int, float]) -> None:
+    def set_prior(self, slab: float, shape: Shape) -> None:
         """Change the prior of the coefficients."""
-        self.slab, (self.shape, self.share) = float(slab), shape
+        self.slab, self.shape, self.share = float(slab), shape.alike, shape.share
         self._fit()
 
     def learn_dispersion(self) -> bool:
@@ -458,10 +469,3 @@ def _dispersion_parts(block: Block, subset: list[int], coef: Floats, grid: Float
     """What a block adds to the log likelihood of counts under every dispersion of a grid."""
     _, eta = _predictor(block, subset, coef, None)
     return dispersion_likelihoods(block.y, eta, block.weight, grid)
-
-
-def _logdet(hessian: Floats, slab: float, ties_inverse: Floats) -> float:
-    """Log determinant of the Hessian over that of the prior."""
-    k = len(ties_inverse)
-    ties = float(np.linalg.slogdet(ties_inverse)[1])
-    return float(np.linalg.slogdet(hessian)[1]) + k * float(np.log(slab)) - ties

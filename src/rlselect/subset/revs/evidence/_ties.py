@@ -1,6 +1,6 @@
-"""Prior ties between the effects of columns that are correlated."""
+"""Shapes of the prior of the coefficients: alike or not, tied or not."""
 
-from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,40 +8,54 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-class Ties:
-    r"""Rows of the prior correlation :math:`K = \rho R + (1 - \rho) I` of the coefficients.
+class Shape(NamedTuple):
+    r"""A prior of the coefficients, its scale apart.
 
-    R are the correlations of the columns: those that say much the same are taken to have much the same effect.
-    Columns of larger units are tied to none.
+    Attributes
+    ----------
+    alike : {0, 1}
+        Whether the density is multiplied by :math:`\beta^2 / g`: effects are alike rather than spread to zero.
+    share : float
+        How far the effects of correlated columns are tied, see `tied_rows`.
+    """
+
+    alike: int
+    share: float
+
+
+# nearly all: the rest keeps the prior of columns that repeat each other regular
+_SHARE = 0.9
+SHAPES = (Shape(0, 0.0), Shape(1, 0.0), Shape(0, _SHARE), Shape(1, _SHARE))
+
+
+def tied_rows(
+    correlations: Floats, subset: list[int], share: float, alone: NDArray[np.bool_]
+) -> Floats:
+    r"""Rows of the prior correlation :math:`\rho R + (1 - \rho) I` of the coefficients.
+
+    Columns that say much the same are taken to have much the same effect [1]_.
 
     Parameters
     ----------
-    correlations : callable
-        ``correlations(columns)`` returns the rows of R of some columns, shape (m, p).
+    correlations : array of shape (k, p)
+        Rows of R, the correlations of the columns.
+    subset : list of int
+        The k columns.
+    share : float
+        :math:`\rho`.
     alone : bool array of shape (p,)
-        Columns without ties.
+        Columns that are tied to none, as those of larger units.
+
+    Returns
+    -------
+    array of shape (k, p)
+
+    References
+    ----------
+    .. [1] Krishna, Bondell, Ghosh (2009), Bayesian variable selection using an adaptive powered correlation
+       prior, Journal of Statistical Planning and Inference 139.
     """
-
-    def __init__(self, correlations: Callable[[list[int]], Floats], alone: NDArray[np.bool_]) -> None:
-        self._correlations = correlations
-        self._alone = alone
-        self._known: dict[int, Floats] = {}
-
-    def rows(self, subset: list[int], share: float) -> Floats:
-        """K of some columns with all, (k, p), for :math:`\rho` = `share`."""
-        ties = np.zeros((len(subset), len(self._alone)))
-        if share:
-            new = [j for j in subset if j not in self._known and not self._alone[j]]
-            if new:
-                rows = self._correlations(new)
-                rows[:, self._alone] = 0.0
-                self._known.update(zip(new, rows, strict=True))
-            for i, j in enumerate(subset):
-                if not self._alone[j]:
-                    np.multiply(self._known[j], share, out=ties[i])
-        ties[np.arange(len(subset)), subset] = 1.0
-        return ties
-
-    def forget(self) -> None:
-        """Start anew, on other rows."""
-        self._known.clear()
+    ties = share * np.where(alone, 0.0, correlations)
+    ties[alone[subset]] = 0.0
+    ties[np.arange(len(subset)), subset] = 1.0
+    return ties

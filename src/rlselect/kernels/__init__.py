@@ -117,6 +117,11 @@ from rlselect.kernels._squared_bounds import (
     projected_inverse,
     squared_solution,
 )
+from rlselect.kernels._standardise import (
+    Standardised,
+    standardise,
+    unit_power,
+)
 from rlselect.kernels._subset_least_squares import (
     fold_products,
     padded_columns,
@@ -153,6 +158,7 @@ __all__ = [
     "NewtonProblem",
     "NewtonStep",
     "Singles",
+    "Standardised",
     "TiedMoves",
     "Training",
     "active_set_solution",
@@ -219,6 +225,7 @@ __all__ = [
     "solve_shortest",
     "squared_distance_part",
     "squared_solution",
+    "standardise",
     "start_networks",
     "subset_heldout",
     "subset_logistic",
@@ -228,6 +235,7 @@ __all__ = [
     "tied_logdet",
     "tied_removes",
     "train_networks",
+    "unit_power",
     "variance_function",
     "whiten",
     "working_quantities",

@@ -12,6 +12,7 @@ from rlselect.learn._policies import (
     as_policy,
 )
 from rlselect.learn._schedules import Constant, LinearRamp, PowerDecay, Schedule, as_schedule
+from rlselect.learn._subset_games import Judge, TemporalDifferences, UpperConfidenceTree
 from rlselect.learn._trajectory import Trajectory
 from rlselect.learn._values import ValueTable, key_mask, subset_key
 
@@ -20,6 +21,7 @@ __all__ = [
     "Constant",
     "Critic",
     "EpsilonGreedy",
+    "Judge",
     "LinearRamp",
     "LogitActor",
     "Policy",
@@ -27,8 +29,10 @@ __all__ = [
     "PowerDecay",
     "Schedule",
     "Softmax",
+    "TemporalDifferences",
     "ThompsonSampling",
     "Trajectory",
+    "UpperConfidenceTree",
     "ValueTable",
     "as_policy",
     "as_schedule",

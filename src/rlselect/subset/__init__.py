@@ -24,15 +24,29 @@ from rlselect.subset.acp import (
 )
 from rlselect.subset.revs import REVS, Sarsa
 from rlselect.subset.risk_rfe import MismatchFeatures, ReverseScreeDisplay, RiskRFE
-from rlselect.subset.rivals import DivideAndConquer
+from rlselect.subset.rivals import (
+    FSTD,
+    FUSE,
+    Comparison,
+    ComparisonDisplay,
+    CorrelationFeatureSelection,
+    DivideAndConquer,
+    ThompsonSelector,
+    compare,
+)
 
 __all__ = [
+    "FSTD",
+    "FUSE",
     "REVS",
     "UCB",
     "ActorCriticPredictor",
     "AdditiveKernel",
     "ChangePoint",
     "ChiSquaredKernel",
+    "Comparison",
+    "ComparisonDisplay",
+    "CorrelationFeatureSelection",
     "DivideAndConquer",
     "EpsilonGreedy",
     "EpsilonInsensitiveLoss",
@@ -53,5 +67,7 @@ __all__ = [
     "SquaredLoss",
     "ThetaDisplay",
     "ThompsonSampling",
+    "ThompsonSelector",
     "Threshold",
+    "compare",
 ]

@@ -1,6 +1,7 @@
 """Which search runs on which data, and what it hands back."""
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -218,6 +219,7 @@ def _search_walk(problem: Problem, how: _How) -> Found:
 def _screen(walker: Walker) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Conditional inclusion after a first climb, and the units that may matter alone or beside its subset."""
     alone = walker.rewards()
+    walker.order = np.argsort(-alone, kind="stable")
     walker.climb()
     beside = walker.rewards()
     mask = walker.state.mask
@@ -257,11 +259,13 @@ def _search_large(problem: Problem, how: _How, plan: EffortPlan, checkpoint: Che
         progress = begin(walker, sampler, how.rng)
     else:
         progress, rows = saved["progress"], saved["rows"]
-        progress.walker.stopped = None
-        table.resume(progress.sampler)
-    result = run_effort(progress, plan, tune=linear, save=save)
-    result.inclusion[problem.allowed & ~_varying(progress.walker.state, problem)] = 0.0
-    found = _found(problem, result, rows)
+    with nullcontext() if checkpoint is None or saved is None else checkpoint.resumed():
+        if saved is not None:
+            progress.walker.stopped = None
+            table.resume(progress.sampler)
+        result = run_effort(progress, plan, tune=linear, save=save)
+        result.inclusion[problem.allowed & ~_varying(progress.walker.state, problem)] = 0.0
+        found = _found(problem, result, rows)
     found.numbers = rows.numbers
     end = progress.walker.state
     found.moments = end.moments if isinstance(end, RidgeSubset) else None

@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from rlselect.data import Units
 from rlselect.learn import UCB, Policy, Softmax, Trajectory, subset_key
-from rlselect.subset.revs.evidence import Rows, Shape
+from rlselect.subset.revs.evidence import SHAPES, Rows, Shape
 
 Floats = NDArray[Any]
 
@@ -66,10 +66,8 @@ class SubsetState(Protocol):
 class TunableState(SubsetState, Protocol):
     """A subset whose prior of the coefficients can be read off the data."""
 
-    shapes: tuple[Shape, ...]
-
     def slabs(self) -> Floats: ...
-    def evidence_table(self) -> Floats: ...
+    def evidence_table(self, shapes: Sequence[Shape]) -> Floats: ...
     def set_prior(self, slab: float, shape: Shape) -> None: ...
 
 
@@ -374,8 +372,7 @@ def run_walk(walker: Walker, plan: WalkPlan, *, tune: bool, n_jobs: int | None =
     WalkResult
     """
     few = bool(np.count_nonzero(walker.allowed) <= plan.enumerate_up_to)
-    if not tune:
-        walker.order = np.argsort(-walker.rewards(), kind="stable")
+    walker.order = np.argsort(-walker.rewards(), kind="stable")
     _warm_up(walker, plan, tune, few)
     if few:
         _enumerate(walker, tune)
@@ -413,7 +410,7 @@ def _warm_up(walker: Walker, plan: WalkPlan, tune: bool, few: bool) -> None:
     for _ in range(3):
         walker.climb()
         if tune:
-            tune_prior(walker, shapes=1 if few else 2)
+            tune_prior(walker, shapes=1 if few else len(SHAPES))
         if not few:
             walker.run(plan.settle // 3)
 
@@ -438,7 +435,7 @@ def _best_start(walker: Walker, plan: WalkPlan, tune: bool) -> None:
         walker.prior = final
         walker.climb()
         if tune:
-            tune_prior(walker, shapes=2)
+            tune_prior(walker, shapes=len(SHAPES))
         if walker.posterior > best:
             best, reached = walker.posterior, walker.state
         if walker.stopped:
@@ -447,17 +444,17 @@ def _best_start(walker: Walker, plan: WalkPlan, tune: bool) -> None:
 
 
 def tune_prior(walker: Walker, shapes: int, proof: float = _SHAPE_PROOF) -> None:
-    """Set the prior of the coefficients to the one the current subset speaks for.
+    """Set the prior of the coefficients to the one the current subset speaks for, out of the first `shapes`.
 
-    A shape other than the first has to be better by `proof`, in units of log evidence.
+    Each thing that a shape adds to the plain prior has to be better by `proof`, in units of log evidence.
     """
     state = cast(TunableState, walker.state)
     if walker.stopped or not state.size:
         return
-    table = state.evidence_table()[:, : shapes if state.size >= _SHAPE_EFFECTS else 1]
-    table[:, 1:] -= proof
+    among = SHAPES[: shapes if state.size >= _SHAPE_EFFECTS else 1]
+    table = state.evidence_table(among) - [proof * shape.additions for shape in among]
     slab, shape = np.unravel_index(int(np.argmax(table)), table.shape)
-    state.set_prior(state.slabs()[slab], state.shapes[shape])
+    state.set_prior(state.slabs()[slab], among[shape])
 
 
 def _branch(walker: Walker, rng: np.random.Generator) -> Walker:

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
+from rlselect.kernels import unit_power
+
 Array = NDArray[np.float64]
 Masks = NDArray[np.bool_]
 
@@ -68,17 +70,6 @@ def make_target(y: NDArray, classifies: bool) -> Target:
     scale = scale if scale > 1e-12 * np.abs(raw).max(initial=1e-300) else 1.0
     Y = (raw - center) / scale
     return Target(Y, codes, np.ldexp(center, power), float(np.ldexp(scale, power)))
-
-
-def unit_power(values: Array) -> NDArray[np.int32]:
-    """Power of two near the largest value of each column: dividing by it is exact, and squares stay finite.
-
-    Examples
-    --------
-    >>> unit_power(np.array([[3.0, 1e200], [-0.5, 0.0]])).tolist()
-    [2, 665]
-    """
-    return np.asarray(np.frexp(np.abs(values).max(axis=0, initial=0.0))[1])
 
 
 class MaskedPredictor:

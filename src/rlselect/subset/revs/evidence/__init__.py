@@ -31,11 +31,13 @@ from rlselect.subset.revs.evidence._rows import (
     Rows,
 )
 from rlselect.subset.revs.evidence._ties import (
+    SHAPES,
     Shape,
 )
 
 __all__ = [
     "PANEL",
+    "SHAPES",
     "Block",
     "Fit",
     "GlmSubset",

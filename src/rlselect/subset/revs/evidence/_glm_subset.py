@@ -1,7 +1,7 @@
 """A subset of columns under a generalised linear model, and the reward of every move from it."""
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ from rlselect.kernels import (
 )
 from rlselect.subset.revs.evidence._block import Block
 from rlselect.subset.revs.evidence._rows import Rows
-from rlselect.subset.revs.evidence._ties import SHAPES, Shape, tied_rows
+from rlselect.subset.revs.evidence._ties import Shape, tied_rows
 
 Floats = NDArray[np.float64]
 
@@ -63,8 +63,6 @@ class GlmSubset:
     shape : {0, 1}, default=1
         Whether the effects in the model are taken to be alike.
     """
-
-    shapes = SHAPES
 
     def __init__(self, rows: Rows, units: Units, family: str, slab: float = 0.03, shape: int = 1) -> None:
         self._rows = rows
@@ -281,18 +279,18 @@ class GlmSubset:
         smallest = min(2.0 * np.log(max(self.units.n_units, 3)) / max(information, 1e-300), 1.0)
         return np.geomspace(smallest, 4.0, _SLABS)
 
-    def evidence_table(self) -> Floats:
+    def evidence_table(self, shapes: Sequence[Shape]) -> Floats:
         """Log evidence of the subset for every slab and shape, shape (n_slabs, n_shapes)."""
         slabs, designs = self.slabs(), self._designs()
-        table = np.zeros((len(slabs), len(self.shapes)))
-        for share in {shape.share for shape in self.shapes}:
+        table = np.zeros((len(slabs), len(shapes)))
+        for share in {shape.share for shape in shapes}:
             ties = np.linalg.inv(self._tied(share)[:, self._subset])
             for i, slab in enumerate(slabs):
                 coef, value, hessian = self._mode(self._prior(slab, ties), designs, _NEWTON_STEPS)
                 evidence = value - 0.5 * tied_logdet(hessian, slab, ties)
                 variance = np.diagonal(np.linalg.pinv(hessian, hermitian=True))[1:]
                 alike = self._alike(coef[1:], variance, slab)
-                for column, shape in enumerate(self.shapes):
+                for column, shape in enumerate(shapes):
                     if shape.share == share:
                         table[i, column] = evidence + shape.alike * alike
         return table

@@ -1,7 +1,7 @@
 """A subset of columns under ridge regression, and the reward of every move from it."""
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from rlselect.kernels import (
 )
 from rlselect.subset.revs.evidence._gram import PANEL, LazyGram, Moments
 from rlselect.subset.revs.evidence._rows import Rows
-from rlselect.subset.revs.evidence._ties import SHAPES, Shape, tied_rows
+from rlselect.subset.revs.evidence._ties import Shape, tied_rows
 
 Floats = NDArray[np.floating]
 
@@ -52,8 +52,6 @@ class RidgeSubset:
     ----------
     .. [1] Johnson, Rossell (2012), Bayesian model selection in high-dimensional settings, JASA 107.
     """
-
-    shapes = SHAPES
 
     def __init__(self, gram: LazyGram, units: Units, slab: float = 0.1) -> None:
         self._gram = gram
@@ -340,15 +338,15 @@ class RidgeSubset:
         smallest = min(2.0 * np.log(max(self.units.n_units, 3)) / self._gram.n, 1.0)
         return np.geomspace(smallest, 4.0, 24)
 
-    def evidence_table(self) -> Floats:
+    def evidence_table(self, shapes: Sequence[Shape]) -> Floats:
         """Log evidence of the subset for every slab and shape, shape (n_slabs, n_shapes)."""
         slabs = self.slabs()
         k = len(self._subset)
         if not k:
-            return np.zeros((len(slabs), len(self.shapes)))
+            return np.zeros((len(slabs), len(shapes)))
         free = ~self._in_block[self._subset]
         columns = {}
-        for share in {shape.share for shape in self.shapes}:
+        for share in {shape.share for shape in shapes}:
             root = np.linalg.cholesky(self._tied(share)[:, self._subset]) if share else None
             evidence, coef, variance, noise = ridge_evidence_grid(
                 self._rows[:k, self._subset],
@@ -360,7 +358,7 @@ class RidgeSubset:
             )
             alike = np.log((coef**2 + variance)[:, free] / (slabs * noise)[:, None]).sum(axis=1)
             columns[share] = evidence, alike
-        return np.column_stack([columns[s.share][0] + s.alike * columns[s.share][1] for s in self.shapes])
+        return np.column_stack([columns[s.share][0] + s.alike * columns[s.share][1] for s in shapes])
 
     def set_prior(self, slab: float, shape: Shape) -> None:
         """Change the prior of the coefficients."""

@@ -22,6 +22,11 @@ class Shape(NamedTuple):
     alike: int
     share: float
 
+    @property
+    def additions(self) -> int:
+        """By how many things it differs from the plain prior."""
+        return (self.alike > 0) + (self.share > 0)
+
 
 # nearly all: the rest keeps the prior of columns that repeat each other regular
 _SHARE = 0.9

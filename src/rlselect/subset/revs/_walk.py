@@ -22,6 +22,8 @@ _MOST_RELEARNT = 8
 # a coefficient prior with a hole at zero needs several effects to be learnt from, and some proof
 _SHAPE_EFFECTS = 5
 _SHAPE_PROOF = 2.0
+# price of a unit between two subsets of different priors: what one more coefficient costs on other rows
+_LIGHT = 1.0
 
 
 class SubsetState(Protocol):
@@ -374,11 +376,16 @@ def run_walk(walker: Walker, plan: WalkPlan, *, tune: bool, n_jobs: int | None =
     few = bool(np.count_nonzero(walker.allowed) <= plan.enumerate_up_to)
     walker.order = np.argsort(-walker.rewards(), kind="stable")
     _warm_up(walker, plan, tune, few)
+    ways, best = [walker.trajectory], walker
     if few:
         _enumerate(walker, tune)
         walkers = [walker]
     else:
-        walkers = [_branch(walker, rng) for rng in walker.rng.spawn(plan.chains)]
+        if not tune and not walker.stopped and walker.state.size:
+            rival = _rival(walker, plan)
+            ways.append(rival.trajectory)
+            best = max(walker, rival, key=_standing)
+        walkers = [_branch(best, rng) for rng in walker.rng.spawn(plan.chains)]
         if not walker.stopped:
             # threads unless the user says otherwise: the work is in BLAS, and the Gram matrix is shared
             jobs = (delayed(_run_chain)(chain, plan.steps) for chain in walkers)
@@ -386,15 +393,15 @@ def run_walk(walker: Walker, plan: WalkPlan, *, tune: bool, n_jobs: int | None =
             for chain, (tally, trajectory, stopped) in zip(walkers, done, strict=True):
                 chain.tally, chain.trajectory, chain.stopped = tally, trajectory, stopped
     counted = [w.tally.mean for w in walkers if w.tally.weight]
-    inclusion = np.mean(counted, axis=0) if counted else walker.state.mask.astype(float)
-    trajectories = [walker.trajectory] + [w.trajectory for w in walkers if w is not walker]
-    reasons = [w.stopped for w in [walker, *walkers] if w.stopped]
+    inclusion = np.mean(counted, axis=0) if counted else best.state.mask.astype(float)
+    trajectories = ways + [w.trajectory for w in walkers if w is not walker]
+    reasons = [w.stopped for w in [walker, best, *walkers] if w.stopped]
     return WalkResult(
         inclusion,
         trajectories,
         sum(map(len, trajectories)),
         reasons[0] if reasons else "converged",
-        walker.state.dispersion,
+        best.state.dispersion,
     )
 
 
@@ -413,6 +420,33 @@ def _warm_up(walker: Walker, plan: WalkPlan, tune: bool, few: bool) -> None:
             tune_prior(walker, shapes=1 if few else len(SHAPES))
         if not few:
             walker.run(plan.settle // 3)
+
+
+def _rival(walker: Walker, plan: WalkPlan) -> Walker:
+    """A chain from where the walker stands whose prior of the coefficients is read off the data.
+
+    The narrow prior that a Newton walk begins with makes correlated columns share an effect. Where effects
+    are large and few, it spreads them over copies, and a wider prior finds the smaller subset.
+    """
+    rival = _branch(walker, walker.rng)
+    rival.prior = replace(walker.prior, least=float(np.log(2.0)))
+    for _ in range(3):
+        tune_prior(rival, shapes=len(SHAPES))
+        rival.climb()
+        rival.run(plan.settle // 3)
+    rival.climb()
+    return rival
+
+
+def _standing(walker: Walker) -> float:
+    """Log evidence of a chain's subset under the prior that suits it best, less `_LIGHT` for every unit.
+
+    The full price would always side with the smaller subset, by which the rows were short of saying more.
+    """
+    state = cast(TunableState, walker.state)
+    if not state.size:
+        return -np.inf
+    return float(_priced_table(state, SHAPES, _SHAPE_PROOF).max()) - _LIGHT * state.size
 
 
 def _best_start(walker: Walker, plan: WalkPlan, tune: bool) -> None:
@@ -452,9 +486,13 @@ def tune_prior(walker: Walker, shapes: int, proof: float = _SHAPE_PROOF) -> None
     if walker.stopped or not state.size:
         return
     among = SHAPES[: shapes if state.size >= _SHAPE_EFFECTS else 1]
-    table = state.evidence_table(among) - [proof * shape.additions for shape in among]
+    table = _priced_table(state, among, proof)
     slab, shape = np.unravel_index(int(np.argmax(table)), table.shape)
     state.set_prior(state.slabs()[slab], among[shape])
+
+
+def _priced_table(state: TunableState, shapes: Sequence[Shape], proof: float) -> Floats:
+    return state.evidence_table(shapes) - [proof * shape.additions for shape in shapes]
 
 
 def _branch(walker: Walker, rng: np.random.Generator) -> Walker:

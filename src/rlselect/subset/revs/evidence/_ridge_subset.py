@@ -191,15 +191,19 @@ class RidgeSubset:
 
     def moves(self) -> Floats:
         """Change of the log evidence when each unit is toggled."""
-        columns = self._tied_moves() if self.share else ridge_moves(
-            self._residual,
-            self._schur,
-            self._quad,
-            self._degrees,
-            self.slab,
-            self._subset,
-            self._inverse,
-            self._coef,
+        columns = (
+            self._tied_moves()
+            if self.share
+            else ridge_moves(
+                self._residual,
+                self._schur,
+                self._quad,
+                self._degrees,
+                self.slab,
+                self._subset,
+                self._inverse,
+                self._coef,
+            )
         )
         if self.shape:
             columns += self._shape_moves()

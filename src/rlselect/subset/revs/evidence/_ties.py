@@ -33,9 +33,7 @@ _SHARE = 0.9
 SHAPES = (Shape(0, 0.0), Shape(1, 0.0), Shape(0, _SHARE), Shape(1, _SHARE))
 
 
-def tied_rows(
-    correlations: Floats, subset: list[int], share: float, alone: NDArray[np.bool_]
-) -> Floats:
+def tied_rows(correlations: Floats, subset: list[int], share: float, alone: NDArray[np.bool_]) -> Floats:
     r"""Rows of the prior correlation :math:`\rho R + (1 - \rho) I` of the coefficients.
 
     Columns that say much the same are taken to have much the same effect [1]_.

@@ -376,32 +376,42 @@ def run_walk(walker: Walker, plan: WalkPlan, *, tune: bool, n_jobs: int | None =
     few = bool(np.count_nonzero(walker.allowed) <= plan.enumerate_up_to)
     walker.order = np.argsort(-walker.rewards(), kind="stable")
     _warm_up(walker, plan, tune, few)
-    ways, best = [walker.trajectory], walker
     if few:
         _enumerate(walker, tune)
-        walkers = [walker]
-    else:
-        if not tune and not walker.stopped and walker.state.size:
-            rival = _rival(walker, plan)
-            ways.append(rival.trajectory)
-            best = max(walker, rival, key=_standing)
-        walkers = [_branch(best, rng) for rng in walker.rng.spawn(plan.chains)]
-        if not walker.stopped:
-            # threads unless the user says otherwise: the work is in BLAS, and the Gram matrix is shared
-            jobs = (delayed(_run_chain)(chain, plan.steps) for chain in walkers)
-            done = Parallel(n_jobs=n_jobs, prefer="threads")(jobs)
-            for chain, (tally, trajectory, stopped) in zip(walkers, done, strict=True):
-                chain.tally, chain.trajectory, chain.stopped = tally, trajectory, stopped
-    counted = [w.tally.mean for w in walkers if w.tally.weight]
-    inclusion = np.mean(counted, axis=0) if counted else best.state.mask.astype(float)
-    trajectories = ways + [w.trajectory for w in walkers if w is not walker]
-    reasons = [w.stopped for w in [walker, best, *walkers] if w.stopped]
+        return _result(walker, [walker], [walker])
+    chains = _run_chains(walker, plan, n_jobs)
+    found = _result(walker, chains, [walker, *chains])
+    if tune or found.stop_reason != "converged" or not (found.inclusion[walker.allowed] > 0.5).any():
+        return found
+    rival = _rival(walker, found.inclusion > 0.5, plan)
+    others = _run_chains(rival, plan, n_jobs)
+    other = _result(rival, others, [walker, *chains, rival, *others])
+    if other.stop_reason == "converged" and _standing(walker, found) >= _standing(walker, other):
+        return replace(other, inclusion=found.inclusion, dispersion=found.dispersion)
+    return other
+
+
+def _run_chains(walker: Walker, plan: WalkPlan, n_jobs: int | None) -> list[Walker]:
+    """Chains that start where the walker stands, and have counted what they saw."""
+    chains = [_branch(walker, rng) for rng in walker.rng.spawn(plan.chains)]
+    if not walker.stopped:
+        # threads unless the user says otherwise: the work is in BLAS, and the Gram matrix is shared
+        jobs = (delayed(_run_chain)(chain, plan.steps) for chain in chains)
+        done = Parallel(n_jobs=n_jobs, prefer="threads")(jobs)
+        for chain, (tally, trajectory, stopped) in zip(chains, done, strict=True):
+            chain.tally, chain.trajectory, chain.stopped = tally, trajectory, stopped
+    return chains
+
+
+def _result(walker: Walker, counting: list[Walker], ways: list[Walker]) -> WalkResult:
+    """What some chains counted, with the ways of all that led there."""
+    counted = [w.tally.mean for w in counting if w.tally.weight]
+    inclusion = np.mean(counted, axis=0) if counted else walker.state.mask.astype(float)
+    reasons = [w.stopped for w in ways if w.stopped]
+    trajectories = [w.trajectory for w in ways]
+    n_stages = sum(map(len, trajectories))
     return WalkResult(
-        inclusion,
-        trajectories,
-        sum(map(len, trajectories)),
-        reasons[0] if reasons else "converged",
-        best.state.dispersion,
+        inclusion, trajectories, n_stages, reasons[0] if reasons else "converged", walker.state.dispersion
     )
 
 
@@ -422,30 +432,33 @@ def _warm_up(walker: Walker, plan: WalkPlan, tune: bool, few: bool) -> None:
             walker.run(plan.settle // 3)
 
 
-def _rival(walker: Walker, plan: WalkPlan) -> Walker:
-    """A chain from where the walker stands whose prior of the coefficients is read off the data.
+def _rival(walker: Walker, likely: NDArray[np.bool_], plan: WalkPlan) -> Walker:
+    """A chain from the likely units whose prior of the coefficients is read off the data.
 
     The narrow prior that a Newton walk begins with makes correlated columns share an effect. Where effects
     are large and few, it spreads them over copies, and a wider prior finds the smaller subset.
     """
     rival = _branch(walker, walker.rng)
+    rival.state.reset(likely)
+    rival.stand(rival.state)
     rival.prior = replace(walker.prior, least=float(np.log(2.0)))
     for _ in range(3):
         tune_prior(rival, shapes=len(SHAPES))
         rival.climb()
         rival.run(plan.settle // 3)
-    rival.climb()
     return rival
 
 
-def _standing(walker: Walker) -> float:
-    """Log evidence of a chain's subset under the prior that suits it best, less `_LIGHT` for every unit.
+def _standing(walker: Walker, found: WalkResult) -> float:
+    """Log evidence of the likely units under the prior that suits them best, less `_LIGHT` for each.
 
-    The full price would always side with the smaller subset, by which the rows were short of saying more.
+    The full price would side with the smaller of two subsets wherever the rows are short of saying more.
     """
-    state = cast(TunableState, walker.state)
-    if not state.size:
+    likely = found.inclusion > 0.5
+    if not (likely & walker.allowed).any():
         return -np.inf
+    state = cast(TunableState, walker.state.copy())
+    state.reset(likely)
     return float(_priced_table(state, SHAPES, _SHAPE_PROOF).max()) - _LIGHT * state.size
 
 

@@ -205,18 +205,26 @@ DATA has one row per subject and stage; columns that are not named are covariate
 Examples:
   rlselect regimes visits.csv --id patient --stage visit --action drug --reward score
   rlselect regimes visits.csv --id patient --stage visit --action drug --reward pain --minimize
+  rlselect regimes visits.csv --id patient --stage visit --action drug --reward score --randomized 2:1:1
 """
 
 
 @main.command(epilog=_REGIMES)
 @click.argument("data", type=click.Path(path_type=Path))
 @click.option("--id", "subject", required=True, metavar="COLUMN", help="Column that tells subjects apart.")
-@click.option("--stage", required=True, metavar="COLUMN", help="Column of the stages, in sorted order.")
+@click.option("--stage", required=True, metavar="COLUMN", help="Column of the stages.")
 @click.option("--action", required=True, metavar="COLUMN", help="Column of what was done.")
 @click.option("--reward", required=True, metavar="COLUMN", help="Column of what came of it.")
 @click.option(
     "--propensity", metavar="COLUMN", help="Column of the known probability of the action; else estimated."
 )
+@click.option(
+    "--randomized",
+    multiple=True,
+    metavar="[STAGE=]RATIO",
+    help="Actions were randomised, such as 2:1 in sorted order, or 'frequencies'; may be repeated by stage.",
+)
+@click.option("--stage-order", metavar="A,B,...", help="The stages in order of time, where they do not tell.")
 @click.option("--minimize", is_flag=True, help="Small rewards are good.")
 @click.option("--discount", type=float, default=1.0, show_default=True, help="Weight of the next stage.")
 @_file_options
@@ -227,6 +235,8 @@ def regimes(
     action: str,
     reward: str,
     propensity: str | None,
+    randomized: tuple[str, ...],
+    stage_order: str | None,
     minimize: bool,
     discount: float,
     drop: tuple[str, ...],
@@ -238,6 +248,10 @@ def regimes(
     """Learn from DATA what to do at each stage, which history that takes, and what it is worth."""
     with one_sentence():
         _check_outputs(data, json_path, html_path)
+        from rlselect.cli._regimes import read_randomized
+
+        if propensity is not None and randomized:
+            raise ValueError("--propensity and --randomized were both given; give one of them.")
         named = {"--id": subject, "--stage": stage, "--action": action, "--reward": reward}
         if propensity is not None:
             named["--propensity"] = propensity
@@ -251,7 +265,8 @@ def regimes(
             action=action,
             reward=reward,
             covariates=[name for name in frame.column_names if name not in named.values()],
-            propensity="estimate" if propensity is None else propensity,
+            propensity=read_randomized(randomized) if propensity is None else propensity,
+            stage_order=None if stage_order is None else stage_order.split(","),
         )
         learner = QLearning(maximize=not minimize, discount=discount, random_state=seed).fit(trial)
         report = {**_report(learner), "title": f"{reward} in {data.name}"}

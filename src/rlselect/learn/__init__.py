@@ -2,6 +2,16 @@
 
 from rlselect.learn._actor import LogitActor, natural_direction, ridge_direction, sample_masks, score
 from rlselect.learn._critic import Critic
+from rlselect.learn._decisions import (
+    Cutoff,
+    DecisionRule,
+    ExpectedF1,
+    FalseDiscovery,
+    MostProbable,
+    RuleName,
+    as_rule,
+    read_rule,
+)
 from rlselect.learn._policies import (
     UCB,
     EpsilonGreedy,
@@ -20,13 +30,19 @@ __all__ = [
     "UCB",
     "Constant",
     "Critic",
+    "Cutoff",
+    "DecisionRule",
     "EpsilonGreedy",
+    "ExpectedF1",
+    "FalseDiscovery",
     "Judge",
     "LinearRamp",
     "LogitActor",
+    "MostProbable",
     "Policy",
     "PolicyName",
     "PowerDecay",
+    "RuleName",
     "Schedule",
     "Softmax",
     "TemporalDifferences",
@@ -35,9 +51,11 @@ __all__ = [
     "UpperConfidenceTree",
     "ValueTable",
     "as_policy",
+    "as_rule",
     "as_schedule",
     "key_mask",
     "natural_direction",
+    "read_rule",
     "ridge_direction",
     "sample_masks",
     "score",

@@ -1,6 +1,15 @@
 """For everyone: selectors of one subset of variables, their settings and their displays."""
 
-from rlselect.learn import UCB, EpsilonGreedy, Softmax, ThompsonSampling
+from rlselect.learn import (
+    UCB,
+    Cutoff,
+    EpsilonGreedy,
+    ExpectedF1,
+    FalseDiscovery,
+    MostProbable,
+    Softmax,
+    ThompsonSampling,
+)
 from rlselect.machines import (
     AdditiveKernel,
     ChangePoint,
@@ -47,14 +56,18 @@ __all__ = [
     "Comparison",
     "ComparisonDisplay",
     "CorrelationFeatureSelection",
+    "Cutoff",
     "DivideAndConquer",
     "EpsilonGreedy",
     "EpsilonInsensitiveLoss",
+    "ExpectedF1",
+    "FalseDiscovery",
     "GaussianKernel",
     "HingeLoss",
     "LinearKernel",
     "LogisticLoss",
     "MismatchFeatures",
+    "MostProbable",
     "PerformanceDisplay",
     "PolicyGradient",
     "PolynomialKernel",

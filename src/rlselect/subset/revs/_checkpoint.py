@@ -92,8 +92,8 @@ class Checkpoint:
                 return _checked(found.thing, outside["rng"].bit_generator, kinds)
         except NotAtHand as error:
             raise ValueError(
-                f"{self._where} was written by a search that had {_OUTSIDE.get(error.name, error.name)}, and this "
-                "one has not: go on with the same, or remove the file to start anew."
+                f"{self._where} was written by a search that had {_OUTSIDE.get(error.name, error.name)}, "
+                "and this one has not: go on with the same, or remove the file to start anew."
             ) from None
         except (Unreadable, OSError) as error:
             reason = error if isinstance(error, Unreadable) else f"cannot be read ({error.strerror})"
@@ -116,8 +116,8 @@ class Checkpoint:
             yield
         except _BROKEN as error:
             raise ValueError(
-                f"{self._where} does not hold a whole search ({type(error).__name__}: {error}). Remove the file "
-                "to start anew, or give another name."
+                f"{self._where} does not hold a whole search ({type(error).__name__}: {error}). Remove the "
+                "file to start anew, or give another name."
             ) from error
 
     def remove(self) -> None:

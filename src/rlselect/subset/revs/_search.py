@@ -16,6 +16,7 @@ from rlselect.subset.revs._checkpoint import Checkpoint
 from rlselect.subset.revs._effort import EffortPlan, SearchState, begin, run_effort
 from rlselect.subset.revs._problem import Problem
 from rlselect.subset.revs._sarsa import Sarsa, run_sarsa
+from rlselect.subset.revs._visited import Visited
 from rlselect.subset.revs._walk import (
     GLM_PLAN,
     SizePrior,
@@ -72,6 +73,8 @@ class Found:
         Units that each trajectory speaks of; None where it speaks of all.
     dispersion : float
         Of counts that are more spread than Poisson's, zero otherwise.
+    visited : Visited, optional
+        The subsets that were counted; None where one subset stands for all.
     """
 
     inclusion: NDArray[np.float64]
@@ -87,6 +90,7 @@ class Found:
     moments: Callable[[NDArray[np.intp]], Moments | None] | None = None
     labels: list[NDArray[np.intp] | None] | None = None
     dispersion: float = 0.0
+    visited: Visited | None = None
 
 
 def expected_steps(problem: Problem, search: Any) -> int:
@@ -189,7 +193,7 @@ def _search_walk(problem: Problem, how: _How) -> Found:
     everything = [slice(0, table.n_rows)]
     state = _state(problem.family, problem.units, rows, everything)
     allowed = problem.allowed & _varying(state, problem)
-    if not allowed.any():
+    if not allowed.any() or (problem.family == "poisson" and not _has_events(rows)):
         return _nothing_to_do(problem)
     state.reset(problem.always)
     walker = how.walker(state, allowed, table.n_rows, state.counted)
@@ -208,6 +212,7 @@ def _search_walk(problem: Problem, how: _How) -> Found:
     result = run_walk(narrow_walker, plan, tune=linear, n_jobs=how.n_jobs)
     inclusion[labels] = result.inclusion
     result.inclusion = inclusion
+    result.visited = result.visited and result.visited.relabelled(labels)
     narrow_labels = [labels] * len(result.trajectories)
     result.trajectories.insert(0, walker.trajectory)
     result.n_stages += len(walker.trajectory)
@@ -303,6 +308,12 @@ def _varying(state: SubsetState, problem: Problem) -> NDArray[np.bool_]:
     return np.array([bool(varies[columns].any()) for columns in problem.units.columns])
 
 
+def _has_events(rows: Rows) -> bool:
+    """Whether any count that counts is not zero: without one the intercept has no end to fall to."""
+    _, y, weight, _ = rows.gather(np.empty(0, dtype=np.intp))
+    return bool(np.any(y if weight is None else y[weight > 0]))
+
+
 def _found(problem: Problem, result: WalkResult, rows: Rows) -> Found:
     inclusion = result.inclusion[problem.twin_of]
     inclusion[problem.always] = 1.0
@@ -318,6 +329,7 @@ def _found(problem: Problem, result: WalkResult, rows: Rows) -> Found:
         rows.gather_blocks,
         rows.first,
         dispersion=result.dispersion,
+        visited=result.visited,
     )
 
 

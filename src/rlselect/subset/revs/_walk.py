@@ -11,6 +11,7 @@ from scipy.special import expit
 
 from rlselect.data import Units
 from rlselect.learn import UCB, Policy, Softmax, Trajectory, subset_key
+from rlselect.subset.revs._visited import Visited, merge_visits
 from rlselect.subset.revs.evidence import SHAPES, Rows, Shape
 
 Floats = NDArray[Any]
@@ -119,18 +120,24 @@ class SizePrior:
 
 @dataclass
 class Tally:
-    """Weighted mean of conditional inclusion probabilities, safe for weights of any size."""
+    """Weighted mean of conditional inclusion probabilities, safe for weights of any size.
+
+    `seen` has the log weight of each subset by its key.
+    """
 
     n_units: int
     total: Floats = field(init=False)
     weight: float = 0.0
     top: float = -np.inf
+    seen: dict[bytes, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.total = np.zeros(self.n_units)
 
-    def add(self, probability: Floats, log_weight: float) -> None:
+    def add(self, probability: Floats, log_weight: float, mask: NDArray[np.bool_]) -> None:
         """Count one visited subset."""
+        key = subset_key(mask)
+        self.seen[key] = float(np.logaddexp(self.seen.get(key, -np.inf), log_weight))
         if log_weight > self.top:
             shrink = np.exp(self.top - log_weight)
             self.total *= shrink
@@ -154,6 +161,7 @@ class WalkResult:
     trajectories: list[Trajectory]
     n_stages: int
     stop_reason: str
+    visited: Visited | None = None
     dispersion: float = 0.0
 
 
@@ -275,7 +283,7 @@ class Walker:
                 values[self._order], t=len(self.trajectory) + 1, rng=self.rng
             )
             unit = int(self._order[place])
-            self.tally.add(probability, -normaliser)
+            self.tally.add(probability, -normaliser, self.state.mask)
         else:
             self._count_once(probability)
             unit = self._choose(values)
@@ -284,7 +292,7 @@ class Walker:
     def count(self) -> float:
         """Count the subset itself by its posterior weight, without a step; that weight."""
         posterior = self.posterior
-        self.tally.add(self.state.mask.astype(float), posterior)
+        self.tally.add(self.state.mask.astype(float), posterior, self.state.mask)
         return posterior
 
     def _count_once(self, probability: Floats) -> None:
@@ -292,7 +300,7 @@ class Walker:
         key = subset_key(self.state.mask)
         if key not in self._tried:
             self._tried[key] = {}
-            self.tally.add(probability, self.posterior)
+            self.tally.add(probability, self.posterior, self.state.mask)
 
     def _choose(self, values: Floats) -> int:
         tried = self._tried[subset_key(self.state.mask)]
@@ -387,7 +395,7 @@ def run_walk(walker: Walker, plan: WalkPlan, *, tune: bool, n_jobs: int | None =
     others = _run_chains(rival, plan, n_jobs)
     other = _result(rival, others, [walker, *chains, rival, *others])
     if other.stop_reason == "converged" and _standing(walker, found) >= _standing(walker, other):
-        return replace(other, inclusion=found.inclusion, dispersion=found.dispersion)
+        return replace(other, inclusion=found.inclusion, visited=found.visited, dispersion=found.dispersion)
     return other
 
 
@@ -409,9 +417,13 @@ def _result(walker: Walker, counting: list[Walker], ways: list[Walker]) -> WalkR
     inclusion = np.mean(counted, axis=0) if counted else walker.state.mask.astype(float)
     reasons = [w.stopped for w in ways if w.stopped]
     trajectories = [w.trajectory for w in ways]
-    n_stages = sum(map(len, trajectories))
     return WalkResult(
-        inclusion, trajectories, n_stages, reasons[0] if reasons else "converged", walker.state.dispersion
+        inclusion,
+        trajectories,
+        sum(map(len, trajectories)),
+        reasons[0] if reasons else "converged",
+        merge_visits([w.tally.seen for w in counting], len(walker.allowed)),
+        walker.state.dispersion,
     )
 
 

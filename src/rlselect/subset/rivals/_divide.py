@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import MetaEstimatorMixin
 
-from rlselect._clock import Clock, warn_if_interrupted, while_time
+from rlselect._clock import fit_clock, warn_if_interrupted, while_time
 from rlselect._compat import Progress, with_callbacks
 from rlselect._estimator import rank
 from rlselect._options import NONE, number, one_of, whole, with_methods
@@ -149,7 +149,7 @@ class DivideAndConquer(MetaEstimatorMixin, RivalSelector):
             for fold in np.array_split(order, self.n_folds)
         )
         progress.begin(1)
-        with Clock(self.time_budget) as clock:
+        with fit_clock(self.time_budget) as clock:
             columns = np.array(run_tasks(_select, while_time(tasks), n_jobs=self.n_jobs))
         progress.part()
         self.n_folds_ = len(columns)

@@ -92,6 +92,8 @@ class MaskedPredictor:
     name = "?"
     # whether the losses are log losses rather than squared errors
     log_loss = False
+    # whether one subset may take as long as thousands of another predictor
+    slow = False
     # whether a variable is worth the same beside any others, so that none has to wait for a partner
     additive = False
 

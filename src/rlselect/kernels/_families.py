@@ -198,7 +198,7 @@ def dispersion_likelihoods(y: Array, eta: Array, weight: Array | None, grid: Arr
 
 
 def likeliest_dispersion(grid: Array, likelihoods: Array, proof: float = DISPERSION_PROOF) -> float:
-    """Dispersion at the top of a parabola over the log of the grid; zero unless better than none by `proof`."""
+    """Top of a parabola over the log of the grid; zero unless that is better than none by `proof`."""
     best = int(np.argmax(likelihoods[1:])) + 1
     if likelihoods[best] <= likelihoods[0] + proof:
         return 0.0

@@ -1,7 +1,7 @@
 """Generalised linear models on a subset: moves of several columns at once, priced by one Newton step.
 
-With the ridge prior of variance g, the Laplace approximation of the log evidence at the mode prices a block of
-columns as `_tied_moves` prices a single one that is tied to none.
+With the ridge prior of variance g, the Laplace approximation of the log evidence at the mode prices a block
+of columns as `_tied_moves` prices a single one that is tied to none.
 """
 
 import numpy as np

@@ -2,14 +2,14 @@ r"""Moves of a subset whose effects are tied: columns that say the same are take
 
 The coefficients of the subset s have the prior :math:`N(0, g K_{ss})` with a matrix K of unit diagonal over
 all columns, so that the prior of a subset is the marginal of that of any larger one. Given those inside, the
-coefficient of a column j outside has the prior mean :math:`u'\beta_s`, :math:`u = K_{ss}^{-1} K_{sj}`, and the
-variance :math:`g \kappa`, :math:`\kappa = 1 - K_{sj}'u`. With the Hessian H at the mode (prior included), the
-products :math:`c = A'Wx_j` and the score :math:`r_j`, one Newton step prices all moves; for least squares it is
-exact. With :math:`\tau = 1 / (g\kappa)`, :math:`q = u'H^{-1}u`, :math:`m = 1 + u'H^{-1}c`,
+coefficient of a column j outside has the prior mean :math:`u'\beta_s`, :math:`u = K_{ss}^{-1} K_{sj}`, and
+the variance :math:`g \kappa`, :math:`\kappa = 1 - K_{sj}'u`. With the Hessian H at the mode (prior included),
+the products :math:`c = A'Wx_j` and the score :math:`r_j`, one Newton step prices all moves; for least squares
+it is exact. With :math:`\tau = 1 / (g\kappa)`, :math:`q = u'H^{-1}u`, :math:`m = 1 + u'H^{-1}c`,
 :math:`t = u'\hat\beta`, :math:`d = x_j'Wx_j - c'H^{-1}c` and :math:`D = d (1 + \tau q) + \tau m^2`, adding j
-lowers the loss by :math:`(r^2 (1 + \tau q) + 2 \tau r m t - \tau t^2 d) / (2 D)` and raises the log determinant
-of the Hessian over that of the prior's by :math:`\log(D / \tau)`. Without ties, :math:`u = 0`, these are the
-usual ones.
+lowers the loss by :math:`(r^2 (1 + \tau q) + 2 \tau r m t - \tau t^2 d) / (2 D)` and raises the log
+determinant of the Hessian over that of the prior's by :math:`\log(D / \tau)`. Without ties, :math:`u = 0`,
+these are the usual ones.
 """
 
 from typing import NamedTuple

@@ -221,8 +221,8 @@ class Walker:
     def climb(self) -> int:
         """Let the policy choose among the moves that pay, until none does; the number of moves made.
 
-        A reward of z^2 / 2 has the standard error z: that is what UCB and Thompson sampling explore with. Counts
-        are less dispersed given more of what moves them, so that their dispersion is learnt before and after.
+        A reward of z^2 / 2 has the standard error z: that is what UCB and Thompson sampling explore with. The
+        dispersion of counts, which falls as more of what moves them is known, is learnt before and after.
         """
         self.state.learn_dispersion()
         relearnt = 0

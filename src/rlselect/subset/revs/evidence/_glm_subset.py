@@ -45,10 +45,10 @@ class GlmSubset:
     r"""Laplace log evidence of logistic or count models, with all moves priced by one Newton step.
 
     Coefficients in the subset have the prior :math:`N(0, g K)` on the standardised scale, the intercept is
-    free; K is the identity, or ties the effects of correlated columns (`tied_rows`). A chosen move is refitted by
-    Newton steps from the one-step guess. ``shape=1`` multiplies the prior density of the column that moves by
-    :math:`\beta^2 / g`, as in `RidgeSubset`. Counts are Poisson, or negative binomial with the `dispersion`
-    that `learn_dispersion` finds.
+    free; K is the identity, or ties the effects of correlated columns (`tied_rows`). A chosen move is
+    refitted by Newton steps from the one-step guess. ``shape=1`` multiplies the prior density of the column
+    that moves by :math:`\beta^2 / g`, as in `RidgeSubset`. Counts are Poisson, or negative binomial with the
+    `dispersion` that `learn_dispersion` finds.
 
     Parameters
     ----------

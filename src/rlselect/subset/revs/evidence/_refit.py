@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -158,7 +159,7 @@ def _excess(design: Floats, y: Floats, w: Floats, known: Floats) -> float:
     excess = 0.0
     for _ in range(MOST_TURNS):
         eta = _newton(design, y, "poisson", w, known, None, excess).coef[0] @ design + known
-        before, excess = excess, learn_overdispersion(lambda grid: dispersion_likelihoods(y, eta, w, grid))
+        before, excess = excess, learn_overdispersion(partial(dispersion_likelihoods, y, eta, w))
         if abs(excess - before) <= EXCESS_TOLERANCE * excess:
             break
     return excess

@@ -14,7 +14,7 @@ class Shape(NamedTuple):
     Attributes
     ----------
     alike : {0, 1}
-        Whether the density is multiplied by :math:`\beta^2 / g`: effects are alike rather than spread to zero.
+        Whether the density is multiplied by :math:`\beta^2 / g`: effects are alike, not spread to zero.
     share : float
         How far the effects of correlated columns are tied, see `tied_rows`.
     """

@@ -82,6 +82,11 @@ from rlselect.kernels._newton import (
     solve_shortest,
     summed_problem,
 )
+from rlselect.kernels._noise import (
+    log_variances,
+    shorten,
+    student_degrees,
+)
 from rlselect.kernels._ridge import (
     ridge_add,
     ridge_block_add,
@@ -190,6 +195,7 @@ __all__ = [
     "likeliest_dispersion",
     "log_likelihood",
     "log_probabilities",
+    "log_variances",
     "loo_residuals",
     "loo_residuals_path",
     "looks_separated",
@@ -218,6 +224,7 @@ __all__ = [
     "separating_direction",
     "separation_sentence",
     "separation_signs",
+    "shorten",
     "small_decrement",
     "small_step",
     "softplus",
@@ -227,6 +234,7 @@ __all__ = [
     "squared_solution",
     "standardise",
     "start_networks",
+    "student_degrees",
     "subset_heldout",
     "subset_logistic",
     "subset_ridge",

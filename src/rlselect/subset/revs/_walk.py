@@ -471,7 +471,7 @@ def _standing(walker: Walker, found: WalkResult) -> float:
         return -np.inf
     state = cast(TunableState, walker.state.copy())
     state.reset(likely)
-    return float(_priced_table(state, SHAPES, _SHAPE_PROOF).max()) - _LIGHT * state.size
+    return float(state.evidence_table(SHAPES).max()) - _LIGHT * state.size
 
 
 def _best_start(walker: Walker, plan: WalkPlan, tune: bool) -> None:

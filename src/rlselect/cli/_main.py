@@ -4,20 +4,15 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import click
 
 from rlselect import __version__
+from rlselect.cli._selectors import make_selector
 from rlselect.report import printable, write_whole
-
-# method -> where its class lives (loaded when asked for), or the class itself
-METHODS: dict[str, str | Callable[..., Any]] = {
-    "revs": "rlselect.subset:REVS",
-    "acp": "rlselect.cli._acp:make_from_command",
-}
 
 # \b keeps click from filling the lines into one paragraph
 _EXAMPLES = """\b
@@ -97,7 +92,10 @@ def main() -> None:
 @click.argument("data", type=click.Path(path_type=Path))
 @click.option("--target", required=True, metavar="COLUMN", help="Column to explain.")
 @click.option(
-    "--method", default="revs", show_default=True, help="revs, or acp for relations that are not linear."
+    "--method",
+    default="revs",
+    show_default=True,
+    help="revs; acp or risk-rfe for relations that are not linear; thompson, fuse, fstd or cfs to compare.",
 )
 @click.option("--family", default="auto", show_default=True, help="auto, gaussian, binomial or poisson.")
 @click.option(
@@ -125,9 +123,12 @@ def select(
     """Select the variables of DATA (.csv, .csv.gz or .parquet) that explain the target."""
     with one_sentence():
         _check_outputs(data, json_path, html_path)
-        make = _load(method)
+        selector = make_selector(
+            method, family=family, missing=missing, time_budget=time_budget, random_state=seed
+        )
+        if weight is not None and "sample_weight" not in signature(selector.fit).parameters:
+            raise ValueError(f"--method {method} takes no weights; leave out --weight, or use --method revs.")
         frame = _read(data, _targets(target, weight), drop, na)
-        selector = make(family=family, missing=missing, time_budget=time_budget, random_state=seed)
         selector.fit(frame, target, **({} if weight is None else {"sample_weight": weight}))
         report = {"title": f"{target} in {data.name}", **_report(selector)}
         _deliver(report, json_path, html_path)
@@ -272,16 +273,6 @@ def regimes(
         _deliver(report, json_path, html_path)
 
 
-def _load(method: str) -> Callable[..., Any]:
-    if method not in METHODS:
-        raise ValueError(f"--method {method!r} is not known; use one of {', '.join(METHODS)}.")
-    where = METHODS[method]
-    if not isinstance(where, str):
-        return where
-    module, name = where.split(":")
-    return getattr(import_module(module), name)
-
-
 def _report(selector: Any) -> dict[str, Any]:
     report = dict(selector._report())
     report.pop("title", None)
@@ -356,6 +347,15 @@ def show_report(report: Mapping[str, Any]) -> None:
             table.add_row(*(Text(printable(cell)) for cell in row))
         console.print(table)
 
+    if "variables" in report or "sections" not in report:
+        rows, more = variable_rows(report)
+        if rows:
+            show_table(COLUMNS, rows)
+            console.print(LEGEND)
+        else:
+            console.print("No variable was selected.")
+        if more:
+            console.print(f"{more} more variables are not shown; --json holds all of them.")
     for section in report.get("sections", ()):
         console.print(Text(f"\n{printable(section['title'])}", style="bold"))
         rows, more = section_rows(section)
@@ -366,15 +366,6 @@ def show_report(report: Mapping[str, Any]) -> None:
         for text in (section.get("text"), section.get("note")):
             if text is not None:
                 console.print(printable(text, lines=True))
-    if "sections" not in report:
-        rows, more = variable_rows(report)
-        if rows:
-            show_table(COLUMNS, rows)
-            console.print(LEGEND)
-        else:
-            console.print("No variable was selected.")
-        if more:
-            console.print(f"{more} more variables are not shown; --json holds all of them.")
     for note in report.get("notes", ()):
         console.print(printable(f"Note: {note}"))
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from rlselect._clock import Clock, OutOfTime, present_clock, warn_if_interrupted
+from rlselect._clock import OutOfTime, fit_clock, present_clock, stop_if_late, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
 from rlselect._estimator import Estimator, rank
 from rlselect._limits import require_memory, seconds_for, warn_if_long
@@ -118,7 +118,7 @@ class BackwardLearner(Estimator):
         self.overlap_ = trial.overlap()
         warn_of_poor_overlap(self.overlap_)
         everyone = np.ones(trial.n_subjects, dtype=bool)
-        with jobs(self.n_jobs), Clock(self.time_budget) as clock:
+        with jobs(self.n_jobs), fit_clock(self.time_budget) as clock:
             began = time.perf_counter()
             try:
                 with clock.part(_FOR_STAGES):
@@ -352,6 +352,7 @@ class BackwardLearner(Estimator):
             # Refits of forests and the like take long.
             splits = splits[:1]
         try:
+            stop_if_late()
             scores = cross_fitted(evaluation, self._machines, [None], "dr", splits)
         except OutOfTime:
             splits = evaluation.splits_into(2)[:1]

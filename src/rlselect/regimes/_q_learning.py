@@ -205,7 +205,8 @@ class QLearning(BackwardLearner):
         >>> QLearning.paper(algorithm="rfe-test", random_state=0).selection.safeguard
         0.05
         """
-        knobs = {"bandwidths": tuple(2.0**k for k in range(-2, 8)), **take_settings(StageRFE, changes)}
+        given = take_settings(StageRFE, changes, option="selection")
+        knobs = {"bandwidths": tuple(2.0**k for k in range(-2, 8)), **given}
         return cls(**{"model": "rbf", "selection": StageRFE(algorithm, **knobs), **changes})
 
     def _check_combinations(self) -> None:

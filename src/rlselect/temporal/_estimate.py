@@ -1,6 +1,6 @@
 """Estimates, influence functions and flags of all time points."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,7 +74,7 @@ def check_response(design: ProcessDesign, link: str, variance: str) -> None:
 
 def estimate(design: ProcessDesign, link: str, variance: str) -> Estimate:
     """Fit every time point by itself, all at once."""
-    x, y, w = design.x, design.y, design.w
+    x, y, w, offset = design.x, design.y, design.w, design.offset
     n_times, p, n = x.shape
     counts = (w > 0).sum(axis=1)
     q, z, rank = whiten(x, w)
@@ -84,12 +84,13 @@ def estimate(design: ProcessDesign, link: str, variance: str) -> Estimate:
     good = np.flatnonzero([reason is None for reason in flags])
     if len(good) < n_times:
         q, z, y, w = q[good], z[good], y[good], w[good]
+        offset = None if offset is None else offset[good]
     if len(good) == 0:
         return Estimate(beta, se, psi, flags, counts)
 
-    theta, reasons = _solve(design, good, q, y, w, link, variance)
+    theta, reasons = _solve(design, good, q, y, w, offset, link, variance)
     with np.errstate(all="ignore"):
-        eta = (theta[:, None, :] @ q)[:, 0, :]
+        eta = with_offset((theta[:, None, :] @ q)[:, 0, :], offset)
         weight, score = working_quantities(link, variance, eta, y, w)
         bread = _inverse(information(q, weight))
         psi_good = (z @ bread * n) @ (q * score[:, None, :])
@@ -105,43 +106,89 @@ def estimate(design: ProcessDesign, link: str, variance: str) -> Estimate:
     return Estimate(beta, se, psi, flags, counts)
 
 
-def jackknife_factor(design: ProcessDesign, raw: Estimate, link: str, variance: str) -> Array:
-    """``1 / (1 - leverage)`` of every subject and time, (times, subjects).
+@dataclass(frozen=True)
+class ScoreParts:
+    """What the influence functions of the sound times are made of: ``psi = pull * score``.
 
-    Times this factor, an influence function is the change of the estimate when the subject is left out: the
-    residuals of subjects with much leverage are too small by about that much.
+    Attributes
+    ----------
+    q : array of shape (times, covariates, subjects)
+        The design in orthonormal coordinates.
+    back : the same shape
+        Inverse information times `q`: scores to changes of the estimate in these coordinates.
+    pull : the same shape
+        Scores to influence functions of the covariates.
+    weight, score, leverage : arrays of shape (times, subjects)
     """
-    factor = np.ones(design.y.shape)
+
+    q: Array
+    back: Array
+    pull: Array
+    weight: Array
+    score: Array
+    leverage: Array
+
+    def at(self, times: NDArray[np.bool_]) -> "ScoreParts":
+        """Some of the times."""
+        return ScoreParts(*(getattr(self, part.name)[times] for part in fields(self)))
+
+    def enlarged(self, power: float) -> Array:
+        """Scores over ``(1 - leverage) ** power``: 1 is leave-one-subject-out (HC3), 1/2 is HC2."""
+        return self.score / np.maximum(1.0 - self.leverage, 1e-8) ** power
+
+
+def score_parts(design: ProcessDesign, raw: Estimate, link: str, variance: str) -> ScoreParts:
+    """Scores, their leverage and what turns them into influence functions, at the sound times."""
     sound = raw.sound
     x, y, w = (part if sound.all() else part[sound] for part in (design.x, design.y, design.w))
     q, z, _ = whiten(x, w)
     theta = solve_each(z, raw.beta[sound][:, :, None])
-    weight, _ = working_quantities(link, variance, (theta.swapaxes(1, 2) @ q)[:, 0, :], y, w)
-    spread = _inverse(information(q, weight)) @ q
-    leverage = weight * np.einsum("tki,tki->ti", spread, q)
-    factor[sound] = 1.0 / np.maximum(1.0 - leverage, 1e-8)
-    return factor
+    known = design.offset if design.offset is None or sound.all() else design.offset[sound]
+    eta = with_offset((theta.swapaxes(1, 2) @ q)[:, 0, :], known)
+    weight, score = working_quantities(link, variance, eta, y, w)
+    back = _inverse(information(q, weight)) @ q
+    leverage = weight * np.einsum("tki,tki->ti", back, q)
+    return ScoreParts(q, back, z @ back * x.shape[2], weight, score, leverage)
+
+
+def with_offset(eta: Array, offset: Array | None) -> Array:
+    """Linear predictors with their known part."""
+    return eta if offset is None else eta + offset
 
 
 def _solve(
-    design: ProcessDesign, good: NDArray[np.intp], q: Array, y: Array, w: Array, link: str, variance: str
+    design: ProcessDesign,
+    good: NDArray[np.intp],
+    q: Array,
+    y: Array,
+    w: Array,
+    offset: Array | None,
+    link: str,
+    variance: str,
 ) -> tuple[Array, list[str | None]]:
     """IRLS, then the linear programme for the time points that did not settle or settled far out."""
-    theta, converged = batched_irls(q, y, w, link, variance)
+    theta, converged = batched_irls(q, y, w, link, variance, offset=offset)
     reasons: list[str | None] = [None] * len(good)
     for j in np.flatnonzero(~converged | _far_out(theta, q, w, link)):
         reasons[j] = _separation_flag(design, int(good[j]), link)
     slow = np.flatnonzero(~converged & np.array([r is None for r in reasons]))
     if len(slow):
         theta[slow], converged[slow] = batched_irls(
-            q[slow], y[slow], w[slow], link, variance, start=theta[slow], max_iter=500
+            q[slow],
+            y[slow],
+            w[slow],
+            link,
+            variance,
+            start=theta[slow],
+            offset=None if offset is None else offset[slow],
+            max_iter=500,
         )
     lost = ~converged
     if link in BOUNDED_LINKS and variance != "binomial":
         # away from the likelihood the score also vanishes where the mean is flat: no root to trust
         lost |= _far_out(theta, q, w, link)
     if (link, variance) in _LEAKY:
-        mu, rest, _ = mean_function(link, (theta[:, None, :] @ q)[:, 0, :])
+        mu, rest, _ = mean_function(link, with_offset((theta[:, None, :] @ q)[:, 0, :], offset))
         least = variance_function(variance, mu, rest).min(axis=1, initial=np.inf, where=w > 0)
         lost |= ~(least > 1e-8)
     for j in np.flatnonzero(lost):

@@ -10,6 +10,7 @@ from rlselect.data import to_clock
 from rlselect.temporal._bands import Band, simultaneous_band
 from rlselect.temporal._curves import FittedCurves
 from rlselect.temporal._hypotheses import FlaggedTimeWarning, run_test
+from rlselect.temporal._small import SmallSampleWarning
 
 _COLUMNS = [
     "Covariate",
@@ -42,10 +43,14 @@ def report_of(
         "Subjects": f"{len(design.subjects)}, {counts.min()} to {counts.max()} available per time",
         "Times": f"{len(design.times)} from {first} to {last}",
     }
+    if design.clusters is not None and design.n_independent != len(design.subjects):
+        facts["Clusters"] = design.n_independent
     if equations.constant:
         facts["Constant in time"] = list(equations.constant)
     if fitted.window is not None:
         facts["Smoothed"] = f"{fitted.window.kernel} kernel, bandwidth {fitted.window.width:.4g}"
+    if fitted.splines is not None:
+        facts["Smoothed"] = f"{fitted.splines.basis.shape[1]} penalised splines per curve"
     band = simultaneous_band(fitted, level, n_draws=n_draws, rng=as_generator(random_state))
     return {
         "title": "TemporalProcessRegression",
@@ -68,8 +73,9 @@ def _effects(fitted: FittedCurves, band: Band, n_draws: int, random_state: Rando
     rows, curves = [], []
     for k, name in enumerate(fitted.design.names):
         with warnings.catch_warnings():
-            # the flagged times have a section of their own
+            # the flagged times have a section of their own, and the band has said that subjects are few
             warnings.simplefilter("ignore", FlaggedTimeWarning)
+            warnings.simplefilter("ignore", SmallSampleWarning)
             ids, sds = (
                 run_test(fitted, name, kind=kind, n_draws=n_draws, rng=as_generator(random_state))
                 for kind in ("ids", "sds")

@@ -22,7 +22,6 @@ STAGES = [
 EFFECTS = {
     "null: no effect for anyone": lambda table: 0.0 * table["x0"],
     "no effect for three quarters": lambda table: ((table["x0"] > 0) & (table["A1"] > 0)).astype(float),
-    "near null: 0.05 for everyone": lambda table: 0.05 + 0.0 * table["x0"],
 }
 
 
@@ -60,7 +59,7 @@ def replicate(effect, model, seed):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--replicates", type=int, default=100)
+    parser.add_argument("--replicates", type=int, default=40)
     parser.add_argument("--models", nargs="+", default=["linear"])
     parser.add_argument("--seed", type=int, default=9000)
     parser.add_argument("--out", type=Path, default=None)

@@ -78,6 +78,7 @@ def test_feasibility_is_respected():
     tree = QLearning(model="linear", random_state=0).fit(trial).regime_
     advice = tree.predict(trial)
     assert "drug" in advice
+    assert "where that is not feasible, the first that is of drug, rest" in tree[0].text
     assert set(advice[z >= 11.0]) == {"rest"}
     regime_value(trial, tree, model="linear", random_state=0)  # refuses what is not feasible
 

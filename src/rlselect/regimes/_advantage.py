@@ -48,6 +48,10 @@ class ContrastMachine(StageMachine):
         contrast = super().q_values(history)
         return contrast - contrast.mean(axis=1, keepdims=True)
 
+    def _limited(self, fitted: np.ndarray) -> np.ndarray:
+        # a contrast of actions is no response, and may be larger
+        return fitted
+
     def values(self, q: np.ndarray, chosen: np.ndarray, taken: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Responses plus what the chosen action would have added to the one that was taken."""
         rows = np.arange(len(q))

@@ -9,7 +9,7 @@ from rlselect._clock import stop_if_late
 from rlselect.machines import ColumnProblem
 from rlselect.regimes._action_columns import ActionColumns
 from rlselect.regimes._encoding import HistoryEncoder
-from rlselect.regimes._stage_machine import ANOVA_WIDTH, StageMachine, within_reach
+from rlselect.regimes._stage_machine import ANOVA_WIDTH, StageMachine
 from rlselect.regimes._stage_rfe import StageRFE
 
 __all__ = ["ByColumns", "ColumnMachine", "columns_pay"]
@@ -109,7 +109,7 @@ class ByColumns(StageMachine):
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Q-function of encoded rows."""
-        return within_reach(self.design(X) @ self.coefficients + self.intercept, self.y)
+        return self._limited(self.design(X) @ self.coefficients + self.intercept)
 
 
 class ColumnMachine(ByColumns):

@@ -134,6 +134,9 @@ class StageTree:
             else f"always {self.frame.labels[action]}"
             for action, conditions in self._leaves(self.root, [])
         ]
+        if self.frame.feasible is not None:
+            order = ", ".join(str(self.frame.labels[k]) for k in self.order)
+            parts.append(f"where that is not feasible, the first that is of {order}")
         return "; ".join(parts)
 
     def _leaves(self, node: TreeNode, conditions: list[str]) -> list[tuple[int, list[str]]]:

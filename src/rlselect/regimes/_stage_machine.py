@@ -268,7 +268,11 @@ class StageMachine:
         """Q-function of encoded rows."""
         if not self.uses_kernel:
             return np.asarray(self.estimator.predict(X[:, self.columns]), dtype=float)
-        return within_reach(self.state.cross(X, self.groups) @ self.coefficients + self.intercept, self.y)
+        return self._limited(self.state.cross(X, self.groups) @ self.coefficients + self.intercept)
+
+    def _limited(self, fitted: np.ndarray) -> np.ndarray:
+        """Predictions within reach of the responses."""
+        return within_reach(fitted, self.y)
 
     def q_values(self, history: np.ndarray) -> np.ndarray:
         """Q-function of rows of a history under each action: (m, K) array."""

@@ -18,7 +18,7 @@ COMMAND = "python experiments/regime_trees.py --out experiments/results/regime_t
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--replicates", type=int, default=30)
+    parser.add_argument("--replicates", type=int, default=20)
     parser.add_argument("--seed", type=int, default=4000)
     parser.add_argument("--out", type=Path, default=None)
     args = parser.parse_args()

@@ -307,9 +307,10 @@ class BackwardLearner(Estimator):
     ) -> PolicyTree:
         """Short trees, one per stage, that do as well as trees can: a regime to read, with its own value.
 
-        Trees are learnt, last stage first, on doubly robust scores of all actions by an exact search over
-        splits of the decision features (31 cuts per column, fewer where there are many columns). Where the
-        action of a leaf is not feasible, the best feasible one of the stage is taken.
+        Trees are learnt, last stage first, by an exact search over splits of the decision features (31 cuts
+        per column, fewer where there are many columns), on scores of all actions half way between doubly
+        robust and fitted ones; their value is doubly robust. Where the action of a leaf is not feasible, the
+        best feasible one of the stage is taken.
 
         Parameters
         ----------

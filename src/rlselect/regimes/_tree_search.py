@@ -14,7 +14,7 @@ __all__ = ["TreeNode", "find_tree"]
 # Gains below this share of the scores' size are rounding.
 _ROUNDING = 1e-9
 # Splits must gain so many standard errors of their gain: the best of many looks good by chance.
-_STANDARD_ERRORS = 1.5
+_STANDARD_ERRORS = 1.0
 
 
 @dataclass(frozen=True)

@@ -417,12 +417,14 @@ class Stages:
             mode = self.reconsider(actor)
             theta, mean_theta = _agreeing(theta, mode), _agreeing(mean_theta, mode)
         gains = self.spread(kept, actor.gains, np.nan)
+        places = self.places(actor, kept, theta > 0.5, gains, mean_theta)
         return FoundPolicy(
             self.spread(kept, theta),
-            self.places(actor, kept, theta > 0.5, gains, mean_theta),
+            places,
             gains,
             choice,
-            stop_reason,
+            # a search that had ended may have been stopped while it looked around and ranked
+            self.clock.reason or stop_reason,
             actor.predictor,
             actor.price * actor.predictor.n_rows,
             dict(self.screened),

@@ -13,9 +13,9 @@ from rlselect import RiskRFE
 from rlselect._parallel import one_thread
 
 TRUE = (0, 1, 2)
-ABOUT = """y = x0 x1 + x2^2 / 2 + noise of variance 1, ten columns, seeds from 100 on. The risk is the smallest on
-the way, leaving one row out (1 is the noise), the kernel error the share of the rows' kernel values that the
-landmarks do not reach with the columns of the final machine."""
+ABOUT = """y = x0 x1 + x2^2 / 2 + noise of variance 1, ten columns, seeds from 100 on.
+The risk is the smallest on the way, leaving one row out (1 is the noise), the kernel error the share of the
+rows' kernel values that the landmarks do not reach with the columns of the final machine."""
 # rows, landmarks and replicates
 RUNS = [
     (1000, None, 3),

@@ -344,7 +344,8 @@ class BackwardLearner(Estimator):
 
     def __getstate__(self) -> dict[str, Any]:
         # a file holds what was learnt, not whom it was learnt from
-        return {name: value for name, value in super().__getstate__().items() if name != "_trial"}
+        state = super().__getstate__()
+        return state | {"_trial": None} if "_trial" in state else state
 
     def _estimate_value(self, evaluation: Evaluation, seconds: float) -> RegimeValue:
         """Value of the regime, whose stages were learnt in so many seconds."""

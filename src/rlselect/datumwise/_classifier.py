@@ -1,7 +1,6 @@
 """The datum-wise classifier."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -22,6 +21,7 @@ from rlselect._options import (
     number,
     one_of,
     refuse_unused,
+    take_settings,
     whole,
 )
 from rlselect._parallel import one_thread
@@ -250,12 +250,7 @@ class DatumwiseClassifier(ClassifierMixin, AfterFit, Estimator):
         >>> DatumwiseClassifier.paper(alpha=0.5, budget=3).search.alpha
         0.5
         """
-        own = [field.name for field in fields(PaperIteration)]
-        knobs = {name: changes.pop(name) for name in own if name in changes}
-        if knobs and "search" in changes:
-            raise ValueError(
-                f"search= was given beside {', '.join(knobs)}; say all of it in search=PaperIteration(...)."
-            )
+        knobs = take_settings(PaperIteration, changes)
         relation = {} if changes.get("related") is None else {"relation": "all"}
         choices = {"scoring": "linear", "search": PaperIteration(**knobs), **relation, **changes}
         return cls(feature_cost=feature_cost, **choices)

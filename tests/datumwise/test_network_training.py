@@ -134,7 +134,7 @@ def test_without_time_the_weights_are_what_they_are():
 
 
 def test_a_fold_that_holds_all_rows_leaves_nothing_out():
-    encoder, lessons = make_lessons(n=3)
+    _, lessons = make_lessons(n=3)
     lessons.folds[:] = 0
     states = _network_training._States(lessons, np.array([0, 1]), 8, np.random.default_rng(0))
     assert set(states.rows[0]) <= {0, 1, 2}

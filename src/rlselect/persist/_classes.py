@@ -68,6 +68,7 @@ _HOMES = {
     "subset.rivals._divide": "DivideAndConquer",
     "temporal._curves": "FittedCurves",
     "temporal._design": "ProcessDesign",
+    "temporal._dropout": "Dropout",
     "temporal._equations": "Equations",
     "temporal._estimate": "Estimate",
     "temporal._model": "TemporalProcessRegression",

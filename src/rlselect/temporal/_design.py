@@ -12,7 +12,7 @@ from rlselect.data import Columns, Distinct
 from rlselect.temporal._coding import coding_of, plain_coding
 from rlselect.temporal._dropout import Dropout, fit_dropout, history_block, is_names
 from rlselect.temporal._formula import ModelRows, model_rows, term_name
-from rlselect.temporal._visits import Placed, Schedule, only_used, place_rows
+from rlselect.temporal._visits import PlacedRows, Schedule, only_used, place_rows
 
 Array = NDArray[np.float64]
 # blocks of times x columns x subjects at one time, and about how many operations per number of them
@@ -201,7 +201,7 @@ def _with_dropout(
     schedule: Schedule,
     columns: Columns,
     part: ModelRows,
-    placed: Placed,
+    placed: PlacedRows,
 ) -> ProcessDesign:
     """The design with rows weighted by the inverse of the probability that their subject is still there."""
     if not is_names(names):
@@ -214,7 +214,7 @@ def _with_dropout(
     return replace(design, w=design.w * found.weights, dropout=found)
 
 
-def _clusters(groups: Distinct | None, subjects: Distinct, placed: Placed) -> NDArray[np.intp] | None:
+def _clusters(groups: Distinct | None, subjects: Distinct, placed: PlacedRows) -> NDArray[np.intp] | None:
     """The independent cluster of each unit."""
     if groups is None:
         return placed.owner
@@ -227,7 +227,7 @@ def _clusters(groups: Distinct | None, subjects: Distinct, placed: Placed) -> ND
     return of_subject if placed.owner is None else of_subject[placed.owner]
 
 
-def _dense(part: ModelRows, placed: Placed, subjects: NDArray[Any]) -> ProcessDesign:
+def _dense(part: ModelRows, placed: PlacedRows, subjects: NDArray[Any]) -> ProcessDesign:
     at = (placed.time, placed.unit)
     times, p = placed.times, len(part.names)
     n = len(subjects) if placed.owner is None else len(placed.owner)

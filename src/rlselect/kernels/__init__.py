@@ -10,15 +10,20 @@ from rlselect.kernels._change_point import (
 from rlselect.kernels._families import (
     BOUNDED_LINKS,
     CANONICAL_LINK,
+    DISPERSION_PROOF,
     LINKS,
     USUAL_VARIANCE,
     VARIANCES,
     deviance,
+    dispersion_grid,
+    dispersion_likelihoods,
+    likeliest_dispersion,
     log_likelihood,
     log_probabilities,
     mean_and_curvature,
     mean_function,
     null_intercept,
+    score_and_curvature,
     softplus,
     variance_function,
     working_quantities,
@@ -51,8 +56,6 @@ from rlselect.kernels._kernel_matrix import (
 from rlselect.kernels._laplace import (
     laplace_block_add,
     laplace_block_remove,
-    laplace_moves,
-    laplace_state,
 )
 from rlselect.kernels._networks import (
     LEAST_SCALE,
@@ -78,6 +81,11 @@ from rlselect.kernels._newton import (
     solve_each,
     solve_shortest,
     summed_problem,
+)
+from rlselect.kernels._noise import (
+    log_variances,
+    shorten,
+    student_degrees,
 )
 from rlselect.kernels._ridge import (
     ridge_add,
@@ -114,6 +122,11 @@ from rlselect.kernels._squared_bounds import (
     projected_inverse,
     squared_solution,
 )
+from rlselect.kernels._standardise import (
+    Standardised,
+    standardise,
+    unit_power,
+)
 from rlselect.kernels._subset_least_squares import (
     fold_products,
     padded_columns,
@@ -124,10 +137,17 @@ from rlselect.kernels._subset_logistic import (
     deviance_changes,
     subset_logistic,
 )
+from rlselect.kernels._tied_moves import (
+    TiedMoves,
+    tied_adds,
+    tied_logdet,
+    tied_removes,
+)
 
 __all__ = [
     "BOUNDED_LINKS",
     "CANONICAL_LINK",
+    "DISPERSION_PROOF",
     "LEAST_SCALE",
     "LINKS",
     "MEAN_DECAY",
@@ -143,6 +163,8 @@ __all__ = [
     "NewtonProblem",
     "NewtonStep",
     "Singles",
+    "Standardised",
+    "TiedMoves",
     "Training",
     "active_set_solution",
     "batched_irls",
@@ -152,6 +174,8 @@ __all__ = [
     "damped_newton",
     "deviance",
     "deviance_changes",
+    "dispersion_grid",
+    "dispersion_likelihoods",
     "dual_drop",
     "dual_increase",
     "dual_start",
@@ -168,10 +192,10 @@ __all__ = [
     "interior_point_solution",
     "laplace_block_add",
     "laplace_block_remove",
-    "laplace_moves",
-    "laplace_state",
+    "likeliest_dispersion",
     "log_likelihood",
     "log_probabilities",
+    "log_variances",
     "loo_residuals",
     "loo_residuals_path",
     "looks_separated",
@@ -196,9 +220,11 @@ __all__ = [
     "ridge_remove",
     "ridge_state",
     "row_losses",
+    "score_and_curvature",
     "separating_direction",
     "separation_sentence",
     "separation_signs",
+    "shorten",
     "small_decrement",
     "small_step",
     "softplus",
@@ -206,12 +232,18 @@ __all__ = [
     "solve_shortest",
     "squared_distance_part",
     "squared_solution",
+    "standardise",
     "start_networks",
+    "student_degrees",
     "subset_heldout",
     "subset_logistic",
     "subset_ridge",
     "summed_problem",
+    "tied_adds",
+    "tied_logdet",
+    "tied_removes",
     "train_networks",
+    "unit_power",
     "variance_function",
     "whiten",
     "working_quantities",

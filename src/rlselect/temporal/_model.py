@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from rlselect._clock import Clock, warn_if_interrupted
+from rlselect._clock import fit_clock, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
 from rlselect._options import NONE, anything, instance, number, one_of, refuse_unused, whole
 from rlselect._parallel import jobs
@@ -260,7 +260,7 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
         equations = Equations(self.link, self.variance_, self._constant_names())
         design = read(self._schedule())
         check_response(design, self.link, self.variance_)
-        with Clock(self.time_budget):
+        with fit_clock(self.time_budget):
             design.refuse_long(self.time_budget)
             raw = equations.solve(design)
             _refuse_all_flagged(raw)

@@ -120,10 +120,10 @@ def test_predictions_of_each_family():
 
     X, y = problem("poisson", n=300)
     fitted = REVS(family="poisson", random_state=0).fit(X, y)
-    mean = fitted.predict(X)
+    mean = fitted.predict(X, average=False)
     np.testing.assert_allclose(mean, np.exp(X @ fitted.coef_ + fitted.intercept_))
     assert mean.mean() == pytest.approx(y.mean(), rel=1e-6)
-    assert fitted.score(X, y) == pytest.approx(d2_tweedie_score(y, mean, power=1))
+    assert fitted.score(X, y) == pytest.approx(d2_tweedie_score(y, fitted.predict(X), power=1))
     assert not hasattr(fitted, "predict_proba")
     assert is_regressor(fitted)
 
@@ -366,7 +366,7 @@ def test_pure_noise_is_answered_by_nothing(family):
     fitted = REVS(family=family, random_state=0).fit(X, y)
     assert selected(fitted) == []
     assert "No variable" in str(fitted.summary())
-    predicted = fitted.predict(X)
+    predicted = fitted.predict(X, average=False)
     assert len(np.unique(predicted)) == 1
     if family != "binomial":
         assert predicted[0] == pytest.approx(y.mean())
@@ -498,12 +498,13 @@ def test_one_column():
     assert selected(REVS(random_state=0).fit(X[:, 5:6], y)) == []
 
 
-def test_the_order_of_the_columns_does_not_matter():
-    X, y = problem(effects=(1.0, 0.25, 0.2))
-    order = np.random.default_rng(1).permutation(10)
+@pytest.mark.parametrize("p", [10, 30, 2100])
+def test_the_order_of_the_columns_does_not_matter(p):
+    X, y = problem(effects=(1.0, 0.25, 0.2), n=150, p=p)
+    order = np.random.default_rng(1).permutation(p)
     plain = REVS(random_state=0).fit(X, y)
     turned = REVS(random_state=0).fit(X[:, order], y)
-    np.testing.assert_allclose(turned.inclusion_, plain.inclusion_[order], atol=1e-6)
+    np.testing.assert_allclose(turned.inclusion_, plain.inclusion_[order], rtol=0, atol=1e-8)
 
 
 def test_nothing_is_said_when_nothing_is_wrong(capsys):
@@ -513,3 +514,20 @@ def test_nothing_is_said_when_nothing_is_wrong(capsys):
         REVS(random_state=0).fit(X, y).summary()
     out = capsys.readouterr()
     assert out.out == out.err == ""
+
+
+def test_counts_of_nothing_but_zeros_tell_nothing():
+    X = np.random.default_rng(0).standard_normal((40, 4))
+    y, weight = np.zeros(40), np.ones(40)
+    y[0], weight[0] = 3.0, 0.0
+    for given in ({"y": np.zeros(40)}, {"y": y, "sample_weight": weight}):
+        fitted = REVS(family="poisson", random_state=0).fit(X, **given)
+        assert not fitted.support_.any()
+        assert not fitted.inclusion_.any()
+        assert np.all(fitted.predict(X) < 1e-3)
+
+
+def test_settings_beside_a_whole_search_are_refused():
+    assert REVS.paper(search=Sarsa(n_train=30)).search.n_train == 30
+    with pytest.raises(ValueError, match=r"search= was given beside n_train; say all of it in search=Sarsa"):
+        REVS.paper(search=Sarsa(), n_train=30)

@@ -1,52 +1,74 @@
 """REVS: reinforcement learning for variable selection."""
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
-from sklearn.metrics import d2_tweedie_score
-from sklearn.utils.metaestimators import available_if
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from rlselect._clock import PARTS, Clock, warn_if_interrupted
+from rlselect._clock import PARTS, fit_clock, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
-from rlselect._estimator import PredictingSelector, rank
-from rlselect._options import AUTO, NONE, instance, number, one_of, refuse_unused, take_settings
+from rlselect._estimator import rank
+from rlselect._options import (
+    AUTO,
+    NONE,
+    check_value,
+    instance,
+    number,
+    one_of,
+    refuse_unused,
+    take_settings,
+    whole,
+    with_methods,
+)
 from rlselect._parallel import one_thread
 from rlselect._random import RandomState, as_generator
 from rlselect.data import (
     MISSING_MODES,
     DataSource,
     MissingMode,
-    RowStream,
-    is_source,
+    load_source,
     open_source,
-    open_stream,
-    open_table,
+    read_vectors,
     require_rows,
     require_target,
 )
-from rlselect.learn import EpsilonGreedy, Policy, PolicyName, Softmax, as_policy
+from rlselect.learn import (
+    Cutoff,
+    DecisionRule,
+    EpsilonGreedy,
+    MostProbable,
+    Policy,
+    PolicyName,
+    RuleName,
+    Softmax,
+    as_policy,
+    as_rule,
+    read_rule,
+)
+from rlselect.subset.revs._average import average_subsets
 from rlselect.subset.revs._checkpoint import Checkpoint
-from rlselect.subset.revs._final import final_model
-from rlselect.subset.revs._problem import FAMILIES, Problem, pose_problem
+from rlselect.subset.revs._choices import Choices
+from rlselect.subset.revs._credible import credible_groups, name_groups
+from rlselect.subset.revs._final import final_model, fitted_family
+from rlselect.subset.revs._prediction import SubsetPredictions
+from rlselect.subset.revs._problem import COUNTS, FAMILIES, Problem, pose_problem
 from rlselect.subset.revs._report import report_of
 from rlselect.subset.revs._sarsa import Sarsa
 from rlselect.subset.revs._search import Found, expected_steps, search_subset
+from rlselect.subset.revs._split import refit_apart, split_rows
 
 # reasons after which a search would not go on if it were started again
 _FINISHED = ("decided", "all rows", "converged", "nothing to choose from", "max stages")
 
 
-def _is_binomial(estimator: Any) -> bool:
-    return getattr(estimator, "family_", estimator.family) == "binomial"
+_RULES = one_of("auto", "f1") | with_methods("a rule such as FalseDiscovery(0.1)", "choose")
 
 
-class REVS(PredictingSelector):
-    r"""Select variables of a linear, logistic or Poisson model by a walk over subsets.
+class REVS(SubsetPredictions):
+    r"""Select variables of a linear, logistic or count model by a walk over subsets.
 
     The state is a subset s of the variables and an action adds or removes one of them. One pass prices every
     action: its reward is the change of the log evidence of the model
@@ -69,9 +91,11 @@ class REVS(PredictingSelector):
 
     Parameters
     ----------
-    family : {"auto", "gaussian", "binomial", "poisson"}, default="auto"
+    family : {"auto", "gaussian", "binomial", "poisson", "negative_binomial"}, default="auto"
         Distribution of y. "auto" takes text, truth values and two distinct values as classes, and other
-        numbers as "gaussian".
+        numbers as "gaussian". "poisson" looks whether the counts are more spread than that (by half a unit of
+        log likelihood) and takes "negative_binomial" then, see `family_` and `overdispersion_`: Poisson's
+        likelihood would find a reason for every large count.
     policy : {"auto", "softmax", "epsilon-greedy", "ucb", "thompson"} or object, default="auto"
         How an action is chosen from the rewards of all actions. "auto" is the softmax, which alone makes the
         visits follow the posterior (the others count each visited subset once, by its posterior weight), and
@@ -81,6 +105,11 @@ class REVS(PredictingSelector):
         makes it log((m - k) / (k + 1)) for adding to k of m variables, never below log 2 (log 8 for
         "binomial" and "poisson") and log m once there is a variable for every four rows. "No variable at all"
         has twenty times the chance of any other size.
+    rule : {"auto", "f1"}, FalseDiscovery, MostProbable or Cutoff, default="auto"
+        How `support_` follows from `inclusion_`: "auto" takes what is more likely in than out, "f1" the set
+        of largest expected F1 (never empty), ``FalseDiscovery(0.1)`` as many as keep the expected share of
+        wrong ones below a tenth, ``MostProbable(10)`` so many, and ``Cutoff(0.9)`` all above a probability.
+        `select` applies other rules to the same fit.
     feature_groups : dict, list of lists, or one label per feature, optional
         Features that enter and leave together. The indicators of a text or categorical column always do.
     always_select, never_select : list of names or positions, default=()
@@ -90,7 +119,7 @@ class REVS(PredictingSelector):
         indicator.
     search : "auto" or Sarsa, default="auto"
         The algorithm; see `REVS.paper`. `Sarsa` has a price of its own in place of `penalty`, and takes
-        neither `min_effect` nor `checkpoint`.
+        none of `rule`, `min_effect` and `checkpoint`.
     time_budget : float, optional
         Seconds after which the search stops with what it has found.
     min_effect : float, optional
@@ -103,6 +132,10 @@ class REVS(PredictingSelector):
         and options goes on from there, to the same answer; the file is removed when the search has ended by
         itself. Loading it runs no code; a file that was changed or belongs to other data is refused. A disk
         that is full or cannot be written is a warning.
+    inference : {"refit", "split"}, default="refit"
+        Which rows give `coef_` and the standard errors of the summary: the same that selected the variables,
+        so that the errors are too small, or a random half of them that takes no part in the selection, which
+        costs half of the rows for each. "split" needs the table in memory.
     validate : {"read", "all"}, default="read"
         Of a source that is read in parts, check the rows that are read, or pass over all of them first.
     transform_as : {"columns", "design"}, default="columns"
@@ -123,6 +156,10 @@ class REVS(PredictingSelector):
     inclusion_ : array of shape (n_features,)
         Probability that the feature belongs in the model (a frequency of visits for `REVS.paper`). Exact
         duplicates share one value, and the first copy represents them in `support_`.
+    credible_groups_ : list of dicts
+        Sets of features of which one is in the model with probability .95 or more, the surest first:
+        "features" (their names; those that enter together are one, "a + b"), "inclusion", and "correlation",
+        the least between two of them, .5 or more. A feature that is sure alone is a set of one.
     gain_ : array of shape (n_features,)
         Held-out loss (mean squared error, or minus the mean log likelihood) that the feature saves when
         selected, or would save when it is not; five folds of at most 2,000 rows (copies of a
@@ -132,6 +169,13 @@ class REVS(PredictingSelector):
         Coefficients of the refit, zero where not selected; one per design column (see `column_names_`).
     intercept_ : float
         Intercept of the refit.
+    coef_average_, intercept_average_ : array of shape (n_columns,) and float
+        Posterior means over all subsets that were visited, weighted by their visits; of families other than
+        "gaussian" over the fifty heaviest. The refit's where one subset stands for all (more than 5,000
+        rows, or ``search=Sarsa()``).
+    average_ : bool
+        Whether `predict` uses the average unless told otherwise: it does unless the refit predicts rows that
+        are left out one by one better, by more than one standard error of the difference.
     column_names_ : list of str
         Names of the design columns: features, indicators "city=Paris", gaps "age=missing".
     path_ : dict of arrays
@@ -147,6 +191,8 @@ class REVS(PredictingSelector):
         "nothing to choose from".
     family_ : str
         The family that was fitted.
+    overdispersion_ : float
+        The a of counts whose variance is mean + a mean^2, zero for Poisson's; for the two families of counts.
     classes_ : array of shape (2,)
         Labels, for "binomial".
     encoder_ : TableEncoder
@@ -191,11 +237,13 @@ class REVS(PredictingSelector):
     _options: ClassVar = {
         "family": one_of(*FAMILIES),
         "penalty": AUTO | number(),
+        "rule": _RULES,
         "missing": one_of(*MISSING_MODES),
         "search": AUTO | instance("a Sarsa object", Sarsa),
         "time_budget": NONE | number("a positive number of seconds", above=0.0),
         "min_effect": NONE | number("a positive number", above=0.0),
         "checkpoint": NONE | instance("the path of a file", str, Path),
+        "inference": one_of("refit", "split"),
         "validate": one_of("read", "all"),
         "transform_as": one_of("columns", "design"),
     }
@@ -203,9 +251,10 @@ class REVS(PredictingSelector):
     def __init__(
         self,
         *,
-        family: Literal["auto", "gaussian", "binomial", "poisson"] = "auto",
+        family: Literal["auto", "gaussian", "binomial", "poisson", "negative_binomial"] = "auto",
         policy: PolicyName | Policy = "auto",
         penalty: float | Literal["auto"] = "auto",
+        rule: RuleName | DecisionRule = "auto",
         feature_groups: Any = None,
         always_select: Any = (),
         never_select: Any = (),
@@ -214,6 +263,7 @@ class REVS(PredictingSelector):
         time_budget: float | None = None,
         min_effect: float | None = None,
         checkpoint: str | Path | None = None,
+        inference: Literal["refit", "split"] = "refit",
         validate: Literal["read", "all"] = "read",
         transform_as: Literal["columns", "design"] = "columns",
         n_jobs: int | None = None,
@@ -222,6 +272,7 @@ class REVS(PredictingSelector):
         self.family = family
         self.policy = policy
         self.penalty = penalty
+        self.rule = rule
         self.feature_groups = feature_groups
         self.always_select = always_select
         self.never_select = never_select
@@ -230,6 +281,7 @@ class REVS(PredictingSelector):
         self.time_budget = time_budget
         self.min_effect = min_effect
         self.checkpoint = checkpoint
+        self.inference = inference
         self.validate = validate
         self.transform_as = transform_as
         self.n_jobs = n_jobs
@@ -256,7 +308,7 @@ class REVS(PredictingSelector):
         >>> REVS.paper(n_train=150, random_state=0).search.price
         0.2
         """
-        return cls(search=Sarsa(**take_settings(Sarsa, changes)), **changes)
+        return cls(**{"search": Sarsa(**take_settings(Sarsa, changes)), **changes})
 
     def _classifies(self) -> bool | None:
         family = getattr(self, "family_", self.family)
@@ -264,7 +316,7 @@ class REVS(PredictingSelector):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = getattr(self, "family_", self.family) == "poisson"
+        tags.target_tags.positive_only = getattr(self, "family_", self.family) in COUNTS
         if tags.classifier_tags is not None:
             tags.classifier_tags.multi_class = False
         return tags
@@ -285,7 +337,9 @@ class REVS(PredictingSelector):
         y : array-like of shape (n_samples,) or str
             Target, or the name of its column in X.
         sample_weight : array-like of shape (n_samples,) or str, optional
-            How often each row counts.
+            How often each row counts: a weight of k says the same as k copies of the row. The answers agree
+            to rounding as long as the copies are at most 5,000 rows (`gain_`: 2,000). Of more rows parts are
+            taken at random, and a row has one chance to be among them, its copies one each.
         offset : array-like of shape (n_samples,) or str, optional
             Known part of the linear predictor, such as the log of an exposure.
 
@@ -319,9 +373,12 @@ class REVS(PredictingSelector):
             never_select=self.never_select,
         )
         checkpoint = self._open_checkpoint(table)
+        apart = None
+        if self.inference == "split":
+            problem, apart = split_rows(problem, rng)
         with (
             one_thread(),
-            Clock(self.time_budget, expected_steps(problem, self.search), progress.begin(PARTS)) as clock,
+            fit_clock(self.time_budget, expected_steps(problem, self.search), progress.begin(PARTS)) as clock,
         ):
             found = search_subset(
                 problem,
@@ -335,16 +392,26 @@ class REVS(PredictingSelector):
                 checkpoint=checkpoint,
             )
         warn_if_interrupted(found.stop_reason, name, f"{found.n_stages} stages")
+        self._choices = Choices(problem.groups, found.inclusion, problem.allowed, problem.always)
+        if not isinstance(self.search, Sarsa):
+            found.support = self._choices.units(as_rule(self.rule))
         self._keep(problem, found)
-        self._refit(problem, found, rng)
+        self._refit(problem, found, apart, rng)
         table.check_unchanged()
         if checkpoint is not None and found.stop_reason in _FINISHED:
             checkpoint.remove()
 
     def _policy(self) -> Policy:
         if isinstance(self.search, Sarsa):
-            idle = ("penalty", "min_effect", "checkpoint")
+            idle = ("penalty", "rule", "min_effect", "checkpoint")
             refuse_unused(self, idle, "search=Sarsa(...)", "use Sarsa(price=...), or search='auto'")
+            if self.family == "negative_binomial":
+                raise ValueError(
+                    "family='negative_binomial' was given with search=Sarsa(...), whose reward knows no "
+                    "dispersion; use family='poisson', or search='auto'."
+                )
+        if self.inference == "split":
+            refuse_unused(self, ("checkpoint",), "inference='split'", "leave it out, or use 'refit'")
         if isinstance(self.policy, str) and self.policy == "auto":
             return EpsilonGreedy() if isinstance(self.search, Sarsa) else Softmax()
         return as_policy(self.policy)
@@ -353,7 +420,7 @@ class REVS(PredictingSelector):
         if self.checkpoint is None:
             return None
         # time, threads and what `transform` returns do not decide the answer
-        apart = ("checkpoint", "time_budget", "n_jobs", "validate", "transform_as")
+        apart = ("checkpoint", "time_budget", "n_jobs", "validate", "transform_as", "rule")
         options = {k: v for k, v in self.get_params(deep=False).items() if k not in apart}
         return Checkpoint(self.checkpoint, table, options)
 
@@ -361,7 +428,7 @@ class REVS(PredictingSelector):
         encoder = problem.table.encoder
         self.encoder_ = encoder
         self._keep_names(encoder.n_features_in_, encoder.feature_names_in_)
-        self.family_ = problem.family
+        self.family_ = fitted_family(problem, found)
         if problem.classes is not None:
             self.classes_ = problem.classes
         self.column_names_ = list(encoder.column_names_)
@@ -372,107 +439,123 @@ class REVS(PredictingSelector):
         self.n_rows_decoded_ = problem.table.n_rows_decoded or self.n_rows_read_
         self.stop_reason_ = found.stop_reason
         self.path_ = _path(found)
+        self.credible_groups_ = name_groups(problem, credible_groups(problem, found))
         self._n_rows = problem.table.n_rows
 
-    def _refit(self, problem: Problem, found: Found, rng: np.random.Generator) -> None:
+    def _refit(self, problem: Problem, found: Found, apart: Problem | None, rng: np.random.Generator) -> None:
         columns, fit, gains = final_model(problem, found, rng)
+        self._n_apart = 0
+        if apart is not None:
+            fit, self._n_apart = refit_apart(apart, columns), apart.table.n_rows
         self.coef_ = np.zeros(len(self.column_names_))
         self.coef_[columns] = fit.coef
         self.intercept_ = fit.intercept
         self._errors = np.zeros(len(self.column_names_))
         self._errors[columns] = fit.errors
         self.dispersion_ = fit.dispersion
+        if self.family_ in COUNTS:
+            self.overdispersion_ = fit.overdispersion
         self.gain_ = problem.to_features(gains)
         # selected first, then by inclusion; held-out worth breaks ties
         worth = np.nan_to_num(self.gain_, nan=-np.inf)
         self.ranking_ = rank(self.inclusion_, worth, support=self.support_)
+        self._average = average = average_subsets(problem, found, columns, fit)
+        self.coef_average_ = np.zeros(len(self.column_names_))
+        self.coef_average_[average.columns] = average.coef
+        self.intercept_average_ = average.intercept
+        self.average_ = bool(average.serves)
 
-    def _linear_predictor(self, X: Any, offset: Any = None) -> Any:
+    def select(
+        self,
+        *,
+        threshold: float | None = None,
+        fdr: float | None = None,
+        k: int | None = None,
+        rule: RuleName | DecisionRule | None = None,
+    ) -> NDArray[np.bool_]:
+        """Select features from `inclusion_` by another rule, without a refit.
+
+        Parameters
+        ----------
+        threshold : float, optional
+            Take what has a larger probability.
+        fdr : float, optional
+            Take the most probable features as long as the expected share of wrong ones is at most this.
+        k : int, optional
+            Take so many, the most probable ones; features that enter together count as one.
+        rule : {"auto", "f1"} or object, optional
+            As in the constructor, whose rule is the default.
+
+        Returns
+        -------
+        bool array of shape (n_features,)
+            Features of `always_select` are in it by any rule, and those of `never_select` are not.
+
+        Examples
+        --------
+        >>> from rlselect import REVS
+        >>> from rlselect.simulate import make_revs
+        >>> data = make_revs(n=60, p=100, structure="block", random_state=0)
+        >>> selector = REVS(random_state=0).fit(data.X, data.y)
+        >>> [int(selector.select(**rule).sum()) for rule in ({"fdr": 0.1}, {"k": 5}, {"rule": "f1"})]
+        [3, 5, 13]
+        """
         check_is_fitted(self)
-        name = type(self).__name__
-        if is_source(X):
-            return self._predictors(open_stream(X, self.encoder_, offset=offset, owner=name))
-        table = open_table(X, offset=offset, encoder=self.encoder_, owner=name)
-        eta = np.empty(table.n_rows)
-        done = 0
-        for batch in table.scan():
-            stop = done + batch.X.shape[0]
-            eta[done:stop] = batch.X @ self.coef_ + self.intercept_
-            done = stop
-        return eta if table.offset is None else eta + table.offset
+        if rule is not None:
+            check_value("rule", rule, _RULES)
+        chosen = read_rule(threshold=threshold, fdr=fdr, k=k, rule=rule) or as_rule(self.rule)
+        if isinstance(self.search, Sarsa) and not isinstance(chosen, Cutoff | MostProbable):
+            raise ValueError(
+                "inclusion_ holds how often the paper's search visited a feature, which is no probability: "
+                "give threshold or k, or fit with search='auto'."
+            )
+        return self._choices.features(chosen)
 
-    def predict(self, X: Any, offset: Any = None) -> Any:
-        """Predict from the selected variables.
+    def stability(
+        self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None, n_splits: int = 10
+    ) -> NDArray[np.float64]:
+        """How often each feature is selected from a random half of the rows; takes twice `n_splits` fits.
 
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features), or a source
-            New rows. Of a source (see `fit`) only the selected columns are read, a part at a time.
-        offset : array-like of shape (n_samples,) or str, optional
-            Known part of the linear predictor.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-            Labels for "binomial", means otherwise. An iterator of such arrays for a source.
-        """
-        eta = self._linear_predictor(X, offset)
-        return self._mean(eta) if isinstance(eta, np.ndarray) else map(self._mean, eta)
-
-    def _predictors(self, rows: RowStream) -> Iterator[NDArray[np.float64]]:
-        used = np.flatnonzero(self.coef_)
-        for batch in rows.scan(used):
-            eta = batch.X @ self.coef_[used] + self.intercept_
-            yield eta if batch.offset is None else eta + batch.offset
-
-    def _mean(self, eta: NDArray[np.float64]) -> NDArray:
-        if self.family_ == "binomial":
-            return self.classes_[(eta > 0).astype(int)]
-        return np.exp(eta) if self.family_ == "poisson" else eta
-
-    @available_if(_is_binomial)
-    def decision_function(self, X: Any, offset: Any = None) -> Any:
-        """Log odds of the second class.
+        Every split gives two halves that share no row. What is selected nearly always does not hang on a few
+        rows. Shares are no probabilities: half of the rows show less than all of them.
 
         Parameters
         ----------
-        X, offset
-            As in `predict`.
+        X, y, sample_weight, offset
+            As in `fit`; rows of a source are loaded.
+        n_splits : int, default=10
+            Number of splits.
 
         Returns
         -------
-        array of shape (n_samples,)
+        array of shape (n_features,)
+            Shares. A fit of this selector is not needed, and not changed.
+
+        Examples
+        --------
+        >>> from rlselect import REVS
+        >>> from rlselect.simulate import make_revs
+        >>> data = make_revs(n=100, p=50, structure="block", n_nonzero=2, random_state=0)
+        >>> REVS(random_state=0).stability(data.X, data.y, n_splits=2)[:4]
+        array([1., 1., 0., 0.])
         """
-        return self._linear_predictor(X, offset)
-
-    @available_if(_is_binomial)
-    def predict_proba(self, X: Any, offset: Any = None) -> Any:
-        """Probabilities of the two classes.
-
-        Parameters
-        ----------
-        X, offset
-            As in `predict`.
-
-        Returns
-        -------
-        array of shape (n_samples, 2)
-        """
-        eta = self._linear_predictor(X, offset)
-        return _probabilities(eta) if isinstance(eta, np.ndarray) else map(_probabilities, eta)
-
-    def _measure(self, y: Any, predicted: Any, sample_weight: Any) -> float:
-        if self.family_ == "poisson":
-            return d2_tweedie_score(y, predicted, sample_weight=sample_weight, power=1)
-        return super()._measure(y, predicted, sample_weight)
+        check_value("n_splits", n_splits, whole(1))
+        require_target(y, type(self).__name__)
+        X = load_source(X, f"{type(self).__name__}.stability")
+        given = read_vectors(X, {"y": y, "sample_weight": sample_weight})
+        n = len(cast(NDArray, given["y"]))
+        weight = np.ones(n) if given["sample_weight"] is None else given["sample_weight"]
+        rng = as_generator(self.random_state)
+        chosen = []
+        for _ in range(n_splits):
+            half = rng.permutation(n) % 2
+            for side, seed in enumerate(rng.integers(2**31, size=2)):
+                part = clone(self).set_params(random_state=int(seed), checkpoint=None)
+                chosen.append(part.fit(X, y, weight * (half == side), offset).support_)
+        return np.mean(chosen, axis=0)
 
     def _report(self) -> dict[str, Any]:
         return report_of(self)
-
-
-def _probabilities(eta: NDArray[np.float64]) -> NDArray[np.float64]:
-    second = expit(eta)
-    return np.column_stack([1.0 - second, second])
 
 
 def _path(found: Found) -> dict[str, NDArray]:

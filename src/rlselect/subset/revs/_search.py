@@ -1,6 +1,7 @@
 """Which search runs on which data, and what it hands back."""
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,8 +14,10 @@ from rlselect.data import Batch, DataSource, Units
 from rlselect.learn import Policy, Trajectory
 from rlselect.subset.revs._checkpoint import Checkpoint
 from rlselect.subset.revs._effort import EffortPlan, SearchState, begin, run_effort
-from rlselect.subset.revs._problem import Problem
+from rlselect.subset.revs._noise import Noise, learn_noise
+from rlselect.subset.revs._problem import COUNTS, Problem
 from rlselect.subset.revs._sarsa import Sarsa, run_sarsa
+from rlselect.subset.revs._visited import Visited
 from rlselect.subset.revs._walk import (
     GLM_PLAN,
     SizePrior,
@@ -32,6 +35,8 @@ WALK_ROWS = 5000
 # more units than this are screened before the walk, down to those that may matter
 WIDE = 2000
 _KEPT = 750
+# a first selection under the wrong noise may be a poor one: the noise is looked at once more after the second
+_NOISE_ROUNDS = 2
 # a whole Gram matrix is computed at once when that takes about a second
 _WHOLE_GRAM = 2e10
 # a Newton step over rows with workers takes a round trip: it pays when a pass takes longer than that
@@ -69,6 +74,12 @@ class Found:
         ``numbers(places)`` returns which rows of the table stand at these places of those that were used.
     labels : list of array of int or None
         Units that each trajectory speaks of; None where it speaks of all.
+    dispersion : float
+        Of counts that are more spread than Poisson's, zero otherwise.
+    noise : Noise, optional
+        Of linear models, where it is uneven or has heavy tails.
+    visited : Visited, optional
+        The subsets that were counted; None where one subset stands for all.
     """
 
     inclusion: NDArray[np.float64]
@@ -83,6 +94,9 @@ class Found:
     numbers: Callable[[NDArray[np.intp]], NDArray[np.intp]] | None = None
     moments: Callable[[NDArray[np.intp]], Moments | None] | None = None
     labels: list[NDArray[np.intp] | None] | None = None
+    dispersion: float = 0.0
+    noise: Noise | None = None
+    visited: Visited | None = None
 
 
 def expected_steps(problem: Problem, search: Any) -> int:
@@ -185,13 +199,16 @@ def _search_walk(problem: Problem, how: _How) -> Found:
     everything = [slice(0, table.n_rows)]
     state = _state(problem.family, problem.units, rows, everything)
     allowed = problem.allowed & _varying(state, problem)
-    if not allowed.any():
+    if not allowed.any() or (problem.family in COUNTS and not _has_events(rows)):
         return _nothing_to_do(problem)
     state.reset(problem.always)
     walker = how.walker(state, allowed, table.n_rows, state.counted)
     plan = _plan(problem)
     if np.count_nonzero(allowed) <= WIDE:
-        return _found(problem, run_walk(walker, plan, tune=linear, n_jobs=how.n_jobs), rows)
+        result = run_walk(walker, plan, tune=linear, n_jobs=how.n_jobs)
+        return (
+            _under_its_noise(problem, how, allowed, result, rows) if linear else _found(problem, result, rows)
+        )
     inclusion, kept = _screen(walker)
     labels = np.flatnonzero(kept)
     columns = problem.columns_of(kept)
@@ -204,6 +221,7 @@ def _search_walk(problem: Problem, how: _How) -> Found:
     result = run_walk(narrow_walker, plan, tune=linear, n_jobs=how.n_jobs)
     inclusion[labels] = result.inclusion
     result.inclusion = inclusion
+    result.visited = result.visited and result.visited.relabelled(labels)
     narrow_labels = [labels] * len(result.trajectories)
     result.trajectories.insert(0, walker.trajectory)
     result.n_stages += len(walker.trajectory)
@@ -212,9 +230,34 @@ def _search_walk(problem: Problem, how: _How) -> Found:
     return found
 
 
+def _under_its_noise(
+    problem: Problem, how: _How, allowed: NDArray[np.bool_], result: WalkResult, rows: Rows
+) -> Found:
+    """Walk again on rows that suit the noise, where residuals show that it is uneven or has heavy tails."""
+    table, ways, kind = problem.table, list(result.trajectories), None
+    for _ in range(_NOISE_ROUNDS):
+        likely = (result.inclusion > 0.5) | problem.always
+        noise = learn_noise(table, problem.columns_of(likely)) if result.stop_reason == "converged" else None
+        if noise is None:
+            break
+        kind, rows = noise, Rows(noise.take, as_is=True)
+        state = _state("gaussian", problem.units, rows, [slice(0, table.n_rows)])
+        state.reset(problem.always)
+        walker = how.walker(state, allowed, table.n_rows, state.counted)
+        result = run_walk(walker, _plan(problem), tune=True, n_jobs=how.n_jobs)
+        ways += result.trajectories
+        if np.array_equal(likely, (result.inclusion > 0.5) | problem.always):
+            break
+    result.trajectories, result.n_stages = ways, sum(map(len, ways))
+    found = _found(problem, result, rows)
+    found.noise = kind
+    return found
+
+
 def _screen(walker: Walker) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Conditional inclusion after a first climb, and the units that may matter alone or beside its subset."""
     alone = walker.rewards()
+    walker.order = np.argsort(-alone, kind="stable")
     walker.climb()
     beside = walker.rewards()
     mask = walker.state.mask
@@ -254,11 +297,13 @@ def _search_large(problem: Problem, how: _How, plan: EffortPlan, checkpoint: Che
         progress = begin(walker, sampler, how.rng)
     else:
         progress, rows = saved["progress"], saved["rows"]
-        progress.walker.stopped = None
-        table.resume(progress.sampler)
-    result = run_effort(progress, plan, tune=linear, save=save)
-    result.inclusion[problem.allowed & ~_varying(progress.walker.state, problem)] = 0.0
-    found = _found(problem, result, rows)
+    with nullcontext() if checkpoint is None or saved is None else checkpoint.resumed():
+        if saved is not None:
+            progress.walker.stopped = None
+            table.resume(progress.sampler)
+        result = run_effort(progress, plan, tune=linear, save=save)
+        result.inclusion[problem.allowed & ~_varying(progress.walker.state, problem)] = 0.0
+        found = _found(problem, result, rows)
     found.numbers = rows.numbers
     end = progress.walker.state
     found.moments = end.moments if isinstance(end, RidgeSubset) else None
@@ -296,6 +341,12 @@ def _varying(state: SubsetState, problem: Problem) -> NDArray[np.bool_]:
     return np.array([bool(varies[columns].any()) for columns in problem.units.columns])
 
 
+def _has_events(rows: Rows) -> bool:
+    """Whether any count that counts is not zero: without one the intercept has no end to fall to."""
+    _, y, weight, _ = rows.gather(np.empty(0, dtype=np.intp))
+    return bool(np.any(y if weight is None else y[weight > 0]))
+
+
 def _found(problem: Problem, result: WalkResult, rows: Rows) -> Found:
     inclusion = result.inclusion[problem.twin_of]
     inclusion[problem.always] = 1.0
@@ -310,6 +361,8 @@ def _found(problem: Problem, result: WalkResult, rows: Rows) -> Found:
         rows.gather,
         rows.gather_blocks,
         rows.first,
+        dispersion=result.dispersion,
+        visited=result.visited,
     )
 
 

@@ -12,11 +12,19 @@ from rlselect.subset.revs.evidence._gram import (
     LazyGram,
     Moments,
 )
+from rlselect.subset.revs.evidence._posterior import (
+    Posteriors,
+    StandardRows,
+    glm_posteriors,
+    left_out_predictor,
+    linear_posteriors,
+)
 from rlselect.subset.revs.evidence._refit import (
     Fit,
     SeparationWarning,
     fit_glm,
     heldout_gains,
+    standardise,
 )
 from rlselect.subset.revs.evidence._refit_blocks import (
     fit_glm_blocks,
@@ -30,22 +38,34 @@ from rlselect.subset.revs.evidence._ridge_subset import (
 from rlselect.subset.revs.evidence._rows import (
     Rows,
 )
+from rlselect.subset.revs.evidence._ties import (
+    SHAPES,
+    Shape,
+)
 
 __all__ = [
     "PANEL",
+    "SHAPES",
     "Block",
     "Fit",
     "GlmSubset",
     "LazyGram",
     "Moments",
     "OverflowedColumns",
+    "Posteriors",
     "RidgeSubset",
     "Rows",
     "SeparationWarning",
+    "Shape",
+    "StandardRows",
     "fit_glm",
     "fit_glm_blocks",
     "fit_linear_blocks",
     "fit_moments",
+    "glm_posteriors",
     "heldout_gains",
     "is_precise",
+    "left_out_predictor",
+    "linear_posteriors",
+    "standardise",
 ]

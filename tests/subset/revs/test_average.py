@@ -138,6 +138,21 @@ def test_intervals_of_one_subset_are_the_textbook_ones():
     np.testing.assert_allclose(np.diff(model.predict_interval(new))[:, 0], 2 * 1.9603 * error, rtol=1e-3)
 
 
+@pytest.mark.parametrize(
+    ("response", "refit"), [(lambda X: np.full(60, 3.0), None), (lambda X: 2.0 * X[:, 0], True)]
+)
+def test_no_noise_at_all(response, refit):
+    X, _ = few_columns("gaussian")
+    model = REVS(random_state=0, family="gaussian").fit(X, response(X))
+    for average in (True, False):
+        np.testing.assert_allclose(model.predict(X, average=average), response(X), atol=0.05)
+    assert np.isfinite(model.predict_interval(X)).all()
+    if refit:
+        # a ridge cannot follow: left-out rows see it
+        assert not model.average_
+        np.testing.assert_allclose(model.predict(X), response(X))
+
+
 def test_messages():
     X, y = few_columns("binomial")
     model = REVS(random_state=0).fit(X, y)

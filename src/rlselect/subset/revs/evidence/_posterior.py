@@ -114,7 +114,9 @@ def linear_posteriors(rows: StandardRows, subsets: Subsets, slabs: Floats, judge
     copy = np.minimum(w, 1.0)
     left = np.maximum(1.0 - copy * leverage, 1e-6)
     residual = (response - fitted) / left
-    rest = np.maximum(quads[:judged, None] - copy * residual**2 * left, 1e-12 * quads[:judged, None])
+    rest = np.maximum(
+        quads[:judged, None] - copy * residual**2 * left, np.maximum(1e-12 * quads[:judged, None], 1e-300)
+    )
     density = 0.5 * (degrees - 1.0) * np.log(rest) - 0.5 * degrees * np.log(quads[:judged, None])
     density += 0.5 * np.log(left) + gammaln(degrees / 2.0) - gammaln(max(degrees - 1.0, 0.5) / 2.0)
     return Posteriors(

@@ -142,7 +142,16 @@ def refuse_unused(owner: Any, names: Iterable[str], mode: str, fix: str) -> None
             raise ValueError(f"{name}={value!r} has no effect with {mode}; {fix}.")
 
 
-def take_settings(settings: type, changes: dict[str, Any]) -> dict[str, Any]:
-    """Take out of `changes` what a settings object has a field for, for ``Estimator.paper(**changes)``."""
+def take_settings(settings: type, changes: dict[str, Any], option: str = "search") -> dict[str, Any]:
+    """Take out of `changes` what a settings object has a field for, for ``Estimator.paper(**changes)``.
+
+    Who gives the whole object as `option` has said it all.
+    """
     known = inspect.signature(settings).parameters
-    return {name: changes.pop(name) for name in list(changes) if name in known}
+    taken = {name: changes.pop(name) for name in list(changes) if name in known}
+    if taken and option in changes:
+        raise ValueError(
+            f"{option}= was given beside {', '.join(taken)}; say all of it in "
+            f"{option}={settings.__name__}(...)."
+        )
+    return taken

@@ -30,7 +30,8 @@ import rlselect
 
 HOME = str(Path(rlselect.__file__).parent)
 SECONDS = 30
-# what differs by less than this is rounding, of sums in another order
+# what differs by less than this is rounding: sums in another order, and Newton or conjugate gradient steps
+# that end a little earlier or later for it; the same data again must give the same bits
 SAME = 1e-6
 
 

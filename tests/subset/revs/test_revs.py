@@ -514,3 +514,20 @@ def test_nothing_is_said_when_nothing_is_wrong(capsys):
         REVS(random_state=0).fit(X, y).summary()
     out = capsys.readouterr()
     assert out.out == out.err == ""
+
+
+def test_counts_of_nothing_but_zeros_tell_nothing():
+    X = np.random.default_rng(0).standard_normal((40, 4))
+    y, weight = np.zeros(40), np.ones(40)
+    y[0], weight[0] = 3.0, 0.0
+    for given in ({"y": np.zeros(40)}, {"y": y, "sample_weight": weight}):
+        fitted = REVS(family="poisson", random_state=0).fit(X, **given)
+        assert not fitted.support_.any()
+        assert not fitted.inclusion_.any()
+        assert np.all(fitted.predict(X) < 1e-3)
+
+
+def test_settings_beside_a_whole_search_are_refused():
+    assert REVS.paper(search=Sarsa(n_train=30)).search.n_train == 30
+    with pytest.raises(ValueError, match=r"search= was given beside n_train; say all of it in search=Sarsa"):
+        REVS.paper(search=Sarsa(), n_train=30)

@@ -141,9 +141,10 @@ class LandmarkProblem:
         return self._spread - float(np.sum(np.square(turned) / (np.maximum(values, 0.0) + self.lam)[:, None]))
 
     def _machine(self, bandwidth: float) -> _Machine:
-        """The present set's machine for every lambda, by orthogonal steps: sums of squares lose half the digits.
+        """The present set's machine for every lambda, by orthogonal steps.
 
-        Rows that count twice and rows that are there twice differ by rounding alone.
+        Sums of squares would lose half of the digits; so rows that count twice and rows that are there twice
+        differ by rounding alone.
         """
         columns, first = self._columns(self.active), int(self.fit_intercept)
         basis = self._basis(self._total(self.landmarks, columns), bandwidth)

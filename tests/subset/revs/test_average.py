@@ -153,6 +153,13 @@ def test_no_noise_at_all(response, refit):
         np.testing.assert_allclose(model.predict(X), response(X))
 
 
+def test_a_constant_response_of_many_columns():
+    X = np.random.default_rng(0).normal(size=(30, 20))
+    model = REVS(random_state=0, family="gaussian").fit(X, np.ones(30))
+    assert not model.support_.any()
+    np.testing.assert_allclose(model.predict_interval(X), 1.0)
+
+
 def test_messages():
     X, y = few_columns("binomial")
     model = REVS(random_state=0).fit(X, y)

@@ -158,7 +158,7 @@ def run_effort(
     inclusion[state.mask & ~walker.allowed] = 1.0
     reason = walker.stopped or ("all rows" if sampler.n_used >= sampler.n_rows else "decided")
     ways = [walker.trajectory, *progress.chains]
-    return WalkResult(inclusion, ways, sum(map(len, ways)), reason)
+    return WalkResult(inclusion, ways, sum(map(len, ways)), reason, dispersion=state.dispersion)
 
 
 def _moved_on(progress: SearchState, tune: bool) -> bool:

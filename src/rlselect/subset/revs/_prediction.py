@@ -15,6 +15,7 @@ from rlselect._estimator import PredictingSelector
 from rlselect._options import AUTO, check_value, flag, number
 from rlselect.data import RowStream, is_source, load_source, open_stream, open_table
 from rlselect.subset.revs._average import SubsetAverage
+from rlselect.subset.revs._problem import COUNTS
 
 
 def _is_binomial(estimator: Any) -> bool:
@@ -112,7 +113,7 @@ class SubsetPredictions(PredictingSelector):
     def _mean(self, eta: NDArray[np.float64]) -> NDArray:
         if self.family_ == "binomial":
             return self.classes_[(eta > 0).astype(int)]
-        return np.exp(eta) if self.family_ == "poisson" else eta
+        return np.exp(eta) if self.family_ in COUNTS else eta
 
     @available_if(_is_binomial)
     def decision_function(self, X: Any, offset: Any = None, average: bool | Literal["auto"] = "auto") -> Any:
@@ -146,7 +147,7 @@ class SubsetPredictions(PredictingSelector):
         return _probabilities(eta) if isinstance(eta, np.ndarray) else map(_probabilities, eta)
 
     def _measure(self, y: Any, predicted: Any, sample_weight: Any) -> float:
-        if self.family_ == "poisson":
+        if self.family_ in COUNTS:
             return d2_tweedie_score(y, predicted, sample_weight=sample_weight, power=1)
         return super()._measure(y, predicted, sample_weight)
 

@@ -52,9 +52,9 @@ from rlselect.subset.revs._average import average_subsets
 from rlselect.subset.revs._checkpoint import Checkpoint
 from rlselect.subset.revs._choices import Choices
 from rlselect.subset.revs._credible import credible_groups, name_groups
-from rlselect.subset.revs._final import final_model
+from rlselect.subset.revs._final import final_model, fitted_family
 from rlselect.subset.revs._prediction import SubsetPredictions
-from rlselect.subset.revs._problem import FAMILIES, Problem, pose_problem
+from rlselect.subset.revs._problem import COUNTS, FAMILIES, Problem, pose_problem
 from rlselect.subset.revs._report import report_of
 from rlselect.subset.revs._sarsa import Sarsa
 from rlselect.subset.revs._search import Found, expected_steps, search_subset
@@ -68,7 +68,7 @@ _RULES = one_of("auto", "f1") | with_methods("a rule such as FalseDiscovery(0.1)
 
 
 class REVS(SubsetPredictions):
-    r"""Select variables of a linear, logistic or Poisson model by a walk over subsets.
+    r"""Select variables of a linear, logistic or count model by a walk over subsets.
 
     The state is a subset s of the variables and an action adds or removes one of them. One pass prices every
     action: its reward is the change of the log evidence of the model
@@ -91,9 +91,11 @@ class REVS(SubsetPredictions):
 
     Parameters
     ----------
-    family : {"auto", "gaussian", "binomial", "poisson"}, default="auto"
+    family : {"auto", "gaussian", "binomial", "poisson", "negative_binomial"}, default="auto"
         Distribution of y. "auto" takes text, truth values and two distinct values as classes, and other
-        numbers as "gaussian".
+        numbers as "gaussian". "poisson" looks whether the counts are more spread than that (by half a unit of
+        log likelihood) and takes "negative_binomial" then, see `family_` and `overdispersion_`: Poisson's
+        likelihood would find a reason for every large count.
     policy : {"auto", "softmax", "epsilon-greedy", "ucb", "thompson"} or object, default="auto"
         How an action is chosen from the rewards of all actions. "auto" is the softmax, which alone makes the
         visits follow the posterior (the others count each visited subset once, by its posterior weight), and
@@ -189,6 +191,8 @@ class REVS(SubsetPredictions):
         "nothing to choose from".
     family_ : str
         The family that was fitted.
+    overdispersion_ : float
+        The a of counts whose variance is mean + a mean^2, zero for Poisson's; for the two families of counts.
     classes_ : array of shape (2,)
         Labels, for "binomial".
     encoder_ : TableEncoder
@@ -247,7 +251,7 @@ class REVS(SubsetPredictions):
     def __init__(
         self,
         *,
-        family: Literal["auto", "gaussian", "binomial", "poisson"] = "auto",
+        family: Literal["auto", "gaussian", "binomial", "poisson", "negative_binomial"] = "auto",
         policy: PolicyName | Policy = "auto",
         penalty: float | Literal["auto"] = "auto",
         rule: RuleName | DecisionRule = "auto",
@@ -312,7 +316,7 @@ class REVS(SubsetPredictions):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = getattr(self, "family_", self.family) == "poisson"
+        tags.target_tags.positive_only = getattr(self, "family_", self.family) in COUNTS
         if tags.classifier_tags is not None:
             tags.classifier_tags.multi_class = False
         return tags
@@ -401,6 +405,11 @@ class REVS(SubsetPredictions):
         if isinstance(self.search, Sarsa):
             idle = ("penalty", "rule", "min_effect", "checkpoint")
             refuse_unused(self, idle, "search=Sarsa(...)", "use Sarsa(price=...), or search='auto'")
+            if self.family == "negative_binomial":
+                raise ValueError(
+                    "family='negative_binomial' was given with search=Sarsa(...), whose reward knows no "
+                    "dispersion; use family='poisson', or search='auto'."
+                )
         if self.inference == "split":
             refuse_unused(self, ("checkpoint",), "inference='split'", "leave it out, or use 'refit'")
         if isinstance(self.policy, str) and self.policy == "auto":
@@ -419,7 +428,7 @@ class REVS(SubsetPredictions):
         encoder = problem.table.encoder
         self.encoder_ = encoder
         self._keep_names(encoder.n_features_in_, encoder.feature_names_in_)
-        self.family_ = problem.family
+        self.family_ = fitted_family(problem, found)
         if problem.classes is not None:
             self.classes_ = problem.classes
         self.column_names_ = list(encoder.column_names_)
@@ -444,6 +453,8 @@ class REVS(SubsetPredictions):
         self._errors = np.zeros(len(self.column_names_))
         self._errors[columns] = fit.errors
         self.dispersion_ = fit.dispersion
+        if self.family_ in COUNTS:
+            self.overdispersion_ = fit.overdispersion
         self.gain_ = problem.to_features(gains)
         # selected first, then by inclusion; held-out worth breaks ties
         worth = np.nan_to_num(self.gain_, nan=-np.inf)

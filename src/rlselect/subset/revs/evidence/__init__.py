@@ -13,6 +13,7 @@ from rlselect.subset.revs.evidence._gram import (
     Moments,
 )
 from rlselect.subset.revs.evidence._posterior import (
+    Likelihood,
     Posteriors,
     StandardRows,
     glm_posteriors,
@@ -50,6 +51,7 @@ __all__ = [
     "Fit",
     "GlmSubset",
     "LazyGram",
+    "Likelihood",
     "Moments",
     "OverflowedColumns",
     "Posteriors",

@@ -12,6 +12,10 @@ from rlselect.subset.revs.evidence._gram import (
     LazyGram,
     Moments,
 )
+from rlselect.subset.revs.evidence._look import (
+    Look,
+    Scores,
+)
 from rlselect.subset.revs.evidence._refit import (
     Fit,
     SeparationWarning,
@@ -37,10 +41,12 @@ __all__ = [
     "Fit",
     "GlmSubset",
     "LazyGram",
+    "Look",
     "Moments",
     "OverflowedColumns",
     "RidgeSubset",
     "Rows",
+    "Scores",
     "SeparationWarning",
     "fit_glm",
     "fit_glm_blocks",

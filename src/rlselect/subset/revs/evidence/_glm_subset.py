@@ -1,7 +1,8 @@
 """A subset of columns under a generalised linear model, and the reward of every move from it."""
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from rlselect.kernels import (
     summed_problem,
 )
 from rlselect.subset.revs.evidence._block import Block
+from rlselect.subset.revs.evidence._look import Look, Scores, glm_scores, paying_z
 from rlselect.subset.revs.evidence._rows import Rows
 
 Floats = NDArray[np.float64]
@@ -62,6 +64,7 @@ class GlmSubset:
         self._block_columns = [int(j) for u in units.blocks for j in units.columns[u]]
         self.mask = np.zeros(units.n_units, dtype=bool)
         self._subset: list[int] = []
+        self._stretch = 1.0
         first = next(block for block in rows if block is not None)
         self._coef = np.array([null_intercept(family, first.y, first.weight, first.offset)])
         self.reset(self.mask)
@@ -255,6 +258,40 @@ class GlmSubset:
         left /= np.where(varies, self._curvature, 1.0)
         return 1.0 - float(left[which & varies].min(initial=1.0))
 
+    def look(self) -> tuple[Look, Callable[[Block], Scores]]:
+        """A look at the model of the subset, and what makes its scores out of a block."""
+        task = partial(glm_scores, subset=list(self._subset), coef=self._coef.copy(), family=self.family)
+        return Look(self.units.n_columns, self._coef), task
+
+    def seen(self, look: Look) -> "GlmSubset":
+        """The subset as one Newton step from the model of a look finds it on all rows of the look.
+
+        Scores are those of the rows looked at, the curvature is that of the rows here, in proportion. It can
+        price its moves, but make none.
+        """
+        twin = self.copy()
+        twin._stretch = stretch = look.weight / self.counted
+        prior = np.full(len(look.coef), 1.0 / self.slab)
+        prior[0] = 0.0
+        hessian = stretch * (np.linalg.pinv(self._inverse, hermitian=True) - np.diag(prior)) + np.diag(prior)
+        score = look.products.sum(axis=0)
+        gradient = np.append(look.total.sum(), score[self._subset]) - prior * look.coef
+        twin._inverse = np.asarray(np.linalg.pinv(hessian, hermitian=True))
+        step = twin._inverse @ gradient
+        twin._coef = look.coef + step
+        twin._cross, twin._cross_parts = stretch * self._cross, stretch * self._cross_parts
+        twin._score_parts = look.products - 0.5 * step @ twin._cross
+        twin._residual = twin._score_parts.sum(axis=0)
+        twin._curvature = stretch * self._curvature
+        twin._within = [stretch * within for within in self._within]
+        twin._schur = laplace_state(twin._cross, twin._inverse, twin._curvature, self.slab)
+        return twin
+
+    def paying(self, price: float) -> Floats:
+        """|z| from which on each column outside pays the price of a unit."""
+        sizes = np.bincount(self.units.unit_of)[self.units.unit_of]
+        return paying_z(self._schur, self.slab, self.shape, price, sizes)
+
     def resolution(self) -> Floats:
         """Standard error that the coefficient of each column outside has, all columns of unit variance."""
         return np.sqrt(self.noise / self._schur)
@@ -277,7 +314,7 @@ class GlmSubset:
         products = -self._cross[:, probes].T @ self._inverse @ self._cross
 
         def add(_: int, part: Floats) -> None:
-            np.add(products, part, out=products)
+            np.add(products, self._stretch * part, out=products)
 
         self._rows.pour(add, _probe_parts, self._subset, self._coef, self.family, probes)
         products = products[:, outside] / np.multiply.outer(np.sqrt(self._curvature[probes]), scale)

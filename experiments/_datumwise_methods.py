@@ -1,10 +1,12 @@
 """The methods of the datum-wise experiments: ours at several prices or budgets, and the three peers."""
 
+import time
+
 from rlselect.datumwise import DatumwiseClassifier
 from rlselect.datumwise._peers import PEERS as LIBRARY_PEERS
 
 PRICES = (0.002, 0.007, 0.015, 0.03, 0.05, 0.08, 0.13)
-PEERS = tuple(LIBRARY_PEERS.values())
+PEERS = tuple(LIBRARY_PEERS[name] for name in ("cart", "l1-svm", "lars"))
 
 
 class Datumwise:
@@ -19,6 +21,23 @@ class Datumwise:
     def fit(self, X, y, setting, seed):
         options = {"feature_cost": setting, "random_state": seed} | self.options
         model = DatumwiseClassifier(**options).fit(X, y)
+        return lambda rows: (model.predict(rows), model.acquire(rows))
+
+
+class OneFit:
+    """DatumwiseClassifier fitted once; its settings are prices after the fit."""
+
+    def __init__(self, prices, name, **options):
+        self.prices, self.name, self.options = prices, name, options
+
+    def settings(self, X, y):
+        start = time.process_time()
+        self.model = DatumwiseClassifier(**self.options).fit(X, y)
+        self.seconds = time.process_time() - start
+        return [float(price) for price in self.prices]
+
+    def fit(self, X, y, setting, seed):
+        model = self.model.at(feature_cost=setting)
         return lambda rows: (model.predict(rows), model.acquire(rows))
 
 

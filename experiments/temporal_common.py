@@ -25,6 +25,20 @@ def simulate(rng, n, n_times, link, truth, rho=0.8, missing=0.05):
         noise[:, t] = rho * noise[:, t - 1] + np.sqrt(1 - rho**2) * rng.normal(size=n)
     x = 0.6 * rng.normal(size=(n, 1)) + 0.8 * rng.normal(size=(n, n_times))
     z = np.repeat(rng.normal(size=(n, 1)), n_times, axis=1)
+    return _observed(rng, link, truth, x, z, noise, missing)
+
+
+def simulate_arms(rng, n, n_times, link, truth, share=0.3, missing=0.05):
+    """The same with a small arm, a skewed covariate, and errors that share a subject effect."""
+    noise = np.sqrt(0.6) * rng.normal(size=(n, 1)) + np.sqrt(0.4) * rng.normal(size=(n, n_times))
+    arm = rng.permutation(n) < max(int(share * n), 3)
+    x = np.repeat(arm[:, None].astype(float), n_times, axis=1)
+    z = rng.exponential(size=(n, n_times)) - 1.0
+    return _observed(rng, link, truth, x, z, noise, missing)
+
+
+def _observed(rng, link, truth, x, z, noise, missing):
+    n, n_times = x.shape
     eta = truth[0] + truth[1] * x + truth[2] * z
     if link == "identity":
         y = eta + noise

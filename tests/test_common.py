@@ -23,14 +23,18 @@ from sklearn.base import clone
 from sklearn.linear_model import LassoCV
 
 from rlselect import (
+    FSTD,
+    FUSE,
     REVS,
     ActorCriticPredictor,
     AdvantageLearning,
+    CorrelationFeatureSelection,
     DatumwiseClassifier,
     DivideAndConquer,
     QLearning,
     RiskRFE,
     TemporalProcessRegression,
+    ThompsonSelector,
     TrialData,
     load,
     save,
@@ -162,6 +166,10 @@ CASES = {
     "DivideAndConquer": Case(
         seeded(DivideAndConquer, estimator=LassoCV(cv=3), n_folds=3), numbers, finds(0, 2), predict=None
     ),
+    "ThompsonSelector": Case(seeded(ThompsonSelector, n_rounds=60), numbers, selects(0, 2), predict=None),
+    "FUSE": Case(seeded(FUSE, n_games=150, n_features_to_select=2), classes, selects(0, 2), predict=None),
+    "FSTD": Case(seeded(FSTD, n_games=60, n_features_to_select=2), classes, selects(0, 2), predict=None),
+    "CorrelationFeatureSelection": Case(CorrelationFeatureSelection, numbers, selects(0, 2), predict=None),
 }
 # those whose `fit` takes a table of features and a target, and marks features
 SELECTORS = [name for name, case in CASES.items() if case.fit is fit_rows]
@@ -497,7 +505,7 @@ def test_a_time_budget_holds_and_leaves_a_fit(name):
     if hasattr(estimator, "stop_reason_") and name != "TemporalProcessRegression":
         reasons = estimator.stop_reason_
         reasons = reasons if isinstance(reasons, list) else [reasons]
-        exact = ("solved exactly", "all folds")
+        exact = ("solved exactly", "all folds", "no better subset")
         assert all(reason.startswith(("time budget", *exact)) for reason in reasons), reasons
 
 

@@ -12,14 +12,19 @@ __version__ = "0.1.0.dev0"
 _ROOMS = {
     "ActorCriticPredictor": "subset",
     "AdvantageLearning": "regimes",
+    "CorrelationFeatureSelection": "subset",
     "DatumwiseClassifier": "datumwise",
     "DivideAndConquer": "subset",
+    "FSTD": "subset",
+    "FUSE": "subset",
     "MismatchFeatures": "subset",
     "QLearning": "regimes",
     "REVS": "subset",
     "RiskRFE": "subset",
     "TemporalProcessRegression": "temporal",
+    "ThompsonSelector": "subset",
     "TrialData": "regimes",
+    "compare": "subset",
     "compare_regimes": "regimes",
     "load": "persist",
     "regime_value": "regimes",
@@ -31,21 +36,37 @@ if TYPE_CHECKING:
     from rlselect.datumwise import DatumwiseClassifier
     from rlselect.persist import load, save
     from rlselect.regimes import AdvantageLearning, QLearning, TrialData, compare_regimes, regime_value
-    from rlselect.subset import REVS, ActorCriticPredictor, DivideAndConquer, MismatchFeatures, RiskRFE
+    from rlselect.subset import (
+        FSTD,
+        FUSE,
+        REVS,
+        ActorCriticPredictor,
+        CorrelationFeatureSelection,
+        DivideAndConquer,
+        MismatchFeatures,
+        RiskRFE,
+        ThompsonSelector,
+        compare,
+    )
     from rlselect.temporal import TemporalProcessRegression, two_sample_cvm
 
 __all__ = [
+    "FSTD",
+    "FUSE",
     "REVS",
     "ActorCriticPredictor",
     "AdvantageLearning",
+    "CorrelationFeatureSelection",
     "DatumwiseClassifier",
     "DivideAndConquer",
     "MismatchFeatures",
     "QLearning",
     "RiskRFE",
     "TemporalProcessRegression",
+    "ThompsonSelector",
     "TrialData",
     "__version__",
+    "compare",
     "compare_regimes",
     "load",
     "regime_value",

@@ -4,11 +4,13 @@ The clock of a fit is known to everything that runs inside of it, in the same th
 `time_is_up`, or calls `stop_if_late`, which ends a step that cannot be finished in time.
 """
 
+import math
 import signal
 import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, TypeVar
@@ -89,9 +91,18 @@ class Clock:
         """Seconds that are left; None without a budget."""
         return None if self.deadline is None else self.deadline - time.perf_counter()
 
+    @property
+    def grace(self) -> float:
+        """Seconds, from the end of a search on, that making an answer of what it found may take."""
+        return math.inf if self.deadline is None else self._late
+
     def part(self, share: float, expected: int = PARTS, report: Callable[[], bool] | None = None) -> "Clock":
         """A clock for one part of the work, with a share of the time that is left."""
-        return Clock(None if self.left is None else max(share * self.left, 0.0), expected, report)
+        seconds = None if self.left is None else max(share * self.left, 0.0)
+        part = Clock(seconds, expected, report)
+        # the extra seconds are for the whole
+        part._late = 0.0 if seconds is None else _LATE_SHARE * seconds
+        return part
 
     def tick(self, began: float | None = None) -> str | None:
         """Count a step; the reason to stop, if there is one: also that one more like it would be too late.
@@ -153,6 +164,18 @@ class Clock:
 
 
 PRESENT: ContextVar[Clock | None] = ContextVar("clock", default=None)
+# when the fit began that runs now, by `time.perf_counter`
+BEGAN: ContextVar[float | None] = ContextVar("began", default=None)
+
+
+def fit_clock(
+    time_budget: float | None, expected: int = PARTS, report: Callable[[], bool] | None = None
+) -> Clock:
+    """A clock as `Clock`, whose budget counts from the beginning of the fit: reading data takes time too."""
+    clock, began = Clock(time_budget, expected, report), BEGAN.get()
+    if clock.deadline is not None and began is not None:
+        clock.deadline -= time.perf_counter() - began
+    return clock
 
 
 def present_clock() -> Clock:
@@ -170,6 +193,16 @@ def stop_if_late() -> None:
     """End the present step, if the fit that it belongs to has to end."""
     if time_is_up():
         raise OutOfTime
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Inside, nothing that runs is told that time is up."""
+    outer = PRESENT.set(None)
+    try:
+        yield
+    finally:
+        PRESENT.reset(outer)
 
 
 def while_time(items: Iterable[Item], least: int = 1) -> Iterator[Item]:

@@ -13,6 +13,7 @@ from pyarrow import parquet
 import rlselect
 from rlselect import demo
 from rlselect.cli import _main as cli
+from rlselect.cli._selectors import SELECTORS
 from rlselect.data import as_numbers, open_table
 
 
@@ -69,7 +70,7 @@ def runner():
 
 @pytest.fixture
 def run(monkeypatch):
-    monkeypatch.setitem(cli.METHODS, "screen", Screen)
+    monkeypatch.setitem(SELECTORS, "screen", (Screen, "family", None))
 
     def run(*arguments, method="screen"):
         return runner().invoke(cli.main, ["select", *map(str, arguments), "--method", method])
@@ -226,7 +227,7 @@ def test_what_the_library_refuses_is_one_line(run, houses, tmp_path):
     refused(run(path, "--target", "price", "--family", "gamma"), "is not known; use 'auto' or 'gaussian'.")
     refused(
         run(path, "--target", "price", method="magic"),
-        "--method 'magic' is not known; use one of revs, acp, screen",
+        "--method 'magic' is not known; use one of revs, acp, risk-rfe, thompson, fuse, fstd, cfs, screen",
     )
 
 
@@ -244,9 +245,25 @@ def test_usage_errors_exit_with_2():
     assert "Missing option '--target'" in result.stderr
 
 
-def test_methods_lead_to_classes():
-    for method in cli.METHODS:
-        assert callable(cli._load(method))
+@pytest.mark.parametrize("method", SELECTORS)
+def test_every_method_answers(run, houses, tmp_path, method):
+    path, out = write(houses, tmp_path / "h.csv"), tmp_path / "o.json"
+    result = run(
+        path, "--target", "price", "--drop", "weight", "--json", out, "--time-budget", 2, method=method
+    )
+    assert result.exit_code == 0, result.output
+    assert "size" in out.read_text()
+
+
+def test_a_method_without_weights_or_a_family_says_so(run, houses, tmp_path):
+    path = write(houses, tmp_path / "h.csv")
+    refused(
+        run(path, "--target", "price", "--weight", "weight", method="cfs"), "--method cfs takes no weights"
+    )
+    refused(
+        run(path, "--target", "price", "--family", "poisson", method="fuse"),
+        "--method fuse knows the families auto, gaussian, binomial, not 'poisson'",
+    )
 
 
 def test_revs_from_the_command_line(run, houses, tmp_path):

@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from rlselect import DatumwiseClassifier
-from rlselect.datumwise import PaperIteration, PolicyIteration, _classifier, _policy_iteration
+from rlselect.datumwise import PaperIteration, PolicyIteration, _classifier, _learn, _policy_iteration
 
 VARIANTS = {
     "default": {},
@@ -210,7 +210,7 @@ def test_summary():
         ({"n_bins": 1}, "n_bins=1"),
         (
             {"search": "fast"},
-            r"search='fast' was given; it must be 'auto' or PolicyIteration\(...\) or PaperIteration",
+            r"search='fast' was given; it must be 'auto' or PolicyIteration\(...\), PaperIteration",
         ),
         ({"scoring": "linear", "n_bins": 4}, "n_bins=4 has no effect with scoring='linear'"),
         ({"relation": "all"}, "relation='all' has no effect with related=None; say what is related"),
@@ -291,7 +291,7 @@ def test_a_failed_refit_leaves_the_old_fit(where, monkeypatch):
     before = state(model, frame)
     places = {
         "rules": (_classifier, "read_rules"),
-        "screening": (_classifier, "units_to_learn"),
+        "screening": (_learn.CaseTable, "units_to_learn"),
         "learning": (_policy_iteration, "choose_margin"),
         "the end": (_classifier, "rank"),
     }

@@ -1,6 +1,7 @@
 """Tables, targets and weights, sound and broken: what a trial of the fuzzer is made of."""
 
 import decimal
+import fractions
 
 import numpy as np
 import pandas as pd
@@ -53,7 +54,12 @@ def _ids(columns, rng):
 
 
 def _objects(make):
-    return _replace(lambda n, rng, old: np.array([make(i, rng) for i in range(n)], dtype=object))
+    # by way of a series: NumPy would make more dimensions of lists and tuples
+    return _replace(lambda n, rng, old: pd.Series([make(i, rng) for i in range(n)], dtype=object).to_numpy())
+
+
+def _series(make):
+    return _replace(lambda n, rng, old: pd.Series(make(n, rng)))
 
 
 # name -> a function that changes the list of columns in place
@@ -98,6 +104,53 @@ COLUMN_FAULTS = {
     "a column of float32": _replace(lambda n, rng, old: rng.standard_normal(n).astype(np.float32)),
     "a column of float16": _replace(lambda n, rng, old: rng.standard_normal(n).astype(np.float16)),
     "a column of int64 at its end": _replace(lambda n, rng, old: np.iinfo(np.int64).max - np.arange(n)),
+    "a column of uint8": _replace(lambda n, rng, old: rng.integers(0, 256, n).astype(np.uint8)),
+    "a big-endian column": _replace(lambda n, rng, old: old.astype(">f8")),
+    "a column of long doubles": _replace(lambda n, rng, old: old.astype(np.longdouble)),
+    "a column of zeros of both signs": _replace(lambda n, rng, old: np.where(rng.random(n) < 0.5, 0.0, -0.0)),
+    "a column of 1 and its neighbour": _replace(
+        lambda n, rng, old: np.where(rng.random(n) < 0.5, 1.0, np.nextafter(1.0, 2.0))
+    ),
+    "a column that is the sum of others": lambda columns, rng: columns.__setitem__(
+        -1, np.sum([np.asarray(c, dtype=float) for c in columns if np.asarray(c).dtype.kind == "f"], axis=0)
+    ),
+    "a column of fractions": _objects(lambda i, rng: fractions.Fraction(int(rng.integers(9)), 7)),
+    "a column of numbers as text": _objects(lambda i, rng: str(float(rng.integers(9)))),
+    "a column of odd texts": _objects(lambda i, rng: ["\x1b[31m", "\u202e", "", "\n", "é"][rng.integers(5)]),
+    "a column of NaN and text": _objects(lambda i, rng: ["a", "b", np.nan][rng.integers(3)]),
+    "a column of tuples": _objects(lambda i, rng: (i, 1)),
+    "a column of pd.NA": _objects(lambda i, rng: [1.0, 2.0, pd.NA][rng.integers(3)]),
+    "a category": _series(lambda n, rng: pd.Categorical(np.array(list("abc"))[rng.integers(0, 3, n)])),
+    "an ordered category with unused levels": _series(
+        lambda n, rng: pd.Categorical(
+            np.array(list("ab"))[rng.integers(0, 2, n)], categories=list("zab"), ordered=True
+        )
+    ),
+    "a category of numbers": _series(lambda n, rng: pd.Categorical(rng.integers(0, 3, n))),
+    "a category with gaps": _series(
+        lambda n, rng: pd.Categorical(np.array(["a", "b", None], dtype=object)[rng.integers(0, 3, n)])
+    ),
+    "nullable whole numbers": _series(lambda n, rng: pd.array(rng.integers(0, 5, n), dtype="Int64")),
+    "nullable whole numbers with gaps": _series(
+        lambda n, rng: pd.array(
+            [None if i % 5 == 1 else int(i) for i in rng.integers(0, 9, n)], dtype="Int64"
+        )
+    ),
+    "nullable numbers": _series(lambda n, rng: pd.array(rng.standard_normal(n), dtype="Float64")),
+    "nullable truth with gaps": _series(
+        lambda n, rng: pd.array([[True, False, None][i] for i in rng.integers(0, 3, n)], dtype="boolean")
+    ),
+    "strings of pandas": _series(
+        lambda n, rng: pd.array([["a", "b", None][i] for i in rng.integers(0, 3, n)], dtype="string")
+    ),
+    "dates with a zone": _series(lambda n, rng: pd.date_range("2020-01-01", periods=n, tz="UTC")),
+    "dates with a gap": _series(
+        lambda n, rng: pd.DatetimeIndex([pd.NaT, *pd.date_range("2020", periods=n - 1)])
+    ),
+    "periods": _series(lambda n, rng: pd.period_range("2020-01", periods=n, freq="M")),
+    "time spans": _replace(lambda n, rng, old: np.arange(n).astype("m8[s]")),
+    "intervals": _series(lambda n, rng: pd.interval_range(0, n)),
+    "sparse of pandas": _series(lambda n, rng: pd.arrays.SparseArray(rng.integers(0, 2, n).astype(float))),
 }
 
 # ---- containers ----
@@ -141,6 +194,46 @@ def _bad_pointers(columns):
     return X
 
 
+def _negative_index(columns):
+    X = _csr(columns)
+    X.indices = X.indices.copy()
+    X.indices[:1] = -1
+    return X
+
+
+def _falling_pointers(columns):
+    X = _csr(columns)
+    X.indptr = X.indptr.copy()
+    X.indptr[1:-1] = X.indptr[1:-1][::-1].copy()
+    return X
+
+
+def _in_two_halves(columns):
+    """Each cell stored twice, as two halves, in no order."""
+    X = sparse.coo_array(_csr(columns))
+    row, col, data = (np.tile(part, 2) for part in (X.row, X.col, X.data / 2))
+    turned = np.argsort(-col, kind="stable")
+    order = turned[np.argsort(row[turned], kind="stable")]
+    pointers = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=X.shape[0]))])
+    return sparse.csr_matrix((data[order], col[order], pointers), shape=X.shape)
+
+
+def _turned_index(columns):
+    frame = _frame(columns)
+    frame.index = frame.index[::-1]
+    return frame
+
+
+def _named_by(name):
+    return lambda columns: _frame(columns, [name(j) for j in range(len(columns))])
+
+
+def _many_names(columns):
+    frame = _frame(columns)
+    frame.columns = pd.MultiIndex.from_tuples([("top", f"c{j}") for j in range(len(columns))])
+    return frame
+
+
 def _csr(columns):
     return sparse.csr_array(_array(columns).astype(float))
 
@@ -164,12 +257,42 @@ CONTAINERS = {
     "CSR": _csr,
     "CSC": lambda columns: sparse.csc_matrix(_csr(columns)),
     "COO": lambda columns: sparse.coo_array(_csr(columns)),
+    "CSR in halves": _in_two_halves,
+    "pandas, turned index": _turned_index,
+    "big-endian array": lambda columns: _array(columns).astype(">f8"),
+    "every other row of an array": lambda columns: np.repeat(_array(columns), 2, axis=0)[::2],
 }
-SPARSE = {"CSR", "CSC", "COO"}
+SPARSE = {"CSR", "CSC", "COO", "CSR in halves"}
 BROKEN_CONTAINERS = {
     "CSR with an index out of range": _out_of_range,
     "CSR with a pointer out of range": _bad_pointers,
+    "CSR with a negative index": _negative_index,
+    "CSR with falling pointers": _falling_pointers,
     "one name for all columns": _twice_named,
+    "names on two levels": _many_names,
+    "names of control characters": _named_by(lambda j: f"\x1b[3{j % 8}m\r\n{j}\x00"),
+    "names that turn the line": _named_by(lambda j: f"\u202e{j}\u2066é漢"),
+    "names of spaces": _named_by(lambda j: " " * (j + 1)),
+    "an empty name": _named_by(lambda j: f"{j}" if j else ""),
+    "lone surrogates as names": _named_by(lambda j: f"\ud800{j}"),
+    "very long names": _named_by(lambda j: f"{j}" * 10_000),
+    "None as a name": _named_by(lambda j: j or None),
+    "NaN as a name": _named_by(lambda j: j or np.nan),
+    "dates as names": _named_by(lambda j: pd.Timestamp("2020-01-01") + pd.Timedelta(days=j)),
+    "a frame without rows": lambda columns: _frame(columns).iloc[:0],
+    "a frame without columns": lambda columns: pd.DataFrame(index=range(len(columns[0]))),
+    "an empty frame": lambda columns: pd.DataFrame(),
+    "an empty list": lambda columns: [],
+    "a series": lambda columns: pd.Series(columns[0]),
+    "a text": lambda columns: "no such file.csv",
+    "an array of texts": lambda columns: _array(columns).astype(str),
+    "an array of bytes": lambda columns: _array(columns).astype("S"),
+    "a structured array": lambda columns: _frame(columns).to_records(index=False),
+    "a masked array with gaps": lambda columns: np.ma.masked_array(
+        _array(columns).astype(float), mask=np.eye(len(columns[0]), len(columns), dtype=bool)
+    ),
+    "a generator": lambda columns: (row for row in _array(columns)),
+    "one row": lambda columns: _array(columns)[:1],
     "names of two kinds": lambda columns: _frame(columns, [7, *[f"c{j}" for j in range(1, len(columns))]]),
     "names that are numbers": lambda columns: _frame(columns, list(range(len(columns)))),
     "one dimension": lambda columns: np.asarray(columns[0]),
@@ -229,6 +352,30 @@ TARGET_FAULTS = {
     "None": lambda y, rng: None,
     "a name": lambda y, rng: "target",
     "empty": lambda y, rng: y[:0],
+    "of float16": lambda y, rng: rng.standard_normal(len(y)).astype(np.float16),
+    "of one truth value": lambda y, rng: np.ones(len(y), dtype=bool),
+    "of numbers as text": lambda y, rng: np.array([str(i % 2) for i in range(len(y))]),
+    "of odd texts": lambda y, rng: np.array(["\x1b[31m", "\u202e"])[rng.integers(0, 2, len(y))],
+    "of bytes": lambda y, rng: np.array([b"a", b"b"])[rng.integers(0, 2, len(y))],
+    "of fractions": lambda y, rng: np.array([fractions.Fraction(i, 3) for i in range(len(y))], dtype=object),
+    "of time spans": lambda y, rng: np.arange(len(y)).astype("m8[s]"),
+    "a category": lambda y, rng: pd.Series(pd.Categorical(np.array(list("ab"))[rng.integers(0, 2, len(y))])),
+    "a category with unused levels": lambda y, rng: pd.Series(
+        pd.Categorical(np.array(list("ab"))[rng.integers(0, 2, len(y))], categories=list("zab"))
+    ),
+    "nullable numbers": lambda y, rng: pd.Series(rng.standard_normal(len(y)), dtype="Float64"),
+    "nullable counts": lambda y, rng: pd.Series(rng.integers(0, 5, len(y)), dtype="Int64"),
+    "nullable with a gap": lambda y, rng: pd.Series([None, *rng.integers(0, 2, len(y) - 1)], dtype="Int64"),
+    "nullable truth": lambda y, rng: pd.Series(rng.integers(0, 2, len(y)).astype(bool), dtype="boolean"),
+    "strings of pandas": lambda y, rng: pd.Series(
+        [str(v) for v in rng.integers(0, 2, len(y))], dtype="string"
+    ),
+    "a series with another index": lambda y, rng: pd.Series(y, index=np.arange(len(y))[::-1] + 100),
+    "a frame": lambda y, rng: pd.DataFrame({"y": y}),
+    "sparse": lambda y, rng: sparse.csr_array(rng.standard_normal((len(y), 1))),
+    "a masked array": lambda y, rng: np.ma.masked_array(
+        rng.standard_normal(len(y)), mask=np.eye(1, len(y))[0]
+    ),
 }
 
 WEIGHTS = {
@@ -255,6 +402,15 @@ WEIGHT_FAULTS = {
     "of two columns": lambda n, rng: np.ones((n, 2)),
     "a name": lambda n, rng: "weight",
     "complex": lambda n, rng: np.ones(n, complex),
+    "truth values": lambda n, rng: np.arange(n) % 2 == 0,
+    "with None": lambda n, rng: [None, *[1.0] * (n - 1)],
+    "one of 1e-300": lambda n, rng: np.where(np.arange(n) == 0, 1e-300, 1.0),
+    "of every size": lambda n, rng: 10.0 ** rng.integers(-300, 300, n),
+    "decimals": lambda n, rng: [decimal.Decimal(1)] * n,
+    "nullable with a gap": lambda n, rng: pd.Series([None, *[1] * (n - 1)], dtype="Int64"),
+    "a series with another index": lambda n, rng: pd.Series(np.ones(n), index=np.arange(n)[::-1]),
+    "dates": lambda n, rng: np.datetime64("2020-01-01") + np.arange(n).astype("m8[D]"),
+    "of one column": lambda n, rng: np.ones((n, 1)),
 }
 
 OPTION_FAULTS = {

@@ -1,5 +1,6 @@
 """Every estimator with the modes the fuzzer tries, and how each is fitted and asked."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,6 +22,9 @@ from rlselect.datumwise import PolicyIteration
 
 # rows of each subject in the long data of curves
 VISITS = 3
+# from which one plain effect must be found; a class or a count tells less than a number does, and the prior
+# of logistic and Poisson coefficients, N(0, .03) on the standardised scale, believes no large one earlier
+ROWS, ROWS_OF_CLASSES = 24, 50
 
 
 def fit_rows(estimator, X, y, weight):
@@ -43,7 +47,7 @@ def fit_trial(estimator, X, y, weight):
     names = getattr(table, "column_names", None) or getattr(table, "columns", None)
     if names is None:
         names = table if isinstance(table, dict) else ["c0"]
-    n = len(y) if hasattr(y, "__len__") else 1
+    n = max(np.shape(y), default=1)
     stage = {"history": [str(name) for name in names], "action": np.arange(n) // 2 % 2, "reward": y}
     trial = TrialData.from_wide(table, [stage])
     return estimator.fit(trial), trial
@@ -51,7 +55,7 @@ def fit_trial(estimator, X, y, weight):
 
 def fit_visits(estimator, X, y, weight):
     """Rows are visits, a few of each subject."""
-    n = len(y) if hasattr(y, "__len__") else 1
+    n = max(np.shape(y), default=1)
     given = {} if weight is None else {"sample_weight": weight}
     rows = np.arange(n)
     return estimator.fit(X, y, id=rows // VISITS, time=rows % VISITS, **given), X
@@ -77,7 +81,9 @@ class Mode:
 
     `target` is what it learns; `keeps` are the changes of the data that leave its answer as it is. `sparse`
     says whether it takes sparse tables: "yes", "no", or "apart" where zeros that are not stored mean
-    something. `separable`: whether classes that columns tell apart without error are rightly refused.
+    something. `separable`: whether classes that columns tell apart without error are rightly refused. `finds`
+    is the number of rows from which on it must find one plain effect: no number where none is promised (a few
+    steps of a search, a mode of a paper).
     """
 
     owner: str
@@ -86,7 +92,7 @@ class Mode:
     fit: Callable[..., Any] = fit_rows
     ask: Callable[..., dict] = ask_rows
     weighted: bool = False
-    finds: bool = False
+    finds: float = math.inf
     sparse: str = "yes"
     separable: bool = False
     keeps: frozenset = field(default_factory=frozenset)
@@ -106,19 +112,19 @@ _SHORT = {"n_train": 10, "n_valid": 5, "n_preliminary": 5, "max_stages": 10}
 _FEW = {"max_iter": 15}
 _BRIEF = PolicyIteration(n_iter=2, n_restarts=1)
 MODES = {
-    "REVS": Mode("REVS", seeded(REVS), weighted=True, finds=True, keeps=_ALL),
-    "REVS, classes": Mode("REVS", seeded(REVS), "classes", weighted=True, finds=True, keeps=_ALL),
+    "REVS": Mode("REVS", seeded(REVS), weighted=True, finds=ROWS, keeps=_ALL),
+    "REVS, classes": Mode("REVS", seeded(REVS), "classes", weighted=True, finds=ROWS_OF_CLASSES, keeps=_ALL),
     "REVS, counts": Mode(
-        "REVS", seeded(REVS, family="poisson"), "counts", weighted=True, finds=True, keeps=_ALL
+        "REVS", seeded(REVS, family="poisson"), "counts", weighted=True, finds=ROWS_OF_CLASSES, keeps=_ALL
     ),
-    "REVS, gaps": Mode("REVS", seeded(REVS, missing="indicator"), weighted=True, finds=True, keeps=_ALL),
+    "REVS, gaps": Mode("REVS", seeded(REVS, missing="indicator"), weighted=True, finds=ROWS, keeps=_ALL),
     "REVS, rows dropped": Mode("REVS", seeded(REVS, missing="drop"), weighted=True, keeps=_ALL),
     "REVS, UCB": Mode("REVS", seeded(REVS, policy="ucb"), weighted=True, keeps=_SAME),
     "REVS.paper": Mode("REVS", seeded(REVS.paper, **_SHORT), keeps=_SAME),
     "REVS.paper, classes": Mode("REVS", seeded(REVS.paper, **_SHORT), "classes", keeps=_SAME),
     "ACP": Mode("ActorCriticPredictor", seeded(ActorCriticPredictor, **_FEW), keeps=_SAME),
     "ACP, linear": Mode(
-        "ActorCriticPredictor", seeded(ActorCriticPredictor, predictor="linear"), finds=True, keeps=_SAME
+        "ActorCriticPredictor", seeded(ActorCriticPredictor, predictor="linear"), finds=ROWS, keeps=_SAME
     ),
     "ACP, classes": Mode(
         "ActorCriticPredictor", seeded(ActorCriticPredictor, **_FEW), "classes", keeps=_SAME
@@ -126,7 +132,7 @@ MODES = {
     "ACP.paper": Mode(
         "ActorCriticPredictor", seeded(ActorCriticPredictor.paper, predictor="linear", **_FEW), keeps=_SAME
     ),
-    "RiskRFE": Mode("RiskRFE", seeded(RiskRFE), sparse="no", weighted=True, finds=True, keeps=_ALL),
+    "RiskRFE": Mode("RiskRFE", seeded(RiskRFE), sparse="no", weighted=True, finds=ROWS, keeps=_ALL),
     "RiskRFE, classes": Mode("RiskRFE", seeded(RiskRFE), "classes", sparse="no", weighted=True, keeps=_ALL),
     "RiskRFE, linear": Mode("RiskRFE", seeded(RiskRFE, kernel="linear"), weighted=True, keeps=_ALL),
     "RiskRFE, hinge": Mode("RiskRFE", seeded(RiskRFE, loss="hinge", kernel="linear"), "classes", keeps=_SAME),
@@ -153,16 +159,14 @@ MODES = {
     "Datumwise.paper": Mode(
         "DatumwiseClassifier", seeded(DatumwiseClassifier.paper), "classes", sparse="apart", keeps=_SAME
     ),
-    "QLearning": Mode(
-        "QLearning", seeded(QLearning), fit=fit_trial, sparse="no", ask=ask_trial, keeps=frozenset({"again"})
-    ),
+    "QLearning": Mode("QLearning", seeded(QLearning), fit=fit_trial, sparse="no", ask=ask_trial, keeps=_SAME),
     "QLearning, linear": Mode(
         "QLearning",
         seeded(QLearning, model="linear"),
         fit=fit_trial,
         sparse="no",
         ask=ask_trial,
-        keeps=frozenset({"again"}),
+        keeps=_SAME,
     ),
     "QLearning.paper": Mode(
         "QLearning",
@@ -170,7 +174,7 @@ MODES = {
         fit=fit_trial,
         sparse="no",
         ask=ask_trial,
-        keeps=frozenset({"again"}),
+        keeps=_SAME,
     ),
     "AdvantageLearning": Mode(
         "AdvantageLearning",
@@ -178,7 +182,7 @@ MODES = {
         fit=fit_trial,
         sparse="no",
         ask=ask_trial,
-        keeps=frozenset({"again"}),
+        keeps=_SAME,
     ),
     "Curves": Mode(
         "TemporalProcessRegression",
@@ -187,7 +191,7 @@ MODES = {
         sparse="no",
         ask=ask_visits,
         weighted=True,
-        keeps=frozenset({"again", "columns"}),
+        keeps=_SAME | {"columns"},
     ),
     "Curves, logit": Mode(
         "TemporalProcessRegression",
@@ -198,7 +202,7 @@ MODES = {
         sparse="no",
         ask=ask_visits,
         weighted=True,
-        keeps=frozenset({"again"}),
+        keeps=_SAME | {"columns"},
     ),
     "Curves, log": Mode(
         "TemporalProcessRegression",
@@ -209,7 +213,7 @@ MODES = {
         sparse="no",
         ask=ask_visits,
         weighted=True,
-        keeps=frozenset({"again"}),
+        keeps=_SAME | {"columns"},
     ),
     "Curves, smooth": Mode(
         "TemporalProcessRegression",
@@ -218,7 +222,7 @@ MODES = {
         sparse="no",
         ask=ask_visits,
         weighted=True,
-        keeps=frozenset({"again"}),
+        keeps=_SAME | {"columns"},
     ),
     "DivideAndConquer": Mode(
         "DivideAndConquer",

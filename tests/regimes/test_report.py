@@ -26,7 +26,9 @@ def learner(trial):
 
 def test_the_report_says_what_the_attributes_say(learner, trial):
     report = learner.summary().dict
-    history, rules, stages = report["sections"]
+    history, rules, overlap, stages = report["sections"]
+    assert [row[1] for row in overlap["rows"]] == [round(one.smallest, 3) for one in learner.overlap_]
+    assert "Overlap is fine" in overlap["text"]
     for t in range(2):
         mine = {name: use for name, stage, use in history["rows"] if stage == t + 1}
         assert sorted(mine) == sorted(learner.selected_[t])

@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -80,7 +82,12 @@ def test_one_of_two_models_is_enough(wrong):
     from sklearn.dummy import DummyRegressor
 
     model = DummyRegressor() if wrong == "model" else LinearRegression()
-    found = regime_value(trial, [1], model=model, random_state=0)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        found = regime_value(trial, [1], model=model, random_state=0)
+    assert [str(one.message)[:42] for one in told] == ["Stage 1: The history predicts the actions "] * (
+        wrong == "propensity"
+    )
     assert abs(found.value - 1.0) < 4 * found.standard_error
     assert abs(x[action == 1].mean() + 1.0 - 1.0) > 0.3  # the raw mean is biased
 
@@ -228,7 +235,10 @@ def test_bad_input():
         table | {"B": 1 - table["A"], "S": table["R"]},
         [{"action": "A", "reward": "R"}, {"action": "B", "reward": "S"}],
     )
-    with pytest.raises(ValueError, match="no subject followed"):
+    with (
+        pytest.warns(UserWarning, match="Stage 2: Overlap is poor"),
+        pytest.raises(ValueError, match="no subject followed"),
+    ):
         regime_value(never, [1, 1], method="ipw")
 
 

@@ -35,7 +35,7 @@ def test_statistic_equals_scipy_and_the_definition():
     assert ours.groups == (False, True)
 
 
-@pytest.mark.parametrize("null", ["centred", "pooled", "permutation"])
+@pytest.mark.parametrize("null", ["studentised", "centred", "pooled", "permutation"])
 def test_sees_a_shift_and_spares_a_null(null):
     options = {"null": null, "n_draws": 400, "random_state": 0}
     assert two_sample_cvm(*readings(shift=1.2)[:3], **options).pvalue < 0.01
@@ -57,10 +57,40 @@ def test_permutation_null_equals_enumeration():
     assert ours.pvalue == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / 20000))
 
 
+def test_studentised_null_equals_loops():
+    value, group, ids, _ = readings(seed=2, n=15, k=3, shift=0.5)
+    ours = two_sample_cvm(value, group, ids, n_draws=60, random_state=5)
+    rng = np.random.default_rng(5)
+    at = np.sort(value)
+
+    def influence(who):
+        f = np.array([(value[np.isin(ids, who)] <= v).mean() for v in at])
+        return f, [np.array([(value[ids == i] <= v).mean() for v in at]) - f for i in who]
+
+    # the groups in the order of their labels, False first
+    (f, one), (g, two) = influence(range(5, 15)), influence(range(5))
+    sizes = np.sqrt([0.5, 1.0, 1.5])
+    multipliers = []
+    for n in (10, 5):
+        size = rng.choice(sizes, size=(60, n))
+        multipliers.append(size * rng.choice([-1.0, 1.0], size=(60, n)))
+
+    def ratio(gap, parts):
+        spread = sum(sum((p - np.mean(part, axis=0)) ** 2 for p in part) / len(part) ** 2 for part in parts)
+        return (gap**2).mean() / spread.mean()
+
+    observed, above = ratio(f - g, (one, two)), 0
+    for a, b in zip(*multipliers, strict=True):
+        parts = [[m * p for m, p in zip(*pair, strict=True)] for pair in ((a, one), (b, two))]
+        above += ratio(np.mean(parts[0], axis=0) - np.mean(parts[1], axis=0), parts) >= observed
+    assert 0 < above < 60
+    assert ours.pvalue == pytest.approx((1 + above) / 61)
+
+
 def test_whole_subjects_are_resampled():
     """Copies of a reading carry no information: the p-value must not shrink with them."""
     value, group, ids, _ = readings(seed=3, k=1, shift=0.6)
-    for null in ("centred", "pooled", "permutation"):
+    for null in ("studentised", "centred", "pooled", "permutation"):
         once = two_sample_cvm(value, group, ids, null=null, n_draws=4000, random_state=0).pvalue
         many = two_sample_cvm(
             np.repeat(value, 20),
@@ -114,7 +144,7 @@ def test_wrong_input():
     ]:
         with pytest.raises(ValueError, match=message):
             two_sample_cvm(*args)
-    with pytest.raises(ValueError, match="null='naive' was given; it must be 'centred'"):
+    with pytest.raises(ValueError, match="null='naive' was given; it must be 'studentised'"):
         two_sample_cvm(value, group, ids, null="naive")
     with pytest.raises(ValueError, match="n_draws"):
         two_sample_cvm(value, group, ids, n_draws=0)

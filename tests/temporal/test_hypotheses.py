@@ -55,7 +55,8 @@ TWO = [[0, 0, 0, 1, 0], [0, 1, -1, 0, 0]]
 @pytest.mark.parametrize("c", [ONE, TWO])
 @pytest.mark.parametrize("integral", ["left", "trapezoid"])
 def test_statistics_equal_the_loops(model, kind, c, integral):
-    result = model.test(c, value=0.3, kind=kind, integral=integral, n_draws=50, random_state=0)
+    options = {"n_draws": 50, "random_state": 0, "small_sample": False}
+    result = model.test(c, value=0.3, kind=kind, integral=integral, **options)
     expected = naive(model, c, 0.3, kind, integral=integral)
     assert result.statistic == pytest.approx(expected, rel=1e-9)
     assert result.df == len(c)
@@ -67,7 +68,7 @@ def test_statistics_equal_the_loops(model, kind, c, integral):
 def test_interval_weights_and_convention(model, kind):
     w = np.array([0.5, 1.0, 2.0, 0.0, 1.0, 3.0])
     n = len(model.subjects_)
-    options = {"kind": kind, "n_draws": 50, "random_state": 0}
+    options = {"kind": kind, "n_draws": 50, "random_state": 0, "small_sample": False}
     inside = model.test("x", interval=(1, 4.5), time_weight=w, **options)
     assert inside.statistic == pytest.approx(naive(model, ONE, 0, kind, w, [1, 2, 3, 4]), rel=1e-9)
     assert list(inside.times) == [1.0, 2.5, 3.0, 4.5]
@@ -87,7 +88,7 @@ def test_squared_convention_acts_on_the_reference(model):
 
 def test_inverse_se_weights(model):
     se = model.se_["x"].to_numpy()
-    result = model.test("x", time_weight="inverse-se")
+    result = model.test("x", time_weight="inverse-se", small_sample=False)
     assert result.statistic == pytest.approx(naive(model, ONE, 0, "ids", 1 / se), rel=1e-9)
     squared = model.test("x", kind="squared", time_weight="inverse-se", n_draws=20, random_state=0)
     assert squared.statistic == pytest.approx(naive(model, ONE, 0, "squared", 1 / se**2), rel=1e-9)
@@ -147,7 +148,7 @@ def test_values_constant_per_contrast_and_per_time(model):
 
 def test_one_time_point_is_a_wald_test(model):
     z = model.coef_["x"].iloc[2] / model.se_["x"].iloc[2]
-    assert model.test("x", interval=(2, 2.9)).statistic == pytest.approx(z**2, rel=1e-10)
+    assert model.test("x", interval=(2, 2.9), small_sample=False).statistic == pytest.approx(z**2, rel=1e-10)
     assert model.test("x", kind="sds", interval=(2.5, 2.5), n_draws=9).statistic == pytest.approx(z**2)
 
 

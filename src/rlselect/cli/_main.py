@@ -4,20 +4,15 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import click
 
 from rlselect import __version__
+from rlselect.cli._selectors import make_selector
 from rlselect.report import printable, write_whole
-
-# method -> where its class lives (loaded when asked for), or the class itself
-METHODS: dict[str, str | Callable[..., Any]] = {
-    "revs": "rlselect.subset:REVS",
-    "acp": "rlselect.cli._acp:make_from_command",
-}
 
 # \b keeps click from filling the lines into one paragraph
 _EXAMPLES = """\b
@@ -97,7 +92,10 @@ def main() -> None:
 @click.argument("data", type=click.Path(path_type=Path))
 @click.option("--target", required=True, metavar="COLUMN", help="Column to explain.")
 @click.option(
-    "--method", default="revs", show_default=True, help="revs, or acp for relations that are not linear."
+    "--method",
+    default="revs",
+    show_default=True,
+    help="revs; acp or risk-rfe for relations that are not linear; thompson, fuse, fstd or cfs to compare.",
 )
 @click.option("--family", default="auto", show_default=True, help="auto, gaussian, binomial or poisson.")
 @click.option(
@@ -125,9 +123,12 @@ def select(
     """Select the variables of DATA (.csv, .csv.gz or .parquet) that explain the target."""
     with one_sentence():
         _check_outputs(data, json_path, html_path)
-        make = _load(method)
+        selector = make_selector(
+            method, family=family, missing=missing, time_budget=time_budget, random_state=seed
+        )
+        if weight is not None and "sample_weight" not in signature(selector.fit).parameters:
+            raise ValueError(f"--method {method} takes no weights; leave out --weight, or use --method revs.")
         frame = _read(data, _targets(target, weight), drop, na)
-        selector = make(family=family, missing=missing, time_budget=time_budget, random_state=seed)
         selector.fit(frame, target, **({} if weight is None else {"sample_weight": weight}))
         report = {"title": f"{target} in {data.name}", **_report(selector)}
         _deliver(report, json_path, html_path)
@@ -204,18 +205,26 @@ DATA has one row per subject and stage; columns that are not named are covariate
 Examples:
   rlselect regimes visits.csv --id patient --stage visit --action drug --reward score
   rlselect regimes visits.csv --id patient --stage visit --action drug --reward pain --minimize
+  rlselect regimes visits.csv --id patient --stage visit --action drug --reward score --randomized 2:1:1
 """
 
 
 @main.command(epilog=_REGIMES)
 @click.argument("data", type=click.Path(path_type=Path))
 @click.option("--id", "subject", required=True, metavar="COLUMN", help="Column that tells subjects apart.")
-@click.option("--stage", required=True, metavar="COLUMN", help="Column of the stages, in sorted order.")
+@click.option("--stage", required=True, metavar="COLUMN", help="Column of the stages.")
 @click.option("--action", required=True, metavar="COLUMN", help="Column of what was done.")
 @click.option("--reward", required=True, metavar="COLUMN", help="Column of what came of it.")
 @click.option(
     "--propensity", metavar="COLUMN", help="Column of the known probability of the action; else estimated."
 )
+@click.option(
+    "--randomized",
+    multiple=True,
+    metavar="[STAGE=]RATIO",
+    help="Actions were randomised, such as 2:1 in sorted order, or 'frequencies'; may be repeated by stage.",
+)
+@click.option("--stage-order", metavar="A,B,...", help="The stages in order of time, where they do not tell.")
 @click.option("--minimize", is_flag=True, help="Small rewards are good.")
 @click.option("--discount", type=float, default=1.0, show_default=True, help="Weight of the next stage.")
 @_file_options
@@ -226,6 +235,8 @@ def regimes(
     action: str,
     reward: str,
     propensity: str | None,
+    randomized: tuple[str, ...],
+    stage_order: str | None,
     minimize: bool,
     discount: float,
     drop: tuple[str, ...],
@@ -237,6 +248,10 @@ def regimes(
     """Learn from DATA what to do at each stage, which history that takes, and what it is worth."""
     with one_sentence():
         _check_outputs(data, json_path, html_path)
+        from rlselect.cli._regimes import read_randomized
+
+        if propensity is not None and randomized:
+            raise ValueError("--propensity and --randomized were both given; give one of them.")
         named = {"--id": subject, "--stage": stage, "--action": action, "--reward": reward}
         if propensity is not None:
             named["--propensity"] = propensity
@@ -250,21 +265,12 @@ def regimes(
             action=action,
             reward=reward,
             covariates=[name for name in frame.column_names if name not in named.values()],
-            propensity="estimate" if propensity is None else propensity,
+            propensity=read_randomized(randomized) if propensity is None else propensity,
+            stage_order=None if stage_order is None else stage_order.split(","),
         )
         learner = QLearning(maximize=not minimize, discount=discount, random_state=seed).fit(trial)
         report = {**_report(learner), "title": f"{reward} in {data.name}"}
         _deliver(report, json_path, html_path)
-
-
-def _load(method: str) -> Callable[..., Any]:
-    if method not in METHODS:
-        raise ValueError(f"--method {method!r} is not known; use one of {', '.join(METHODS)}.")
-    where = METHODS[method]
-    if not isinstance(where, str):
-        return where
-    module, name = where.split(":")
-    return getattr(import_module(module), name)
 
 
 def _report(selector: Any) -> dict[str, Any]:

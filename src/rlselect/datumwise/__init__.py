@@ -3,7 +3,7 @@
 from rlselect.datumwise._classifier import DatumwiseClassifier
 from rlselect.datumwise._displays import BlockUseDisplay, FeatureUseDisplay, FrontierDisplay
 from rlselect.datumwise._session import Result, Session
-from rlselect.datumwise._settings import PaperIteration, PolicyIteration
+from rlselect.datumwise._settings import NetworkTraining, PaperIteration, PolicyIteration
 from rlselect.datumwise._tree import QuestionNode
 from rlselect.datumwise._tree_display import QuestionTreeDisplay
 
@@ -12,6 +12,7 @@ __all__ = [
     "DatumwiseClassifier",
     "FeatureUseDisplay",
     "FrontierDisplay",
+    "NetworkTraining",
     "PaperIteration",
     "PolicyIteration",
     "QuestionNode",

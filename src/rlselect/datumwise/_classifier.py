@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rlselect._clock import PARTS, Clock, warn_if_interrupted
+from rlselect._clock import PARTS, fit_clock, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
 from rlselect._estimator import Estimator, rank
 from rlselect._options import (
@@ -27,14 +27,15 @@ from rlselect._options import (
 from rlselect._parallel import one_thread
 from rlselect._random import RandomState, as_generator
 from rlselect.data import CodedFeatures, open_coded, read_classes, read_vectors, require_target
+from rlselect.datumwise._after_fit import AfterFit
 from rlselect.datumwise._fitted import FittedPurchases
-from rlselect.datumwise._learn import learn_purchases, pose_problem, units_to_learn
+from rlselect.datumwise._learn import CaseTable, LearningTask, learn_policy, resolve
 from rlselect.datumwise._policy import Episodes
 from rlselect.datumwise._read_rules import read_rules
 from rlselect.datumwise._report import PurchaseAccount
 from rlselect.datumwise._rules import PurchaseRules
 from rlselect.datumwise._session import Session
-from rlselect.datumwise._settings import PaperIteration, PolicyIteration
+from rlselect.datumwise._settings import NetworkTraining, PaperIteration, PolicyIteration
 from rlselect.datumwise._tree import QuestionNode
 from rlselect.report import Summary
 
@@ -46,7 +47,7 @@ def _are_bins(value: Any) -> bool:
     return listed and len(value) > 0 and all(whole(2).holds(one) for one in value)
 
 
-class DatumwiseClassifier(ClassifierMixin, Estimator):
+class DatumwiseClassifier(ClassifierMixin, AfterFit, Estimator):
     r"""Classifier that buys features one by one for each case, and answers when it knows enough.
 
     It looks for the policy with the smallest
@@ -59,9 +60,12 @@ class DatumwiseClassifier(ClassifierMixin, Estimator):
 
     Parameters
     ----------
-    scoring : {"bins", "linear"}, default="bins"
-        What a bought value adds to the score of each action: a number looked up by its quantile bin, or, as
-        in [1]_, a constant and a multiple of the value.
+    scoring : {"bins", "linear", "network", "auto"}, default="bins"
+        How values make scores. "bins" and "linear" are sums: what a bought value adds to the score of each
+        action is a number looked up by its quantile bin, or, as in [1]_, a constant and a multiple of the
+        value. "network" has networks that see how values act together, learned for all prices at once.
+        "auto" learns bins and networks and keeps what does better on rows left out; small problems are
+        solved exactly. With a `search` it is the scoring that the search learns.
     feature_cost : float, default=0.01
         Cost of each feature (group). As an error costs 1, a feature is bought as long as it prevents more
         than one error in a hundred cases.
@@ -88,13 +92,14 @@ class DatumwiseClassifier(ClassifierMixin, Estimator):
     n_bins : int or sequence of int, default=(3, 5, 8)
         Bins per feature at most, for ``scoring="bins"``; a feature with fewer distinct values has one per
         value. With several numbers, what the bins of each tell is averaged.
-    search : "auto", PolicyIteration or PaperIteration, default="auto"
-        How the policy is learned; "auto" is ``PolicyIteration()``.
+    search : "auto", PolicyIteration, PaperIteration or NetworkTraining, default="auto"
+        How the policy is learned; "auto" is ``PolicyIteration()``, for networks ``NetworkTraining()``.
     time_budget : float, optional
         Seconds after which the best policy so far is taken, at the end of an iteration. Ctrl-C does the same,
         and so does a callback that asks to stop (see `set_callbacks` of scikit-learn 1.9).
     n_jobs : int, optional
-        Climbs of `PolicyIteration` at a time, in threads. The result does not depend on it.
+        Climbs of `PolicyIteration` at a time, or kinds of networks, in threads. The result does not depend on
+        it.
     random_state : int, Generator, RandomState or None, default=None
         For the sampled states and the folds.
 
@@ -121,6 +126,8 @@ class DatumwiseClassifier(ClassifierMixin, Estimator):
         that a row buys. Empty where the problem was solved exactly.
     stop_reason_ : str
         Why learning ended.
+    scoring_ : str
+        The scoring that was learned, also where `scoring` is "auto".
     n_features_in_, feature_names_in_
         What `fit` has seen.
 
@@ -164,21 +171,26 @@ class DatumwiseClassifier(ClassifierMixin, Estimator):
     """
 
     _options: ClassVar[Mapping[str, Allowed]] = {
-        "scoring": one_of("bins", "linear"),
+        "scoring": one_of("bins", "linear", "network", "auto"),
         "feature_cost": number("a finite number of at least 0", least=0.0),
         "budget": NONE | whole(0, "an integer of at least 0, the most purchases per case"),
         "cost_budget": NONE | number("a finite number of at least 0, in units of the costs", least=0.0),
         "relation": one_of("any", "all"),
         "n_bins": whole(2) | anything("a list of such integers", _are_bins),
         "search": AUTO
-        | instance("PolicyIteration(...) or PaperIteration(...)", PolicyIteration, PaperIteration),
+        | instance(
+            "PolicyIteration(...), PaperIteration(...) or NetworkTraining(...)",
+            PolicyIteration,
+            PaperIteration,
+            NetworkTraining,
+        ),
         "time_budget": NONE | number("a positive number of seconds", above=0.0),
     }
 
     def __init__(
         self,
         *,
-        scoring: Literal["bins", "linear"] = "bins",
+        scoring: Literal["bins", "linear", "network", "auto"] = "bins",
         feature_cost: float = 0.01,
         costs: Mapping[Any, float] | ArrayLike | None = None,
         budget: int | None = None,
@@ -190,7 +202,7 @@ class DatumwiseClassifier(ClassifierMixin, Estimator):
         unrelated_cost: float | Mapping[Any, float] | ArrayLike | None = None,
         prerequisites: Mapping[Any, Any] | None = None,
         n_bins: int | Sequence[int] = (3, 5, 8),
-        search: Literal["auto"] | PolicyIteration | PaperIteration = "auto",
+        search: Literal["auto"] | PolicyIteration | PaperIteration | NetworkTraining = "auto",
         time_budget: float | None = None,
         n_jobs: int | None = None,
         random_state: RandomState = None,
@@ -275,29 +287,29 @@ class DatumwiseClassifier(ClassifierMixin, Estimator):
         return self._learn_aside(X, y, sample_weight)
 
     def _fit(self, progress: Progress, X: Any, y: Any, sample_weight: Any) -> None:
-        search = PolicyIteration() if isinstance(self.search, str) else self.search
-        self._refuse_unused(search)
+        task = resolve(self.scoring, self.search)
+        self._refuse_unused(task)
         rng = as_generator(self.random_state)
         features, X, y, weights = self._read(X, y, sample_weight)
         self.classes_, labels = read_classes(y, given="A classifier", instead="ranges of it (np.digitize)")
         rules = self._read_rules(features)
-        steps = search.n_iter * getattr(search, "n_restarts", 1)
-        clock = Clock(self.time_budget, steps, progress.begin(min(steps, PARTS)))
-        most = search.screen if isinstance(search, PolicyIteration) else None
-        rows = (X, labels, weights, rules)
-        known = units_to_learn(*rows, features.levels, self.n_bins, most)
-        problem = pose_problem(*rows, known, features.levels, self.scoring, self.n_bins)
+        clock = fit_clock(self.time_budget, task.n_steps, progress.begin(min(task.n_steps, PARTS)))
+        table = CaseTable(X, labels, weights, rules, features.levels, self.n_bins)
+        known = table.units_to_learn(task.screen)
         with one_thread(), clock:
-            learned = learn_purchases(problem, search, rng, self.n_jobs, lambda: clock.tick() is not None)
+            rows, learned = learn_policy(
+                table, known, task, rng, self.n_jobs, lambda: clock.tick() is not None
+            )
         self.stop_reason_ = clock.reason or learned.reason
         warn_if_interrupted(self.stop_reason_, type(self).__name__, f"{len(learned.steps)} iterations")
         self.value_ = learned.value
         self.path_ = learned.path()
-        self._fitted = FittedPurchases(features, self.classes_, rules, known, problem.encoder, learned.policy)
-        self._n_rows = len(labels)
+        self.scoring_ = learned.scoring
+        self._fitted = FittedPurchases(features, self.classes_, rules, known, rows.encoder, learned.policy)
+        self._n_rows, self._words = len(labels), learned.words
         self._keep_names(features.n_features, features.names)
-        episodes = learned.policy.run(problem.codes, problem.closed)
-        self._keep_use(rules, known, np.average(episodes.bought, axis=0, weights=problem.weights))
+        episodes = learned.policy.run(rows.codes, rows.closed)
+        self._keep_use(rules, known, np.average(episodes.bought, axis=0, weights=rows.weights))
 
     def _keep_use(self, rules: PurchaseRules, known: NDArray, shares: NDArray) -> None:
         """Who buys what, by unit and by feature."""
@@ -311,12 +323,14 @@ class DatumwiseClassifier(ClassifierMixin, Estimator):
         self.support_ = self.inclusion_ > 0
         self.ranking_ = rank(self.inclusion_)
 
-    def _refuse_unused(self, search: PolicyIteration | PaperIteration) -> None:
-        if self.scoring == "linear":
-            refuse_unused(self, ["n_bins"], "scoring='linear'", "leave it out, or use scoring='bins'")
+    def _refuse_unused(self, task: LearningTask) -> None:
+        if task.scoring in ("linear", "network"):
+            refuse_unused(
+                self, ["n_bins"], f"scoring={task.scoring!r}", "leave it out, or use scoring='bins'"
+            )
         if self.related is None:
             refuse_unused(self, ["relation"], "related=None", "say what is related")
-        if isinstance(search, PaperIteration):
+        if isinstance(task.search, PaperIteration):
             refuse_unused(self, ["n_jobs"], "the paper's iteration, which is one climb", "leave it out")
         everything = self.costs is not None and not isinstance(self.costs, Mapping)
         if everything and not hasattr(self.costs, "to_dict") and not isinstance(self.unrelated_cost, Mapping):
@@ -471,8 +485,13 @@ class DatumwiseClassifier(ClassifierMixin, Estimator):
         check_is_fitted(self)
         return 1.0 - float(self._fitted.bought(X).mean())
 
-    def start(self) -> Session:
+    def start(self, known: Mapping[Any, Any] | None = None) -> Session:
         """Begin with one case whose values are not known yet.
+
+        Parameters
+        ----------
+        known : mapping, optional
+            Feature or group -> value of what is known from the start, free of charge.
 
         Returns
         -------
@@ -481,7 +500,7 @@ class DatumwiseClassifier(ClassifierMixin, Estimator):
             the class.
         """
         check_is_fitted(self)
-        return Session(self._fitted)
+        return Session(self._fitted, known)
 
     def question_tree(self, X: Any, max_depth: int = 3) -> QuestionNode:
         """The first questions that some cases are asked, as a tree.
@@ -545,4 +564,5 @@ class DatumwiseClassifier(ClassifierMixin, Estimator):
             self._n_rows,
             self._seconds,
             self.stop_reason_,
+            self._words,
         )

@@ -58,15 +58,16 @@ class FrontierDisplay(Display):
         Parameters
         ----------
         estimator : DatumwiseClassifier
-            Cloned at each price; it need not be fitted.
+            Cloned at each price, or once if its scores come from networks; it need not be fitted. A fitted
+            one has its `frontier`, which `from_curves` draws.
         X, y : training rows and their classes
             Without gaps when there are peers, as they need whole rows; they see a category as indicators.
         X_test, y_test : test rows and their classes
         feature_costs : iterable of float
             Prices of a feature.
-        peers : iterable of {"cart", "l1-svm", "lars"}
-            Trees pruned step by step and two linear models along their L1 path, on columns scaled by the
-            training rows.
+        peers : iterable of {"cart", "l1-svm", "lars", "forest"}
+            Trees pruned step by step, two linear models along their L1 path, and a forest on the columns that
+            a first one finds most important, on columns scaled by the training rows.
         random_state : int, default=0
             Seed of the peers.
         ax : matplotlib axes, optional
@@ -88,7 +89,11 @@ class FrontierDisplay(Display):
         prices = [float(price) for price in feature_costs]
         if not prices:
             raise ValueError("feature_costs is empty; give at least one price.")
-        models = [clone(estimator).set_params(feature_cost=price).fit(X, y) for price in prices]
+        if estimator.scoring == "network":  # which learns all prices at once
+            once = clone(estimator).fit(X, y)
+            models = [once.at(feature_cost=price) for price in prices]
+        else:
+            models = [clone(estimator).set_params(feature_cost=price).fit(X, y) for price in prices]
         points = [
             (np.mean(m.predict(X_test) == np.asarray(y_test)), 1 - m.acquire(X_test).mean()) for m in models
         ]

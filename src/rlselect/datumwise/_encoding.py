@@ -10,7 +10,16 @@ from scipy import sparse
 
 from rlselect.datumwise._plan import PLAN
 
-__all__ = ["BinEncoder", "LinearEncoder", "Precision", "Regressors", "ValueEncoder", "make_encoder"]
+__all__ = [
+    "BinEncoder",
+    "CaseEncoder",
+    "LinearEncoder",
+    "Precision",
+    "Regressors",
+    "ValueEncoder",
+    "column_of",
+    "make_encoder",
+]
 
 # diagonal and off-diagonal of the prior precision of weights, which is tridiagonal
 Precision: TypeAlias = tuple[NDArray, NDArray]
@@ -22,12 +31,8 @@ _WIDE = 400
 _BLOCK = 1 << 24
 
 
-class ValueEncoder(Protocol):
-    """What bought values add to the scores; see `BinEncoder` for the shapes."""
-
-    width_: int
-    precision_: Precision
-    regressors_: list["Regressors"]
+class CaseEncoder(Protocol):
+    """Values as the codes that a policy reads."""
 
     @property
     def edges_(self) -> list[NDArray] | None:
@@ -35,6 +40,14 @@ class ValueEncoder(Protocol):
 
     def encode(self, X: Any) -> NDArray:
         """Codes of the values, rows x features."""
+
+
+class ValueEncoder(CaseEncoder, Protocol):
+    """What bought values add to the scores; see `BinEncoder` for the shapes."""
+
+    width_: int
+    precision_: Precision
+    regressors_: list["Regressors"]
 
     def table(
         self, theta: NDArray, codes: NDArray, starts: NDArray, order: NDArray, common: NDArray | None = None
@@ -111,7 +124,7 @@ class BinEncoder:
             coarse = [BinEncoder(number).fit(X, weights) for number in self.n_bins]
             edges = [np.unique(np.concatenate(own)) for own in zip(*(e.edges_ for e in coarse), strict=True)]
         else:
-            edges = [_edges(_column(X, j), weights, self.n_bins) for j in range(X.shape[1])]
+            edges = [_edges(column_of(X, j), weights, self.n_bins) for j in range(X.shape[1])]
         self.edges_: list[NDArray] = edges
         widths = np.array([len(own) + 1 for own in edges], dtype=np.intp)
         self.offset_ = 1 + np.concatenate([[0], np.cumsum(widths)[:-1]])
@@ -133,7 +146,7 @@ class BinEncoder:
         """Places of the bins among the regressors, rows x features; `width_` where a value is missing."""
         places = np.empty(X.shape, dtype=np.uint16 if self.width_ < 1 << 16 else np.uint32)
         for j, edges in enumerate(self.edges_):
-            values = _column(X, j)
+            values = column_of(X, j)
             found = self.offset_[j] + np.searchsorted(edges, values, side="left")
             places[:, j] = np.where(np.isnan(values), self.width_, found)
         return places
@@ -218,7 +231,7 @@ class LinearEncoder:
 
     def fit(self, X: Any, weights: NDArray) -> "LinearEncoder":
         """Learn middle and half of the range of the columns of X (NaN is passed over)."""
-        ends = np.array([_range(_column(X, j)) for j in range(X.shape[1])]).reshape(-1, 2) / 2
+        ends = np.array([_range(column_of(X, j)) for j in range(X.shape[1])]).reshape(-1, 2) / 2
         self.centre_ = ends.sum(axis=1)
         half = ends[:, 1] - ends[:, 0]
         self.scale_ = np.where(half > 0, half, 1.0)
@@ -278,7 +291,8 @@ def _table_of_rows(
     return table, np.arange(n * n_units).reshape(n, n_units)
 
 
-def _column(X: Any, j: int) -> NDArray:
+def column_of(X: Any, j: int) -> NDArray:
+    """A column of a dense or sparse matrix."""
     return X[:, [j]].toarray().ravel() if sparse.issparse(X) else X[:, j]
 
 

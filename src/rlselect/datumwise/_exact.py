@@ -1,5 +1,7 @@
 """Small problems solved exactly: dynamic programming over everything that can be known about a case."""
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -41,17 +43,21 @@ class TablePolicy:
         The rules.
     values : list of arrays
         For each unit, the codes that its features take together, one row per value.
-    table : (states, units + classes) array
-        Scores of the actions; minus infinity for units that may not be bought.
-    shares : (states, classes) array
-        Class probabilities.
+    counts : (states, classes) array
+        Weight of the training rows that come to each state if they buy what leads to it.
     """
 
-    def __init__(self, rules: PurchaseRules, values: list[NDArray], table: NDArray, shares: NDArray) -> None:
+    def __init__(self, rules: PurchaseRules, values: list[NDArray], counts: NDArray) -> None:
         self.rules = rules
         self.values = values
-        self.table = table
-        self.shares = shares
+        self.counts = counts
+        self.table, self.shares, self.value = _best_actions(rules, values, counts)
+
+    def at(self, rules: PurchaseRules, thrift: float = 1.0) -> "TablePolicy":
+        """The best policy at other prices."""
+        out = TablePolicy(replace(rules, prices=thrift * rules.prices), self.values, self.counts)
+        out.rules = rules
+        return out
 
     def _states(self, codes: NDArray, bought: NDArray) -> NDArray:
         levels = unit_levels(codes, self.rules, self.values)
@@ -65,13 +71,13 @@ class TablePolicy:
         """Class probabilities in given states."""
         return self.shares[self._states(codes, bought)]
 
-    def run(self, codes: NDArray, closed: NDArray) -> Episodes:
+    def run(self, codes: NDArray, closed: NDArray, held: NDArray | None = None) -> Episodes:
         """Whole episodes from nothing bought, as `AdditivePolicy.run`."""
         n, n_units = closed.shape
         levels = unit_levels(codes, self.rules, self.values)
         steps = (levels + 1) * _strides(self.values)
-        state = np.zeros(n, dtype=np.intp)
-        bought = np.zeros((n, n_units), dtype=bool)
+        bought = np.zeros((n, n_units), dtype=bool) if held is None else held.copy()
+        state = (steps * bought).sum(axis=1)
         answer, cost = np.full(n, -1, dtype=np.intp), np.zeros(n)
         order: list[NDArray] = []
         live = np.arange(n)
@@ -114,26 +120,40 @@ def unit_levels(codes: NDArray, rules: PurchaseRules, values: list[NDArray]) -> 
 def solve(problem: PurchaseProblem) -> Learned:
     """The policy with the highest mean return on training rows without gaps, O(states x units).
 
-    Every set of bought units and every combination of their values is a state of knowledge. From the
-    largest sets down, a state's best action is known once the states that it leads to are. States that no
-    row reaches answer as the state before them.
+    Every set of bought units and every combination of their values is a state of knowledge.
     """
     rules = problem.rules
-    n_units, n_classes = rules.n_units, rules.n_classes
     values = [np.unique(problem.codes[:, group], axis=0) for group in rules.groups]
     strides = _strides(values)
     levels = unit_levels(problem.codes, rules, values)
     n_states = int(np.prod([len(v) + 1 for v in values]))
-    digits = (np.arange(n_states)[:, None] // strides) % np.array([len(v) + 1 for v in values])
-    counts = np.zeros((n_states, n_classes))
-    for number in range(1 << n_units):
-        mask = (number >> np.arange(n_units)) & 1
+    counts = np.zeros((n_states, rules.n_classes))
+    for number in range(1 << rules.n_units):
+        mask = (number >> np.arange(rules.n_units)) & 1
         np.add.at(counts, (((levels + 1) * mask) @ strides, problem.labels), problem.weights)
+    policy = TablePolicy(rules, values, counts)
+    reason = f"solved exactly, {n_states} states of knowledge"
+    return Learned(
+        policy, policy.value, [], reason, scoring="table", words="a table of all states of knowledge"
+    )
+
+
+def _best_actions(
+    rules: PurchaseRules, values: list[NDArray], counts: NDArray
+) -> tuple[NDArray, NDArray, float]:
+    """Scores of the actions (states, actions), minus infinity where they may not be taken; class
+    probabilities (states, classes); and the value of the first state.
+
+    From the largest sets down, a state's best action is known once the states that it leads to are. States
+    that no row reaches answer as the state before them.
+    """
+    n_units, strides, n_states = rules.n_units, _strides(values), len(counts)
+    digits = (np.arange(n_states)[:, None] // strides) % np.array([len(v) + 1 for v in values])
     bought = digits > 0
     size = bought.sum(axis=1)
     shares = _shares(counts, digits, strides, size)
     spent = bought @ rules.prices
-    table = np.full((n_states, n_units + n_classes), -np.inf)
+    table = np.full((n_states, n_units + rules.n_classes), -np.inf)
     table[:, n_units:] = -shares @ rules.losses.T
     may = rules.open(bought, spent) & (counts.sum(axis=1) > 0)[:, None]
     price = rules.price(bought)
@@ -149,8 +169,7 @@ def solve(problem: PurchaseProblem) -> Learned:
         best[states] = table[states].max(axis=1)
     # Equal scores: an answer comes before a purchase.
     table[:, :n_units] -= 1e-12 * (1 + np.abs(table[:, n_units:]).max())
-    policy = TablePolicy(rules, values, table, shares)
-    return Learned(policy, float(best[0]), [], f"solved exactly, {n_states} states of knowledge")
+    return table, shares, float(best[0])
 
 
 def _shares(counts: NDArray, digits: NDArray, strides: NDArray, size: NDArray) -> NDArray:

@@ -1,6 +1,6 @@
 """A learned policy with all that it needs to play new cases."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rlselect.data import CodedFeatures
-from rlselect.datumwise._encoding import ValueEncoder
+from rlselect.datumwise._encoding import CaseEncoder
 from rlselect.datumwise._policy import Episodes, PurchasePolicy
 from rlselect.datumwise._problem import closed_units
 from rlselect.datumwise._rules import PurchaseRules
@@ -32,18 +32,21 @@ class FittedPurchases:
         Of all units; the policy has those of the units that it knows.
     known : int array
         Units that the policy knows.
-    encoder : ValueEncoder
+    encoder : CaseEncoder
         Fitted to their features.
     policy : PurchasePolicy
         Learned.
+    free : int array
+        Units, by their place among the known ones, that are known from the start and cost nothing.
     """
 
     features: CodedFeatures
     classes: NDArray
     rules: PurchaseRules
     known: NDArray
-    encoder: ValueEncoder
+    encoder: CaseEncoder
     policy: PurchasePolicy
+    free: NDArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
 
     @cached_property
     def columns(self) -> NDArray:
@@ -56,7 +59,7 @@ class FittedPurchases:
 
     def bought(self, X: Any) -> NDArray:
         """What each case buys: cases x units, of all units."""
-        bought = self.episodes(X)[1].bought
+        bought = self.episodes(X)[1].paid
         out = np.zeros((len(bought), self.rules.n_units), dtype=bool)
         out[:, self.known] = bought
         return out
@@ -75,4 +78,18 @@ class FittedPurchases:
 
     def _play(self, values: Any) -> tuple[NDArray, Episodes]:
         codes = self.encoder.encode(values)
-        return codes, self.policy.run(codes, closed_units(values, self.policy.rules))
+        closed = closed_units(values, self.policy.rules)
+        if not len(self.free):
+            return codes, self.policy.run(codes, closed)
+        held = np.zeros_like(closed)
+        held[:, self.free] = ~closed[:, self.free]
+        return codes, self.policy.run(codes, closed, held)
+
+    def at(self, rules: PurchaseRules, thrift: float = 1.0, free: NDArray | None = None) -> "FittedPurchases":
+        """The same under other prices and budgets; `free` are units by their place among all."""
+        own = self.free if free is None else np.flatnonzero(np.isin(self.known, free))
+        limits = rules.subset(self.known)
+        if limits.budget is not None:
+            # what is known from the start counts as bought, but not as a purchase
+            limits = replace(limits, budget=limits.budget + len(own))
+        return replace(self, rules=rules, policy=self.policy.at(limits, thrift), free=own)

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from rlselect.datumwise._policy import NO_MARGINS, AdditivePolicy, Margins
 from rlselect.datumwise._problem import PurchaseProblem
 
-__all__ = ["evaluate", "fold_numbers", "left_out", "mean_return"]
+__all__ = ["evaluate", "fold_numbers", "left_out", "mean_return", "merit"]
 
 
 def left_out(n_folds: int) -> list[int]:
@@ -41,7 +41,7 @@ def evaluate(
     for fold in range(int(folds.max()) + 1):
         own = np.flatnonzero(folds == fold)
         margins = NO_MARGINS if off is None else off[fold]
-        episodes = policies[fold].run(problem.codes[own], problem.closed[own], margins)
+        episodes = policies[fold].run(problem.codes[own], problem.closed[own], margins=margins)
         bought[own] = episodes.bought
         returns[own] = problem.returns(episodes, own)
     return bought, returns
@@ -50,3 +50,18 @@ def evaluate(
 def mean_return(problem: PurchaseProblem, returns: NDArray) -> float:
     """Mean over the rows by their weights."""
     return float(np.average(returns, weights=problem.weights))
+
+
+def merit(problem: PurchaseProblem, policies: list[AdditivePolicy], folds: NDArray) -> float:
+    """The `Learned.merit` of policies on the rows that they have not seen."""
+    bought, returns = evaluate(problem, policies, folds)
+    losses = problem.rules.losses[:, problem.labels].T
+    soft = np.empty(len(folds))
+    answered = np.empty(len(folds))
+    for fold in range(int(folds.max()) + 1):
+        own = np.flatnonzero(folds == fold)
+        shares = policies[fold].probabilities(problem.codes[own], bought[own])
+        soft[own] = (shares * losses[own]).sum(axis=1)
+        scores = policies[fold].action_scores(problem.codes[own], bought[own])[:, problem.rules.n_units :]
+        answered[own] = losses[own, scores.argmax(axis=1)]
+    return mean_return(problem, returns + (answered - soft) / 2)

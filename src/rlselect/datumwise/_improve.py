@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect._clock import stop_if_late
 from rlselect.datumwise._encoding import Regressors
 from rlselect.datumwise._policy import AdditivePolicy
 from rlselect.datumwise._problem import PurchaseProblem
@@ -59,12 +60,15 @@ def improve(
     last: NDArray,
     folds: NDArray,
     rng: np.random.Generator,
+    may_stop: bool = False,
 ) -> list[AdditivePolicy]:
-    """Sample states, play all purchases in them, and regress their returns."""
+    """Sample states, play all purchases in them, and regress their returns; out of time it may stop."""
     states = draw_states(problem, settings, last, rng)
     shape = len(states.row), states.bought.shape[1] + 1
     ends = Played(np.empty(shape, dtype=np.int32), np.empty(shape))
     for fold in range(int(folds.max()) + 1):
+        if may_stop:
+            stop_if_late()
         own = np.flatnonzero(folds[states.row] == fold)
         if len(own) == 0:
             continue
@@ -84,7 +88,7 @@ def improve(
     state, unit = np.nonzero(ends.answer < 0)
     ends.answer[state, unit] = ends.answer[state, -1]
     ends.paid[state, unit] = ends.paid[state, -1] + problem.rules.price(states.bought)[state, unit]
-    return regress(problem, settings, states, ends, folds)
+    return regress(problem, settings, states, ends, folds, may_stop)
 
 
 def regress(
@@ -93,6 +97,7 @@ def regress(
     states: States,
     ends: Played | None,
     folds: NDArray,
+    may_stop: bool = False,
 ) -> list[AdditivePolicy]:
     """Policies with each fold left out, and the one from all rows last; without ends buying is worth 0."""
     rules, row, held = problem.rules, states.row, states.bought
@@ -109,6 +114,8 @@ def regress(
     ridge = settings.ridge * settings.states_per_row
     sums: list[NDArray] = []
     for columns in problem.encoder.regressors_:
+        if may_stop:
+            stop_if_late()
 
         def design(some: NDArray, columns: Regressors = columns) -> Any:
             return columns.design(problem.codes[row[some]], rules.shown(held[some]))

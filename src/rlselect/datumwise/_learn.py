@@ -1,84 +1,180 @@
 """From rows to a policy: units worth learning about, codes of their values, and the search."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect._clock import present_clock
 from rlselect.datumwise._encoding import ValueEncoder, make_encoder
 from rlselect.datumwise._exact import can_solve, solve
 from rlselect.datumwise._learned import Learned, Stop, never
 from rlselect.datumwise._levels import with_levels
+from rlselect.datumwise._network_inputs import ScoreEncoder
+from rlselect.datumwise._network_learn import learn_networks
 from rlselect.datumwise._paper_iteration import iterate_as_paper
 from rlselect.datumwise._policy_iteration import iterate_policies
-from rlselect.datumwise._problem import PurchaseProblem, closed_units, merge_rows, zero_units
+from rlselect.datumwise._problem import CaseRows, PurchaseProblem, closed_units, merge_rows, zero_units
 from rlselect.datumwise._rules import PurchaseRules
 from rlselect.datumwise._screen import screen_units
-from rlselect.datumwise._settings import PaperIteration, PolicyIteration
+from rlselect.datumwise._settings import NetworkTraining, PaperIteration, PolicyIteration
 
-__all__ = ["learn_purchases", "pose_problem", "units_to_learn"]
+__all__ = ["CaseTable", "LearningTask", "learn_policy", "resolve"]
 
-Bins = int | Sequence[int]
+Search: TypeAlias = PolicyIteration | PaperIteration | NetworkTraining
+Additive: TypeAlias = Literal["bins", "linear"]
 
-
-def units_to_learn(
-    X: Any,
-    labels: NDArray,
-    weights: NDArray,
-    rules: PurchaseRules,
-    levels: Mapping[int, list[str]],
-    n_bins: Bins,
-    most: int | None,
-) -> NDArray:
-    """Units that tell most about the class each alone, at most so many and what these need."""
-    if most is None or rules.n_units <= most:
-        return np.arange(rules.n_units)
-    encoder = _fit_encoder("bins", n_bins, X, weights, np.arange(X.shape[1]), levels)
-    return screen_units(encoder.encode(X), labels, weights, rules, most)
+# of a time budget, where networks learn as well
+_FOR_BINS = 0.3
 
 
-def pose_problem(
-    X: Any,
-    labels: NDArray,
-    weights: NDArray,
-    rules: PurchaseRules,
+@dataclass(frozen=True)
+class LearningTask:
+    """What is to be learned: the scoring, and its search; "auto" has that of the bins, and networks too."""
+
+    scoring: Literal["bins", "linear", "network", "auto"]
+    search: Search
+
+    @property
+    def screen(self) -> int | None:
+        """Most units to learn about."""
+        return None if isinstance(self.search, PaperIteration) else self.search.screen
+
+    @property
+    def n_steps(self) -> int:
+        """How often learning tells that it goes on."""
+        if isinstance(self.search, NetworkTraining):
+            return len(self.search.lengths)
+        return self.search.n_iter * getattr(self.search, "n_restarts", 1)
+
+
+def resolve(scoring: str, search: Literal["auto"] | Search) -> LearningTask:
+    """The task that two options describe, if they fit together."""
+    if isinstance(search, str):
+        search_for = NetworkTraining() if scoring == "network" else PolicyIteration()
+        return LearningTask(scoring, search_for)  # type: ignore[arg-type]
+    networks = isinstance(search, NetworkTraining)
+    if scoring == "auto":
+        scoring = "network" if networks else "bins"
+    if networks != (scoring == "network"):
+        fix = "PolicyIteration(...) or PaperIteration(...)" if networks else "NetworkTraining(...)"
+        raise ValueError(
+            f"search={type(search).__name__}(...) came with scoring={scoring!r}, which it cannot learn; "
+            f"use search={fix}, or leave one of the two out."
+        )
+    return LearningTask(scoring, search)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class CaseTable:
+    """Training rows as numbers.
+
+    Parameters
+    ----------
+    X : (n, d) array or sparse matrix
+        Codes of `CodedFeatures`.
+    labels, weights : (n,) arrays
+        True classes and weights.
+    rules : PurchaseRules
+        Of all units.
+    levels : mapping
+        Feature -> its levels, for categories.
+    n_bins : int or sequence of int
+        Bins per feature at most.
+    """
+
+    X: Any
+    labels: NDArray
+    weights: NDArray
+    rules: PurchaseRules
+    levels: Mapping[int, list[str]]
+    n_bins: int | Sequence[int]
+
+    def units_to_learn(self, most: int | None) -> NDArray:
+        """Units that tell most about the class each alone, at most so many and what these need."""
+        if most is None or self.rules.n_units <= most:
+            return np.arange(self.rules.n_units)
+        encoder = self._fit_encoder("bins", self.X, np.arange(self.X.shape[1]))
+        return screen_units(encoder.encode(self.X), self.labels, self.weights, self.rules, most)
+
+    def pose(self, known: NDArray, scoring: Additive) -> PurchaseProblem:
+        """A problem about the known units, equal rows merged."""
+        columns = self.rules.columns(known)
+        X, rules = self.X[:, columns], self.rules.subset(known)
+        encoder = self._fit_encoder(scoring, X, columns)
+        closed, skipped = closed_units(X, rules), zero_units(X, rules)
+        problem = PurchaseProblem(
+            rules, encoder, encoder.encode(X), closed, self.labels, self.weights, skipped
+        )
+        return merge_rows(problem)
+
+    def pose_for_networks(self, known: NDArray) -> CaseRows:
+        """The same with the codes that networks see."""
+        columns = self.rules.columns(known)
+        X, rules = self.X[:, columns], self.rules.subset(known)
+        encoder = ScoreEncoder().fit(X, self.weights, self._n_levels(columns))
+        closed = closed_units(X, rules)
+        return merge_rows(CaseRows(rules, encoder, encoder.encode(X), closed, self.labels, self.weights))
+
+    def _fit_encoder(self, scoring: Additive, X: Any, columns: NDArray) -> ValueEncoder:
+        """An encoder of X, whose columns are these features."""
+        encoder = make_encoder(scoring, self.n_bins).fit(X, self.weights)
+        return with_levels(encoder, self._n_levels(columns))
+
+    def _n_levels(self, columns: NDArray) -> dict[int, int]:
+        """How many levels there are in each of these features that is a category, by its place."""
+        return {k: len(self.levels[j]) for k, j in enumerate(columns.tolist()) if j in self.levels}
+
+
+def learn_policy(
+    table: CaseTable,
     known: NDArray,
-    levels: Mapping[int, list[str]],
-    scoring: Literal["bins", "linear"],
-    n_bins: Bins,
-) -> PurchaseProblem:
-    """Rows (n, d) with their labels and weights as a problem about the known units, equal rows merged."""
-    columns = rules.columns(known)
-    X, rules = X[:, columns], rules.subset(known)
-    encoder = _fit_encoder(scoring, n_bins, X, weights, columns, levels)
-    closed, skipped = closed_units(X, rules), zero_units(X, rules)
-    return merge_rows(PurchaseProblem(rules, encoder, encoder.encode(X), closed, labels, weights, skipped))
-
-
-def _fit_encoder(
-    scoring: Literal["bins", "linear"],
-    n_bins: Bins,
-    X: Any,
-    weights: NDArray,
-    columns: NDArray,
-    levels: Mapping[int, list[str]],
-) -> ValueEncoder:
-    """An encoder of X, whose columns are these features; `levels` of those that are categories."""
-    n_levels = {k: len(levels[j]) for k, j in enumerate(columns.tolist()) if j in levels}
-    return with_levels(make_encoder(scoring, n_bins).fit(X, weights), n_levels)
-
-
-def learn_purchases(
-    problem: PurchaseProblem,
-    search: PolicyIteration | PaperIteration,
+    task: LearningTask,
     rng: np.random.Generator,
     n_jobs: int | None = None,
     stop: Stop = never,
-) -> Learned:
-    """Solve a problem exactly where it is small, and by iteration otherwise."""
-    if isinstance(search, PaperIteration):
-        return iterate_as_paper(problem, search, rng, stop)
-    if can_solve(problem, search.exact_states):
-        return solve(problem)
-    return iterate_policies(problem, search, rng, n_jobs, stop)
+) -> tuple[CaseRows, Learned]:
+    """A policy for the known units, and the rows as it has met them."""
+    if isinstance(task.search, NetworkTraining):
+        rows = table.pose_for_networks(known)
+        return rows, learn_networks(rows, task.search, rng, n_jobs, stop)
+    problem = table.pose(known, "linear" if task.scoring == "linear" else "bins")
+    if isinstance(task.search, PaperIteration):
+        learned = iterate_as_paper(problem, task.search, rng, stop)
+    elif can_solve(problem, task.search.exact_states):
+        return problem, solve(problem)
+    elif task.scoring == "auto":
+        return _learn_best(table, known, problem, task.search, rng, n_jobs, stop)
+    else:
+        learned = iterate_policies(problem, task.search, rng, n_jobs, stop)
+    learned.scoring = task.scoring
+    return problem, learned
+
+
+def _learn_best(
+    table: CaseTable,
+    known: NDArray,
+    problem: PurchaseProblem,
+    search: PolicyIteration,
+    rng: np.random.Generator,
+    n_jobs: int | None,
+    stop: Stop,
+) -> tuple[CaseRows, Learned]:
+    """Additive scores of bins or networks, whichever does better on rows left out."""
+    for_bins, for_networks = rng.spawn(2)
+    with present_clock().part(_FOR_BINS) as clock:
+        bins = iterate_policies(problem, search, for_bins, n_jobs, lambda: clock.tick() is not None)
+    bins.scoring = bins.words = "bins"
+    if stop():
+        return problem, bins
+    rows = table.pose_for_networks(known)
+    networks = learn_networks(rows, NetworkTraining(), for_networks, n_jobs, stop)
+    first, second = networks, bins
+    if bins.merit > networks.merit:
+        first, second = second, first
+    first.words += (
+        f" (on rows left out a case costs {-first.merit:.4g}; with {second.scoring} {-second.merit:.4g})"
+    )
+    return (problem, bins) if first is bins else (rows, networks)

@@ -43,12 +43,22 @@ class Learned:
         One per iteration.
     reason : str
         Why learning ended.
+    merit : float
+        As `value`, but for the mean of what answers cost and of what answers drawn from the class
+        probabilities would cost, which is less rough: by it, ways to learn are compared.
+    scoring : str
+        What gives the scores: "bins", "linear", "network", or "table" where all is solved exactly.
+    words : str
+        How they came about.
     """
 
     policy: PurchasePolicy
     value: float
     steps: list[PolicyStep] = field(default_factory=list)
     reason: str = ""
+    merit: float = -np.inf
+    scoring: str = ""
+    words: str = ""
 
     def path(self) -> dict[str, NDArray]:
         """The steps as one array per field."""

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect._clock import while_time
 from rlselect.datumwise._folds import evaluate, left_out, mean_return
 from rlselect.datumwise._plan import PLAN
 from rlselect.datumwise._policy import AdditivePolicy, Margins
@@ -47,15 +48,17 @@ def choose_margin(
     for policy in policies:
         policy.keep_table()
     n_units = ranks.shape[1]
-    first = best([attempt(margins, n_units) for margins in PLAN.margins])
+    first = best([attempt(margins, n_units) for margins in while_time(PLAN.margins, least=2)])
     few = {first.margins, *PLAN.margins[:2]}  # the fewer to choose from, the less has to be taken off
     # Rows that a policy has learned from would praise any choice.
     useful = n_units > PLAN.many and len(policies) > 1
     reaches = [reach for reach in PLAN.reaches if reach < n_units and useful]
-    narrow = [attempt(margins, reach) for reach in reaches for margins in sorted(few)]
+    some = [(margins, reach) for reach in reaches for margins in sorted(few)]
+    narrow = [attempt(*one) for one in while_time(some, least=0)]
     found = best([first, *narrow])
     if found.reach < n_units:
-        found = best([found, *(attempt(margins, found.reach) for margins in PLAN.margins)])
+        wide = while_time(PLAN.margins, least=0)
+        found = best([found, *(attempt(margins, found.reach) for margins in wide)])
     off = taken_off(scale, found.margins, ranks, found.reach)
     chosen = [policy.with_margins(own) for policy, own in zip(policies, off, strict=True)]
     return chosen, found.bought, found.value

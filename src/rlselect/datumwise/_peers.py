@@ -10,12 +10,13 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso, MultiTaskLasso
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-__all__ = ["PEERS", "CartPath", "L1SVMPath", "LassoPath", "PeerPath", "features_on_path"]
+__all__ = ["PEERS", "CartPath", "ForestPath", "L1SVMPath", "LassoPath", "PeerPath", "features_on_path"]
 
 Decide = Callable[[NDArray], tuple[NDArray, NDArray]]
 
@@ -120,9 +121,33 @@ class LassoPath:
         return decide
 
 
+class ForestPath:
+    """A forest on the columns that a forest on all of them finds most important."""
+
+    name = "k-best forest"
+
+    def settings(self, X: NDArray, y: NDArray) -> list[float]:
+        """Numbers of columns, up to 20 of them."""
+        n = X.shape[1]
+        return [float(k) for k in np.unique(np.geomspace(1, n, 20).round().astype(int))]
+
+    def fit(self, X: NDArray, y: NDArray, setting: float, seed: int) -> Decide:
+        """Rank all columns and learn from the best."""
+        whole = RandomForestClassifier(200, random_state=seed).fit(X, y)
+        best = np.argsort(-whole.feature_importances_, kind="stable")[: int(setting)]
+        forest = RandomForestClassifier(200, random_state=seed).fit(X[:, best], y)
+        used = np.isin(np.arange(X.shape[1]), best)
+        return lambda rows: (forest.predict(rows[:, best]), np.tile(used, (len(rows), 1)))
+
+
 def _centred(indicator: NDArray) -> NDArray:
     sign = np.where(indicator, 1.0, -1.0)
     return sign - sign.mean()
 
 
-PEERS: dict[str, PeerPath] = {"cart": CartPath(), "l1-svm": L1SVMPath(), "lars": LassoPath()}
+PEERS: dict[str, PeerPath] = {
+    "cart": CartPath(),
+    "l1-svm": L1SVMPath(),
+    "lars": LassoPath(),
+    "forest": ForestPath(),
+}

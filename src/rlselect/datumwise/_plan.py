@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-__all__ = ["PLAN", "PurchasePlan"]
+__all__ = ["NETWORK", "PLAN", "NetworkPlan", "PurchasePlan"]
 
 
 @dataclass(frozen=True)
@@ -54,4 +54,66 @@ class PurchasePlan:
     tiny: int = 81
 
 
+@dataclass(frozen=True)
+class NetworkPlan:
+    """How networks learn, beside what `NetworkTraining` says.
+
+    Attributes
+    ----------
+    clip, ramps, few_values : float, int, int
+        Normal scores end here, so that no case is far out; ramps per feature, which let the first layer bend;
+        columns of so few values are no measurements, and noise would only blur them.
+    kinds : pair of pairs
+        Noise and dropout of the members that see ramps, and of those that see scores alone: the two err
+        differently, and their average is better than either.
+    rate, warm, decay, clip_norm : float
+        AdamW: highest rate, share of the steps that lead up to it, decay of the weights, longest gradient.
+    slow : float
+        Share of the present weights in the slow copy that gives the targets.
+    quiet : float
+        Share of the steps that learn classes only: gains of unlearned classes are noise.
+    explore : float
+        Share of the policy's own purchases that are random.
+    tried : int
+        Random purchases whose gain is learned in each state, beside the best.
+    class_states : int
+        States that classes are learned in for each state that gains are learned in: they cost a third.
+    prices : pair of pairs
+        Lowest and highest price met in training, by reward: in probabilities and in nats.
+    floor : float
+        Log probabilities end here, lest one case outweigh all others.
+    weights : pair
+        Weight of the squared errors of gains beside the log loss of classes, by reward.
+    grid, judged : int
+        Prices and rows by which candidates are judged on rows left out.
+    averaged : float
+        Temperature of an average of networks over that of a single one, which is all that rows left out can
+        tell: an average is less sure than its members, though more often right.
+    sparsities : pair
+        Candidates are judged between these shares of units not bought.
+    """
+
+    clip: float = 2.6
+    ramps: int = 8
+    few_values: int = 12
+    kinds: tuple[tuple[float, float], ...] = ((0.1, 0.2), (0.15, 0.1))
+    rate: float = 3e-3
+    warm: float = 0.3
+    decay: float = 1e-3
+    clip_norm: float = 5.0
+    slow: float = 0.02
+    quiet: float = 0.25
+    explore: float = 0.15
+    tried: int = 2
+    class_states: int = 2
+    prices: tuple[tuple[float, float], ...] = ((3e-4, 3e-1), (1e-3, 1.0))
+    floor: float = -4.0
+    weights: tuple[float, float] = (10.0, 1.0)
+    grid: int = 16
+    judged: int = 1000
+    averaged: float = 0.8
+    sparsities: tuple[float, float] = (0.5, 0.95)
+
+
 PLAN = PurchasePlan()
+NETWORK = NetworkPlan()

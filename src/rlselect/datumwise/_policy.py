@@ -49,7 +49,7 @@ class Episodes:
     order : (cases, steps) int array
         Units in the order of purchase, -1 after the last.
     bought : (cases, units) bool array
-        What was bought.
+        What was known in the end: what was bought, and what was known from the start.
     answer : (cases,) int array
         The class that was chosen.
     cost : (cases,) float array
@@ -61,11 +61,21 @@ class Episodes:
     answer: NDArray
     cost: NDArray
 
+    @property
+    def paid(self) -> NDArray:
+        """What was bought, without what was known from the start: cases x units."""
+        out = np.zeros_like(self.bought)
+        case, step = np.nonzero(self.order >= 0)
+        out[case, self.order[case, step]] = True
+        return out
+
 
 class PurchasePolicy(Protocol):
     """What is bought next in any state of knowledge, and what is answered."""
 
-    rules: PurchaseRules
+    @property
+    def rules(self) -> PurchaseRules:
+        """What it keeps to."""
 
     def action_scores(self, codes: NDArray, bought: NDArray) -> NDArray:
         """Scores of all units and classes in given states: states x actions."""
@@ -73,8 +83,14 @@ class PurchasePolicy(Protocol):
     def probabilities(self, codes: NDArray, bought: NDArray) -> NDArray:
         """Class probabilities in given states: states x classes."""
 
-    def run(self, codes: NDArray, closed: NDArray) -> Episodes:
-        """Whole episodes from nothing bought; `closed` (cases x units) cannot be bought."""
+    def run(self, codes: NDArray, closed: NDArray, held: NDArray | None = None) -> Episodes:
+        """Whole episodes from nothing bought; `closed` cannot be bought, `held` is known (cases x units)."""
+
+    def at(self, rules: PurchaseRules, thrift: float = 1.0) -> "PurchasePolicy":
+        """The same policy at other prices, or within another budget.
+
+        It chooses as if all prices were `thrift` times as high.
+        """
 
 
 @dataclass
@@ -175,6 +191,12 @@ class AdditivePolicy:
         theta[1:, 0, : self.rules.n_units] -= margins[1]
         return AdditivePolicy(self.rules, self.encoder, theta, self.shares)
 
+    def at(self, rules: PurchaseRules, thrift: float = 1.0) -> "AdditivePolicy":
+        """As if all that follows a purchase stayed the same: only its own price is changed in the scores."""
+        change = thrift * rules.prices - self.rules.prices
+        out = self.with_margins((change, change))
+        return AdditivePolicy(rules, self.encoder, out.theta[:, :-1], self.shares)
+
     def start(
         self,
         codes: NDArray,
@@ -253,10 +275,17 @@ class AdditivePolicy:
                 out[part] = self.encoder.design(codes[part], self.rules.shown(bought[part])) @ weights[number]
         return out
 
-    def run(self, codes: NDArray, closed: NDArray, margins: Margins = NO_MARGINS) -> Episodes:
+    def run(
+        self,
+        codes: NDArray,
+        closed: NDArray,
+        held: NDArray | None = None,
+        margins: Margins = NO_MARGINS,
+    ) -> Episodes:
         """Whole episodes from nothing bought: who buys what, in which order, at which cost, and the answers.
 
-        `codes` (cases, features) are encoded values, and `closed` (cases, units) cannot be bought.
+        `codes` (cases, features) are encoded values; `closed` cannot be bought, and `held` is known from the
+        start (cases, units).
         """
         rules = self.rules
         n, n_units = closed.shape
@@ -273,11 +302,11 @@ class AdditivePolicy:
                 order[rows, count[rows]] = unit
                 count[rows] += 1
 
-            nothing = np.zeros((part.stop - begin, n_units), dtype=bool)
-            cases = self.start(codes[part], closed[part], np.arange(len(nothing)), nothing, margins)
-            answer[part], cost[part] = self.finish(cases, nothing, np.zeros(len(nothing)), record)
+            first = np.zeros((part.stop - begin, n_units), dtype=bool) if held is None else held[part].copy()
+            cases = self.start(codes[part], closed[part], np.arange(len(first)), first, margins)
+            answer[part], cost[part] = self.finish(cases, first, np.zeros(len(first)), record)
         order = order[:, : int(count.max(initial=0))]
-        bought = np.zeros((n, n_units), dtype=bool)
+        bought = np.zeros((n, n_units), dtype=bool) if held is None else held.copy()
         case, step = np.nonzero(order >= 0)
         bought[case, order[case, step]] = True
         return Episodes(order, bought, answer, cost)

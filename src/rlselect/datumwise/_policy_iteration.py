@@ -1,5 +1,6 @@
 """Policy iteration by rollouts: sample states, play every action, regress, repeat; keep the best."""
 
+import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from rlselect._clock import OutOfTime, present_clock
 from rlselect._parallel import run_tasks
-from rlselect.datumwise._folds import evaluate, fold_numbers, mean_return
+from rlselect.datumwise._folds import evaluate, fold_numbers, mean_return, merit
 from rlselect.datumwise._improve import blend, first_policies, improve
 from rlselect.datumwise._learned import Learned, PolicyStep, Stop, never
 from rlselect.datumwise._margins import choose_margin, unit_ranks
@@ -23,6 +24,8 @@ __all__ = ["iterate_policies"]
 
 # of a time budget; without them the climbs learn from the labels alone
 _FOR_SOFT_LABELS = 0.3
+# with a time budget: iterations that it should be enough for, and states that each needs at least
+_LEAST_ITERATIONS, _LEAST_STATES = 5, 2000
 
 
 def iterate_policies(
@@ -86,15 +89,19 @@ def _climb(
     number: int,
     stop: Stop,
 ) -> _Climb:
+    began = time.perf_counter()
     policies = first_policies(problem, settings, folds, rng, ALWAYS if number % 2 else NEVER)
     last, returns = evaluate(problem, policies, folds)
     climb = _Climb((mean_return(problem, returns), policies), [], [])
     fitting = PLAN.kept_numbers // (len(policies) * policies[0].theta.size)
     most = max(1, min(settings.n_averaged, fitting))
     found = policies
+    settings = _hurried(settings, len(problem.labels), time.perf_counter() - began)
     try:
         for iteration in range(1, settings.n_iter + 1):
-            fresh = improve(problem, settings, policies, last, folds, rng)
+            # of the first climb there has to be one
+            may_stop = number > 0 or iteration > 1
+            fresh = improve(problem, settings, policies, last, folds, rng, may_stop)
             found = fresh if iteration == 1 else blend([fresh, found], settings.inertia)
             policies, last, value = choose_margin(problem, found, folds, ranks)
             climb.steps.append(PolicyStep(number, iteration, value, float(last.mean())))
@@ -102,9 +109,25 @@ def _climb(
             if stop():
                 climb.stopped = True
                 break
+    except OutOfTime:
+        climb.stopped = True
+        stop()
     except KeyboardInterrupt:  # the second Ctrl-C, in the middle of an iteration
         climb.stopped = climb.interrupted = True
     return climb
+
+
+def _hurried(settings: PolicyIteration, n_rows: int, took: float) -> PolicyIteration:
+    """Settings with fewer states, where a time budget is too short for some iterations with all of them.
+
+    The first policies took so many seconds, and an iteration takes about twice as long.
+    """
+    left = present_clock().left
+    if left is None or 2.0 * took * _LEAST_ITERATIONS <= left:
+        return settings
+    states = min(settings.max_states, n_rows * settings.states_per_row)
+    share = max(left, 0.0) / (2.0 * took * _LEAST_ITERATIONS)
+    return replace(settings, max_states=max(int(share * states), _LEAST_STATES))
 
 
 def _average(
@@ -113,9 +136,13 @@ def _average(
     """The mean of the best policies, or one of them when that is clearly better."""
     value, policies = max((climb.first for climb in climbs), key=lambda pair: pair[0])
     best = sorted((pair for climb in climbs for pair in climb.best), key=lambda pair: -pair[0])
+
+    def learned(policies: list[AdditivePolicy], value: float) -> Learned:
+        return Learned(policies[-1], value, merit=merit(problem, policies, folds))
+
     if not best or best[0][0] <= value:
-        return Learned(policies[-1], value)
-    alone = Learned(best[0][1][-1], best[0][0])
+        return learned(policies, value)
+    alone = learned(best[0][1], best[0][0])
     best = best[: settings.n_averaged]
     mean = blend([policies for _, policies in best])
     _, returns = evaluate(problem, mean, folds)
@@ -123,4 +150,4 @@ def _average(
     error = np.sqrt(mean_return(problem, (gap - mean_return(problem, gap)) ** 2) / len(gap))
     worth = mean_return(problem, returns)
     clearly = mean_return(problem, gap) > PLAN.clearly * error
-    return alone if clearly or worth < value else Learned(mean[-1], worth)
+    return alone if clearly or worth < value else learned(mean, worth)

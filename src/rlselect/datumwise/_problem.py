@@ -1,28 +1,30 @@
 """Training rows in the form that learning needs."""
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rlselect.datumwise._encoding import ValueEncoder
+from rlselect.datumwise._encoding import CaseEncoder, ValueEncoder
 from rlselect.datumwise._policy import Episodes
 from rlselect.datumwise._rules import PurchaseRules
 
-__all__ = ["PurchaseProblem", "closed_units", "merge_rows", "split_rows", "zero_units"]
+__all__ = ["CaseRows", "PurchaseProblem", "closed_units", "merge_rows", "split_rows", "zero_units"]
+
+Rows = TypeVar("Rows", bound="CaseRows")
 
 
 @dataclass
-class PurchaseProblem:
-    """What is learned from.
+class CaseRows:
+    """Training rows as a policy meets them.
 
     Parameters
     ----------
     rules : PurchaseRules
         The rules.
-    encoder : ValueEncoder
+    encoder : CaseEncoder
         Fitted.
     codes : (rows, features) array
         Encoded values.
@@ -34,17 +36,43 @@ class PurchaseProblem:
         Weights of the rows.
     skipped : (rows, units) bool array or None
         Units whose purchase is not played in rollouts, unless the policy wants it: zeros of a sparse X.
-    taught : (policies, rows, classes) array or None
-        Shares of the classes that each policy is taught, see `soft_labels`; None for the labels.
     """
 
     rules: PurchaseRules
-    encoder: ValueEncoder
+    encoder: CaseEncoder
     codes: NDArray
     closed: NDArray
     labels: NDArray
     weights: NDArray
     skipped: NDArray | None = None
+
+    def returns(self, episodes: Episodes, rows: NDArray | slice = slice(None)) -> NDArray:
+        """Returns of episodes of some rows: minus what was bought and what the answer costs."""
+        return -episodes.cost - self.rules.losses[episodes.answer, self.labels[rows]]
+
+    def take(self, rows: NDArray, weights: NDArray) -> Self:
+        """Some of the rows, with new weights."""
+        return replace(
+            self,
+            codes=self.codes[rows],
+            closed=self.closed[rows],
+            labels=self.labels[rows],
+            weights=weights,
+            skipped=None if self.skipped is None else self.skipped[rows],
+        )
+
+
+@dataclass
+class PurchaseProblem(CaseRows):
+    """What additive scores are learned from: rows whose codes a `ValueEncoder` makes.
+
+    Parameters
+    ----------
+    taught : (policies, rows, classes) array or None
+        Shares of the classes that each policy is taught, see `soft_labels`; None for the labels.
+    """
+
+    encoder: ValueEncoder
     taught: NDArray | None = None
 
     def shares(self, fold: int, rows: NDArray) -> NDArray:
@@ -52,22 +80,6 @@ class PurchaseProblem:
         if self.taught is None:
             return np.eye(self.rules.n_classes)[self.labels[rows]]
         return self.taught[min(fold, len(self.taught) - 1), rows]
-
-    def returns(self, episodes: Episodes, rows: NDArray | slice = slice(None)) -> NDArray:
-        """Returns of episodes of some rows: minus what was bought and what the answer costs."""
-        return -episodes.cost - self.rules.losses[episodes.answer, self.labels[rows]]
-
-    def take(self, rows: NDArray, weights: NDArray) -> "PurchaseProblem":
-        """Some of the rows, with new weights, and their labels to be taught."""
-        return PurchaseProblem(
-            self.rules,
-            self.encoder,
-            self.codes[rows],
-            self.closed[rows],
-            self.labels[rows],
-            weights,
-            None if self.skipped is None else self.skipped[rows],
-        )
 
 
 def closed_units(X: Any, rules: PurchaseRules) -> NDArray:
@@ -96,7 +108,7 @@ def _any_of_unit(shown: NDArray, rules: PurchaseRules) -> NDArray:
     return np.logical_or.reduceat(shown[:, rules.order], rules.starts, axis=1)
 
 
-def merge_rows(problem: PurchaseProblem) -> PurchaseProblem:
+def merge_rows(problem: Rows) -> Rows:
     """Equal rows become one row with their weights added; rows come in an order of their own.
 
     So a weight of two is the same as two rows, and the order of the rows does not matter.
@@ -116,7 +128,7 @@ def merge_rows(problem: PurchaseProblem) -> PurchaseProblem:
     return problem.take(chosen, np.bincount(place, problem.weights[keep]))
 
 
-def split_rows(problem: PurchaseProblem, parts: int) -> PurchaseProblem:
+def split_rows(problem: Rows, parts: int) -> Rows:
     """Rows of weight two and more become up to `parts` equal rows that share their weight.
 
     Folds can then hold some copies of a row and leave out others, as they would had the copies not been

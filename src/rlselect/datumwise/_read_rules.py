@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rlselect.data import nearest_names, read_groups
 from rlselect.datumwise._rules import PurchaseRules
 
-__all__ = ["read_rules"]
+__all__ = ["place_of_unit", "read_prices", "read_rules"]
 
 
 def read_rules(
@@ -42,11 +42,11 @@ def read_rules(
     if unrelated_cost is not None:
         if table is None:
             raise ValueError("unrelated_cost is given without related; say which features are related.")
-        unrelated = _prices(unrelated_cost, feature_cost, units, "unrelated_cost")
+        unrelated = read_prices(unrelated_cost, feature_cost, units, "unrelated_cost")
     return PurchaseRules(
         names=units,
         groups=groups.members,
-        prices=_prices(costs, feature_cost, units, "costs"),
+        prices=read_prices(costs, feature_cost, units),
         losses=_losses(error_costs, classes),
         # no case can buy more than there is
         budget=None if budget is None else min(int(budget), len(units)),
@@ -58,7 +58,8 @@ def read_rules(
     )
 
 
-def _prices(costs: Any, default: float, units: list[Any], what: str) -> NDArray:
+def read_prices(costs: Any, default: float, units: list[Any], what: str = "costs") -> NDArray:
+    """Price of each unit, from what a user says of them."""
     out = np.full(len(units), float(default))
     if costs is None:
         return out
@@ -202,3 +203,8 @@ def _place(member: Any, places: dict[Any, int], n: int, what: str) -> int:
     close = nearest_names(member, places) if isinstance(member, str) else []
     hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
     raise ValueError(f"{what} names {member!r}, which is neither a name nor a number from 0 to {n - 1}{hint}")
+
+
+def place_of_unit(name: Any, units: list[Any], what: str) -> int:
+    """Number of a feature or group that a user names, or numbers."""
+    return _place(name, {own: u for u, own in enumerate(units)}, len(units), what)

@@ -32,6 +32,8 @@ class PurchaseAccount:
         ``value`` and ``bought`` of each iteration.
     n_rows, seconds, stop_reason : int, float, str
         What fit took, and why it ended.
+    scores : str
+        What gives the scores.
     """
 
     owner: str
@@ -42,6 +44,7 @@ class PurchaseAccount:
     n_rows: int
     seconds: float
     stop_reason: str
+    scores: str
 
     def of_training(self) -> dict[str, Any]:
         """About the training rows: facts, and who buys what; as `rlselect.report.to_html` takes it."""
@@ -94,6 +97,8 @@ class PurchaseAccount:
             "Classes": [str(c) for c in self.fitted.classes],
             "To buy": f"{rules.n_units} {noun}, at {_range(rules.prices)} each{_limits(rules)}",
         }
+        if self.scores:
+            facts["Scores"] = self.scores
         if known < rules.n_units:
             facts["Learned about"] = f"the {known} that tell most, each alone"
         if (rules.losses != 1.0 - np.eye(rules.n_classes)).any():
@@ -147,7 +152,7 @@ def _judge(
 ) -> dict[str, Any]:
     facts = {
         "Cases reported on": len(episodes.answer),
-        "Bought per case": float(np.average(episodes.bought.sum(axis=1), weights=weights)),
+        "Bought per case": float(np.average(episodes.paid.sum(axis=1), weights=weights)),
         "Spent per case": float(np.average(episodes.cost, weights=weights)),
     }
     if labels is not None:
@@ -161,7 +166,7 @@ def _judge(
 def _use(fitted: FittedPurchases, episodes: Episodes, weights: NDArray) -> dict[str, Any]:
     """Who buys each unit, who buys it first, and as which purchase."""
     rules, learned, total = fitted.rules, fitted.known, weights.sum()
-    share = weights @ episodes.bought / total
+    share = weights @ episodes.paid / total
     place = np.zeros(len(learned))
     first = np.zeros(len(learned))
     for step, units in enumerate(episodes.order.T):
@@ -187,7 +192,7 @@ def _use(fitted: FittedPurchases, episodes: Episodes, weights: NDArray) -> dict[
 
 def _numbers(episodes: Episodes, right: NDArray | None, weights: NDArray, noun: str) -> dict[str, Any]:
     """How many purchases cases need, and how well those are answered."""
-    number, total = episodes.bought.sum(axis=1), weights.sum()
+    number, total = episodes.paid.sum(axis=1), weights.sum()
     rows, bars = [], []
     for count in np.unique(number[weights > 0]):
         inside = number == count
@@ -209,7 +214,7 @@ def _numbers(episodes: Episodes, right: NDArray | None, weights: NDArray, noun: 
 def _classes(
     classes: NDArray, episodes: Episodes, labels: NDArray, right: NDArray, weights: NDArray
 ) -> dict[str, Any]:
-    number = episodes.bought.sum(axis=1)
+    number = episodes.paid.sum(axis=1)
     rows = []
     for label in classes:
         inside = labels == label

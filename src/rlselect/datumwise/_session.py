@@ -7,7 +7,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect._options import check_value, whole
 from rlselect.datumwise._fitted import FittedPurchases
+from rlselect.datumwise._read_rules import place_of_unit
 
 __all__ = ["Result", "Session"]
 
@@ -41,9 +43,21 @@ class Session:
     ----------
     fitted : FittedPurchases
         Says what to ask and what to answer.
+    known : mapping, optional
+        Feature or group -> its value, as for `tell`: known from the start, free of charge.
     """
 
-    def __init__(self, fitted: FittedPurchases) -> None:
+    def __init__(self, fitted: FittedPurchases, known: Mapping[Any, Any] | None = None) -> None:
+        known = {} if known is None else known
+        names = fitted.rules.names
+        given = np.array([place_of_unit(name, names, "known") for name in known], dtype=np.intp)
+        lacking = np.setdiff1d(fitted.known[fitted.free], given)
+        if len(lacking):
+            raise ValueError(
+                f"{names[lacking[0]]!r} is said to be known from the start; give its value, or None: "
+                f"start(known={{{names[lacking[0]]!r}: ...}})."
+            )
+        fitted = fitted.at(fitted.rules, free=given) if len(given) else fitted
         self._fitted = fitted
         self._policy, self._rules = fitted.policy, fitted.policy.rules
         self._names = [fitted.features.feature_names[j] for j in fitted.columns]
@@ -52,12 +66,17 @@ class Session:
         self._closed = np.zeros(self._rules.n_units, dtype=bool)
         self._spent = np.zeros(1)
         self._order: list[int] = []
+        for place, value in zip(given.tolist(), known.values(), strict=True):
+            for unit in np.flatnonzero(fitted.known == place).tolist():
+                self._keep(unit, self._read(unit, value))
 
-    def _action(self) -> int:
+    def _action(self, held: NDArray | None = None, spent: NDArray | None = None) -> int:
+        """The best action by what is known, `held` and `spent` saying what else is ordered already."""
         codes = self._fitted.encoder.encode(self._x)
         scores = self._policy.action_scores(codes, self._bought)[0].copy()
         n_units = self._rules.n_units
-        may = self._rules.open(self._bought, self._spent)[0] & ~self._closed
+        held, spent = self._bought if held is None else held, self._spent if spent is None else spent
+        may = self._rules.open(held, spent)[0] & ~self._closed
         scores[:n_units][~may] = -np.inf
         return int(scores.argmax())
 
@@ -66,7 +85,29 @@ class Session:
         action = self._action()
         return self._rules.names[action] if action < self._rules.n_units else None
 
-    def tell(self, value: Any) -> Self:
+    def next_few(self, most: int) -> list[Any]:
+        """Names of what to order at once, where every visit takes time: what is worth its price by now.
+
+        Parameters
+        ----------
+        most : int
+            How many at most.
+
+        Returns
+        -------
+        list
+            The best first, as far as the rules allow all of them; empty when enough is known. Each is judged
+            by itself, so that two which tell the same may both be there.
+        """
+        check_value("most", most, whole(1))
+        held, spent, chosen = self._bought.copy(), self._spent.copy(), list[int]()
+        while len(chosen) < most and (action := self._action(held, spent)) < self._rules.n_units:
+            spent = spent + self._rules.price(held)[0, action]
+            held[0, action] = True
+            chosen.append(action)
+        return [self._rules.names[unit] for unit in chosen]
+
+    def tell(self, value: Any, of: Any = None) -> Self:
         """Give the value that `next` asked for.
 
         Parameters
@@ -75,21 +116,30 @@ class Session:
             The value of a feature as it stands in a table: a number, or the level of a category. For a group
             one for each of its features, in their order or by name; None or NaN for those not known. A level
             that `fit` has not seen is not known either.
+        of : object, optional
+            Feature or group that the value is of, for those of `next_few`; the one of `next` otherwise.
 
         Returns
         -------
         Session
             This one.
         """
-        unit = self._asked("tell")
+        unit = self._asked("tell") if of is None else self._named(of)
         values = self._read(unit, value)
         if np.isnan(values).all():
-            return self.unavailable()
+            self._closed[unit] = True
+            return self
         self._spent = self._spent + self._rules.price(self._bought)[0, unit]
-        self._x[0, self._rules.groups[unit]] = values
-        self._bought[0, unit] = True
+        self._keep(unit, values)
         self._order.append(unit)
         return self
+
+    def _keep(self, unit: int, values: NDArray) -> None:
+        """Note the values of a unit, which is closed if there are none."""
+        there = not np.isnan(values).all()
+        self._closed[unit] |= not there
+        self._bought[0, unit] = there
+        self._x[0, self._rules.groups[unit]] = values
 
     def _read(self, unit: int, value: Any) -> NDArray:
         """The numbers of what was told about a unit."""
@@ -122,6 +172,13 @@ class Session:
         if action >= self._rules.n_units:
             raise ValueError(f"{what}() answers a question, but none is open; see result()")
         return action
+
+    def _named(self, name: Any) -> int:
+        """A unit that may be bought now, by its name."""
+        place = place_of_unit(name, self._rules.names, "of")
+        if not self._rules.open(self._bought, self._spent)[0, place] or self._closed[place]:
+            raise ValueError(f"of={name!r} was given, which is known already or may not be bought now.")
+        return place
 
     def result(self) -> Result:
         """The class, as of now: final once `next` gives None."""

@@ -1,12 +1,12 @@
 """What a user may say about how a policy is learned."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from rlselect._options import NONE, Allowed, check_options, flag, number, one_of, whole
+from rlselect._options import AUTO, NONE, Allowed, anything, check_options, flag, number, one_of, whole
 
-__all__ = ["PaperIteration", "PolicyIteration"]
+__all__ = ["NetworkTraining", "PaperIteration", "PolicyIteration"]
 
 
 @dataclass(frozen=True)
@@ -127,3 +127,62 @@ class PaperIteration:
 
     def __post_init__(self) -> None:
         check_options(self, self._options)
+
+
+def _some_steps(value: Any) -> bool:
+    listed = isinstance(value, Sequence) and not isinstance(value, str)
+    return listed and len(value) > 0 and all(whole(4).holds(one) for one in value)
+
+
+@dataclass(frozen=True)
+class NetworkTraining:
+    """How the networks of ``scoring="network"`` learn.
+
+    Where there is a choice, every candidate is judged on rows that its networks have not seen: at 16 prices,
+    by the upper hull of accuracy plus the mean probability of the true class against the share of what is not
+    bought. What length of training, reward and lookahead each add on average decides.
+
+    Parameters
+    ----------
+    steps : int or sequence of int, default=(400, 1600)
+        Steps of training; with several numbers the one that suits the data is chosen.
+    reward : {"auto", "probability", "log"}, default="auto"
+        What a state of knowledge is worth in training: the expected utility of the answer, which without
+        `error_costs` is the probability of the true class, or its logarithm. "auto" learns both and chooses.
+    lookahead : bool or "auto", default="auto"
+        Whether a purchase is also worth what it opens the way to, or only what it tells by itself.
+    n_members : int, default=8
+        Networks that are averaged. Each leaves one fold of the rows out, by which it is judged.
+    hidden : int, default=128
+        Hidden units in each of the two layers of the trunk; heads have half as many.
+    batch : int, default=128
+        States in a step in which gains are learned; classes are learned in twice as many.
+    screen : int or None, default=60
+        As for `PolicyIteration`.
+    """
+
+    _options: ClassVar[Mapping[str, Allowed]] = {
+        "steps": whole(4) | anything("a list of such integers", _some_steps),
+        "reward": one_of("auto", "probability", "log"),
+        "lookahead": AUTO | flag(),
+        "n_members": whole(2),
+        "hidden": whole(2),
+        "batch": whole(2),
+        "screen": NONE | whole(1),
+    }
+
+    steps: int | Sequence[int] = (400, 1600)
+    reward: Literal["auto", "probability", "log"] = "auto"
+    lookahead: bool | Literal["auto"] = "auto"
+    n_members: int = 8
+    hidden: int = 128
+    batch: int = 128
+    screen: int | None = 60
+
+    def __post_init__(self) -> None:
+        check_options(self, self._options)
+
+    @property
+    def lengths(self) -> list[int]:
+        """Numbers of steps to try, the fewest first."""
+        return sorted(self.steps) if isinstance(self.steps, Sequence) else [self.steps]

@@ -1,12 +1,13 @@
 """What the class of a row is on average: labels with less chance in them, from a forest of other rows."""
 
+import time
 import warnings
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
-from rlselect._clock import stop_if_late
+from rlselect._clock import OutOfTime, present_clock, stop_if_late
 from rlselect.datumwise._folds import left_out
 from rlselect.datumwise._plan import PLAN, PurchasePlan
 from rlselect.datumwise._problem import PurchaseProblem
@@ -33,7 +34,12 @@ def soft_labels(
     out = np.repeat(labels[None], len(missing), axis=0)
     seed = int(rng.integers(2**31))
     every = folds != missing[-1]
-    tried = [_out_of_bag(problem, every, leaf, seed, n_jobs, plan) for leaf in plan.leaves]
+    began = time.perf_counter()
+    tried = [_out_of_bag(problem, every, plan.leaves[0], seed, n_jobs, plan)]
+    others, left = len(plan.leaves) + len(missing) - 2, present_clock().left
+    if left is not None and others * (time.perf_counter() - began) > left:
+        raise OutOfTime
+    tried += [_out_of_bag(problem, every, leaf, seed, n_jobs, plan) for leaf in plan.leaves[1:]]
     errors = [np.average(((found - labels) ** 2).sum(axis=1), weights=problem.weights) for found in tried]
     leaf = int(np.argmin(errors))
     for own, fold in zip(out, missing, strict=True):

@@ -114,6 +114,11 @@ from rlselect.kernels._squared_bounds import (
     projected_inverse,
     squared_solution,
 )
+from rlselect.kernels._standardise import (
+    Standardised,
+    standardise,
+    unit_power,
+)
 from rlselect.kernels._subset_least_squares import (
     fold_products,
     padded_columns,
@@ -143,6 +148,7 @@ __all__ = [
     "NewtonProblem",
     "NewtonStep",
     "Singles",
+    "Standardised",
     "Training",
     "active_set_solution",
     "batched_irls",
@@ -206,12 +212,14 @@ __all__ = [
     "solve_shortest",
     "squared_distance_part",
     "squared_solution",
+    "standardise",
     "start_networks",
     "subset_heldout",
     "subset_logistic",
     "subset_ridge",
     "summed_problem",
     "train_networks",
+    "unit_power",
     "variance_function",
     "whiten",
     "working_quantities",

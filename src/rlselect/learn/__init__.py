@@ -2,6 +2,16 @@
 
 from rlselect.learn._actor import LogitActor, natural_direction, ridge_direction, sample_masks, score
 from rlselect.learn._critic import Critic
+from rlselect.learn._decisions import (
+    Cutoff,
+    DecisionRule,
+    ExpectedF1,
+    FalseDiscovery,
+    MostProbable,
+    RuleName,
+    as_rule,
+    read_rule,
+)
 from rlselect.learn._policies import (
     UCB,
     EpsilonGreedy,
@@ -12,6 +22,7 @@ from rlselect.learn._policies import (
     as_policy,
 )
 from rlselect.learn._schedules import Constant, LinearRamp, PowerDecay, Schedule, as_schedule
+from rlselect.learn._subset_games import Judge, TemporalDifferences, UpperConfidenceTree
 from rlselect.learn._trajectory import Trajectory
 from rlselect.learn._values import ValueTable, key_mask, subset_key
 
@@ -19,21 +30,32 @@ __all__ = [
     "UCB",
     "Constant",
     "Critic",
+    "Cutoff",
+    "DecisionRule",
     "EpsilonGreedy",
+    "ExpectedF1",
+    "FalseDiscovery",
+    "Judge",
     "LinearRamp",
     "LogitActor",
+    "MostProbable",
     "Policy",
     "PolicyName",
     "PowerDecay",
+    "RuleName",
     "Schedule",
     "Softmax",
+    "TemporalDifferences",
     "ThompsonSampling",
     "Trajectory",
+    "UpperConfidenceTree",
     "ValueTable",
     "as_policy",
+    "as_rule",
     "as_schedule",
     "key_mask",
     "natural_direction",
+    "read_rule",
     "ridge_direction",
     "sample_masks",
     "score",

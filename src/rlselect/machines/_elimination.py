@@ -5,13 +5,14 @@ them.
 import logging
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect._clock import Clock, OutOfTime, present_clock, stop_if_late, while_time
+from rlselect._clock import Clock, OutOfTime, present_clock, stop_if_late, undisturbed, while_time
 from rlselect.kernels import (
     FactoredInverse,
     best_removals,
@@ -37,6 +38,13 @@ logger = logging.getLogger("rlselect")
 Array = NDArray[np.float64]
 # From this many lambdas on one eigendecomposition is cheaper than a factorisation each.
 _WORTH_EIGENVALUES = 5
+# of the groups, however short the time: a rank among very many is too rough to leave the best ones alone
+_LEAST_KEPT = 0.1
+# as many of them are tried out in the time of a refit
+_REMOVALS = 50
+_SOON = 0.5
+# of the time that is left, for another choice of parameters
+_FOR_RETUNING = 0.2
 
 
 class EliminationProblem(Protocol):
@@ -89,6 +97,16 @@ class TunableProblem(EliminationProblem, Protocol):
     def risk_at(self, lams: Sequence[float] | Array, bandwidth: float) -> list[float]:
         """Out-of-sample risk of the present set for other parameters; of the first ones, out of time."""
         ...
+
+
+@runtime_checkable
+class HastyProblem(EliminationProblem, Protocol):
+    """A problem that can rank all removals at about the cost of one.
+
+    ``hasty`` asks for it; it is done where several groups leave at once.
+    """
+
+    hasty: bool
 
 
 AnyProblem = TypeVar("AnyProblem", bound=EliminationProblem)
@@ -146,7 +164,8 @@ def eliminate(
     """Remove the cheapest groups until none is left, or the clock of the fit stops.
 
     The clock is asked for every group that has left, and by long steps in their middle. The groups that are
-    left when it stops stand in the order as if the last ones had left first.
+    left when it stops stand in the order as the last cycle ranked them, and those it did not rank as if the
+    last ones had left first.
 
     Parameters
     ----------
@@ -160,26 +179,36 @@ def eliminate(
     """
     path, clock = EliminationPath(), present_clock()
     tuned_at, took = len(problem.active), 0.0
+    ranked: list[int] = []
     while True:
         began = time.perf_counter()
         if retune is not None and problem.active and 2 * len(problem.active) <= tuned_at:
             tuned_at = len(problem.active)
-            retune(problem)
+            with clock.part(_FOR_RETUNING):
+                retune(problem)
         try:
             problem.refresh()
         except OutOfTime:
-            return _broken_off(path, problem, clock)
+            return _broken_off(path, problem, clock, ranked)
         path.add(problem)
         if not problem.active:
             return path
         count = max(1, cycle(len(problem.active)))
-        if hurry and (more := _to_end_in_time(problem, clock.left, took)) > count:
+        # the first cycle goes by its own beginning
+        cycle_takes = took or (2.0 + len(problem.active) / _REMOVALS) * (time.perf_counter() - began)
+        if hurry and (more := _to_end_in_time(problem, clock.left, cycle_takes)) > count:
             count, path.hurried = more, True
         count = min(count, len(problem.active))
+        in_haste = path.hurried and isinstance(problem, HastyProblem)
+        # a first rank of all groups is worth a little more time than there is: few are left to work on then
+        patient = in_haste and not path.order and cycle_takes < _SOON
         try:
-            gone = [group for group, _ in problem.removals(count)]
+            with undisturbed() if patient else nullcontext():
+                removals = problem.removals(len(problem.active) if in_haste else count)
         except OutOfTime:
-            return _broken_off(path, problem, clock)
+            return _broken_off(path, problem, clock, ranked)
+        ranked = [group for group, _ in removals]
+        gone = ranked[:count]
         problem.drop(gone)
         path.order.extend(gone)
         logger.debug("removed %s, %d groups left", gone, len(problem.active))
@@ -187,22 +216,30 @@ def eliminate(
         for _ in gone:
             clock.tick(began)
         if problem.active and clock.reason is not None:
-            return _broken_off(path, problem, clock)
+            if patient:
+                with undisturbed():
+                    problem.refresh()
+                path.add(problem)
+            return _broken_off(path, problem, clock, ranked)
 
 
 def _to_end_in_time(problem: EliminationProblem, left: float | None, took: float) -> int:
     """How many groups have to leave at once, if cycles take as long as the last did; 0 with enough time."""
     size = len(problem.active)
-    if left is None or left <= 0.0 or took * size <= left:
+    if left is None or took * size <= left:
         return 0
-    if isinstance(problem, SquaredKernelProblem):
+    if isinstance(problem, HastyProblem):
         problem.hasty = True
-    return int(np.ceil(size * (1.0 - size ** (-took / left))))
+    share = 0.0 if left <= 0.0 else size ** (-took / left)
+    return int(size * (1.0 - max(share, _LEAST_KEPT)))
 
 
-def _broken_off(path: EliminationPath, problem: EliminationProblem, clock: Clock) -> EliminationPath:
+def _broken_off(
+    path: EliminationPath, problem: EliminationProblem, clock: Clock, ranked: Sequence[int]
+) -> EliminationPath:
     path.broken_off = clock.reason
-    path.order.extend(sorted(problem.active, reverse=True))
+    place = {group: number for number, group in enumerate(ranked)}
+    path.order.extend(sorted(problem.active, key=lambda group: (place.get(group, -1), -group)))
     return path
 
 
@@ -220,6 +257,11 @@ class KernelProblem:
     folds : (n,) int array or None
         Folds for the out-of-sample losses; the squared loss needs none.
     criterion : {"risk", "norm"}
+
+    Attributes
+    ----------
+    hasty : bool
+        Whether the bounds alone decide where several groups leave at once.
     """
 
     def __init__(
@@ -236,6 +278,7 @@ class KernelProblem:
         self.state, self.targets, self.weights, self.loss = state, targets, weights, loss
         self.lam, self.fit_intercept, self.folds, self.criterion = lam, fit_intercept, folds, criterion
         self.judged_weights = weights
+        self.hasty = False
         self.objective: float = np.nan
         self.losses: Array = np.empty(0)
         self.start: Array | None = None
@@ -265,13 +308,15 @@ class KernelProblem:
         # A linear kernel has fewer dimensions than rows: its free rows change too much to be worth guessing.
         self.start = None if isinstance(self.state.kernel, LinearKernel) else self.solution.coefficients
         self.objective = self.solution.objective
-        self.losses = self._out_of_sample(gram, self.lam, self.start)
+        # of the first set there has to be something, however late
+        self.losses = self._out_of_sample(gram, self.lam, self.start, may_stop=len(self.losses) > 0)
 
-    def _out_of_sample(self, gram: Array, lam: float, start: Array | None = None) -> Array:
+    def _out_of_sample(
+        self, gram: Array, lam: float, start: Array | None = None, may_stop: bool = False
+    ) -> Array:
         if self.folds is not None:
-            return fold_losses(
-                gram, self.targets, self.weights, lam, self.loss, self.fit_intercept, self.folds, start
-            )
+            rows = (gram, self.targets, self.weights)
+            return fold_losses(*rows, lam, self.loss, self.fit_intercept, self.folds, start, may_stop)
         ridge = lam * self.weights.sum() / self.weights
         inverse = FactoredInverse(gram, ridge, self.fit_intercept)
         diagonal = inverse.diagonal()
@@ -307,6 +352,8 @@ class KernelProblem:
         if self.loss.shrinkable and not self.loss.squared:
             shrink = np.clip(constant / np.maximum(2.0 * self.lam * forms, 1e-300), 0.0, 1.0)
         bounds = shrink * constant - self.lam * shrink**2 * forms
+        if self.hasty and count > 1:
+            return [(candidates[i], float(bounds[i])) for i in np.argsort(bounds, kind="stable")[:count]]
         return exact_smallest(
             bounds, candidates, count, lambda i: self.solve(self.state.without(i), self.start).objective
         )
@@ -337,11 +384,9 @@ def exact_smallest(
 class SquaredKernelProblem(KernelProblem):
     """Squared loss on one column of targets: closed-form leave-one-out and the bounds of ``best_removals``.
 
-    ``hasty`` lets the bounds alone decide where several groups leave at once; ``judged=False`` spares the
-    losses where nobody asks for them, and the inverse with them.
+    ``judged=False`` spares the losses where nobody asks for them, and the inverse with them.
     """
 
-    hasty = False
     judged = True
 
     def refresh(self) -> None:
@@ -445,5 +490,8 @@ class HeldOutProblem(KernelProblem):
 
     def removals(self, count: int) -> list[tuple[int, float]]:
         """Judge every removal; held-out risks have no bounds to skip by."""
-        values = sorted((self._judge(self.state.without(i))[0], i) for i in self.active)
-        return [(candidate, value) for value, candidate in values[:count]]
+        values = []
+        for i in self.active:
+            stop_if_late()
+            values.append((self._judge(self.state.without(i))[0], i))
+        return [(candidate, value) for value, candidate in sorted(values)[:count]]

@@ -1,5 +1,6 @@
 """Algorithm 31: elimination by the empirical risk of any scikit-learn estimator."""
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from rlselect._clock import OutOfTime, stop_if_late, while_time
+from rlselect._clock import OutOfTime, present_clock, stop_if_late, while_time
 from rlselect._parallel import run_tasks
 from rlselect.machines._losses import Loss
 
@@ -16,6 +17,8 @@ __all__ = ["EstimatorProblem", "constant_decision", "fit_clone"]
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
+# with time for fewer fits, sets are judged by one fold
+_FITS = 100
 
 
 def fit_clone(estimator: Any, X: Any, y: NDArray, weights: Array) -> Any:
@@ -116,7 +119,8 @@ class EstimatorProblem:
         self.objective: float = np.nan
         self.losses: Array = np.empty(0)
         self.judged_weights = weights[self.test]
-        self._judged = False
+        self._judged = self.hasty = False
+        self._fitted: Any = None
         self.reference = max(self._objective([])[0], 1e-300)
 
     def fit(self, columns: Rows, rows: Rows) -> Any:
@@ -126,15 +130,18 @@ class EstimatorProblem:
         return fit_clone(self.estimator, self.X[rows][:, columns], self.y[rows], self.weights[rows])
 
     def _losses(self, columns: Rows, train: Rows, test: Rows) -> Array:
+        """Losses of some rows under a fit on others, which is kept."""
         if not len(columns) or (self.loss.classifies and len(np.unique(self.y[train])) < 2):
             constant = constant_decision(self.loss, self.targets[train], self.weights[train])
             return self.loss.value(
                 self.targets[test], np.broadcast_to(constant, self.targets[test].shape)
             ).sum(axis=1)
-        fitted = self.fit(columns, train)
-        return _estimator_losses(
-            fitted, self.X[test][:, columns], self.y[test], self.targets[test], self.loss
-        )
+        self._fitted = self.fit(columns, train)
+        return self._judge(self._fitted, self.X[test][:, columns], test)
+
+    def _judge(self, fitted: Any, X: Any, test: Rows) -> Array:
+        """Losses of some rows, whose columns may have been changed."""
+        return _estimator_losses(fitted, X, self.y[test], self.targets[test], self.loss)
 
     def columns_of(self, groups: Sequence[int]) -> Rows:
         """Columns of some groups, sorted."""
@@ -147,7 +154,13 @@ class EstimatorProblem:
 
     def refresh(self) -> None:
         """Risk of the present set, and its out-of-sample losses (folds, or the judging rows)."""
+        began = time.perf_counter()
         self.objective, losses = self._objective(self.active)
+        left = present_clock().left
+        if not (self.held_out or self._judged) and left is not None:
+            if left < _FITS * (time.perf_counter() - began):
+                self._judge_by_one_fold()
+                self.objective, losses = self._objective(self.active)
         if self.held_out:
             self.losses = losses
             return
@@ -167,9 +180,20 @@ class EstimatorProblem:
         for test, losses in zip(tests, done, strict=False):
             self.losses[test] = losses
 
+    def _judge_by_one_fold(self) -> None:
+        """From now on a set takes one fit, where there is no time for one per fold."""
+        assert self.folds is not None
+        self.train, self.test = np.flatnonzero(self.folds != 0), np.flatnonzero(self.folds == 0)
+        if len(self.train):
+            self.held_out, self.judged_weights = True, self.weights[self.test]
+        else:
+            self.train = self.test = np.arange(len(self.y))
+
     def removals(self, count: int) -> list[tuple[int, float]]:
-        """Refit without each group in turn."""
+        """Refit without each group in turn; in haste shuffle each in turn, which needs no fit."""
         stop_if_late()
+        if self.hasty and count > 1 and self._fitted is not None:
+            return self._shuffled()[:count]
         without = (([g for g in self.active if g != i],) for i in self.active)
         done = run_tasks(self._objective, while_time(without))
         if len(done) < len(self.active):
@@ -178,6 +202,19 @@ class EstimatorProblem:
         # Differences below a solver's accuracy (perfect fits above all) are ties, decided by column number.
         values.sort(key=lambda item: (round(item[0] / self.reference, 9), item[1]))
         return [(candidate, value) for value, candidate in values[:count]]
+
+    def _shuffled(self) -> list[tuple[int, float]]:
+        """Groups with the risk under the last fit once their rows are shuffled, smallest first."""
+        assert self._fitted is not None
+        columns, shares = self.columns_of(self.active), self.judged_weights / self.judged_weights.sum()
+        order = np.random.default_rng(0).permutation(len(self.test))
+        X, values = self.X[self.test][:, columns], []
+        for group in self.active:
+            stop_if_late()
+            mine, changed = np.flatnonzero(np.isin(columns, self.groups[group])), X.copy()
+            changed[:, mine] = X[order][:, mine]
+            values.append((float(shares @ self._judge(self._fitted, changed, self.test)), group))
+        return [(group, value) for value, group in sorted(values)]
 
     def drop(self, groups: Sequence[int]) -> None:
         """Remove groups for good."""

@@ -14,6 +14,7 @@ from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR
 
+from rlselect._clock import stop_if_late
 from rlselect.kernels import (
     NewtonPoint,
     NewtonProblem,
@@ -229,13 +230,16 @@ def fold_losses(
     fit_intercept: bool,
     folds: NDArray[np.intp],
     start: Array | None = None,
+    may_stop: bool = False,
 ) -> Array:
     """Held-out loss of every row (summed over columns), from machines fitted without its fold.
 
-    ``start`` holds the coefficients on all rows, if they are known.
+    ``start`` holds the coefficients on all rows, if they are known; ``may_stop`` breaks it off out of time.
     """
     losses = np.empty(len(targets))
     for fold in np.unique(folds):
+        if may_stop:
+            stop_if_late()
         train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
         if len(train) == 0:
             train = test

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect._clock import while_time
+from rlselect._clock import time_is_up, while_time
 from rlselect.machines._elimination import TunableProblem
 
 __all__ = ["Tuner"]
@@ -93,7 +93,10 @@ class Tuner:
         """Set the problem's parameters to the best of the grid; ties go to the stronger regularisation."""
         every = range(len(self.lams)), range(len(self.widths))
         known: dict[int, list[float]] = {}
-        if self.place is None or not self.free:
+        if self.place is not None and time_is_up():
+            # the last choice has to do
+            pass
+        elif self.place is None or not self.free:
             self._search(problem, *every, known)
         else:
             if self.every_lambda:

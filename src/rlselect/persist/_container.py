@@ -10,7 +10,6 @@ import json
 import math
 import os
 import re
-import secrets
 import stat
 import struct
 from collections.abc import Iterable
@@ -19,7 +18,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-__all__ = ["FORMAT", "Unreadable", "digest_of", "form_of", "read_container", "write_container"]
+from rlselect.report import replace_file
+
+__all__ = ["FORMAT", "NotAtHand", "Unreadable", "digest_of", "form_of", "read_container", "write_container"]
 
 # no text, and what turns line ends or strips the eighth bit spoils it, as in PNG
 _MAGIC = b"\x89RLS\r\n\x1a\n"
@@ -34,6 +35,14 @@ _LAST_CHARACTER = 0x10FFFF
 
 class Unreadable(ValueError):
     """A file is not what it should be; the text says what is wrong with it, and follows its name."""
+
+
+class NotAtHand(Unreadable):
+    """A file refers to something that who loads it did not bring along; `name` says what."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"refers to {name[:40]!r}, which is not at hand")
+        self.name = name
 
 
 def write_container(path: Path, kind: str, content: dict[str, Any], arrays: list[np.ndarray]) -> None:
@@ -51,19 +60,7 @@ def write_container(path: Path, kind: str, content: dict[str, Any], arrays: list
         Of numbers, text, times, or flat records of these.
     """
     parts = _as_bytes(kind, content, arrays)
-    # a name that nobody can have laid out beforehand, in the same folder so that it can be moved into place
-    part = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")
-    try:
-        with part.open("xb") as file:
-            file.write(_MAGIC)
-            file.write(_sha256(parts).digest())
-            for piece in parts:
-                file.write(piece)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
+    replace_file(path, [_MAGIC, _sha256(parts).digest(), *parts])
 
 
 def digest_of(content: dict[str, Any], arrays: list[np.ndarray]) -> str:

@@ -2,6 +2,7 @@
 
 import types
 from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
 from functools import partial
 from inspect import getattr_static
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from rlselect.persist._classes import METHODS, class_named
-from rlselect.persist._container import Unreadable
+from rlselect.persist._container import NotAtHand, Unreadable
 from rlselect.persist._pack import SPARSE, is_own
 
 __all__ = ["checked_state", "unpack"]
@@ -79,7 +80,7 @@ class _Builder:
 
     def _outside(self, name: Any) -> Any:
         if not isinstance(name, str) or name not in self.outside:
-            raise Unreadable(f"refers to {str(name)[:40]!r}, which is not at hand")
+            raise NotAtHand(str(name))
         return self.outside[name]
 
     def _new(self, name: Any) -> Any:
@@ -102,14 +103,19 @@ class _Builder:
         if any("__setstate__" in vars(base) for base in type(thing).__mro__ if is_own(base)):
             thing.__setstate__(state)
         else:
+            # a field of a later version has its default on the class
+            if is_dataclass(thing) and not all(
+                f.name in state or hasattr(thing, f.name) for f in fields(thing)
+            ):
+                raise Unreadable(f"holds a {type(thing).__name__} that is not whole")
             thing.__dict__.update(state)
 
     def _record(self, name: Any, items: Any) -> Any:
         kind = class_named(name)
-        fields = getattr(kind, "_fields", None)
-        if kind is None or not issubclass(kind, tuple) or not isinstance(fields, tuple):
+        names = getattr(kind, "_fields", None)
+        if kind is None or not issubclass(kind, tuple) or not isinstance(names, tuple):
             raise Unreadable(f"asks for {str(name)[:60]!r}, which is no record that may be loaded")
-        return tuple.__new__(kind, self.values(_listed(items, len(fields))))
+        return tuple.__new__(kind, self.values(_listed(items, len(names))))
 
     def _method(self, owner: Any, name: Any) -> Any:
         thing = self.value(owner)

@@ -3,7 +3,8 @@
 from rlselect.regimes._advantage import AdvantageLearning
 from rlselect.regimes._displays import DecisionMapDisplay, RegimeValueDisplay, StageObjectiveDisplay
 from rlselect.regimes._estimates import RegimeComparison, RegimeValue
-from rlselect.regimes._propensity import OverlapReport
+from rlselect.regimes._overlap import OverlapReport
+from rlselect.regimes._overlap_display import OverlapDisplay
 from rlselect.regimes._q_learning import QLearning
 from rlselect.regimes._stage_rfe import StageRFE
 from rlselect.regimes._trial import TrialData
@@ -12,6 +13,7 @@ from rlselect.regimes._value import compare_regimes, regime_value
 __all__ = [
     "AdvantageLearning",
     "DecisionMapDisplay",
+    "OverlapDisplay",
     "OverlapReport",
     "QLearning",
     "RegimeComparison",

@@ -12,6 +12,8 @@ __all__ = ["StageReading", "accumulate"]
 
 # sizes beyond which squares of squares, those of rewards also in single precision, get lost
 _REWARD_SIZE, _HISTORY_SIZE = 1e25, 1e75
+# more actions than this need so many subjects each, and are not numbers
+_MANY_ACTIONS, _FOR_EACH_ACTION = 10, 5
 
 
 class StageReading(NamedTuple):
@@ -23,53 +25,83 @@ class StageReading(NamedTuple):
         New ones of the stage, by name.
     action : (n,) object array
         Labels; None for absent subjects.
-    reward : (n,) array
+    reward : (n,) array or None
+        NaN where there is none; None where the stage has no reward.
     feasible : sequence of labels, callable or None
-    propensity : {"estimate", "randomized"}, mapping or (n,) array
-    action_name, reward_name : str
+    propensity : {"estimate", "randomized"}, ratio such as "2:1", mapping or (n,) array
+    name, action_name, reward_name : str
+        Of the stage, and of its action and reward in later histories.
     """
 
     covariates: dict[str, Covariate]
     action: np.ndarray
-    reward: np.ndarray
+    reward: np.ndarray | None
     feasible: Any
     propensity: Any
+    name: str
     action_name: str
     reward_name: str
 
 
-def accumulate(rows: Sequence[StageReading]) -> list[StageData]:
+def accumulate(rows: Sequence[StageReading], leaving: str) -> list[StageData]:
     """Stages with their full histories, each checked on the way."""
     columns: list[HistoryColumn] = []
     blocks: list[np.ndarray] = []
     stages: list[StageData] = []
-    earlier = np.ones(len(rows[0].action), dtype=bool)
-    for number, new in enumerate(rows, start=1):
-        present = np.array([value is not None for value in new.action])
+    attends = [np.array([value is not None for value in new.action]) for new in rows]
+    earlier = np.ones(len(attends[0]), dtype=bool)
+    done = ~earlier
+    for number, (new, present) in enumerate(zip(rows, attends, strict=True), start=1):
         _check_presence(present, earlier, number)
+        stay = present & attends[number] if number < len(rows) else np.zeros_like(present)
+        # where nobody who goes on has a reward, it is paid at the end
+        at_end = new.reward is None or bool(stay.any() and np.isnan(new.reward[stay]).all())
+        reward = _read_reward(new, present, at_end, number, len(rows))
         for name, (values, labels) in new.covariates.items():
             columns = [*columns, HistoryColumn(name, "category" if labels else "covariate", labels)]
             blocks.append(values)
         history = np.column_stack(blocks) if blocks else np.empty((len(present), 0))
         history = np.where(present[:, None], history, np.nan)
-        _check_finite(columns, history, new, present, number)
+        _check_finite(columns, history, present, number)
         labels, feasible = _labels(new, present, number)
         position = {label: place for place, label in enumerate(labels)}
         action = np.array([position.get(value, -1) for value in new.action])
-        reward = np.where(present, new.reward, 0.0)
-        _check_propensity(new.propensity, labels, present, number)
-        stage = StageData(columns, labels, feasible, history, action, reward, present, new.propensity)
+        chances = _read_propensity(new.propensity, labels, present, number)
+        known = present | done | _has_reward(rows[number - 1 :])
+        paid = np.nan_to_num(reward, nan=0.0)
+        frame = (columns, labels, feasible, new.name)
+        stage = StageData(*frame, history, action, paid, present, known, chances)
         _check_feasible(stage, number)
         stages.append(stage)
-        past = [HistoryColumn(new.action_name, "action", labels), HistoryColumn(new.reward_name, "reward")]
-        columns = [*columns, *past]
-        blocks += [np.where(present, action, np.nan), np.where(present, reward, np.nan)]
+        columns = [*columns, HistoryColumn(new.action_name, "action", labels)]
+        blocks.append(np.where(present, action, np.nan))
+        if not at_end:
+            columns = [*columns, HistoryColumn(new.reward_name, "reward")]
+            blocks.append(np.where(present, reward, np.nan))
+        else:
+            done = done | (present & ~stay & ~np.isnan(reward))
         earlier = present
+    _check_outcomes(rows, leaving)
     names = [column.name for column in columns]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ValueError(f"the columns {twice} are used twice; histories accumulate, list each column once")
     return stages
+
+
+def _has_reward(rows: Sequence[StageReading]) -> np.ndarray:
+    """Who has a reward at one of some stages."""
+    given = [~np.isnan(new.reward) for new in rows if new.reward is not None]
+    return np.any(given, axis=0)
+
+
+def _check_outcomes(rows: Sequence[StageReading], leaving: str) -> None:
+    nothing = np.flatnonzero(~_has_reward(rows))
+    if leaving == "ends" and len(nothing):
+        raise ValueError(
+            f"{len(nothing)} subject(s), the first in row {nothing[0]}, have no reward at any stage; fill in "
+            "their outcome, or say leaving='weights' if they were lost"
+        )
 
 
 def _check_presence(present: np.ndarray, earlier: np.ndarray, number: int) -> None:
@@ -86,17 +118,30 @@ def _check_presence(present: np.ndarray, earlier: np.ndarray, number: int) -> No
         )
 
 
-def _check_finite(
-    columns: list[HistoryColumn], history: np.ndarray, new: StageReading, present: np.ndarray, number: int
-) -> None:
-    bad = np.flatnonzero(~np.isfinite(new.reward) & present)
+def _read_reward(
+    new: StageReading, present: np.ndarray, at_end: bool, number: int, n_stages: int
+) -> np.ndarray:
+    """Rewards of a stage, NaN where there is none, which those present must have unless it comes later."""
+    if new.reward is None:
+        if number == n_stages:
+            raise ValueError(f"stage {number} is the last one and has no reward; name its column")
+        return np.full(len(present), np.nan)
+    needed = present & (not at_end)
+    bad = np.flatnonzero(~np.isfinite(new.reward) & needed | np.isinf(new.reward))
     if len(bad):
         raise ValueError(
             f"the reward {new.reward_name!r} of stage {number} is NaN or infinite for {len(bad)} subject(s) "
             f"who took an action, the first in row {bad[0]}; fill it in, or remove the action if the subject "
             "had left"
         )
-    _check_size(new.reward[present], _REWARD_SIZE, f"the reward {new.reward_name!r} of stage {number}")
+    given = new.reward[np.isfinite(new.reward)]
+    _check_size(given, _REWARD_SIZE, f"the reward {new.reward_name!r} of stage {number}")
+    return new.reward
+
+
+def _check_finite(
+    columns: list[HistoryColumn], history: np.ndarray, present: np.ndarray, number: int
+) -> None:
     for column, values in zip(columns, history.T, strict=True):
         bad = np.flatnonzero(~np.isfinite(values) & present)
         if len(bad):
@@ -135,6 +180,7 @@ def _labels(new: StageReading, present: np.ndarray, number: int) -> tuple[tuple,
             f"action(s) {strange} were observed at stage {number} but are not in feasible={list(feasible)}; "
             "add them or recode the column"
         )
+    _check_number_of_actions(observed, int(present.sum()), number)
     if len(observed) < 2:
         raise ValueError(
             f"stage {number} has only the action {next(iter(observed))!r}; at least two different ones must "
@@ -144,7 +190,30 @@ def _labels(new: StageReading, present: np.ndarray, number: int) -> tuple[tuple,
     return tuple(sorted(observed)), feasible if callable(feasible) else None
 
 
-def _check_propensity(propensity: Any, labels: tuple, present: np.ndarray, number: int) -> None:
+def _check_number_of_actions(observed: set, n_subjects: int, number: int) -> None:
+    """Refuse doses taken for actions, and more actions than subjects can tell apart."""
+    if len(observed) <= _MANY_ACTIONS:
+        return
+    numbers = all(isinstance(label, int | float) for label in observed)
+    if numbers or n_subjects < _FOR_EACH_ACTION * len(observed):
+        some = ", ".join(map(repr, sorted(observed)[:3]))
+        what = "different numbers as actions" if numbers else f"actions for {n_subjects} subjects"
+        raise ValueError(
+            f"stage {number} has {len(observed)} {what} ({some}, ...), too many to compare one with another. "
+            "Put them into a few classes, such as 'low', 'middle' and 'high'"
+        )
+
+
+def _read_propensity(propensity: Any, labels: tuple, present: np.ndarray, number: int) -> Any:
+    """What is known of the probabilities of actions, checked; a ratio as probabilities by action."""
+    if isinstance(propensity, str) and ":" in propensity:
+        parts = [float(part) for part in propensity.split(":")]
+        if len(parts) != len(labels) or min(parts) <= 0.0:
+            raise ValueError(
+                f"propensity={propensity!r} of stage {number} must have one positive number for each of the "
+                f"actions {list(labels)}, in this order"
+            )
+        return {label: part / sum(parts) for label, part in zip(labels, parts, strict=True)}
     if isinstance(propensity, Mapping):
         keys = set(read_labels(list(propensity), f"propensity of stage {number}"))
         values = np.array([propensity[label] for label in labels if label in propensity], dtype=float)
@@ -160,6 +229,7 @@ def _check_propensity(propensity: Any, labels: tuple, present: np.ndarray, numbe
                 f"the propensity of stage {number} must be the probability of the action that was taken, in "
                 "(0, 1], for everyone present"
             )
+    return propensity
 
 
 def _check_feasible(stage: StageData, number: int) -> None:

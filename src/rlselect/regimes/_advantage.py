@@ -82,9 +82,10 @@ class AdvantageLearning(BackwardLearner):
         Empty lists: the outcome is not modelled.
     value_ : RegimeValue
         Cross-fitted doubly robust value; selection is repeated in each fold.
-    history_names_in_, support_, ranking_, actions_, observed_, regime_, path_, stop_reason_, model_
+    history_names_in_, support_, ranking_, actions_, observed_, overlap_, regime_, path_, stop_reason_, model_
         As for :class:`QLearning`.
     n_stages_ : int
+    stage_names_ : list of str
 
     Notes
     -----
@@ -178,7 +179,7 @@ class AdvantageLearning(BackwardLearner):
             # nobody followed the regimes of the two folds
             return from_scores(np.full(evaluation.trial.n_subjects, np.nan), "ipw", self.level)
 
-    def advantages(self, history: Any, stage: int = 1) -> np.ndarray:
+    def advantages(self, history: Any, stage: int | str = 1) -> np.ndarray:
         """What each action adds to the average of all actions, one column per action of ``actions_``.
 
         Parameters

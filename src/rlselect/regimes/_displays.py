@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rlselect.regimes._estimates import RegimeComparison, RegimeValue
 from rlselect.regimes._learner import BackwardLearner
+from rlselect.regimes._stage_names import find_stage
 from rlselect.regimes._stages import StageData
 from rlselect.regimes._trial import TrialData
 from rlselect.report import Display, PanelDisplay
@@ -109,7 +110,7 @@ class DecisionMapDisplay(Display):
         cls,
         estimator: BackwardLearner,
         trial: TrialData,
-        stage: int = 1,
+        stage: int | str = 1,
         *,
         features: tuple[str, str] | None = None,
         resolution: int = 60,
@@ -122,13 +123,14 @@ class DecisionMapDisplay(Display):
         estimator : QLearning or AdvantageLearning
         trial : TrialData
             Gives the range of the two columns and the medians of the others.
-        stage : int, default=1
+        stage : int or str, default=1
         features : pair of str, optional
             By default the first two decision features (filled up with other selected columns).
         resolution : int, default=60
         ax : matplotlib axis, optional
         """
         check_is_fitted(estimator)
+        stage = find_stage(stage, estimator.stage_names_)
         data = trial.stage(stage)
         wanted = [*estimator.tailoring_[stage - 1], *estimator.selected_[stage - 1], *data.names]
         places = _two_columns(data, stage, features, wanted)

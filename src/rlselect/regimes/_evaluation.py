@@ -57,11 +57,23 @@ class Evaluation:
         return self._orders % max(2, min(n_folds, self.trial.n_subjects // 2))
 
     def lost(self, t: int) -> np.ndarray:
-        """Subjects lost after a stage (counted from 0): what came of them is not known."""
+        """Subjects lost after a stage (counted from 0): what came of them is not known.
+
+        Who has no action at the next stage but a reward has come to an end, and is not lost.
+        """
         stages = self.trial.stages
         if self.trial.leaving == "ends" or t + 1 == len(stages):
             return np.zeros(self.trial.n_subjects, dtype=bool)
-        return stages[t].present & ~stages[t + 1].present
+        return stages[t].present & ~stages[t + 1].known
+
+    def outcomes(self) -> np.ndarray:
+        """Rewards from each stage on of those who have no action there, 0 for the others: (stages, n)."""
+        later = np.zeros(self.trial.n_subjects)
+        found = []
+        for stage in reversed(self.trial.stages):
+            later = np.where(stage.present, 0.0, self.sign * stage.reward + self.discount * later)
+            found.append(later)
+        return np.array(found[::-1])
 
     def learners(self, t: int, rows: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Numbers and weights of the subjects, of some or of all, that a stage can be learnt from."""
@@ -91,7 +103,8 @@ class Evaluation:
             here = np.flatnonzero(stage.present)
             q = machines[t].q_values(stage.history[here])
             chosen = self._choose(t, q, stage.history[here], decide)
-            future = np.zeros(n)
+            # the outcome of those who are done is what it is
+            future = y.copy()
             future[here] = machines[t].values(q, chosen, stage.action[here], y[here])
         return [machines[t] for t in range(len(machines))]
 
@@ -117,7 +130,7 @@ class Evaluation:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Doubly robust scores and plug-in values of some subjects."""
         n, n_stages = self.trial.n_subjects, len(machines)
-        values, chosen = np.zeros((n_stages + 1, n)), np.zeros((n_stages, n), dtype=int)
+        values, chosen = np.vstack([self.outcomes(), np.zeros(n)]), np.zeros((n_stages, n), dtype=int)
         fitted = np.zeros((n_stages, n))
         for t, stage in enumerate(self.trial.stages):
             here = np.flatnonzero(stage.present & rows)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from rlselect._clock import Clock, OutOfTime, present_clock, warn_if_interrupted
+from rlselect._clock import OutOfTime, fit_clock, present_clock, stop_if_late, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
 from rlselect._estimator import Estimator, rank
 from rlselect._limits import require_memory, seconds_for, warn_if_long
@@ -21,11 +21,13 @@ from rlselect.regimes._estimates import RegimeValue, from_scores
 from rlselect.regimes._estimation import estimate_value, feasible_only
 from rlselect.regimes._evaluation import Evaluation, cross_fitted
 from rlselect.regimes._history import read_history
+from rlselect.regimes._overlap import warn_of_poor_overlap
 from rlselect.regimes._report import report_of, value_section
 from rlselect.regimes._rules import Regime, StageRule, summarise_rule
 from rlselect.regimes._selection import MODEL, StageSelection
 from rlselect.regimes._stage_machine import StageMachine
-from rlselect.regimes._stages import StageData, best_feasible, check_stage
+from rlselect.regimes._stage_names import find_stage
+from rlselect.regimes._stages import StageData, best_feasible
 from rlselect.regimes._tailoring import find_tailoring
 from rlselect.regimes._trial import TrialData
 from rlselect.report import Summary
@@ -110,8 +112,10 @@ class BackwardLearner(Estimator):
         self._check_combinations()
         progress.begin(2 * trial.n_stages + 1)
         self._check_size(trial)
+        self.overlap_ = trial.overlap()
+        warn_of_poor_overlap(self.overlap_)
         everyone = np.ones(trial.n_subjects, dtype=bool)
-        with jobs(self.n_jobs), Clock(self.time_budget) as clock:
+        with jobs(self.n_jobs), fit_clock(self.time_budget) as clock:
             began = time.perf_counter()
             try:
                 with clock.part(_FOR_STAGES):
@@ -219,7 +223,7 @@ class BackwardLearner(Estimator):
         return machines, selections
 
     def _describe_selection(self, trial: TrialData, selections: list[StageSelection]) -> None:
-        self.n_stages_ = trial.n_stages
+        self.n_stages_, self.stage_names_ = trial.n_stages, list(trial.stage_names)
         self._frames = [stage.frame() for stage in trial.stages]
         self.history_names_in_ = [np.array(frame.names, dtype=object) for frame in self._frames]
         self.actions_ = [frame.labels for frame in self._frames]
@@ -275,6 +279,7 @@ class BackwardLearner(Estimator):
             # Refits of forests and the like take long.
             splits = splits[:1]
         try:
+            stop_if_late()
             scores = cross_fitted(evaluation, self._machines, [None], "dr", splits)
         except OutOfTime:
             splits = evaluation.splits_into(2)[:1]
@@ -285,13 +290,13 @@ class BackwardLearner(Estimator):
         """Positions of the recommended actions at a stage, counted from 0, for rows of its history."""
         return best_feasible(self._machines[t].q_values(history), self._frames[t].allowed(history))
 
-    def _signed_q_values(self, history: Any, stage: int) -> np.ndarray:
+    def _signed_q_values(self, history: Any, stage: int | str) -> np.ndarray:
         t, rows = self._history(history, stage)
         return self._sign * self._machines[t].q_values(rows)
 
-    def _history(self, history: Any, stage: int) -> tuple[int, np.ndarray]:
+    def _history(self, history: Any, stage: int | str) -> tuple[int, np.ndarray]:
         check_is_fitted(self)
-        t = check_stage(stage, self.n_stages_) - 1
+        t = find_stage(stage, self.stage_names_) - 1
         if isinstance(history, TrialData):
             self._check_same(history)
             data = history.stage(stage)
@@ -312,7 +317,7 @@ class BackwardLearner(Estimator):
                     f"{list(mine.labels)}; use the same columns in the same order"
                 )
 
-    def predict(self, history: Any, stage: int = 1) -> np.ndarray:
+    def predict(self, history: Any, stage: int | str = 1) -> np.ndarray:
         """Recommended action for each row of a history.
 
         Parameters
@@ -320,8 +325,8 @@ class BackwardLearner(Estimator):
         history : data frame, Arrow table, dict of columns, path of a file, array or TrialData
             A table needs the selected columns only; an array needs all columns of the stage's history, in
             the order of ``history_names_in_[stage - 1]``.
-        stage : int, default=1
-            Counted from 1.
+        stage : int or str, default=1
+            Counted from 1, or its name.
 
         Returns
         -------

@@ -92,6 +92,8 @@ class QLearning(BackwardLearner):
         columns; ``regime_value(trial, QLearning())`` selects anew in each fold.
     observed_ : RegimeValue
         Mean return of what was done, to compare with.
+    overlap_ : list of OverlapReport
+        By stage: whether the actions can be compared at all; `fit` warns where they cannot.
     regime_ : Regime
         Short rules; ``print(learner.regime_)``. They imitate the regime, with their agreement;
         :meth:`predict` is the regime itself.
@@ -106,13 +108,14 @@ class QLearning(BackwardLearner):
         By stage: why the elimination ended where it did; begins with "time budget" or "interrupted" where it
         was stopped.
     n_stages_ : int
+    stage_names_ : list of str
 
     Notes
     -----
     Cost: O(d n^3) per elimination for d history columns and n subjects, and 10 to 40 eliminations per stage;
     "rfe-vpred" costs O(d^2 n^3) over all stages. Memory O(n^2): more subjects than fit are refused before
     work starts; use a sample of some thousand.
-    Observational data: look at ``trial.overlap()`` first.
+    Observational data: look at ``trial.overlap()`` and `OverlapDisplay` first.
 
     Differs from [1]_ (all of it is `QLearning.paper`): the action-ANOVA kernel, out-of-sample stopping and
     the second look at the set, decision features, rules and the value are ours.
@@ -265,7 +268,7 @@ class QLearning(BackwardLearner):
 
         return evaluation.backward(fit), chosen
 
-    def q_values(self, history: Any, stage: int = 1) -> np.ndarray:
+    def q_values(self, history: Any, stage: int | str = 1) -> np.ndarray:
         """Q-value of each action (columns, in the order of ``actions_[stage - 1]``) for each row.
 
         Parameters

@@ -3,6 +3,7 @@
 from typing import Any, Protocol
 
 from rlselect.regimes._estimates import RegimeValue
+from rlselect.regimes._overlap import OverlapReport
 from rlselect.regimes._rules import Regime
 
 __all__ = ["Learnt", "report_of", "value_section"]
@@ -21,6 +22,7 @@ class Learnt(Protocol):
     model_: list[Any]
     stop_reason_: list[str]
     regime_: Regime
+    overlap_: list[OverlapReport]
 
 
 def report_of(learner: Learnt, seconds: float) -> dict[str, Any]:
@@ -35,7 +37,7 @@ def report_of(learner: Learnt, seconds: float) -> dict[str, Any]:
             "Value of what was done": str(before),
             "Difference": str(value.less(before)),
         },
-        "sections": [_history(learner), _rules(learner), _stages(learner)],
+        "sections": [_history(learner), _rules(learner), _overlap(learner), _stages(learner)],
         "notes": [
             "Values are means of the discounted sum of rewards; that of the regime is a cross-fitted doubly "
             "robust estimate. From observational data it can be trusted only if what moved both actions and "
@@ -66,6 +68,22 @@ def _rules(learner: Learnt) -> dict[str, Any]:
         "title": "What to do",
         "text": str(learner.regime_),
         "note": "Short rules that imitate the regime; predict gives the regime itself.",
+    }
+
+
+def _overlap(learner: Learnt) -> dict[str, Any]:
+    rows = []
+    for one in learner.overlap_:
+        after = max((gap for _, gap in one.balance.values()), default=0.0)
+        numbers = (one.smallest, one.rare_share, one.largest_imbalance[1], after)
+        rows.append([f"stage {one.stage}", *(round(number, 3) for number in numbers)])
+    return {
+        "title": "Whether actions can be compared",
+        "columns": ["Stage", "Smallest probability", "Out of reach", "Imbalance", "after weighting"],
+        "rows": rows,
+        "text": "\n".join(f"stage {one.stage}: {one.advice}" for one in learner.overlap_),
+        "note": "Smallest probability of a feasible action for a subject; share of subjects for whom an "
+        "action was out of reach; largest difference of means between actions in standard deviations.",
     }
 
 

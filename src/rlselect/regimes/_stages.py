@@ -2,12 +2,11 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Literal, TypeAlias
 
 import numpy as np
 
-__all__ = ["HistoryColumn", "StageData", "StageFrame", "best_feasible", "check_stage", "readable_history"]
+__all__ = ["HistoryColumn", "StageData", "StageFrame", "best_feasible", "readable_history"]
 
 Feasible: TypeAlias = Callable[[dict[str, np.ndarray]], np.ndarray]
 
@@ -42,11 +41,14 @@ class StageFrame:
     feasible : callable or None
         From a history as a dict of columns to the actions that are allowed, one row per subject; None allows
         all of them.
+    name : str
+        What the stage is called, beside its number.
     """
 
     columns: list[HistoryColumn]
     labels: tuple
     feasible: Feasible | None
+    name: str
 
     @property
     def names(self) -> list[str]:
@@ -80,8 +82,9 @@ class StageData(StageFrame):
     action : (n,) int array
         Position among the labels; -1 for absent subjects.
     reward : (n,) array
-        0 for absent subjects.
-    present : (n,) bool array
+        Also of absent subjects, where one was given: their outcome; 0 otherwise.
+    present, known : (n,) bool arrays
+        Who has an action, and who has an action or a reward.
     propensity : {"estimate", "randomized"}, mapping or (n,) array
     """
 
@@ -89,11 +92,12 @@ class StageData(StageFrame):
     action: np.ndarray
     reward: np.ndarray
     present: np.ndarray
+    known: np.ndarray
     propensity: str | Mapping | np.ndarray
 
     def frame(self) -> StageFrame:
         """The stage without its subjects."""
-        return StageFrame(self.columns, self.labels, self.feasible)
+        return StageFrame(self.columns, self.labels, self.feasible, self.name)
 
 
 def readable_history(columns: Sequence[HistoryColumn], history: np.ndarray) -> dict[str, np.ndarray]:
@@ -106,13 +110,6 @@ def readable_history(columns: Sequence[HistoryColumn], history: np.ndarray) -> d
         else:
             found[column.name] = values
     return found
-
-
-def check_stage(number: int, n_stages: int) -> int:
-    """A stage's number, counted from 1."""
-    if not isinstance(number, Integral) or isinstance(number, bool) or not 1 <= number <= n_stages:
-        raise ValueError(f"stage={number!r} was given; it must be a whole number between 1 and {n_stages}.")
-    return int(number)
 
 
 def best_feasible(q: np.ndarray, allowed: np.ndarray) -> np.ndarray:

@@ -1,25 +1,25 @@
 """Multi-stage trials, from tables with one row per subject or one row per subject and stage."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 
 from rlselect.data import Columns, Covariate, read_labels, refuse_repeated_pairs
 from rlselect.regimes._accumulate import StageReading, accumulate
-from rlselect.regimes._propensity import (
-    OverlapReport,
-    remaining_probabilities,
-    report_overlap,
-    stage_probabilities,
-)
-from rlselect.regimes._stages import StageData, check_stage, readable_history
+from rlselect.regimes._overlap import OverlapReport, report_overlap
+from rlselect.regimes._propensity import remaining_probabilities, stage_probabilities
+from rlselect.regimes._stage_names import find_stage, order_stages
+from rlselect.regimes._stages import StageData, readable_history
 
 __all__ = ["TrialData"]
 
-_STAGE_KEYS = {"history", "action", "reward", "feasible", "propensity"}
+_STAGE_KEYS = {"name", "history", "action", "reward", "feasible", "propensity"}
 _LEAVING = ("ends", "weights")
 _NAMED_PROPENSITIES = ("estimate", "randomized")
+_RATIO = re.compile(r"(?:randomi[sz]ed )?(\d+(?:\.\d+)?(?::\d+(?:\.\d+)?)+)")
 
 
 class TrialData:
@@ -32,6 +32,8 @@ class TrialData:
     ----------
     stages : list of StageData
     n_subjects, n_stages : int
+    stage_names : list of str
+        A name will do wherever the number of a stage does.
     leaving : {"ends", "weights"}
 
     Examples
@@ -50,7 +52,9 @@ class TrialData:
         self.leaving = leaving
         self.n_subjects = len(stages[0].action)
         self.n_stages = len(stages)
+        self.stage_names = [stage.name for stage in stages]
         self._chances: dict[int, np.ndarray] = {}
+        self._overlap: list[OverlapReport] = []
 
     def __repr__(self) -> str:
         parts = []
@@ -72,24 +76,31 @@ class TrialData:
         data : data frame, Arrow table, dict of columns, or path of a CSV or Parquet file
         stages : sequence of dict
             ``history`` (columns with the new covariates of the stage, possibly none; text and categories are
-            kept or left out as a whole), ``action`` and ``reward`` (each the name of a column, or an array)
-            and, if wanted,
+            kept or left out as a whole), ``action`` and ``reward`` (each the name of a column, or an array;
+            stages but the last may leave out the reward, as when there is one outcome at the end) and, if
+            wanted,
 
             - ``feasible``: the actions allowed at the stage, or a callable ``feasible(history) -> (n, K)``
               booleans with the history as a dict of columns and the actions in sorted order;
             - ``propensity``: "estimate" (default: a logistic model on the history), "randomized" (the
-              frequencies of the stage), a mapping from action to probability, or a column or array with the
-              probability of the action that was taken.
+              frequencies of the stage), a ratio such as "2:1:1" of the actions in sorted order, a mapping
+              from action to probability, or a column or array with the probability of the action that was
+              taken;
+            - ``name``: of the stage, beside its number ("stage 1", ... by default).
         leaving : {"ends", "weights"}, default="ends"
             What a missing action means: "ends", the subject's trial was over and nothing more is earned;
             "weights", the subject was lost, and those who stayed stand for it, weighted by the inverse
-            probability of remaining.
+            probability of remaining. Who has no action but a reward, such as a responder who needs no second
+            treatment, has come to an end and keeps that reward, whichever it is.
         """
         columns = Columns(data, "data")
         if isinstance(stages, (str, Mapping)) or not isinstance(stages, Sequence) or not len(stages):
             raise ValueError(f"stages must be a non-empty list with one dict per stage, got {stages!r}")
         rows = [_read_stage(columns, stage, number) for number, stage in enumerate(stages, start=1)]
-        return cls(accumulate(rows), leaving)
+        names = [row.name for row in rows]
+        if len(set(names)) < len(names):
+            raise ValueError(f"the stages are called {names}; give each a name of its own")
+        return cls(accumulate(rows, leaving), leaving)
 
     @classmethod
     def from_long(
@@ -101,85 +112,97 @@ class TrialData:
         action: Any,
         reward: Any,
         covariates: Sequence[str],
+        stage_order: Sequence[Any] | None = None,
         feasible: Mapping[Any, Any] | None = None,
         propensity: Any = "estimate",
         leaving: Literal["ends", "weights"] = "ends",
     ) -> "TrialData":
-        """One row per subject and stage; stages are taken in sorted order, columns are called ``x_1, x_2``.
+        """One row per subject and stage, the stages in order of time; columns are called ``x_1, x_2``.
 
         Parameters
         ----------
         data : data frame, Arrow table, dict of columns, or path of a CSV or Parquet file
         id, stage, action, reward : str or array
             Names of columns, or arrays with one value per row.
+            A reward that is missing for everyone who goes on to the next stage is one outcome at the end, in
+            the last row of each subject.
         covariates : sequence of str
             Names of covariate columns, of numbers or of text and categories; one that is missing for everyone
-            at a stage is not part of it.
+            at a stage is not part of it. A column that repeats what the last stage said of everyone is not
+            repeated, and one that never changes keeps its name.
+        stage_order : sequence, optional
+            The stages from first to last, where their values do not tell: numbers, dates and names like "week
+            4" and "week 12" do.
         feasible : mapping, optional
             Stage (its value in the table) to what ``from_wide`` takes.
         propensity, leaving
-            As in :meth:`from_wide`; a column or array holds for all stages.
+            As in :meth:`from_wide`, the former for all stages or as a mapping from stage to what that takes
+            (stages that are not named are estimated).
         """
         columns = Columns(data, "data")
         subjects, stages = columns.distinct(id, "id"), columns.distinct(stage, "stage")
         refuse_repeated_pairs(subjects, stages, slice(None), "stage")
-        keys = read_labels(stages.values, "stage").tolist()
-        feasible = feasible or {}
-        strange = [key for key in feasible if key not in keys]
-        if strange:
-            raise ValueError(f"feasible names the stage(s) {strange}; the stages are {keys}")
+        found = read_labels(stages.values, "stage").tolist()
+        order = order_stages(found, stage_order)
+        keys = [found[place] for place in order]
+        feasible = _by_stage(feasible or {}, keys, "feasible")
         names = [covariates] if isinstance(covariates, str) else list(covariates)
         known = columns.covariates(names, "covariate")
         actions, rewards = columns.labels(action, "action"), columns.numbers(reward, "reward")
-        chance = _read_propensity(columns, propensity, "propensity")
+        if _names_stages(propensity, keys):
+            each = _by_stage(propensity, keys, "propensity")
+        else:
+            each = dict.fromkeys(keys, propensity)
+        chances = {key: _read_propensity(columns, one, "propensity") for key, one in each.items()}
         # subjects in the order in which they first appear
         first = np.unique(subjects.positions, return_index=True)[1]
         place = np.argsort(np.argsort(first))[subjects.positions]
-        parts = []
-        for number, key in enumerate(keys):
-            rows = np.flatnonzero(stages.positions == number)
 
-            def spread(values: Any, rows: np.ndarray = rows) -> Any:
-                if not isinstance(values, np.ndarray):
-                    return values
-                wide = np.full(len(first), None if values.dtype == object else np.nan, dtype=values.dtype)
-                wide[place[rows]] = values[rows]
-                return wide
+        def spread(values: Any, rows: np.ndarray) -> Any:
+            if not isinstance(values, np.ndarray):
+                return values
+            wide = np.full(len(first), None if values.dtype == object else np.nan, dtype=values.dtype)
+            wide[place[rows]] = values[rows]
+            return wide
 
-            wide = {f"{name}_{key}": Covariate(spread(c.values), c.labels) for name, c in known.items()}
-            parts.append(
-                StageReading(
-                    {name: c for name, c in wide.items() if not np.isnan(c.values).all()},
-                    spread(actions),
-                    spread(rewards),
-                    feasible.get(key),
-                    spread(chance),
-                    f"{_name(action, 'action')}_{key}",
-                    f"{_name(reward, 'reward')}_{key}",
-                )
+        seen = [np.flatnonzero(stages.positions == number) for number in order]
+        covers = _stage_covariates(known, keys, seen, spread)
+        parts = [
+            StageReading(
+                cover,
+                spread(actions, rows),
+                spread(rewards, rows),
+                feasible.get(key),
+                spread(chances.get(key, "estimate"), rows),
+                str(key),
+                f"{_name(action, 'action')}_{key}",
+                f"{_name(reward, 'reward')}_{key}",
             )
-        return cls(accumulate(parts), leaving)
+            for key, rows, cover in zip(keys, seen, covers, strict=True)
+        ]
+        return cls(accumulate(parts, leaving), leaving)
 
-    def history(self, stage: int) -> dict[str, np.ndarray]:
-        """History of the subjects present at a stage (counted from 1), as a dict of columns."""
+    def history(self, stage: int | str) -> dict[str, np.ndarray]:
+        """History of the subjects present at a stage (counted from 1, or its name), as a dict of columns."""
         found = self.stage(stage)
         return readable_history(found.columns, found.history[found.present])
 
-    def stage(self, number: int) -> StageData:
-        """One stage, counted from 1."""
-        return self.stages[check_stage(number, self.n_stages) - 1]
+    def stage(self, stage: int | str) -> StageData:
+        """One stage, counted from 1, or by its name."""
+        return self.stages[find_stage(stage, self.stage_names) - 1]
 
     def returns(self, discount: float = 1.0) -> np.ndarray:
         """Sum of the rewards of each subject, those of stage t times ``discount ** (t - 1)``."""
         return np.sum([discount**t * stage.reward for t, stage in enumerate(self.stages)], axis=0)
 
-    def action_probabilities(self, stage: int) -> np.ndarray:
+    def action_probabilities(self, stage: int | str) -> np.ndarray:
         """Probability of each action (columns) for each subject present at a stage, known or estimated."""
+        stage = find_stage(stage, self.stage_names)
         if stage not in self._chances:
             self._chances[stage] = stage_probabilities(self.stage(stage))
         return self._chances[stage]
 
-    def taken_probabilities(self, stage: int) -> np.ndarray:
+    def taken_probabilities(self, stage: int | str) -> np.ndarray:
         """Probability of the action that each subject took at a stage; 1 for absent ones."""
         data = self.stage(stage)
         chances = np.ones(self.n_subjects)
@@ -187,22 +210,25 @@ class TrialData:
         chances[rows] = self.action_probabilities(stage)[np.arange(len(rows)), data.action[rows]]
         return chances
 
-    def remaining_probabilities(self, stage: int) -> np.ndarray:
+    def remaining_probabilities(self, stage: int | str) -> np.ndarray:
         """Probability of each subject of still being there after a stage; 1 unless ``leaving="weights"``."""
+        stage = find_stage(stage, self.stage_names)
         data = self.stage(stage)
         if self.leaving == "ends" or stage == self.n_stages:
             return np.ones(self.n_subjects)
-        return remaining_probabilities(data, self.stage(stage + 1).present)
+        return remaining_probabilities(data, self.stage(stage + 1).known)
 
     def overlap(self) -> list[OverlapReport]:
         """Overlap diagnostics of each stage; see :class:`~rlselect.regimes.OverlapReport`."""
-        return [self._overlap(number) for number in range(1, self.n_stages + 1)]
+        if not self._overlap:
+            self._overlap = [self._report_overlap(number) for number in range(1, self.n_stages + 1)]
+        return list(self._overlap)
 
-    def _overlap(self, number: int) -> OverlapReport:
+    def _report_overlap(self, number: int) -> OverlapReport:
         stage = self.stage(number)
-        stayed = stage.present if number == self.n_stages else self.stage(number + 1).present
+        stayed = stage.present if number == self.n_stages else stage.present & self.stage(number + 1).known
         remaining = self.remaining_probabilities(number)[stayed]
-        return report_overlap(number, stage, self.taken_probabilities(number)[stage.present], remaining)
+        return report_overlap(number, stage, self.action_probabilities(number), remaining)
 
 
 def _name(given: Any, role: str) -> str:
@@ -210,39 +236,88 @@ def _name(given: Any, role: str) -> str:
     return given if isinstance(given, str) else role
 
 
+def _names_stages(propensity: Any, keys: Sequence[Any]) -> bool:
+    """Whether a mapping goes from stages, not from actions, to what is known of their probabilities."""
+    if not isinstance(propensity, Mapping) or all(isinstance(one, Real) for one in propensity.values()):
+        return False
+    return bool({str(key) for key in propensity} & {str(key) for key in keys})
+
+
+def _by_stage(given: Mapping[Any, Any], keys: Sequence[Any], what: str) -> dict[Any, Any]:
+    """A mapping from stages, by their value in the table or as text, with the former as its keys."""
+    places = {str(key): key for key in keys}
+    strange = [key for key in given if str(key) not in places]
+    if strange:
+        raise ValueError(f"{what} names the stage(s) {strange}; the stages are {list(keys)}")
+    return {places[str(key)]: one for key, one in given.items()}
+
+
+def _stage_covariates(
+    known: Mapping[str, Covariate],
+    keys: Sequence[Any],
+    rows: Sequence[np.ndarray],
+    spread: Callable[[np.ndarray, np.ndarray], np.ndarray],
+) -> list[dict[str, Covariate]]:
+    """New covariates of each stage, from columns with one value per subject and stage.
+
+    ``rows`` are those of each stage; ``spread`` puts their values into the rows of its subjects, NaN
+    elsewhere.
+    """
+    found: list[dict[str, Covariate]] = [{} for _ in keys]
+    for name, covariate in known.items():
+        wide = [spread(covariate.values, mine) for mine in rows]
+        seen = [t for t, values in enumerate(wide) if not np.isnan(values).all()]
+        last = np.full(len(wide[0]), np.nan)
+        new = []
+        for t in seen:
+            there = ~np.isnan(wide[t])
+            if not np.array_equal(wide[t][there], last[there]):
+                new.append(t)
+            last = np.where(there, wide[t], last)
+        baseline = len(new) == 1 < len(seen)
+        for t in new:
+            called = name if baseline else f"{name}_{keys[t]}"
+            found[t][called] = Covariate(wide[t], covariate.labels)
+    return found
+
+
 def _read_stage(columns: Columns, stage: Any, number: int) -> StageReading:
     """One stage of a table with one row per subject."""
     if not isinstance(stage, Mapping):
         raise ValueError(f"stage {number} is {stage!r}; give a dict with history, action and reward")
-    if set(stage) - _STAGE_KEYS or {"action", "reward"} - set(stage):
+    if set(stage) - _STAGE_KEYS or "action" not in stage:
         raise ValueError(
-            f"stage {number} has the keys {sorted(stage)}; 'history', 'action' and 'reward' are needed, "
-            "'feasible' and 'propensity' are optional"
+            f"stage {number} has the keys {sorted(stage)}; 'history', 'action' and 'reward' are needed (the "
+            "last stage alone must have a reward), 'feasible', 'propensity' and 'name' are optional"
         )
     role = f"stage {number}"
-    history = stage.get("history") or []
+    history, reward = stage.get("history") or [], stage.get("reward")
     names = [history] if isinstance(history, str) else list(history)
     if len(set(names)) < len(names):
         raise ValueError(f"{role} has the history {names}; list each column once")
     return StageReading(
         columns.covariates(names, f"{role} history"),
         columns.labels(stage["action"], f"{role} action"),
-        columns.numbers(stage["reward"], f"{role} reward"),
+        None if reward is None else columns.numbers(reward, f"{role} reward"),
         stage.get("feasible"),
         _read_propensity(columns, stage.get("propensity", "estimate"), f"{role} propensity"),
+        str(stage.get("name", role)),
         _name(stage["action"], f"action_{number}"),
-        _name(stage["reward"], f"reward_{number}"),
+        _name(reward, f"reward_{number}"),
     )
 
 
 def _read_propensity(columns: Columns, given: Any, role: str) -> Any:
-    """A name or mapping as it is, a column as probabilities."""
+    """A name, ratio or mapping as it is, a column as probabilities."""
     if isinstance(given, Mapping) or (isinstance(given, str) and given in _NAMED_PROPENSITIES):
         return given
+    ratio = _RATIO.fullmatch(given) if isinstance(given, str) else None
+    if ratio is not None:
+        return ratio[1]
     try:
         return columns.numbers(given, role)
     except (TypeError, ValueError) as error:
         raise type(error)(
-            f"{error} Beside a column, 'estimate', 'randomized' and a mapping from action to probability are "
-            "known."
+            f"{error} Beside a column, 'estimate', 'randomized', a ratio such as '2:1' and a mapping from "
+            "action to probability are known."
         ) from None

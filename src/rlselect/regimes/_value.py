@@ -16,6 +16,7 @@ from rlselect.regimes._estimates import RegimeComparison, RegimeValue, from_scor
 from rlselect.regimes._estimation import estimate_value, feasible_only
 from rlselect.regimes._evaluation import Decide, Evaluation, Method
 from rlselect.regimes._learner import LEVEL, BackwardLearner, check_trial
+from rlselect.regimes._overlap import warn_of_poor_overlap
 from rlselect.regimes._selection import MODEL
 from rlselect.regimes._stages import StageFrame, readable_history
 from rlselect.regimes._trial import TrialData
@@ -86,6 +87,7 @@ def regime_value(
         check_value(name, given[name], allowed)
     if isinstance(regime, str) and regime == "observed":
         return from_scores(trial.returns(discount), "observed", level)
+    warn_of_poor_overlap(trial.overlap())
     sign = 1.0 if learner is None or learner.maximize else -1.0
     rng = as_generator(random_state)
     evaluation = Evaluation(trial, discount, sign, n_folds, rng)

@@ -31,7 +31,7 @@ class _Chain:
     """
 
     def __init__(self, evaluation: Evaluation, machines: Sequence[StageMachine], device: str) -> None:
-        self.discount, self.n_subjects = evaluation.discount, evaluation.trial.n_subjects
+        self.discount = evaluation.discount
         self.rows = [machine.subjects for machine in machines]
         self.stages: list[ValueStage] = []
         self.rewards: list[np.ndarray] = []
@@ -39,12 +39,13 @@ class _Chain:
             history = stage.history[machine.subjects]
             self.stages.append(make_stage(machine, history, stage.allowed(history), device))
             self.rewards.append(evaluation.sign * stage.reward[machine.subjects])
+        self.outcomes = evaluation.outcomes()
 
     def responses(self, t: int, values: np.ndarray | None) -> np.ndarray:
         """Responses of a stage, given the values of the next one's rows (None at the end): columns."""
         if values is None:
             return self.rewards[t][:, None]
-        future = np.zeros((self.n_subjects, values.shape[1]))
+        future = np.repeat(self.outcomes[t + 1][:, None], values.shape[1], axis=1)
         future[self.rows[t + 1]] = values
         return self.rewards[t][:, None] + self.discount * future[self.rows[t]]
 

@@ -1,7 +1,7 @@
 """Result -> plain dict -> HTML, Markdown, JSON."""
 
 from rlselect.report._display import Display, PanelDisplay, pyplot
-from rlselect.report._files import printable, write_whole
+from rlselect.report._files import printable, replace_file, write_whole
 from rlselect.report._format import COLUMNS, LEGEND, fact_rows, variable_rows
 from rlselect.report._sections import section_rows
 from rlselect.report._summary import Summary
@@ -20,6 +20,7 @@ __all__ = [
     "inclusion_svg",
     "printable",
     "pyplot",
+    "replace_file",
     "search_svg",
     "section_rows",
     "to_html",

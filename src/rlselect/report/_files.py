@@ -2,9 +2,10 @@
 
 import os
 import secrets
+from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["printable", "write_whole"]
+__all__ = ["printable", "replace_file", "write_whole"]
 
 
 def printable(text: object, *, lines: bool = False) -> str:
@@ -57,25 +58,36 @@ def write_whole(path: str | Path, text: str) -> None:
         If the place cannot be written, with a sentence that says why.
     """
     place = Path(os.path.realpath(path))
-    part = place.with_name(f".{place.name[:100]}.{secrets.token_hex(8)}.part")
     try:
         if place.exists() and not place.is_file():
             # a pipe or a terminal has no content that could be kept
             place.write_text(text, encoding="utf-8")
-            return
-        try:
-            with part.open("x", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            if place.exists():
-                part.chmod(place.stat().st_mode & 0o7777)
-            os.replace(part, place)
-        finally:
-            part.unlink(missing_ok=True)
+        else:
+            replace_file(place, [text.encode()], place.stat().st_mode & 0o7777 if place.exists() else None)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise OSError(
             f"{str(path)!r} cannot be written: {reason}. Give a file in a folder that you may write to and "
             "that has room; nothing was changed."
         ) from None
+
+
+def replace_file(path: Path, pieces: Iterable[bytes | memoryview], mode: int | None = None) -> None:
+    """Write bytes one piece after the other; a kill at any moment leaves the old file or the new one.
+
+    A link is replaced and not followed. `mode` are the rights of the new file, the usual ones by default. The
+    system's own `OSError` tells what went wrong.
+    """
+    # a name that nobody can have laid out beforehand, in the same folder so that it can be moved into place
+    part = path.with_name(f".{path.name[:100]}.{secrets.token_hex(8)}.part")
+    try:
+        with part.open("xb") as file:
+            for piece in pieces:
+                file.write(piece)
+            file.flush()
+            os.fsync(file.fileno())
+        if mode is not None:
+            part.chmod(mode)
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,6 +1,15 @@
 """For everyone: selectors of one subset of variables, their settings and their displays."""
 
-from rlselect.learn import UCB, EpsilonGreedy, Softmax, ThompsonSampling
+from rlselect.learn import (
+    UCB,
+    Cutoff,
+    EpsilonGreedy,
+    ExpectedF1,
+    FalseDiscovery,
+    MostProbable,
+    Softmax,
+    ThompsonSampling,
+)
 from rlselect.machines import (
     AdditiveKernel,
     ChangePoint,
@@ -24,23 +33,41 @@ from rlselect.subset.acp import (
 )
 from rlselect.subset.revs import REVS, Sarsa
 from rlselect.subset.risk_rfe import MismatchFeatures, ReverseScreeDisplay, RiskRFE
-from rlselect.subset.rivals import DivideAndConquer
+from rlselect.subset.rivals import (
+    FSTD,
+    FUSE,
+    Comparison,
+    ComparisonDisplay,
+    CorrelationFeatureSelection,
+    DivideAndConquer,
+    ThompsonSelector,
+    compare,
+)
 
 __all__ = [
+    "FSTD",
+    "FUSE",
     "REVS",
     "UCB",
     "ActorCriticPredictor",
     "AdditiveKernel",
     "ChangePoint",
     "ChiSquaredKernel",
+    "Comparison",
+    "ComparisonDisplay",
+    "CorrelationFeatureSelection",
+    "Cutoff",
     "DivideAndConquer",
     "EpsilonGreedy",
     "EpsilonInsensitiveLoss",
+    "ExpectedF1",
+    "FalseDiscovery",
     "GaussianKernel",
     "HingeLoss",
     "LinearKernel",
     "LogisticLoss",
     "MismatchFeatures",
+    "MostProbable",
     "PerformanceDisplay",
     "PolicyGradient",
     "PolynomialKernel",
@@ -53,5 +80,7 @@ __all__ = [
     "SquaredLoss",
     "ThetaDisplay",
     "ThompsonSampling",
+    "ThompsonSelector",
     "Threshold",
+    "compare",
 ]

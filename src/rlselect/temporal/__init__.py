@@ -6,6 +6,7 @@ from rlselect.temporal._displays import ECDFDisplay, EffectCurveDisplay
 from rlselect.temporal._hypotheses import FlaggedTimeWarning, ProcessTest
 from rlselect.temporal._model import TemporalProcessRegression
 from rlselect.temporal._selection import Selection
+from rlselect.temporal._small import SmallSampleWarning
 
 __all__ = [
     "Band",
@@ -15,6 +16,7 @@ __all__ = [
     "FlaggedTimeWarning",
     "ProcessTest",
     "Selection",
+    "SmallSampleWarning",
     "TemporalProcessRegression",
     "two_sample_cvm",
 ]

@@ -15,6 +15,7 @@ from rlselect._options import check_value, number, one_of, whole
 from rlselect.temporal._curves import FittedCurves
 from rlselect.temporal._hypotheses import FlaggedTimeWarning
 from rlselect.temporal._resample import sup_multiplier, sup_refit, variance_df
+from rlselect.temporal._small import sup_wild, warn_of_few
 
 Array = NDArray[np.float64]
 
@@ -91,12 +92,23 @@ def simultaneous_band(
     check_value("resample", resample, one_of(*get_args(Resampling)))
     check_value("n_draws", n_draws, whole(1))
     if resample == "multiplier":
-        student = small_sample and method == "sup" and fitted.equations.heavy_tails
-        draws = _multiplier_draws(fitted, smoothed, n_draws, rng, student=student)
+        small_sample = small_sample and method == "sup"
+        if small_sample and fitted.few and not smoothed:
+            warn_of_few(fitted.raw.n_available[fitted.raw.sound], len(fitted.design.names))
+            draws = _wild_draws(fitted, n_draws, rng)
+        else:
+            student = small_sample and fitted.equations.heavy_tails
+            draws = _multiplier_draws(fitted, smoothed, n_draws, rng, student=student)
     else:
         draws = _refit_draws(fitted, smoothed, n_draws, rng)
     quantile = level if method == "sup" else 1.0 - (1.0 - level) / 2.0
     return _band(fitted, smoothed, np.quantile(draws, quantile, axis=0), level, method)
+
+
+def _wild_draws(fitted: FittedCurves, n_draws: int, rng: np.random.Generator) -> Array:
+    where = np.flatnonzero(fitted.raw.sound)
+    wild = fitted.wild_draws(np.eye(len(fitted.design.names)), where)
+    return sup_wild(wild, fitted.raw.se[where], n_draws, rng, bounded=fitted.equations.bounded)
 
 
 def _multiplier_draws(

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from rlselect.temporal._design import ProcessDesign
 from rlselect.temporal._equations import Equations
-from rlselect.temporal._estimate import Estimate, jackknife_factor
+from rlselect.temporal._estimate import Estimate, ScoreParts, score_parts
+from rlselect.temporal._small import ENOUGH, WildDraws
 from rlselect.temporal._smooth import Window, smooth, smooth_values
 
 Array = NDArray[np.float64]
@@ -45,18 +46,47 @@ class FittedCurves:
     def _smoothed(self) -> Estimate | None:
         return None if self.window is None else smooth(self.raw, self.design.clock, self.window)
 
-    @cached_property
-    def leave_one_out(self) -> Array | None:
-        """Factor (times, subjects) from influence functions to changes without the subject, where exact."""
-        if not self.equations.exact_leave_one_out:
+    @property
+    def few(self) -> bool:
+        """Whether references of first order are not enough for so few subjects."""
+        return len(self.design.subjects) < ENOUGH
+
+    def score_parts(self) -> ScoreParts | None:
+        """Scores and leverages at the sound times; None with constant effects, which all times share."""
+        if self.equations.constant:
             return None
-        return jackknife_factor(self.design, self.raw, self.equations.link, self.equations.variance)
+        return score_parts(self.design, self.raw, self.equations.link, self.equations.variance)
+
+    def leave_one_out_psi(self) -> Array:
+        """Changes of the sound times without each subject, times n: (times, covariates, subjects).
+
+        Exact for linear models, to first order for others. With many subjects, and where leverage is not
+        known, they are the plain ones.
+        """
+        parts = self.score_parts() if self.few or self.equations.exact_leave_one_out else None
+        sound = self.raw.sound
+        if parts is not None:
+            return parts.pull * parts.enlarged(1.0)[:, None, :]
+        n = len(self.design.subjects)
+        return (self.raw.psi if sound.all() else self.raw.psi[sound]) * (
+            n / max(n - 1, 1) if self.few else 1.0
+        )
+
+    def wild_draws(self, matrix: Array, where: NDArray[np.intp]) -> WildDraws:
+        """Draws of contrasts (rows, covariates) or (times, rows, covariates) at some of the sound times."""
+        parts, psi = self.score_parts(), matrix @ self.raw.psi[where]
+        if parts is None:
+            return WildDraws(None, psi, psi)
+        some = np.isin(np.flatnonzero(self.raw.sound), where)
+        parts = parts if some.all() else parts.at(some)
+        return WildDraws(parts, psi, matrix @ parts.pull)
 
     def drawn_psi(self, smoothed: bool) -> Array:
-        """Influence functions that draws are made of in small samples: leave-one-out where exact."""
-        if self.leave_one_out is None:
+        """Influence functions (all times) for draws with many subjects: leave-one-out where exact."""
+        if not self.equations.exact_leave_one_out:
             return self.curves(smoothed).psi
-        psi = self.raw.psi * self.leave_one_out[:, None, :]
+        psi = np.full_like(self.raw.psi, np.nan)
+        psi[self.raw.sound] = self.leave_one_out_psi()
         if smoothed and self.window is not None:
             return smooth_values(psi, self.raw.sound, self.design.clock, self.window)
         return psi

@@ -1,6 +1,8 @@
 """Cramer-von Mises test of two groups measured repeatedly."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -9,10 +11,11 @@ from numpy.typing import NDArray
 from rlselect._options import check_value, one_of, whole
 from rlselect._random import RandomState, as_generator
 from rlselect.data import Columns
+from rlselect.temporal._small import webb
 
 Array = NDArray[np.float64]
 
-Null: TypeAlias = Literal["centred", "pooled", "permutation"]
+Null: TypeAlias = Literal["studentised", "centred", "pooled", "permutation"]
 # draws at a time
 _BLOCK = 128
 
@@ -49,7 +52,7 @@ def two_sample_cvm(
     visit: Any = None,
     *,
     data: Any = None,
-    null: Null = "centred",
+    null: Null = "studentised",
     n_draws: int = 5000,
     random_state: RandomState = None,
 ) -> CvMTest:
@@ -71,11 +74,14 @@ def two_sample_cvm(
         When given, every visit is also tested by itself (`by_visit`).
     data : table, optional
         Where the names above are columns.
-    null : {"centred", "pooled", "permutation"}, default="centred"
-        ``"centred"`` draws subjects with replacement inside each group and centres the difference: valid also
-        when the groups differ in their dependence or number of readings. ``"pooled"`` draws both groups from
-        all subjects, ``"permutation"`` permutes the labels of subjects: both need the groups to be
-        exchangeable under the null, and are then closer to the nominal level in small groups.
+    null : {"studentised", "centred", "pooled", "permutation"}, default="studentised"
+        ``"studentised"`` multiplies the influence functions of whole subjects inside each group by random
+        numbers and compares the statistic relative to its variance, in the data and in every draw: valid also
+        when the groups differ in their dependence or number of readings, and holds its level when one of
+        them is small. ``"centred"`` draws subjects with replacement inside each group and centres the
+        difference: also for groups that differ, but rejects too often when one is small. ``"pooled"`` draws
+        both groups from all subjects, ``"permutation"`` permutes the labels of subjects: both need the groups
+        to be exchangeable under the null.
     n_draws : int, default=5000
         Draws of the null distribution.
     random_state : int, Generator, RandomState or None
@@ -215,13 +221,37 @@ def _one_test(
     side[who] = label
     sizes = (int((side == 0).sum()), int((side == 1).sum()))
     observed = float(cvm_statistic(counts[side == 0].sum(axis=0), counts[side == 1].sum(axis=0)))
+    if null == "studentised":
+        least, block = _studentised(counts[side == 0], counts[side == 1])
+    else:
+        least, block = observed, partial(_null_block, counts, side, null)
     above = 0
     for start in range(0, n_draws, _BLOCK):
-        size = min(_BLOCK, n_draws - start)
-        draws = _null_block(counts, side, null, size, rng)
+        draws = block(min(_BLOCK, n_draws - start), rng)
         # ties with the observed value (few subjects, few values) count against the alternative
-        above += int((draws >= observed * (1.0 - 1e-12)).sum())
+        above += int((draws >= least * (1.0 - 1e-12)).sum())
     return observed, (1 + above) / (n_draws + 1), sizes
+
+
+def _studentised(one: Array, two: Array) -> tuple[float, Callable[[int, np.random.Generator], Array]]:
+    """The integral of the squared difference relative to that of its variance, and what draws more of it."""
+    total = one.sum(axis=0) + two.sum(axis=0)
+    mass = np.diff(total, prepend=0.0) / total[-1]
+    gap = one.sum(axis=0) / one[:, -1].sum() - two.sum(axis=0) / two[:, -1].sum()
+    sides = [(c - c[:, -1:] * (c.sum(axis=0) / c[:, -1].sum())) / c[:, -1].mean() for c in (one, two)]
+    spread = sum((psi**2).sum(axis=0) / len(psi) ** 2 for psi in sides) @ mass
+
+    def block(size: int, rng: np.random.Generator) -> Array:
+        change, variance = np.zeros((size, len(mass))), np.zeros(size)
+        for sign, psi in zip((1.0, -1.0), sides, strict=True):
+            n, g = len(psi), webb(size, len(psi), rng)
+            moved = g @ psi / n
+            change += sign * moved
+            variance += (g**2 @ (psi**2 @ mass) / n - moved**2 @ mass) / n
+        return (change**2 @ mass) / np.maximum(variance, np.finfo(float).tiny)
+
+    # without any spread nothing speaks against the null
+    return float(gap**2 @ mass / spread) if spread > 0 else 0.0, block
 
 
 def _null_block(

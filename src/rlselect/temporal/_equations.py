@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from rlselect.kernels import BOUNDED_LINKS
 from rlselect.temporal._constant import estimate_constant
 from rlselect.temporal._design import ProcessDesign
 from rlselect.temporal._estimate import Estimate, estimate
@@ -34,6 +35,11 @@ class Equations:
         normal; the committed coverage tables show it.
         """
         return self.link in ("identity", "log")
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the mean has bounds, so that standard errors grow with the size of an estimate."""
+        return self.link in BOUNDED_LINKS
 
     @property
     def exact_leave_one_out(self) -> bool:

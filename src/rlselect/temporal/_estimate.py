@@ -1,6 +1,6 @@
 """Estimates, influence functions and flags of all time points."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,22 +105,48 @@ def estimate(design: ProcessDesign, link: str, variance: str) -> Estimate:
     return Estimate(beta, se, psi, flags, counts)
 
 
-def jackknife_factor(design: ProcessDesign, raw: Estimate, link: str, variance: str) -> Array:
-    """``1 / (1 - leverage)`` of every subject and time, (times, subjects).
+@dataclass(frozen=True)
+class ScoreParts:
+    """What the influence functions of the sound times are made of: ``psi = pull * score``.
 
-    Times this factor, an influence function is the change of the estimate when the subject is left out: the
-    residuals of subjects with much leverage are too small by about that much.
+    Attributes
+    ----------
+    q : array of shape (times, covariates, subjects)
+        The design in orthonormal coordinates.
+    back : the same shape
+        Inverse information times `q`: scores to changes of the estimate in these coordinates.
+    pull : the same shape
+        Scores to influence functions of the covariates.
+    weight, score, leverage : arrays of shape (times, subjects)
     """
-    factor = np.ones(design.y.shape)
+
+    q: Array
+    back: Array
+    pull: Array
+    weight: Array
+    score: Array
+    leverage: Array
+
+    def at(self, times: NDArray[np.bool_]) -> "ScoreParts":
+        """Some of the times."""
+        return ScoreParts(*(getattr(self, part.name)[times] for part in fields(self)))
+
+    def enlarged(self, power: float) -> Array:
+        """Scores over ``(1 - leverage) ** power``: 1 is leave-one-subject-out (HC3), 1/2 is HC2."""
+        return self.score / np.maximum(1.0 - self.leverage, 1e-8) ** power
+
+
+def score_parts(design: ProcessDesign, raw: Estimate, link: str, variance: str) -> ScoreParts:
+    """Scores, their leverage and what turns them into influence functions, at the sound times."""
     sound = raw.sound
     x, y, w = (part if sound.all() else part[sound] for part in (design.x, design.y, design.w))
     q, z, _ = whiten(x, w)
     theta = solve_each(z, raw.beta[sound][:, :, None])
-    weight, _ = working_quantities(link, variance, (theta.swapaxes(1, 2) @ q)[:, 0, :], y, w)
-    spread = _inverse(information(q, weight)) @ q
-    leverage = weight * np.einsum("tki,tki->ti", spread, q)
-    factor[sound] = 1.0 / np.maximum(1.0 - leverage, 1e-8)
-    return factor
+    eta = (theta.swapaxes(1, 2) @ q)[:, 0, :]
+    weight, score = working_quantities(link, variance, eta, y, w)
+    back = _inverse(information(q, weight)) @ q
+    leverage = weight * np.einsum("tki,tki->ti", back, q)
+    return ScoreParts(q, back, z @ back * x.shape[2], weight, score, leverage)
 
 
 def _solve(

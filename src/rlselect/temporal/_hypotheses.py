@@ -1,13 +1,13 @@
 """Tests of H0: C(t) beta(t) = c(t), integrated, supremum and integrated squared."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import chi2
+from scipy.stats import chi2, f
 
 from rlselect._compat import user_level
 from rlselect._options import check_value, one_of, whole
@@ -16,6 +16,7 @@ from rlselect.temporal._curves import FittedCurves
 from rlselect.temporal._design import ProcessDesign
 from rlselect.temporal._estimate import standard_errors
 from rlselect.temporal._resample import multiplier_blocks, stretch, variance_df
+from rlselect.temporal._small import WildDraws, warn_of_few
 
 Array = NDArray[np.float64]
 
@@ -65,16 +66,31 @@ class ProcessTest:
 class Process:
     """The tested difference on the times used: `value` (times, r), `psi` (times, r, subjects).
 
-    `drawn` are what draws of the supremum are made of: `psi`, or their jackknife version.
+    `drawn` are `psi`, or their leave-one-out version; `wild` gives draws with standard errors of their own,
+    None with many subjects. With `average` (times,), the difference is from the average with these weights.
     """
 
     value: Array
     psi: Array
     drawn: Array
+    wild: WildDraws | None
     clock: Array
     where: NDArray[np.intp]
     excluded: NDArray[Any]
     label: str
+    average: Array | None = None
+
+    def wild_blocks(
+        self, n_draws: int, rng: np.random.Generator, power: float
+    ) -> Iterator[tuple[Array, Array]]:
+        """Draws of the difference (draws, times, r), and their influence functions."""
+        assert self.wild is not None
+        for change, psi in self.wild.blocks(n_draws, rng, power=power):
+            if self.average is None:
+                yield change, psi
+            else:
+                mean = np.einsum("t,btr->br", self.average, change)[:, None]
+                yield change - mean, psi - np.einsum("t,btri->bri", self.average, psi)[:, None]
 
     @property
     def se(self) -> Array:
@@ -147,19 +163,23 @@ def select_times(
 
 
 def build_process(
-    fitted: FittedCurves, contrast: Contrast, value: ArrayLike, interval: Any, *, leave_one_out: bool
+    fitted: FittedCurves, contrast: Contrast, value: ArrayLike, interval: Any, *, small_sample: bool
 ) -> Process:
     """Difference ``C(t) beta(t) - c(t)`` and its influence functions on the usable times."""
     raw, design = fitted.raw, fitted.design
-    factor = fitted.leave_one_out if leave_one_out else None
     matrix, label = contrast_matrix(contrast, design)
     target = _value_array(value, len(design.times), matrix.shape[-2])
     where, lost = select_times(design, interval, raw.sound)
     c = matrix if matrix.ndim == 2 else matrix[where]
     difference = (c @ raw.beta[where][:, :, None])[:, :, 0] - target[where]
-    psi = c @ raw.psi[where]
-    drawn = psi if factor is None else psi * factor[where][:, None, :]
-    return Process(difference, psi, drawn, design.clock[where], where, lost, label)
+    psi = drawn = c @ raw.psi[where]
+    wild = None
+    if small_sample:
+        drawn = c @ fitted.leave_one_out_psi()[np.isin(np.flatnonzero(raw.sound), where)]
+    if small_sample and fitted.few:
+        warn_of_few(raw.n_available[where], len(design.names))
+        wild = fitted.wild_draws(c, where)
+    return Process(difference, psi, drawn, wild, design.clock[where], where, lost, label)
 
 
 def integral_weights(clock: Array, integral: Integral) -> Array:
@@ -221,9 +241,7 @@ def run_test(
     check_value("convention", convention, one_of(*get_args(Convention)))
     check_value("integral", integral, one_of(*get_args(Integral)))
     check_value("n_draws", n_draws, whole(1))
-    # only the supremum is drawn with small samples in mind
-    small_sample = small_sample and kind == "sds"
-    process = build_process(fitted, contrast, value, interval, leave_one_out=small_sample)
+    process = build_process(fitted, contrast, value, interval, small_sample=small_sample)
     if against_average:
         process = centred(process, integral)
     n, r = process.psi.shape[2], process.value.shape[1]
@@ -232,13 +250,18 @@ def run_test(
     inflate = 1.0 if convention == "n" else n / (n - 1)
     w = _weight_array(time_weight, process, len(fitted.design.times), kind)
     step = integral_weights(process.clock, integral)
-    total, cov = _integrated(process, w, step, inflate)
+    few = process.wild is not None
+    total, cov = _integrated(process, process.drawn if few else process.psi, w, step, inflate)
     if kind == "ids":
         statistic = float(total @ _solve(cov, total))
-        pvalue = float(chi2.sf(statistic, r))
+        pvalue = _hotelling(statistic, r, n) if few else float(chi2.sf(statistic, r))
     else:
-        student = small_sample and fitted.equations.heavy_tails
-        statistic, draws = _resampled(process, w, step, inflate, kind, n_draws, rng, student)
+        bounded = fitted.equations.bounded
+        if few:
+            statistic, draws = _wild_draws(process, w, step, inflate, kind, n_draws, rng, bounded)
+        else:
+            student = small_sample and fitted.equations.heavy_tails
+            statistic, draws = _resampled(process, w, step, inflate, kind, n_draws, rng, student)
         pvalue = float((1 + (draws >= statistic).sum()) / (n_draws + 1))
     size = np.abs(step @ w)
     size = np.where(size > 0, size, 1.0)
@@ -246,11 +269,20 @@ def run_test(
     return ProcessTest(statistic, r, pvalue, kind, process.label, total / size, se, times, process.excluded)
 
 
-def _integrated(process: Process, w: Array, step: Array, inflate: float) -> tuple[Array, Array]:
+def _integrated(process: Process, psi: Array, w: Array, step: Array, inflate: float) -> tuple[Array, Array]:
     weight = w * step[:, None]
     total = (weight * process.value).sum(axis=0)
-    each = np.einsum("tr,tri->ri", weight, process.psi) / process.psi.shape[2]
+    each = np.einsum("tr,tri->ri", weight, psi) / psi.shape[2]
     return total, each @ each.T * inflate
+
+
+def _hotelling(statistic: float, r: int, n: int) -> float:
+    """P-value of a Wald statistic whose covariance is that of `n` leave-one-out influence functions."""
+    if n <= r:
+        raise ValueError(
+            f"{r} contrasts cannot be tested with {n} subjects; test fewer, or small_sample=False"
+        )
+    return float(f.sf(statistic * (n - r) / (r * (n - 1)), r, n - r))
 
 
 def _solve(cov: Array, b: Array) -> Array:
@@ -270,6 +302,57 @@ def _solve(cov: Array, b: Array) -> Array:
     return np.linalg.solve(corr, b / size) / size
 
 
+def _wild_draws(
+    process: Process,
+    w: Array,
+    step: Array,
+    inflate: float,
+    kind: Statistic,
+    n_draws: int,
+    rng: np.random.Generator,
+    bounded: bool,
+) -> tuple[float, Array]:
+    """The observed statistic, and its draws, each relative to standard errors of its own."""
+    n = process.psi.shape[2]
+    if kind == "squared":
+        density = w * step[:, None]
+        observed, spread = (density * process.value**2).sum(), (density * process.se**2).sum()
+        draws = [
+            np.einsum("tr,btr->b", density, change**2)
+            / np.einsum("tr,btr->b", density, np.vecdot(psi, psi) / n**2)
+            for change, psi in process.wild_blocks(n_draws, rng, 1.0)
+        ]
+        return float(observed), np.concatenate(draws) * spread
+    root, weight = _inverse_roots(process), _one_weight(w)
+    value = (root @ process.value[:, :, None])[:, :, 0]
+    observed = (weight * (value**2).sum(axis=1)).max() / inflate
+    draws = []
+    for change, psi in process.wild_blocks(n_draws, rng, 0.5 if bounded else 1.0):
+        change = (root @ change[..., None])[..., 0]
+        length = (change**2).sum(axis=2)
+        if not bounded:
+            psi = root @ psi
+            length = _wald(change, psi @ psi.swapaxes(2, 3) / n**2)
+        draws.append((weight * length).max(axis=1) / inflate)
+    return float(observed), np.concatenate(draws)
+
+
+def _wald(value: Array, cov: Array) -> Array:
+    """``value' cov^-1 value`` of many, (..., r) and (..., r, r); infinite where a covariance is singular."""
+    if value.shape[-1] == 1:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.nan_to_num(value[..., 0] ** 2 / cov[..., 0, 0], nan=np.inf)
+    values, vectors = np.linalg.eigh(cov)
+    along = (value[..., None, :] @ vectors)[..., 0, :] ** 2
+    return np.where(values > _SINGULAR, along / np.maximum(values, _SINGULAR), np.inf).sum(axis=-1)
+
+
+def _one_weight(w: Array) -> Array:
+    if not (w == w[:, :1]).all():
+        raise ValueError("kind='sds' takes one weight per time: the differences are standardised jointly")
+    return w[:, 0]
+
+
 def _resampled(
     process: Process,
     w: Array,
@@ -287,10 +370,7 @@ def _resampled(
         blocks = multiplier_blocks(process.psi, n_draws, rng)
         draws = [np.einsum("tr,btr->b", density, block**2) * inflate for block in blocks]
         return observed, np.concatenate(draws)
-    root = _inverse_roots(process)
-    weight = w[:, 0]
-    if not (w == w[:, :1]).all():
-        raise ValueError("kind='sds' takes one weight per time: the differences are standardised jointly")
+    root, weight = _inverse_roots(process), _one_weight(w)
     value = (root @ process.value[:, :, None])[:, :, 0]
     observed = float((weight * (value**2).sum(axis=1)).max() / inflate)
     standard = root @ process.psi
@@ -325,4 +405,5 @@ def centred(process: Process, integral: Integral) -> Process:
     value = process.value - step @ process.value
     psi = process.psi - np.einsum("t,tri->ri", step, process.psi)
     drawn = process.drawn - np.einsum("t,tri->ri", step, process.drawn)
-    return replace(process, value=value, psi=psi, drawn=drawn, label=f"constant effect of {process.label}")
+    label = f"constant effect of {process.label}"
+    return replace(process, value=value, psi=psi, drawn=drawn, label=label, average=step)

@@ -10,6 +10,7 @@ from rlselect.data import to_clock
 from rlselect.temporal._bands import Band, simultaneous_band
 from rlselect.temporal._curves import FittedCurves
 from rlselect.temporal._hypotheses import FlaggedTimeWarning, run_test
+from rlselect.temporal._small import SmallSampleWarning
 
 _COLUMNS = [
     "Covariate",
@@ -68,8 +69,9 @@ def _effects(fitted: FittedCurves, band: Band, n_draws: int, random_state: Rando
     rows, curves = [], []
     for k, name in enumerate(fitted.design.names):
         with warnings.catch_warnings():
-            # the flagged times have a section of their own
+            # the flagged times have a section of their own, and the band has said that subjects are few
             warnings.simplefilter("ignore", FlaggedTimeWarning)
+            warnings.simplefilter("ignore", SmallSampleWarning)
             ids, sds = (
                 run_test(fitted, name, kind=kind, n_draws=n_draws, rng=as_generator(random_state))
                 for kind in ("ids", "sds")

@@ -27,7 +27,7 @@ def noise_and(signal, n=100, p=120, seed=0):
 def test_products_squares_and_what_they_hid_are_found():
     # the linear effect is drowned by the product until the product has joined
     X, y = noise_and(lambda X: 3.0 * X[:, 0] * X[:, 1] + 1.5 * (X[:, 2] ** 2) + 0.8 * X[:, 3])
-    effects, surprised = surprising_effects(X, y, np.zeros(120, dtype=bool), np.random.default_rng(0))
+    effects, surprised, _ = surprising_effects(X, y, np.zeros(120, dtype=bool), np.random.default_rng(0))
     assert surprised
     assert effects[:4].all()
     # a few that lean on a strong effect by chance may join: this is only where the search starts
@@ -40,7 +40,7 @@ def test_straight_lines_surprise_nobody():
     surprises = 0
     for seed in range(20):
         X, y = noise_and(lambda X: X[:, :3].sum(axis=1), seed=seed)
-        effects, surprised = surprising_effects(X, y, found, np.random.default_rng(seed))
+        effects, surprised, _ = surprising_effects(X, y, found, np.random.default_rng(seed))
         surprises += surprised
         assert effects[:3].all()
     # one in twenty is expected; five has a probability of .003
@@ -50,7 +50,7 @@ def test_straight_lines_surprise_nobody():
 def test_a_subset_with_half_as_many_members_as_rows_leaves_no_room():
     X, y = noise_and(lambda X: X[:, 0] * X[:, 1])
     full = np.arange(120) < 60
-    effects, surprised = surprising_effects(X, y, full, np.random.default_rng(0))
+    effects, surprised, _ = surprising_effects(X, y, full, np.random.default_rng(0))
     np.testing.assert_array_equal(effects, full)
     assert not surprised
 
@@ -71,7 +71,7 @@ def test_of_too_many_columns_for_their_pairs_the_factors_of_a_product_stay(monke
     kept = promising(X, y, np.arange(250) == 249)
     assert len(kept) == 60
     assert set(kept) >= {0, 1, 2, 3, 249}
-    effects, surprised = surprising_effects(X, y, np.zeros(250, dtype=bool), np.random.default_rng(0))
+    effects, surprised, _ = surprising_effects(X, y, np.zeros(250, dtype=bool), np.random.default_rng(0))
     assert surprised
     assert effects[:4].all()
     # a search of its own: screening, products and additions work on the same columns

@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -16,6 +17,8 @@ import pytest
 import rlselect
 import rlselect.subset.revs._checkpoint as keep
 from rlselect import REVS
+from rlselect.data import open_table
+from rlselect.persist._container import read_container, write_container
 from rlselect.simulate import make_revs, make_weak
 from rlselect.subset import Softmax
 
@@ -184,6 +187,46 @@ def test_a_forged_checkpoint_with_the_right_print_is_refused(begun, forged, tmp_
     monkeypatch.undo()
     with pytest.raises(ValueError, match="the file does not hold a search"):
         REVS(random_state=0, checkpoint=state).fit(data.X, data.y)
+
+
+def test_a_forged_search_that_lacks_something_is_refused(begun, tmp_path):
+    """Each attribute of each object in turn is taken out, and the checksum made to agree."""
+    data, whole = begun
+    state = tmp_path / "state"
+    state.write_bytes(whole)
+    head, arrays = read_container(state, "search of REVS", 2**30)
+    fresh = REVS(random_state=0).fit(data.X, data.y)
+    steps = head["nodes"]["steps"]
+    lacking = [(k, i) for k, step in enumerate(steps) if step[0] == "fill" for i in range(len(step[2]))]
+    refused = answered = 0
+    for k, i in lacking:
+        _, place, items = steps[k]
+        forged = [*steps[:k], ["fill", place, items[:i] + items[i + 1 :]], *steps[k + 1 :]]
+        nodes = {"steps": forged, "root": head["nodes"]["root"]}
+        content = {"library": head["library"], "about": head["about"], "nodes": nodes}
+        write_container(state, "search of REVS", content, arrays)
+        try:
+            answer = REVS(random_state=0, checkpoint=state).fit(data.X, data.y)
+        except ValueError as error:
+            said = str(error)
+            refused += bool(re.search("state' (does not hold|is not a checkpoint).*Remove", said))
+        else:
+            # nobody asks for it any more
+            assert np.array_equal(answer.coef_, fresh.coef_)
+            answered += 1
+    assert refused + answered == len(lacking)
+    assert refused > len(lacking) / 2 > 20
+
+
+def test_a_search_with_a_cluster_does_not_go_on_without_one(begun, tmp_path):
+    data, _ = begun
+    table = open_table(data.X, data.y)
+    checkpoint = keep.Checkpoint(tmp_path / "state", table, {})
+    outside = {"rng": np.random.default_rng(0), "tick": print, "workers": object()}
+    checkpoint.save({"workers": outside["workers"]}, outside)
+    del outside["workers"]
+    with pytest.raises(ValueError, match=r"a search that had a Dask cluster .*this one has not: go on with"):
+        checkpoint.load(outside, {"workers": object})
 
 
 def test_another_version_starts_anew(begun, tmp_path, monkeypatch):

@@ -12,7 +12,7 @@ from scipy.special import expit, logsumexp
 
 from rlselect.data._units import Units
 from rlselect.kernels import log_likelihood
-from rlselect.learn import UCB, EpsilonGreedy, Softmax, ThompsonSampling
+from rlselect.learn import UCB, EpsilonGreedy, Softmax, ThompsonSampling, subset_key
 from rlselect.subset.revs._walk import SizePrior, Tally, Walker, WalkPlan, run_walk, tune_prior
 from rlselect.subset.revs.evidence._glm_subset import GlmSubset
 from rlselect.subset.revs.evidence._gram import LazyGram
@@ -144,19 +144,23 @@ def test_without_a_least_price_all_sizes_are_alike():
 def test_tally_is_a_weighted_mean():
     rng = np.random.default_rng(0)
     values, weights = rng.random((50, 3)), rng.normal(size=50) * 3
+    masks = rng.random((50, 3)) < 0.5
     tally = Tally(3)
-    for value, weight in zip(values, weights, strict=True):
-        tally.add(value, weight)
+    for value, weight, mask in zip(values, weights, masks, strict=True):
+        tally.add(value, weight, mask)
     np.testing.assert_allclose(tally.mean, np.average(values, axis=0, weights=np.exp(weights)))
+    for mask in np.unique(masks, axis=0):
+        same = (masks == mask).all(axis=1)
+        np.testing.assert_allclose(np.exp(tally.seen[subset_key(mask)]), np.exp(weights[same]).sum())
 
 
 @pytest.mark.parametrize("far", [-2000.0, 2000.0])
 def test_tally_knows_weights_of_any_size(far):
-    tally = Tally(2)
-    tally.add(np.array([0.0, 1.0]), far)
-    tally.add(np.array([1.0, 0.0]), far + np.log(3.0))
+    tally, mask = Tally(2), np.zeros(2, dtype=bool)
+    tally.add(np.array([0.0, 1.0]), far, mask)
+    tally.add(np.array([1.0, 0.0]), far + np.log(3.0), mask)
     np.testing.assert_allclose(tally.mean, [0.75, 0.25])
-    tally.add(np.array([0.5, 0.5]), far + 5000.0)
+    tally.add(np.array([0.5, 0.5]), far + 5000.0, mask)
     np.testing.assert_allclose(tally.mean, [0.5, 0.5])
 
 

@@ -38,7 +38,10 @@ def test_weights_count_rows():
     rows = np.repeat(np.arange(150), weight)
     weighted = RiskRFE(n_landmarks=50).fit(X, y, sample_weight=weight.astype(float))
     copied = RiskRFE(n_landmarks=50).fit(X[rows], y[rows])
-    np.testing.assert_allclose(weighted.path_["risk"], copied.path_["risk"], rtol=1e-4)
+    np.testing.assert_array_equal(weighted.ranking_, copied.ranking_)
+    for name in ("risk", "objective", "regularization", "bandwidth"):
+        np.testing.assert_allclose(weighted.path_[name], copied.path_[name], rtol=1e-9, err_msg=name)
+    np.testing.assert_allclose(weighted.predict(X), copied.predict(X), rtol=1e-8, atol=1e-8)
 
 
 @pytest.mark.parametrize("loss", ["hinge", "epsilon_insensitive"])

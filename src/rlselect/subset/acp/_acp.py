@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect._clock import PARTS, Clock, warn_if_interrupted
+from rlselect._clock import PARTS, Clock, fit_clock, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
 from rlselect._estimator import PredictingSelector, rank
 from rlselect._options import AUTO, NONE, instance, number, one_of, refuse_unused, take_settings, whole
@@ -268,11 +268,11 @@ class ActorCriticPredictor(FittedMachine, PredictingSelector):
         effort = Effort()
         with (
             one_thread(),
-            Clock(self.time_budget, self.max_iter, progress.begin(PARTS)) as clock,
+            fit_clock(self.time_budget, self.max_iter, progress.begin(PARTS)) as clock,
         ):
             found = self._search(inputs, rng, clock, effort)
+            self._keep(table.encoder, inputs, task, found, effort)
         warn_if_interrupted(found.stop_reason, name, f"{len(effort.history)} iterations")
-        self._keep(table.encoder, inputs, task, found, effort)
         self._n_rows = table.n_rows
 
     def _search(self, inputs: Inputs, rng: np.random.Generator, clock: Clock, effort: Effort) -> FoundPolicy:

@@ -20,7 +20,8 @@ from rlselect.data import (
     read_classes,
     read_units,
 )
-from rlselect.subset.acp.masked import Target, make_target, unit_power
+from rlselect.kernels import standardise
+from rlselect.subset.acp.masked import Target, make_target
 
 Array = NDArray[np.float64]
 TASKS = ("auto", "regression", "classification")
@@ -97,17 +98,7 @@ def read_inputs(table: Table, task: str) -> Inputs:
     assert table.y is not None
     target, classes = read_target(table.y, task)
     raw = table.take().X
-    X = np.array(raw.toarray() if sparse.issparse(raw) else raw, dtype=np.float64)
-    power = unit_power(X)
-    np.ldexp(X, -power, out=X)
-    center = X.mean(axis=0)
-    X -= center
-    scale = np.sqrt(np.einsum("ij,ij->j", X, X) / len(X))
-    constant = scale <= 1e-10 * np.maximum(np.abs(center), 1e-300)
-    scale[constant] = 1.0
-    X /= scale
-    X[:, constant] = 0.0
-    center, scale = np.ldexp(center, power), np.ldexp(scale, power)
+    X, center, scale, constant = standardise(raw.toarray() if sparse.issparse(raw) else raw)
     groups = read_units(table.encoder)
     units = groups.units
     some = np.array([not constant[c].all() for c in units.columns], dtype=bool)

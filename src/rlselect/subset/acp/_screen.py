@@ -5,11 +5,12 @@ when it matters in a product with another one.
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect._clock import stop_if_late
+from rlselect._clock import stop_if_late, while_time
 from rlselect.data import Units
 from rlselect.subset.acp.masked import MaskedPredictor
 
@@ -21,6 +22,8 @@ _PERMUTATIONS = 19
 _ROUNDS = 6
 # all pairs of so many columns are looked at
 _FOR_PAIRS = 2000
+# additions that are tried between two looks at a clock
+_PARCEL = 32
 
 
 def marginal_score(X: Array, Y: Array) -> Array:
@@ -108,9 +111,25 @@ def best_pairs(X: Array, residual: Array, count: int) -> NDArray[np.intp]:
     return np.column_stack(np.unravel_index(flat, score.shape))
 
 
-def surprising_effects(
-    X: Array, Y: Array, mask: NDArray[np.bool_], rng: np.random.Generator
-) -> tuple[NDArray[np.bool_], bool]:
+class Effects(NamedTuple):
+    """Columns with effects that chance does not explain.
+
+    Attributes
+    ----------
+    columns : bool array of shape (p,)
+        The subset to start from and all columns that joined.
+    bent : bool
+        Whether a product or a square did.
+    residual : array of shape (n, q)
+        What all these effects leave of the response.
+    """
+
+    columns: NDArray[np.bool_]
+    bent: bool
+    residual: Array
+
+
+def surprising_effects(X: Array, Y: Array, mask: NDArray[np.bool_], rng: np.random.Generator) -> Effects:
     """Columns that chance does not explain: alone, squared, or in a product with another one.
 
     Rounds of least squares on a subset and on what was found so far. What correlates more with
@@ -127,15 +146,13 @@ def surprising_effects(
 
     Returns
     -------
-    bool array of shape (p,)
-        The subset and all columns that joined.
-    bool
-        Whether a product or a square did.
+    Effects
     """
     line = np.column_stack([np.ones(len(X)), X[:, mask]])
+    residual = _least_squares_residual(line, Y)
     if 2 * line.shape[1] > len(X):
-        return mask.copy(), False
-    columns = promising(X, _least_squares_residual(line, Y), mask)
+        return Effects(mask.copy(), False, residual)
+    columns = promising(X, residual, mask)
     stop_if_late()
     # single precision: the largest of many correlations is far from the next by more than that
     P = np.asfortranarray(X[:, columns], dtype=np.float32)
@@ -154,7 +171,7 @@ def surprising_effects(
             break
         alone, found = alone | single, found | pairs
     alone[columns[found.any(axis=0) | found.any(axis=1)]] = True
-    return alone, bool(found.any())
+    return Effects(alone, bool(found.any()), residual)
 
 
 def _least_squares_residual(design: Array, Y: Array) -> Array:
@@ -212,9 +229,13 @@ def meet_partners(
 def addition_score(predictor: MaskedPredictor, mask: NDArray[np.bool_], columns: NDArray[np.intp]) -> Array:
     """Fall of a predictor's criterion when each of some columns joins a subset."""
     masks = np.repeat(mask[None], len(columns) + 1, axis=0)
-    masks[np.arange(len(columns)), columns] = True
-    values = predictor.criterion(masks)
-    return np.asarray(values[-1] - values[:-1])
+    masks[1 + np.arange(len(columns)), columns] = True
+    values = np.full(len(masks), np.inf)
+    # out of time, columns that were not tried are worth nothing
+    for start in while_time(range(0, len(masks), _PARCEL)):
+        part = slice(start, start + _PARCEL)
+        values[part] = predictor.criterion(masks[part])
+    return np.asarray(values[0] - values[1:])
 
 
 def best_of_columns(score: Array, units: Units) -> Array:

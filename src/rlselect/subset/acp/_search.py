@@ -1,12 +1,13 @@
 """The default search: one actor learns from one predictor until it is sure, then looks around."""
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect._clock import Clock, while_time
+from rlselect._clock import Clock, OutOfTime, while_time
 from rlselect.data import Units
 from rlselect.learn import Critic, LogitActor, sample_masks
 from rlselect.subset.acp._price import Tariff, learnt_prices, least_prices, noise_price
@@ -18,6 +19,8 @@ Masks = NDArray[np.bool_]
 _STEP, _MEMORY, _GAMMA = 0.6, 8, 0.01
 # how many variables the first subsets hold, at most
 _FIRST_SIZE = 30
+# and beside a product of three, which others would hide
+_FEW = 2
 _KNOWN = 0.8
 # the actor is sure when what is in is above and what is out is below
 SURE_IN, SURE_OUT = 0.95, 0.25
@@ -30,6 +33,8 @@ _REPEATS = 8
 _NOISE_COLUMNS = 128
 # sets of the likeliest so many units that an actor looks at when it is stopped
 _PREFIXES = 16
+# and how many of them are looked at first
+_FEW = 4
 # on the scale of the log evidence ratio times two: what any variable at all has to gain over none
 NOTHING = 6.0
 _FIRST_PRICE = 1.0
@@ -77,6 +82,8 @@ class Actor:
         Theta of these units -> theta of all features, for the history.
     known : bool array over units, optional
         Units that another actor has found: with them nearly always in, the others are heard.
+    alert : bool
+        Whether the others are drawn often at first; where three have to be in together, they drown them.
     """
 
     def __init__(
@@ -93,6 +100,7 @@ class Actor:
         effort: Effort,
         expand: Callable[[Array], Array],
         known: NDArray[np.bool_] | None = None,
+        alert: bool = True,
     ) -> None:
         self.predictor = predictor
         self.units = units
@@ -122,7 +130,8 @@ class Actor:
         m = units.n_units
         self._sizes = np.array([len(c) for c in units.columns])
         # a unit of very many columns is drawn less often, or every subset would be as long as it
-        theta = np.minimum(min(0.5, _FIRST_SIZE / m), _FIRST_SIZE / np.maximum(self._sizes, 1))
+        first_size = _FIRST_SIZE if alert else _FEW
+        theta = np.minimum(min(0.5, first_size / m), first_size / np.maximum(self._sizes, 1))
         if known is not None:
             theta[known] = _KNOWN
         self.actor = LogitActor(theta, _STEP, _MEMORY, _GAMMA)
@@ -163,12 +172,22 @@ class Actor:
         for i, key in enumerate(keys):
             if key not in self._seen:
                 fresh.setdefault(key, i)
-        if fresh:
-            values = self.predictor.criterion(self.columns(masks[list(fresh.values())]))
-            self._seen.update(zip(fresh, values.tolist(), strict=True))
+        for some in self._parcels(list(fresh)):
+            values = self.predictor.criterion(self.columns(masks[[fresh[key] for key in some]]))
+            self._seen.update(zip(some, values.tolist(), strict=True))
         self.effort.fits += len(fresh)
         self.effort.cache_hits += len(keys) - len(fresh)
         return np.array([self._seen[key] for key in keys])
+
+    def _parcels(self, keys: list[bytes]) -> Iterator[list[bytes]]:
+        """Subsets to judge at once: all of them, unless a slow predictor has a time budget to keep to."""
+        if self.clock.left is None or not self.predictor.slow:
+            yield keys
+            return
+        for number, key in enumerate(keys):
+            if number and self.clock.look() is not None:
+                raise OutOfTime
+            yield [key]
 
     def rewards(self, masks: Masks) -> Array:
         """Minus the criterion, minus the price of the columns."""
@@ -193,7 +212,10 @@ class Actor:
             reason = self.clock.tick()
             if reason is not None:
                 return reason
-            self._iterate()
+            try:
+                self._iterate()
+            except OutOfTime:
+                return str(self.clock.reason)
             if (self._calm >= _PATIENCE or self._waited >= _WAIT) and self._look_around():
                 self.ended = True
                 return "converged"
@@ -214,14 +236,29 @@ class Actor:
         for size in range(1, len(prefixes)):
             prefixes[size:, few[size - 1]] = True
         seen = [np.frombuffer(key, dtype=bool) for key in self._seen]
-        masks = np.concatenate([prefixes, mode[None], *([np.stack(seen)] if seen else [])])
+        # those of a few units first: there may not be time for all
+        sizes = sorted(range(len(prefixes)), key=lambda size: (size > 0, abs(size - _FEW)))
+        masks = np.concatenate([*([np.stack(seen)] if seen else []), mode[None], prefixes[sizes]])
         if not seen:
             self.predictor.redraw(self.rng)
-            self.predictor.tune(self.columns(prefixes[1]))
+            if not self.predictor.slow:
+                self.predictor.tune(self.columns(prefixes[1]))
         # a subset with a unit of very many columns takes longer than all others
         longest = max(_FIRST_SIZE, int(self._sizes[mode].sum()))
         masks = masks[masks @ self._sizes <= longest]
+        if self.predictor.slow:
+            masks = self._judged_in_time(masks)
         return np.asarray(masks[int(np.argmax(self.rewards(masks)))])
+
+    def _judged_in_time(self, masks: Masks) -> Masks:
+        """Those of some subsets that are known, and as many others as the time for an answer is enough for."""
+        end = time.perf_counter() + self.clock.grace
+        known = []
+        for mask in masks:
+            if mask.tobytes() in self._seen or time.perf_counter() < end:
+                self.criterion(mask[None])
+                known.append(mask)
+        return np.stack(known)
 
     def _iterate(self) -> None:
         if self.iterations % _TUNE_EVERY == 0 and self.predictor.tune(self.columns(self.mode)):
@@ -328,7 +365,9 @@ class Actor:
         both = np.stack([mode, np.zeros_like(mode)])
         gains = []
         for _ in while_time(range(_REPEATS)):
-            if self.predictor.redraw(self.rng):
+            known = all(mask.tobytes() in self._seen for mask in both)
+            # what a slow predictor knows already has to do where time is up
+            if not (self.predictor.slow and known and self.clock.look()) and self.predictor.redraw(self.rng):
                 self._seen.clear()
             values = self.criterion(both)
             gains.append(values[1] - values[0])

@@ -25,6 +25,7 @@ from rlselect.subset.acp._screen import (
     surprising_effects,
 )
 from rlselect.subset.acp._search import SURE_IN, SURE_OUT, Actor, Effort
+from rlselect.subset.acp._triples import surprising_triples
 from rlselect.subset.acp.masked import MaskedKernel, MaskedLinear, MaskedLogistic, MaskedPredictor, Target
 
 Array = NDArray[np.float64]
@@ -117,6 +118,7 @@ class Stages:
         kept: NDArray[np.intp],
         units: Units,
         known: NDArray[np.bool_] | None = None,
+        alert: bool = True,
     ) -> Actor:
         """An actor on some units; the predictor sees their columns only."""
         return Actor(
@@ -128,6 +130,7 @@ class Stages:
             effort=self.effort,
             expand=lambda theta: self.inputs.to_features(self.spread(kept, theta)),
             known=known,
+            alert=alert,
             **self.options,
         )
 
@@ -231,7 +234,10 @@ class Stages:
         """The better of a linear actor, which ended for a reason, and of a kernel's."""
         found = kept[linear.mode]
         surprised: bool | None = None
-        if self._limit(_MANY_OTHERS, _KEEP_OTHERS) is not None:
+        triples = self.triples(found)
+        if len(triples):
+            found, surprised = np.union1d(found, triples), True
+        elif self._limit(_MANY_OTHERS, _KEEP_OTHERS) is not None:
             bent, more, surprised = self.suspect(linear, found)
             if not bent.t >= _BETTER and not surprised:
                 return self.finish(linear, kept, bent, reason)
@@ -244,7 +250,7 @@ class Stages:
         X = self.inputs.X[:, columns]
         predictor = MaskedKernel(X, self.inputs.target)
         known = self.introduce(predictor, X, units, np.isin(candidates, found))
-        kernel = self.actor(predictor, candidates, units, known)
+        kernel = self.actor(predictor, candidates, units, known, alert=not len(triples))
         stopped = kernel.run(_TRIAL)
         choice = self.compare(kernel, linear)
         if choice.t >= _DOUBT and stopped is None:
@@ -278,10 +284,19 @@ class Stages:
         allowed = self.inputs.allowed
         columns, units = self.inputs.columns_of(allowed)
         mask = np.isin(allowed, found)[units.unit_of]
-        effects, surprised = surprising_effects(
-            self.inputs.X[:, columns], self.inputs.target.Y, mask, self.rng
-        )
-        return np.unique(allowed[units.unit_of[effects]]), surprised
+        effects = surprising_effects(self.inputs.X[:, columns], self.inputs.target.Y, mask, self.rng)
+        return np.unique(allowed[units.unit_of[effects.columns]]), effects.bent
+
+    def triples(self, found: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Units of products of three that surprise beside those found and effects of lower order."""
+        allowed = self.inputs.allowed
+        columns, units = self.inputs.columns_of(allowed)
+        X, mask = self.inputs.X[:, columns], np.isin(allowed, found)[units.unit_of]
+        # a draw of its own: what follows does not depend on whether this was asked
+        effects = surprising_effects(X, self.inputs.target.Y, mask, np.random.default_rng(len(X)))
+        triples = surprising_triples(X, effects.residual)
+        self.effort.fits += len(triples)
+        return np.unique(allowed[units.unit_of[np.ravel(triples).astype(np.intp)]])
 
     def suspect(
         self, linear: Actor, found: NDArray[np.intp]

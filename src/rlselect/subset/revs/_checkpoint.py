@@ -2,6 +2,8 @@
 
 import time
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +11,23 @@ import numpy as np
 
 from rlselect._compat import user_level
 from rlselect.data import DataSource
-from rlselect.persist import Unreadable, Unsavable, checked_state, content_digest, load_object, save_object
+from rlselect.persist import (
+    NotAtHand,
+    Unreadable,
+    Unsavable,
+    checked_state,
+    content_digest,
+    load_object,
+    save_object,
+)
 
 # a save costs far less than so many seconds of search
 _EVERY = 30.0
 _KIND = "search of REVS"
+# what a search may refer to, in words
+_OUTSIDE = {"workers": "a Dask cluster (a `Client`)"}
+# what a state says that is not whole; what is wrong with the data comes as `ValueError` or `OSError`
+_BROKEN = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError)
 
 
 class Checkpoint:
@@ -76,6 +90,11 @@ class Checkpoint:
             found = load_object(self._path, _KIND, self._shared(outside), wanted=self._print)
             if found is not None:
                 return _checked(found.thing, outside["rng"].bit_generator, kinds)
+        except NotAtHand as error:
+            raise ValueError(
+                f"{self._where} was written by a search that had {_OUTSIDE.get(error.name, error.name)}, "
+                "and this one has not: go on with the same, or remove the file to start anew."
+            ) from None
         except (Unreadable, OSError) as error:
             reason = error if isinstance(error, Unreadable) else f"cannot be read ({error.strerror})"
             raise ValueError(
@@ -86,6 +105,20 @@ class Checkpoint:
             f"{self._where} belongs to other data or other options, or to another version of this library; "
             "remove the file to start anew, or give another name."
         )
+
+    @contextmanager
+    def resumed(self) -> Iterator[None]:
+        """Within it a search goes on from what was loaded: if it breaks, the file held no whole search.
+
+        The checksum and the names of classes were right, so somebody has made the file by hand.
+        """
+        try:
+            yield
+        except _BROKEN as error:
+            raise ValueError(
+                f"{self._where} does not hold a whole search ({type(error).__name__}: {error}). Remove the "
+                "file to start anew, or give another name."
+            ) from error
 
     def remove(self) -> None:
         """Forget the progress of a search that has ended."""

@@ -210,7 +210,8 @@ def _result(progress: SearchState) -> WalkResult:
     inclusion[mask & ~walker.allowed] = 1.0
     ways = [walker.trajectory, *progress.chains]
     found = detectable(walker) if found is None else found
-    return WalkResult(inclusion, ways, sum(map(len, ways)), walker.stopped or reason, n_seen, found)
+    stages, reason = sum(map(len, ways)), walker.stopped or reason
+    return WalkResult(inclusion, ways, stages, reason, n_rows_seen=n_seen, detectable=found)
 
 
 def _is_enough(progress: SearchState, plan: EffortPlan, tune: bool) -> bool:

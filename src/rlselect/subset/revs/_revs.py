@@ -6,15 +6,27 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.special import expit
 from sklearn.metrics import d2_tweedie_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from rlselect._clock import PARTS, Clock, warn_if_interrupted
+from rlselect._clock import PARTS, fit_clock, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
 from rlselect._estimator import PredictingSelector, rank
-from rlselect._options import AUTO, NONE, instance, number, one_of, refuse_unused, take_settings
+from rlselect._options import (
+    AUTO,
+    NONE,
+    check_value,
+    flag,
+    instance,
+    number,
+    one_of,
+    refuse_unused,
+    take_settings,
+    with_methods,
+)
 from rlselect._parallel import one_thread
 from rlselect._random import RandomState, as_generator
 from rlselect.data import (
@@ -23,14 +35,29 @@ from rlselect.data import (
     MissingMode,
     RowStream,
     is_source,
+    load_source,
     open_source,
     open_stream,
     open_table,
     require_rows,
     require_target,
 )
-from rlselect.learn import EpsilonGreedy, Policy, PolicyName, Softmax, as_policy
+from rlselect.learn import (
+    Cutoff,
+    DecisionRule,
+    EpsilonGreedy,
+    MostProbable,
+    Policy,
+    PolicyName,
+    RuleName,
+    Softmax,
+    as_policy,
+    as_rule,
+    read_rule,
+)
+from rlselect.subset.revs._average import average_subsets
 from rlselect.subset.revs._checkpoint import Checkpoint
+from rlselect.subset.revs._choices import Choices
 from rlselect.subset.revs._final import final_model
 from rlselect.subset.revs._problem import FAMILIES, Problem, pose_problem
 from rlselect.subset.revs._report import report_of
@@ -46,6 +73,9 @@ _FINISHED = (
     "nothing to choose from",
     "max stages",
 )
+
+
+_RULES = one_of("auto", "f1") | with_methods("a rule such as FalseDiscovery(0.1)", "choose")
 
 
 def _is_binomial(estimator: Any) -> bool:
@@ -91,6 +121,11 @@ class REVS(PredictingSelector):
         makes it log((m - k) / (k + 1)) for adding to k of m variables, never below log 2 (log 8 for
         "binomial" and "poisson") and log m once there is a variable for every four rows. "No variable at all"
         has twenty times the chance of any other size.
+    rule : {"auto", "f1"}, FalseDiscovery, MostProbable or Cutoff, default="auto"
+        How `support_` follows from `inclusion_`: "auto" takes what is more likely in than out, "f1" the set
+        of largest expected F1 (never empty), ``FalseDiscovery(0.1)`` as many as keep the expected share of
+        wrong ones below a tenth, ``MostProbable(10)`` so many, and ``Cutoff(0.9)`` all above a probability.
+        `select` applies other rules to the same fit.
     feature_groups : dict, list of lists, or one label per feature, optional
         Features that enter and leave together. The indicators of a text or categorical column always do.
     always_select, never_select : list of names or positions, default=()
@@ -100,7 +135,7 @@ class REVS(PredictingSelector):
         indicator.
     search : "auto" or Sarsa, default="auto"
         The algorithm; see `REVS.paper`. `Sarsa` has a price of its own in place of `penalty`, and takes
-        neither `min_effect` nor `checkpoint`.
+        none of `rule`, `min_effect` and `checkpoint`.
     time_budget : float, optional
         Seconds after which the search stops with what it has found.
     min_effect : float, optional
@@ -142,6 +177,13 @@ class REVS(PredictingSelector):
         Coefficients of the refit, zero where not selected; one per design column (see `column_names_`).
     intercept_ : float
         Intercept of the refit.
+    coef_average_, intercept_average_ : array of shape (n_columns,) and float
+        Posterior means over all subsets that were visited, weighted by their visits; of families other than
+        "gaussian" over the fifty heaviest. The refit's where one subset stands for all (more than 5,000
+        rows, or ``search=Sarsa()``).
+    average_ : bool
+        Whether `predict` uses the average unless told otherwise: it does unless the refit predicts rows that
+        are left out one by one better, by more than one standard error of the difference.
     column_names_ : list of str
         Names of the design columns: features, indicators "city=Paris", gaps "age=missing".
     path_ : dict of arrays
@@ -209,6 +251,7 @@ class REVS(PredictingSelector):
     _options: ClassVar = {
         "family": one_of(*FAMILIES),
         "penalty": AUTO | number(),
+        "rule": _RULES,
         "missing": one_of(*MISSING_MODES),
         "search": AUTO | instance("a Sarsa object", Sarsa),
         "time_budget": NONE | number("a positive number of seconds", above=0.0),
@@ -224,6 +267,7 @@ class REVS(PredictingSelector):
         family: Literal["auto", "gaussian", "binomial", "poisson"] = "auto",
         policy: PolicyName | Policy = "auto",
         penalty: float | Literal["auto"] = "auto",
+        rule: RuleName | DecisionRule = "auto",
         feature_groups: Any = None,
         always_select: Any = (),
         never_select: Any = (),
@@ -240,6 +284,7 @@ class REVS(PredictingSelector):
         self.family = family
         self.policy = policy
         self.penalty = penalty
+        self.rule = rule
         self.feature_groups = feature_groups
         self.always_select = always_select
         self.never_select = never_select
@@ -339,7 +384,7 @@ class REVS(PredictingSelector):
         checkpoint = self._open_checkpoint(table)
         with (
             one_thread(),
-            Clock(self.time_budget, expected_steps(problem, self.search), progress.begin(PARTS)) as clock,
+            fit_clock(self.time_budget, expected_steps(problem, self.search), progress.begin(PARTS)) as clock,
         ):
             found = search_subset(
                 problem,
@@ -353,6 +398,9 @@ class REVS(PredictingSelector):
                 checkpoint=checkpoint,
             )
         warn_if_interrupted(found.stop_reason, name, f"{found.n_stages} stages")
+        self._choices = Choices(problem.groups, found.inclusion, problem.allowed, problem.always)
+        if not isinstance(self.search, Sarsa):
+            found.support = self._choices.units(as_rule(self.rule))
         self._keep(problem, found)
         self._refit(problem, found, rng)
         table.check_unchanged()
@@ -361,7 +409,7 @@ class REVS(PredictingSelector):
 
     def _policy(self) -> Policy:
         if isinstance(self.search, Sarsa):
-            idle = ("penalty", "min_effect", "checkpoint")
+            idle = ("penalty", "rule", "min_effect", "checkpoint")
             refuse_unused(self, idle, "search=Sarsa(...)", "use Sarsa(price=...), or search='auto'")
         if isinstance(self.policy, str) and self.policy == "auto":
             return EpsilonGreedy() if isinstance(self.search, Sarsa) else Softmax()
@@ -371,7 +419,7 @@ class REVS(PredictingSelector):
         if self.checkpoint is None:
             return None
         # time, threads and what `transform` returns do not decide the answer
-        apart = ("checkpoint", "time_budget", "n_jobs", "validate", "transform_as")
+        apart = ("checkpoint", "time_budget", "n_jobs", "validate", "transform_as", "rule")
         options = {k: v for k, v in self.get_params(deep=False).items() if k not in apart}
         return Checkpoint(self.checkpoint, table, options)
 
@@ -406,44 +454,132 @@ class REVS(PredictingSelector):
         # selected first, then by inclusion; held-out worth breaks ties
         worth = np.nan_to_num(self.gain_, nan=-np.inf)
         self.ranking_ = rank(self.inclusion_, worth, support=self.support_)
+        self._average = average = average_subsets(problem, found, columns, fit)
+        self.coef_average_ = np.zeros(len(self.column_names_))
+        self.coef_average_[average.columns] = average.coef
+        self.intercept_average_ = average.intercept
+        self.average_ = bool(average.serves)
 
-    def _linear_predictor(self, X: Any, offset: Any = None) -> Any:
+    def select(
+        self,
+        *,
+        threshold: float | None = None,
+        fdr: float | None = None,
+        k: int | None = None,
+        rule: RuleName | DecisionRule | None = None,
+    ) -> NDArray[np.bool_]:
+        """Select features from `inclusion_` by another rule, without a refit.
+
+        Parameters
+        ----------
+        threshold : float, optional
+            Take what has a larger probability.
+        fdr : float, optional
+            Take the most probable features as long as the expected share of wrong ones is at most this.
+        k : int, optional
+            Take so many, the most probable ones; features that enter together count as one.
+        rule : {"auto", "f1"} or object, optional
+            As in the constructor, whose rule is the default.
+
+        Returns
+        -------
+        bool array of shape (n_features,)
+            Features of `always_select` are in it by any rule, and those of `never_select` are not.
+
+        Examples
+        --------
+        >>> from rlselect import REVS
+        >>> from rlselect.simulate import make_revs
+        >>> data = make_revs(n=60, p=100, structure="block", random_state=0)
+        >>> selector = REVS(random_state=0).fit(data.X, data.y)
+        >>> [int(selector.select(**rule).sum()) for rule in ({"fdr": 0.1}, {"k": 5}, {"rule": "f1"})]
+        [3, 5, 13]
+        """
         check_is_fitted(self)
+        if rule is not None:
+            check_value("rule", rule, _RULES)
+        chosen = read_rule(threshold=threshold, fdr=fdr, k=k, rule=rule) or as_rule(self.rule)
+        if isinstance(self.search, Sarsa) and not isinstance(chosen, Cutoff | MostProbable):
+            raise ValueError(
+                "inclusion_ holds how often the paper's search visited a feature, which is no probability: "
+                "give threshold or k, or fit with search='auto'."
+            )
+        return self._choices.features(chosen)
+
+    def _linear_predictor(self, X: Any, offset: Any, average: bool | Literal["auto"]) -> Any:
+        check_is_fitted(self)
+        check_value("average", average, AUTO | flag())
         name = type(self).__name__
+        averaged = self.average_ if average == "auto" else bool(average)
+        coef, intercept = (
+            (self.coef_average_, self.intercept_average_) if averaged else (self.coef_, self.intercept_)
+        )
         if is_source(X):
-            return self._predictors(open_stream(X, self.encoder_, offset=offset, owner=name))
+            return _predictors(open_stream(X, self.encoder_, offset=offset, owner=name), coef, intercept)
         table = open_table(X, offset=offset, encoder=self.encoder_, owner=name)
         eta = np.empty(table.n_rows)
         done = 0
         for batch in table.scan():
             stop = done + batch.X.shape[0]
-            eta[done:stop] = batch.X @ self.coef_ + self.intercept_
+            eta[done:stop] = batch.X @ coef + intercept
             done = stop
         return eta if table.offset is None else eta + table.offset
 
-    def predict(self, X: Any, offset: Any = None) -> Any:
-        """Predict from the selected variables.
+    def predict(self, X: Any, offset: Any = None, average: bool | Literal["auto"] = "auto") -> Any:
+        """Predict from the variables.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features), or a source
-            New rows. Of a source (see `fit`) only the selected columns are read, a part at a time.
+            New rows. Of a source (see `fit`) only the columns with a coefficient are read, a part at a time.
         offset : array-like of shape (n_samples,) or str, optional
             Known part of the linear predictor.
+        average : "auto" or bool, default="auto"
+            Whether coefficients are `coef_average_`, the posterior mean over all subsets that were visited,
+            or `coef_`, those of the selected variables alone. "auto" lets rows that were left out decide,
+            see `average_`.
 
         Returns
         -------
         array of shape (n_samples,)
             Labels for "binomial", means otherwise. An iterator of such arrays for a source.
         """
-        eta = self._linear_predictor(X, offset)
+        eta = self._linear_predictor(X, offset, average)
         return self._mean(eta) if isinstance(eta, np.ndarray) else map(self._mean, eta)
 
-    def _predictors(self, rows: RowStream) -> Iterator[NDArray[np.float64]]:
-        used = np.flatnonzero(self.coef_)
-        for batch in rows.scan(used):
-            eta = batch.X @ self.coef_[used] + self.intercept_
-            yield eta if batch.offset is None else eta + batch.offset
+    def predict_interval(self, X: Any, offset: Any = None, level: float = 0.95) -> NDArray[np.float64]:
+        """Intervals that hold a new response with a given probability ("gaussian" only).
+
+        They stand about the averaged prediction, and are as wide as the noise, the coefficients in each
+        subset and the choice among the subsets ask for (their variances add up; quantiles are Student's).
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features), or a source
+            New rows; those of a source are loaded.
+        offset : array-like of shape (n_samples,) or str, optional
+            Known part of the linear predictor.
+        level : float, default=0.95
+            The probability.
+
+        Returns
+        -------
+        array of shape (n_samples, 2)
+            Lower and upper ends.
+        """
+        check_is_fitted(self)
+        check_value("level", level, number("a number between 0 and 1", above=0.0, below=1.0))
+        if self.family_ != "gaussian":
+            raise ValueError(
+                f"predict_interval is for family='gaussian', and this is {self.family_!r}: a probability "
+                "or a mean count says how a response varies; use predict_proba or predict."
+            )
+        X = load_source(X, f"{type(self).__name__}.predict_interval")
+        centre = self._linear_predictor(X, offset, True)
+        table = open_table(X, encoder=self.encoder_, owner=type(self).__name__)
+        parts = [self._average.half_width(_dense(b.X), level) for b in table.scan(self._average.columns)]
+        half = np.concatenate(parts)
+        return np.column_stack([centre - half, centre + half])
 
     def _mean(self, eta: NDArray[np.float64]) -> NDArray:
         if self.family_ == "binomial":
@@ -451,34 +587,34 @@ class REVS(PredictingSelector):
         return np.exp(eta) if self.family_ == "poisson" else eta
 
     @available_if(_is_binomial)
-    def decision_function(self, X: Any, offset: Any = None) -> Any:
+    def decision_function(self, X: Any, offset: Any = None, average: bool | Literal["auto"] = "auto") -> Any:
         """Log odds of the second class.
 
         Parameters
         ----------
-        X, offset
+        X, offset, average
             As in `predict`.
 
         Returns
         -------
         array of shape (n_samples,)
         """
-        return self._linear_predictor(X, offset)
+        return self._linear_predictor(X, offset, average)
 
     @available_if(_is_binomial)
-    def predict_proba(self, X: Any, offset: Any = None) -> Any:
+    def predict_proba(self, X: Any, offset: Any = None, average: bool | Literal["auto"] = "auto") -> Any:
         """Probabilities of the two classes.
 
         Parameters
         ----------
-        X, offset
+        X, offset, average
             As in `predict`.
 
         Returns
         -------
         array of shape (n_samples, 2)
         """
-        eta = self._linear_predictor(X, offset)
+        eta = self._linear_predictor(X, offset, average)
         return _probabilities(eta) if isinstance(eta, np.ndarray) else map(_probabilities, eta)
 
     def _measure(self, y: Any, predicted: Any, sample_weight: Any) -> float:
@@ -488,6 +624,19 @@ class REVS(PredictingSelector):
 
     def _report(self) -> dict[str, Any]:
         return report_of(self)
+
+
+def _dense(X: Any) -> NDArray[np.float64]:
+    return X.toarray() if sparse.issparse(X) else X
+
+
+def _predictors(
+    rows: RowStream, coef: NDArray[np.float64], intercept: float
+) -> Iterator[NDArray[np.float64]]:
+    used = np.flatnonzero(coef)
+    for batch in rows.scan(used):
+        eta = batch.X @ coef[used] + intercept
+        yield eta if batch.offset is None else eta + batch.offset
 
 
 def _probabilities(eta: NDArray[np.float64]) -> NDArray[np.float64]:

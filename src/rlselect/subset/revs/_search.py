@@ -1,6 +1,7 @@
 """Which search runs on which data, and what it hands back."""
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from rlselect.subset.revs._checkpoint import Checkpoint
 from rlselect.subset.revs._effort import EffortPlan, SearchState, begin, run_effort
 from rlselect.subset.revs._problem import Problem
 from rlselect.subset.revs._sarsa import Sarsa, run_sarsa
+from rlselect.subset.revs._visited import Visited
 from rlselect.subset.revs._walk import (
     GLM_PLAN,
     SizePrior,
@@ -73,6 +75,8 @@ class Found:
         Size of effect that would have been seen with probability 0.9, NaN where there was none to be seen.
     labels : list of array of int or None
         Units that each trajectory speaks of; None where it speaks of all.
+    visited : Visited, optional
+        The subsets that were counted; None where one subset stands for all.
     """
 
     inclusion: NDArray[np.float64]
@@ -89,6 +93,7 @@ class Found:
     n_rows_seen: int = 0
     detectable: NDArray[np.float64] | None = None
     labels: list[NDArray[np.intp] | None] | None = None
+    visited: Visited | None = None
 
 
 def expected_steps(problem: Problem, search: Any) -> int:
@@ -191,7 +196,7 @@ def _search_walk(problem: Problem, how: _How) -> Found:
     everything = [slice(0, table.n_rows)]
     state = _state(problem.family, problem.units, rows, everything)
     allowed = problem.allowed & _varying(state, problem)
-    if not allowed.any():
+    if not allowed.any() or (problem.family == "poisson" and not _has_events(rows)):
         return _nothing_to_do(problem)
     state.reset(problem.always)
     walker = how.walker(state, allowed, table.n_rows, state.counted)
@@ -210,6 +215,7 @@ def _search_walk(problem: Problem, how: _How) -> Found:
     result = run_walk(narrow_walker, plan, tune=linear, n_jobs=how.n_jobs)
     inclusion[labels] = result.inclusion
     result.inclusion = inclusion
+    result.visited = result.visited and result.visited.relabelled(labels)
     narrow_labels = [labels] * len(result.trajectories)
     result.trajectories.insert(0, walker.trajectory)
     result.n_stages += len(walker.trajectory)
@@ -221,6 +227,7 @@ def _search_walk(problem: Problem, how: _How) -> Found:
 def _screen(walker: Walker) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Conditional inclusion after a first climb, and the units that may matter alone or beside its subset."""
     alone = walker.rewards()
+    walker.order = np.argsort(-alone, kind="stable")
     walker.climb()
     beside = walker.rewards()
     mask = walker.state.mask
@@ -260,11 +267,13 @@ def _search_large(problem: Problem, how: _How, plan: EffortPlan, checkpoint: Che
         progress = begin(walker, sampler, how.rng)
     else:
         progress, rows = saved["progress"], saved["rows"]
-        progress.walker.stopped = None
-        table.resume(progress.sampler)
-    result = run_effort(progress, plan, tune=linear, save=save)
-    result.inclusion[problem.allowed & ~_varying(progress.walker.state, problem)] = 0.0
-    found = _found(problem, result, rows)
+    with nullcontext() if checkpoint is None or saved is None else checkpoint.resumed():
+        if saved is not None:
+            progress.walker.stopped = None
+            table.resume(progress.sampler)
+        result = run_effort(progress, plan, tune=linear, save=save)
+        result.inclusion[problem.allowed & ~_varying(progress.walker.state, problem)] = 0.0
+        found = _found(problem, result, rows)
     found.numbers = rows.numbers
     found.n_rows_seen, found.detectable = result.n_rows_seen, result.detectable
     end = progress.walker.state
@@ -303,6 +312,12 @@ def _varying(state: SubsetState, problem: Problem) -> NDArray[np.bool_]:
     return np.array([bool(varies[columns].any()) for columns in problem.units.columns])
 
 
+def _has_events(rows: Rows) -> bool:
+    """Whether any count that counts is not zero: without one the intercept has no end to fall to."""
+    _, y, weight, _ = rows.gather(np.empty(0, dtype=np.intp))
+    return bool(np.any(y if weight is None else y[weight > 0]))
+
+
 def _found(problem: Problem, result: WalkResult, rows: Rows) -> Found:
     inclusion = result.inclusion[problem.twin_of]
     inclusion[problem.always] = 1.0
@@ -317,6 +332,7 @@ def _found(problem: Problem, result: WalkResult, rows: Rows) -> Found:
         rows.gather,
         rows.gather_blocks,
         rows.first,
+        visited=result.visited,
     )
 
 

@@ -11,6 +11,7 @@ from scipy.special import expit
 
 from rlselect.data import Units
 from rlselect.learn import UCB, Policy, Softmax, Trajectory, subset_key
+from rlselect.subset.revs._visited import Visited, merge_visits
 from rlselect.subset.revs.evidence import Block, Look, Rows, Scores
 
 Floats = NDArray[Any]
@@ -117,18 +118,24 @@ class SizePrior:
 
 @dataclass
 class Tally:
-    """Weighted mean of conditional inclusion probabilities, safe for weights of any size."""
+    """Weighted mean of conditional inclusion probabilities, safe for weights of any size.
+
+    `seen` has the log weight of each subset by its key.
+    """
 
     n_units: int
     total: Floats = field(init=False)
     weight: float = 0.0
     top: float = -np.inf
+    seen: dict[bytes, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.total = np.zeros(self.n_units)
 
-    def add(self, probability: Floats, log_weight: float) -> None:
+    def add(self, probability: Floats, log_weight: float, mask: NDArray[np.bool_]) -> None:
         """Count one visited subset."""
+        key = subset_key(mask)
+        self.seen[key] = float(np.logaddexp(self.seen.get(key, -np.inf), log_weight))
         if log_weight > self.top:
             shrink = np.exp(self.top - log_weight)
             self.total *= shrink
@@ -152,6 +159,7 @@ class WalkResult:
     trajectories: list[Trajectory]
     n_stages: int
     stop_reason: str
+    visited: Visited | None = None
     n_rows_seen: int = 0
     detectable: Floats | None = None
 
@@ -270,7 +278,7 @@ class Walker:
                 values[self._order], t=len(self.trajectory) + 1, rng=self.rng
             )
             unit = int(self._order[place])
-            self.tally.add(probability, -normaliser)
+            self.tally.add(probability, -normaliser, self.state.mask)
         else:
             self._count_once(probability)
             unit = self._choose(values)
@@ -279,7 +287,7 @@ class Walker:
     def count(self) -> float:
         """Count the subset itself by its posterior weight, without a step; that weight."""
         posterior = self.posterior
-        self.tally.add(self.state.mask.astype(float), posterior)
+        self.tally.add(self.state.mask.astype(float), posterior, self.state.mask)
         return posterior
 
     def _count_once(self, probability: Floats) -> None:
@@ -287,7 +295,7 @@ class Walker:
         key = subset_key(self.state.mask)
         if key not in self._tried:
             self._tried[key] = {}
-            self.tally.add(probability, self.posterior)
+            self.tally.add(probability, self.posterior, self.state.mask)
 
     def _choose(self, values: Floats) -> int:
         tried = self._tried[subset_key(self.state.mask)]
@@ -369,8 +377,7 @@ def run_walk(walker: Walker, plan: WalkPlan, *, tune: bool, n_jobs: int | None =
     WalkResult
     """
     few = bool(np.count_nonzero(walker.allowed) <= plan.enumerate_up_to)
-    if not tune:
-        walker.order = np.argsort(-walker.rewards(), kind="stable")
+    walker.order = np.argsort(-walker.rewards(), kind="stable")
     _warm_up(walker, plan, tune, few)
     if few:
         _enumerate(walker, tune)
@@ -388,7 +395,11 @@ def run_walk(walker: Walker, plan: WalkPlan, *, tune: bool, n_jobs: int | None =
     trajectories = [walker.trajectory] + [w.trajectory for w in walkers if w is not walker]
     reasons = [w.stopped for w in [walker, *walkers] if w.stopped]
     return WalkResult(
-        inclusion, trajectories, sum(map(len, trajectories)), reasons[0] if reasons else "converged"
+        inclusion,
+        trajectories,
+        sum(map(len, trajectories)),
+        reasons[0] if reasons else "converged",
+        merge_visits([w.tally.seen for w in walkers], len(walker.allowed)),
     )
 
 

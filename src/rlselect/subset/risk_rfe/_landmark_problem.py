@@ -5,6 +5,7 @@ regression on m columns: O(n m^2) instead of O(n^3), and no matrix larger than s
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,8 @@ Array = NDArray[np.float64]
 _BLOCK = 2_000_000
 # candidates whose products are summed in one pass over the rows
 _PARCEL = 64
+# rows that rank removals in haste: so many kernel values in all
+_CELLS, _FEWEST_ROWS, _MOST_ROWS = 20_000_000, 200, 2000
 # directions of the landmarks' own kernel matrix below this share of the largest are rounding, mostly
 _LEAST = 1e-7
 
@@ -43,6 +46,26 @@ class _Moments:
         self.sums += shares @ values
         self.gram += weighted.T @ values
         self.cross += weighted.T @ targets
+
+
+@dataclass(frozen=True)
+class _Machine:
+    """Functions whose products over the centred rows are zero: what a ridge regression on them needs.
+
+    Attributes
+    ----------
+    turn : (m, r) array
+        Coefficients of the functions at the landmarks.
+    means, values : (r,) arrays
+        Their means over the rows, and variances.
+    side : (r, c) array
+        Their covariances with the targets.
+    """
+
+    turn: Array
+    means: Array
+    values: Array
+    side: Array
 
 
 class LandmarkProblem:
@@ -81,6 +104,7 @@ class LandmarkProblem:
         self.lam, self.bandwidth, self.fit_intercept = lam, bandwidth, fit_intercept
         self.groups, self.criterion = groups, criterion
         self.active = list(range(len(groups)))
+        self.hasty = False
         self.objective: float = np.nan
         self.losses: Array = np.empty(0)
         self._shares = weights / weights.sum()
@@ -106,51 +130,51 @@ class LandmarkProblem:
         keep = values > max(_LEAST * values[-1], 1e-300)
         return vectors[:, keep] / np.sqrt(values[keep])
 
-    def _moments(self, bandwidth: float) -> _Moments:
-        moments, columns = _Moments(len(self.landmarks), self.targets.shape[1]), self._columns(self.active)
-        for rows in self._blocks():
-            values = self.kernel.link(self._total(self.X[rows], columns), bandwidth)
-            moments.add(values, self._shares[rows], self.targets[rows])
-        return moments
-
-    def _turned(self, moments: _Moments, basis: Array) -> tuple[Array, Array, Array]:
-        """Functions whose products over the rows are zero, these products with themselves, and the targets'.
-
-        Gives coefficients (m, r), the eigenvalues (r,) of the covariance and products (r, c).
-        """
+    def _objective(self, moments: _Moments, basis: Array) -> float:
+        """What a machine on some moments reaches; sums of squares are good enough to compare removals."""
         gram, side = moments.gram, moments.cross
         if self.fit_intercept:
             gram = gram - np.outer(moments.sums, moments.sums)
             side = side - np.outer(moments.sums, self._centre)
         values, vectors = np.linalg.eigh(basis.T @ gram @ basis)
-        turn = basis @ vectors
-        return turn, np.maximum(values, 0.0), turn.T @ side
+        turned = (basis @ vectors).T @ side
+        return self._spread - float(np.sum(np.square(turned) / (np.maximum(values, 0.0) + self.lam)[:, None]))
 
-    def _objective(self, moments: _Moments, basis: Array) -> float:
-        _, values, side = self._turned(moments, basis)
-        return self._spread - float(np.sum(np.square(side) / (values + self.lam)[:, None]))
+    def _machine(self, bandwidth: float) -> _Machine:
+        """The present set's machine for every lambda, by orthogonal steps: sums of squares lose half the digits.
 
-    def _shift(self, moments: _Moments) -> Array:
-        return moments.sums if self.fit_intercept else np.zeros_like(moments.sums)
+        Rows that count twice and rows that are there twice differ by rounding alone.
+        """
+        columns, first = self._columns(self.active), int(self.fit_intercept)
+        basis = self._basis(self._total(self.landmarks, columns), bandwidth)
+        r = basis.shape[1]
+        factor = np.zeros((0, first + r + self.targets.shape[1]))
+        for rows in self._blocks():
+            inside = self.kernel.link(self._total(self.X[rows], columns), bandwidth) @ basis
+            block = np.hstack([np.ones((len(inside), first)), inside, self.targets[rows]])
+            block *= np.sqrt(self._shares[rows])[:, None]
+            factor = np.linalg.qr(np.vstack([factor, block]), mode="r")
+        factor = np.vstack([factor, np.zeros((max(0, first + r - len(factor)), factor.shape[1]))])
+        within = slice(first, first + r)
+        left, sizes, right = np.linalg.svd(factor[within, within])
+        means = factor[0, 0] * factor[0, within] if first else np.zeros(r)
+        side = sizes[:, None] * (left.T @ factor[within, first + r :])
+        return _Machine(basis @ right.T, right @ means, np.square(sizes), side)
 
     def refresh(self) -> None:
         """Solve on the present set and leave each row out."""
-        columns = self._columns(self.active)
-        basis = self._basis(self._total(self.landmarks, columns), self.bandwidth)
-        moments = self._moments(self.bandwidth)
-        turn, values, side = self._turned(moments, basis)
-        shrink = 1.0 / (values + self.lam)
-        self.coefficients = turn @ (shrink[:, None] * side)
-        self.objective = self._spread - float(np.sum(np.square(side) * shrink[:, None]))
-        shift = self._shift(moments)
-        self.intercept = self._centre - shift @ self.coefficients
+        columns, machine = self._columns(self.active), self._machine(self.bandwidth)
+        shrink = 1.0 / (machine.values + self.lam)
+        slopes = shrink[:, None] * machine.side
+        self.coefficients = machine.turn @ slopes
+        self.objective = self._spread - float(np.sum(machine.side * slopes))
+        self.intercept = self._centre - machine.means @ slopes
         self.losses = np.empty(len(self.X))
         self._explained = 0.0
         for rows in self._blocks():
-            kernel = self.kernel.link(self._total(self.X[rows], columns), self.bandwidth)
-            inside = kernel @ turn
-            leverage = np.square(inside - shift @ turn) @ shrink + float(self.fit_intercept)
-            residual = self.targets[rows] - kernel @ self.coefficients - self.intercept
+            inside = self.kernel.link(self._total(self.X[rows], columns), self.bandwidth) @ machine.turn
+            leverage = np.square(inside - machine.means) @ shrink + float(self.fit_intercept)
+            residual = self.targets[rows] - inside @ slopes - self.intercept
             self.losses[rows] = self._left_out(residual, leverage, rows)
             self._explained += float(self._shares[rows] @ np.square(inside).sum(axis=1))
 
@@ -172,19 +196,16 @@ class LandmarkProblem:
 
     def risk_at(self, lams: Sequence[float] | Array, bandwidth: float) -> list[float]:
         """Leave-one-out risk of the present set for other parameters: one decomposition for all lambdas."""
-        columns = self._columns(self.active)
-        moments = self._moments(bandwidth)
-        basis = self._basis(self._total(self.landmarks, columns), bandwidth)
-        turn, values, side = self._turned(moments, basis)
-        shrink = 1.0 / (values[:, None] + np.asarray(lams))
-        shift = self._shift(moments)
+        columns, machine = self._columns(self.active), self._machine(bandwidth)
+        shrink = 1.0 / (machine.values[:, None] + np.asarray(lams))
         risks = np.zeros(len(shrink[0]))
         for rows in self._blocks():
-            reach = (self.kernel.link(self._total(self.X[rows], columns), bandwidth) - shift) @ turn
+            kernel = self.kernel.link(self._total(self.X[rows], columns), bandwidth)
+            reach = kernel @ machine.turn - machine.means
             leverage = np.square(reach) @ shrink + float(self.fit_intercept)
             centred = self.targets[rows] - self._centre
             for place in range(len(risks)):
-                residual = centred - reach @ (shrink[:, place, None] * side)
+                residual = centred - reach @ (shrink[:, place, None] * machine.side)
                 losses = self._left_out(residual, leverage[:, place], rows)
                 risks[place] += self._shares[rows] @ losses
         return risks.tolist()
@@ -198,6 +219,8 @@ class LandmarkProblem:
             forms = [np.sum(self.coefficients * (gram @ self.coefficients)) for gram in grams]
             order = np.argsort(-np.array(forms), kind="stable")[:count]
             return [(candidates[i], float("nan")) for i in order]
+        if self.hasty and count > 1:
+            return self._by_slopes(total)[:count]
         found: list[tuple[float, int]] = []
         for start in range(0, len(candidates), _PARCEL):
             some = candidates[start : start + _PARCEL]
@@ -205,6 +228,27 @@ class LandmarkProblem:
             for group, rest, moments in each:
                 found.append((self._objective(moments, self._basis(rest, self.bandwidth)), group))
         return [(group, value) for value, group in sorted(found)[:count]]
+
+    def _by_slopes(self, total: Array) -> list[tuple[int, float]]:
+        """Removals with the objectives they would leave if the coefficients stayed, from some of the rows.
+
+        A first step towards each removal: the best coefficients do not change the objective to first order.
+        """
+        wanted = _CELLS // (len(self.active) * len(self.landmarks))
+        wanted = min(max(wanted, _FEWEST_ROWS), _MOST_ROWS)
+        rows = slice(None, None, -(-len(self.X) // wanted))
+        X, shares = self.X[rows], self._shares[rows] / self._shares[rows].sum()
+        here, gaps = self._total(X, self._columns(self.active)), self.targets[rows] - self.intercept
+        found = []
+        for group, rest in zip(self.active, self._totals(total, self.active), strict=True):
+            stop_if_late()
+            values = self.kernel.link(here - self._total(X, self.groups[group]), self.bandwidth)
+            norm = np.sum(self.coefficients * (self.kernel.link(rest, self.bandwidth) @ self.coefficients))
+            residual = gaps - values @ self.coefficients
+            if self.fit_intercept:
+                residual -= shares @ residual
+            found.append((float(shares @ np.square(residual).sum(axis=1)) + self.lam * float(norm), group))
+        return [(group, value) for value, group in sorted(found)]
 
     def _totals(self, total: Array, some: Sequence[int]) -> Iterator[Array]:
         """The landmarks' sums without each of some groups."""

@@ -30,6 +30,8 @@ Array = NDArray[np.float64]
 Halves: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp]]
 # Beyond so many rows "auto" works from landmarks, of so many.
 _MANY_ROWS, _LANDMARKS, _FEW_LANDMARKS = 5000, 300, 50
+# fits from landmarks that a time budget should allow for; a kernel value in operations of matrix products
+_PASSES, _VALUE = 24, 2000.0
 # n x n matrices that are there at one time, and n^3 operations of a choice of parameters and of a removal
 _MATRICES, _TUNING, _REMOVAL = 6, 60.0, 4.0
 
@@ -162,7 +164,7 @@ def plan_size(
     if n_landmarks == "auto" and able:
         hurried = seconds is not None and seconds_for(1.5 * _TUNING * float(n) ** 3) > seconds
         if n > _MANY_ROWS or hurried:
-            n_landmarks = _fewer_landmarks(n, groups, seconds)
+            n_landmarks = _fewer_landmarks(n, data.X.shape[1], seconds)
     if isinstance(n_landmarks, int):
         return replace(plan, n_landmarks=n_landmarks) if n_landmarks < n else plan
     instead = "n_landmarks='auto'" if able else _smaller(plan, data, halves)
@@ -172,15 +174,20 @@ def plan_size(
     return plan
 
 
-def _fewer_landmarks(n: int, groups: int, seconds: float | None) -> int:
+def _fewer_landmarks(n: int, columns: int, seconds: float | None) -> int:
     """The usual number, or as many as leave time for some removals."""
     count = _LANDMARKS
     while count > _FEW_LANDMARKS and seconds is not None:
-        # a choice of parameters makes the n x m matrix and its products for each of four widths
-        if seconds_for(n * count * (12.0 * count + 60.0) + 60.0 * count**3) < 0.2 * seconds:
+        # four for a choice of parameters, one or two for each cycle of removals
+        if _PASSES * pass_seconds(n, columns, count) < seconds:
             break
         count //= 2
     return max(count, _FEW_LANDMARKS)
+
+
+def pass_seconds(n: int, columns: int, count: int) -> float:
+    """How long it takes to fit and judge a machine on so many rows, columns and landmarks."""
+    return seconds_for(n * count * (_VALUE + 9.0 * columns + 4.0 * count) + 40.0 * float(count) ** 3)
 
 
 def _smaller(plan: MachinePlan, data: RiskData, halves: Halves | None) -> str:

@@ -11,7 +11,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from rlselect._clock import PARTS, Clock, warn_if_interrupted
+from rlselect._clock import PARTS, Clock, fit_clock, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
 from rlselect._estimator import PredictingSelector
 from rlselect._options import (
@@ -69,6 +69,8 @@ from rlselect.subset.risk_rfe._report import report_of
 __all__ = ["RiskRFE"]
 
 Array = NDArray[np.float64]
+# of a time budget, for the first choice of parameters
+_FOR_TUNING = 0.25
 
 
 def _has_decision(selector: "RiskRFE") -> bool:
@@ -388,7 +390,7 @@ class RiskRFE(PredictingSelector):
         data = read_data(table, loss, units.units, self._takes_sparse(), name)
         self._keep_table(table.encoder, data, plan)
         n_groups = units.units.n_units
-        clock = Clock(self.time_budget, n_groups, progress.begin(min(PARTS, n_groups)))
+        clock = fit_clock(self.time_budget, n_groups, progress.begin(min(PARTS, n_groups)))
         if not loss.classifies and self.fit_intercept and np.ptp(data.y) <= 1e-12 * np.abs(data.y).max():
             self._keep_choice(choose_nothing(units), units)
             self._machine: FinalMachine = ConstantMachine(data.weights @ data.targets / data.weights.sum())
@@ -441,7 +443,8 @@ class RiskRFE(PredictingSelector):
         plan = plan_size(plan, data, halves, self.n_landmarks, clock.left, type(self).__name__)
         with clock:
             problem, tuner = plan.pose(data, halves)
-            tuner.tune(problem)
+            with clock.part(_FOR_TUNING):
+                tuner.tune(problem)
             retune = None if needs_one_curve(self.stopping) else tuner.again
             path = eliminate(problem, make_cycle(self.step), retune, hurry=True)
         self._choose(path, units)

@@ -1,24 +1,25 @@
 """Divide and conquer: the same selector on many folds of the rows, and a vote."""
 
-import inspect
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import MetaEstimatorMixin, clone
+from sklearn.base import MetaEstimatorMixin
 
-from rlselect._clock import Clock, warn_if_interrupted, while_time
+from rlselect._clock import fit_clock, warn_if_interrupted, while_time
 from rlselect._compat import Progress, with_callbacks
-from rlselect._estimator import Selector, rank
+from rlselect._estimator import rank
 from rlselect._options import NONE, number, one_of, whole, with_methods
 from rlselect._parallel import run_tasks
 from rlselect._random import RandomState, as_generator
-from rlselect.data import MISSING_MODES, open_table, read_units, require_target
+from rlselect.data import MISSING_MODES, read_units
+from rlselect.subset.rivals._any_selector import chosen_columns, copy_selector
+from rlselect.subset.rivals._rival import RivalSelector
 
 __all__ = ["DivideAndConquer"]
 
 
-class DivideAndConquer(MetaEstimatorMixin, Selector):
+class DivideAndConquer(MetaEstimatorMixin, RivalSelector):
     r"""Fit a selector or a sparse linear model in each fold of the rows; keep what most folds keep.
 
     The rows are dealt out at random to K folds. A feature is selected when at least the share `vote` of the
@@ -113,13 +114,6 @@ class DivideAndConquer(MetaEstimatorMixin, Selector):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = self.missing == "indicator"
-        tags.target_tags.required = True
-        return tags
-
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Let the folds vote.
@@ -143,8 +137,7 @@ class DivideAndConquer(MetaEstimatorMixin, Selector):
 
     def _fit(self, progress: Progress, X: Any, y: Any, sample_weight: Any) -> None:
         name = type(self).__name__
-        require_target(y, name)
-        table = open_table(X, y, sample_weight=sample_weight, missing=self.missing, owner=name)
+        table = self._open(X, y, sample_weight)
         if self.n_folds > table.n_rows:
             raise ValueError(
                 f"n_folds={self.n_folds} was given with {table.n_rows} rows; it must be at most the number "
@@ -152,18 +145,17 @@ class DivideAndConquer(MetaEstimatorMixin, Selector):
             )
         order = as_generator(self.random_state).permutation(table.n_rows)
         tasks = (
-            (_copy(self.estimator), *table.take(np.sort(fold))[:3])
+            (copy_selector(self.estimator), *table.take(np.sort(fold))[:3])
             for fold in np.array_split(order, self.n_folds)
         )
         progress.begin(1)
-        with Clock(self.time_budget) as clock:
+        with fit_clock(self.time_budget) as clock:
             columns = np.array(run_tasks(_select, while_time(tasks), n_jobs=self.n_jobs))
         progress.part()
         self.n_folds_ = len(columns)
         self.stop_reason_ = clock.reason or "all folds"
         warn_if_interrupted(self.stop_reason_, name, f"{self.n_folds_} of {self.n_folds} folds")
-        self.encoder_ = table.encoder
-        self._keep_names(table.encoder.n_features_in_, table.encoder.feature_names_in_)
+        self._keep_table(table)
         units = read_units(table.encoder)
         votes = np.column_stack([columns[:, c].any(axis=1) for c in units.units.columns])
         self.inclusion_ = units.to_features(votes.mean(axis=0))
@@ -171,46 +163,15 @@ class DivideAndConquer(MetaEstimatorMixin, Selector):
         self.support_ = self.inclusion_ >= self.vote - 1e-12
         self.ranking_ = rank(self.inclusion_)
 
-    def _report(self) -> dict[str, Any]:
-        names = self.encoder_.feature_names
-        chosen = sorted(np.flatnonzero(self.support_), key=lambda j: self.ranking_[j])
+    def _facts(self) -> dict[str, Any]:
         return {
-            "title": f"{type(self).__name__} ({type(self.estimator).__name__})",
-            "stop_reason": self.stop_reason_,
-            "facts": {
-                "Selected": f"{len(chosen)} of {self.n_features_in_} features",
-                "Folds": self.n_folds_,
-                "Share of votes needed": float(self.vote),
-            },
-            "sections": [
-                {
-                    "title": "Selected features",
-                    "columns": ["Feature", "Share of votes"],
-                    "rows": [[names[j], float(self.inclusion_[j])] for j in chosen],
-                    "note": "" if chosen else "No feature has enough votes.",
-                }
-            ],
+            "Estimator": type(self.estimator).__name__,
+            "Folds": self.n_folds_,
+            "Share of votes needed": float(self.vote),
         }
 
 
-def _copy(estimator: Any) -> Any:
-    names = inspect.signature(type(estimator)).parameters
-    if hasattr(estimator, "get_params") and set(estimator.get_params(deep=False)) <= set(names):
-        return clone(estimator)
-    # skglm's general estimator, the way to SCAD, lists parameters that its constructor does not take
-    return type(estimator)(**{name: getattr(estimator, name) for name in names})
-
-
 def _select(estimator: Any, X: Any, y: Any, weight: Any) -> NDArray[np.bool_]:
-    """Fit one fold; which features it keeps."""
+    """Fit one fold; which columns it keeps."""
     estimator.fit(X, y, **({} if weight is None else {"sample_weight": weight}))
-    if hasattr(estimator, "get_support"):
-        return np.asarray(estimator.get_support(), dtype=bool)
-    if hasattr(estimator, "support_") and len(estimator.support_) == X.shape[1]:
-        return np.asarray(estimator.support_, dtype=bool)
-    if hasattr(estimator, "coef_"):
-        return np.any(np.atleast_2d(estimator.coef_) != 0, axis=0)
-    raise TypeError(
-        f"{type(estimator).__name__} has neither support_ nor coef_ after fit; give a selector or a sparse "
-        "linear model."
-    )
+    return chosen_columns(estimator, X.shape[1])

@@ -22,7 +22,6 @@ from rlselect.subset.acp.masked._predictor import (
     MaskedPredictor,
     Target,
     make_target,
-    unit_power,
 )
 
 __all__ = [
@@ -35,5 +34,4 @@ __all__ = [
     "Target",
     "make_masked",
     "make_target",
-    "unit_power",
 ]

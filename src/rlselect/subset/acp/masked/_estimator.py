@@ -80,6 +80,8 @@ class MaskedEstimator(MaskedPredictor):
     n_jobs : int, optional
     """
 
+    slow = True
+
     def __init__(
         self, X: Array, target: Target, *, estimator: Any, n_folds: int = 5, n_jobs: int | None = None
     ) -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect._clock import while_time
 from rlselect.kernels import (
     Networks,
     Singles,
@@ -79,6 +80,7 @@ class MaskedNetwork(MaskedPredictor):
     """
 
     name = "network"
+    slow = True
 
     def __init__(
         self,
@@ -167,13 +169,14 @@ class MaskedNetwork(MaskedPredictor):
         p = int(mask.sum())
         A = np.concatenate([self._X[:, :-2][:, mask], self._X[:, -2:-1]], axis=1)
         rng = np.random.default_rng(0)
-        draws = [
-            start_networks(self._uniform(p, rng), np.arange(p)[None], np.array([p])) for _ in range(_FINAL)
-        ]
-        start = Networks(np.concatenate([d.first for d in draws]), np.concatenate([d.second for d in draws]))
-        every = np.repeat(A[None], _FINAL, axis=0)
-        weight = np.full((_FINAL, len(A)), 1.0 / len(A), dtype=np.float32)
-        networks, _ = self._train(every, self._Y, weight, start, self.training)
+        weight = np.full((1, len(A)), 1.0 / len(A), dtype=np.float32)
+        trained = []
+        for _ in while_time(range(_FINAL)):
+            start = start_networks(self._uniform(p, rng), np.arange(p)[None], np.array([p]))
+            trained.append(self._train(A[None], self._Y, weight, start, self.training)[0])
+        networks = Networks(
+            np.concatenate([one.first for one in trained]), np.concatenate([one.second for one in trained])
+        )
         return NetworkModel(networks, self.target.n_classes)
 
 

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
+from rlselect.kernels import unit_power
+
 Array = NDArray[np.float64]
 Masks = NDArray[np.bool_]
 
@@ -70,17 +72,6 @@ def make_target(y: NDArray, classifies: bool) -> Target:
     return Target(Y, codes, np.ldexp(center, power), float(np.ldexp(scale, power)))
 
 
-def unit_power(values: Array) -> NDArray[np.int32]:
-    """Power of two near the largest value of each column: dividing by it is exact, and squares stay finite.
-
-    Examples
-    --------
-    >>> unit_power(np.array([[3.0, 1e200], [-0.5, 0.0]])).tolist()
-    [2, 665]
-    """
-    return np.asarray(np.frexp(np.abs(values).max(axis=0, initial=0.0))[1])
-
-
 class MaskedPredictor:
     """Held-out criterion of a model on any subset of the columns of X.
 
@@ -101,6 +92,8 @@ class MaskedPredictor:
     name = "?"
     # whether the losses are log losses rather than squared errors
     log_loss = False
+    # whether one subset may take as long as thousands of another predictor
+    slow = False
     # whether a variable is worth the same beside any others, so that none has to wait for a partner
     additive = False
 

@@ -16,11 +16,19 @@ from rlselect.subset.revs.evidence._look import (
     Look,
     Scores,
 )
+from rlselect.subset.revs.evidence._posterior import (
+    Posteriors,
+    StandardRows,
+    glm_posteriors,
+    left_out_predictor,
+    linear_posteriors,
+)
 from rlselect.subset.revs.evidence._refit import (
     Fit,
     SeparationWarning,
     fit_glm,
     heldout_gains,
+    standardise,
 )
 from rlselect.subset.revs.evidence._refit_blocks import (
     fit_glm_blocks,
@@ -44,14 +52,20 @@ __all__ = [
     "Look",
     "Moments",
     "OverflowedColumns",
+    "Posteriors",
     "RidgeSubset",
     "Rows",
     "Scores",
     "SeparationWarning",
+    "StandardRows",
     "fit_glm",
     "fit_glm_blocks",
     "fit_linear_blocks",
     "fit_moments",
+    "glm_posteriors",
     "heldout_gains",
     "is_precise",
+    "left_out_predictor",
+    "linear_posteriors",
+    "standardise",
 ]

@@ -1,0 +1,109 @@
+"""ActorCriticPredictor on truths of third order, on what it solved before, and on noise.
+
+    export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+    python benchmarks/acp_third_order.py --seeds 1000 1003 --noise 30 \\
+        --out benchmarks/results/acp_third_order.md
+
+`--seeds A B` are A, A + 1, ..., B - 1; `--noise N` fits of each kind of noise have the seeds 5000, 5001, ...
+"""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from rlselect import ActorCriticPredictor
+
+
+def three(X):
+    return X[:, 0] * X[:, 1] * X[:, 2]
+
+
+# name: function of the columns, true columns, whether y is the side of zero it is on
+TRUTHS = {
+    "x1 x2 x3": (three, (0, 1, 2), False),
+    "x1 x2 + x3 x4 x5": (lambda X: X[:, 3] * X[:, 4] + three(X), (0, 1, 2, 3, 4), False),
+    "[x1 x2 x3 > 0]": (three, (0, 1, 2), True),
+    "sign x1 x2 + sign x3 x4 x5": (
+        lambda X: np.sign(X[:, 3] * X[:, 4]) + np.sign(three(X)),
+        (0, 1, 2, 3, 4),
+        False,
+    ),
+    "parity of three bits": (lambda X: three(np.sign(X)), (0, 1, 2), True),
+    "x6 + x1 x2 x3": (lambda X: X[:, 5] + three(X), (0, 1, 2, 5), False),
+    "x1 x2 (pairs stay)": (lambda X: X[:, 0] * X[:, 1], (0, 1), False),
+    "sin x1 + [x2 > 0] (stays)": (lambda X: np.sin(2 * X[:, 0]) + (X[:, 1] > 0), (0, 1), False),
+}
+NOISE = {
+    "normal": lambda rng, size: rng.standard_normal(size),
+    "t with 3 degrees": lambda rng, size: rng.standard_t(3, size),
+    "binary": lambda rng, size: rng.integers(0, 2, size).astype(float),
+}
+
+
+def fit(X, y, seed):
+    start = time.process_time()
+    found = ActorCriticPredictor(random_state=seed).fit(X, y)
+    return found.support_, time.process_time() - start
+
+
+def truth_rows(seeds, sizes, n=400):
+    for name, (function, true, classes) in TRUTHS.items():
+        for p in sizes:
+            scores, seconds = [], []
+            for seed in seeds:
+                rng = np.random.default_rng([seed, p])
+                X = rng.standard_normal((n, p))
+                if name.startswith("parity"):
+                    X = np.sign(X)
+                signal = function(X)
+                y = signal > 0 if classes else signal + 0.3 * rng.standard_normal(n)
+                support, spent = fit(X, y, seed)
+                hits = int(support[list(true)].sum())
+                scores.append(2 * hits / (len(true) + int(support.sum())))
+                seconds.append(spent)
+            yield [name, p, f"{np.mean(scores):.3f}", f"{np.min(scores):.2f}", f"{np.max(seconds):.1f}"]
+
+
+def noise_rows(count, n=200, p=30):
+    for name, draw in NOISE.items():
+        empty = 0
+        for seed in range(5000, 5000 + count):
+            rng = np.random.default_rng(seed)
+            X, y = draw(rng, (n, p)), rng.standard_normal(n)
+            support, _ = fit(X, y > 0 if seed % 2 else y, seed)
+            empty += not support.any()
+        yield [name, p, f"{empty} of {count}"]
+
+
+def table(head, rows):
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for row in rows:
+        lines.append("| " + " | ".join(map(str, row)) + " |")
+        print(lines[-1], flush=True)
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, nargs=2, default=(1000, 1003))
+    parser.add_argument("--sizes", type=int, nargs="+", default=(20, 50, 100))
+    parser.add_argument("--noise", type=int, default=30)
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    truths = table(
+        ["truth (n = 400)", "p", "mean F1", "least F1", "most CPU s"],
+        truth_rows(range(*given.seeds), given.sizes),
+    )
+    noise = table(["columns (n = 200)", "p", "empty"], noise_rows(given.noise))
+    if given.out is not None:
+        command = " ".join(["python", "benchmarks/acp_third_order.py", *sys.argv[1:]])
+        first, last = given.seeds[0], given.seeds[1] - 1
+        text = f"# Third order\n\nSeeds {first} to {last}; half of the noise fits are of classes.\n\n"
+        given.out.write_text(f"{text}`{command}`\n\n{truths}\n\n{noise}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

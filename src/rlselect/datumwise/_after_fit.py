@@ -1,0 +1,186 @@
+"""What can be changed after a fit without learning anew: prices, budgets, what is known from the start."""
+
+import copy
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from rlselect._options import check_value, number, whole
+from rlselect.data import read_vectors
+from rlselect.datumwise._fitted import FittedPurchases
+from rlselect.datumwise._read_rules import place_of_unit, read_prices
+from rlselect.datumwise._rules import PurchaseRules
+
+__all__ = ["AfterFit"]
+
+# Mean prices of a frontier, as shares of what the worst answer costs more than the best.
+_PRICES = np.geomspace(3e-4, 0.3, 16)
+
+# Halvings of the range in which the right price is looked for.
+_HALVINGS = 25
+
+
+class AfterFit:
+    """Methods of a fitted classifier that give another one with the same policy under other rules."""
+
+    classes_: NDArray
+    feature_cost: float
+    costs: Any
+    budget: int | None
+    _fitted: FittedPurchases
+
+    def at(
+        self,
+        *,
+        feature_cost: float | None = None,
+        costs: Mapping[Any, float] | ArrayLike | None = None,
+        known: Iterable[Any] | None = None,
+    ) -> Self:
+        """The same classifier at other prices, without a new fit.
+
+        Networks have learned all prices at once and take the one that earned most on the rows left out of
+        their training; problems that were solved exactly are solved again. Bins and lines only change what
+        the next purchase costs, so fit again for prices far from theirs.
+
+        Parameters
+        ----------
+        feature_cost, costs : optional
+            Prices as in the constructor. If one is given, the other counts as not given; with neither,
+            prices stay.
+        known : iterable, optional
+            Features (groups) whose values are there from the start, free of charge.
+
+        Returns
+        -------
+        DatumwiseClassifier
+            Fitted. Its `inclusion_`, `support_`, `ranking_`, `value_`, `path_` and `summary` still tell of
+            the prices of the fit; `report` with cases tells of these.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from rlselect import DatumwiseClassifier
+        >>> X = np.random.default_rng(0).integers(0, 2, size=(300, 3))
+        >>> y = np.where(X[:, 0] == 1, X[:, 1], X[:, 2])
+        >>> model = DatumwiseClassifier(random_state=0).fit(X, y)
+        >>> model.sparsity(X), model.at(feature_cost=0.9).sparsity(X)
+        (0.333..., 1.0)
+        """
+        check_is_fitted(self)
+        rules, params = self._fitted.rules, {}
+        if feature_cost is not None or costs is not None:
+            price = 0.01 if feature_cost is None else feature_cost
+            check_value("feature_cost", price, number("a finite number of at least 0", least=0.0))
+            rules = replace(rules, prices=read_prices(costs, price, rules.names))
+            params = {"feature_cost": price, "costs": costs}
+        free = None
+        if known is not None:
+            names = [known] if isinstance(known, str) else list(known)
+            free = np.array([place_of_unit(name, rules.names, "known") for name in names], dtype=np.intp)
+        return self._with(self._fitted.at(rules, free=free), **params)
+
+    def with_budget(self, budget: int | None) -> Self:
+        """The same classifier with another number of purchases at most, without a new fit.
+
+        Parameters
+        ----------
+        budget : int or None
+            Most purchases per case; None sets no limit.
+
+        Returns
+        -------
+        DatumwiseClassifier
+            Fitted, see `at`.
+        """
+        check_is_fitted(self)
+        if budget is not None:
+            check_value("budget", budget, whole(0, "None or an integer of at least 0"))
+            budget = min(int(budget), self._fitted.rules.n_units)
+        return self._with(self._fitted.at(replace(self._fitted.rules, budget=budget)), budget=budget)
+
+    def with_mean_cost(self, mean_cost: float, X: Any) -> Self:
+        """The same classifier, as thrifty as it must be to spend so much on average.
+
+        Parameters
+        ----------
+        mean_cost : float
+            Mean cost of the purchases of a case, errors not included.
+        X : (n, d) array, sparse matrix or data frame
+            Cases like those to come, without classes.
+
+        Returns
+        -------
+        DatumwiseClassifier
+            Fitted, see `at`. The prices are those of this one; it chooses as if they were higher or lower.
+        """
+        check_is_fitted(self)
+        check_value("mean_cost", mean_cost, number("a finite number of at least 0", least=0.0))
+        rules = self._fitted.rules
+        middle = _middle(rules)
+        if rules.prices.max() <= 0:
+            raise ValueError(
+                "with_mean_cost needs prices, but all features are free; give them by at(costs=...)."
+            )
+        low, high = np.log(1e-6 * middle), np.log(1e6 * middle)
+        for _ in range(_HALVINGS):
+            half = (low + high) / 2
+            spent = float(self._fitted.at(rules, float(np.exp(half))).episodes(X)[1].cost.mean())
+            low, high = (low, half) if spent <= mean_cost else (half, high)
+        return self._with(self._fitted.at(rules, float(np.exp(high))))
+
+    def frontier(self, X: Any, y: Any, sample_weight: Any = None) -> dict[str, NDArray]:
+        """Accuracy against what is bought, from one fit.
+
+        Parameters
+        ----------
+        X : (n, d) array, sparse matrix or data frame
+            Cases, best ones that took no part in `fit`.
+        y : (n,) array or str
+            Their classes, or the name of their column.
+        sample_weight : (n,) array or str, optional
+            Weights of the cases.
+
+        Returns
+        -------
+        dict of arrays
+            One entry per price, from low to high: ``setting``, the mean price by which it chooses;
+            ``accuracy``; ``sparsity``; ``cost``, of the purchases of a case at the prices of this classifier;
+            and ``confidence``, the mean probability of the answer. `FrontierDisplay` draws it.
+        """
+        check_is_fitted(self)
+        given = read_vectors(X, {"y": y, "sample_weight": sample_weight})
+        labels, weights = np.asarray(given["y"]), given["sample_weight"]
+        rules = self._fitted.rules
+        spread = float(np.ptp(rules.losses)) or 1.0
+        if rules.prices.max() <= 0:
+            rules = replace(rules, prices=np.ones(rules.n_units))
+        rows = []
+        for price in spread * _PRICES:
+            fitted = self._fitted.at(rules, price / float(rules.prices.mean()))
+            codes, episodes = fitted.episodes(X)
+            shares = fitted.policy.probabilities(codes, episodes.bought)
+            right = self.classes_[episodes.answer] == labels
+            confidence = shares[np.arange(len(shares)), episodes.answer]
+            paid = episodes.paid.sum(axis=1) / rules.n_units
+            spent = episodes.cost if self._fitted.rules.prices.max() > 0 else np.zeros(len(right))
+            means = [np.average(v, weights=weights) for v in (right, 1 - paid, spent, confidence)]
+            rows.append((price, *means))
+        columns = ("setting", "accuracy", "sparsity", "cost", "confidence")
+        return dict(zip(columns, np.array(rows, dtype=float).T, strict=True))
+
+    def _with(self, fitted: FittedPurchases, **params: Any) -> Self:
+        out = copy.copy(self)
+        out._fitted = fitted
+        for name, value in params.items():
+            setattr(out, name, value)
+        return out
+
+
+def _middle(rules: PurchaseRules) -> float:
+    """How many times the prices the spread of the losses is."""
+    mean = float(rules.prices.mean())
+    return (float(np.ptp(rules.losses)) or 1.0) / mean if mean > 0 else 1.0

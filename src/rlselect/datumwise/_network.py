@@ -1,0 +1,191 @@
+"""Several small networks of one shape at once: class probabilities, and gains of all purchases.
+
+A trunk of two hidden layers feeds a class head and, for each reward, two heads of one hidden layer: what a
+purchase gains at once, and what it opens the way to, which knows the price.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "Activations",
+    "NetworkShape",
+    "Singles",
+    "backward",
+    "forward",
+    "hidden",
+    "softmax",
+    "start_weights",
+]
+
+Singles = NDArray[np.float32]
+Views = Mapping[str, Singles]
+
+
+@dataclass(frozen=True)
+class NetworkShape:
+    """Sizes of the layers; all weights of a network are one row of numbers.
+
+    Parameters
+    ----------
+    width, trunk, head, classes, units, rewards : int
+        Columns of input, hidden units of trunk and heads, and what there is to tell apart.
+    """
+
+    width: int
+    trunk: int
+    head: int
+    classes: int
+    units: int
+    rewards: int
+
+    def layers(self) -> list[tuple[str, int, int]]:
+        """Name, inputs and outputs of each layer."""
+        out = [
+            ("input", self.width, self.trunk),
+            ("trunk", self.trunk, self.trunk),
+            ("class", self.trunk, self.classes),
+        ]
+        for r in range(self.rewards):
+            out += [
+                (f"gain{r}", self.trunk, self.head),
+                (f"gain_of{r}", self.head, self.units),
+                (f"ahead{r}", self.trunk + 1, self.head),
+                (f"ahead_of{r}", self.head, self.units),
+            ]
+        return out
+
+    @property
+    def size(self) -> int:
+        """Numbers of one network."""
+        return sum((inputs + 1) * outputs for _, inputs, outputs in self.layers())
+
+    def views(self, weights: Singles) -> dict[str, Singles]:
+        """Parts of the weights by name: matrices (members, inputs, outputs), biases (members, 1, outputs)."""
+        out: dict[str, Singles] = {}
+        begin = 0
+        for name, inputs, outputs in self.layers():
+            end = begin + inputs * outputs
+            out[name] = weights[:, begin:end].reshape(-1, inputs, outputs)
+            out[name + "_bias"] = weights[:, end : end + outputs].reshape(-1, 1, outputs)
+            begin = end + outputs
+        return out
+
+
+def start_weights(shape: NetworkShape, members: int, rng: np.random.Generator) -> Singles:
+    """Uniform weights, as large as the number of inputs asks for."""
+    weights = np.empty((members, shape.size), dtype=np.float32)
+    views = shape.views(weights)
+    for name, inputs, _ in shape.layers():
+        for part in (views[name], views[name + "_bias"]):
+            part[...] = (2 * rng.random(part.shape, dtype=np.float32) - 1) / np.sqrt(inputs)
+    return weights
+
+
+@dataclass
+class Activations:
+    """What the layers gave for (members, states); gains and what lies ahead are lists by reward."""
+
+    x: Singles
+    first: Singles
+    second: Singles
+    logits: Singles
+    gain_hidden: list[Singles]
+    gains: list[Singles]
+    ahead_hidden: list[Singles]
+    aheads: list[Singles]
+
+
+def hidden(views: Views, x: Singles, name: str, drop: Singles | None = None) -> Singles:
+    """A hidden layer: what is below zero is cut off, and what is dropped out is zero."""
+    out = x @ views[name]
+    out += views[name + "_bias"]
+    np.maximum(out, 0, out=out)
+    if drop is not None:
+        out *= drop
+    return out
+
+
+def softmax(logits: Singles) -> Singles:
+    """Probabilities of the last axis."""
+    out = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    out /= out.sum(axis=-1, keepdims=True)
+    return out
+
+
+def forward(
+    views: Views,
+    x: Singles,
+    log_price: Singles,
+    drops: tuple[Singles | None, Singles | None] = (None, None),
+) -> Activations:
+    """All layers for inputs (members, states, columns).
+
+    `log_price` is (rewards, members, first states): gains are given for as many of the states as it has.
+    """
+    first = hidden(views, x, "input", drops[0])
+    second = hidden(views, first, "trunk", drops[1])
+    out = Activations(x, first, second, second @ views["class"] + views["class_bias"], [], [], [], [])
+    priced = second[:, : log_price.shape[2]]
+    for r, price in enumerate(log_price):
+        gain = hidden(views, priced, f"gain{r}")
+        matrix = views[f"ahead{r}"]
+        ahead: Singles = priced @ matrix[:, :-1]
+        ahead += price[..., None] * matrix[:, -1:]
+        ahead += views[f"ahead{r}_bias"]
+        np.maximum(ahead, 0, out=ahead)
+        out.gain_hidden.append(gain)
+        out.ahead_hidden.append(ahead)
+        out.gains.append(gain @ views[f"gain_of{r}"] + views[f"gain_of{r}_bias"])
+        out.aheads.append(ahead @ views[f"ahead_of{r}"] + views[f"ahead_of{r}_bias"])
+    return out
+
+
+def _linear(grads: Views, name: str, x: Singles, slope: Singles) -> None:
+    """Gradient of a layer's matrix and bias."""
+    np.matmul(x.swapaxes(1, 2), slope, out=grads[name])
+    np.sum(slope, axis=1, keepdims=True, out=grads[name + "_bias"])
+
+
+def backward(
+    views: Views,
+    grads: Views,
+    seen: Activations,
+    log_price: Singles,
+    d_logits: Singles,
+    d_gains: list[Singles],
+    d_aheads: list[Singles],
+    drops: tuple[Singles | None, Singles | None],
+) -> None:
+    """Write the gradient of a loss into `grads`, from its slopes in logits, gains and what lies ahead.
+
+    Without slopes of gains those heads are left as they are.
+    """
+    _linear(grads, "class", seen.second, d_logits)
+    slope = d_logits @ views["class"].swapaxes(1, 2)
+    priced, part = seen.second[:, : log_price.shape[2]], slope[:, : log_price.shape[2]]
+    for r, (d_gain, d_ahead) in enumerate(zip(d_gains, d_aheads, strict=True)):
+        _linear(grads, f"gain_of{r}", seen.gain_hidden[r], d_gain)
+        inner = (d_gain @ views[f"gain_of{r}"].swapaxes(1, 2)) * (seen.gain_hidden[r] > 0)
+        _linear(grads, f"gain{r}", priced, inner)
+        part += inner @ views[f"gain{r}"].swapaxes(1, 2)
+        _linear(grads, f"ahead_of{r}", seen.ahead_hidden[r], d_ahead)
+        inner = (d_ahead @ views[f"ahead_of{r}"].swapaxes(1, 2)) * (seen.ahead_hidden[r] > 0)
+        matrix = grads[f"ahead{r}"]
+        matrix[:, :-1] = priced.swapaxes(1, 2) @ inner
+        matrix[:, -1:] = log_price[r][:, None, :] @ inner
+        np.sum(inner, axis=1, keepdims=True, out=grads[f"ahead{r}_bias"])
+        part += inner @ views[f"ahead{r}"][:, :-1].swapaxes(1, 2)
+    for name, inputs, outputs, drop in (
+        ("trunk", seen.first, seen.second, drops[1]),
+        ("input", seen.x, seen.first, drops[0]),
+    ):
+        slope *= outputs > 0
+        if drop is not None:
+            slope *= drop
+        _linear(grads, name, inputs, slope)
+        if name == "trunk":
+            slope = slope @ views["trunk"].swapaxes(1, 2)

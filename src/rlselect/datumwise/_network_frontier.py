@@ -1,0 +1,111 @@
+"""How a policy did on rows left out, from the lowest price to the highest: what it was worth and cost."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from rlselect.datumwise._plan import NETWORK
+
+__all__ = ["UNKNOWN", "PriceFrontier", "best_temperatures", "upper_hull"]
+
+# between the prices that were tried, others are looked at as well: so many times as many
+_FINER = 8
+
+# temperatures that are tried, and how many prices on each side lend their rows to the choice
+_TEMPERATURES, _NEIGHBOURS = (0.3, 5.0), 2
+
+
+@dataclass(frozen=True)
+class PriceFrontier:
+    """One entry per price, from low to high.
+
+    Parameters
+    ----------
+    prices : (prices,) array
+        In units of the reward, for a purchase of mean cost.
+    worth : (prices,) array
+        Minus the mean cost of the answers; the mean of what they cost, and of what an answer drawn from the
+        class probabilities would cost, which is less rough.
+    losses : (prices,) array
+        Mean cost of the answers.
+    spent : (prices,) array
+        Mean cost of the purchases of a case, in units of the mean cost of a purchase.
+    bought : (prices,) array
+        Mean share of the units that are bought.
+    temperatures : (prices,) array
+        Class probabilities are taken to the power of one over this, which makes them as sure as they should
+        be.
+    """
+
+    prices: NDArray
+    worth: NDArray
+    losses: NDArray
+    spent: NDArray
+    bought: NDArray
+    temperatures: NDArray
+
+    def temperature(self, price: float) -> float:
+        """What fits a price of training."""
+        return float(np.interp(np.log10(price), np.log10(self.prices), self.temperatures))
+
+    def height(self) -> float:
+        """Mean of the upper hull of worth against what is not bought, over the range that counts."""
+        unused = 1.0 - self.bought
+        hull = upper_hull(unused, self.worth)
+        return float(np.interp(np.linspace(*NETWORK.sparsities, 10), unused[hull], self.worth[hull]).mean())
+
+    def price_for(self, price: float) -> float:
+        """The price of training that earns most when a purchase of mean cost costs so much."""
+        log_price, worth, spent = self._fine()
+        return float(10 ** log_price[np.argmax(worth - price * spent)])
+
+    def at(self, price: float) -> tuple[float, float, float]:
+        """Mean loss, spending and share bought at a price of training."""
+        where, low = np.log10(price), np.log10(self.prices)
+        losses, spent, bought = (np.interp(where, low, c) for c in (self.losses, self.spent, self.bought))
+        return float(losses), float(spent), float(bought)
+
+    def _fine(self) -> tuple[NDArray, NDArray, NDArray]:
+        """Logarithms of many prices, with worth and spending between those known."""
+        low = np.log10(self.prices)
+        fine = np.linspace(low[0], low[-1], _FINER * (len(low) - 1) + 1)
+        # the mean of neighbours: of points that differ by chance, the best looks better than it is
+        smooth = np.convolve(np.pad(self.worth, 1, mode="edge"), [0.25, 0.5, 0.25], mode="valid")
+        return fine, np.interp(fine, low, smooth), np.interp(fine, low, self.spent)
+
+
+# of a policy that has not been judged yet
+UNKNOWN = PriceFrontier(*(np.empty(0) for _ in range(6)))
+
+
+def upper_hull(x: NDArray, y: NDArray) -> NDArray:
+    """Positions of the points on the upper concave hull, from left to right."""
+    hull: list[int] = []
+    for i in np.lexsort((-y, x)):
+        if hull and x[hull[-1]] == x[i]:
+            continue
+        while len(hull) > 1 and _above(x, y, hull[-2], hull[-1], i) >= 0:
+            hull.pop()
+        hull.append(int(i))
+    return np.array(hull)
+
+
+def best_temperatures(true: NDArray, others: NDArray, weights: NDArray) -> NDArray:
+    """Temperature with the least log loss at each price, neighbouring prices taken together: (prices,).
+
+    `true` (prices, rows) are log probabilities of the true classes and `others` (prices, rows, classes) of
+    all; `weights` (rows,).
+    """
+    tried = np.geomspace(*_TEMPERATURES, 31)
+    loss = np.empty((len(tried), len(true)))
+    for k, temperature in enumerate(tried):
+        total = special.logsumexp(others / temperature, axis=2)
+        loss[k] = (total - true / temperature) @ weights
+    near = np.abs(np.subtract.outer(np.arange(len(true)), np.arange(len(true)))) <= _NEIGHBOURS
+    return tried[(loss @ near).argmin(axis=0)]
+
+
+def _above(x: NDArray, y: NDArray, a: int, b: int, c: int) -> float:
+    return (x[b] - x[a]) * (y[c] - y[a]) - (y[b] - y[a]) * (x[c] - x[a])

@@ -1,0 +1,180 @@
+"""From rows to a policy of networks: training in several ways, and the choice among them on rows left out."""
+
+import itertools
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlselect._clock import present_clock
+from rlselect._parallel import run_tasks
+from rlselect.datumwise._folds import fold_numbers
+from rlselect.datumwise._learned import Learned, PolicyStep, Stop, never
+from rlselect.datumwise._network import NetworkShape
+from rlselect.datumwise._network_frontier import UNKNOWN, PriceFrontier, best_temperatures
+from rlselect.datumwise._network_inputs import ScoreEncoder
+from rlselect.datumwise._network_policy import NetworkFamily, NetworkPolicy
+from rlselect.datumwise._network_training import Lessons, cost_shares, train_networks
+from rlselect.datumwise._plan import NETWORK
+from rlselect.datumwise._problem import CaseRows, split_rows
+from rlselect.datumwise._settings import NetworkTraining
+
+__all__ = ["learn_networks"]
+
+_REWARDS = ("probability", "log")
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """A way to learn and to look ahead, with a policy for each fold and how they did there."""
+
+    steps: int
+    reward: int
+    lookahead: bool
+    policy: NetworkPolicy
+    frontier: PriceFrontier
+
+    def words(self) -> str:
+        ahead = "with lookahead" if self.lookahead else "without lookahead"
+        return f"{self.steps} steps, {_REWARDS[self.reward]} reward, {ahead}"
+
+
+def learn_networks(
+    problem: CaseRows,
+    settings: NetworkTraining,
+    rng: np.random.Generator,
+    n_jobs: int | None = None,
+    stop: Stop = never,
+) -> Learned:
+    """Train networks in every way that the settings leave open and keep the way that suits rows left out.
+
+    A training that time did not suffice for is no candidate, but for the first one, which is taken as it is.
+    """
+    problem = split_rows(problem, settings.n_members)
+    first, *children = rng.spawn(1 + 2 * len(settings.lengths))
+    members = max(2, min(settings.n_members, len(problem.labels)))
+    folds = fold_numbers(problem.labels, members, first)
+    rewards = (0, 1) if settings.reward == "auto" else (_REWARDS.index(settings.reward),)
+    gaps = np.isnan(problem.codes)
+    codes = np.where(gaps, 0.0, problem.codes).astype(np.float32)
+    lessons = Lessons(
+        problem.rules, codes, ~gaps, problem.closed, problem.labels, problem.weights, folds, rewards
+    )
+    found: list[_Candidate] = []
+    for number, steps in enumerate(settings.lengths):
+        families = _train(
+            problem, lessons, settings, members, steps, children[2 * number :], n_jobs, not found
+        )
+        if families is None:
+            break
+        found += _judge(problem, lessons, settings, families, steps)
+        if stop():
+            break
+    best = found[_choose(found)]
+    frontier = best.frontier
+    mean = float(problem.rules.prices.mean())
+    policy = best.policy.at(problem.rules)
+    losses, spent, _ = frontier.at(policy.price)
+    own = [candidate.frontier.at(candidate.frontier.price_for(mean)) for candidate in found]
+    path = [
+        PolicyStep(k, candidate.steps, -one[0] - mean * one[1], one[2])
+        for k, (candidate, one) in enumerate(zip(found, own, strict=True))
+    ]
+    merit = float(np.interp(np.log10(policy.price), np.log10(frontier.prices), frontier.worth)) - mean * spent
+    words = f"network, {best.words()}" + (f", the best of {len(found)} ways" if len(found) > 1 else "")
+    reason = f"{len(found)} ways to learn tried"
+    return Learned(policy, -losses - mean * spent, path, reason, merit, "network", words)
+
+
+def _train(
+    problem: CaseRows,
+    lessons: Lessons,
+    settings: NetworkTraining,
+    members: int,
+    steps: int,
+    rngs: list[np.random.Generator],
+    n_jobs: int | None,
+    must_end: bool,
+) -> tuple[NetworkFamily, ...] | None:
+    """Both kinds of networks, each with every second fold to leave out; None if there was no time."""
+    assert isinstance(problem.encoder, ScoreEncoder)
+    kinds, rules = problem.encoder.kinds, problem.rules
+    tasks, clock = [], present_clock()
+    for k, columns in enumerate(kinds):
+        shape = NetworkShape(
+            columns.width,
+            settings.hidden,
+            max(settings.hidden // 2, 1),
+            rules.n_classes,
+            rules.n_units,
+            len(lessons.rewards),
+        )
+        left_out = np.arange(k, members, len(kinds))
+        tasks.append((lessons, columns, shape, left_out, steps, settings.batch, rngs[k], clock, must_end))
+    weights = run_tasks(train_networks, tasks, n_jobs=n_jobs, prefer="threads")
+    if any(one is None for one in weights):
+        return None
+    return tuple(
+        NetworkFamily(columns, task[2], one) for columns, task, one in zip(kinds, tasks, weights, strict=True)
+    )
+
+
+def _judge(
+    problem: CaseRows,
+    lessons: Lessons,
+    settings: NetworkTraining,
+    families: tuple[NetworkFamily, ...],
+    steps: int,
+) -> list[_Candidate]:
+    """Candidates of one training; each network plays the rows that it has not seen."""
+    aheads = (False, True) if settings.lookahead == "auto" else (settings.lookahead,)
+    out = []
+    for (place, reward), lookahead in itertools.product(enumerate(lessons.rewards), aheads):
+        policy = NetworkPolicy(problem.rules, families, place, lookahead, 1.0, UNKNOWN)
+        frontier = _left_out(problem, lessons.folds, policy, NETWORK.prices[reward])
+        out.append(_Candidate(steps, reward, lookahead, replace(policy, frontier=frontier), frontier))
+    return out
+
+
+def _left_out(
+    problem: CaseRows, folds: NDArray, policy: NetworkPolicy, ends: tuple[float, float]
+) -> PriceFrontier:
+    """How rows left out fare at prices between two ends."""
+    prices = np.geomspace(*ends, NETWORK.grid)
+    cost = cost_shares(problem.rules)
+    step = -(-len(folds) // NETWORK.judged)
+    sums = np.zeros((4, NETWORK.grid))
+    total = 0.0
+    judged, logs = [], []
+    for fold in range(int(folds.max()) + 1):
+        own = np.flatnonzero(folds == fold)[::step]
+        total += problem.weights[own].sum()
+        rows = np.tile(own, len(prices))
+        alone = policy.part(fold)
+        episodes = alone.run(problem.codes[rows], problem.closed[rows], prices=np.repeat(prices, len(own)))
+        shares = alone.probabilities(problem.codes[rows], episodes.bought)
+        labels, losses = problem.labels[rows], problem.rules.losses
+        hard = losses[episodes.answer, labels]
+        soft = (shares * losses[:, labels].T).sum(axis=1)
+        columns = (-(hard + soft) / 2, hard, episodes.bought @ cost, episodes.bought.mean(axis=1))
+        for place, column in enumerate(columns):
+            sums[place] += column.reshape(len(prices), -1) @ problem.weights[own]
+        judged.append(own)
+        logs.append(np.log(np.maximum(shares, 1e-12)).reshape(len(prices), len(own), -1))
+    rows, others = np.concatenate(judged), np.concatenate(logs, axis=1)
+    true = others[:, np.arange(len(rows)), problem.labels[rows]]
+    temperatures = NETWORK.averaged * best_temperatures(true, others, problem.weights[rows])
+    worth, losses, spent, bought = sums / total
+    return PriceFrontier(prices, worth, losses, spent, bought, temperatures)
+
+
+def _choose(found: list[_Candidate]) -> int:
+    """The candidate with the best sum of main effects: single heights are noisier than their means."""
+    heights = np.array([candidate.frontier.height() for candidate in found])
+    keys = [(candidate.steps, candidate.reward, candidate.lookahead) for candidate in found]
+    predicted = np.zeros(len(found))
+    for factor in range(3):
+        for k, key in enumerate(keys):
+            same = [own for own, other in zip(heights, keys, strict=True) if other[factor] == key[factor]]
+            predicted[k] += np.mean(same)
+    return int(np.argmax(predicted))

@@ -1,0 +1,175 @@
+"""A policy whose gains come from networks: buy what gains most beyond its price, stop when nothing does."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlselect.datumwise._network import NetworkShape, Singles, forward, softmax
+from rlselect.datumwise._network_frontier import PriceFrontier
+from rlselect.datumwise._network_inputs import InputColumns
+from rlselect.datumwise._policy import Episodes
+from rlselect.datumwise._rules import PurchaseRules
+
+__all__ = ["NetworkFamily", "NetworkPolicy"]
+
+# states of all members that are worked on at a time: their hidden layers stay in the cache
+_STATES = 512
+
+# an answer wins against a purchase that gains nothing
+_NOTHING = 1e-7
+
+
+@dataclass(frozen=True)
+class NetworkFamily:
+    """Networks of one shape that see the same columns.
+
+    Parameters
+    ----------
+    columns : InputColumns
+        What they see.
+    shape : NetworkShape
+        Sizes of their layers.
+    weights : (members, numbers) float32 array
+        Learned.
+    """
+
+    columns: InputColumns
+    shape: NetworkShape
+    weights: Singles
+
+    def part(self, member: int) -> "NetworkFamily":
+        """One of the networks."""
+        return replace(self, weights=self.weights[member : member + 1])
+
+
+@dataclass(frozen=True)
+class NetworkPolicy:
+    """Class probabilities and gains, averaged over networks.
+
+    The gain of a purchase is what it adds to the reward at once, minus `price` times its cost as a multiple
+    of the mean cost, plus, with lookahead, what it opens the way to.
+
+    Parameters
+    ----------
+    rules : PurchaseRules
+        The rules.
+    families : tuple of NetworkFamily
+        The networks.
+    reward : int
+        Which of the rewards that the networks have learned.
+    lookahead : bool
+        Whether what a purchase opens the way to counts.
+    price : float
+        Price of a unit of mean cost, in units of the reward.
+    frontier : PriceFrontier
+        How it did on rows left out at other prices.
+    """
+
+    rules: PurchaseRules
+    families: tuple[NetworkFamily, ...]
+    reward: int
+    lookahead: bool
+    price: float
+    frontier: PriceFrontier
+
+    def at(self, rules: PurchaseRules, thrift: float = 1.0) -> "NetworkPolicy":
+        """The same networks under other rules, at the price that earned most on rows left out."""
+        price = self.frontier.price_for(thrift * float(rules.prices.mean()))
+        return replace(self, rules=rules, price=price)
+
+    def part(self, member: int) -> "NetworkPolicy":
+        """One of the networks alone, by the number of the fold that it has not seen."""
+        family = self.families[member % len(self.families)]
+        return replace(self, families=(family.part(member // len(self.families)),))
+
+    def _think(
+        self, codes: NDArray, bought: NDArray, price: NDArray, *, heads: bool
+    ) -> tuple[NDArray, NDArray]:
+        """Class probabilities (states, classes) and gains before prices (states, units) of a few states."""
+        shown = self.rules.shown(bought) & ~np.isnan(codes)
+        known = np.where(shown, codes, 0.0).astype(np.float32)
+        total = sum(len(family.weights) for family in self.families)
+        shares = np.zeros((len(codes), self.rules.n_classes), dtype=np.float32)
+        gains = np.zeros((len(codes), self.rules.n_units), dtype=np.float32)
+        log_price = np.log10(price).astype(np.float32)
+        for family in self.families:
+            x = family.columns.make(known) * shown[:, family.columns.owner]
+            views = family.shape.views(family.weights)
+            size = (family.shape.rewards, len(family.weights), len(codes) if heads else 0)
+            seen = forward(views, x[None], np.broadcast_to(log_price[: size[2]], size))
+            shares += softmax(seen.logits).sum(axis=0)
+            if heads:
+                gain = seen.gains[self.reward]
+                if self.lookahead:
+                    gain = gain + np.maximum(seen.aheads[self.reward], 0) * self._goes_on(bought)
+                gains += gain.sum(axis=0)
+        shares /= total
+        if len(self.frontier.prices):
+            shares **= np.float32(1 / self.frontier.temperature(self.price))
+            shares /= shares.sum(axis=1, keepdims=True)
+        return shares, gains / total
+
+    def _goes_on(self, bought: NDArray) -> NDArray:
+        """Whether more can be bought after the next purchase: (states, 1)."""
+        if self.rules.budget is None:
+            return np.ones((len(bought), 1), dtype=np.float32)
+        return (bought.sum(axis=1, keepdims=True) + 1 < self.rules.budget).astype(np.float32)
+
+    def action_scores(self, codes: NDArray, bought: NDArray) -> NDArray:
+        """Scores of all units and classes in given states, whether open or not."""
+        return self._scores(codes, bought, np.full(len(codes), self.price))
+
+    def _scores(self, codes: NDArray, bought: NDArray, prices: NDArray) -> NDArray:
+        n_units = self.rules.n_units
+        out = np.empty((len(codes), n_units + self.rules.n_classes))
+        mean = float(self.rules.prices.mean())
+        for begin in range(0, len(codes), _STATES):
+            part = slice(begin, begin + _STATES)
+            shares, gains = self._think(codes[part], bought[part], prices[part], heads=True)
+            cost = self.rules.price(bought[part]) / mean if mean > 0 else np.ones(n_units)
+            out[part, :n_units] = gains - prices[part, None] * cost
+            out[part, n_units:] = -shares @ self.rules.losses.T
+        answers = out[:, n_units:]
+        answers -= answers.max(axis=1, keepdims=True) - _NOTHING
+        return out
+
+    def probabilities(self, codes: NDArray, bought: NDArray) -> NDArray:
+        """Class probabilities in given states."""
+        prices = np.full(len(codes), self.price)
+        blocks = (slice(begin, begin + _STATES) for begin in range(0, len(codes), _STATES))
+        parts = [self._think(codes[b], bought[b], prices[b], heads=False)[0] for b in blocks]
+        shares = np.concatenate(parts) if parts else np.empty((0, self.rules.n_classes))
+        return shares.astype(float) / shares.sum(axis=1, dtype=float, keepdims=True)
+
+    def run(
+        self,
+        codes: NDArray,
+        closed: NDArray,
+        held: NDArray | None = None,
+        *,
+        prices: NDArray | None = None,
+    ) -> Episodes:
+        """Whole episodes, as `AdditivePolicy.run`; `prices` (cases,) of training where they differ."""
+        n, n_units = closed.shape
+        prices = np.full(n, self.price) if prices is None else prices
+        bought = np.zeros((n, n_units), dtype=bool) if held is None else held.copy()
+        answer, cost = np.empty(n, dtype=np.intp), np.zeros(n)
+        order: list[NDArray] = []
+        live = np.arange(n)
+        while len(live):
+            scores = self._scores(codes[live], bought[live], prices[live])
+            may = self.rules.open(bought[live], cost[live]) & ~closed[live]
+            scores[:, :n_units][~may] = -np.inf
+            best = scores.argmax(axis=1)
+            ends = best >= n_units
+            answer[live[ends]] = best[ends] - n_units
+            live, best = live[~ends], best[~ends]
+            if len(live):
+                cost[live] += self.rules.price(bought[live])[np.arange(len(live)), best]
+                bought[live, best] = True
+                column = np.full(n, -1, dtype=np.int32)
+                column[live] = best
+                order.append(column)
+        stacked = np.stack(order, axis=1) if order else np.empty((n, 0), dtype=np.int32)
+        return Episodes(stacked, bought, answer, cost)

@@ -1,0 +1,62 @@
+"""The subsets that a walk has counted, and how much each of them weighs."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlselect.learn import key_mask
+
+
+@dataclass(frozen=True)
+class Visited:
+    """Subsets of units with their shares of the posterior, the heaviest first.
+
+    Attributes
+    ----------
+    subsets : list of array of int
+        Units of each subset, in order.
+    weights : array of shape (n_subsets,)
+        Sum to one.
+    """
+
+    subsets: list[NDArray[np.intp]]
+    weights: NDArray[np.float64]
+
+    def heaviest(self, most: int) -> "Visited":
+        """At most so many of them, their weights made to sum to one again."""
+        weights = self.weights[:most]
+        return Visited(self.subsets[:most], weights / weights.sum())
+
+    def relabelled(self, labels: NDArray[np.intp]) -> "Visited":
+        """The same subsets of other units: `labels` are the new numbers, in order."""
+        return Visited([labels[units] for units in self.subsets], self.weights)
+
+
+def merge_visits(chains: Iterable[Mapping[bytes, float]], n_units: int) -> Visited | None:
+    """Subsets of all chains, each chain as heavy as any other; None where nothing was counted.
+
+    Parameters
+    ----------
+    chains : iterable of mappings
+        Log weight of each counted subset, by its key.
+    n_units : int
+        What the keys are made of.
+
+    Returns
+    -------
+    Visited or None
+    """
+    total: dict[bytes, float] = {}
+    for chain in filter(len, chains):
+        log_weight = np.fromiter(chain.values(), dtype=float)
+        share = np.exp(log_weight - log_weight.max())
+        for key, weight in zip(chain, share / share.sum(), strict=True):
+            total[key] = total.get(key, 0.0) + weight
+    if not total:
+        return None
+    keys, weights = list(total), np.fromiter(total.values(), dtype=float)
+    order = np.argsort(-weights, kind="stable")
+    subsets = [np.flatnonzero(key_mask(keys[i], n_units)) for i in order]
+    return Visited(subsets, weights[order] / weights.sum())

@@ -1,0 +1,217 @@
+"""Posterior of the coefficients in many subsets of the same columns, and what each says of left-out rows."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from rlselect.kernels import (
+    CANONICAL_LINK,
+    Minimum,
+    damped_newton,
+    glm_problem,
+    log_likelihood,
+    mean_and_curvature,
+    null_intercept,
+    small_decrement,
+)
+
+Floats = NDArray[np.float64]
+Subsets = list[NDArray[np.intp]]
+
+# of the log posterior: a hundredth of a standard error, as in the walk
+_DECREMENT = 1e-4
+_NEWTON_STEPS = 30
+# numbers of a batch of designs
+_BATCH = 2**22
+
+
+class StandardRows(NamedTuple):
+    """Standardised columns (n, u), response, weights and the known part of the linear predictor."""
+
+    columns: Floats
+    y: Floats
+    weight: Floats
+    offset: Floats
+
+
+class LeftOut(NamedTuple):
+    """What subsets say of rows that are left out one by one.
+
+    `predictor` is the linear predictor without the row's own say, and `density` the log density of its
+    response there, both of shape (subsets, rows).
+    """
+
+    predictor: Floats
+    density: Floats
+
+
+class Posteriors(NamedTuple):
+    """Coefficients of m subsets on u standardised columns, zero where a column is not in.
+
+    `coef` is (m, u), `intercept` (m,), `noise` (m,) the variance of a response about its mean, `variances`
+    the covariance of the coefficients inside each subset.
+    """
+
+    coef: Floats
+    intercept: Floats
+    noise: Floats
+    variances: list[Floats]
+    left_out: LeftOut
+
+
+def linear_posteriors(rows: StandardRows, subsets: Subsets, slabs: Floats, judged: int) -> Posteriors:
+    r"""Ridge posteriors :math:`\beta_s \sim N(0, g \sigma^2)`, each under the g that its evidence speaks for.
+
+    Parameters
+    ----------
+    rows : StandardRows
+        Columns of weighted mean zero and variance one.
+    subsets : list of arrays of int
+        Places of their columns.
+    slabs : array
+        The g to choose from.
+    judged : int
+        How many of the subsets, from the first on, predict rows that are left out.
+
+    Returns
+    -------
+    Posteriors
+    """
+    Z, w = rows.columns, rows.weight
+    n = float(w.sum())
+    known = rows.y - rows.offset
+    centre = float(w @ known) / n
+    response = known - centre
+    gram, cross, total = (Z.T * w) @ Z, Z.T @ (w * response), float(w @ response**2)
+    degrees = max(n - 1.0, 1.0)
+    coef, quads = np.zeros((len(subsets), Z.shape[1])), np.full(len(subsets), total)
+    variances: list[Floats] = [np.zeros((0, 0))] * len(subsets)
+    judged = min(judged, len(subsets))
+    leverage = np.full((judged, len(known)), 1.0 / n)
+    for which, places in _alike(subsets):
+        values, vectors = np.linalg.eigh(gram[places[:, :, None], places[:, None, :]])
+        values = np.maximum(values, 0.0)
+        turned = _times(vectors.swapaxes(1, 2), cross[places])
+        inverse = 1.0 / (values[:, None] + 1.0 / slabs[:, None])
+        quad = np.maximum(total - _times(inverse, turned**2), 1e-12 * total)
+        evidence = -0.5 * degrees * np.log(np.maximum(quad, 1e-300))
+        evidence -= 0.5 * np.log1p(slabs[:, None] * values[:, None]).sum(axis=2)
+        best = np.arange(len(which)), np.argmax(evidence, axis=1)
+        quads[which] = quad[best]
+        coef[which[:, None], places] = _times(vectors, inverse[best] * turned)
+        shrunk = vectors * np.sqrt(inverse[best])[:, None, :]
+        scaled = quad[best][:, None, None] / degrees * (shrunk @ shrunk.swapaxes(1, 2))
+        for i, place, variance, root in zip(which, places, scaled, shrunk, strict=True):
+            variances[i] = variance
+            if i < judged:
+                leverage[i] += ((Z[:, place] @ root) ** 2).sum(axis=1)
+    quads = np.maximum(quads, 1e-300)
+    fitted = coef[:judged] @ Z.T
+    # one copy of a row is left out: what it weighs more stays
+    copy = np.minimum(w, 1.0)
+    left = np.maximum(1.0 - copy * leverage, 1e-6)
+    residual = (response - fitted) / left
+    rest = np.maximum(quads[:judged, None] - copy * residual**2 * left, 1e-12 * quads[:judged, None])
+    density = 0.5 * (degrees - 1.0) * np.log(rest) - 0.5 * degrees * np.log(quads[:judged, None])
+    density += 0.5 * np.log(left) + gammaln(degrees / 2.0) - gammaln(max(degrees - 1.0, 0.5) / 2.0)
+    return Posteriors(
+        coef,
+        np.full(len(subsets), centre),
+        quads / degrees,
+        variances,
+        LeftOut(rows.y - residual, density - 0.5 * np.log(np.pi)),
+    )
+
+
+def glm_posteriors(
+    rows: StandardRows, subsets: Subsets, family: str, slabs: Floats, judged: int
+) -> Posteriors:
+    """Modes of logistic or Poisson posteriors, all under the slab that the first subsets speak for.
+
+    Rows are left out by one Newton step from the mode; parameters as in `linear_posteriors`.
+    """
+    # the heaviest tenth says it as well as all of them
+    few = subsets[: max(len(subsets) // 10, 1)]
+    evidence = [sum(value for _, _, value in _modes(rows, few, family, slab)) for slab in slabs]
+    slab = float(slabs[int(np.argmax(evidence))])
+    m, judged = len(subsets), min(judged, len(subsets))
+    coef, intercept = np.zeros((m, rows.columns.shape[1])), np.zeros(m)
+    variances: list[Floats] = [np.zeros((0, 0))] * m
+    predictor, density = np.zeros((2, judged, len(rows.y)))
+    done = 0
+    for found, hessians, _ in _modes(rows, subsets, family, slab):
+        for point, hessian in zip(found, hessians, strict=True):
+            places = subsets[done]
+            k = len(places) + 1
+            covariance = np.linalg.inv(hessian[:k, :k])
+            intercept[done], coef[done, places] = point[0], point[1:k]
+            variances[done] = covariance[1:, 1:]
+            if done < judged:
+                A = np.column_stack([np.ones(len(rows.y)), rows.columns[:, places]])
+                predictor[done] = left_out_predictor(A, rows, family, point[:k], covariance)
+                density[done] = log_likelihood(family, rows.y, predictor[done])
+            done += 1
+    return Posteriors(coef, intercept, np.ones(m), variances, LeftOut(predictor, density))
+
+
+def left_out_predictor(
+    A: Floats, rows: StandardRows, family: str, coef: Floats, covariance: Floats
+) -> Floats:
+    """Linear predictor of each row after one Newton step without one copy of it.
+
+    `A` is the design with its intercept, `coef` the maximum and `covariance` the inverse of its curvature.
+    """
+    eta = A @ coef + rows.offset
+    if family == "gaussian":
+        mean, curvature = eta, np.ones(len(eta))
+    else:
+        mean, curvature = mean_and_curvature(family, eta)
+    leverage = np.einsum("ij,ij->i", A @ covariance, A)
+    leverage *= np.minimum(rows.weight, 1.0)
+    left = np.maximum(1.0 - leverage * curvature, 1e-6)
+    return np.asarray(eta - leverage * (rows.y - mean) / left)
+
+
+def _times(matrices: Floats, vectors: Floats) -> Floats:
+    return np.asarray((matrices @ vectors[..., None])[..., 0])
+
+
+def _alike(subsets: Subsets) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Numbers of the subsets of each size above zero, and their places as rows of an array."""
+    sizes = np.array([len(s) for s in subsets], dtype=np.intp)
+    for size in np.unique(sizes[sizes > 0]):
+        every = np.flatnonzero(sizes == size)
+        for which in np.array_split(every, -(-len(every) * int(size) ** 2 // _BATCH)):
+            yield which, np.array([subsets[i] for i in which])
+
+
+def _modes(
+    rows: StandardRows, subsets: Subsets, family: str, slab: float
+) -> Iterator[tuple[Floats, Floats, float]]:
+    """Modes, curvatures and the summed Laplace evidence of some subsets at a time, in their order.
+
+    Shorter ones are filled up with columns of zeros, which change nothing.
+    """
+    n, width = len(rows.y), 1 + max(len(s) for s in subsets)
+    start = null_intercept(family, rows.y, rows.weight, rows.offset)
+    ridge = np.full(width, 1.0 / slab)
+    ridge[0] = 0.0
+    each = max(_BATCH // (n * width), 1)
+    for first in range(0, len(subsets), each):
+        part = subsets[first : first + each]
+        design = np.zeros((len(part), width, n))
+        design[:, 0] = 1.0
+        for i, places in enumerate(part):
+            design[i, 1 : len(places) + 1] = rows.columns[:, places].T
+        y, w, known = (np.broadcast_to(v, (len(part), n)) for v in (rows.y, rows.weight, rows.offset))
+        problem = glm_problem(design, y, w, CANONICAL_LINK[family], family, offset=known, ridge=ridge)
+        guess = np.zeros((len(part), width))
+        guess[:, 0] = start
+        found: Minimum = damped_newton(problem, guess, small_decrement(_DECREMENT), most_steps=_NEWTON_STEPS)
+        point = problem.evaluate(found.coef)
+        hessian = problem.direction(found.coef, point).hessian
+        logdet = np.linalg.slogdet(hessian)[1] + (width - 1) * np.log(slab)
+        yield found.coef, hessian, float(-(point.loss + 0.5 * logdet).sum())

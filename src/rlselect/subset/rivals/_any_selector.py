@@ -1,0 +1,47 @@
+"""Selectors and sparse models of any library: copied, fitted, and asked what they chose."""
+
+import inspect
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+# where estimators keep a number per column, large for good ones
+_SCORES = ("inclusion_", "scores_", "feature_importances_", "coef_")
+
+
+def copy_selector(estimator: Any) -> Any:
+    """An unfitted copy."""
+    names = inspect.signature(type(estimator)).parameters
+    if hasattr(estimator, "get_params") and set(estimator.get_params(deep=False)) <= set(names):
+        return clone(estimator)
+    # skglm's general estimator, the way to SCAD, lists parameters that its constructor does not take
+    return type(estimator)(**{name: getattr(estimator, name) for name in names})
+
+
+def chosen_columns(estimator: Any, n_columns: int) -> NDArray[np.bool_]:
+    """Which columns a fitted selector keeps, or a sparse linear model has coefficients for."""
+    if hasattr(estimator, "get_support"):
+        return np.asarray(estimator.get_support(), dtype=bool)
+    if hasattr(estimator, "support_") and len(estimator.support_) == n_columns:
+        return np.asarray(estimator.support_, dtype=bool)
+    if hasattr(estimator, "coef_"):
+        return np.any(np.atleast_2d(estimator.coef_) != 0, axis=0)
+    raise TypeError(
+        f"{type(estimator).__name__} has neither support_ nor coef_ after fit; give a selector or a sparse "
+        "linear model."
+    )
+
+
+def column_order(estimator: Any, chosen: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """All columns, best first: chosen ones before others, then by rank or by the size of what is kept."""
+    score = np.zeros(len(chosen))
+    ranking = getattr(estimator, "ranking_", None)
+    if ranking is not None and len(ranking) == len(chosen):
+        score = -np.asarray(ranking, dtype=np.float64)
+    for name in _SCORES:
+        known = getattr(estimator, name, None)
+        if known is not None and np.shape(known)[-1] == len(chosen) and not score.any():
+            score = np.nan_to_num(np.abs(np.atleast_2d(known)).max(axis=0))
+    return np.lexsort((np.arange(len(chosen)), -score, ~chosen))

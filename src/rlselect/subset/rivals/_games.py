@@ -1,0 +1,101 @@
+"""What FUSE and FSTD share: features are chosen by playing many games over subsets."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlselect._clock import PARTS, Clock, warn_if_interrupted
+from rlselect._compat import Progress, with_callbacks
+from rlselect._options import AUTO, NONE, number, one_of, whole
+from rlselect._parallel import one_thread
+from rlselect._random import RandomState, as_generator
+from rlselect.data import MISSING_MODES
+from rlselect.subset.rivals._neighbours import NeighbourReward
+from rlselect.subset.rivals._rival import TASKS, RivalProblem, RivalSelector, read_problem
+
+GAME_OPTIONS: dict[str, Any] = {
+    "task": one_of(*TASKS),
+    "n_features_to_select": AUTO | whole(1),
+    "n_games": whole(1),
+    "n_neighbors": whole(1),
+    "n_judged": whole(2),
+    "exploration": number("a number of at least 0", least=0.0),
+    "missing": one_of(*MISSING_MODES),
+    "time_budget": NONE | number("a positive number of seconds", above=0.0),
+    "transform_as": one_of("columns", "design"),
+}
+
+
+class GameSelector(RivalSelector):
+    """Plays games over subsets until they are played or the time is up; it adds `_play`."""
+
+    task: str
+    n_features_to_select: Any
+    n_games: int
+    n_neighbors: int
+    n_judged: int
+    time_budget: float | None
+    random_state: RandomState
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Play the games.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features), or a source
+            Text and categorical columns become indicators that enter together. A source, such as a path, is
+            loaded.
+        y : array-like of shape (n_samples,) or str
+            Target, or the name of its column in X.
+
+        Returns
+        -------
+        self
+            Fitted, also when it was stopped by `time_budget` or Ctrl-C.
+        """
+        return self._learn_aside(X, y)
+
+    def _fit(self, progress: Progress, X: Any, y: Any) -> None:
+        name = type(self).__name__
+        rng = as_generator(self.random_state)
+        table = self._open(X, y)
+        problem = read_problem(table, self.task, name)
+        reward = NeighbourReward(problem, self.n_neighbors, self.n_judged, rng)
+        self.n_games_, reason = 0, None
+        with one_thread(), Clock(self.time_budget, self.n_games, progress.begin(PARTS)) as clock:
+            player = self._player(problem, reward, rng)
+            while reason is None and self.n_games_ < self.n_games and len(problem.allowed):
+                # one game, one draw of the rows it is judged by
+                reward.deal()
+                player.play()
+                self.n_games_ += 1
+                reason = clock.tick()
+        done = "all games" if len(problem.allowed) else "nothing to choose from"
+        self.stop_reason_ = reason or done
+        warn_if_interrupted(self.stop_reason_, name, f"{self.n_games_} games")
+        self._keep_table(table)
+        self._keep(problem, player)
+
+    def _player(self, problem: RivalProblem, reward: NeighbourReward, rng: np.random.Generator) -> Any:
+        """Who plays."""
+        raise NotImplementedError
+
+    def _choose(self, player: Any, values: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Which units ``n_features_to_select="auto"`` takes, given what each is worth."""
+        raise NotImplementedError
+
+    def _keep(self, problem: RivalProblem, player: Any) -> None:
+        values = np.where(player.units.count > 0, player.units.mean, -np.inf)
+        if self.n_features_to_select == "auto":
+            chosen = self._choose(player, values)
+        else:
+            chosen = np.zeros(len(values), dtype=bool)
+            chosen[np.argsort(-values, kind="stable")[: self.n_features_to_select]] = True
+        if problem.classes is not None:
+            self.classes_ = problem.classes
+        self._keep_selection(problem, chosen, values)
+
+    def _facts(self) -> dict[str, Any]:
+        return {"Games": self.n_games_, "Rows judged in a game": self.n_judged}

@@ -1,0 +1,158 @@
+"""What the rivals share: how a table becomes units and a target, and what a fit keeps."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rlselect._compat import user_level
+from rlselect._estimator import Selector, rank
+from rlselect.data import (
+    FeatureUnits,
+    Table,
+    TableEncoder,
+    as_numbers,
+    doubtful_classes,
+    find_task,
+    find_twins,
+    open_table,
+    read_classes,
+    read_units,
+    require_rows,
+    require_target,
+)
+from rlselect.kernels import standardise
+
+Array = NDArray[np.float64]
+TASKS = ("auto", "regression", "classification")
+
+
+@dataclass(frozen=True)
+class RivalProblem:
+    """Standardised columns, units and a target.
+
+    Attributes
+    ----------
+    X : array of shape (n, p)
+        Standardised design columns; constant ones are zero.
+    y : array of shape (n,)
+        Numbers, or the numbers of classes.
+    classes : array or None
+        Labels; None for a regression.
+    units : FeatureUnits
+        Which columns and features belong together.
+    allowed : int array
+        Units that can be selected: not constant, and not the copy of an earlier one.
+    """
+
+    X: Array
+    y: NDArray
+    classes: NDArray | None
+    units: FeatureUnits
+    allowed: NDArray[np.intp]
+
+    def columns(self, chosen: Any) -> NDArray[np.intp]:
+        """Design columns of some of the allowed units, given by their places among those."""
+        columns = [self.units.units.columns[self.allowed[k]] for k in chosen]
+        return np.concatenate(columns) if columns else np.empty(0, dtype=np.intp)
+
+    def to_features(self, values: NDArray, fill: Any = 0) -> NDArray:
+        """Values of the allowed units as values of features."""
+        whole = np.full(self.units.units.n_units, fill, dtype=values.dtype)
+        whole[self.allowed] = values
+        return self.units.to_features(whole, fill)
+
+
+class RivalSelector(Selector):
+    """A selector that follows another paper; it adds its options, `_fit` and `_facts`."""
+
+    missing: str
+    stop_reason_: str
+    # the attribute that says what each feature is worth
+    _worth_name: ClassVar[str] = "inclusion_"
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing == "indicator"
+        tags.target_tags.required = True
+        return tags
+
+    def _open(self, X: Any, y: Any, sample_weight: Any = None, encoder: TableEncoder | None = None) -> Table:
+        name = type(self).__name__
+        require_target(y, name)
+        return open_table(
+            X, y, sample_weight=sample_weight, missing=self.missing, owner=name, encoder=encoder
+        )
+
+    def _keep_table(self, table: Table) -> None:
+        self.encoder_ = table.encoder
+        self._keep_names(table.encoder.n_features_in_, table.encoder.feature_names_in_)
+
+    def _keep_selection(self, problem: RivalProblem, chosen: NDArray[np.bool_], worth: Array) -> None:
+        """Keep the selected ones of the allowed units, and what each is worth."""
+        self.support_ = problem.to_features(chosen)
+        setattr(self, self._worth_name, problem.to_features(worth, np.nan))
+        # a feature that could not be selected comes last
+        order = problem.to_features(worth, -np.inf)
+        self.ranking_ = rank(order, support=self.support_)
+
+    def _facts(self) -> dict[str, Any]:
+        """What this method did, by words."""
+        return {}
+
+    def _worth_words(self) -> str:
+        """Head of the column of worths."""
+        return "Share of votes"
+
+    def _report(self) -> dict[str, Any]:
+        names = self.encoder_.feature_names
+        worth = getattr(self, self._worth_name)
+        chosen = sorted(np.flatnonzero(self.support_), key=lambda j: self.ranking_[j])
+        return {
+            "title": type(self).__name__,
+            "stop_reason": self.stop_reason_,
+            "facts": {"Selected": f"{len(chosen)} of {self.n_features_in_} features", **self._facts()},
+            "sections": [
+                {
+                    "title": "Selected features",
+                    "columns": ["Feature", self._worth_words()],
+                    "rows": [[names[j], float(worth[j])] for j in chosen],
+                    "note": "" if chosen else "No feature was selected.",
+                }
+            ],
+        }
+
+
+def read_problem(table: Table, task: str, owner: str) -> RivalProblem:
+    """Standardise the columns and number what may be selected."""
+    require_rows(table.n_rows, 3, owner)
+    assert table.y is not None
+    y, classes = read_target(table.y, task)
+    raw = table.take().X
+    X, _, _, constant = standardise(raw.toarray() if sparse.issparse(raw) else raw)
+    units = read_units(table.encoder)
+    some = np.array([not constant[c].all() for c in units.units.columns], dtype=bool)
+    twin_of = find_twins(table, units.units)
+    allowed = np.flatnonzero(some & (twin_of == np.arange(units.units.n_units)))
+    return RivalProblem(X, y, classes, units, allowed)
+
+
+def read_target(y: NDArray, task: str) -> tuple[NDArray, NDArray | None]:
+    """Numbers, or numbers of classes and their labels."""
+    if task == "auto":
+        task = find_task(y, labels="whole numbers")
+        doubt = doubtful_classes(y) if task == "classification" else None
+        if doubt is not None:
+            warnings.warn(
+                f"{doubt}, which are taken as classes; set task='regression' if they are quantities.",
+                UserWarning,
+                stacklevel=user_level(),
+            )
+    if task == "regression":
+        return as_numbers(y, "y"), None
+    classes, codes = read_classes(y, given="task='classification'", instead="task='regression'")
+    return codes, classes

@@ -1,0 +1,243 @@
+"""What is concluded from fitted curves: intervals, bands and tests."""
+
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from rlselect._estimator import Estimator
+from rlselect._parallel import jobs
+from rlselect._random import RandomState, as_generator
+from rlselect.temporal._bands import Band, BandMethod, Resampling, pointwise_band, simultaneous_band
+from rlselect.temporal._curves import FittedCurves
+from rlselect.temporal._hypotheses import (
+    Contrast,
+    Convention,
+    Integral,
+    ProcessTest,
+    Statistic,
+    run_test,
+)
+
+
+class CurveInference(Estimator):
+    """Intervals, bands and tests of an estimator that keeps its `FittedCurves`."""
+
+    _fitted: FittedCurves
+    coef_: Any
+    times_: Any
+    link: str
+    n_jobs: int | None
+
+    def conf_int(self, level: float = 0.95, *, smoothed: bool = False) -> Band:
+        """Pointwise confidence intervals: right at each time, not for a whole curve.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Probability that an interval covers.
+        smoothed : bool, default=False
+            Around the smoothed curves.
+
+        Returns
+        -------
+        Band
+        """
+        check_is_fitted(self)
+        return pointwise_band(self._fitted, level, smoothed=smoothed)
+
+    def bands(
+        self,
+        level: float = 0.95,
+        method: BandMethod = "sup",
+        smoothed: bool = False,
+        resample: Resampling = "multiplier",
+        n_draws: int = 1000,
+        random_state: RandomState = None,
+        small_sample: bool = True,
+    ) -> Band:
+        """Simultaneous bands: each covers its covariate's whole curve with probability `level`.
+
+        Parameters
+        ----------
+        level : float, default=0.95
+            Probability that a band covers the whole curve.
+        method : {"sup", "dissertation"}
+            Quantile of the supremum of the standardised process used as critical value: `level`, or the
+            conservative ``1 - (1 - level) / 2``, the latter always without `small_sample`.
+        smoothed : bool, default=False
+            Bands of the smoothed curves. They cover the smoothed truth: bias from smoothing is not in them.
+        resample : {"multiplier", "refit"}
+            Gaussian multipliers on the influence functions, or estimation on subjects drawn with replacement
+            (slower by the cost of `n_draws` fits).
+        n_draws : int, default=1000
+            Draws of the process.
+        random_state : int, Generator, RandomState or None
+            Seed of the draws.
+        small_sample : bool, default=True
+            With fewer than 150 subjects, draws multiply the scores of whole subjects by random numbers and
+            have standard errors of their own (with bounded links, whose standard errors grow with the
+            estimate, leverage is corrected and the standard errors are kept). With more, draws have the tails
+            of Student's t (links identity and log) and are made from leave-one-subject-out influence
+            functions (link identity). False: normal multipliers on influence functions.
+
+        Returns
+        -------
+        Band
+        """
+        check_is_fitted(self)
+        with jobs(self.n_jobs):
+            return simultaneous_band(
+                self._fitted,
+                level,
+                method=method,
+                smoothed=smoothed,
+                resample=resample,
+                n_draws=n_draws,
+                rng=as_generator(random_state),
+                small_sample=small_sample,
+            )
+
+    def test(
+        self,
+        contrast: Contrast,
+        value: ArrayLike = 0,
+        kind: Statistic = "ids",
+        time_weight: Any = None,
+        interval: tuple[Any, Any] | None = None,
+        convention: Convention = "n",
+        integral: Integral = "left",
+        n_draws: int = 5000,
+        random_state: RandomState = None,
+        small_sample: bool = True,
+    ) -> ProcessTest:
+        r"""Test ``C(t) beta(t) = c(t)`` over time, on the raw estimates.
+
+        With the difference :math:`M(t) = C(t)\hat\beta(t) - c(t)` the statistics are
+
+        - ``"ids"``: :math:`T'\hat\Sigma^{-1}T` with :math:`T = \int M(t)W(t)\,dt`, chi-square with one degree
+          of freedom per contrast (Hotelling's T squared in small samples). For effects of one sign.
+        - ``"sds"``: :math:`\sup_t W(t)\,M(t)'\{\widehat{\mathrm{cov}} M(t)\}^{-1}M(t)`, the largest Wald
+          statistic (n times the form written in the dissertation, which leaves out the 1/n of the
+          covariance), by multiplier resampling. For effects at a few times.
+        - ``"squared"``: :math:`\int \sum_j W_j(t) M_j(t)^2\,dt`, by multiplier resampling.
+
+        Parameters
+        ----------
+        contrast : str, list of str, or array of shape (r, p), (p,) or (times, r, p)
+            A covariate or term, several tested jointly, or contrasts of all coefficients.
+        value : number or array of shape (r,), (times,) or (times, r), default=0
+            What they are under the hypothesis.
+        kind : {"ids", "sds", "squared"}
+            The statistic.
+        time_weight : {"inverse-se"} or array of shape (times,) or (times, r), optional
+            ``W``. ``"inverse-se"`` divides each difference by its standard error first; ``"sds"`` does so
+            anyway.
+        interval : (low, high), optional
+            Closed sub-interval of time.
+        convention : {"n", "n-1"}
+            Divisor of the variance; ``"n-1"`` multiplies it by ``n / (n - 1)``.
+        integral : {"left", "trapezoid"}
+            Rule of the integral between times.
+        n_draws : int, default=5000
+            Draws of the process, for ``"sds"`` and ``"squared"``.
+        random_state : int, Generator, RandomState or None
+            Seed of the draws.
+        small_sample : bool, default=True
+            As in `bands`, so that ``"sds"`` and band say the same. With fewer than 150 subjects, ``"ids"`` is
+            Hotelling's test with leave-one-subject-out influence functions, and ``"squared"`` is judged
+            relative to its variance in every draw; with more they are as with False, which gives the
+            first-order references of other software: chi-square, and normal multipliers.
+
+        Returns
+        -------
+        ProcessTest
+            With `statistic`, `df`, `pvalue`.
+        """
+        check_is_fitted(self)
+        return run_test(
+            self._fitted,
+            contrast,
+            value,
+            kind=kind,
+            time_weight=time_weight,
+            interval=interval,
+            convention=convention,
+            integral=integral,
+            n_draws=n_draws,
+            rng=as_generator(random_state),
+            small_sample=small_sample,
+        )
+
+    def test_constant(
+        self,
+        contrast: Contrast,
+        kind: Literal["sds", "squared"] = "squared",
+        time_weight: Any = None,
+        interval: tuple[Any, Any] | None = None,
+        convention: Convention = "n",
+        integral: Integral = "trapezoid",
+        n_draws: int = 5000,
+        random_state: RandomState = None,
+        small_sample: bool = True,
+    ) -> ProcessTest:
+        """Goodness of fit of a constant effect: does the curve differ from its own time average?
+
+        A covariate that passes may be put into `constant`.
+
+        Parameters
+        ----------
+        contrast, time_weight, interval, convention, integral, n_draws, random_state, small_sample
+            As in `test`.
+        kind : {"squared", "sds"}
+            As in `test`; ``"ids"`` is refused, as that integral is zero by construction.
+
+        Returns
+        -------
+        ProcessTest
+        """
+        check_is_fitted(self)
+        return run_test(
+            self._fitted,
+            contrast,
+            kind=kind,
+            against_average=True,
+            time_weight=time_weight,
+            interval=interval,
+            convention=convention,
+            integral=integral,
+            n_draws=n_draws,
+            rng=as_generator(random_state),
+            small_sample=small_sample,
+        )
+
+    def compare(self, reduced: Self, kind: Statistic = "ids", **options: Any) -> ProcessTest:
+        """Test a nested model: are all curves that `reduced` leaves out zero?
+
+        Parameters
+        ----------
+        reduced : TemporalProcessRegression
+            Fitted to the same subjects and times with some of this model's covariates.
+        kind : {"ids", "sds", "squared"}
+            The statistic.
+        **options
+            Passed to `test`.
+
+        Returns
+        -------
+        ProcessTest
+        """
+        check_is_fitted(self)
+        check_is_fitted(reduced)
+        mine, others = list(self.coef_.columns), list(reduced.coef_.columns)
+        extra = [name for name in others if name not in mine]
+        left_out = [name for name in mine if name not in others]
+        if extra or not left_out:
+            raise ValueError(
+                "the other model is not nested in this one: "
+                + (f"it adds {', '.join(extra)}" if extra else "it has the same covariates")
+            )
+        if not np.array_equal(self.times_, reduced.times_) or self.link != reduced.link:
+            raise ValueError("nested models must share the link and the times")
+        return self.test(left_out, kind=kind, **options)

@@ -1,0 +1,100 @@
+"""Few subjects: leave-one-out influence functions, and draws whose standard errors are estimated anew."""
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlselect._compat import user_level
+from rlselect.temporal._estimate import ScoreParts
+
+Array = NDArray[np.float64]
+
+# From this number of subjects on, first-order references hold their level (experiments/results/
+# temporal_size.md), and draws with new standard errors, subjects x times each, would only be slow.
+ENOUGH = 150
+# Residual subjects below which that table says nothing: it starts with 10 subjects and 3 coefficients.
+_FEWEST = 7
+# numbers of a block of draws: it stays within the cache of a small machine
+_BLOCK = 2_000_000
+
+
+class SmallSampleWarning(UserWarning):
+    """Fewer subjects than any for which the level of tests and bands has been measured."""
+
+
+def warn_of_few(n_available: NDArray[np.intp], n_coefficients: int) -> None:
+    """Say that a level is not known for so few subjects."""
+    fewest = int(n_available.min())
+    if fewest - n_coefficients < _FEWEST:
+        warnings.warn(
+            f"{fewest} subjects at some time for {n_coefficients} coefficients: levels of tests and bands "
+            f"were measured with at least {_FEWEST} subjects more than coefficients; take p-values and bands "
+            "here as rough",
+            SmallSampleWarning,
+            stacklevel=user_level(),
+        )
+
+
+def webb(size: int, n: int, rng: np.random.Generator) -> Array:
+    """Multipliers of mean 0 and variance 1 on six points, (size, n): signs alone repeat in few subjects."""
+    return rng.choice(np.sqrt([0.5, 1.0, 1.5]), size=(size, n)) * rng.choice([-1.0, 1.0], size=(size, n))
+
+
+@dataclass(frozen=True)
+class WildDraws:
+    """Draws of a process that is linear in the scores, each with influence functions of its own.
+
+    The scores of a subject, at all times, are multiplied by one random number; the estimate moves by one
+    step, and what is left of the scores there gives new influence functions. So a draw has standard errors
+    that err as those of the data do, which normal multipliers on fixed standard errors miss.
+
+    Attributes
+    ----------
+    parts : ScoreParts or None
+        None when leverage is not known (constant effects): influence functions are then taken as a sample.
+    psi : array of shape (times, rows, subjects)
+        Influence functions of the process.
+    pull : array of shape (times, rows, subjects)
+        Scores to influence functions of the process; `psi` without `parts`.
+    """
+
+    parts: ScoreParts | None
+    psi: Array
+    pull: Array
+
+    def blocks(
+        self, n_draws: int, rng: np.random.Generator, *, power: float = 1.0
+    ) -> Iterator[tuple[Array, Array]]:
+        """Changes (draws, times, rows) and influence functions (draws, times, rows, subjects), in blocks."""
+        n_times, r, n = self.psi.shape
+        score = np.ones((n_times, n)) if self.parts is None else self.parts.enlarged(power)
+        some = max(1, _BLOCK // (n_times * r * n))
+        for first in range(0, n_draws, some):
+            g = webb(min(some, n_draws - first), n, rng)
+            change = (self.pull * score[:, None, :]) @ g.T / n
+            change = change.transpose(2, 0, 1)
+            yield change, self._left(g, score, change)
+
+    def _left(self, g: Array, score: Array, change: Array) -> Array:
+        if self.parts is None:
+            return g[:, None, None, :] * self.psi - change[..., None]
+        p = self.parts
+        moved = (p.back * score[:, None, :]) @ g.T
+        left = g[None] * score[:, None, :] - p.weight[:, None, :] * (moved.swapaxes(1, 2) @ p.q)
+        return left.swapaxes(0, 1)[:, :, None, :] * self.pull
+
+
+def sup_wild(draws: WildDraws, se: Array, n_draws: int, rng: np.random.Generator, *, bounded: bool) -> Array:
+    """Draws of ``sup_t |process| / se`` per row, (draws, rows).
+
+    Where the mean is bounded, standard errors grow with the estimate, so that ratios have no heavy tails:
+    there the standard errors of the data are kept.
+    """
+    out = []
+    for change, psi in draws.blocks(n_draws, rng, power=0.5 if bounded else 1.0):
+        size = se if bounded else np.sqrt(np.vecdot(psi, psi)) / psi.shape[-1]
+        out.append(np.abs(change / size).max(axis=1))
+    return np.concatenate(out)

@@ -1,0 +1,133 @@
+"""Who could have taken which action, and who says so."""
+
+import numpy as np
+import pytest
+
+from rlselect import QLearning, TrialData, regime_value
+from rlselect.regimes import OverlapDisplay
+
+STAGE = {"history": ["x", "z"], "action": "A", "reward": "R"}
+
+
+def table(n, chance, seed=0):
+    """Actions 0 and 1, the latter with a probability that depends on x."""
+    rng = np.random.default_rng(seed)
+    x, z = rng.normal(size=(2, n))
+    return {"x": x, "z": z, "A": (rng.uniform(size=n) < chance(x)).astype(int), "R": x + rng.normal(size=n)}
+
+
+def expit(z):
+    return 1.0 / (1.0 + np.exp(-z))
+
+
+def test_estimated_propensities_follow_the_history_and_overlap_says_so():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=600)
+    chance = 1.0 / (1.0 + np.exp(-3.0 * x))
+    data = {"x": x, "A": (rng.uniform(size=600) < chance).astype(int), "R": x}
+    stage = {"history": ["x"], "action": "A", "reward": "R"}
+    trial = TrialData.from_wide(data, [stage])
+    assert np.abs(trial.action_probabilities(1)[:, 1] - chance).mean() < 0.05
+    (report,) = trial.overlap()
+    assert "Overlap is poor" in report.advice
+    assert report.largest_imbalance[0] == "x"
+    assert report.effective_size[0] < report.counts[0]
+    (fine,) = TrialData.from_wide(table(300, lambda x: 0.5 + 0 * x), [STAGE]).overlap()
+    assert "causal only if" in fine.advice
+    assert "largest imbalance" in str(fine)
+
+
+def test_few_who_stayed_and_many_who_were_lost_are_reported():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=500)
+    stays = rng.uniform(size=500) < 1.0 / (1.0 + np.exp(-4.0 * x))
+    data = {"x": x, "A": rng.choice([0, 1], size=500), "R": x}
+    data |= {"B": np.where(stays, rng.choice([0.0, 1.0], size=500), np.nan), "S": np.where(stays, x, np.nan)}
+    stages = [
+        {"history": ["x"], "action": "A", "reward": "R", "propensity": "randomized"},
+        {"action": "B", "reward": "S", "propensity": "randomized"},
+    ]
+    first, last = TrialData.from_wide(data, stages, leaving="weights").overlap()
+    assert first.smallest_remaining < 0.05
+    assert "few stand for" in first.advice
+    assert last.smallest_remaining == 1.0
+    assert all(report.smallest_remaining == 1.0 for report in TrialData.from_wide(data, stages).overlap())
+
+
+@pytest.mark.parametrize("chance", [lambda x: x > 0, lambda x: np.abs(x) > 0.67, lambda x: expit(4 * x)])
+def test_every_action_of_every_subject_counts(chance):
+    """The action taken may be likely for everyone while the other one is out of reach."""
+    trial = TrialData.from_wide(table(200, chance), [STAGE])
+    (report,) = trial.overlap()
+    assert report.poor
+    assert report.rare_share > 0.05
+    assert report.smallest == pytest.approx(trial.action_probabilities(1).min())
+    with pytest.warns(UserWarning, match="Stage 1: Overlap is poor"):
+        learner = QLearning(model="linear", selection=None, random_state=0).fit(trial)
+    assert "Overlap is poor" in str(learner.summary())
+    with pytest.warns(UserWarning, match="Stage 1: Overlap is poor"):
+        regime_value(trial, [1], method="ipw")
+
+
+def test_actions_that_are_not_feasible_are_not_out_of_reach():
+    data = table(200, lambda x: 0.5 * (x > -1))
+
+    def feasible(history):
+        return np.column_stack([np.ones(len(history["x"]), bool), history["x"] > -1])
+
+    (all_allowed,) = TrialData.from_wide(data, [STAGE]).overlap()
+    (limited,) = TrialData.from_wide(data, [STAGE | {"feasible": feasible}]).overlap()
+    assert all_allowed.rare_share > limited.rare_share
+    assert not limited.poor
+
+
+def test_arms_that_are_rare_by_design_are_fine():
+    data = table(400, lambda x: 0.04 + 0 * x)
+    (report,) = TrialData.from_wide(data, [STAGE | {"propensity": {0: 0.96, 1: 0.04}}]).overlap()
+    assert not report.poor
+    assert report.smallest == pytest.approx(0.04)
+
+
+def test_what_was_said_of_actions_is_checked():
+    data = table(300, lambda x: expit(1.5 * x))
+    for said in ("randomized", {0: 0.5, 1: 0.5}):
+        (report,) = TrialData.from_wide(data, [STAGE | {"propensity": said}]).overlap()
+        assert report.contradicted
+        assert "were not randomised like that" in report.advice
+    (fair,) = TrialData.from_wide(table(300, lambda x: 0.5 + 0 * x), [STAGE | {"propensity": said}]).overlap()
+    assert not fair.contradicted
+
+
+def test_weights_balance_what_choices_did_not():
+    data = table(1000, lambda x: expit(x))
+    data["group"] = np.where(data["x"] > 0, "high", "low")
+    data["sex"] = np.tile(["f", "m"], 500)
+    stage = STAGE | {"history": ["x", "z", "group", "sex"]}
+    trial = TrialData.from_wide(data, [stage])
+    (report,) = trial.overlap()
+    chances, took = trial.action_probabilities(1), data["A"]
+    weights = 1.0 / chances[np.arange(1000), took]
+    mine, spread = data["x"], data["x"].std()
+    before = abs(mine[took == 1].mean() - mine[took == 0].mean()) / spread
+    means = [np.average(mine[took == k], weights=weights[took == k]) for k in (0, 1)]
+    assert report.balance["x"] == pytest.approx((before, abs(means[1] - means[0]) / spread))
+    assert report.balance["x"][1] < 0.3 * report.balance["x"][0]
+    assert set(report.balance) == {"x", "z", "group = high", "group = low", "sex = f", "sex = m"}
+    assert report.largest_imbalance == ("x", report.balance["x"][0])
+
+
+def test_the_picture():
+    pytest.importorskip("matplotlib").use("agg")
+    from matplotlib import pyplot as plt
+
+    data = table(100, lambda x: expit(x))
+    trial = TrialData.from_wide(data, [STAGE])
+    drawn = OverlapDisplay.from_trial(trial)
+    probabilities, balance = drawn.axes_
+    shown = np.concatenate([line.get_xdata() for line in probabilities.lines])
+    assert np.allclose(np.sort(shown), np.sort(trial.action_probabilities(1).ravel()))
+    (report,) = trial.overlap()
+    before, after = (line.get_xdata() for line in balance.lines[:2])
+    assert np.allclose(np.sort(before), np.sort([one for one, _ in report.balance.values()]))
+    assert np.allclose(np.sort(after), np.sort([one for _, one in report.balance.values()]))
+    plt.close("all")

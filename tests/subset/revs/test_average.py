@@ -1,0 +1,167 @@
+"""Predictions averaged over subsets: exact where all subsets are visited, and no worse than one refit."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from rlselect import REVS, load, save
+from rlselect.simulate import make_revs
+
+
+def few_columns(family, n=60, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4)) * [1, 10, 0.1, 1] + [0, 5, 0, 0]
+    eta = 0.7 * X[:, 0] - 0.03 * X[:, 1]
+    y = eta + rng.normal(size=n) if family == "gaussian" else (rng.random(n) < expit(2 * eta)).astype(int)
+    return X, y
+
+
+def test_the_average_over_all_subsets_is_the_posterior_mean():
+    X, y = few_columns("gaussian")
+    model = REVS(random_state=0, penalty=0.7).fit(X, y)
+    Z, t = (X - X.mean(axis=0)) / X.std(axis=0), y - y.mean()
+    n, slabs = len(y), np.geomspace(2 * np.log(4) / len(y), 4.0, 24)
+
+    def solve(subset, slab):
+        A = Z[:, list(subset)]
+        M = A.T @ A + np.eye(len(subset)) / slab
+        b = np.linalg.solve(M, A.T @ t)
+        evidence = -0.5 * (n - 1) * np.log(t @ t - t @ A @ b) - 0.5 * np.linalg.slogdet(slab * M)[1]
+        return evidence, b
+
+    every = [s for k in range(5) for s in combinations(range(4), k)]
+    # the walk's own prior: that of the best subset, found by going back and forth
+    slab = 0.1
+    for _ in range(10):
+        best = max(every, key=lambda s: solve(s, slab)[0] - 0.7 * len(s))
+        slab = max(slabs, key=lambda g: solve(best, g)[0])
+    weight = np.array([solve(s, slab)[0] - 0.7 * len(s) for s in every])
+    weight = np.exp(weight - weight.max())
+    weight /= weight.sum()
+    mean = np.zeros(4)
+    for s, share in zip(every, weight, strict=True):
+        if s:
+            mean[list(s)] += share * max((solve(s, g) for g in slabs), key=lambda found: found[0])[1]
+    np.testing.assert_allclose(model.coef_average_, mean / X.std(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(
+        model.intercept_average_, y.mean() - X.mean(axis=0) @ model.coef_average_, rtol=1e-6
+    )
+    np.testing.assert_allclose(
+        model.predict(X, average=True), X @ model.coef_average_ + model.intercept_average_
+    )
+    np.testing.assert_allclose(model.predict(X, average=False), X @ model.coef_ + model.intercept_)
+    assert model._average.n_subsets == 16
+
+
+@pytest.mark.parametrize("family", ["gaussian", "binomial"])
+def test_auto_is_what_left_out_rows_say(family):
+    X, y = few_columns(family)
+    model = REVS(random_state=0).fit(X, y)
+    method = model.predict if family == "gaussian" else model.decision_function
+    np.testing.assert_array_equal(method(X), method(X, average=model.average_))
+    assert not np.allclose(method(X), method(X, average=not model.average_))
+    model.average_ = not model.average_
+    np.testing.assert_array_equal(method(X), method(X, average=model.average_))
+    if family == "binomial":
+        np.testing.assert_allclose(model.predict_proba(X)[:, 1], expit(method(X)))
+        np.testing.assert_array_equal(model.predict(X), (method(X) > 0).astype(int))
+
+
+@pytest.mark.parametrize("family", ["gaussian", "binomial"])
+def test_left_out_losses_are_those_of_fits_without_the_row(family):
+    # every subset is visited, so that a fit without a row may say what the reweighted subsets do
+    X, y = few_columns(family, n=40, seed=1)
+    model = REVS(random_state=0).fit(X, y)
+    loss = refit_loss = 0.0
+    for i in range(len(y)):
+        keep = np.arange(len(y)) != i
+        alone = REVS(random_state=0).fit(X[keep], y[keep])
+        for average in (True, False):
+            if family == "gaussian":
+                one = float((alone.predict(X[[i]], average=average) - y[i])[0] ** 2)
+            else:
+                one = -float(np.log(alone.predict_proba(X[[i]], average=average)[0, y[i]]))
+            loss, refit_loss = (loss + one, refit_loss) if average else (loss, refit_loss + one)
+    assert model._average.loss == pytest.approx(loss / len(y), rel=0.05)
+    assert model._average.refit_loss == pytest.approx(refit_loss / len(y), rel=0.1)
+
+
+def test_a_weight_is_a_repeated_row():
+    X, y = few_columns("gaussian")
+    times = np.arange(len(y)) % 3
+    weighted = REVS(random_state=0).fit(X, y, sample_weight=times)
+    repeated = REVS(random_state=0).fit(np.repeat(X, times, axis=0), np.repeat(y, times))
+    np.testing.assert_allclose(weighted.coef_average_, repeated.coef_average_, rtol=1e-6)
+    np.testing.assert_allclose(weighted.predict_interval(X), repeated.predict_interval(X), rtol=1e-6)
+    assert weighted._average.loss == pytest.approx(repeated._average.loss)
+    assert weighted._average.doubt == pytest.approx(repeated._average.doubt)
+
+
+def test_text_groups_and_offsets(tmp_path):
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(2)
+    n = 120
+    frame = pd.DataFrame(rng.normal(size=(n, 5)), columns=list("abcde"))
+    frame["city"] = rng.choice(["Lyon", "Oslo", "Rome"], size=n)
+    known = rng.normal(size=n)
+    y = frame["a"] + 2.0 * (frame["city"] == "Rome") + known + rng.normal(size=n)
+    model = REVS(random_state=0, feature_groups=[["b", "c"]]).fit(frame, y, offset=known)
+    design = np.column_stack([frame[list("abcde")], frame["city"] == "Oslo", frame["city"] == "Rome"]).astype(
+        float
+    )
+    expected = design @ model.coef_average_ + model.intercept_average_ + known
+    np.testing.assert_allclose(model.predict(frame, known, average=True), expected)
+    ends = model.predict_interval(frame, known, level=0.5)
+    np.testing.assert_allclose(ends.mean(axis=1), expected)
+    assert 0.35 < np.mean((ends[:, 0] < y) & (y < ends[:, 1])) < 0.65
+    save(model, tmp_path / "model")
+    again = load(tmp_path / "model")
+    np.testing.assert_array_equal(again.predict(frame, known), model.predict(frame, known))
+    np.testing.assert_array_equal(again.predict_interval(frame, known), model.predict_interval(frame, known))
+
+
+def test_intervals_of_one_subset_are_the_textbook_ones():
+    rng = np.random.default_rng(4)
+    X = rng.normal(loc=[5.0, 0.0, -2.0], size=(6000, 3))
+    y = X[:, 0] - X[:, 2] + 2.0 * rng.normal(size=6000)
+    model = REVS(random_state=0).fit(X, y)
+    assert not model.average_
+    np.testing.assert_array_equal(model.coef_average_, model.coef_)
+    A = np.column_stack([np.ones(6000), X[:, [0, 2]]])
+    coef = np.linalg.lstsq(A, y, rcond=None)[0]
+    noise = ((y - A @ coef) ** 2).sum() / (6000 - 3)
+    new = rng.normal(size=(50, 3)) * 100.0
+    B = np.column_stack([np.ones(50), new[:, [0, 2]]])
+    error = np.sqrt(noise * (1.0 + np.einsum("ij,jk,ik->i", B, np.linalg.inv(A.T @ A), B)))
+    np.testing.assert_allclose(np.diff(model.predict_interval(new))[:, 0], 2 * 1.9603 * error, rtol=1e-3)
+
+
+def test_messages():
+    X, y = few_columns("binomial")
+    model = REVS(random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="average='yes' was given; it must be 'auto' or True or False"):
+        model.predict(X, average="yes")
+    with pytest.raises(ValueError, match="predict_interval is for family='gaussian', and this is 'binomial'"):
+        model.predict_interval(X)
+    with pytest.raises(ValueError, match="level=95 was given; it must be a number between 0 and 1"):
+        model.predict_interval(X, level=95)
+
+
+@pytest.mark.slow
+def test_the_average_predicts_better_and_its_intervals_hold():
+    gains, covered = [], []
+    for seed in range(2000, 2020):
+        data = make_revs(n=260, p=200, structure="block", random_state=seed)
+        # as much noise as signal, so that no subset stands out
+        noise = np.random.default_rng(seed).normal(size=260) * (data.X @ data.coef).std()
+        y = data.X @ data.coef + noise
+        model = REVS(random_state=seed).fit(data.X[:60], y[:60])
+        X, y = data.X[60:], y[60:]
+        errors = [np.mean((model.predict(X, average=a) - y) ** 2) for a in (False, True)]
+        gains.append(errors[0] - errors[1])
+        low, high = model.predict_interval(X).T
+        covered.append(np.mean((low < y) & (y < high)))
+    assert np.mean(gains) > 2 * np.std(gains) / np.sqrt(20)
+    assert 0.92 < np.mean(covered) < 0.98

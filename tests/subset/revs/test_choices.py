@@ -1,0 +1,67 @@
+"""Rules on the inclusion probabilities of a fit."""
+
+import numpy as np
+import pytest
+
+from rlselect import REVS, load, save
+from rlselect.subset import Cutoff, FalseDiscovery, MostProbable
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 30))
+    X[:, 9] = X[:, 0]  # a copy
+    return X, X[:, 0] + 0.5 * X[:, 1] + 0.4 * X[:, 2] + rng.normal(size=50)
+
+
+@pytest.fixture(scope="module")
+def options():
+    groups = np.arange(30)
+    groups[[3, 4]] = 99
+    return {"random_state": 0, "feature_groups": groups, "always_select": [20], "never_select": [1]}
+
+
+def test_a_rule_gives_the_same_before_and_after_the_fit(data, options, tmp_path):
+    plain = REVS(**options).fit(*data)
+    np.testing.assert_array_equal(plain.select(), plain.support_)
+    np.testing.assert_array_equal(plain.select(threshold=0.5), plain.support_)
+    sizes = set()
+    for before, after in (
+        (MostProbable(6), {"k": 6}),
+        ("f1", {"rule": "f1"}),
+        (FalseDiscovery(0.4), {"fdr": 0.4}),
+        (Cutoff(0.05), {"threshold": 0.05}),
+    ):
+        fitted = REVS(rule=before, **options).fit(*data)
+        chosen = plain.select(**after)
+        np.testing.assert_array_equal(fitted.support_, chosen)
+        np.testing.assert_array_equal(fitted.select(), chosen)
+        np.testing.assert_array_equal(np.flatnonzero(fitted.coef_), np.flatnonzero(chosen))
+        assert chosen[20] and not chosen[1] and chosen[3] == chosen[4] and not chosen[9]
+        sizes.add(int(chosen.sum()))
+    assert len(sizes) >= 3
+    save(plain, tmp_path / "model")
+    np.testing.assert_array_equal(load(tmp_path / "model").select(k=6), plain.select(k=6))
+
+
+def test_a_group_counts_as_one(data, options):
+    fitted = REVS(**options).fit(*data)
+    every = fitted.select(threshold=0.0)
+    # all but the copy and the one never selected; one more is a group of two
+    assert every.sum() == 28
+    assert fitted.select(k=26).sum() == 28
+
+
+def test_messages(data):
+    with pytest.raises(ValueError, match="rule='fdr' was given; it must be 'auto' or 'f1' or a rule such as"):
+        REVS(rule="fdr").fit(*data)
+    fitted = REVS(random_state=0).fit(*data)
+    with pytest.raises(ValueError, match="rule='best' was given"):
+        fitted.select(rule="best")
+    with pytest.raises(ValueError, match="rule='f1' has no effect with search=Sarsa"):
+        REVS.paper(rule="f1").fit(*data)
+    paper = REVS.paper(n_train=20, n_valid=20, max_stages=20, random_state=0).fit(*data)
+    assert paper.select(k=2).sum() == 2
+    with pytest.raises(ValueError, match="which is no probability"):
+        paper.select(fdr=0.1)

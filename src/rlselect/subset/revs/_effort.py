@@ -13,11 +13,13 @@ from rlselect.subset.revs._chains import better_subset
 from rlselect.subset.revs._outlook import (
     LookPlan,
     Outlook,
+    clearest,
     decided_z,
     detectable,
     doubtful,
     faintest,
     look_out,
+    tune_to_rows,
 )
 from rlselect.subset.revs._walk import Walker, WalkResult, tune_prior
 
@@ -84,7 +86,7 @@ class SearchState:
     share, n_seen : float, int
         Share and number of the rows that the last look passed over.
     needed : float
-        Rows that would decide the faintest effect that it showed.
+        Rows that would decide the clearest effect that it showed.
     seen, values : array or None
         The subset that a search stands in there, and the rewards of its moves.
     detectable : array or None
@@ -116,7 +118,8 @@ class SearchState:
             self.walker.state.reset(self.seen)
             self.walker.stand(self.walker.state)
         self.confirmed = None if outlook.more and not self.lean else self.seen
-        short = decided_z(there) / max(faintest(there), 1.0)
+        # the clearest effect first: once it is in, its neighbours may be seen not to be effects at all
+        short = decided_z(there) / max(clearest(there), 1.0)
         self.needed = 0.0 if self.confirmed is not None else outlook.n_rows * short**2
 
     @property
@@ -168,7 +171,7 @@ def run_effort(
         if not progress.lean:
             walker.climb()
         if tune and not progress.tuned and not walker.stopped:
-            tune_prior(walker, shapes=1)
+            tune_to_rows(walker)
             progress.tuned = True
             walker.climb()
             if last and not walker.stopped:

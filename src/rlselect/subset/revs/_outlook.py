@@ -1,14 +1,14 @@
 """Before a stop: what all rows would show, from one look at them and the products of those that were read."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlselect.data import Sampler
-from rlselect.subset.revs._walk import SubsetState, Walker, tune_prior
+from rlselect.subset.revs._walk import TunableState, Walker, tune_prior
+from rlselect.subset.revs.evidence import Look
 
 # an effect is called detectable when it is seen with this normal quantile to spare: probability 0.9
 _SPARE = 1.2816
@@ -36,6 +36,9 @@ class LookPlan:
         The same where rows have to be decoded, which costs several times as much as the look itself.
     leftover : float
         Signal that the two halves of a partial look may agree on, in standard errors, before it goes on.
+    blur : float
+        Share of the variance of a z, because only some rows tell the products of columns, from which on a
+        look that shows more is taken once again at the coefficients that it found.
     """
 
     cells: float = 2e8
@@ -43,6 +46,7 @@ class LookPlan:
     slow_cells: float = 5e7
     slow_least: float = 0.1
     leftover: float = 1.0
+    blur: float = 0.05
 
     def rounds(self, sampler: Sampler, n_columns: int) -> int:
         """In how many parts of equal size the rows are looked at; the first one may be enough."""
@@ -138,22 +142,59 @@ def look_out(
     seed = [*probes, sampler.n_used]
     order = _rounds(len(stretches), n_rounds, np.random.default_rng(seed))
     look, task = walker.state.look()
-    done, upto = 0, 1
+    done, upto, sharp = 0, 1, False
     while True:
-        chosen = np.flatnonzero((order >= done) & (order < upto))
-        for places in _breaths([rows for i in chosen for rows in stretches[i]]):
-            for scores in walker.state.rows.pass_by(places, task):
-                look.add(scores)
-            walker.stopped = walker.stopped or walker.tick()
-            if walker.stopped:
-                return None
+        if not _pass_over(walker, look, task, stretches, (order >= done) & (order < upto)):
+            return None
         done = upto
-        share = 1.0 if done >= n_rounds else look.n_rows / sampler.n_rows
         seen = replace(walker, state=walker.state.seen(look), rng=np.random.default_rng(seed))
+        share = 1.0 if done >= n_rounds else look.n_rows / sampler.n_rows
         outlook = Outlook(seen, look.n_rows, share, _shows_more(seen, tune))
+        if outlook.more and not sharp and _is_blurred(walker, look, plan, tune):
+            # what seems to be left may be what the coefficients were off by: look again at better ones
+            look, task = walker.state.look(walker.state.seen(look))
+            done, sharp = 0, True
+            continue
         if outlook.more or done >= n_rounds or not _is_suspicious(outlook, plan, probes, min_effect):
             return outlook
         upto = min(2 * done, n_rounds)
+
+
+def _pass_over(
+    walker: Walker, look: Look, task: Any, stretches: list[list[Any]], chosen: NDArray[np.bool_]
+) -> bool:
+    """Look at some stretches; whether the search was left to do so."""
+    places = [rows for i in np.flatnonzero(chosen) for rows in stretches[i]]
+    for start in range(0, len(places), _BREATH):
+        for scores in walker.state.rows.pass_by(places[start : start + _BREATH], task):
+            look.add(scores)
+        walker.stopped = walker.stopped or walker.tick()
+        if walker.stopped:
+            return False
+    return True
+
+
+def _is_blurred(walker: Walker, look: Look, plan: LookPlan, tune: bool) -> bool:
+    """Whether errors of second order in a look may show: k coefficients and k products, both of m rows.
+
+    Their share of the variance of a z over n rows is n k / m^2. A generalised linear model bends besides.
+    """
+    size = int(np.count_nonzero(walker.state.mask[walker.state.units.unit_of]))
+    blur = look.weight * size / max(walker.state.counted, 1.0) ** 2
+    return bool(size) and (not tune or blur > plan.blur)
+
+
+def tune_to_rows(walker: Walker) -> None:
+    """Set the prior of the coefficients to the one that the subset speaks for, on the rows there are.
+
+    No effect speaks for none. Then it is the smallest one, which expects effects at the limit of what so many
+    rows can show: one that expects large ones would ask the more of a first effect the more rows there are.
+    """
+    if walker.state.size:
+        tune_prior(walker, shapes=1)
+    elif not walker.stopped:
+        state = cast(TunableState, walker.state)
+        state.set_slab(float(state.slabs()[0]), state.shapes[0])
 
 
 def _rounds(n_stretches: int, n_rounds: int, rng: np.random.Generator) -> NDArray[np.intp]:
@@ -166,22 +207,22 @@ def _rounds(n_stretches: int, n_rounds: int, rng: np.random.Generator) -> NDArra
     return order.ravel()[:n_stretches]
 
 
-def _breaths(places: list[Any]) -> Iterator[list[Any]]:
-    for start in range(0, len(places), _BREATH):
-        yield places[start : start + _BREATH]
-
-
 def _shows_more(seen: Walker, tune: bool) -> bool:
-    """Whether a climb, or a pair of moves, leads to another subset on the rows looked at."""
+    """Whether a move, or a pair of moves, would pay on the rows looked at; units that do not pay leave."""
     if not tune:
         # a generalised linear model is priced there, but cannot move without passes over the rows
         return bool(np.any(seen.rewards() > 0))
+    tune_to_rows(seen)
     before = seen.state.mask.copy()
-    tune_prior(seen, shapes=1)
-    seen.climb()
-    if np.array_equal(before, seen.state.mask):
-        seen.pair_up(doubtful(seen))
-    return not np.array_equal(before, seen.state.mask)
+    while True:
+        values = seen.rewards()
+        if np.any(values[~seen.state.mask] > 0):
+            return True
+        if not np.any(values > 0):
+            break
+        worst = int(np.argmax(values))
+        seen.move(worst, float(values[worst]))
+    return not np.array_equal(before, seen.state.mask) or seen.pair_up(doubtful(seen))
 
 
 def _is_suspicious(
@@ -209,8 +250,14 @@ def doubtful(walker: Walker) -> NDArray[np.intp]:
 
 
 def faintest(walker: Walker) -> float:
-    """Smallest |z| of a single column that is inside, or that would pay."""
-    state: SubsetState = walker.state
-    moves = walker.rewards() > 0
-    inside = (state.mask ^ moves) & walker.allowed & ~state.units.is_block
-    return float(state.units.spread(state.z_values())[inside].min(initial=np.inf))
+    """Smallest |z| of a single column inside."""
+    units = walker.state.units
+    inside = walker.state.mask & walker.allowed & ~units.is_block
+    return float(units.spread(walker.state.z_values())[inside].min(initial=np.inf))
+
+
+def clearest(walker: Walker) -> float:
+    """Largest |z| of a single column outside that would pay; 0 where none would."""
+    units = walker.state.units
+    paying = ~walker.state.mask & ~units.is_block & (walker.rewards() > 0)
+    return float(units.spread(walker.state.z_values())[paying].max(initial=0.0))

@@ -258,10 +258,14 @@ class GlmSubset:
         left /= np.where(varies, self._curvature, 1.0)
         return 1.0 - float(left[which & varies].min(initial=1.0))
 
-    def look(self) -> tuple[Look, Callable[[Block], Scores]]:
-        """A look at the model of the subset, and what makes its scores out of a block."""
-        task = partial(glm_scores, subset=list(self._subset), coef=self._coef.copy(), family=self.family)
-        return Look(self.units.n_columns, self._coef), task
+    def look(self, at: "GlmSubset | None" = None) -> tuple[Look, Callable[[Block], Scores]]:
+        """A look at the model of the subset, and what makes its scores out of a block.
+
+        With `at`, at the coefficients that this subset has there.
+        """
+        coef = (self if at is None else at)._coef.copy()
+        task = partial(glm_scores, subset=list(self._subset), coef=coef, family=self.family)
+        return Look(self.units.n_columns, coef), task
 
     def seen(self, look: Look) -> "GlmSubset":
         """The subset as one Newton step from the model of a look finds it on all rows of the look.

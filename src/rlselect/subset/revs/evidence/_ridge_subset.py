@@ -327,9 +327,13 @@ class RidgeSubset:
         left /= self._gram.diagonal
         return 1.0 - float(left[which & self._gram.varies].min(initial=1.0))
 
-    def look(self) -> tuple[Look, Callable[[Block], Scores]]:
-        """A look at the model of the subset, and what makes its scores out of a block."""
-        return Look(self.units.n_columns, self._coef), self._gram.scores(self._subset, self._coef)
+    def look(self, at: "RidgeSubset | None" = None) -> tuple[Look, Callable[[Block], Scores]]:
+        """A look at the model of the subset, and what makes its scores out of a block.
+
+        With `at`, at the coefficients that this subset has there.
+        """
+        coef = self._coef if at is None else at._coef
+        return Look(self.units.n_columns, coef), self._gram.scores(self._subset, coef)
 
     def seen(self, look: Look) -> "RidgeSubset":
         """The subset as it would stand on all rows of a look, with the products of the columns known here."""
@@ -341,7 +345,9 @@ class RidgeSubset:
     def paying(self, price: float) -> Floats:
         """|z| from which on each column outside pays the price of a unit."""
         sizes = np.bincount(self.units.unit_of)[self.units.unit_of]
-        return paying_z(self._schur, self.slab, self.shape, price, sizes)
+        z = paying_z(self._schur, self.slab, self.shape, price, sizes)
+        # a large effect also lowers the noise that it is measured by
+        return np.sqrt(-self._degrees * np.expm1(-z * z / self._degrees))
 
     def resolution(self) -> Floats:
         """Standard error that the coefficient of each column outside has, all columns of unit variance."""

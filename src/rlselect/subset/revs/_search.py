@@ -274,6 +274,9 @@ def _search_large(problem: Problem, how: _How, plan: EffortPlan, checkpoint: Che
         result = run_effort(progress, plan, tune=linear, save=save)
         result.inclusion[problem.allowed & ~_varying(progress.walker.state, problem)] = 0.0
         found = _found(problem, result, rows)
+    # the walker would hold on to the rows through what was to be saved, until the next collection of garbage
+    progress.walker.tick = how.clock.tick
+    outside.clear()
     found.numbers = rows.numbers
     found.n_rows_seen, found.detectable = result.n_rows_seen, result.detectable
     end = progress.walker.state

@@ -23,7 +23,7 @@ _SLOW_PANEL = 64
 _SLOTS = 1024
 # all columns multiplied with each other take half the work of each with all others, and leave nothing to be
 # asked for later; beyond this many they would not all be remembered
-_WHOLE = 0.35
+_WHOLE = 0.5
 
 
 class Sums(NamedTuple):

@@ -26,7 +26,7 @@ Floats = NDArray[np.floating]
 # rank-one updates are redone from scratch after so many moves, before rounding shows
 _REDO = 200
 # what a unit may be short of paying, in nats, for its columns to be expected in a pass over all rows
-_NEAR = 4.0
+_NEAR = 2.0
 
 
 class RidgeSubset:

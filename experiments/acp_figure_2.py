@@ -24,7 +24,17 @@ def main():
     functions = ("linear", "correlated", "interaction", "network", "logistic", "multiclass")
     cells = [cell(function, 200, 50) for function in functions]
     chosen = methods(
-        "acp", "lasso-aic", "lasso-bic", "lasso-cv", "l1-logistic", "forest", "boruta", "lassonet"
+        "acp",
+        "lasso-aic",
+        "lasso-bic",
+        "lasso-cv",
+        "l1-logistic",
+        "forest",
+        "boruta",
+        "lassonet",
+        "tvs",
+        "tvs-trees",
+        "fstd",
     )
     table(args, "ACP, Figure 2: six true functions", cells, chosen, paper=PAPER, note=NOTE)
 

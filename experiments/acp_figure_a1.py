@@ -11,7 +11,9 @@ from _acp_common import cell, methods, parse, table
 def main():
     args = parse(__doc__).parse_args()
     cells = [cell("linear", n, 50) for n in (100, 200, 300, 400)]
-    chosen = methods("acp", "acp-linear", "lasso-aic", "lasso-bic", "lasso-cv", "relaxed-lasso", "forest")
+    chosen = methods(
+        "acp", "acp-linear", "lasso-aic", "lasso-bic", "lasso-cv", "relaxed-lasso", "forest", "tvs"
+    )
     table(args, "ACP, Figure A1: independent columns", cells, chosen)
 
 

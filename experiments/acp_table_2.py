@@ -33,7 +33,18 @@ PAPER = {
 def main():
     args = parse(__doc__).parse_args()
     cells = [cell("correlated", n, p) for p in (300, 1000) for n in (100, 200)]
-    chosen = methods("acp", "acp-linear", "lasso-aic", "lasso-bic", "lasso-cv", "relaxed-lasso", "forest")
+    chosen = methods(
+        "acp",
+        "acp-linear",
+        "lasso-aic",
+        "lasso-bic",
+        "lasso-cv",
+        "relaxed-lasso",
+        "forest",
+        "tvs",
+        "acp-literal",
+        "acp-published",
+    )
     note = [" ".join(__doc__.split("\n\n")[-1].split())]
     table(args, "ACP, Table 2: correlated columns, p > n", cells, chosen, paper=PAPER, note=note)
 

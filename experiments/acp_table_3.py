@@ -23,7 +23,9 @@ PAPER = {f"f3-interaction-p{p}-n200": _LINES for p in (50, 300)}
 def main():
     args = parse(__doc__).parse_args()
     cells = [cell("interaction", 200, p) for p in (50, 300)]
-    chosen = methods("acp", "acp-linear", "lasso-aic", "lasso-bic", "lasso-cv", "forest")
+    chosen = methods(
+        "acp", "acp-linear", "lasso-aic", "lasso-bic", "lasso-cv", "forest", "tvs", "acp-published"
+    )
     note = [" ".join(__doc__.split("\n\n")[-1].split())]
     table(args, "ACP, Table 3: products of columns", cells, chosen, paper=PAPER, note=note)
 

@@ -68,7 +68,7 @@ def main():
         for ranking in (RANKINGS["forest"].NAME, RANKINGS["acp"].NAME):
             seeds = range(args.seed, args.seed + args.replicates)
             book.borrow(FIGURE_4, seeds, data=data, scaling=scaling, method=ranking, k=TOP)
-    chosen = {"all": None, "forest": RANKINGS["forest"], "acp": RANKINGS["acp"]}
+    chosen = {"all": None, **{name: RANKINGS[name] for name in ("forest", "acp", "cfs", "fuse", "fstd")}}
     chosen = {k: m for k, m in chosen.items() if any(fnmatch(k, p) for p in args.methods.split(","))}
     for one in CELLS:
         # ACP standardises columns itself: its order of raw columns is that of standardised ones.

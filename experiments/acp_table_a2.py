@@ -35,7 +35,18 @@ PAPER = {
 def main():
     args = parse(__doc__).parse_args()
     cells = [cell("linear", n, p) for n, p in ((100, 300), (200, 300), (200, 1000))]
-    chosen = methods("acp", "acp-linear", "lasso-aic", "lasso-bic", "lasso-cv", "relaxed-lasso", "forest")
+    chosen = methods(
+        "acp",
+        "acp-linear",
+        "lasso-aic",
+        "lasso-bic",
+        "lasso-cv",
+        "relaxed-lasso",
+        "forest",
+        "tvs",
+        "acp-literal",
+        "acp-published",
+    )
     note = [" ".join(__doc__.split("\n\n")[-1].split())]
     table(args, "ACP, Table A2: independent columns, p > n", cells, chosen, paper=PAPER, note=note)
 

@@ -59,8 +59,8 @@ def flagged(draw, p, seed, propensity="estimate"):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--replicates", type=int, default=100)
-    parser.add_argument("--covariates", type=int, nargs="+", default=[1, 10, 30])
+    parser.add_argument("--replicates", type=int, default=40)
+    parser.add_argument("--covariates", type=int, nargs="+", default=[1, 10])
     parser.add_argument("--seed", type=int, default=7000)
     parser.add_argument("--out", type=Path, default=None)
     args = parser.parse_args()

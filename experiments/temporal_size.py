@@ -70,6 +70,8 @@ def main():
                             model = TemporalProcessRegression(link=link).fit(x, y, id=ids, time=times)
                         except ValueError:
                             continue  # no time could be estimated
+                        if sum(flag is None for flag in model.flags_) < 3:
+                            continue
                         for small in hits:
                             seed = int(rng.integers(2**31))
                             hits[small].append(rejections(model, truth, small, args.draws, seed))

@@ -31,6 +31,7 @@ from peers import (
     random_forest,
     relaxed_lasso,
     revs,
+    rivals,
     scad,
 )
 
@@ -66,6 +67,13 @@ ACP = {
     "forest": random_forest,
     "boruta": boruta_rf,
     "lassonet": lassonet_cv,
+    "tvs": rivals.TVS,
+    "tvs-trees": rivals.TVS_TREES,
+    "fstd": rivals.FSTD,
+    "fuse": rivals.FUSE,
+    "cfs": rivals.CFS,
+    "acp-literal": rivals.ACP_LITERAL,
+    "acp-published": rivals.ACP_PUBLISHED,
 }
 
 RANKINGS = {
@@ -77,4 +85,7 @@ RANKINGS = {
     "forest": random_forest,
     "boruta": boruta_rf,
     "lassonet": lassonet_cv,
+    "fstd": rivals.FSTD,
+    "fuse": rivals.FUSE,
+    "cfs": rivals.CFS,
 }

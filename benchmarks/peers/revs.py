@@ -1,7 +1,7 @@
 """The selector of this library, with its defaults."""
 
 NAME = "REVS"
-FAMILIES = ("gaussian", "binomial")
+FAMILIES = ("gaussian", "binomial", "poisson")
 
 
 def available():
@@ -15,5 +15,5 @@ def available():
 def measure(X, y, family, *, seed):
     from rlselect import REVS
 
-    model = REVS(random_state=seed).fit(X, y)
+    model = REVS(family=family, random_state=seed).fit(X, y)
     return {"support": model.support_, "rows_read": model.n_rows_read_}

@@ -73,13 +73,15 @@ def number(
     return Allowed(words, holds)
 
 
-def whole(least: int, words: str | None = None) -> Allowed:
-    """An integer of at least so much."""
+def whole(least: int, words: str | None = None, most: int | None = None) -> Allowed:
+    """An integer of at least so much, and at most so much where the machine sets an end."""
 
     def holds(value: Any) -> bool:
-        return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
+        integer = isinstance(value, Integral) and not isinstance(value, bool)
+        return integer and least <= int(value) and (most is None or int(value) <= most)
 
-    return Allowed(words or f"an integer of at least {least}", holds)
+    said = f"an integer of at least {least}" if most is None else f"an integer from {least} to {most:,}"
+    return Allowed(words or said, holds)
 
 
 def flag() -> Allowed:
@@ -142,7 +144,16 @@ def refuse_unused(owner: Any, names: Iterable[str], mode: str, fix: str) -> None
             raise ValueError(f"{name}={value!r} has no effect with {mode}; {fix}.")
 
 
-def take_settings(settings: type, changes: dict[str, Any]) -> dict[str, Any]:
-    """Take out of `changes` what a settings object has a field for, for ``Estimator.paper(**changes)``."""
+def take_settings(settings: type, changes: dict[str, Any], option: str = "search") -> dict[str, Any]:
+    """Take out of `changes` what a settings object has a field for, for ``Estimator.paper(**changes)``.
+
+    Who gives the whole object as `option` has said it all.
+    """
     known = inspect.signature(settings).parameters
-    return {name: changes.pop(name) for name in list(changes) if name in known}
+    taken = {name: changes.pop(name) for name in list(changes) if name in known}
+    if taken and option in changes:
+        raise ValueError(
+            f"{option}= was given beside {', '.join(taken)}; say all of it in "
+            f"{option}={settings.__name__}(...)."
+        )
+    return taken

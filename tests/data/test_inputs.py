@@ -280,3 +280,12 @@ def test_dates_are_refused_with_a_way_out():
         open_table(np.array([["2024-05-01"]], dtype="datetime64[D]"))
     with pytest.raises(TypeError, match="y holds dates"):
         open_table(np.ones((1, 1)), np.array(["2024-05-01"], dtype="datetime64[D]"))
+
+
+def test_a_frame_of_sparse_columns_that_leave_out_nan_is_read_as_columns():
+    values = np.array([0.0, 1.0, 0.0, 2.0])
+    for fill in (np.nan, 0.0, 1.0):
+        frame = pd.DataFrame({"a": pd.arrays.SparseArray(values, fill_value=fill)})
+        batch = open_table(frame).take()
+        X = batch.X.toarray() if hasattr(batch.X, "toarray") else batch.X
+        np.testing.assert_array_equal(X[:, 0], values)

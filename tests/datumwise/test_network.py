@@ -14,8 +14,8 @@ def given():
     weights = start_weights(SHAPE, 3, rng).astype(float)
     x = rng.normal(size=(3, 6, 5))
     log_price = rng.normal(size=(2, 3, 6))
-    drops = tuple(rng.random((3, 6, 4)) * 2 for _ in range(2))
-    return rng, weights, x, log_price, drops
+    drop = 2 * rng.random((3, 6, 4)) * (rng.random((3, 6, 4)) < 0.7)
+    return rng, weights, x, log_price, drop
 
 
 def test_all_numbers_have_a_place():
@@ -47,13 +47,13 @@ def test_forward_is_the_formula(given):
 
 
 def test_backward_is_the_slope_of_a_loss(given):
-    rng, weights, x, log_price, drops = given
+    rng, weights, x, log_price, drop = given
     to_logits = rng.normal(size=(3, 6, 3))
     to_gains = [rng.normal(size=(3, 6, 2)) for _ in range(2)]
     to_aheads = [rng.normal(size=(3, 6, 2)) for _ in range(2)]
 
     def loss(weights):
-        seen = forward(SHAPE.views(weights), x, log_price, drops)
+        seen = forward(SHAPE.views(weights), x, log_price, drop)
         out = (seen.logits * to_logits).sum()
         for r in range(2):
             out += (seen.gains[r] * to_gains[r]).sum() + (seen.aheads[r] * to_aheads[r]).sum()
@@ -61,8 +61,8 @@ def test_backward_is_the_slope_of_a_loss(given):
 
     grads = np.zeros_like(weights)
     views = SHAPE.views(weights)
-    seen = forward(views, x, log_price, drops)
-    backward(views, SHAPE.views(grads), seen, log_price, to_logits, to_gains, to_aheads, drops)
+    seen = forward(views, x, log_price, drop)
+    backward(views, SHAPE.views(grads), seen, log_price, to_logits, to_gains, to_aheads, drop)
     for place in rng.choice(SHAPE.size, 60, replace=False):
         for member in range(3):
             moved = [weights.copy(), weights.copy()]

@@ -6,6 +6,7 @@ import pytest
 
 from rlselect import DatumwiseClassifier
 from rlselect.datumwise import PolicyIteration
+from rlselect.datumwise._read_rules import read_rules
 
 FAST = PolicyIteration(n_iter=2, n_restarts=1, states_per_row=6)
 
@@ -112,3 +113,28 @@ def test_groups_may_mix_names_and_numbers():
         False,
         False,
     ]
+
+
+def test_pairs_cost_what_equation_10_says():
+    """Sum over the bought pairs of one price or the other, and over the features of their own."""
+    rng = np.random.default_rng(0)
+    related = rng.random((5, 5)) < 0.5
+    related |= related.T
+    rules = read_rules(
+        list("abcde"),
+        np.array([0, 1]),
+        feature_cost=0.1,
+        related=related,
+        relation="pairs",
+        unrelated_cost=0.7,
+    )
+    for _ in range(20):
+        order = rng.permutation(5)[: rng.integers(1, 6)]
+        bought, spent = np.zeros((1, 5), dtype=bool), 0.0
+        for unit in order:
+            spent += rules.price(bought)[0, unit]
+            bought[0, unit] = True
+        pairs = [(u, v) for k, u in enumerate(order) for v in order[:k]]
+        assert spent == pytest.approx(0.1 * len(order) + sum(0.1 if related[p] else 0.7 for p in pairs))
+    with pytest.raises(ValueError, match="prices every pair"):
+        read_rules(list("ab"), np.array([0, 1]), related=np.eye(2), relation="pairs")

@@ -17,6 +17,18 @@ def dense_precision(precision):
     return np.diag(precision[0]) + np.diag(precision[1], 1) + np.diag(precision[1], -1)
 
 
+def test_regressions_that_do_not_fit_into_the_memory_are_refused():
+    width = 400_000
+    precision = np.ones(width), np.zeros(width - 1)
+
+    def design(states):
+        return np.broadcast_to(np.zeros(1), (len(states), width))
+
+    rows = (np.ones(9), np.arange(9) % 3, np.zeros(9, dtype=int))
+    with pytest.raises(MemoryError, match=r"regressions on 400000 indicators .*PolicyIteration\(screen"):
+        shared_fit(design, fixed(np.zeros((9, 2))), *rows, 1, 1.0, precision, n_folds=3)
+
+
 def test_each_fit_is_a_ridge_regression_without_its_fold():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 3))

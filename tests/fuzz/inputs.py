@@ -371,7 +371,7 @@ TARGET_FAULTS = {
         [str(v) for v in rng.integers(0, 2, len(y))], dtype="string"
     ),
     "a series with another index": lambda y, rng: pd.Series(y, index=np.arange(len(y))[::-1] + 100),
-    "a frame": lambda y, rng: pd.DataFrame({"y": y}),
+    "a frame": lambda y, rng: pd.DataFrame({"y": np.ravel(y)}),
     "sparse": lambda y, rng: sparse.csr_array(rng.standard_normal((len(y), 1))),
     "a masked array": lambda y, rng: np.ma.masked_array(
         rng.standard_normal(len(y)), mask=np.eye(1, len(y))[0]

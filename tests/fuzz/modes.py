@@ -8,14 +8,18 @@ from typing import Any
 import numpy as np
 
 from rlselect import (
+    FSTD,
+    FUSE,
     REVS,
     ActorCriticPredictor,
     AdvantageLearning,
+    CorrelationFeatureSelection,
     DatumwiseClassifier,
     DivideAndConquer,
     QLearning,
     RiskRFE,
     TemporalProcessRegression,
+    ThompsonSelector,
     TrialData,
 )
 from rlselect.datumwise import PolicyIteration
@@ -229,4 +233,10 @@ MODES = {
         seeded(DivideAndConquer, estimator=REVS(random_state=0), n_folds=2),
         keeps=_SAME,
     ),
+    "CorrelationFeatureSelection": Mode(
+        "CorrelationFeatureSelection", free(CorrelationFeatureSelection), keeps=_SAME
+    ),
+    "FSTD": Mode("FSTD", seeded(FSTD, n_games=50), "classes", keeps=_SAME),
+    "FUSE": Mode("FUSE", seeded(FUSE, n_games=50), "classes", keeps=_SAME),
+    "ThompsonSelector": Mode("ThompsonSelector", seeded(ThompsonSelector, n_rounds=50), keeps=_SAME),
 }

@@ -30,7 +30,8 @@ import rlselect
 
 HOME = str(Path(rlselect.__file__).parent)
 SECONDS = 30
-# what differs by less than this is rounding, of sums in another order
+# what differs by less than this is rounding: sums in another order, and Newton or conjugate gradient steps
+# that end a little earlier or later for it; the same data again must give the same bits
 SAME = 1e-6
 
 
@@ -198,8 +199,11 @@ def fit_once(mode, given):
     except Exception as error:
         # no such table can be made, by NumPy, pandas or Arrow
         return Outcome("void", repr(error))
+    # of the processor, since others may use the machine too; by the wall for what waits without end
+    signal.signal(signal.SIGPROF, _alarm)
     signal.signal(signal.SIGALRM, _alarm)
-    signal.alarm(SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    signal.alarm(20 * SECONDS)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -213,6 +217,7 @@ def fit_once(mode, given):
     except Exception as error:
         return judge_error(error)
     finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
         signal.alarm(0)
     return judge_answer(estimator, answer)
 

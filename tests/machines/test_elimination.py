@@ -1,13 +1,20 @@
 """The loop over removals, and squared losses of several columns."""
 
+import time
+
 import numpy as np
 import pytest
+from sklearn.linear_model import Ridge
+from sklearn.tree import DecisionTreeRegressor
 
 from rlselect._clock import Clock, stop_if_late
 from rlselect.machines import (
+    EstimatorProblem,
+    HingeLoss,
     KernelProblem,
     SquaredKernelProblem,
     SquaredLabelLoss,
+    SquaredLoss,
     eliminate,
     make_kernel,
     make_state,
@@ -86,6 +93,83 @@ def test_a_step_that_is_broken_off_removes_nothing():
     assert path.sizes == [4, 3, 2]
     assert path.order == [3, 1, 2, 0]
     assert path.broken_off == "time budget"
+
+
+class Ranked(Prices):
+    """Groups that are ranked all at once in haste; a look at the present ones takes a while."""
+
+    hasty = False
+
+    def refresh(self):
+        super().refresh()
+        time.sleep(0.02)
+
+    def removals(self, count):
+        stop_if_late()
+        return super().removals(count)
+
+
+def test_in_a_hurry_most_leave_at_once_and_the_rest_keeps_its_rank():
+    prices = [3.0, 1.0, 2.0, 0.5, *np.linspace(10.0, 20.0, 56)]
+    problem = Ranked(prices)
+    with Clock(1e-6):
+        path = eliminate(problem, lambda left: 1, hurry=True)
+    assert path.hurried
+    assert path.broken_off == "time budget"
+    # the first rank is waited for, and what it leaves is judged
+    assert path.sizes == [60, 6]
+    assert path.order == np.argsort(prices, kind="stable").tolist()
+
+
+def test_with_enough_time_nobody_hurries():
+    with Clock(60.0):
+        path = eliminate(Ranked([3.0, 1.0, 2.0, 0.5]), lambda left: 1, hurry=True)
+    assert path.sizes == [4, 3, 2, 1, 0]
+    assert not path.hurried
+
+
+@pytest.mark.parametrize("hasty", [False, True])
+def test_bounds_alone_rank_removals_in_haste(hasty):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 5))
+    state = make_state(make_kernel("rbf"), X, [np.array([j]) for j in range(5)], 2.0)
+    y = np.sign(X[:, 1] + 0.1 * rng.normal(size=60))[:, None]
+    problem = KernelProblem(state, y, np.ones(60), HingeLoss(), 0.01, True, np.arange(60) % 3)
+    problem.refresh()
+    problem.hasty = hasty
+    ranked = [group for group, _ in problem.removals(5)]
+    assert ranked[-1] == 1
+    assert sorted(ranked) == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("kind", [DecisionTreeRegressor(max_depth=4, random_state=0), Ridge()])
+def test_shuffled_columns_rank_removals_of_an_estimator_in_haste(kind):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 6))
+    y = 3.0 * X[:, 2] + X[:, 4] + 0.1 * rng.normal(size=300)
+    groups = [np.array([j]) for j in range(6)]
+    rows = (X, y, y[:, None], np.ones(300), SquaredLoss(), groups, np.arange(300) % 5)
+    problem = EstimatorProblem(kind, *rows)
+    problem.refresh()
+    problem.hasty = True
+    ranked = [group for group, _ in problem.removals(6)]
+    assert ranked[-2:] == [4, 2]
+    assert sorted(ranked) == list(range(6))
+
+
+def test_an_estimator_is_judged_by_one_fold_where_time_is_short():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 3))
+    rows = (X, X[:, 0], X[:, :1], np.ones(100), SquaredLoss(), [np.array([j]) for j in range(3)])
+    problem = EstimatorProblem(Ridge(), *rows, np.arange(100) % 5)
+    with Clock(1e-6):
+        problem.refresh()
+    assert len(problem.losses) == len(problem.judged_weights) == 20
+    again = EstimatorProblem(Ridge(), *rows, np.arange(100) % 5)
+    with Clock(600.0):
+        again.refresh()
+    assert len(again.losses) == 100
+    np.testing.assert_allclose(problem.losses, again.losses[np.arange(100) % 5 == 0])
 
 
 def _problem(kind, targets, weights, kernel="rbf"):

@@ -15,7 +15,7 @@ def test_more_folds_only_where_the_size_is_in_doubt(monkeypatch):
 
     def split(gap):
         # The second column is worth ``gap``; folds disagree on which it is.
-        def one(machine, generator):
+        def one(machine, path, generator):
             losses = np.array([1.0 + 0 * noise, 1.0 + 0 * noise, 1.0 + gap + noise, 5.0 + noise])
             return losses, [[0, 1, 2], [0, 2, 1], [0, 1, 2]]
 

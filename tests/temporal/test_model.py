@@ -25,6 +25,10 @@ def test_params_clone_and_repr():
         "time_budget": None,
         "bandwidth": None,
         "kernel": "triangular",
+        "n_splines": None,
+        "visits": "exact",
+        "grid": None,
+        "several": "mean",
         "constant": ["x"],
         "n_jobs": None,
     }

@@ -55,7 +55,7 @@ def test_cross_validation_smooths_noise_and_spares_signal(make_data):
 def test_smoothed_needs_a_bandwidth(data):
     model = TemporalProcessRegression("v ~ x").fit(data, id="id", time="t")
     assert not hasattr(model, "smoothed_coef_")
-    with pytest.raises(ValueError, match="set bandwidth"):
+    with pytest.raises(ValueError, match="set bandwidth or n_splines"):
         model.bands(smoothed=True)
     for bad in (0, -1.0, np.nan, "auto", np.inf):
         with pytest.raises(ValueError, match=f"bandwidth={bad!r} was given; it must be None"):

@@ -347,6 +347,15 @@ def show_report(report: Mapping[str, Any]) -> None:
             table.add_row(*(Text(printable(cell)) for cell in row))
         console.print(table)
 
+    if "variables" in report or "sections" not in report:
+        rows, more = variable_rows(report)
+        if rows:
+            show_table(COLUMNS, rows)
+            console.print(LEGEND)
+        else:
+            console.print("No variable was selected.")
+        if more:
+            console.print(f"{more} more variables are not shown; --json holds all of them.")
     for section in report.get("sections", ()):
         console.print(Text(f"\n{printable(section['title'])}", style="bold"))
         rows, more = section_rows(section)
@@ -357,15 +366,6 @@ def show_report(report: Mapping[str, Any]) -> None:
         for text in (section.get("text"), section.get("note")):
             if text is not None:
                 console.print(printable(text, lines=True))
-    if "sections" not in report:
-        rows, more = variable_rows(report)
-        if rows:
-            show_table(COLUMNS, rows)
-            console.print(LEGEND)
-        else:
-            console.print("No variable was selected.")
-        if more:
-            console.print(f"{more} more variables are not shown; --json holds all of them.")
     for note in report.get("notes", ()):
         console.print(printable(f"Note: {note}"))
 

@@ -159,7 +159,8 @@ def _read_frame(frame: nw.DataFrame, exclude: Sequence[str]) -> Store:
 def _whole_pandas(native: Any, names: list[str] | None) -> Store | None:
     """Hold a pandas frame as one array when it is stored as one; None when it is not."""
     dtypes = list(native.dtypes)
-    if all(hasattr(d, "fill_value") for d in dtypes):
+    # pandas leaves out NaN by default; a matrix can leave out zeros alone
+    if all(getattr(d, "fill_value", None) == 0 for d in dtypes):
         return SparseStore(as_csr(native.sparse.to_coo()), names)
     first = dtypes[0]
     if not isinstance(first, np.dtype) or first.kind not in _NUMBER or any(d != first for d in dtypes):

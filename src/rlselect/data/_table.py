@@ -204,6 +204,13 @@ class Table:
         """
         return self.take(rng.choice(self.n_rows, size=min(rows, self.n_rows), replace=False), columns)
 
+    def part(self, rows: np.ndarray) -> "Table":
+        """Some of the rows as a table of their own; `rows` are numbers, in this order."""
+        y, weight, offset = (
+            None if v is None else v[rows] for v in (self.y, self.sample_weight, self.offset)
+        )
+        return Table(self._store, self.encoder, y, weight, offset, self.row_index_[rows])
+
     def scan(
         self, columns: Sequence[int] | np.ndarray | None = None, *, count: bool = True
     ) -> Iterator[Batch]:

@@ -1,8 +1,11 @@
 """What can be changed after a fit without learning anew: prices, budgets, what is known from the start."""
 
 import copy
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from os import PathLike
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -11,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rlselect._options import check_value, number, whole
 from rlselect.data import read_vectors
+from rlselect.datumwise._export import policy_page, policy_values
 from rlselect.datumwise._fitted import FittedPurchases
 from rlselect.datumwise._read_rules import place_of_unit, read_prices
 from rlselect.datumwise._rules import PurchaseRules
@@ -171,6 +175,26 @@ class AfterFit:
             rows.append((price, *means))
         columns = ("setting", "accuracy", "sparsity", "cost", "confidence")
         return dict(zip(columns, np.array(rows, dtype=float).T, strict=True))
+
+    def export(self, path: str | PathLike[str], title: str = "Questions") -> None:
+        """Write the policy as a web page that asks one question at a time, or as JSON.
+
+        The page works offline and on a phone: it holds the policy and a program that plays it as `start`.
+
+        Parameters
+        ----------
+        path : str or path
+            File to write: ``.html`` or ``.json``.
+        title : str, default="Questions"
+            Title of the page.
+        """
+        check_is_fitted(self)
+        target = Path(path)
+        if target.suffix not in (".html", ".json"):
+            raise ValueError(f"path={str(path)!r} was given; it must end in .html or .json.")
+        page = target.suffix == ".html"
+        text = policy_page(self._fitted, title) if page else json.dumps(policy_values(self._fitted))
+        target.write_text(text, encoding="utf-8")
 
     def _with(self, fitted: FittedPurchases, **params: Any) -> Self:
         out = copy.copy(self)

@@ -1,7 +1,6 @@
 """The datum-wise classifier."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -22,6 +21,7 @@ from rlselect._options import (
     number,
     one_of,
     refuse_unused,
+    take_settings,
     whole,
 )
 from rlselect._parallel import one_thread
@@ -82,8 +82,10 @@ class DatumwiseClassifier(ClassifierMixin, AfterFit, Estimator):
         names), or a mapping from names to such lists. Features that no list names are bought alone.
     related : matrix or callable, optional
         Which features (groups) are related: a square boolean matrix, or a function of two names.
-    relation : {"any", "all"}, default="any"
-        Whether a feature must be related to one of those bought, or to all of them (Table 2 of [1]_).
+    relation : {"any", "all", "pairs"}, default="any"
+        Whether a feature must be related to one of those bought, or to all of them (Table 2 of [1]_). With
+        "pairs" a case pays for every pair of features it has bought, by whether they are related (equation
+        10 of [1]_, which says otherwise than the table), and for each feature once as related to itself.
     unrelated_cost : float, sequence or mapping, optional
         Cost of a feature (group) that is not related to what is bought; the first purchase is never
         unrelated. None with `related` forbids such purchases.
@@ -175,7 +177,7 @@ class DatumwiseClassifier(ClassifierMixin, AfterFit, Estimator):
         "feature_cost": number("a finite number of at least 0", least=0.0),
         "budget": NONE | whole(0, "an integer of at least 0, the most purchases per case"),
         "cost_budget": NONE | number("a finite number of at least 0, in units of the costs", least=0.0),
-        "relation": one_of("any", "all"),
+        "relation": one_of("any", "all", "pairs"),
         "n_bins": whole(2) | anything("a list of such integers", _are_bins),
         "search": AUTO
         | instance(
@@ -198,7 +200,7 @@ class DatumwiseClassifier(ClassifierMixin, AfterFit, Estimator):
         error_costs: ArrayLike | None = None,
         feature_groups: Mapping[Any, Any] | Sequence[Any] | None = None,
         related: ArrayLike | Callable[[Any, Any], bool] | None = None,
-        relation: Literal["any", "all"] = "any",
+        relation: Literal["any", "all", "pairs"] = "any",
         unrelated_cost: float | Mapping[Any, float] | ArrayLike | None = None,
         prerequisites: Mapping[Any, Any] | None = None,
         n_bins: int | Sequence[int] = (3, 5, 8),
@@ -248,12 +250,7 @@ class DatumwiseClassifier(ClassifierMixin, AfterFit, Estimator):
         >>> DatumwiseClassifier.paper(alpha=0.5, budget=3).search.alpha
         0.5
         """
-        own = [field.name for field in fields(PaperIteration)]
-        knobs = {name: changes.pop(name) for name in own if name in changes}
-        if knobs and "search" in changes:
-            raise ValueError(
-                f"search= was given beside {', '.join(knobs)}; say all of it in search=PaperIteration(...)."
-            )
+        knobs = take_settings(PaperIteration, changes)
         relation = {} if changes.get("related") is None else {"relation": "all"}
         choices = {"scoring": "linear", "search": PaperIteration(**knobs), **relation, **changes}
         return cls(feature_cost=feature_cost, **choices)

@@ -11,7 +11,7 @@ from rlselect.datumwise._policy import Episodes
 from rlselect.datumwise._problem import PurchaseProblem
 from rlselect.datumwise._rules import PurchaseRules
 
-__all__ = ["TablePolicy", "can_solve", "solve"]
+__all__ = ["TablePolicy", "can_solve", "solve", "strides_of"]
 
 
 def can_solve(problem: PurchaseProblem, most: int) -> bool:
@@ -61,7 +61,7 @@ class TablePolicy:
 
     def _states(self, codes: NDArray, bought: NDArray) -> NDArray:
         levels = unit_levels(codes, self.rules, self.values)
-        return ((levels + 1) * bought) @ _strides(self.values)
+        return ((levels + 1) * bought) @ strides_of(self.values)
 
     def action_scores(self, codes: NDArray, bought: NDArray) -> NDArray:
         """Scores of all units and classes in given states."""
@@ -71,11 +71,11 @@ class TablePolicy:
         """Class probabilities in given states."""
         return self.shares[self._states(codes, bought)]
 
-    def run(self, codes: NDArray, closed: NDArray, held: NDArray | None = None) -> Episodes:
+    def run(self, codes: NDArray, closed: NDArray, *, held: NDArray | None = None) -> Episodes:
         """Whole episodes from nothing bought, as `AdditivePolicy.run`."""
         n, n_units = closed.shape
         levels = unit_levels(codes, self.rules, self.values)
-        steps = (levels + 1) * _strides(self.values)
+        steps = (levels + 1) * strides_of(self.values)
         bought = np.zeros((n, n_units), dtype=bool) if held is None else held.copy()
         state = (steps * bought).sum(axis=1)
         answer, cost = np.full(n, -1, dtype=np.intp), np.zeros(n)
@@ -99,7 +99,8 @@ class TablePolicy:
         return Episodes(stacked, bought, answer, cost)
 
 
-def _strides(values: list[NDArray]) -> NDArray:
+def strides_of(values: list[NDArray]) -> NDArray:
+    """What the level of each unit, counted from 1, adds to the number of a state."""
     sizes = np.array([1, *(len(v) + 1 for v in values[:-1])], dtype=np.intp)
     return np.cumprod(sizes)
 
@@ -124,7 +125,7 @@ def solve(problem: PurchaseProblem) -> Learned:
     """
     rules = problem.rules
     values = [np.unique(problem.codes[:, group], axis=0) for group in rules.groups]
-    strides = _strides(values)
+    strides = strides_of(values)
     levels = unit_levels(problem.codes, rules, values)
     n_states = int(np.prod([len(v) + 1 for v in values]))
     counts = np.zeros((n_states, rules.n_classes))
@@ -147,7 +148,7 @@ def _best_actions(
     From the largest sets down, a state's best action is known once the states that it leads to are. States
     that no row reaches answer as the state before them.
     """
-    n_units, strides, n_states = rules.n_units, _strides(values), len(counts)
+    n_units, strides, n_states = rules.n_units, strides_of(values), len(counts)
     digits = (np.arange(n_states)[:, None] // strides) % np.array([len(v) + 1 for v in values])
     bought = digits > 0
     size = bought.sum(axis=1)

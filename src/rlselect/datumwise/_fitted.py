@@ -83,7 +83,7 @@ class FittedPurchases:
             return codes, self.policy.run(codes, closed)
         held = np.zeros_like(closed)
         held[:, self.free] = ~closed[:, self.free]
-        return codes, self.policy.run(codes, closed, held)
+        return codes, self.policy.run(codes, closed, held=held)
 
     def at(self, rules: PurchaseRules, thrift: float = 1.0, free: NDArray | None = None) -> "FittedPurchases":
         """The same under other prices and budgets; `free` are units by their place among all."""

@@ -41,7 +41,7 @@ def evaluate(
     for fold in range(int(folds.max()) + 1):
         own = np.flatnonzero(folds == fold)
         margins = NO_MARGINS if off is None else off[fold]
-        episodes = policies[fold].run(problem.codes[own], problem.closed[own], margins=margins)
+        episodes = policies[fold].run(problem.codes[own], problem.closed[own], margins)
         bought[own] = episodes.bought
         returns[own] = problem.returns(episodes, own)
     return bought, returns

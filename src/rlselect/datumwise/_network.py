@@ -99,14 +99,11 @@ class Activations:
     aheads: list[Singles]
 
 
-def hidden(views: Views, x: Singles, name: str, drop: Singles | None = None) -> Singles:
-    """A hidden layer: what is below zero is cut off, and what is dropped out is zero."""
+def hidden(views: Views, x: Singles, name: str) -> Singles:
+    """A hidden layer: what is below zero is cut off."""
     out = x @ views[name]
     out += views[name + "_bias"]
-    np.maximum(out, 0, out=out)
-    if drop is not None:
-        out *= drop
-    return out
+    return np.maximum(out, 0, out=out)
 
 
 def softmax(logits: Singles) -> Singles:
@@ -120,14 +117,17 @@ def forward(
     views: Views,
     x: Singles,
     log_price: Singles,
-    drops: tuple[Singles | None, Singles | None] = (None, None),
+    drop: Singles | None = None,
 ) -> Activations:
     """All layers for inputs (members, states, columns).
 
     `log_price` is (rewards, members, first states): gains are given for as many of the states as it has.
+    `drop` has factors (members, states, trunk) of the second hidden layer.
     """
-    first = hidden(views, x, "input", drops[0])
-    second = hidden(views, first, "trunk", drops[1])
+    first = hidden(views, x, "input")
+    second = hidden(views, first, "trunk")
+    if drop is not None:
+        second *= drop
     out = Activations(x, first, second, second @ views["class"] + views["class_bias"], [], [], [], [])
     priced = second[:, : log_price.shape[2]]
     for r, price in enumerate(log_price):
@@ -158,14 +158,14 @@ def backward(
     d_logits: Singles,
     d_gains: list[Singles],
     d_aheads: list[Singles],
-    drops: tuple[Singles | None, Singles | None],
+    drop: Singles | None,
 ) -> None:
     """Write the gradient of a loss into `grads`, from its slopes in logits, gains and what lies ahead.
 
     Without slopes of gains those heads are left as they are.
     """
     _linear(grads, "class", seen.second, d_logits)
-    slope = d_logits @ views["class"].swapaxes(1, 2)
+    slope: Singles = d_logits @ views["class"].swapaxes(1, 2)
     priced, part = seen.second[:, : log_price.shape[2]], slope[:, : log_price.shape[2]]
     for r, (d_gain, d_ahead) in enumerate(zip(d_gains, d_aheads, strict=True)):
         _linear(grads, f"gain_of{r}", seen.gain_hidden[r], d_gain)
@@ -179,13 +179,10 @@ def backward(
         matrix[:, -1:] = log_price[r][:, None, :] @ inner
         np.sum(inner, axis=1, keepdims=True, out=grads[f"ahead{r}_bias"])
         part += inner @ views[f"ahead{r}"][:, :-1].swapaxes(1, 2)
-    for name, inputs, outputs, drop in (
-        ("trunk", seen.first, seen.second, drops[1]),
-        ("input", seen.x, seen.first, drops[0]),
-    ):
-        slope *= outputs > 0
-        if drop is not None:
-            slope *= drop
-        _linear(grads, name, inputs, slope)
-        if name == "trunk":
-            slope = slope @ views["trunk"].swapaxes(1, 2)
+    slope *= seen.second > 0
+    if drop is not None:
+        slope *= drop
+    _linear(grads, "trunk", seen.first, slope)
+    below = slope @ views["trunk"].swapaxes(1, 2)
+    below *= seen.first > 0
+    _linear(grads, "input", seen.x, below)

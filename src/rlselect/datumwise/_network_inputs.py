@@ -28,7 +28,7 @@ class InputColumns:
     noise : (features,) float32 array
         Standard deviation of what is added to the codes in training.
     dropout : float
-        Share of the hidden units that are left out in training.
+        Share of the units of the second hidden layer that are left out in training.
     """
 
     owner: NDArray

@@ -146,8 +146,8 @@ class NetworkPolicy:
         self,
         codes: NDArray,
         closed: NDArray,
-        held: NDArray | None = None,
         *,
+        held: NDArray | None = None,
         prices: NDArray | None = None,
     ) -> Episodes:
         """Whole episodes, as `AdditivePolicy.run`; `prices` (cases,) of training where they differ."""

@@ -90,7 +90,7 @@ class Lessons:
         return may.reshape(bought.shape) & ~closed
 
 
-class _Adam:
+class _OneCycle:
     """AdamW with decay of the matrices, on one cycle of the rate."""
 
     def __init__(self, weights: Singles, steps: int) -> None:
@@ -205,7 +205,7 @@ def train_networks(
     weights = start_weights(shape, members, rng)
     slow, grads = weights.copy(), np.zeros_like(weights)
     views, slow_views, grad_views = shape.views(weights), shape.views(slow), shape.views(grads)
-    adam, states = _Adam(weights, steps), _States(lessons, left_out, batch, rng)
+    adam, states = _OneCycle(weights, steps), _States(lessons, left_out, batch, rng)
     half = batch // 2
     nobody = states.log_price[:, :, :0]
     quiet = int(NETWORK.quiet * steps)
@@ -223,9 +223,9 @@ def train_networks(
         x = lessons.inputs(columns, columns.make(noisy), states.bought, known)
         keep = 1 - columns.dropout
         size = (members, states.batch, shape.trunk)
-        drops = (_dropout(keep, size, rng), _dropout(keep, size, rng))
+        drop = _dropout(keep, size, rng)
         log_price = states.log_price if step >= quiet else nobody
-        seen = forward(views, x, log_price, drops)
+        seen = forward(views, x, log_price, drop)
         slope = softmax(seen.logits)
         np.put_along_axis(
             slope, labels[..., None], np.take_along_axis(slope, labels[..., None], axis=2) - 1, axis=2
@@ -235,7 +235,7 @@ def train_networks(
         d_aheads: list[Singles] = []
         if step >= quiet:
             d_gains, d_aheads = _gain_slopes(lessons, columns, slow_views, states, seen.gains, seen.aheads)
-        backward(views, grad_views, seen, log_price, slope, d_gains, d_aheads, drops)
+        backward(views, grad_views, seen, log_price, slope, d_gains, d_aheads, drop)
         adam.step(grads)
         grads[...] = 0
         slow += np.float32(NETWORK.slow) * (weights - slow)

@@ -83,7 +83,7 @@ class PurchasePolicy(Protocol):
     def probabilities(self, codes: NDArray, bought: NDArray) -> NDArray:
         """Class probabilities in given states: states x classes."""
 
-    def run(self, codes: NDArray, closed: NDArray, held: NDArray | None = None) -> Episodes:
+    def run(self, codes: NDArray, closed: NDArray, *, held: NDArray | None = None) -> Episodes:
         """Whole episodes from nothing bought; `closed` cannot be bought, `held` is known (cases x units)."""
 
     def at(self, rules: PurchaseRules, thrift: float = 1.0) -> "PurchasePolicy":
@@ -279,8 +279,9 @@ class AdditivePolicy:
         self,
         codes: NDArray,
         closed: NDArray,
-        held: NDArray | None = None,
         margins: Margins = NO_MARGINS,
+        *,
+        held: NDArray | None = None,
     ) -> Episodes:
         """Whole episodes from nothing bought: who buys what, in which order, at which cost, and the answers.
 

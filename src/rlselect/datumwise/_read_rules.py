@@ -24,7 +24,7 @@ def read_rules(
     cost_budget: float | None = None,
     error_costs: Any = None,
     related: Any = None,
-    relation: Literal["any", "all"] = "any",
+    relation: Literal["any", "all", "pairs"] = "any",
     unrelated_cost: Any = None,
     prerequisites: Any = None,
 ) -> PurchaseRules:
@@ -43,6 +43,10 @@ def read_rules(
         if table is None:
             raise ValueError("unrelated_cost is given without related; say which features are related.")
         unrelated = read_prices(unrelated_cost, feature_cost, units, "unrelated_cost")
+    if relation == "pairs" and unrelated is None:
+        raise ValueError(
+            "relation='pairs' prices every pair, but unrelated_cost=None was given; give a price."
+        )
     return PurchaseRules(
         names=units,
         groups=groups.members,

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
 
+from rlselect._limits import require_memory
 from rlselect.datumwise._dual_regression import JITTER, Targets, dual_fit
 from rlselect.datumwise._encoding import Precision
 from rlselect.datumwise._folds import left_out
@@ -80,6 +81,12 @@ def shared_fit(
                 whole_design, targets, weights, folds, stages, n_stages, ridge, precision, n_folds
             )
         design = whole_design.__getitem__
+    width = design(np.arange(0)).shape[1]
+    require_memory(
+        8.0 * float(width) ** 2 * (n_folds + 2) * n_stages,
+        f"the regressions on {width} indicators of values",
+        "search=PolicyIteration(screen=...) with fewer features to learn about, or a smaller n_bins",
+    )
     missing = left_out(n_folds)
     explained = missing if differ else missing[-1:]
     moments = [

@@ -30,8 +30,9 @@ class PurchaseRules:
         Most that the purchases of a case may cost.
     related : (units, units) bool array or None
         Which units are related.
-    relation : {"any", "all"}
-        Whether one bought relative is enough, or all that is bought must be related.
+    relation : {"any", "all", "pairs"}
+        Whether one bought relative is enough, or all that is bought must be related, or a unit is paid once
+        for itself and once more for everything bought, by whether the two are related.
     unrelated : (units,) array or None
         Price of a unit that is not related to what is bought; None forbids it.
     needs : (units, units) bool array or None
@@ -45,7 +46,7 @@ class PurchaseRules:
     budget: int | None = None
     cost_budget: float | None = None
     related: NDArray | None = None
-    relation: Literal["any", "all"] = "any"
+    relation: Literal["any", "all", "pairs"] = "any"
     unrelated: NDArray | None = None
     needs: NDArray | None = None
 
@@ -116,6 +117,11 @@ class PurchaseRules:
         """Price of each unit in each state: cases x units."""
         if self.related is None or self.unrelated is None:
             return np.broadcast_to(self.prices, bought.shape)
+        if self.relation == "pairs":
+            held = bought.astype(float)
+            relatives = held @ self.related.T
+            others = held.sum(axis=1, keepdims=True) - relatives
+            return self.prices * (1 + relatives) + self.unrelated * others
         return np.where(self.is_related(bought), self.prices, self.unrelated)
 
     def open(self, bought: NDArray, spent: NDArray) -> NDArray:

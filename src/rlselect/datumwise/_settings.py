@@ -89,7 +89,8 @@ class PaperIteration:
 
     Where the paper is silent: the first policy answers at once, with classes regressed on random states; the
     member of the mixture is drawn once for each row and rollout; states that the rules do not allow are
-    replaced by their largest allowed part.
+    replaced by their largest allowed part. Unlike the paper's, scores have a constant, which the ridge leaves
+    alone: without one, all scores are zero as long as nothing is bought, and the first action is a tie.
 
     Parameters
     ----------

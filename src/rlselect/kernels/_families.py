@@ -93,6 +93,30 @@ def mean_and_curvature(family: str, eta: Array) -> tuple[Array, Array]:
     return mean, mean
 
 
+def score_and_curvature(family: str, y: Array, eta: Array, dispersion: float = 0.0) -> tuple[Array, Array]:
+    """Derivative of the log likelihood of each row by the linear predictor, and minus the second one.
+
+    Parameters
+    ----------
+    family : {"gaussian", "binomial", "poisson"}
+        The distribution, with its canonical link.
+    y, eta : array of shape (n,)
+        Response and linear predictor.
+    dispersion : float, default=0
+        Of counts, a: their variance is the mean plus a times its square (negative binomial).
+
+    Returns
+    -------
+    score, curvature : array
+        The curvature is positive.
+    """
+    mean, curvature = mean_and_curvature(family, eta)
+    if not dispersion:
+        return y - mean, curvature
+    spread = 1.0 + dispersion * mean
+    return (y - mean) / spread, mean / spread * ((1.0 + dispersion * y) / spread)
+
+
 def link_function(link: str, mu: Array) -> Array:
     """``eta = g(mu)``, used for starting values only."""
     if link == "logit":
@@ -121,7 +145,9 @@ def softplus(eta: Array) -> Array:
     return np.maximum(eta, 0.0) + np.log1p(np.exp(-np.abs(eta)))
 
 
-def log_likelihood(family: str, y: Array, eta: Array, *, constant: bool = True) -> Array:
+def log_likelihood(
+    family: str, y: Array, eta: Array, *, constant: bool = True, dispersion: float = 0.0
+) -> Array:
     """Log likelihood of each row for the canonical link (gaussian: minus half the squared error).
 
     Parameters
@@ -132,6 +158,8 @@ def log_likelihood(family: str, y: Array, eta: Array, *, constant: bool = True) 
         Response and linear predictor.
     constant : bool, default=True
         Whether the term of `y` alone counts.
+    dispersion : float, default=0
+        Of counts, as in `score_and_curvature`.
 
     Returns
     -------
@@ -142,8 +170,44 @@ def log_likelihood(family: str, y: Array, eta: Array, *, constant: bool = True) 
     if family == "binomial":
         return y * eta - softplus(eta)
     eta = clip_predictor("log", eta)
-    terms = y * eta - np.exp(eta)
+    if dispersion:
+        size = 1.0 / dispersion
+        terms = y * (eta + np.log(dispersion)) - (y + size) * np.log1p(dispersion * np.exp(eta))
+        terms += gammaln(y + size) - gammaln(size)
+    else:
+        terms = y * eta - np.exp(eta)
     return terms - gammaln(y + 1.0) if constant else terms
+
+
+# of counts: none, and from hardly any to more than a mean could be seen in
+_DISPERSIONS = np.concatenate([[0.0], np.geomspace(1e-3, 100.0, 14)])
+# by which a dispersion has to be more likely than none, in units of log likelihood
+DISPERSION_PROOF = 0.5
+
+
+def dispersion_grid(near: float = 0.0) -> Array:
+    """Dispersions of counts to compare, ascending: all that may be, or those near one of them, and none."""
+    return np.append(0.0, near * np.geomspace(0.7, 1.0 / 0.7, 7)) if near else _DISPERSIONS
+
+
+def dispersion_likelihoods(y: Array, eta: Array, weight: Array | None, grid: Array) -> Array:
+    """Log likelihood of counts, summed over the rows, for every dispersion of a grid."""
+    w = np.ones(len(y)) if weight is None else weight
+    rows = (log_likelihood("poisson", y, eta, constant=False, dispersion=float(a)) for a in grid)
+    return np.array([float(w @ row) for row in rows])
+
+
+def likeliest_dispersion(grid: Array, likelihoods: Array, proof: float = DISPERSION_PROOF) -> float:
+    """Top of a parabola over the log of the grid; zero unless that is better than none by `proof`."""
+    best = int(np.argmax(likelihoods[1:])) + 1
+    if likelihoods[best] <= likelihoods[0] + proof:
+        return 0.0
+    if best in (1, len(grid) - 1):
+        return float(grid[best])
+    left, top, right = likelihoods[best - 1 : best + 2]
+    bend = left - 2.0 * top + right
+    shift = 0.5 * (left - right) / bend if bend < 0.0 else 0.0
+    return float(grid[best] * (grid[best + 1] / grid[best]) ** shift)
 
 
 def log_probabilities(eta: Array) -> Array:

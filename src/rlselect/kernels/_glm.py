@@ -142,11 +142,12 @@ def glm_problem(
     return NewtonProblem(evaluate, direction, part)
 
 
-def _first_step(q: Array, y: Array, w: Array, link: str, variance: str) -> Array:
+def _first_step(q: Array, y: Array, w: Array, link: str, variance: str, offset: Array | None) -> Array:
     mu = np.where(w > 0, starting_mean(variance, link, y, w), 0.5)
     eta = link_function(link, mu)
     weight, score = working_quantities(link, variance, eta, y, w)
-    right = (q @ (weight * eta + score)[:, :, None])[:, :, 0]
+    own = eta if offset is None else eta - offset
+    right = (q @ (weight * own + score)[:, :, None])[:, :, 0]
     return solve_each(information(q, weight), right[:, :, None])[:, :, 0]
 
 
@@ -166,6 +167,7 @@ def batched_irls(
     variance: str,
     *,
     start: Array | None = None,
+    offset: Array | None = None,
     tol: float = 1e-10,
     max_iter: int = 30,
 ) -> tuple[Array, NDArray[np.bool_]]:
@@ -178,6 +180,8 @@ def batched_irls(
     y, w : arrays of shape (regressions, rows)
     link, variance : str
     start : array of shape (regressions, coefficients), optional
+    offset : array of shape (regressions, rows), optional
+        Known part of the linear predictor.
     tol : float
         A regression is done when its largest step is at most ``tol * (1 + largest coefficient)``.
     max_iter : int
@@ -188,11 +192,12 @@ def batched_irls(
     converged : array of bool
     """
     with np.errstate(all="ignore"):
-        theta = _first_step(q, y, w, link, variance) if start is None else start.copy()
+        theta = _first_step(q, y, w, link, variance, offset) if start is None else start.copy()
         theta[~np.isfinite(theta).all(axis=1)] = 0.0
         if not (link in BOUNDED_LINKS or is_canonical(link, variance)):
-            lost = ~np.isfinite(deviance(link, variance, linear_predictor(theta, q), y, w))
+            known = 0.0 if offset is None else offset
+            lost = ~np.isfinite(deviance(link, variance, linear_predictor(theta, q) + known, y, w))
             theta[lost] = _flat_start(q[lost], y[lost], w[lost], link)
-        problem = glm_problem(q, y, w, link, variance)
+        problem = glm_problem(q, y, w, link, variance, offset=offset)
         found = damped_newton(problem, theta, small_step(tol), most_steps=max_iter)
     return found.coef, found.converged

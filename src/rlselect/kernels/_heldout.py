@@ -10,7 +10,7 @@ With the design A of the subset (an intercept first), the training curvature W, 
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect.kernels._families import log_likelihood, mean_and_curvature
+from rlselect.kernels._families import log_likelihood, score_and_curvature
 
 Floats = NDArray[np.float64]
 
@@ -23,6 +23,7 @@ def heldout_moves(
     valid: tuple[Floats, Floats],
     weight: tuple[Floats | None, Floats | None] = (None, None),
     offset: tuple[Floats | float, Floats | float] = (0.0, 0.0),
+    dispersion: float = 0.0,
 ) -> Floats:
     """Fall of the held-out loss when each column is toggled. Cost O(n p k).
 
@@ -40,6 +41,8 @@ def heldout_moves(
         Rows the models are fitted and judged on.
     weight, offset : tuple
         Weights and offsets of the training and the validation rows.
+    dispersion : float, default=0
+        Of counts, as in `score_and_curvature`.
 
     Returns
     -------
@@ -49,7 +52,7 @@ def heldout_moves(
     (X, y), (X_valid, y_valid) = train, valid
     w = np.ones(len(y)) if weight[0] is None else weight[0]
     design, design_valid = _with_intercept(X[:, subset]), _with_intercept(X_valid[:, subset])
-    mean, curvature = mean_and_curvature(family, design @ coef + offset[0])
+    score, curvature = score_and_curvature(family, y, design @ coef + offset[0], dispersion)
     curved = design * (w * curvature)[:, None]
     inverse = np.linalg.pinv(design.T @ curved, rcond=1e-12, hermitian=True)
 
@@ -60,14 +63,14 @@ def heldout_moves(
     left = own - np.einsum("ij,ij->j", across, project)
     # a column that the subset explains has nothing to add
     free = left > 1e-10 * np.maximum(own, 1e-300)
-    step = np.where(free, (X[:, outside].T @ (w * (y - mean))) / np.where(free, left, 1.0), 0.0)
+    step = np.where(free, (X[:, outside].T @ (w * score)) / np.where(free, left, 1.0), 0.0)
 
     change = np.empty((len(y_valid), X.shape[1]))
     change[:, outside] = (X_valid[:, outside] - design_valid @ project) * step
     diagonal = np.diagonal(inverse)[1:]
     back = np.divide(coef[1:], diagonal, out=np.zeros_like(diagonal), where=diagonal > 0)
     change[:, subset] = -(design_valid @ inverse[:, 1:]) * back
-    return _falls(family, y_valid, design_valid @ coef + offset[1], change, weight[1])
+    return _falls(family, y_valid, design_valid @ coef + offset[1], change, weight[1], dispersion)
 
 
 def heldout_block_remove(
@@ -78,6 +81,7 @@ def heldout_block_remove(
     valid: tuple[Floats, Floats],
     weight: Floats | None = None,
     offset: Floats | float = 0.0,
+    dispersion: float = 0.0,
 ) -> float:
     """Fall of the held-out loss when several columns of the subset leave together, by one Newton step.
 
@@ -95,6 +99,8 @@ def heldout_block_remove(
         Columns of the subset and response of the validation rows.
     weight, offset : array, optional
         Of the validation rows.
+    dispersion : float, default=0
+        Of counts, as in `score_and_curvature`.
 
     Returns
     -------
@@ -105,15 +111,17 @@ def heldout_block_remove(
     design = _with_intercept(A)
     pull = np.linalg.lstsq(covariance[np.ix_(places, places)], coef[places], rcond=None)[0]
     change = -(design @ covariance[:, places]) @ pull
-    return float(_falls(family, y, design @ coef + offset, change[:, None], weight)[0])
+    return float(_falls(family, y, design @ coef + offset, change[:, None], weight, dispersion)[0])
 
 
 def _with_intercept(X: Floats) -> Floats:
     return np.column_stack([np.ones(len(X)), X])
 
 
-def _falls(family: str, y: Floats, eta: Floats, change: Floats, weight: Floats | None) -> Floats:
+def _falls(
+    family: str, y: Floats, eta: Floats, change: Floats, weight: Floats | None, dispersion: float
+) -> Floats:
     unit = 2.0 if family == "gaussian" else 1.0
-    gain = log_likelihood(family, y[:, None], eta[:, None] + change)
-    gain -= log_likelihood(family, y, eta)[:, None]
+    gain = log_likelihood(family, y[:, None], eta[:, None] + change, dispersion=dispersion)
+    gain -= log_likelihood(family, y, eta, dispersion=dispersion)[:, None]
     return unit * np.average(gain, axis=0, weights=weight)

@@ -1,69 +1,13 @@
-r"""Generalised linear models on a subset: prices of all moves by one Newton step.
+"""Generalised linear models on a subset: moves of several columns at once, priced by one Newton step.
 
-With the ridge prior :math:`\beta \sim N(0, g I)` (the intercept is free), the mode :math:`\hat\beta`, the
-score :math:`r_j = x_j'(y - \mu)` and the curvature W at the mode, one Newton step prices every move by the
-Laplace approximation of the log evidence: adding j changes it by
-:math:`-\tfrac12 \log(g d_j) + \tfrac12 r_j^2 / d_j`, :math:`d_j = x_j'Wx_j + 1/g - C_j M^{-1} C_j'`, and
-removing j by :math:`\tfrac12 \log(g d_j) - \tfrac12 \hat\beta_j^2 d_j`, :math:`d_j = 1 / (M^{-1})_{jj}`.
+With the ridge prior of variance g, the Laplace approximation of the log evidence at the mode prices a block
+of columns as `_tied_moves` prices a single one that is tied to none.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-
-
-def laplace_state(cross: Floats, inverse: Floats, curvature: Floats, slab: float) -> Floats:
-    """Curvature of the log posterior along each column given the subset. Cost O(p k^2).
-
-    Parameters
-    ----------
-    cross : array of shape (k, p)
-        A'WX, the free columns (the intercept) first.
-    inverse : array of shape (k, k)
-        Inverse of A'WA plus the prior's diagonal.
-    curvature : array of shape (p,)
-        x_j'Wx_j.
-    slab : float
-        g.
-
-    Returns
-    -------
-    array of shape (p,)
-        d_j, kept positive.
-    """
-    schur = curvature + 1.0 / slab - np.einsum("ij,ij->j", cross, inverse @ cross)
-    return np.maximum(schur, 1e-12 / slab)
-
-
-def laplace_moves(
-    score: Floats, schur: Floats, slab: float, subset: list[int], inverse: Floats, coef: Floats
-) -> Floats:
-    """Change of the Laplace log evidence when each column is toggled, by one Newton step. Cost O(p).
-
-    Parameters
-    ----------
-    score, schur : array of shape (p,)
-        x_j'(y - mean) and d_j of `laplace_state`.
-    slab : float
-        g.
-    subset : list of int
-        The k columns in the subset.
-    inverse : array of shape (k, k)
-        Their block of the posterior covariance.
-    coef : array of shape (k,)
-        Their coefficients.
-
-    Returns
-    -------
-    array of shape (p,)
-        Added when outside, removed when inside.
-    """
-    moves = 0.5 * score * score / schur - 0.5 * np.log(slab * schur)
-    if subset:
-        d = 1.0 / np.diagonal(inverse)
-        moves[subset] = 0.5 * np.log(slab * d) - 0.5 * coef * coef * d
-    return moves
 
 
 def laplace_block_add(block: Floats, score: Floats, slab: float) -> Floats:

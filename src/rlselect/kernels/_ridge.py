@@ -211,7 +211,7 @@ def ridge_block_remove(block: Floats, coef: Floats, quad: float, n: float, slab:
 
 
 def ridge_evidence_grid(
-    gram: Floats, cross: Floats, total: float, n: float, slabs: Floats
+    gram: Floats, cross: Floats, total: float, n: float, slabs: Floats, root: Floats | None = None
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Log evidence of one subset for many prior variances at once. Cost O(k^3 + k^2 per prior).
 
@@ -227,6 +227,8 @@ def ridge_evidence_grid(
         As in `ridge_moves`.
     slabs : array of shape (m,)
         The prior variances g.
+    root : array of shape (k, k), optional
+        Of the prior correlation of the coefficients, ``root @ root.T``; independent without.
 
     Returns
     -------
@@ -236,8 +238,9 @@ def ridge_evidence_grid(
     noise : array of shape (m,)
         Q / n.
     """
-    values, vectors = np.linalg.eigh(gram)
+    values, vectors = np.linalg.eigh(gram if root is None else root.T @ gram @ root)
     values = np.maximum(values, 0.0)
+    vectors = vectors if root is None else root @ vectors
     turned = vectors.T @ cross
     inverse = 1.0 / (values + 1.0 / slabs[:, None])
     quad = np.maximum(total - inverse @ (turned * turned), 1e-12 * total)

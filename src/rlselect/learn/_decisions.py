@@ -82,8 +82,9 @@ class FalseDiscovery:
 class ExpectedF1:
     r"""Take the set of largest expected F1, the harmonic mean of precision and recall.
 
-    The k most probable units are expected to score :math:`2 \sum_{j \le k} p_j / (k + \sum_j p_j)`. At least
-    one is chosen, so that it is no answer to whether there is anything.
+    At least one is chosen, so that it is no answer to whether there is anything: it is taken for granted that
+    there is. Given that, with :math:`q_j = p_j / (1 - \prod_i (1 - p_i))`, the k most probable units are
+    expected to score about :math:`2 \sum_{j \le k} q_j / (k + \sum_j q_j)`.
 
     Examples
     --------
@@ -93,8 +94,10 @@ class ExpectedF1:
 
     def choose(self, inclusion: Floats) -> NDArray[np.bool_]:
         """Mask of the chosen units."""
-        order = np.argsort(-inclusion, kind="stable")
-        value = np.cumsum(inclusion[order]) / (np.arange(1, len(order) + 1) + inclusion.sum())
+        some = -np.expm1(np.log1p(-np.minimum(inclusion, 1.0 - 1e-12)).sum())
+        given = np.minimum(inclusion / max(some, 1e-300), 1.0)
+        order = np.argsort(-given, kind="stable")
+        value = np.cumsum(given[order]) / (np.arange(1, len(order) + 1) + given.sum())
         chosen = np.zeros(len(inclusion), dtype=bool)
         if len(order):
             chosen[order[: int(np.argmax(value)) + 1]] = True

@@ -1,5 +1,8 @@
 """Kernel machines: kernels, losses, solutions, tuning, elimination of their features and where to stop."""
 
+from rlselect.machines._column_problem import (
+    ColumnProblem,
+)
 from rlselect.machines._elimination import (
     EliminationPath,
     EliminationProblem,
@@ -60,6 +63,7 @@ __all__ = [
     "AdditiveState",
     "ChangePoint",
     "ChiSquaredKernel",
+    "ColumnProblem",
     "EliminationPath",
     "EliminationProblem",
     "EpsilonInsensitiveLoss",

@@ -156,11 +156,10 @@ class EstimatorProblem:
         """Risk of the present set, and its out-of-sample losses (folds, or the judging rows)."""
         began = time.perf_counter()
         self.objective, losses = self._objective(self.active)
-        left = present_clock().left
-        if not (self.held_out or self._judged) and left is not None:
-            if left < _FITS * (time.perf_counter() - began):
-                self._judge_by_one_fold()
-                self.objective, losses = self._objective(self.active)
+        left, first = present_clock().left, not (self.held_out or self._judged)
+        if first and left is not None and left < _FITS * (time.perf_counter() - began):
+            self._judge_by_one_fold()
+            self.objective, losses = self._objective(self.active)
         if self.held_out:
             self.losses = losses
             return

@@ -38,8 +38,10 @@ _HOMES = {
     "machines._losses": "EpsilonInsensitiveLoss HingeLoss LogisticLoss SquaredLabelLoss SquaredLoss",
     "machines._stopping": "ChangePoint Threshold",
     "machines._tuning": "Tuner",
+    "regimes._action_columns": "ActionColumns",
     "regimes._advantage": "AdvantageLearning ContrastMachine",
     "regimes._anova_kernel": "ActionAnovaState CategoryFeatures ColumnFeatures ContrastState KeptState",
+    "regimes._column_machine": "ColumnMachine",
     "regimes._encoding": "HistoryEncoder",
     "regimes._estimates": "RegimeComparison RegimeValue",
     "regimes._overlap": "OverlapReport",
@@ -84,6 +86,7 @@ _HOMES = {
     "temporal._model": "TemporalProcessRegression",
     "temporal._selection": "Selection TermModel",
     "temporal._smooth": "Window",
+    "temporal._splines": "SplineCurves",
 }
 _MODULES = {name: f"rlselect.{module}" for module, names in _HOMES.items() for name in names.split()}
 # methods that an object may hold of itself or of another: how rows are taken, how wide a problem is, scores

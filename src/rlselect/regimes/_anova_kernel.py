@@ -43,15 +43,17 @@ class ColumnFeatures:
         A standardised training column.
     width : float or None
         ``exp(-(x - z)^2 / width^2)``; None leaves the linear half alone (with full weight).
+    tolerance : float
+        Share of the largest eigenvalue below which a feature is left out.
     """
 
-    def __init__(self, values: np.ndarray, width: float | None) -> None:
+    def __init__(self, values: np.ndarray, width: float | None, tolerance: float = 1e-8) -> None:
         self.width = width
         if width is not None:
             self.knots = np.unique(np.quantile(values, np.linspace(0.0, 1.0, _KNOTS)))
             inner = np.exp(-np.square((self.knots[:, None] - self.knots) / width))
             eigenvalues, vectors = np.linalg.eigh(inner)
-            keep = eigenvalues > 1e-8 * eigenvalues[-1]
+            keep = eigenvalues > tolerance * eigenvalues[-1]
             self.root = vectors[:, keep] / np.sqrt(2.0 * eigenvalues[keep])
             self.mean = self._gaussian(values).mean(axis=0)
 

@@ -14,6 +14,7 @@ import numpy as np
 from rlselect._clock import OutOfTime
 from rlselect._parallel import run_tasks
 from rlselect.machines import EliminationPath, eliminate, paired_comparison
+from rlselect.regimes._column_machine import ByColumns
 from rlselect.regimes._stage_machine import StageMachine
 
 __all__ = ["Split", "adaptive_cycle", "cross_fitted_choice", "held_out_risk", "one_split"]
@@ -76,6 +77,34 @@ class _JudgedProblem:
         self.held_out.append(np.square(self.y - fitted))
 
 
+class _JudgedColumns(_JudgedProblem):
+    """The same on explicit columns; parameters are those that the elimination on all rows had at the size."""
+
+    def __init__(
+        self, machine: ByColumns, path: EliminationPath, train: np.ndarray, test: np.ndarray
+    ) -> None:
+        self.problem = machine.on_rows(train).make_problem(tune=False)
+        self.problem.judged = False
+        self.path = path
+        self.columns, self.y = machine.columns[test], machine.y[test]
+        self.held_out: list[np.ndarray] = []
+        self.retune(None)
+
+    def retune(self, _: Any) -> None:
+        """Take the parameters of the elimination on all rows."""
+        self.problem.lam = self.path.lam[self.path.sizes.index(len(self.problem.active))]
+
+    def drop(self, groups: Sequence[int]) -> None:
+        """Remove groups for good."""
+        self.problem.drop(groups)
+
+    def refresh(self) -> None:
+        """Solve on the present set and judge it."""
+        self.problem.refresh()
+        coefficients, intercept = self.problem.solution()
+        self.held_out.append(np.square(self.y - self.columns @ coefficients - intercept))
+
+
 def cross_fitted_choice(
     machine: StageMachine, path: EliminationPath, rng: np.random.Generator, first: Split | None = None
 ) -> tuple[list[int], str]:
@@ -86,10 +115,10 @@ def cross_fitted_choice(
     ones in the order of ``path``.
     """
     n_groups = len(machine.encoder.groups)
-    losses, orders = one_split(machine, rng) if first is None else first
+    losses, orders = one_split(machine, path, rng) if first is None else first
     if _size(path, losses, machine.weights, 0.0) != _size(path, losses, machine.weights, _DOUBT):
         for _ in range(_MORE_SPLITS):
-            again, others = one_split(machine, rng)
+            again, others = one_split(machine, path, rng)
             losses, orders = losses + again, orders + others
     size = _size(path, losses, machine.weights, _SLACK)
     votes = np.zeros(n_groups)
@@ -101,20 +130,26 @@ def cross_fitted_choice(
     return sorted(kept.tolist()), f"smallest risk on the held-out folds of {len(orders)} eliminations"
 
 
-def one_split(machine: StageMachine, rng: np.random.Generator) -> Split:
-    """Eliminations without each fold of a random split, judged on the folds."""
+def one_split(machine: StageMachine, path: EliminationPath, rng: np.random.Generator) -> Split:
+    """Eliminations without each fold of a random split, judged on the folds; ``path`` is that on all rows."""
     n = len(machine.y)
     n_folds = min(_FOLDS if n < _MANY else _FOLDS_OF_MANY, n // 2)
     folds = rng.permutation(n) % n_folds
     tests = [np.flatnonzero(folds == fold) for fold in range(n_folds)]
-    judged = run_tasks(_judge, ((machine, np.flatnonzero(folds != k), test) for k, test in enumerate(tests)))
+    tasks = ((machine, path, np.flatnonzero(folds != k), test) for k, test in enumerate(tests))
+    judged = run_tasks(_judge, tasks)
     losses, orders = zip(*judged, strict=True)
     return Split(np.hstack(losses)[:, np.argsort(np.concatenate(tests))], list(orders))
 
 
-def _judge(machine: StageMachine, train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, list[int]]:
+def _judge(
+    machine: StageMachine, whole: EliminationPath, train: np.ndarray, test: np.ndarray
+) -> tuple[np.ndarray, list[int]]:
     """Losses on a fold of an elimination without it, and its order, last to leave first."""
-    problem = _JudgedProblem(machine, train, test)
+    if isinstance(machine, ByColumns):
+        problem: _JudgedProblem = _JudgedColumns(machine, whole, train, test)
+    else:
+        problem = _JudgedProblem(machine, train, test)
     path = eliminate(problem, adaptive_cycle, problem.retune)
     if path.broken_off:
         raise OutOfTime

@@ -137,6 +137,8 @@ class BackwardLearner(Estimator):
         """Refuse more subjects than the memory has room for, or a budget that no stage can keep to."""
         name, n = type(self).__name__, trial.n_subjects
         instead = "a sample of some thousand subjects"
+        if not self._uses_matrices(trial):
+            return
         require_memory(8.0 * _MATRICES * n**2, f"the kernel matrices of {n} subjects", instead)
         cube = trial.n_stages * float(n) ** 3
         if self.time_budget is None:
@@ -146,6 +148,10 @@ class BackwardLearner(Estimator):
                 f"time_budget={self.time_budget!r} was given; one machine per stage on {n} subjects takes "
                 f"some {seconds_for(_LEAST * cube):.0f} seconds here: give more time, or {instead}."
             )
+
+    def _uses_matrices(self, trial: TrialData) -> bool:
+        """Whether some stage is learnt from kernel matrices, with as many rows as there are subjects."""
+        return True
 
     def _tell_the_end(self, reason: str | None) -> None:
         """Say at each stage why the fit was stopped, also where that was after its own elimination."""

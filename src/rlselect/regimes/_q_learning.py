@@ -9,10 +9,12 @@ from rlselect._clock import OutOfTime
 from rlselect._devices import find_device
 from rlselect._options import NONE, instance, one_of, refuse_unused, take_settings
 from rlselect._random import RandomState
+from rlselect.regimes._column_machine import columns_pay
+from rlselect.regimes._encoding import HistoryEncoder
 from rlselect.regimes._evaluation import Evaluation
 from rlselect.regimes._learner import BackwardLearner
 from rlselect.regimes._second_look import prune, recall, recall_pairs
-from rlselect.regimes._selection import StageSelection, fit_q_function
+from rlselect.regimes._selection import FAMILIES, StageSelection, fit_q_function
 from rlselect.regimes._stage_machine import StageMachine
 from rlselect.regimes._stage_rfe import ALGORITHMS, StageRFE, as_selection
 from rlselect.regimes._trial import TrialData
@@ -114,7 +116,10 @@ class QLearning(BackwardLearner):
     -----
     Cost: O(d n^3) per elimination for d history columns and n subjects, and 10 to 40 eliminations per stage;
     "rfe-vpred" costs O(d^2 n^3) over all stages. Memory O(n^2): more subjects than fit are refused before
-    work starts; use a sample of some thousand.
+    work starts; use a sample of some thousand. From 500 subjects on, "anova" and "linear" work on explicit
+    columns (some eight per history column, times the actions they act with) where these are not more than
+    the subjects: cost and memory are linear in n. "auto" then tries "rbf" on a sample of 400, without a
+    `time_budget` and up to 2,000 subjects.
     Observational data: look at ``trial.overlap()`` and `OverlapDisplay` first.
 
     Differs from [1]_ (all of it is `QLearning.paper`): the action-ANOVA kernel, out-of-sample stopping and
@@ -200,7 +205,8 @@ class QLearning(BackwardLearner):
         >>> QLearning.paper(algorithm="rfe-test", random_state=0).selection.safeguard
         0.05
         """
-        knobs = {"bandwidths": tuple(2.0**k for k in range(-2, 8)), **take_settings(StageRFE, changes)}
+        given = take_settings(StageRFE, changes, option="selection")
+        knobs = {"bandwidths": tuple(2.0**k for k in range(-2, 8)), **given}
         return cls(**{"model": "rbf", "selection": StageRFE(algorithm, **knobs), **changes})
 
     def _check_combinations(self) -> None:
@@ -221,6 +227,17 @@ class QLearning(BackwardLearner):
             )
         if self.device != "cpu":
             find_device(self.device)
+
+    def _uses_matrices(self, trial: TrialData) -> bool:
+        selection = as_selection(self.selection)
+        paper = selection if isinstance(selection, StageRFE) else None
+        kinds = [kind for kind in FAMILIES if kind != "rbf"] if self.model == "auto" else [self.model]
+        for stage in trial.stages:
+            rows = stage.present
+            encoder = HistoryEncoder(stage.columns, stage.history[rows], stage.labels)
+            if not all(columns_pay(encoder, int(rows.sum()), kind, paper) for kind in kinds):
+                return True
+        return False
 
     def _fit_stage(
         self,

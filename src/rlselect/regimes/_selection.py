@@ -2,16 +2,17 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.ensemble import ExtraTreesRegressor
 
-from rlselect._clock import OutOfTime, while_time
+from rlselect._clock import OutOfTime, present_clock, while_time
 from rlselect._options import anything, one_of
 from rlselect._parallel import run_tasks
 from rlselect.machines import ChangePoint, EliminationPath, choose_size, eliminate, paired_comparison
+from rlselect.regimes._column_machine import ByColumns, ColumnMachine, columns_pay
 from rlselect.regimes._encoding import HistoryEncoder
 from rlselect.regimes._held_out_folds import (
     Split,
@@ -27,6 +28,9 @@ from rlselect.regimes._stages import StageData
 __all__ = ["FAMILIES", "MODEL", "StageSelection", "choose_machine", "fit_q_function", "select_features"]
 
 FAMILIES = ("anova", "rbf", "linear")
+# Where other families are learnt from columns, a Gaussian kernel is tried on a sample of the subjects first,
+# and not at all among very many.
+_SAMPLE, _MOST_FOR_GAUSSIAN = 400, 2000
 MODEL = one_of("auto", *FAMILIES, "trees") | anything(
     "a scikit-learn regressor", lambda model: hasattr(model, "fit") and not isinstance(model, type)
 )
@@ -84,7 +88,9 @@ def fit_q_function(
     elif isinstance(model, str) and model == "trees":
         kinds = [ExtraTreesRegressor(n_estimators=200, min_samples_leaf=3, random_state=seed)]
     machines = [
-        StageMachine(encoder, X, y, weights, kind, paper=paper, device=device, subjects=subjects)
+        (ColumnMachine if columns_pay(encoder, len(y), kind, paper) else StageMachine)(
+            encoder, X, y, weights, kind, paper=paper, device=device, subjects=subjects
+        )
         for kind in kinds
     ]
     return choose_machine(machines, selection, np.random.default_rng(seed))
@@ -179,6 +185,9 @@ def choose_machine(
     """
     path = first = None
     if len(machines) > 1 and selection == "loo" and machines[0].encoder.groups:
+        slow = any(machine.kind == "rbf" for machine in machines)
+        if slow and isinstance(machines[0], ByColumns) and len(machines[0].y) > _SAMPLE:
+            return _choose_among_many(machines, rng)
         # out of time, the first of them is what there is
         paths = run_tasks(elimination, while_time((machine, selection) for machine in machines))
         ranked = _rank_families([machine.kind for machine in machines], paths)
@@ -192,12 +201,36 @@ def choose_machine(
     return min(found, key=lambda one: one[0].loo_risk)
 
 
+def _choose_among_many(
+    machines: Sequence[StageMachine], rng: np.random.Generator
+) -> tuple[StageMachine, StageSelection]:
+    """The best of families of which the Gaussian one alone is slow: that one selects on a sample.
+
+    It must win there, on all rows and by more than a paired standard error.
+    """
+    rest = [machine for machine in machines if machine.kind != "rbf"]
+    best, chosen = choose_machine(rest, "loo", rng)
+    n = len(best.y)
+    slow = [machine for machine in machines if machine.kind == "rbf"]
+    if not slow or n > _MOST_FOR_GAUSSIAN or present_clock().left is not None:
+        return best, chosen
+    rows = np.sort(rng.permutation(n)[:_SAMPLE])
+    found, selected = choose_machine([machine.on_rows(rows) for machine in machines], "loo", rng)
+    if found.kind != "rbf":
+        return best, chosen
+    smooth = slow[0].fit(selected.groups)
+    compared = paired_comparison(EliminationPath(losses=[smooth.losses, best.losses], weights=best.weights))
+    if compared["difference"][1] <= compared["difference_standard_error"][1]:
+        return best, chosen
+    return smooth, replace(selected, reason=f"{selected.reason}, on a sample of {len(rows)} subjects")
+
+
 def _confirm_family(
     machines: Sequence[StageMachine], paths: Sequence[EliminationPath], ranked: list[int], seed: int
 ) -> tuple[list[int], Split | None]:
     """The better of two families on the same folds, with its split; the second one, out of time."""
     try:
-        splits = [one_split(machines[f], np.random.default_rng(seed)) for f in ranked]
+        splits = [one_split(machines[f], paths[f], np.random.default_rng(seed)) for f in ranked]
     except OutOfTime:
         return ranked[-1:], None
     risks = [

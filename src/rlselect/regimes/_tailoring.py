@@ -1,5 +1,8 @@
 """Decision features: contrast-only elimination judged by the doubly robust value of its decisions."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from rlselect._clock import stop_if_late
@@ -14,7 +17,9 @@ from rlselect.machines import (
     paired_comparison,
     solve_machine,
 )
+from rlselect.regimes._action_columns import ActionColumns
 from rlselect.regimes._anova_kernel import ActionAnovaState, ContrastState
+from rlselect.regimes._column_machine import ByColumns
 from rlselect.regimes._held_out_folds import adaptive_cycle
 from rlselect.regimes._stage_machine import ANOVA_WIDTH, StageMachine
 from rlselect.regimes._stages import best_feasible
@@ -55,6 +60,62 @@ def _contrast_state(machine: StageMachine, selected: list[int], X: np.ndarray) -
     return ActionAnovaState(X, groups, [e.past[g] for g in selected], e.action, width, contrast_only=True)
 
 
+def _contrast_columns(machine: StageMachine, selected: list[int]) -> ActionColumns:
+    """Columns of the same kernel as `_contrast_state`."""
+    e = machine.encoder
+    width = None if machine.kind == "linear" else ANOVA_WIDTH
+    groups, past = [e.groups[g] for g in selected], [e.past[g] for g in selected]
+    return ActionColumns(machine.X, groups, past, e.action, width, contrast_only=True)
+
+
+class _KernelFold:
+    """A contrast learnt from the rows of some folds; groups leave it one after the other.
+
+    Parameters
+    ----------
+    machine : StageMachine
+    selected : list of int
+    train : int array
+        Rows to learn from.
+    lam : float
+    """
+
+    def __init__(self, machine: StageMachine, selected: list[int], train: np.ndarray, lam: float) -> None:
+        self.state = _contrast_state(machine, selected, machine.X[train])
+        self.y, self.weights, self.lam = machine.y[train], machine.weights[train], lam
+
+    def drop(self, groups: Sequence[int]) -> None:
+        """Remove groups for good."""
+        self.state.drop(groups)
+
+    def q_values(self, every: Sequence[np.ndarray]) -> np.ndarray:
+        """Q-values of rows that are encoded under each action."""
+        left = list(self.state.active)
+        solution = solve_machine(self.state.gram(), self.y[:, None], self.weights, self.lam, SquaredLoss())
+        crosses = (self.state.cross(X, left) for X in every)
+        return np.column_stack([k @ solution.coefficients[:, 0] + solution.intercept[0] for k in crosses])
+
+
+class _ColumnFold:
+    """The same on explicit columns."""
+
+    def __init__(self, machine: StageMachine, selected: list[int], train: np.ndarray, lam: float) -> None:
+        self.design = _contrast_columns(machine, selected)
+        columns = self.design(machine.X[train])
+        self.problem = self.design.problem(columns, machine.y[train], machine.weights[train])
+        self.problem.lam, self.problem.judged = lam, False
+
+    def drop(self, groups: Sequence[int]) -> None:
+        """Remove groups for good."""
+        self.problem.drop(groups)
+
+    def q_values(self, every: Sequence[np.ndarray]) -> np.ndarray:
+        """Q-values of rows that are encoded under each action."""
+        self.problem.refresh()
+        coefficients, intercept = self.problem.solution()
+        return np.column_stack([self.design(X) @ coefficients + intercept for X in every])
+
+
 def find_tailoring(
     machine: StageMachine,
     history: np.ndarray,
@@ -85,16 +146,14 @@ def find_tailoring(
         return None
     stop_if_late()
     y, weights = machine.y, machine.weights
-    problem = SquaredKernelProblem(
-        _contrast_state(machine, selected, machine.X),
-        y[:, None],
-        weights,
-        SquaredLoss(),
-        1.0,
-        True,
-        None,
-    )
-    problem.hasty = True
+    problem: Any
+    if isinstance(machine, ByColumns):
+        design = _contrast_columns(machine, selected)
+        problem = design.problem(design(machine.X), y, weights)
+    else:
+        state = _contrast_state(machine, selected, machine.X)
+        problem = SquaredKernelProblem(state, y[:, None], weights, SquaredLoss(), 1.0, True, None)
+        problem.hasty = True
     tuner = Tuner("auto", "auto", weights.sum(), False, lambda problem: 1, squared=True)
     bandwidth = problem.bandwidth
     tuner.tune(problem)
@@ -125,18 +184,15 @@ def _scores(
     scores = np.empty((len(path.sizes), len(machine.y)))
     for fold in np.unique(folds):
         test, train = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
-        state = _contrast_state(machine, selected, machine.X[train])
+        learn = _ColumnFold if isinstance(machine, ByColumns) else _KernelFold
+        fold_machine = learn(machine, selected, train, lam)
+        mine = [X[test] for X in every]
         outcome = None
         for step, size in enumerate(path.sizes):
             if step:
-                state.drop(path.order[len(selected) - path.sizes[step - 1] : len(selected) - size])
+                fold_machine.drop(path.order[len(selected) - path.sizes[step - 1] : len(selected) - size])
             stop_if_late()
-            left = list(state.active)
-            solution = solve_machine(
-                state.gram(), machine.y[train, None], machine.weights[train], lam, SquaredLoss()
-            )
-            crosses = (state.cross(X[test], left) for X in every)
-            q = np.column_stack([k @ solution.coefficients[:, 0] + solution.intercept[0] for k in crosses])
+            q = fold_machine.q_values(mine)
             outcome = q if outcome is None else outcome
             chosen = best_feasible(q, allowed[test])
             rows = np.arange(len(test))

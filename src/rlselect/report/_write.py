@@ -72,10 +72,9 @@ def to_markdown(report: Mapping[str, Any]) -> str:
     lines = [f"# {_md(report.get('title', 'Selection'))}", ""]
     lines += [f"- {_md(label)}: {_md(text)}" for label, text in fact_rows(report)]
     lines.append("")
-    if "sections" in report:
-        lines += [line for section in report["sections"] for line in _md_section(section)]
-    else:
-        lines += _md_selection(report)
+    if "variables" in report or "sections" not in report:
+        lines += [*_md_selection(report), *([""] if report.get("sections") else [])]
+    lines += [line for section in report.get("sections", ()) for line in _md_section(section)]
     for note in report.get("notes", ()):
         lines += ["", *(f"> {line}" for line in _fill(_md(note)))]
     return printable("\n".join(lines).rstrip("\n") + "\n", lines=True)
@@ -145,11 +144,11 @@ def to_html(report: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
         Keys, all optional: ``title``, ``family``, ``n_rows``, ``n_rows_read``, ``n_features``, ``seconds``,
         ``stop_reason``, ``variables`` (list of ``name``, ``inclusion``, ``coef``, ``error``, ``gain``;
         ``coef`` and ``error`` may map several columns to their values), ``path`` (``stage``, ``size``,
-        ``score``), ``facts`` (further lines, label to value), ``notes`` (list of str). A report that is not
-        about selected variables has ``sections`` in place of ``variables``: a list of ``title`` and, where
-        wanted, ``columns`` and ``rows`` of a table, ``bars`` (list of name and share), ``curves`` (list, each
-        as `curve_svg` takes it), ``text`` with lines of its own, and a ``note``; ``path`` may then say in
-        ``titles`` what its two curves are.
+        ``score``), ``facts`` (further lines, label to value), ``notes`` (list of str). Beside or in place of
+        ``variables`` there may be ``sections``: a list of ``title`` and, where wanted, ``columns`` and
+        ``rows`` of a table, ``bars`` (list of name and share), ``curves`` (list, each as `curve_svg` takes
+        it), ``text`` with lines of its own, and a ``note``; ``path`` may then say in ``titles`` what its two
+        curves are.
 
     Returns
     -------
@@ -173,10 +172,9 @@ def _section(report: Mapping[str, Any]) -> str:
         f"<tr><th>{escape(label)}</th><td>{escape(text)}</td></tr>" for label, text in fact_rows(report)
     ]
     parts.append("</table>")
-    if "sections" in report:
-        parts.append(sections_html(report["sections"]))
-    else:
+    if "variables" in report or "sections" not in report:
         parts += _selection_html(report)
+    parts.append(sections_html(report.get("sections", ())))
     if report.get("path"):
         parts += ["<h2>The search</h2>", search_svg(report["path"])]
     parts += [f'<p class="note">{escape(str(note))}</p>' for note in report.get("notes", ())]

@@ -31,7 +31,7 @@ from rlselect.subset.acp import (
     RewardDisplay,
     ThetaDisplay,
 )
-from rlselect.subset.revs import REVS, Sarsa
+from rlselect.subset.revs import REVS, InclusionDisplay, Sarsa
 from rlselect.subset.risk_rfe import MismatchFeatures, ReverseScreeDisplay, RiskRFE
 from rlselect.subset.rivals import (
     FSTD,
@@ -64,6 +64,7 @@ __all__ = [
     "FalseDiscovery",
     "GaussianKernel",
     "HingeLoss",
+    "InclusionDisplay",
     "LinearKernel",
     "LogisticLoss",
     "MismatchFeatures",

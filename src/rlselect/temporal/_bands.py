@@ -13,9 +13,11 @@ from scipy.stats import norm
 from rlselect._compat import user_level
 from rlselect._options import check_value, number, one_of, whole
 from rlselect.temporal._curves import FittedCurves
+from rlselect.temporal._estimate import Estimate
 from rlselect.temporal._hypotheses import FlaggedTimeWarning
 from rlselect.temporal._resample import sup_multiplier, sup_refit, variance_df
 from rlselect.temporal._small import sup_wild, warn_of_few
+from rlselect.temporal._splines import SplineCurves, spline_estimate
 
 Array = NDArray[np.float64]
 
@@ -91,6 +93,8 @@ def simultaneous_band(
     check_value("method", method, one_of(*get_args(BandMethod)))
     check_value("resample", resample, one_of(*get_args(Resampling)))
     check_value("n_draws", n_draws, whole(1))
+    if smoothed and fitted.splines is not None:
+        return _spline_band(fitted, fitted.splines, level, method, resample, n_draws, rng)
     if resample == "multiplier":
         small_sample = small_sample and method == "sup"
         if small_sample and fitted.few and not smoothed:
@@ -103,6 +107,25 @@ def simultaneous_band(
         draws = _refit_draws(fitted, smoothed, n_draws, rng)
     quantile = level if method == "sup" else 1.0 - (1.0 - level) / 2.0
     return _band(fitted, smoothed, np.quantile(draws, quantile, axis=0), level, method)
+
+
+def _spline_band(
+    fitted: FittedCurves,
+    splines: SplineCurves,
+    level: float,
+    method: BandMethod,
+    resample: Resampling,
+    n_draws: int,
+    rng: np.random.Generator,
+) -> Band:
+    """Around the splines without penalty, which are not biased towards straight lines."""
+    if (method, resample) != ("sup", "multiplier"):
+        raise ValueError("bands of splines are those of method='sup' with resample='multiplier'")
+    shown = fitted.curves(smoothed=True)
+    curves = spline_estimate(fitted.design, fitted.equations, fitted.raw, splines, for_bands=True)
+    df = variance_df((curves.psi / curves.se[:, :, None] / curves.psi.shape[2]) ** 2)
+    critical = np.quantile(sup_multiplier(curves.psi, curves.se, df, n_draws, rng), level, axis=0)
+    return _around(fitted, shown.beta, curves, critical, level, "spline")
 
 
 def _wild_draws(fitted: FittedCurves, n_draws: int, rng: np.random.Generator) -> Array:
@@ -142,9 +165,15 @@ def _refit_draws(fitted: FittedCurves, smoothed: bool, n_draws: int, rng: np.ran
 
 def _band(fitted: FittedCurves, smoothed: bool, critical: Array, level: float, kind: str) -> Band:
     curves = fitted.curves(smoothed)
+    return _around(fitted, curves.beta, curves, critical, level, kind)
+
+
+def _around(
+    fitted: FittedCurves, shown: Array, curves: Estimate, critical: Array, level: float, kind: str
+) -> Band:
     reach = critical * curves.se
     return Band(
-        fitted.frame(curves.beta),
+        fitted.frame(shown),
         fitted.frame(curves.beta - reach),
         fitted.frame(curves.beta + reach),
         level,

@@ -18,7 +18,7 @@ from rlselect.kernels import (
     working_quantities,
 )
 from rlselect.temporal._design import ProcessDesign
-from rlselect.temporal._estimate import Estimate, estimate, standard_errors
+from rlselect.temporal._estimate import Estimate, estimate, standard_errors, with_offset
 
 Array = NDArray[np.float64]
 
@@ -33,6 +33,7 @@ class _Blocks:
     z_shared: Array
     y: Array
     w: Array
+    offset: Array | None
 
 
 def estimate_constant(design: ProcessDesign, positions: list[int], link: str, variance: str) -> Estimate:
@@ -81,6 +82,7 @@ def _blocks(
     design: ProcessDesign, free: NDArray[np.intp], shared: NDArray[np.intp], sound: NDArray[np.bool_]
 ) -> _Blocks:
     x, y, w = design.x[sound], design.y[sound], design.w[sound]
+    offset = None if design.offset is None else design.offset[sound]
     n_times, _, n = x.shape
     q_free, z_free = np.zeros((n_times, 0, n)), np.zeros((n_times, 0, 0))
     if len(free):
@@ -90,7 +92,7 @@ def _blocks(
     if rank[0] < len(shared):
         _refuse([design.names[k] for k in shared])
     q_shared = np.ascontiguousarray(q_shared[0].reshape(len(shared), n_times, n).swapaxes(0, 1))
-    return _Blocks(q_free, z_free, q_shared, z_shared[0], y, w)
+    return _Blocks(q_free, z_free, q_shared, z_shared[0], y, w, offset)
 
 
 def _refuse(names: list[str]) -> None:
@@ -101,7 +103,8 @@ def _refuse(names: list[str]) -> None:
 
 
 def _predictor(b: _Blocks, alpha: Array, gamma: Array) -> Array:
-    return (alpha[:, None, :] @ b.free)[:, 0, :] + np.einsum("k,tkn->tn", gamma, b.shared)
+    own = (alpha[:, None, :] @ b.free)[:, 0, :] + np.einsum("k,tkn->tn", gamma, b.shared)
+    return with_offset(own, b.offset)
 
 
 def _schur(b: _Blocks, weight: Array) -> tuple[Array, Array, Array]:

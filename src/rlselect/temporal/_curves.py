@@ -12,6 +12,7 @@ from rlselect.temporal._equations import Equations
 from rlselect.temporal._estimate import Estimate, ScoreParts, score_parts
 from rlselect.temporal._small import ENOUGH, WildDraws
 from rlselect.temporal._smooth import Window, smooth, smooth_values
+from rlselect.temporal._splines import SplineCurves, spline_estimate
 
 Array = NDArray[np.float64]
 
@@ -23,7 +24,7 @@ class FittedCurves:
     Attributes
     ----------
     time_name : what the index of the curves is called
-    window : how curves are smoothed, None without smoothing
+    window, splines : how curves are smoothed, by a kernel or as splines; None without
     """
 
     design: ProcessDesign
@@ -31,25 +32,31 @@ class FittedCurves:
     raw: Estimate
     time_name: str
     window: Window | None = None
+    splines: SplineCurves | None = None
+
+    @property
+    def is_smoothed(self) -> bool:
+        """Whether there are smoothed curves beside the raw ones."""
+        return self.window is not None or self.splines is not None
 
     def curves(self, smoothed: bool) -> Estimate:
         """The raw or the smoothed curves."""
         if not smoothed:
             return self.raw
         if self._smoothed is None:
-            raise ValueError(
-                "smoothed=True needs a smoothed fit; set bandwidth to a number or 'cv' and fit again"
-            )
+            raise ValueError("smoothed=True needs a smoothed fit; set bandwidth or n_splines and fit again")
         return self._smoothed
 
     @cached_property
     def _smoothed(self) -> Estimate | None:
+        if self.splines is not None:
+            return spline_estimate(self.design, self.equations, self.raw, self.splines)
         return None if self.window is None else smooth(self.raw, self.design.clock, self.window)
 
     @property
     def few(self) -> bool:
         """Whether references of first order are not enough for so few subjects."""
-        return len(self.design.subjects) < ENOUGH
+        return self.design.n_independent < ENOUGH
 
     def score_parts(self) -> ScoreParts | None:
         """Scores and leverages at the sound times; None with constant effects, which all times share."""
@@ -66,8 +73,8 @@ class FittedCurves:
         parts = self.score_parts() if self.few or self.equations.exact_leave_one_out else None
         sound = self.raw.sound
         if parts is not None:
-            return parts.pull * parts.enlarged(1.0)[:, None, :]
-        n = len(self.design.subjects)
+            return self.design.gather_psi(parts.pull * parts.enlarged(1.0)[:, None, :])
+        n = self.design.n_independent
         return (self.raw.psi if sound.all() else self.raw.psi[sound]) * (
             n / max(n - 1, 1) if self.few else 1.0
         )
@@ -79,7 +86,7 @@ class FittedCurves:
             return WildDraws(None, psi, psi)
         some = np.isin(np.flatnonzero(self.raw.sound), where)
         parts = parts if some.all() else parts.at(some)
-        return WildDraws(parts, psi, matrix @ parts.pull)
+        return WildDraws(parts, psi, matrix @ parts.pull, self.design)
 
     def drawn_psi(self, smoothed: bool) -> Array:
         """Influence functions (all times) for draws with many subjects: leave-one-out where exact."""
@@ -94,6 +101,8 @@ class FittedCurves:
     def refitted_curve(self, design: ProcessDesign, smoothed: bool) -> Array:
         """The curves of resampled subjects, (times, covariates)."""
         raw = self.equations.solve(design)
+        if smoothed and self.splines is not None:
+            return spline_estimate(design, self.equations, raw, self.splines, for_bands=True).beta
         if not smoothed or self.window is None or not raw.sound.any():
             return raw.beta
         return smooth_values(raw.beta, raw.sound, design.clock, self.window)

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlselect._limits import require_memory, seconds_for
-from rlselect.data import Columns, Distinct, refuse_repeated_pairs, to_clock
+from rlselect.data import Columns, Distinct
 from rlselect.temporal._coding import coding_of, plain_coding
 from rlselect.temporal._formula import ModelRows, model_rows, term_name
+from rlselect.temporal._visits import Placed, Schedule, only_used, place_rows
 
 Array = NDArray[np.float64]
 # blocks of times x columns x subjects at one time, and about how many operations per number of them
@@ -23,9 +24,10 @@ class ProcessDesign:
 
     Attributes
     ----------
-    x : array of shape (times, covariates, subjects)
-    y, w : arrays of shape (times, subjects)
-        Responses and weights; weight 0 marks an unavailable subject.
+    x : array of shape (times, covariates, units)
+        A unit is a subject, or one visit of a subject where several count at one time.
+    y, w : arrays of shape (times, units)
+        Responses and weights; weight 0 marks an unavailable unit.
     names : covariate names, ``Intercept`` among them
     terms : name of a term -> the positions of its columns
     factors : name of a term -> the factors it is made of
@@ -33,6 +35,9 @@ class ProcessDesign:
     subjects : the distinct ids
     spec : the formula's own record of how columns were coded, or None
     text : variables of the formula that held text or categories
+    clusters, n_clusters : array of shape (units,), the independent cluster of each unit, and how many there
+        are; None where units are independent
+    offset : array of shape (times, units), known part of the linear predictor, or None
     """
 
     x: Array
@@ -47,6 +52,28 @@ class ProcessDesign:
     response: str
     spec: Any = field(default=None, repr=False)
     text: frozenset[str] = frozenset()
+    clusters: NDArray[np.intp] | None = None
+    n_clusters: int | None = None
+    offset: Array | None = None
+
+    @property
+    def n_independent(self) -> int:
+        """Independent units: clusters, or subjects."""
+        return self.x.shape[2] if self.n_clusters is None else self.n_clusters
+
+    def gather(self, values: Array) -> Array:
+        """Sums over the units of a cluster, along the last axis."""
+        if self.clusters is None:
+            return values
+        out = np.zeros((*values.shape[:-1], self.n_independent))
+        order = np.argsort(self.clusters, kind="stable")
+        present, starts = np.unique(self.clusters[order], return_index=True)
+        out[..., present] = np.add.reduceat(values[..., order], starts, axis=-1)
+        return out
+
+    def gather_psi(self, psi: Array) -> Array:
+        """Influence functions of clusters, whose mean is the mean of those of the units."""
+        return self.gather(psi) * (self.n_independent / psi.shape[-1]) if self.clusters is not None else psi
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"spec": None if self.spec is None else plain_coding(self.spec)}
@@ -96,62 +123,110 @@ class ProcessDesign:
             )
 
     def reweighted(self, subject_weight: Array) -> "ProcessDesign":
-        """The same design with every subject's rows counted `subject_weight` times."""
-        return replace(self, w=self.w * subject_weight)
+        """The same design with the rows of every independent unit counted `subject_weight` times."""
+        weight = subject_weight if self.clusters is None else subject_weight[self.clusters]
+        return replace(self, w=self.w * weight)
 
 
-def build_design(
-    formula: str | None, data: Any, y: Any, *, id: Any, time: Any, sample_weight: Any, available: Any
-) -> ProcessDesign:
+@dataclass(frozen=True)
+class LongData:
+    """What `fit` was given: a table, and which of its columns (or which arrays) have which role."""
+
+    data: Any
+    y: Any
+    id: Any
+    time: Any
+    sample_weight: Any = None
+    available: Any = None
+    offset: Any = None
+    cluster: Any = None
+
+    def named(self) -> set[str]:
+        """Columns that have a role."""
+        given = (self.id, self.time, self.sample_weight, self.available, self.offset, self.cluster)
+        return {role for role in given if isinstance(role, str)}
+
+
+def build_design(formula: str | None, long: LongData, schedule: Schedule) -> ProcessDesign:
     """Read long data; see `TemporalProcessRegression.fit` for what is accepted."""
+    data, y = long.data, long.y
     if isinstance(data, tuple) and len(data) == 2 and y is None:
         data, y = data
     columns = Columns(data, "data")
-    subjects, moments = columns.distinct(id, "id"), columns.times(time, "time")
-    weight = columns.weights(sample_weight)
+    subjects, moments = columns.distinct(long.id, "id"), columns.times(long.time, "time")
+    weight = columns.weights(long.sample_weight)
     usable = np.ones(len(subjects.positions), dtype=bool)
-    if available is not None:
-        usable = columns.flags(available, "available")
+    if long.available is not None:
+        usable = columns.flags(long.available, "available")
     if weight is not None:
         usable = usable & (weight > 0)
-    taken = {given for given in (id, time, sample_weight, available) if isinstance(given, str)}
-    part = model_rows(formula, columns, y, usable, taken)
-    refuse_repeated_pairs(subjects, moments, part.rows, "time")
-    return _dense(part, subjects, moments, weight)
+    offset = None if long.offset is None else columns.numbers(long.offset, "offset")
+    if offset is not None:
+        if np.isinf(offset).any():
+            raise ValueError("offset holds infinite values; make them missing.")
+        usable = usable & ~np.isnan(offset)
+    groups = None if long.cluster is None else columns.distinct(long.cluster, "cluster")
+    part = model_rows(formula, columns, y, usable, long.named())
+    values = [part.y, *part.x.T] if offset is None else [part.y, *part.x.T, offset[part.rows]]
+    counted = np.ones(len(part.rows)) if weight is None else weight[part.rows]
+    placed = only_used(place_rows(schedule, part.rows, np.column_stack(values), counted, subjects, moments))
+    design = _dense(part, placed, subjects.values)
+    clusters = _clusters(groups, subjects, placed)
+    if clusters is None:
+        return design
+    return replace(design, clusters=clusters, n_clusters=len((groups or subjects).values))
 
 
-def _dense(part: ModelRows, subjects: Distinct, moments: Distinct, weight: Array | None) -> ProcessDesign:
-    at = (moments.positions[part.rows], subjects.positions[part.rows])
-    most, p = int(np.bincount(at[0]).max()), len(part.names)
+def _clusters(groups: Distinct | None, subjects: Distinct, placed: Placed) -> NDArray[np.intp] | None:
+    """The independent cluster of each unit."""
+    if groups is None:
+        return placed.owner
+    of_subject = np.zeros(len(subjects.values), dtype=np.intp)
+    of_subject[subjects.positions] = groups.positions
+    changed = of_subject[subjects.positions] != groups.positions
+    if changed.any():
+        who = subjects.values[subjects.positions[changed][0]]
+        raise ValueError(f"Subject {who!s} is in more than one cluster; a subject's cluster must not change.")
+    return of_subject if placed.owner is None else of_subject[placed.owner]
+
+
+def _dense(part: ModelRows, placed: Placed, subjects: NDArray[Any]) -> ProcessDesign:
+    at = (placed.time, placed.unit)
+    times, p = placed.times, len(part.names)
+    n = len(subjects) if placed.owner is None else len(placed.owner)
+    most = int(np.bincount(at[0]).max()) if len(at[0]) else 0
     if most <= p:
         # said before a block of times x subjects is laid out that nothing could be estimated from
         raise ValueError(
             f"too few subjects: no time has more than {most} available for {p} coefficients, at least "
-            f"{p + 1} are needed; if subjects hardly share a time, round the times to a grid"
+            f"{p + 1} are needed; if subjects hardly share a time, set visits to 'carry', 'bin' or 'local'"
         )
-    times, ids = moments.values, subjects.values
     require_memory(
-        8.0 * _COPIES * len(times) * (p + 2) * len(ids),
-        f"{len(times)} times by {p} columns by {len(ids)} subjects, and what is computed from them,",
-        "fewer times (round them to a grid), or a sample of the subjects",
+        8.0 * _COPIES * len(times) * (p + 2) * n,
+        f"{len(times)} times by {p} columns by {n} subjects, and what is computed from them,",
+        "fewer times (visits='bin'), or a sample of the subjects",
     )
-    x = np.zeros((len(times), p, len(ids)))
+
+    def block(values: Array) -> Array:
+        out = np.zeros((len(times), n))
+        out[at] = values
+        return out
+
+    x = np.zeros((len(times), p, n))
     for k in range(p):
-        x[:, k, :][at] = part.x[:, k]
-    y, w = np.zeros((len(times), len(ids))), np.zeros((len(times), len(ids)))
-    y[at] = part.y
-    w[at] = 1.0 if weight is None else weight[part.rows]
+        x[:, k, :][at] = placed.columns[:, k + 1]
     return ProcessDesign(
         x,
-        y,
-        w,
+        block(placed.columns[:, 0]),
+        block(placed.weight),
         part.names,
         part.terms,
         part.factors,
         times,
-        to_clock(times),
-        ids,
+        placed.clock,
+        subjects,
         part.response,
         part.spec,
         part.text,
+        offset=block(placed.columns[:, -1]) if placed.columns.shape[1] > p + 1 else None,
     )

@@ -1,12 +1,12 @@
 """Which estimating equations are solved at each time."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from rlselect.kernels import BOUNDED_LINKS
 from rlselect.temporal._constant import estimate_constant
 from rlselect.temporal._design import ProcessDesign
-from rlselect.temporal._estimate import Estimate, estimate
+from rlselect.temporal._estimate import Estimate, estimate, standard_errors
 
 Link: TypeAlias = Literal["identity", "logit", "probit", "cloglog", "log"]
 Variance: TypeAlias = Literal["gaussian", "binomial", "poisson"]
@@ -24,8 +24,13 @@ class Equations:
         """Estimates, influence functions and flags of all times."""
         shared = sorted(design.positions(self.constant, "constant"))
         if shared:
-            return estimate_constant(design, shared, self.link, self.variance)
-        return estimate(design, self.link, self.variance)
+            found = estimate_constant(design, shared, self.link, self.variance)
+        else:
+            found = estimate(design, self.link, self.variance)
+        if design.clusters is None:
+            return found
+        psi = design.gather_psi(found.psi)
+        return replace(found, psi=psi, se=standard_errors(psi))
 
     @property
     def heavy_tails(self) -> bool:

@@ -74,7 +74,7 @@ def check_response(design: ProcessDesign, link: str, variance: str) -> None:
 
 def estimate(design: ProcessDesign, link: str, variance: str) -> Estimate:
     """Fit every time point by itself, all at once."""
-    x, y, w = design.x, design.y, design.w
+    x, y, w, offset = design.x, design.y, design.w, design.offset
     n_times, p, n = x.shape
     counts = (w > 0).sum(axis=1)
     q, z, rank = whiten(x, w)
@@ -84,12 +84,13 @@ def estimate(design: ProcessDesign, link: str, variance: str) -> Estimate:
     good = np.flatnonzero([reason is None for reason in flags])
     if len(good) < n_times:
         q, z, y, w = q[good], z[good], y[good], w[good]
+        offset = None if offset is None else offset[good]
     if len(good) == 0:
         return Estimate(beta, se, psi, flags, counts)
 
-    theta, reasons = _solve(design, good, q, y, w, link, variance)
+    theta, reasons = _solve(design, good, q, y, w, offset, link, variance)
     with np.errstate(all="ignore"):
-        eta = (theta[:, None, :] @ q)[:, 0, :]
+        eta = with_offset((theta[:, None, :] @ q)[:, 0, :], offset)
         weight, score = working_quantities(link, variance, eta, y, w)
         bread = _inverse(information(q, weight))
         psi_good = (z @ bread * n) @ (q * score[:, None, :])
@@ -142,32 +143,52 @@ def score_parts(design: ProcessDesign, raw: Estimate, link: str, variance: str) 
     x, y, w = (part if sound.all() else part[sound] for part in (design.x, design.y, design.w))
     q, z, _ = whiten(x, w)
     theta = solve_each(z, raw.beta[sound][:, :, None])
-    eta = (theta.swapaxes(1, 2) @ q)[:, 0, :]
+    known = design.offset if design.offset is None or sound.all() else design.offset[sound]
+    eta = with_offset((theta.swapaxes(1, 2) @ q)[:, 0, :], known)
     weight, score = working_quantities(link, variance, eta, y, w)
     back = _inverse(information(q, weight)) @ q
     leverage = weight * np.einsum("tki,tki->ti", back, q)
     return ScoreParts(q, back, z @ back * x.shape[2], weight, score, leverage)
 
 
+def with_offset(eta: Array, offset: Array | None) -> Array:
+    """Linear predictors with their known part."""
+    return eta if offset is None else eta + offset
+
+
 def _solve(
-    design: ProcessDesign, good: NDArray[np.intp], q: Array, y: Array, w: Array, link: str, variance: str
+    design: ProcessDesign,
+    good: NDArray[np.intp],
+    q: Array,
+    y: Array,
+    w: Array,
+    offset: Array | None,
+    link: str,
+    variance: str,
 ) -> tuple[Array, list[str | None]]:
     """IRLS, then the linear programme for the time points that did not settle or settled far out."""
-    theta, converged = batched_irls(q, y, w, link, variance)
+    theta, converged = batched_irls(q, y, w, link, variance, offset=offset)
     reasons: list[str | None] = [None] * len(good)
     for j in np.flatnonzero(~converged | _far_out(theta, q, w, link)):
         reasons[j] = _separation_flag(design, int(good[j]), link)
     slow = np.flatnonzero(~converged & np.array([r is None for r in reasons]))
     if len(slow):
         theta[slow], converged[slow] = batched_irls(
-            q[slow], y[slow], w[slow], link, variance, start=theta[slow], max_iter=500
+            q[slow],
+            y[slow],
+            w[slow],
+            link,
+            variance,
+            start=theta[slow],
+            offset=None if offset is None else offset[slow],
+            max_iter=500,
         )
     lost = ~converged
     if link in BOUNDED_LINKS and variance != "binomial":
         # away from the likelihood the score also vanishes where the mean is flat: no root to trust
         lost |= _far_out(theta, q, w, link)
     if (link, variance) in _LEAKY:
-        mu, rest, _ = mean_function(link, (theta[:, None, :] @ q)[:, 0, :])
+        mu, rest, _ = mean_function(link, with_offset((theta[:, None, :] @ q)[:, 0, :], offset))
         least = variance_function(variance, mu, rest).min(axis=1, initial=np.inf, where=w > 0)
         lost |= ~(least > 1e-8)
     for j in np.flatnonzero(lost):

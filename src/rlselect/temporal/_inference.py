@@ -67,7 +67,9 @@ class CurveInference(Estimator):
             Quantile of the supremum of the standardised process used as critical value: `level`, or the
             conservative ``1 - (1 - level) / 2``, the latter always without `small_sample`.
         smoothed : bool, default=False
-            Bands of the smoothed curves. They cover the smoothed truth: bias from smoothing is not in them.
+            Bands of the smoothed curves. Those of a kernel cover the smoothed truth: bias from smoothing is
+            not in them. Those of `n_splines` cover the truth: they lie around splines without penalty, with
+            leave-one-subject-out influence functions, and need not have the shown curve in their middle.
         resample : {"multiplier", "refit"}
             Gaussian multipliers on the influence functions, or estimation on subjects drawn with replacement
             (slower by the cost of `n_draws` fits).

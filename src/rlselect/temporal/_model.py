@@ -11,13 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from rlselect._clock import fit_clock, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
-from rlselect._options import NONE, anything, instance, number, one_of, refuse_unused
+from rlselect._options import NONE, anything, instance, number, one_of, refuse_unused, whole
 from rlselect._parallel import jobs
 from rlselect._random import RandomState, as_generator
 from rlselect.kernels import LINKS, USUAL_VARIANCE, VARIANCES, mean_function
 from rlselect.report import Summary
 from rlselect.temporal._curves import FittedCurves
-from rlselect.temporal._design import ProcessDesign, build_design
+from rlselect.temporal._design import LongData, ProcessDesign, build_design
 from rlselect.temporal._equations import Equations, Link, Variance
 from rlselect.temporal._estimate import Estimate, check_response
 from rlselect.temporal._hypotheses import Statistic
@@ -26,6 +26,8 @@ from rlselect.temporal._predict import covariates_at, curves_at
 from rlselect.temporal._report import report_of
 from rlselect.temporal._selection import Selection, reduced_formula, select_backward
 from rlselect.temporal._smooth import KERNELS, N_FOLDS, RULES, Kernel, Rule, Window, score_bandwidths
+from rlselect.temporal._splines import fit_splines
+from rlselect.temporal._visits import SEVERAL, VISITS, Grid, Schedule, Several, Visits
 
 Array = NDArray[np.float64]
 
@@ -60,6 +62,22 @@ class TemporalProcessRegression(CurveInference):
         None: no smoothing.
     kernel : {"triangular", "epanechnikov", "gaussian"}, default="triangular"
         Of the smoother.
+    n_splines : int, optional
+        B-splines per curve of penalised splines, fitted to all rows together, instead of a bandwidth; 10 suit
+        most curves. Each curve has its own penalty, chosen by restricted likelihood over subjects.
+    visits : {"exact", "carry", "bin", "local"}, default="exact"
+        Which of a subject's rows count at a time. "exact": those of that very time. "carry": the last one
+        before it, as in a process that jumps, from the subject's first row to the last; a row that is not
+        available or not complete ends what is carried until the next, so that subjects may leave and return.
+        "bin": those in a bin, by the rule `several`; times are then the middles of the bins. "local": all
+        rows within the kernel of width `bandwidth`, weighted by nearness, so that times may be continuous; as
+        with a kernel smoother, bands do not hold the bias of what bends inside the window.
+    grid : array or int, optional
+        Times at which curves are estimated (edges of the bins for "bin"), or how many of them, evenly spaced.
+        Not for "exact"; "carry" takes all times of the data without.
+    several : {"mean", "first", "last", "nearest"}, default="mean"
+        Which of several visits in one bin counts: their weighted mean, or the one first, last, or nearest to
+        the middle.
     constant : list of str, optional
         Covariates (or terms) whose effect is one number for all times, estimated jointly with the curves.
     time_budget : float, optional
@@ -76,7 +94,9 @@ class TemporalProcessRegression(CurveInference):
     coef_, se_ : data frames, times x covariates
         Raw estimates and their standard errors (sandwich with expected information, HC0).
     smoothed_coef_, smoothed_se_ : data frames
-        Only when a bandwidth is set.
+        Only when a bandwidth or `n_splines` is set. Splines have values at flagged times, too.
+    penalties_, edf_ : data series
+        Of penalised splines: the chosen penalty and the effective degrees of freedom of each curve.
     bandwidth_ : float
         Only when a bandwidth is set.
     path_ : dict of arrays
@@ -88,7 +108,7 @@ class TemporalProcessRegression(CurveInference):
     variance_ : str
         The working variance that was used.
     influence_ : array of shape (subjects, times, covariates)
-        ``coef_ - beta`` is their mean over subjects, to first order.
+        ``coef_ - beta`` is their mean over subjects, to first order; over clusters where they are given.
     n_available_ : array of shape (times,)
         Subjects with a row.
     flags_ : list
@@ -103,7 +123,7 @@ class TemporalProcessRegression(CurveInference):
     Notes
     -----
     Cost: O(iterations x times x subjects x covariates^2), memory O(times x subjects x covariates). Not for
-    data where hardly two subjects share a time: round the times to a grid first. Responses are compared
+    data where hardly two subjects share a time: see `visits`. Responses are compared
     across subjects at one time, so a subject-specific trend is not modelled.
 
     Row weights are sampling weights: the estimate with weight k is that of the row repeated k times, the
@@ -141,6 +161,9 @@ class TemporalProcessRegression(CurveInference):
         "variance": one_of("auto", *VARIANCES),
         "bandwidth": NONE | one_of(*RULES) | number("a positive number", above=0.0),
         "kernel": one_of(*KERNELS),
+        "visits": one_of(*VISITS),
+        "several": one_of(*SEVERAL),
+        "n_splines": NONE | whole(4),
         "constant": NONE | anything("a list of names of covariates or terms", _are_names),
         "time_budget": NONE | number("a positive number of seconds", above=0.0),
     }
@@ -153,6 +176,10 @@ class TemporalProcessRegression(CurveInference):
         variance: Variance | Literal["auto"] = "auto",
         bandwidth: float | Rule | None = None,
         kernel: Kernel = "triangular",
+        n_splines: int | None = None,
+        visits: Visits = "exact",
+        grid: Grid = None,
+        several: Several = "mean",
         constant: str | Sequence[str] | None = None,
         time_budget: float | None = None,
         n_jobs: int | None = None,
@@ -162,6 +189,10 @@ class TemporalProcessRegression(CurveInference):
         self.variance = variance
         self.bandwidth = bandwidth
         self.kernel = kernel
+        self.n_splines = n_splines
+        self.visits = visits
+        self.grid = grid
+        self.several = several
         self.constant = constant
         self.time_budget = time_budget
         self.n_jobs = n_jobs
@@ -176,6 +207,8 @@ class TemporalProcessRegression(CurveInference):
         time: Any,
         sample_weight: Any = None,
         available: Any = None,
+        offset: Any = None,
+        cluster: Any = None,
     ) -> Self:
         """Estimate the curves from long data, one row per subject and time.
 
@@ -193,6 +226,11 @@ class TemporalProcessRegression(CurveInference):
         available : str or array, optional
             True where a row counts as observed. Absent rows and rows with a missing response or covariate
             are unavailable anyway.
+        offset : str or array, optional
+            Known part of the linear predictor, such as the logarithm of an exposure.
+        cluster : str or array, optional
+            Group of subjects that are not independent of each other, such as a family or a hospital; the same
+            for all rows of a subject. Influence functions, bands and tests are then those of clusters.
 
         Returns
         -------
@@ -200,31 +238,41 @@ class TemporalProcessRegression(CurveInference):
             Fitted. When ``bandwidth="cv"`` is stopped by `time_budget`, Ctrl-C or a callback, the folds done
             choose.
         """
-        read = partial(
-            build_design,
-            self.formula,
-            data,
-            y,
-            id=id,
-            time=time,
-            sample_weight=sample_weight,
-            available=available,
-        )
+        long = LongData(data, y, id, time, sample_weight, available, offset, cluster)
+        read = partial(build_design, self.formula, long)
         return self._learn_aside(read, time if isinstance(time, str) else "time")
 
-    def _fit(self, progress: Progress, read: Callable[[], ProcessDesign], time_name: str) -> None:
+    def _fit(self, progress: Progress, read: Callable[[Schedule], ProcessDesign], time_name: str) -> None:
         if self.bandwidth is None:
             refuse_unused(self, ["kernel"], "bandwidth=None", "give a bandwidth to smooth, or leave it out")
+        elif self.n_splines is not None:
+            refuse_unused(self, ["n_splines"], "a bandwidth", "smooth by one of them")
         self.variance_ = USUAL_VARIANCE[self.link] if self.variance == "auto" else self.variance
         equations = Equations(self.link, self.variance_, self._constant_names())
-        design = read()
+        design = read(self._schedule())
         check_response(design, self.link, self.variance_)
         with fit_clock(self.time_budget):
             design.refuse_long(self.time_budget)
             raw = equations.solve(design)
             _refuse_all_flagged(raw)
             window = self._choose_window(progress, design, equations, raw)
-        self._keep(FittedCurves(design, equations, raw, time_name, window))
+            splines = None
+            if self.n_splines is not None:
+                splines = fit_splines(design, equations, raw, self.n_splines)
+        self._keep(FittedCurves(design, equations, raw, time_name, window, splines))
+
+    def _schedule(self) -> Schedule:
+        if self.visits != "bin":
+            refuse_unused(self, ["several"], f"visits={self.visits!r}", "it is a rule for visits='bin'")
+        if self.visits != "local":
+            return Schedule(self.visits, self.grid, self.several)
+        if self.bandwidth is None or isinstance(self.bandwidth, str):
+            raise ValueError(
+                f"bandwidth={self.bandwidth!r} was given; visits='local' needs a number: how far a visit "
+                "reaches."
+            )
+        window = Window(float(self.bandwidth), self.kernel)
+        return Schedule(self.visits, self.grid, self.several, window.weights)
 
     def _constant_names(self) -> tuple[str, ...]:
         return (self.constant,) if isinstance(self.constant, str) else tuple(self.constant or ())
@@ -236,7 +284,7 @@ class TemporalProcessRegression(CurveInference):
         self.path_ = {"bandwidth": np.zeros(0), "score": np.zeros(0)}
         self.stop_reason_ = "nothing to choose from"
         report = progress.begin(N_FOLDS if self.bandwidth == "cv" else 1)
-        if self.bandwidth is None:
+        if self.bandwidth is None or self.visits == "local":
             return None
         if isinstance(self.bandwidth, str):
             with jobs(self.n_jobs):
@@ -256,7 +304,14 @@ class TemporalProcessRegression(CurveInference):
         self.coef_, self.se_ = fitted.frame(raw.beta), fitted.frame(raw.se)
         self.influence_ = raw.psi.transpose(2, 0, 1)
         self.n_available_, self.flags_ = raw.n_available, raw.flags
-        if fitted.window is not None:
+        if fitted.splines is not None:
+            import pandas as pd
+
+            self.penalties_, self.edf_ = (
+                pd.Series(values, index=fitted.design.names)
+                for values in (fitted.splines.penalties, fitted.splines.edf)
+            )
+        if fitted.is_smoothed:
             smoothed = fitted.curves(smoothed=True)
             self.smoothed_coef_, self.smoothed_se_ = fitted.frame(smoothed.beta), fitted.frame(smoothed.se)
 
@@ -312,7 +367,7 @@ class TemporalProcessRegression(CurveInference):
             new.formula = reduced_formula(self.formula, design.spec.formula)
         named = (*design.names, *design.terms)
         new.constant = [name for name in self._constant_names() if name in named] or None
-        return new._learn_aside(lambda: design, self._fitted.time_name)
+        return new._learn_aside(lambda schedule: design, self._fitted.time_name)
 
     def predict(self, data: Any, *, time: Any = None, smoothed: bool = False) -> Array:
         """Mean of the response for rows of new data.

@@ -43,10 +43,14 @@ def report_of(
         "Subjects": f"{len(design.subjects)}, {counts.min()} to {counts.max()} available per time",
         "Times": f"{len(design.times)} from {first} to {last}",
     }
+    if design.clusters is not None and design.n_independent != len(design.subjects):
+        facts["Clusters"] = design.n_independent
     if equations.constant:
         facts["Constant in time"] = list(equations.constant)
     if fitted.window is not None:
         facts["Smoothed"] = f"{fitted.window.kernel} kernel, bandwidth {fitted.window.width:.4g}"
+    if fitted.splines is not None:
+        facts["Smoothed"] = f"{fitted.splines.basis.shape[1]} penalised splines per curve"
     band = simultaneous_band(fitted, level, n_draws=n_draws, rng=as_generator(random_state))
     return {
         "title": "TemporalProcessRegression",

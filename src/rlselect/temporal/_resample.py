@@ -69,7 +69,7 @@ def sup_refit(
     A time point that cannot be estimated in a draw is left out of that draw's sup. Also returns the share of
     such (draw, time) pairs.
     """
-    n = len(design.subjects)
+    n = design.n_independent
     counts = [np.bincount(rng.integers(n, size=n), minlength=n) for _ in range(n_draws)]
     some = (counts[first : first + _REFITS] for first in range(0, n_draws, _REFITS))
     done = run_tasks(_refit_some, ((curve, design, centre, se, mine) for mine in some))

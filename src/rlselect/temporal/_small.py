@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlselect._compat import user_level
+from rlselect.temporal._design import ProcessDesign
 from rlselect.temporal._estimate import ScoreParts
 
 Array = NDArray[np.float64]
@@ -55,25 +56,30 @@ class WildDraws:
     ----------
     parts : ScoreParts or None
         None when leverage is not known (constant effects): influence functions are then taken as a sample.
-    psi : array of shape (times, rows, subjects)
+    psi : array of shape (times, rows, independent units)
         Influence functions of the process.
-    pull : array of shape (times, rows, subjects)
+    pull : array of shape (times, rows, units)
         Scores to influence functions of the process; `psi` without `parts`.
+    design : ProcessDesign, optional
+        Says which units are one cluster.
     """
 
     parts: ScoreParts | None
     psi: Array
     pull: Array
+    design: ProcessDesign | None = None
 
     def blocks(
         self, n_draws: int, rng: np.random.Generator, *, power: float = 1.0
     ) -> Iterator[tuple[Array, Array]]:
         """Changes (draws, times, rows) and influence functions (draws, times, rows, subjects), in blocks."""
-        n_times, r, n = self.psi.shape
+        n_times, r, n = self.pull.shape
         score = np.ones((n_times, n)) if self.parts is None else self.parts.enlarged(power)
         some = max(1, _BLOCK // (n_times * r * n))
         for first in range(0, n_draws, some):
-            g = webb(min(some, n_draws - first), n, rng)
+            g = webb(min(some, n_draws - first), self.psi.shape[2], rng)
+            if self.design is not None and self.design.clusters is not None:
+                g = g[:, self.design.clusters]
             change = (self.pull * score[:, None, :]) @ g.T / n
             change = change.transpose(2, 0, 1)
             yield change, self._left(g, score, change)
@@ -84,7 +90,8 @@ class WildDraws:
         p = self.parts
         moved = (p.back * score[:, None, :]) @ g.T
         left = g[None] * score[:, None, :] - p.weight[:, None, :] * (moved.swapaxes(1, 2) @ p.q)
-        return left.swapaxes(0, 1)[:, :, None, :] * self.pull
+        psi = left.swapaxes(0, 1)[:, :, None, :] * self.pull
+        return psi if self.design is None else self.design.gather_psi(psi)
 
 
 def sup_wild(draws: WildDraws, se: Array, n_draws: int, rng: np.random.Generator, *, bounded: bool) -> Array:

@@ -13,7 +13,7 @@ from rlselect._parallel import run_tasks
 from rlselect.kernels import deviance
 from rlselect.temporal._design import ProcessDesign
 from rlselect.temporal._equations import Equations
-from rlselect.temporal._estimate import Estimate, standard_errors
+from rlselect.temporal._estimate import Estimate, standard_errors, with_offset
 
 Array = NDArray[np.float64]
 
@@ -86,7 +86,7 @@ def subject_fold_scores(
     single times lets the noise of the neighbours look like signal. Stopped early, the folds done decide, and
     the reason is returned too.
     """
-    n = len(design.subjects)
+    n = design.n_independent
     # a fixed shuffle: the choice must not depend on how ids happen to be sorted, nor on a seed
     fold = np.random.default_rng(0).permutation(n) % N_FOLDS
     held = [(fold == k).astype(float) for k in range(N_FOLDS)]
@@ -117,10 +117,11 @@ def _fold_score(
     sound = train.sound
     if not sound.any():
         return total, 0.0
-    weights = design.w[sound] * held
+    weights = design.reweighted(held).w[sound]
+    known = None if design.offset is None else design.offset[sound]
     for j, width in enumerate(candidates):
         beta = smoothing_matrix(design.clock, Window(width, kernel), sound)[sound] @ train.beta[sound]
-        eta = (beta[:, None, :] @ design.x[sound])[:, 0, :]
+        eta = with_offset((beta[:, None, :] @ design.x[sound])[:, 0, :], known)
         total[j] = deviance(equations.link, equations.variance, eta, design.y[sound], weights).sum()
     return total, float(weights.sum())
 

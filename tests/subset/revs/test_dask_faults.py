@@ -131,3 +131,26 @@ def test_lost_workers_are_told(cluster):
     client.cancel(source, force=True)
     with pytest.raises(RuntimeError, match=SENTENCE):
         list(table.scan())
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("fault", [out_of_memory, killed])
+def test_a_worker_without_memory_leaves_a_checkpoint_that_goes_on(cluster, monkeypatch, tmp_path, fault):
+    source = da.from_array(weak(), chunks=(10_000, 13))
+    with dask.config.set(scheduler="synchronous"):
+        whole = REVS(random_state=0).fit(source, "x12")
+    start, path = DaskWorkers.start, tmp_path / "search"
+
+    def dying(self, function, blocks, *args):
+        return start(self, lambda *block: fault(), blocks, *args)
+
+    monkeypatch.setattr(DaskWorkers, "start", dying)
+    with pytest.raises(RuntimeError, match=SENTENCE) as caught:
+        REVS(random_state=0, checkpoint=path).fit(source, "x12")
+    assert caught.match("run out of memory, or die")
+    monkeypatch.undo()
+    assert os.path.getsize(path) > 0
+    resumed = REVS(random_state=0, checkpoint=path).fit(source, "x12")
+    assert np.array_equal(resumed.coef_, whole.coef_)
+    assert np.array_equal(resumed.inclusion_, whole.inclusion_)
+    assert not path.exists()

@@ -14,6 +14,7 @@ from rlselect.subset.revs._walk import SizePrior, Walker
 from rlselect.subset.revs.evidence._gram import LazyGram
 from rlselect.subset.revs.evidence._ridge_subset import RidgeSubset
 from rlselect.subset.revs.evidence._rows import Rows
+from rlselect.subset.revs.evidence._ties import SHAPES
 
 SMALL = EffortPlan(first=200, enough=800, block=256)
 
@@ -114,7 +115,7 @@ def test_when_the_rows_end_all_of_them_are_used():
     assert sampler.n_used == 1100
     # the last state is that of all rows, not of a sample of them
     fresh, _ = make_walker(X, y, plan=EffortPlan(first=1100, block=256))
-    fresh.state.set_slab(walker.state.slab, 0)
+    fresh.state.set_prior(walker.state.slab, SHAPES[0])
     fresh.state.reset(walker.state.mask)
     np.testing.assert_allclose(walker.state.moves(), fresh.state.moves(), atol=1e-3)
 

@@ -120,10 +120,10 @@ def test_predictions_of_each_family():
 
     X, y = problem("poisson", n=300)
     fitted = REVS(family="poisson", random_state=0).fit(X, y)
-    mean = fitted.predict(X)
+    mean = fitted.predict(X, average=False)
     np.testing.assert_allclose(mean, np.exp(X @ fitted.coef_ + fitted.intercept_))
     assert mean.mean() == pytest.approx(y.mean(), rel=1e-6)
-    assert fitted.score(X, y) == pytest.approx(d2_tweedie_score(y, mean, power=1))
+    assert fitted.score(X, y) == pytest.approx(d2_tweedie_score(y, fitted.predict(X), power=1))
     assert not hasattr(fitted, "predict_proba")
     assert is_regressor(fitted)
 
@@ -366,7 +366,7 @@ def test_pure_noise_is_answered_by_nothing(family):
     fitted = REVS(family=family, random_state=0).fit(X, y)
     assert selected(fitted) == []
     assert "No variable" in str(fitted.summary())
-    predicted = fitted.predict(X)
+    predicted = fitted.predict(X, average=False)
     assert len(np.unique(predicted)) == 1
     if family != "binomial":
         assert predicted[0] == pytest.approx(y.mean())
@@ -514,3 +514,20 @@ def test_nothing_is_said_when_nothing_is_wrong(capsys):
         REVS(random_state=0).fit(X, y).summary()
     out = capsys.readouterr()
     assert out.out == out.err == ""
+
+
+def test_counts_of_nothing_but_zeros_tell_nothing():
+    X = np.random.default_rng(0).standard_normal((40, 4))
+    y, weight = np.zeros(40), np.ones(40)
+    y[0], weight[0] = 3.0, 0.0
+    for given in ({"y": np.zeros(40)}, {"y": y, "sample_weight": weight}):
+        fitted = REVS(family="poisson", random_state=0).fit(X, **given)
+        assert not fitted.support_.any()
+        assert not fitted.inclusion_.any()
+        assert np.all(fitted.predict(X) < 1e-3)
+
+
+def test_settings_beside_a_whole_search_are_refused():
+    assert REVS.paper(search=Sarsa(n_train=30)).search.n_train == 30
+    with pytest.raises(ValueError, match=r"search= was given beside n_train; say all of it in search=Sarsa"):
+        REVS.paper(search=Sarsa(), n_train=30)

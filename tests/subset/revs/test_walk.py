@@ -18,6 +18,7 @@ from rlselect.subset.revs.evidence._glm_subset import GlmSubset
 from rlselect.subset.revs.evidence._gram import LazyGram
 from rlselect.subset.revs.evidence._ridge_subset import RidgeSubset
 from rlselect.subset.revs.evidence._rows import Rows
+from rlselect.subset.revs.evidence._ties import SHAPES
 
 LONG = WalkPlan(starts=(1.0,), ramp=80, settle=300, steps=6000, chains=2, enumerate_up_to=0)
 
@@ -397,7 +398,7 @@ def test_the_prior_is_read_off_the_subset():
     X, y = problem(n=400, p=6, effect=2.0)
     walker = make_walker(X, y, start=np.arange(6) < 2)
     tune_prior(walker, shapes=1)
-    table = walker.state.evidence_table()[:, 0]
+    table = walker.state.evidence_table(SHAPES)[:, 0]
     assert walker.state.slab == walker.state.slabs()[np.argmax(table)]
     assert walker.state.shape == 0
     slab = walker.state.slab

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from rlselect import RiskRFE
-from rlselect.subset.risk_rfe._landmark_problem import choose_landmarks
+from rlselect.machines import make_kernel
+from rlselect.subset.risk_rfe._landmark_problem import LandmarkProblem, choose_landmarks
+from rlselect.subset.risk_rfe._problem import exact_cost, pass_seconds
 
 
 def problem(n, seed=0):
@@ -60,3 +62,43 @@ def test_landmarks_are_refused_where_they_have_no_effect(options):
     X, y = problem(40)
     with pytest.raises(ValueError, match="n_landmarks=10 was given"):
         RiskRFE(n_landmarks=10, **options).fit(X, y > 0 if options.get("loss") else y)
+
+
+def test_removals_in_haste_keep_the_coefficients():
+    X, y = problem(150)
+    kernel, groups = make_kernel("rbf"), [np.array([j]) for j in range(6)]
+    posed = LandmarkProblem(
+        kernel, X, choose_landmarks(X, 40), y[:, None], np.ones(150), 1e-3, 3.0, True, groups
+    )
+    posed.refresh()
+    posed.hasty = True
+    found = dict(posed.removals(6))
+    for group, value in found.items():
+        rest = [j for j in range(6) if j != group]
+        cross, inner = (
+            kernel.link(kernel.part(rows[:, rest], posed.landmarks[:, rest]), 3.0)
+            for rows in (X, posed.landmarks)
+        )
+        residual = y - cross @ posed.coefficients[:, 0]
+        norm = posed.coefficients[:, 0] @ inner @ posed.coefficients[:, 0]
+        assert value == pytest.approx(np.var(residual) + 1e-3 * norm, rel=1e-9)
+    assert set(sorted(found, key=found.get)[-2:]) == {1, 4}
+
+
+def test_a_short_budget_still_finds_the_pair():
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((4000, 12))
+    y = 2.0 * X[:, 1] * X[:, 4] + 0.5 * rng.standard_normal(4000)
+    fitted = RiskRFE(time_budget=1.0).fit(X, y)
+    assert fitted.stop_reason_.startswith("time budget")
+    # it may have stopped before all others have left
+    assert {1, 4} <= set(np.flatnonzero(fitted.support_).tolist())
+    assert fitted.n_landmarks_ < 4000
+
+
+def test_estimates_of_size_grow_as_the_work_does():
+    memory, seconds = exact_cost(1000, 10, 1, True)
+    twice = exact_cost(2000, 10, 1, True)
+    assert (twice[0] / memory, twice[1] / seconds) == pytest.approx((4.0, 8.0))
+    assert exact_cost(1000, 10, 1, False)[1] > exact_cost(1000, 10, 3, True)[1] > seconds
+    assert pass_seconds(20_000, 10, 100) > pass_seconds(20_000, 10, 50)

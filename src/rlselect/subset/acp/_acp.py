@@ -8,17 +8,27 @@ from numpy.typing import NDArray
 from rlselect._clock import PARTS, Clock, fit_clock, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
 from rlselect._estimator import PredictingSelector, rank
-from rlselect._options import AUTO, NONE, instance, number, one_of, refuse_unused, take_settings, whole
+from rlselect._options import (
+    AUTO,
+    NONE,
+    check_value,
+    instance,
+    number,
+    one_of,
+    refuse_unused,
+    take_settings,
+    whole,
+)
 from rlselect._parallel import one_thread
 from rlselect._random import RandomState, as_generator
 from rlselect.data import MISSING_MODES, MissingMode, open_table, require_rows, require_target
 from rlselect.subset.acp._inputs import TASKS, Inputs, read_inputs, read_task
 from rlselect.subset.acp._machine import FittedMachine, final_model
-from rlselect.subset.acp._paper import PolicyGradient, paper_search
+from rlselect.subset.acp._paper import READINGS, PolicyGradient, paper_search
 from rlselect.subset.acp._report import report_of
 from rlselect.subset.acp._search import Effort
 from rlselect.subset.acp._stages import FoundPolicy, PredictorChoice, Stages
-from rlselect.subset.acp.masked import make_masked
+from rlselect.subset.acp.masked import MaskedLinear, make_masked
 
 __all__ = ["ActorCriticPredictor"]
 
@@ -162,7 +172,7 @@ class ActorCriticPredictor(FittedMachine, PredictingSelector):
     _options: ClassVar = {
         "task": one_of(*TASKS),
         "threshold": number("a number between 0 and 1", above=0.0, below=1.0),
-        "batch_size": whole(2),
+        "batch_size": whole(2, most=1_000_000),
         "max_iter": whole(1),
         "penalty": AUTO | number("a number from 0 to 1e100", least=0.0, most=1e100),
         "screening": AUTO | NONE | whole(1, "the number of variables to keep"),
@@ -206,11 +216,15 @@ class ActorCriticPredictor(FittedMachine, PredictingSelector):
         self.random_state = random_state
 
     @classmethod
-    def paper(cls, **changes: Any) -> Self:
+    def paper(cls, *, reading: Literal["literal", "published"] = "literal", **changes: Any) -> Self:
         """Algorithms 1 and 2 of the paper with the values of its Table A1.
 
         Parameters
         ----------
+        reading : {"literal", "published"}, default="literal"
+            "literal" is the text of Algorithm 2. It misses the printed tables; "published" is the reading of
+            its silent passages that comes closest to them: rewards standardised within the batch, a tenth of
+            the step, and for the linear predictor a ridge of 20.
         **changes
             Settings of `PolicyGradient` and other parameters of the constructor. The paper's predictor is
             "network" (the default here), and "linear" for its Figures 3 and A1 and Table 2.
@@ -226,8 +240,15 @@ class ActorCriticPredictor(FittedMachine, PredictingSelector):
         >>> ActorCriticPredictor.paper(random_state=0).search.validation
         0.3
         """
-        search = PolicyGradient(**take_settings(PolicyGradient, changes))
-        return cls(**{"predictor": "network", "max_iter": 500, "search": search, **changes})
+        check_value("reading", reading, one_of(*READINGS))
+        given = take_settings(PolicyGradient, changes)
+        options = {"predictor": "network", "max_iter": 500, **changes}
+        own = {
+            name: value
+            for name, value in READINGS[reading].items()
+            if name != "ridge" or options["predictor"] == "linear"
+        }
+        return cls(**{"search": PolicyGradient(**{**own, **given}), **options})
 
     def _classifies(self) -> bool | None:
         task = getattr(self, "task_", self.task)
@@ -309,6 +330,10 @@ class ActorCriticPredictor(FittedMachine, PredictingSelector):
         inputs = stages.inputs
         columns, _ = inputs.columns_of(inputs.allowed)
         predictor = make(inputs.X[:, columns], inputs.target)
+        if isinstance(predictor, MaskedLinear):
+            predictor.ridge = search.ridge
+        elif search.ridge:
+            raise ValueError(f"ridge={search.ridge!r} has no effect with predictor={name!r}; leave it out.")
         found = paper_search(
             predictor,
             inputs,

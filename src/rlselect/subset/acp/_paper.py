@@ -1,13 +1,13 @@
 """Algorithms 1 and 2 of the paper, step by step."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlselect._clock import Clock, present_clock, while_time
-from rlselect._options import check_options, number, one_of
+from rlselect._options import NONE, check_options, number, one_of
 from rlselect.data import Units
 from rlselect.learn import Critic, ridge_direction, sample_masks, score
 from rlselect.subset.acp._inputs import Inputs
@@ -24,6 +24,10 @@ _OPTIONS = {
     "learning_rate": _POSITIVE,
     "gamma": _POSITIVE,
     "baseline_weight": number("a number above 0 and at most 1", above=0.0, most=1.0),
+    "rewards": one_of("raw", "standardised"),
+    "step": _POSITIVE,
+    "ridge": number("a number of at least 0", least=0.0),
+    "most": NONE | _POSITIVE,
     "edge": number("a number above 0 and at most 0.5", above=0.0, most=0.5),
     "validation": number("a number between 0 and 1", above=0.0, below=1.0),
     "tolerance": number("a number of at least 0", least=0.0),
@@ -34,6 +38,9 @@ _OPTIONS = {
 class PolicyGradient:
     """The paper's search: one random split per action, a dictionary of rewards, natural gradient steps.
 
+    Where the paper is silent or says two things, the readings are parameters. The defaults are Algorithm 2 to
+    the letter; `READINGS` has what comes closest to the printed tables.
+
     Parameters
     ----------
     actor : {"natural", "adam"}, default="natural"
@@ -42,6 +49,15 @@ class PolicyGradient:
         Of Adam. The paper is silent; 0.1 diverges.
     gamma : float, default=0.01
         Ridge of the regression for w. The paper calls it small.
+    rewards : {"raw", "standardised"}, default="raw"
+        Advantages: rewards less the critic's baseline, or less their mean in the batch in units of their
+        standard deviation there.
+    step : float, default=1.0
+        What w is multiplied by when ``actor="natural"`` adds it to theta.
+    most : float, optional
+        Largest Euclidean norm of w (the paper's W), longer ones are shortened to it.
+    ridge : float, default=0.0
+        Penalty of the linear predictor's coefficients (standardised columns), for ``predictor="linear"``.
     baseline_weight : float, default=0.95
         Weight of the newest batch in the critic's moving average.
     edge : float, default=0.02
@@ -55,6 +71,10 @@ class PolicyGradient:
     actor: Literal["natural", "adam"] = "natural"
     learning_rate: float = 0.01
     gamma: float = 0.01
+    rewards: Literal["raw", "standardised"] = "raw"
+    step: float = 1.0
+    most: float | None = None
+    ridge: float = 0.0
     baseline_weight: float = 0.95
     edge: float = 0.02
     validation: float = 0.3
@@ -62,6 +82,13 @@ class PolicyGradient:
 
     def __post_init__(self) -> None:
         check_options(self, _OPTIONS)
+
+
+# reading of the paper -> settings; the ridge is that of the linear predictor
+READINGS: dict[str, dict[str, Any]] = {
+    "literal": {},
+    "published": {"rewards": "standardised", "step": 0.1, "ridge": 20.0},
+}
 
 
 class _Adam:
@@ -155,8 +182,12 @@ def paper_search(
         masks = sample_masks(theta, batch_size, rng)
         masks, rewards = _remembered(predictor, masks, units, known, search.validation, rng, effort)
         baseline = critic.observe(rewards)
-        w = ridge_direction(score(masks, theta), rewards - baseline, search.gamma)
-        move = adam(w) if search.actor == "adam" else w
+        standard = search.rewards == "standardised"
+        advantage = critic.standardize(rewards) if standard else rewards - baseline
+        w = ridge_direction(score(masks, theta), advantage, search.gamma)
+        if search.most is not None:
+            w *= min(1.0, search.most / max(float(np.linalg.norm(w)), 1e-300))
+        move = adam(w) if search.actor == "adam" else search.step * w
         theta = np.clip(theta + move, search.edge, 1.0 - search.edge)
         trail.append(theta)
         _record(effort, inputs, theta, rewards, baseline, predictor.name)

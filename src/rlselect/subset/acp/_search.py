@@ -251,7 +251,7 @@ class Actor:
         return np.asarray(masks[int(np.argmax(self.rewards(masks)))])
 
     def _judged_in_time(self, masks: Masks) -> Masks:
-        """Those of some subsets that are known, and as many others as the time for an answer is enough for."""
+        """Those of some subsets that are known, and as many others as there is time for in the end."""
         end = time.perf_counter() + self.clock.grace
         known = []
         for mask in masks:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse, stats
 
 from rlselect.kernels import log_likelihood
+from rlselect.subset.revs._final import fitted_family
 from rlselect.subset.revs._problem import Problem
 from rlselect.subset.revs._search import Found
 from rlselect.subset.revs._visited import Visited
@@ -110,7 +111,8 @@ def average_subsets(problem: Problem, found: Found, columns: NDArray[np.intp], r
     -------
     SubsetAverage
     """
-    if found.visited is None:
+    # modes of negative binomial posteriors are not at hand: their refit speaks alone
+    if found.visited is None or fitted_family(problem, found) == "negative_binomial":
         return _of_refit(columns, refit, found.n_rows_read)
     linear = problem.family == "gaussian"
     visited = found.visited.heaviest(_MOST_LINEAR if linear else _MOST_OTHER)

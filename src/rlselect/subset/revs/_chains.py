@@ -9,6 +9,7 @@ import numpy as np
 
 from rlselect.learn import Trajectory
 from rlselect.subset.revs._walk import TunableState, Walker, tune_prior
+from rlselect.subset.revs.evidence import Shape
 
 # a column that the subset explains to nine tenths (a variance inflation of ten) may stand in for another one
 _TANGLED = 0.9
@@ -79,7 +80,8 @@ def _chain(walker: Walker, start: Start, seed: list[int], tick: Any) -> Walker:
 
 
 def _climb(chain: Walker, start: Start, tune: bool) -> None:
-    final, slab, shape = chain.prior, chain.state.slab, chain.state.shape
+    final, slab = chain.prior, chain.state.slab
+    shape = Shape(chain.state.shape, chain.state.share)
     if tune:
         # a prior with a hole at zero would keep out the small effects that the way up is made of
         tune_prior(chain, shapes=1)
@@ -87,5 +89,5 @@ def _climb(chain: Walker, start: Start, tune: bool) -> None:
     chain.climb()
     chain.prior = final
     if tune:
-        cast(TunableState, chain.state).set_slab(slab, shape)
+        cast(TunableState, chain.state).set_prior(slab, shape)
     chain.climb()

@@ -214,7 +214,15 @@ def _result(progress: SearchState) -> WalkResult:
     ways = [walker.trajectory, *progress.chains]
     found = detectable(walker) if found is None else found
     stages, reason = sum(map(len, ways)), walker.stopped or reason
-    return WalkResult(inclusion, ways, stages, reason, n_rows_seen=n_seen, detectable=found)
+    return WalkResult(
+        inclusion,
+        ways,
+        stages,
+        reason,
+        n_rows_seen=n_seen,
+        detectable=found,
+        dispersion=walker.state.dispersion,
+    )
 
 
 def _is_enough(progress: SearchState, plan: EffortPlan, tune: bool) -> bool:

@@ -53,8 +53,8 @@ def final_model(
     if fit is None:
         rows = found.gather(columns)
         A, y, weight, offset = rows
-        fit = fit_glm(A, y, problem.family, weight, offset)
-    return columns, fit, _gains(problem, columns, rows, rng)
+        fit = fit_glm(A, y, fitted_family(problem, found), weight, offset)
+    return columns, fit, _gains(problem, columns, rows, rng, fit.overdispersion)
 
 
 def _from_moments(found: Found, columns: NDArray[np.intp]) -> Fit | None:
@@ -100,7 +100,7 @@ def _fit_blocks(
         rows = tuple(table.glance(_GAIN_ROWS, columns))
     if linear:
         return fit_linear_blocks(blocks, _middle(rows)), rows
-    return fit_glm_blocks(blocks, rows, problem.family), rows
+    return fit_glm_blocks(blocks, rows, fitted_family(problem, found)), rows
 
 
 def _middle(rows: tuple) -> NDArray[np.float64]:
@@ -131,8 +131,16 @@ class _Few:
         return tuple(None if v[0] is None else np.concatenate(v) for v in zip(*self._parts, strict=True))
 
 
-def _gains(problem: Problem, columns: NDArray, rows: tuple, rng: np.random.Generator) -> NDArray[np.float64]:
+def fitted_family(problem: Problem, found: Found) -> str:
+    """That of the problem, unless the search found Poisson counts to be more spread than that."""
+    return "negative_binomial" if found.dispersion else problem.family
+
+
+def _gains(
+    problem: Problem, columns: NDArray, rows: tuple, rng: np.random.Generator, overdispersion: float
+) -> NDArray[np.float64]:
     table, units = problem.table, problem.units
+    family = "negative_binomial" if overdispersion else problem.family
     place = np.full(table.n_columns, -1)
     if table.in_memory and table.n_rows <= WALK_ROWS and table.n_columns <= WIDE:
         batch = table.take()
@@ -151,5 +159,7 @@ def _gains(problem: Problem, columns: NDArray, rows: tuple, rng: np.random.Gener
     if len(kept):
         members = [place[units.columns[u]] for u in kept]
         A = np.asarray(X, dtype=np.float64)
-        gains[kept] = heldout_gains(A, y, problem.family, place[columns], members, weight, offset, rng)
+        gains[kept] = heldout_gains(
+            A, y, family, place[columns], members, weight, offset, rng, overdispersion=overdispersion
+        )
     return gains

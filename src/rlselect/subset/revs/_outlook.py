@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rlselect.data import Sampler
 from rlselect.subset.revs._walk import TunableState, Walker, tune_prior
-from rlselect.subset.revs.evidence import Look
+from rlselect.subset.revs.evidence import SHAPES, Look
 
 # an effect is called detectable when it is seen with this normal quantile to spare: probability 0.9
 _SPARE = 1.2816
@@ -194,7 +194,7 @@ def tune_to_rows(walker: Walker) -> None:
         tune_prior(walker, shapes=1)
     elif not walker.stopped:
         state = cast(TunableState, walker.state)
-        state.set_slab(float(state.slabs()[0]), state.shapes[0])
+        state.set_prior(float(state.slabs()[0]), SHAPES[0])
 
 
 def _rounds(n_stretches: int, n_rounds: int, rng: np.random.Generator) -> NDArray[np.intp]:

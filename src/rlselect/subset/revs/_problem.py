@@ -20,7 +20,8 @@ from rlselect.data import (
 
 # beside larger ones the prior of the coefficients is lost in rounding
 _MOST_COUNTS = 1e12
-FAMILIES = ("auto", "gaussian", "binomial", "poisson")
+FAMILIES = ("auto", "gaussian", "binomial", "poisson", "negative_binomial")
+COUNTS = ("poisson", "negative_binomial")
 
 
 @dataclass
@@ -32,7 +33,7 @@ class Problem:
     table : DataSource
         The rows; its y is the numeric response.
     family : str
-        "gaussian", "binomial" or "poisson".
+        "gaussian", "binomial", "poisson" or "negative_binomial".
     classes : array or None
         The two labels of "binomial".
     groups : FeatureUnits
@@ -130,13 +131,13 @@ def read_response(y: NDArray, family: str) -> tuple[str, NDArray | None, NDArray
     response = as_numbers(y, "y")
     if not all_finite(response):
         raise ValueError("y contains NaN or infinity; drop or mend these rows.")
-    if family == "poisson" and response.min(initial=0.0) < 0:
+    if family in COUNTS and response.min(initial=0.0) < 0:
         raise ValueError(
-            f"family='poisson' needs counts of zero or more, but the smallest y is {response.min():g}."
+            f"family={family!r} needs counts of zero or more, but the smallest y is {response.min():g}."
         )
-    if family == "poisson" and response.max(initial=0.0) > _MOST_COUNTS:
+    if family in COUNTS and response.max(initial=0.0) > _MOST_COUNTS:
         raise ValueError(
-            f"family='poisson' needs counts of at most {_MOST_COUNTS:.0e}, but the largest y is "
+            f"family={family!r} needs counts of at most {_MOST_COUNTS:.0e}, but the largest y is "
             f"{response.max():g}; count in larger units, or use family='gaussian' for quantities."
         )
     return family, None, response

@@ -6,7 +6,7 @@ import numpy as np
 
 AFTER_SELECTION = (
     "Standard errors are those of a refit that does not know the variables were selected: they are too "
-    "optimistic. For honest ones, refit the selected variables on rows that took no part in the selection."
+    'optimistic. For honest ones, let inference="split" keep half of the rows out of the selection.'
 )
 
 
@@ -33,7 +33,12 @@ def report_of(selector: Any) -> dict[str, Any]:
         )
     sizes = selector.detectable_[np.isfinite(selector.detectable_)]
     effect = float(sizes.max()) if len(sizes) else None
-    notes = [AFTER_SELECTION] if variables else ["No variable is worth its price: the model is a constant."]
+    notes = (
+        [_after_selection(selector)]
+        if variables
+        else ["No variable is worth its price: the model is a constant."]
+    )
+    notes += _prediction(selector)
     if effect is not None:
         unit = "standard deviations of y" if selector.family_ == "gaussian" else "units of the link"
         notes.append(
@@ -41,6 +46,7 @@ def report_of(selector: Any) -> dict[str, Any]:
             f"one would have been seen with probability 0.9 on {selector.n_rows_seen_:,} of "
             f"{selector._n_rows:,} rows."
         )
+    groups = [g for g in selector.credible_groups_ if len(g["features"]) > 1]
     return {
         "title": f"{type(selector).__name__} ({selector.family_})",
         "family": selector.family_,
@@ -57,5 +63,45 @@ def report_of(selector: Any) -> dict[str, Any]:
             "size": selector.path_["size"].tolist(),
             "score": selector.path_["score"].tolist(),
         },
+        "credible_groups": selector.credible_groups_,
+        "sections": [_stand_ins(groups)] if groups else [],
         "notes": notes,
+    }
+
+
+def _after_selection(selector: Any) -> str:
+    if not selector._n_apart:
+        return AFTER_SELECTION
+    return (
+        f"Standard errors are honest: the variables were selected on {selector._n_rows} rows, and their "
+        f"coefficients come from {selector._n_apart} others."
+    )
+
+
+def _prediction(selector: Any) -> list[str]:
+    """Whether predictions are averages, and why."""
+    average = selector._average
+    if not np.isfinite(average.loss):
+        return []
+    what = "squared error" if selector.family_ == "gaussian" else "minus log likelihood"
+    over = f"{average.n_subsets} subset" + ("s" if average.n_subsets > 1 else "")
+    if selector.average_:
+        return [
+            f"Predictions average over {over}: on rows left out one by one the refit is not clearly better "
+            f"({what} {average.refit_loss:.4g}, of the average {average.loss:.4g}). With average=False they "
+            "come from the selected variables alone."
+        ]
+    return [
+        "Predictions come from the refit of the selected variables: on rows left out one by one it is "
+        f"clearly better than an average over {over} ({what} {average.refit_loss:.4g}, of the average "
+        f"{average.loss:.4g})."
+    ]
+
+
+def _stand_ins(groups: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "title": "Variables that stand in for one another",
+        "columns": ["one of", "inclusion", "least correlation"],
+        "rows": [[", ".join(g["features"]), g["inclusion"], g["correlation"]] for g in groups],
+        "note": "One of them is in the model; which one, the data do not tell.",
     }

@@ -1,30 +1,26 @@
 """REVS: reinforcement learning for variable selection."""
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from scipy.special import expit
-from sklearn.metrics import d2_tweedie_score
-from sklearn.utils.metaestimators import available_if
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from rlselect._clock import PARTS, fit_clock, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
-from rlselect._estimator import PredictingSelector, rank
+from rlselect._estimator import rank
 from rlselect._options import (
     AUTO,
     NONE,
     check_value,
-    flag,
     instance,
     number,
     one_of,
     refuse_unused,
     take_settings,
+    whole,
     with_methods,
 )
 from rlselect._parallel import one_thread
@@ -33,12 +29,9 @@ from rlselect.data import (
     MISSING_MODES,
     DataSource,
     MissingMode,
-    RowStream,
-    is_source,
     load_source,
     open_source,
-    open_stream,
-    open_table,
+    read_vectors,
     require_rows,
     require_target,
 )
@@ -58,11 +51,14 @@ from rlselect.learn import (
 from rlselect.subset.revs._average import average_subsets
 from rlselect.subset.revs._checkpoint import Checkpoint
 from rlselect.subset.revs._choices import Choices
-from rlselect.subset.revs._final import final_model
-from rlselect.subset.revs._problem import FAMILIES, Problem, pose_problem
+from rlselect.subset.revs._credible import credible_groups, name_groups
+from rlselect.subset.revs._final import final_model, fitted_family
+from rlselect.subset.revs._prediction import SubsetPredictions
+from rlselect.subset.revs._problem import COUNTS, FAMILIES, Problem, pose_problem
 from rlselect.subset.revs._report import report_of
 from rlselect.subset.revs._sarsa import Sarsa
 from rlselect.subset.revs._search import Found, expected_steps, search_subset
+from rlselect.subset.revs._split import refit_apart, split_rows
 
 # reasons after which a search would not go on if it were started again
 _FINISHED = (
@@ -78,12 +74,8 @@ _FINISHED = (
 _RULES = one_of("auto", "f1") | with_methods("a rule such as FalseDiscovery(0.1)", "choose")
 
 
-def _is_binomial(estimator: Any) -> bool:
-    return getattr(estimator, "family_", estimator.family) == "binomial"
-
-
-class REVS(PredictingSelector):
-    r"""Select variables of a linear, logistic or Poisson model by a walk over subsets.
+class REVS(SubsetPredictions):
+    r"""Select variables of a linear, logistic or count model by a walk over subsets.
 
     The state is a subset s of the variables and an action adds or removes one of them. One pass prices every
     action: its reward is the change of the log evidence of the model
@@ -109,9 +101,11 @@ class REVS(PredictingSelector):
 
     Parameters
     ----------
-    family : {"auto", "gaussian", "binomial", "poisson"}, default="auto"
+    family : {"auto", "gaussian", "binomial", "poisson", "negative_binomial"}, default="auto"
         Distribution of y. "auto" takes text, truth values and two distinct values as classes, and other
-        numbers as "gaussian".
+        numbers as "gaussian". "poisson" looks whether the counts are more spread than that (by half a unit of
+        log likelihood) and takes "negative_binomial" then, see `family_` and `overdispersion_`: Poisson's
+        likelihood would find a reason for every large count.
     policy : {"auto", "softmax", "epsilon-greedy", "ucb", "thompson"} or object, default="auto"
         How an action is chosen from the rewards of all actions. "auto" is the softmax, which alone makes the
         visits follow the posterior (the others count each visited subset once, by its posterior weight), and
@@ -148,6 +142,10 @@ class REVS(PredictingSelector):
         and options goes on from there, to the same answer; the file is removed when the search has ended by
         itself. Loading it runs no code; a file that was changed or belongs to other data is refused. A disk
         that is full or cannot be written is a warning.
+    inference : {"refit", "split"}, default="refit"
+        Which rows give `coef_` and the standard errors of the summary: the same that selected the variables,
+        so that the errors are too small, or a random half of them that takes no part in the selection, which
+        costs half of the rows for each. "split" needs the table in memory.
     validate : {"read", "all"}, default="read"
         Of a source that is read in parts, check the rows that are read, or pass over all of them first.
     transform_as : {"columns", "design"}, default="columns"
@@ -168,6 +166,10 @@ class REVS(PredictingSelector):
     inclusion_ : array of shape (n_features,)
         Probability that the feature belongs in the model (a frequency of visits for `REVS.paper`). Exact
         duplicates share one value, and the first copy represents them in `support_`.
+    credible_groups_ : list of dicts
+        Sets of features of which one is in the model with probability .95 or more, the surest first:
+        "features" (their names; those that enter together are one, "a + b"), "inclusion", and "correlation",
+        the least between two of them, .5 or more. A feature that is sure alone is a set of one.
     gain_ : array of shape (n_features,)
         Held-out loss (mean squared error, or minus the mean log likelihood) that the feature saves when
         selected, or would save when it is not; five folds of at most 2,000 rows (copies of a
@@ -207,6 +209,8 @@ class REVS(PredictingSelector):
         choose from".
     family_ : str
         The family that was fitted.
+    overdispersion_ : float
+        The a of counts whose variance is mean + a mean^2, zero for Poisson's; for the two families of counts.
     classes_ : array of shape (2,)
         Labels, for "binomial".
     encoder_ : TableEncoder
@@ -257,6 +261,7 @@ class REVS(PredictingSelector):
         "time_budget": NONE | number("a positive number of seconds", above=0.0),
         "min_effect": NONE | number("a positive number", above=0.0),
         "checkpoint": NONE | instance("the path of a file", str, Path),
+        "inference": one_of("refit", "split"),
         "validate": one_of("read", "all"),
         "transform_as": one_of("columns", "design"),
     }
@@ -264,7 +269,7 @@ class REVS(PredictingSelector):
     def __init__(
         self,
         *,
-        family: Literal["auto", "gaussian", "binomial", "poisson"] = "auto",
+        family: Literal["auto", "gaussian", "binomial", "poisson", "negative_binomial"] = "auto",
         policy: PolicyName | Policy = "auto",
         penalty: float | Literal["auto"] = "auto",
         rule: RuleName | DecisionRule = "auto",
@@ -276,6 +281,7 @@ class REVS(PredictingSelector):
         time_budget: float | None = None,
         min_effect: float | None = None,
         checkpoint: str | Path | None = None,
+        inference: Literal["refit", "split"] = "refit",
         validate: Literal["read", "all"] = "read",
         transform_as: Literal["columns", "design"] = "columns",
         n_jobs: int | None = None,
@@ -293,6 +299,7 @@ class REVS(PredictingSelector):
         self.time_budget = time_budget
         self.min_effect = min_effect
         self.checkpoint = checkpoint
+        self.inference = inference
         self.validate = validate
         self.transform_as = transform_as
         self.n_jobs = n_jobs
@@ -319,7 +326,7 @@ class REVS(PredictingSelector):
         >>> REVS.paper(n_train=150, random_state=0).search.price
         0.2
         """
-        return cls(search=Sarsa(**take_settings(Sarsa, changes)), **changes)
+        return cls(**{"search": Sarsa(**take_settings(Sarsa, changes)), **changes})
 
     def _classifies(self) -> bool | None:
         family = getattr(self, "family_", self.family)
@@ -327,7 +334,7 @@ class REVS(PredictingSelector):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = getattr(self, "family_", self.family) == "poisson"
+        tags.target_tags.positive_only = getattr(self, "family_", self.family) in COUNTS
         if tags.classifier_tags is not None:
             tags.classifier_tags.multi_class = False
         return tags
@@ -348,7 +355,9 @@ class REVS(PredictingSelector):
         y : array-like of shape (n_samples,) or str
             Target, or the name of its column in X.
         sample_weight : array-like of shape (n_samples,) or str, optional
-            How often each row counts.
+            How often each row counts: a weight of k says the same as k copies of the row. The answers agree
+            to rounding as long as the copies are at most 5,000 rows (`gain_`: 2,000). Of more rows parts are
+            taken at random, and a row has one chance to be among them, its copies one each.
         offset : array-like of shape (n_samples,) or str, optional
             Known part of the linear predictor, such as the log of an exposure.
 
@@ -382,6 +391,9 @@ class REVS(PredictingSelector):
             never_select=self.never_select,
         )
         checkpoint = self._open_checkpoint(table)
+        apart = None
+        if self.inference == "split":
+            problem, apart = split_rows(problem, rng)
         with (
             one_thread(),
             fit_clock(self.time_budget, expected_steps(problem, self.search), progress.begin(PARTS)) as clock,
@@ -402,7 +414,7 @@ class REVS(PredictingSelector):
         if not isinstance(self.search, Sarsa):
             found.support = self._choices.units(as_rule(self.rule))
         self._keep(problem, found)
-        self._refit(problem, found, rng)
+        self._refit(problem, found, apart, rng)
         table.check_unchanged()
         if checkpoint is not None and found.stop_reason in _FINISHED:
             checkpoint.remove()
@@ -411,6 +423,13 @@ class REVS(PredictingSelector):
         if isinstance(self.search, Sarsa):
             idle = ("penalty", "rule", "min_effect", "checkpoint")
             refuse_unused(self, idle, "search=Sarsa(...)", "use Sarsa(price=...), or search='auto'")
+            if self.family == "negative_binomial":
+                raise ValueError(
+                    "family='negative_binomial' was given with search=Sarsa(...), whose reward knows no "
+                    "dispersion; use family='poisson', or search='auto'."
+                )
+        if self.inference == "split":
+            refuse_unused(self, ("checkpoint",), "inference='split'", "leave it out, or use 'refit'")
         if isinstance(self.policy, str) and self.policy == "auto":
             return EpsilonGreedy() if isinstance(self.search, Sarsa) else Softmax()
         return as_policy(self.policy)
@@ -427,7 +446,7 @@ class REVS(PredictingSelector):
         encoder = problem.table.encoder
         self.encoder_ = encoder
         self._keep_names(encoder.n_features_in_, encoder.feature_names_in_)
-        self.family_ = problem.family
+        self.family_ = fitted_family(problem, found)
         if problem.classes is not None:
             self.classes_ = problem.classes
         self.column_names_ = list(encoder.column_names_)
@@ -440,16 +459,22 @@ class REVS(PredictingSelector):
         self.detectable_ = problem.detectable(found.detectable)
         self.stop_reason_ = found.stop_reason
         self.path_ = _path(found)
+        self.credible_groups_ = name_groups(problem, credible_groups(problem, found))
         self._n_rows = problem.table.n_rows
 
-    def _refit(self, problem: Problem, found: Found, rng: np.random.Generator) -> None:
+    def _refit(self, problem: Problem, found: Found, apart: Problem | None, rng: np.random.Generator) -> None:
         columns, fit, gains = final_model(problem, found, rng)
+        self._n_apart = 0
+        if apart is not None:
+            fit, self._n_apart = refit_apart(apart, columns), apart.table.n_rows
         self.coef_ = np.zeros(len(self.column_names_))
         self.coef_[columns] = fit.coef
         self.intercept_ = fit.intercept
         self._errors = np.zeros(len(self.column_names_))
         self._errors[columns] = fit.errors
         self.dispersion_ = fit.dispersion
+        if self.family_ in COUNTS:
+            self.overdispersion_ = fit.overdispersion
         self.gain_ = problem.to_features(gains)
         # selected first, then by inclusion; held-out worth breaks ties
         worth = np.nan_to_num(self.gain_, nan=-np.inf)
@@ -506,142 +531,51 @@ class REVS(PredictingSelector):
             )
         return self._choices.features(chosen)
 
-    def _linear_predictor(self, X: Any, offset: Any, average: bool | Literal["auto"]) -> Any:
-        check_is_fitted(self)
-        check_value("average", average, AUTO | flag())
-        name = type(self).__name__
-        averaged = self.average_ if average == "auto" else bool(average)
-        coef, intercept = (
-            (self.coef_average_, self.intercept_average_) if averaged else (self.coef_, self.intercept_)
-        )
-        if is_source(X):
-            return _predictors(open_stream(X, self.encoder_, offset=offset, owner=name), coef, intercept)
-        table = open_table(X, offset=offset, encoder=self.encoder_, owner=name)
-        eta = np.empty(table.n_rows)
-        done = 0
-        for batch in table.scan():
-            stop = done + batch.X.shape[0]
-            eta[done:stop] = batch.X @ coef + intercept
-            done = stop
-        return eta if table.offset is None else eta + table.offset
+    def stability(
+        self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None, n_splits: int = 10
+    ) -> NDArray[np.float64]:
+        """How often each feature is selected from a random half of the rows; takes twice `n_splits` fits.
 
-    def predict(self, X: Any, offset: Any = None, average: bool | Literal["auto"] = "auto") -> Any:
-        """Predict from the variables.
+        Every split gives two halves that share no row. What is selected nearly always does not hang on a few
+        rows. Shares are no probabilities: half of the rows show less than all of them.
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features), or a source
-            New rows. Of a source (see `fit`) only the columns with a coefficient are read, a part at a time.
-        offset : array-like of shape (n_samples,) or str, optional
-            Known part of the linear predictor.
-        average : "auto" or bool, default="auto"
-            Whether coefficients are `coef_average_`, the posterior mean over all subsets that were visited,
-            or `coef_`, those of the selected variables alone. "auto" lets rows that were left out decide,
-            see `average_`.
+        X, y, sample_weight, offset
+            As in `fit`; rows of a source are loaded.
+        n_splits : int, default=10
+            Number of splits.
 
         Returns
         -------
-        array of shape (n_samples,)
-            Labels for "binomial", means otherwise. An iterator of such arrays for a source.
+        array of shape (n_features,)
+            Shares. A fit of this selector is not needed, and not changed.
+
+        Examples
+        --------
+        >>> from rlselect import REVS
+        >>> from rlselect.simulate import make_revs
+        >>> data = make_revs(n=100, p=50, structure="block", n_nonzero=2, random_state=0)
+        >>> REVS(random_state=0).stability(data.X, data.y, n_splits=2)[:4]
+        array([1., 1., 0., 0.])
         """
-        eta = self._linear_predictor(X, offset, average)
-        return self._mean(eta) if isinstance(eta, np.ndarray) else map(self._mean, eta)
-
-    def predict_interval(self, X: Any, offset: Any = None, level: float = 0.95) -> NDArray[np.float64]:
-        """Intervals that hold a new response with a given probability ("gaussian" only).
-
-        They stand about the averaged prediction, and are as wide as the noise, the coefficients in each
-        subset and the choice among the subsets ask for (their variances add up; quantiles are Student's).
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features), or a source
-            New rows; those of a source are loaded.
-        offset : array-like of shape (n_samples,) or str, optional
-            Known part of the linear predictor.
-        level : float, default=0.95
-            The probability.
-
-        Returns
-        -------
-        array of shape (n_samples, 2)
-            Lower and upper ends.
-        """
-        check_is_fitted(self)
-        check_value("level", level, number("a number between 0 and 1", above=0.0, below=1.0))
-        if self.family_ != "gaussian":
-            raise ValueError(
-                f"predict_interval is for family='gaussian', and this is {self.family_!r}: a probability "
-                "or a mean count says how a response varies; use predict_proba or predict."
-            )
-        X = load_source(X, f"{type(self).__name__}.predict_interval")
-        centre = self._linear_predictor(X, offset, True)
-        table = open_table(X, encoder=self.encoder_, owner=type(self).__name__)
-        parts = [self._average.half_width(_dense(b.X), level) for b in table.scan(self._average.columns)]
-        half = np.concatenate(parts)
-        return np.column_stack([centre - half, centre + half])
-
-    def _mean(self, eta: NDArray[np.float64]) -> NDArray:
-        if self.family_ == "binomial":
-            return self.classes_[(eta > 0).astype(int)]
-        return np.exp(eta) if self.family_ == "poisson" else eta
-
-    @available_if(_is_binomial)
-    def decision_function(self, X: Any, offset: Any = None, average: bool | Literal["auto"] = "auto") -> Any:
-        """Log odds of the second class.
-
-        Parameters
-        ----------
-        X, offset, average
-            As in `predict`.
-
-        Returns
-        -------
-        array of shape (n_samples,)
-        """
-        return self._linear_predictor(X, offset, average)
-
-    @available_if(_is_binomial)
-    def predict_proba(self, X: Any, offset: Any = None, average: bool | Literal["auto"] = "auto") -> Any:
-        """Probabilities of the two classes.
-
-        Parameters
-        ----------
-        X, offset, average
-            As in `predict`.
-
-        Returns
-        -------
-        array of shape (n_samples, 2)
-        """
-        eta = self._linear_predictor(X, offset, average)
-        return _probabilities(eta) if isinstance(eta, np.ndarray) else map(_probabilities, eta)
-
-    def _measure(self, y: Any, predicted: Any, sample_weight: Any) -> float:
-        if self.family_ == "poisson":
-            return d2_tweedie_score(y, predicted, sample_weight=sample_weight, power=1)
-        return super()._measure(y, predicted, sample_weight)
+        check_value("n_splits", n_splits, whole(1))
+        require_target(y, type(self).__name__)
+        X = load_source(X, f"{type(self).__name__}.stability")
+        given = read_vectors(X, {"y": y, "sample_weight": sample_weight})
+        n = len(cast(NDArray, given["y"]))
+        weight = np.ones(n) if given["sample_weight"] is None else given["sample_weight"]
+        rng = as_generator(self.random_state)
+        chosen = []
+        for _ in range(n_splits):
+            half = rng.permutation(n) % 2
+            for side, seed in enumerate(rng.integers(2**31, size=2)):
+                part = clone(self).set_params(random_state=int(seed), checkpoint=None)
+                chosen.append(part.fit(X, y, weight * (half == side), offset).support_)
+        return np.mean(chosen, axis=0)
 
     def _report(self) -> dict[str, Any]:
         return report_of(self)
-
-
-def _dense(X: Any) -> NDArray[np.float64]:
-    return X.toarray() if sparse.issparse(X) else X
-
-
-def _predictors(
-    rows: RowStream, coef: NDArray[np.float64], intercept: float
-) -> Iterator[NDArray[np.float64]]:
-    used = np.flatnonzero(coef)
-    for batch in rows.scan(used):
-        eta = batch.X @ coef[used] + intercept
-        yield eta if batch.offset is None else eta + batch.offset
-
-
-def _probabilities(eta: NDArray[np.float64]) -> NDArray[np.float64]:
-    second = expit(eta)
-    return np.column_stack([1.0 - second, second])
 
 
 def _path(found: Found) -> dict[str, NDArray]:

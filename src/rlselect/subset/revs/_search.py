@@ -14,7 +14,8 @@ from rlselect.data import Batch, DataSource, Units
 from rlselect.learn import Policy, Trajectory
 from rlselect.subset.revs._checkpoint import Checkpoint
 from rlselect.subset.revs._effort import EffortPlan, SearchState, begin, run_effort
-from rlselect.subset.revs._problem import Problem
+from rlselect.subset.revs._noise import Noise, learn_noise
+from rlselect.subset.revs._problem import COUNTS, Problem
 from rlselect.subset.revs._sarsa import Sarsa, run_sarsa
 from rlselect.subset.revs._visited import Visited
 from rlselect.subset.revs._walk import (
@@ -34,6 +35,8 @@ WALK_ROWS = 5000
 # more units than this are screened before the walk, down to those that may matter
 WIDE = 2000
 _KEPT = 750
+# a first selection under the wrong noise may be a poor one: the noise is looked at once more after the second
+_NOISE_ROUNDS = 2
 # a whole Gram matrix is computed at once when that takes about a second
 _WHOLE_GRAM = 2e10
 # a Newton step over rows with workers takes a round trip: it pays when a pass takes longer than that
@@ -75,6 +78,10 @@ class Found:
         Size of effect that would have been seen with probability 0.9, NaN where there was none to be seen.
     labels : list of array of int or None
         Units that each trajectory speaks of; None where it speaks of all.
+    dispersion : float
+        Of counts that are more spread than Poisson's, zero otherwise.
+    noise : Noise, optional
+        Of linear models, where it is uneven or has heavy tails.
     visited : Visited, optional
         The subsets that were counted; None where one subset stands for all.
     """
@@ -93,6 +100,8 @@ class Found:
     n_rows_seen: int = 0
     detectable: NDArray[np.float64] | None = None
     labels: list[NDArray[np.intp] | None] | None = None
+    dispersion: float = 0.0
+    noise: Noise | None = None
     visited: Visited | None = None
 
 
@@ -196,13 +205,16 @@ def _search_walk(problem: Problem, how: _How) -> Found:
     everything = [slice(0, table.n_rows)]
     state = _state(problem.family, problem.units, rows, everything)
     allowed = problem.allowed & _varying(state, problem)
-    if not allowed.any() or (problem.family == "poisson" and not _has_events(rows)):
+    if not allowed.any() or (problem.family in COUNTS and not _has_events(rows)):
         return _nothing_to_do(problem)
     state.reset(problem.always)
     walker = how.walker(state, allowed, table.n_rows, state.counted)
     plan = _plan(problem)
     if np.count_nonzero(allowed) <= WIDE:
-        return _found(problem, run_walk(walker, plan, tune=linear, n_jobs=how.n_jobs), rows)
+        result = run_walk(walker, plan, tune=linear, n_jobs=how.n_jobs)
+        return (
+            _under_its_noise(problem, how, allowed, result, rows) if linear else _found(problem, result, rows)
+        )
     inclusion, kept = _screen(walker)
     labels = np.flatnonzero(kept)
     columns = problem.columns_of(kept)
@@ -221,6 +233,30 @@ def _search_walk(problem: Problem, how: _How) -> Found:
     result.n_stages += len(walker.trajectory)
     found = _found(problem, result, rows)
     found.labels = [None, *narrow_labels]
+    return found
+
+
+def _under_its_noise(
+    problem: Problem, how: _How, allowed: NDArray[np.bool_], result: WalkResult, rows: Rows
+) -> Found:
+    """Walk again on rows that suit the noise, where residuals show that it is uneven or has heavy tails."""
+    table, ways, kind = problem.table, list(result.trajectories), None
+    for _ in range(_NOISE_ROUNDS):
+        likely = (result.inclusion > 0.5) | problem.always
+        noise = learn_noise(table, problem.columns_of(likely)) if result.stop_reason == "converged" else None
+        if noise is None:
+            break
+        kind, rows = noise, Rows(noise.take, as_is=True)
+        state = _state("gaussian", problem.units, rows, [slice(0, table.n_rows)])
+        state.reset(problem.always)
+        walker = how.walker(state, allowed, table.n_rows, state.counted)
+        result = run_walk(walker, _plan(problem), tune=True, n_jobs=how.n_jobs)
+        ways += result.trajectories
+        if np.array_equal(likely, (result.inclusion > 0.5) | problem.always):
+            break
+    result.trajectories, result.n_stages = ways, sum(map(len, ways))
+    found = _found(problem, result, rows)
+    found.noise = kind
     return found
 
 
@@ -335,6 +371,7 @@ def _found(problem: Problem, result: WalkResult, rows: Rows) -> Found:
         rows.gather,
         rows.gather_blocks,
         rows.first,
+        dispersion=result.dispersion,
         visited=result.visited,
     )
 

@@ -12,15 +12,19 @@ from scipy.special import expit
 from rlselect.data import Units
 from rlselect.learn import UCB, Policy, Softmax, Trajectory, subset_key
 from rlselect.subset.revs._visited import Visited, merge_visits
-from rlselect.subset.revs.evidence import Block, Look, Rows, Scores
+from rlselect.subset.revs.evidence import SHAPES, Block, Look, Rows, Scores, Shape
 
 Floats = NDArray[Any]
 
 # far more than any sensible climb: it ends by itself, since every move raises the posterior
 _MOST_MOVES = 2000
+# nor is the dispersion of counts learnt again for ever, should it go up and down with a column
+_MOST_RELEARNT = 8
 # a coefficient prior with a hole at zero needs several effects to be learnt from, and some proof
 _SHAPE_EFFECTS = 5
 _SHAPE_PROOF = 2.0
+# price of a unit between two subsets of different priors: what one more coefficient costs on other rows
+_LIGHT = 1.0
 
 
 class SubsetState(Protocol):
@@ -30,6 +34,8 @@ class SubsetState(Protocol):
     units: Units
     slab: float
     shape: int
+    share: float
+    dispersion: float
 
     @property
     def size(self) -> int: ...
@@ -44,6 +50,7 @@ class SubsetState(Protocol):
     @property
     def counted(self) -> float: ...
     def moves(self) -> Floats: ...
+    def learn_dispersion(self) -> bool: ...
     def toggle(self, unit: int) -> None: ...
     def reset(self, mask: NDArray[np.bool_]) -> None: ...
     def prepare(self, unit: int, values: Floats) -> None: ...
@@ -65,11 +72,9 @@ class SubsetState(Protocol):
 class TunableState(SubsetState, Protocol):
     """A subset whose prior of the coefficients can be read off the data."""
 
-    shapes: tuple[int, ...]
-
     def slabs(self) -> Floats: ...
-    def evidence_table(self) -> Floats: ...
-    def set_slab(self, slab: float, shape: int) -> None: ...
+    def evidence_table(self, shapes: Sequence[Shape]) -> Floats: ...
+    def set_prior(self, slab: float, shape: Shape) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -160,6 +165,7 @@ class WalkResult:
     n_stages: int
     stop_reason: str
     visited: Visited | None = None
+    dispersion: float = 0.0
     n_rows_seen: int = 0
     detectable: Floats | None = None
 
@@ -224,14 +230,22 @@ class Walker:
     def climb(self) -> int:
         """Let the policy choose among the moves that pay, until none does; the number of moves made.
 
-        A reward of z^2 / 2 has the standard error z: that is what UCB and Thompson sampling explore with.
+        A reward of z^2 / 2 has the standard error z: that is what UCB and Thompson sampling explore with. The
+        dispersion of counts, which falls as more of what moves them is known, is learnt before and after.
         """
+        self.state.learn_dispersion()
+        relearnt = 0
         for done in range(_MOST_MOVES):
             self.stopped = self.stopped or self.tick()
             values = self.rewards()
             paying = values > 0
-            if self.stopped or not paying.any():
+            if self.stopped:
                 return done
+            if not paying.any():
+                if relearnt == _MOST_RELEARNT or not self.state.learn_dispersion():
+                    return done
+                relearnt += 1
+                continue
             worth = np.where(paying, values, -np.inf)
             errors = np.sqrt(2.0 * np.where(paying, values, 0.0))
             unit = self._pick(worth, errors=errors)
@@ -381,25 +395,44 @@ def run_walk(walker: Walker, plan: WalkPlan, *, tune: bool, n_jobs: int | None =
     _warm_up(walker, plan, tune, few)
     if few:
         _enumerate(walker, tune)
-        walkers = [walker]
-    else:
-        walkers = [_branch(walker, rng) for rng in walker.rng.spawn(plan.chains)]
-        if not walker.stopped:
-            # threads unless the user says otherwise: the work is in BLAS, and the Gram matrix is shared
-            jobs = (delayed(_run_chain)(chain, plan.steps) for chain in walkers)
-            done = Parallel(n_jobs=n_jobs, prefer="threads")(jobs)
-            for chain, (tally, trajectory, stopped) in zip(walkers, done, strict=True):
-                chain.tally, chain.trajectory, chain.stopped = tally, trajectory, stopped
-    counted = [w.tally.mean for w in walkers if w.tally.weight]
+        return _result(walker, [walker], [walker])
+    chains = _run_chains(walker, plan, n_jobs)
+    found = _result(walker, chains, [walker, *chains])
+    if tune or found.stop_reason != "converged" or not (found.inclusion[walker.allowed] > 0.5).any():
+        return found
+    rival = _rival(walker, found.inclusion > 0.5, plan)
+    others = _run_chains(rival, plan, n_jobs)
+    other = _result(rival, others, [walker, *chains, rival, *others])
+    if other.stop_reason == "converged" and _standing(walker, found) >= _standing(walker, other):
+        return replace(other, inclusion=found.inclusion, visited=found.visited, dispersion=found.dispersion)
+    return other
+
+
+def _run_chains(walker: Walker, plan: WalkPlan, n_jobs: int | None) -> list[Walker]:
+    """Chains that start where the walker stands, and have counted what they saw."""
+    chains = [_branch(walker, rng) for rng in walker.rng.spawn(plan.chains)]
+    if not walker.stopped:
+        # threads unless the user says otherwise: the work is in BLAS, and the Gram matrix is shared
+        jobs = (delayed(_run_chain)(chain, plan.steps) for chain in chains)
+        done = Parallel(n_jobs=n_jobs, prefer="threads")(jobs)
+        for chain, (tally, trajectory, stopped) in zip(chains, done, strict=True):
+            chain.tally, chain.trajectory, chain.stopped = tally, trajectory, stopped
+    return chains
+
+
+def _result(walker: Walker, counting: list[Walker], ways: list[Walker]) -> WalkResult:
+    """What some chains counted, with the ways of all that led there."""
+    counted = [w.tally.mean for w in counting if w.tally.weight]
     inclusion = np.mean(counted, axis=0) if counted else walker.state.mask.astype(float)
-    trajectories = [walker.trajectory] + [w.trajectory for w in walkers if w is not walker]
-    reasons = [w.stopped for w in [walker, *walkers] if w.stopped]
+    reasons = [w.stopped for w in ways if w.stopped]
+    trajectories = [w.trajectory for w in ways]
     return WalkResult(
         inclusion,
         trajectories,
         sum(map(len, trajectories)),
         reasons[0] if reasons else "converged",
-        merge_visits([w.tally.seen for w in walkers], len(walker.allowed)),
+        merge_visits([w.tally.seen for w in counting], len(walker.allowed)),
+        walker.state.dispersion,
     )
 
 
@@ -415,9 +448,39 @@ def _warm_up(walker: Walker, plan: WalkPlan, tune: bool, few: bool) -> None:
     for _ in range(3):
         walker.climb()
         if tune:
-            tune_prior(walker, shapes=1 if few else 2)
+            tune_prior(walker, shapes=1 if few else len(SHAPES))
         if not few:
             walker.run(plan.settle // 3)
+
+
+def _rival(walker: Walker, likely: NDArray[np.bool_], plan: WalkPlan) -> Walker:
+    """A chain from the likely units whose prior of the coefficients is read off the data.
+
+    The narrow prior that a Newton walk begins with makes correlated columns share an effect. Where effects
+    are large and few, it spreads them over copies, and a wider prior finds the smaller subset.
+    """
+    rival = _branch(walker, walker.rng)
+    rival.state.reset(likely)
+    rival.stand(rival.state)
+    rival.prior = replace(walker.prior, least=float(np.log(2.0)))
+    for _ in range(3):
+        tune_prior(rival, shapes=len(SHAPES))
+        rival.climb()
+        rival.run(plan.settle // 3)
+    return rival
+
+
+def _standing(walker: Walker, found: WalkResult) -> float:
+    """Log evidence of the likely units under the prior that suits them best, less `_LIGHT` for each.
+
+    The full price would side with the smaller of two subsets wherever the rows are short of saying more.
+    """
+    likely = found.inclusion > 0.5
+    if not (likely & walker.allowed).any():
+        return -np.inf
+    state = cast(TunableState, walker.state.copy())
+    state.reset(likely)
+    return float(state.evidence_table(SHAPES).max()) - _LIGHT * state.size
 
 
 def _best_start(walker: Walker, plan: WalkPlan, tune: bool) -> None:
@@ -440,7 +503,7 @@ def _best_start(walker: Walker, plan: WalkPlan, tune: bool) -> None:
         walker.prior = final
         walker.climb()
         if tune:
-            tune_prior(walker, shapes=2)
+            tune_prior(walker, shapes=len(SHAPES))
         if walker.posterior > best:
             best, reached = walker.posterior, walker.state
         if walker.stopped:
@@ -449,17 +512,21 @@ def _best_start(walker: Walker, plan: WalkPlan, tune: bool) -> None:
 
 
 def tune_prior(walker: Walker, shapes: int, proof: float = _SHAPE_PROOF) -> None:
-    """Set the prior of the coefficients to the one the current subset speaks for.
+    """Set the prior of the coefficients to the one the current subset speaks for, out of the first `shapes`.
 
-    A shape other than the first has to be better by `proof`, in units of log evidence.
+    Each thing that a shape adds to the plain prior has to be better by `proof`, in units of log evidence.
     """
     state = cast(TunableState, walker.state)
     if walker.stopped or not state.size:
         return
-    table = state.evidence_table()[:, : shapes if state.size >= _SHAPE_EFFECTS else 1]
-    table[:, 1:] -= proof
+    among = SHAPES[: shapes if state.size >= _SHAPE_EFFECTS else 1]
+    table = _priced_table(state, among, proof)
     slab, shape = np.unravel_index(int(np.argmax(table)), table.shape)
-    state.set_slab(state.slabs()[slab], state.shapes[shape])
+    state.set_prior(state.slabs()[slab], among[shape])
+
+
+def _priced_table(state: TunableState, shapes: Sequence[Shape], proof: float) -> Floats:
+    return state.evidence_table(shapes) - [proof * shape.additions for shape in shapes]
 
 
 def _branch(walker: Walker, rng: np.random.Generator) -> Walker:

@@ -141,9 +141,10 @@ class LandmarkProblem:
         return self._spread - float(np.sum(np.square(turned) / (np.maximum(values, 0.0) + self.lam)[:, None]))
 
     def _machine(self, bandwidth: float) -> _Machine:
-        """The present set's machine for every lambda, by orthogonal steps: sums of squares lose half the digits.
+        """The present set's machine for every lambda, by orthogonal steps.
 
-        Rows that count twice and rows that are there twice differ by rounding alone.
+        Sums of squares would lose half of the digits; so rows that count twice and rows that are there twice
+        differ by rounding alone.
         """
         columns, first = self._columns(self.active), int(self.fit_intercept)
         basis = self._basis(self._total(self.landmarks, columns), bandwidth)
@@ -153,7 +154,7 @@ class LandmarkProblem:
             inside = self.kernel.link(self._total(self.X[rows], columns), bandwidth) @ basis
             block = np.hstack([np.ones((len(inside), first)), inside, self.targets[rows]])
             block *= np.sqrt(self._shares[rows])[:, None]
-            factor = np.linalg.qr(np.vstack([factor, block]), mode="r")
+            factor = np.asarray(np.linalg.qr(np.vstack([factor, block]), mode="r"))
         factor = np.vstack([factor, np.zeros((max(0, first + r - len(factor)), factor.shape[1]))])
         within = slice(first, first + r)
         left, sizes, right = np.linalg.svd(factor[within, within])

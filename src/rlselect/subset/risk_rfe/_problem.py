@@ -29,11 +29,16 @@ __all__ = ["Halves", "MachinePlan", "plan_size", "pose_estimator"]
 Array = NDArray[np.float64]
 Halves: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp]]
 # Beyond so many rows "auto" works from landmarks, of so many.
-_MANY_ROWS, _LANDMARKS, _FEW_LANDMARKS = 5000, 300, 50
+_MANY_ROWS, _LANDMARKS, _FEW_LANDMARKS = 3000, 300, 50
 # fits from landmarks that a time budget should allow for; a kernel value in operations of matrix products
 _PASSES, _VALUE = 24, 2000.0
-# n x n matrices that are there at one time, and n^3 operations of a choice of parameters and of a removal
-_MATRICES, _TUNING, _REMOVAL = 6, 60.0, 4.0
+# n x n matrices that are there at one time
+_MATRICES = 12
+# n^3 operations: of a choice of parameters, and per group that leaves, with one column of targets, several of
+# them, and with losses whose machines are found step by step (benchmarks/size_estimates.py)
+_TUNING, _REMOVAL, _REMOVAL_OF_SEVERAL, _REMOVAL_BY_STEPS = 20.0, 14.0, 10.0, 130.0
+# and of what a time budget must have room for, or landmarks take over
+_BEGINNING = 90.0
 
 
 @dataclass(frozen=True)
@@ -160,18 +165,33 @@ def plan_size(
             f"n_landmarks={n_landmarks} was given; landmarks need the loss 'squared' or 'squared_label', a "
             "kernel that is a name or an AdditiveKernel, and no stopping='held-out'. Leave it out, or None."
         )
-    exact = seconds_for((_TUNING + _REMOVAL * groups) * float(n) ** 3)
     if n_landmarks == "auto" and able:
-        hurried = seconds is not None and seconds_for(1.5 * _TUNING * float(n) ** 3) > seconds
+        hurried = seconds is not None and seconds_for(_BEGINNING * float(n) ** 3) > seconds
         if n > _MANY_ROWS or hurried:
             n_landmarks = _fewer_landmarks(n, data.X.shape[1], seconds)
     if isinstance(n_landmarks, int):
         return replace(plan, n_landmarks=n_landmarks) if n_landmarks < n else plan
     instead = "n_landmarks='auto'" if able else _smaller(plan, data, halves)
-    require_memory(8.0 * _MATRICES * float(n) ** 2, f"the kernel matrices of {n} rows", instead)
+    memory, takes = exact_cost(n, groups, data.targets.shape[1], data.loss.squared)
+    require_memory(memory, f"the kernel matrices of {n} rows", instead)
     if seconds is None:
-        warn_if_long(exact, owner, instead)
+        warn_if_long(takes, owner, instead)
     return plan
+
+
+def exact_cost(n: int, groups: int, n_targets: int, squared: bool) -> tuple[float, float]:
+    """About how many bytes and seconds an elimination from machines on all rows takes.
+
+    Parameters
+    ----------
+    n, groups, n_targets : int
+        Rows, groups that may leave, and columns of targets.
+    squared : bool
+        Whether the loss is a squared one.
+    """
+    removal = _REMOVAL if n_targets == 1 else _REMOVAL_OF_SEVERAL * n_targets
+    removal = removal if squared else _REMOVAL_BY_STEPS * n_targets
+    return 8.0 * _MATRICES * float(n) ** 2, seconds_for((_TUNING + removal * groups) * float(n) ** 3)
 
 
 def _fewer_landmarks(n: int, columns: int, seconds: float | None) -> int:

@@ -149,7 +149,7 @@ class RiskRFE(PredictingSelector):
         What `transform` gives: the selected features as they came, or their numeric design columns.
     n_landmarks : int, None or "auto", default="auto"
         Rows whose kernel functions span a machine with a squared loss (Nyström), for O(n m^2) instead of
-        O(n^3) operations. None is all rows. "auto" is all of up to 5000 rows and 300 of more; and at most 300
+        O(n^3) operations. None is all rows. "auto" is all of up to 3000 rows and 300 of more; and at most 300
         where `time_budget` is too short for all.
     time_budget : float, optional
         Seconds after which the elimination stops; the size is chosen among the sets it has visited. To get to

@@ -80,7 +80,7 @@ def test_scores_are_naive_sums(container, weighted):
             (given - 2.0) / 3.0 - 0.1 - Z[:, [0, 3]] @ coef,
         ),
         (
-            glm_scores(block, [0, 3], np.append(0.3, coef), "binomial"),
+            glm_scores(block, [0, 3], np.append(0.3, coef), ("binomial", 0.0)),
             y - expit(0.3 + Z[:, [0, 3]] @ coef + (offset if weighted else 0.0)),
         ),
     ):

@@ -10,6 +10,7 @@ from rlselect.data._units import Units
 from rlselect.subset.revs.evidence._gram import LazyGram
 from rlselect.subset.revs.evidence._ridge_subset import RidgeSubset
 from rlselect.subset.revs.evidence._rows import Rows
+from rlselect.subset.revs.evidence._ties import SHAPES
 
 
 def make_subset(X, y, unit_of=None, weight=None, cuts=None, n_parts=1, whole=True, **options):
@@ -74,20 +75,20 @@ def test_evidence_and_moves_are_naive(unit_of, weighted):
         assert moves[unit] == pytest.approx(evidence(there) - evidence(start), abs=1e-7)
 
 
-@pytest.mark.parametrize("shape", [0, 1])
+@pytest.mark.parametrize("shape", SHAPES[1:], ids=str)
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("unit_of", UNITS.values(), ids=UNITS.keys())
 def test_any_walk_is_a_solution_from_scratch(unit_of, whole, shape):
     X, y, w = problem()
     state = make_subset(X, y, unit_of, w, whole=whole)
-    state.set_slab(0.4, shape)
+    state.set_prior(0.4, shape)
     rng = np.random.default_rng(1)
     # more toggles than the state makes before it starts over by itself
     for i, unit in enumerate(rng.integers(state.units.n_units, size=450)):
         state.toggle(int(unit))
         if i % 50 == 17:
             fresh = make_subset(X, y, unit_of, w)
-            fresh.set_slab(0.4, shape)
+            fresh.set_prior(0.4, shape)
             fresh.reset(state.mask)
             assert state.evidence == pytest.approx(fresh.evidence, abs=1e-7)
             np.testing.assert_allclose(state.moves(), fresh.moves(), atol=1e-7)
@@ -146,17 +147,17 @@ def test_growing_rows_keeps_the_subset_and_forgetting_columns_changes_nothing():
 def test_the_table_of_priors_is_the_evidence_under_each():
     X, y, w = problem()
     state = make_subset(X, y, None, w)
-    assert np.all(state.evidence_table() == 0.0)
+    assert np.all(state.evidence_table(SHAPES) == 0.0)
     for unit in (0, 4, 5):
         state.toggle(unit)
-    table, slabs = state.evidence_table(), state.slabs()
-    assert table.shape == (len(slabs), len(state.shapes))
+    table, slabs = state.evidence_table(SHAPES), state.slabs()
+    assert table.shape == (len(slabs), len(SHAPES))
     empty = naive_evidence(X, y, w, [], 1.0)
     for slab, row in zip(slabs, table, strict=True):
         assert row[0] == pytest.approx(naive_evidence(X, y, w, [0, 4, 5], slab) - 0 * empty, abs=1e-7)
         # the second shape: the prior density times beta^2 / (g s^2), taken at the posterior of each effect
         other = make_subset(X, y, None, w)
-        other.set_slab(slab, 0)
+        other.set_prior(slab, SHAPES[0])
         other.reset(state.mask)
         factor = other._coef**2 + other.noise * np.diagonal(other._inverse)
         assert row[1] - row[0] == pytest.approx(np.log(factor / (slab * other.noise)).sum(), abs=1e-7)
@@ -169,7 +170,7 @@ def test_the_prior_that_fits_the_effects_wins():
     best = []
     for state in (big, small):
         state.reset(np.ones(12, dtype=bool))
-        best.append(state.slabs()[np.argmax(state.evidence_table()[:, 0])])
+        best.append(state.slabs()[np.argmax(state.evidence_table(SHAPES)[:, 0])])
     # effects of size b in units of the noise have the variance b^2, up to what twelve of them can tell
     assert 0.4 < best[0] < 2.5
     assert 0.004 < best[1] < 0.025
@@ -192,7 +193,7 @@ def test_columns_that_others_explain_are_no_failure():
 def test_a_perfect_fit_is_found_and_nothing_more():
     X, _, _ = problem()
     state = make_subset(X, 2.0 * X[:, 0] - X[:, 3])
-    state.set_slab(state.slabs()[-1], 0)
+    state.set_prior(state.slabs()[-1], SHAPES[0])
     for unit in (0, 3):
         assert state.moves()[unit] > 10
         state.toggle(unit)
@@ -212,7 +213,7 @@ def test_a_constant_response_wants_nothing():
 def test_z_values_are_those_of_least_squares_when_the_prior_is_flat():
     X, y, _ = problem()
     state = make_subset(X, y)
-    state.set_slab(1e8, 0)
+    state.set_prior(1e8, SHAPES[0])
     state.reset(np.arange(10) < 4)
     A = np.column_stack([np.ones(80), X[:, :4]])
     coef, rss, *_ = np.linalg.lstsq(A, y, rcond=None)

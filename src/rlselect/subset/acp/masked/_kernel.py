@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
+from rlselect._limits import require_memory
 from rlselect.kernels import network_kernel, network_loo_residuals
 from rlselect.subset.acp.masked._predictor import (
     LEAST_RISK,
@@ -21,6 +22,8 @@ RIDGES = (0.01, 0.03, 0.1, 0.3, 1.0)
 ROWS = 500
 # rows of the final machine
 _FINAL_ROWS = 4000
+# n x n matrices that are there at one time, where all rows are judged
+_MATRICES = 5
 
 
 class KernelModel:
@@ -107,7 +110,14 @@ class MaskedKernel(MaskedPredictor):
 
     def losses(self, masks: Masks, train: NDArray[np.bool_]) -> Array:
         """Squared errors of all rows, each machine on its own rows."""
-        out = np.empty((len(masks), len(self.X)))
+        n = len(self.X)
+        require_memory(
+            8.0 * _MATRICES * float(n) ** 2,
+            f"the kernel matrices of {n} rows",
+            "predictor='linear' or 'network', ActorCriticPredictor without search=PolicyGradient(...), whose "
+            "kernel takes some of the rows at a time, or a sample of the rows",
+        )
+        out = np.empty((len(masks), n))
         for i, (mask, rows) in enumerate(zip(masks, train, strict=True)):
             K = network_kernel(np.ascontiguousarray(self.X[:, mask]))
             inner = K[np.ix_(rows, rows)]

@@ -42,9 +42,14 @@ from rlselect.subset.revs.evidence._ridge_subset import (
 from rlselect.subset.revs.evidence._rows import (
     Rows,
 )
+from rlselect.subset.revs.evidence._ties import (
+    SHAPES,
+    Shape,
+)
 
 __all__ = [
     "PANEL",
+    "SHAPES",
     "Block",
     "Fit",
     "GlmSubset",
@@ -57,6 +62,7 @@ __all__ = [
     "Rows",
     "Scores",
     "SeparationWarning",
+    "Shape",
     "StandardRows",
     "fit_glm",
     "fit_glm_blocks",

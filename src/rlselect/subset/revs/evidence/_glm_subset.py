@@ -1,7 +1,7 @@
 """A subset of columns under a generalised linear model, and the reward of every move from it."""
 
 import copy
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 import numpy as np
@@ -9,20 +9,27 @@ from numpy.typing import NDArray
 
 from rlselect.data import Units
 from rlselect.kernels import (
+    DISPERSION_PROOF,
+    TiedMoves,
     damped_newton,
+    dispersion_grid,
+    dispersion_likelihoods,
     laplace_block_add,
     laplace_block_remove,
-    laplace_moves,
-    laplace_state,
+    likeliest_dispersion,
     log_likelihood,
-    mean_and_curvature,
     null_intercept,
+    score_and_curvature,
     small_decrement,
     summed_problem,
+    tied_adds,
+    tied_logdet,
+    tied_removes,
 )
 from rlselect.subset.revs.evidence._block import Block
 from rlselect.subset.revs.evidence._look import Look, Scores, glm_scores, paying_z
 from rlselect.subset.revs.evidence._rows import Rows
+from rlselect.subset.revs.evidence._ties import Shape, tied_rows
 
 Floats = NDArray[np.float64]
 
@@ -32,14 +39,19 @@ _NEWTON_STEPS = 6
 _DECREMENT = 1e-4
 # the columns of the subset are kept between the steps of a fit up to this size
 _DESIGN_BYTES = 2**27
+_SLABS = 12
+# a dispersion that differs by less changes no price
+_SAME_DISPERSION = 0.02
 
 
 class GlmSubset:
-    r"""Laplace log evidence of logistic or Poisson models, with all moves priced by one Newton step.
+    r"""Laplace log evidence of logistic or count models, with all moves priced by one Newton step.
 
-    Coefficients in the subset have the prior :math:`N(0, g)` on the standardised scale, the intercept is
-    free. A chosen move is refitted by Newton steps from the one-step guess. ``shape=1`` multiplies the prior
-    density of the column that moves by :math:`\beta^2 / g`, as in `RidgeSubset`.
+    Coefficients in the subset have the prior :math:`N(0, g K)` on the standardised scale, the intercept is
+    free; K is the identity, or ties the effects of correlated columns (`tied_rows`). A chosen move is
+    refitted by Newton steps from the one-step guess. ``shape=1`` multiplies the prior density of the column
+    that moves by :math:`\beta^2 / g`, as in `RidgeSubset`. Counts are Poisson, or negative binomial with the
+    `dispersion` that `learn_dispersion` finds.
 
     Parameters
     ----------
@@ -47,8 +59,8 @@ class GlmSubset:
         The rows.
     units : Units
         What enters and leaves together.
-    family : {"binomial", "poisson"}
-        The distribution.
+    family : {"binomial", "poisson", "negative_binomial"}
+        The distribution; Poisson counts turn out to be negative binomial where that is more likely.
     slab : float, default=0.03
         g.
     shape : {0, 1}, default=1
@@ -58,10 +70,17 @@ class GlmSubset:
     def __init__(self, rows: Rows, units: Units, family: str, slab: float = 0.03, shape: int = 1) -> None:
         self._rows = rows
         self.units = units
-        self.family = family
+        self._proof = 0.0 if family == "negative_binomial" else DISPERSION_PROOF
+        self.family = family = "poisson" if family == "negative_binomial" else family
         self.slab = slab
         self.shape = shape
+        self.share = 0.0
+        self.dispersion = 0.0
         self._block_columns = [int(j) for u in units.blocks for j in units.columns[u]]
+        self._in_block = np.zeros(units.n_columns, dtype=bool)
+        self._in_block[self._block_columns] = True
+        # rows of the correlation matrix; walkers over the same rows share them
+        self._known: dict[int, Floats] = {}
         self.mask = np.zeros(units.n_units, dtype=bool)
         self._subset: list[int] = []
         self._stretch = 1.0
@@ -111,7 +130,32 @@ class GlmSubset:
             self._rows.clear()
         for block_rows in rows:
             self._rows.append(block_rows)
+        self._known = {}
         self.reset(self.mask)
+
+    def _tied(self, share: float) -> Floats:
+        """Prior correlation of the subset's coefficients with all."""
+        rows = np.zeros((len(self._subset), self.units.n_columns))
+        if share:
+            new = [j for j in self._subset if j not in self._known]
+            if new:
+                self._known.update(zip(new, self._correlations(new), strict=True))
+            rows = np.array([self._known[j] for j in self._subset]).reshape(rows.shape)
+        return tied_rows(rows, self._subset, share, self._in_block)
+
+    def _correlations(self, columns: list[int]) -> Floats:
+        sums = np.zeros((len(columns) + 1, self.units.n_columns))
+        squares = np.zeros(self.units.n_columns)
+
+        def add(_: int, parts: tuple) -> None:
+            np.add(sums, parts[0], out=sums)
+            np.add(squares, parts[1], out=squares)
+
+        self._rows.pour(add, _tie_parts, columns)
+        n, mean = self.counted, sums[0] / self.counted
+        about = sums[1:] - n * np.outer(mean[columns], mean)
+        spread = np.sqrt(np.maximum(squares - n * mean**2, 1e-300))
+        return about / np.outer(spread[columns], spread)
 
     def _designs(self) -> list[Floats | None] | None:
         """Columns of the subset, kept for the steps of one fit; None when they are too many for that."""
@@ -119,7 +163,9 @@ class GlmSubset:
             return None
         return [None if block is None else _design(block, self._subset) for block in self._rows]
 
-    def _sums(self, coef: Floats, designs: list[Floats | None] | None) -> tuple[float, Floats, Floats]:
+    def _sums(
+        self, coef: Floats, prior: Floats, designs: list[Floats | None] | None
+    ) -> tuple[float, Floats, Floats]:
         """Minus the log posterior, its curvature and the score, summed over the rows."""
         k = len(coef)
         sums = [np.zeros((k, k)), np.zeros(k), np.zeros(())]
@@ -128,29 +174,43 @@ class GlmSubset:
             for total, part in zip(sums, parts, strict=True):
                 np.add(total, part, out=total)
 
-        self._rows.pour(add, _newton_parts, self._subset, coef, self.family, each=designs)
+        self._rows.pour(add, _newton_parts, self._subset, coef, self._likelihood, each=designs)
         hessian, gradient, likelihood = sums
-        prior = np.full(k, 1.0 / self.slab)
-        prior[0] = 0.0
-        hessian[np.diag_indices(k)] += prior
-        loss = 0.5 * float(prior @ coef**2) - float(likelihood)
-        return loss, hessian, gradient - prior * coef
+        pull = prior @ coef
+        return 0.5 * float(coef @ pull) - float(likelihood), hessian + prior, gradient - pull
 
-    def _fit(self, steps: int = _NEWTON_STEPS) -> None:
-        designs = self._designs()
-        problem = summed_problem(lambda coef: self._sums(coef, designs))
+    @property
+    def _likelihood(self) -> tuple[str, float]:
+        return self.family, self.dispersion
+
+    def _prior(self, slab: float, ties_inverse: Floats) -> Floats:
+        """Precision of the intercept and the coefficients."""
+        prior = np.zeros((len(self._coef), len(self._coef)))
+        prior[1:, 1:] = ties_inverse / slab
+        return prior
+
+    def _mode(
+        self, prior: Floats, designs: list[Floats | None] | None, steps: int
+    ) -> tuple[Floats, float, Floats]:
+        """Coefficients at the mode, the log posterior there, and the Hessian next to it."""
+        problem = summed_problem(lambda coef: self._sums(coef, prior, designs))
         rule = small_decrement(_DECREMENT)
         # the last step is taken without a look at where it leads: the mode must not depend on the way there
         found = damped_newton(problem, self._coef[None], rule, most_steps=steps)
         fall = 0.5 * float(found.direction.decrement[0]) if found.converged[0] else 0.0
-        self._coef, self._value = found.coef[0], fall - float(found.point.loss[0])
+        return found.coef[0], fall - float(found.point.loss[0]), found.direction.hessian[0]
+
+    def _fit(self, steps: int = _NEWTON_STEPS) -> None:
+        designs = self._designs()
+        self._ties = self._tied(self.share)
+        self._ties_inverse = np.linalg.inv(self._ties[:, self._subset])
+        self._coef, self._value, _ = self._mode(self._prior(self.slab, self._ties_inverse), designs, steps)
         self._price(designs)
 
     def _price(self, designs: list[Floats | None] | None) -> None:
         k, p = len(self._coef), self.units.n_columns
         score, curvatures, cross = np.zeros((2, p)), np.zeros(p), np.zeros((2, k, p))
-        hessian = np.diag(np.full(k, 1.0 / self.slab))
-        hessian[0, 0] = 0.0
+        hessian = self._prior(self.slab, self._ties_inverse)
         blocks = [members for _, members in self.units.by_size]
         within = [np.zeros((*members.shape, members.shape[1])) for members in blocks]
 
@@ -163,12 +223,24 @@ class GlmSubset:
             for total, part in zip(within, inside, strict=True):
                 total += part
 
-        self._rows.pour(add, _price_parts, self._subset, self._coef, self.family, blocks, each=designs)
+        self._rows.pour(add, _price_parts, self._subset, self._coef, self._likelihood, blocks, each=designs)
         self._inverse = np.asarray(np.linalg.pinv(hessian, hermitian=True))
-        self._logdet = float(np.linalg.slogdet(hessian)[1]) + (k - 1) * np.log(self.slab)
+        self._logdet = tied_logdet(hessian, self.slab, self._ties_inverse)
         self._score_parts, self._residual, self._within = score, score.sum(axis=0), within
         self._cross_parts, self._cross, self._curvature = cross, cross.sum(axis=0), curvatures
-        self._schur = laplace_state(self._cross, self._inverse, curvatures, self.slab)
+        self._adds = self._priced_adds()
+
+    def _priced_adds(self) -> TiedMoves:
+        return tied_adds(
+            self._residual,
+            self._curvature,
+            self._cross,
+            self._inverse,
+            self._coef[1:],
+            self._ties,
+            self._ties_inverse,
+            self.slab,
+        )
 
     @property
     def evidence(self) -> float:
@@ -178,21 +250,24 @@ class GlmSubset:
     @property
     def alike(self) -> float:
         """Log of the shape factor of the subset, zero when it is not in use."""
-        free = ~np.isin(self._subset, self._block_columns)
-        if not self.shape or not free.any():
-            return 0.0
-        size = self._coef[1:] ** 2 + np.diagonal(self._inverse)[1:]
-        return float(np.log(size[free] / self.slab).sum())
+        variance = np.diagonal(self._inverse)[1:]
+        return self._alike(self._coef[1:], variance, self.slab) if self.shape else 0.0
+
+    def _alike(self, coef: Floats, variance: Floats, slab: float) -> float:
+        free = ~self._in_block[self._subset]
+        return float(np.log((coef**2 + variance)[free] / slab).sum())
 
     def moves(self) -> Floats:
         """Change of the log evidence when each unit is toggled."""
-        slopes, inverse = self._coef[1:], self._inverse[1:, 1:]
-        columns = laplace_moves(self._residual, self._schur, self.slab, self._subset, inverse, slopes)
+        adds, subset = self._adds, self._subset
+        removes = tied_removes(self._inverse[1:, 1:], self._coef[1:], self._ties_inverse, self.slab)
+        columns = adds.fall - 0.5 * adds.logdet
+        columns[subset] = removes.fall - 0.5 * removes.logdet
         if self.shape:
-            size = (self._residual / self._schur) ** 2 + 1.0 / self._schur
-            size[self._subset] = slopes**2 + np.diagonal(inverse)
+            size = adds.mean**2 + adds.variance
+            size[subset] = removes.mean**2 + removes.variance
             change = np.log(size / self.slab)
-            change[self._subset] *= -1.0
+            change[subset] *= -1.0
             change[self._block_columns] = 0.0
             columns += change
         moves = self.units.spread(columns)
@@ -201,6 +276,54 @@ class GlmSubset:
         for unit in np.flatnonzero(self.mask & self.units.is_block):
             moves[unit] = self._block_remove(int(unit))
         return moves
+
+    def slabs(self) -> Floats:
+        """The prior variances that `evidence_table` compares.
+
+        As in `RidgeSubset`: the smallest still makes an effect at the detection limit of 2 log p likely.
+        """
+        information = float(np.median(self._curvature))
+        smallest = min(2.0 * np.log(max(self.units.n_units, 3)) / max(information, 1e-300), 1.0)
+        return np.geomspace(smallest, 4.0, _SLABS)
+
+    def evidence_table(self, shapes: Sequence[Shape]) -> Floats:
+        """Log evidence of the subset for every slab and shape, shape (n_slabs, n_shapes)."""
+        slabs, designs = self.slabs(), self._designs()
+        table = np.zeros((len(slabs), len(shapes)))
+        for share in {shape.share for shape in shapes}:
+            ties = np.linalg.inv(self._tied(share)[:, self._subset])
+            for i, slab in enumerate(slabs):
+                coef, value, hessian = self._mode(self._prior(slab, ties), designs, _NEWTON_STEPS)
+                evidence = value - 0.5 * tied_logdet(hessian, slab, ties)
+                variance = np.diagonal(np.linalg.pinv(hessian, hermitian=True))[1:]
+                alike = self._alike(coef[1:], variance, slab)
+                for column, shape in enumerate(shapes):
+                    if shape.share == share:
+                        table[i, column] = evidence + shape.alike * alike
+        return table
+
+    def set_prior(self, slab: float, shape: Shape) -> None:
+        """Change the prior of the coefficients."""
+        self.slab, self.shape, self.share = float(slab), shape.alike, shape.share
+        self._fit()
+
+    def learn_dispersion(self) -> bool:
+        """Set the dispersion of counts to the most likely one; whether it has changed."""
+        if self.family != "poisson":
+            return False
+        grid = dispersion_grid()
+        sums = np.zeros(len(grid))
+
+        def add(_: int, part: Floats) -> None:
+            np.add(sums, part, out=sums)
+
+        self._rows.pour(add, _dispersion_parts, self._subset, self._coef, grid)
+        best = likeliest_dispersion(grid, sums, self._proof)
+        if abs(best - self.dispersion) <= _SAME_DISPERSION * best:
+            return False
+        self.dispersion = best
+        self._fit()
+        return True
 
     def _block_adds(self, columns: NDArray[np.intp], within: Floats) -> Floats:
         across = self._cross[:, columns]
@@ -227,7 +350,7 @@ class GlmSubset:
         entering = not self.mask[unit]
         for j in self.units.columns[unit]:
             if entering:
-                step = self._residual[j] / self._schur[j] if len(self.units.columns[unit]) == 1 else 0.0
+                step = self._adds.mean[j] if len(self.units.columns[unit]) == 1 else 0.0
                 change = (self._inverse @ self._cross[:, j]) * step
                 size = len(change)
                 self._coef[:size] = self._coef[:size] - change
@@ -246,14 +369,14 @@ class GlmSubset:
 
     def z_values(self) -> Floats:
         """|z| of every column: of its coefficient inside, of adding it outside."""
-        z = np.abs(self._residual) / np.sqrt(self._schur)
+        z = np.abs(self._adds.mean) / np.sqrt(self._adds.variance)
         z[self._subset] = np.abs(self._coef[1:]) / np.sqrt(np.diagonal(self._inverse)[1:])
         return z
 
     def tangle(self, which: NDArray[np.bool_]) -> float:
         """Largest share of the curvature of one of these columns that the (other) columns inside explain."""
         varies = self.varies()
-        left = self._schur - 1.0 / self.slab
+        left = 1.0 / self._adds.variance - 1.0 / self.slab
         left[self._subset] = 1.0 / np.diagonal(self._inverse)[1:] - 1.0 / self.slab
         left /= np.where(varies, self._curvature, 1.0)
         return 1.0 - float(left[which & varies].min(initial=1.0))
@@ -264,7 +387,7 @@ class GlmSubset:
         With `at`, at the coefficients that this subset has there.
         """
         coef = (self if at is None else at)._coef.copy()
-        task = partial(glm_scores, subset=list(self._subset), coef=coef, family=self.family)
+        task = partial(glm_scores, subset=list(self._subset), coef=coef, likelihood=self._likelihood)
         return Look(self.units.n_columns, coef), task
 
     def seen(self, look: Look) -> "GlmSubset":
@@ -275,11 +398,10 @@ class GlmSubset:
         """
         twin = self.copy()
         twin._stretch = stretch = look.weight / self.counted
-        prior = np.full(len(look.coef), 1.0 / self.slab)
-        prior[0] = 0.0
-        hessian = stretch * (np.linalg.pinv(self._inverse, hermitian=True) - np.diag(prior)) + np.diag(prior)
+        prior = self._prior(self.slab, self._ties_inverse)
+        hessian = stretch * (np.linalg.pinv(self._inverse, hermitian=True) - prior) + prior
         score = look.products.sum(axis=0)
-        gradient = np.append(look.total.sum(), score[self._subset]) - prior * look.coef
+        gradient = np.append(look.total.sum(), score[self._subset]) - prior @ look.coef
         twin._inverse = np.asarray(np.linalg.pinv(hessian, hermitian=True))
         step = twin._inverse @ gradient
         twin._coef = look.coef + step
@@ -288,17 +410,17 @@ class GlmSubset:
         twin._residual = twin._score_parts.sum(axis=0)
         twin._curvature = stretch * self._curvature
         twin._within = [stretch * within for within in self._within]
-        twin._schur = laplace_state(twin._cross, twin._inverse, twin._curvature, self.slab)
+        twin._adds = twin._priced_adds()
         return twin
 
     def paying(self, price: float) -> Floats:
         """|z| from which on each column outside pays the price of a unit."""
         sizes = np.bincount(self.units.unit_of)[self.units.unit_of]
-        return paying_z(self._schur, self.slab, self.shape, price, sizes)
+        return paying_z(1.0 / self._adds.variance, self.slab, self.shape, price, sizes)
 
     def resolution(self) -> Floats:
         """Standard error that the coefficient of each column outside has, all columns of unit variance."""
-        return np.sqrt(self.noise / self._schur)
+        return np.sqrt(self._adds.variance)
 
     def leftover(self, probes: NDArray[np.intp]) -> float:
         """Signal that two parts of the rows agree is left outside the subset, in standard errors.
@@ -320,7 +442,7 @@ class GlmSubset:
         def add(_: int, part: Floats) -> None:
             np.add(products, self._stretch * part, out=products)
 
-        self._rows.pour(add, _probe_parts, self._subset, self._coef, self.family, probes)
+        self._rows.pour(add, _probe_parts, self._subset, self._coef, self._likelihood, probes)
         products = products[:, outside] / np.multiply.outer(np.sqrt(self._curvature[probes]), scale)
         norm = float((products**2).sum()) * (np.count_nonzero(outside) / len(probes))
         return agreed / max(0.5 * float(np.sqrt(norm)), 1e-12)
@@ -339,15 +461,16 @@ def _predictor(block: Block, subset: list[int], coef: Floats, design: Floats | N
 
 
 def _newton_parts(
-    block: Block, subset: list[int], coef: Floats, family: str, design: Floats | None = None
+    block: Block, subset: list[int], coef: Floats, likelihood: tuple[str, float], design: Floats | None = None
 ) -> tuple[Floats, Floats, float]:
     """What a block adds to the curvature, the gradient and the log likelihood."""
     design, eta = _predictor(block, subset, coef, design)
-    mean, curvature = mean_and_curvature(family, eta)
+    family, dispersion = likelihood
+    score, curvature = score_and_curvature(family, block.y, eta, dispersion)
     return (
         (design * block.weighted(curvature)) @ design.T,
-        design @ block.weighted(block.y - mean),
-        float(block.weighted(log_likelihood(family, block.y, eta)).sum()),
+        design @ block.weighted(score),
+        float(block.weighted(log_likelihood(family, block.y, eta, dispersion=dispersion)).sum()),
     )
 
 
@@ -355,23 +478,36 @@ def _price_parts(
     block: Block,
     subset: list[int],
     coef: Floats,
-    family: str,
+    likelihood: tuple[str, float],
     members: list[NDArray[np.intp]],
     design: Floats | None = None,
 ) -> tuple[Floats, Floats, Floats, list[Floats]]:
     """What a block adds to the scores and curvatures of all columns, and their products with the subset."""
     design, eta = _predictor(block, subset, coef, design)
-    mean, curvature = mean_and_curvature(family, eta)
+    score, curvature = score_and_curvature(likelihood[0], block.y, eta, likelihood[1])
     weight = block.weighted(curvature)
     bent = design * weight
-    products = block.products(np.vstack([block.weighted(block.y - mean), bent]))
+    products = block.products(np.vstack([block.weighted(score), bent]))
     inside = [block.within(columns, weight) for columns in members]
     return products, block.squares(weight), bent @ design.T, inside
 
 
 def _probe_parts(
-    block: Block, subset: list[int], coef: Floats, family: str, probes: NDArray[np.intp]
+    block: Block, subset: list[int], coef: Floats, likelihood: tuple[str, float], probes: NDArray[np.intp]
 ) -> Floats:
     _, eta = _predictor(block, subset, coef, None)
-    _, curvature = mean_and_curvature(family, eta)
+    _, curvature = score_and_curvature(likelihood[0], block.y, eta, likelihood[1])
     return block.products(block.columns(probes) * block.weighted(curvature))
+
+
+def _tie_parts(block: Block, columns: list[int]) -> tuple[Floats, Floats]:
+    """What a block adds to the sums of all columns, their products with some, and their squares."""
+    ones = block.weighted(np.ones(len(block)))
+    vectors = np.vstack([ones, block.columns(columns) * ones])
+    return block.products(vectors), block.squares(ones)
+
+
+def _dispersion_parts(block: Block, subset: list[int], coef: Floats, grid: Floats) -> Floats:
+    """What a block adds to the log likelihood of counts under every dispersion of a grid."""
+    _, eta = _predictor(block, subset, coef, None)
+    return dispersion_likelihoods(block.y, eta, block.weight, grid)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect.kernels import mean_and_curvature
+from rlselect.kernels import score_and_curvature
 from rlselect.subset.revs.evidence._block import Block
 
 Floats = NDArray[np.floating]
@@ -72,11 +72,12 @@ def linear_scores(
     return _scores(block, (y - center) / unit - level - block.combination(subset, coef))
 
 
-def glm_scores(block: Block, subset: list[int], coef: Floats, family: str) -> Scores:
-    """Scores of a generalised linear model, its intercept first."""
+def glm_scores(block: Block, subset: list[int], coef: Floats, likelihood: tuple[str, float]) -> Scores:
+    """Scores of a generalised linear model (family and dispersion), its intercept first."""
     eta = coef[0] + block.combination(subset, coef[1:])
     eta = eta if block.offset is None else eta + block.offset
-    return _scores(block, block.y - mean_and_curvature(family, eta)[0])
+    family, dispersion = likelihood
+    return _scores(block, score_and_curvature(family, block.y, eta, dispersion)[0])
 
 
 def _scores(block: Block, residual: Floats) -> Scores:

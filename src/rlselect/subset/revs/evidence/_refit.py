@@ -1,7 +1,9 @@
 """The final model: an unpenalised fit on the selected columns, and what each of them is worth."""
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,17 +15,22 @@ from rlselect.kernels import (
     SINGULAR,
     Minimum,
     damped_newton,
+    dispersion_grid,
+    dispersion_likelihoods,
     glm_problem,
     heldout_block_remove,
     heldout_moves,
+    likeliest_dispersion,
     log_likelihood,
     looks_separated,
     null_intercept,
+    score_and_curvature,
     separating_direction,
     separation_sentence,
     separation_signs,
     small_decrement,
     solve_shortest,
+    summed_problem,
 )
 
 Floats = NDArray[np.float64]
@@ -32,6 +39,9 @@ MOST_STEPS = 50
 # of the log likelihood: where the steps of an unpenalised fit end
 TOLERANCE = 1e-10
 _MANY_ROWS = 5000
+# coefficients and the overdispersion of counts hardly depend on each other: few turns are enough
+MOST_TURNS = 12
+EXCESS_TOLERANCE = 1e-3
 
 
 class SeparationWarning(UserWarning):
@@ -48,6 +58,7 @@ class Fit:
     covariance: Floats
     dispersion: float
     separated: bool
+    overdispersion: float = 0.0
 
     @property
     def all_coef(self) -> Floats:
@@ -56,7 +67,12 @@ class Fit:
 
 
 def fit_glm(
-    A: Floats, y: Floats, family: str, weight: Floats | None = None, offset: Floats | None = None
+    A: Floats,
+    y: Floats,
+    family: str,
+    weight: Floats | None = None,
+    offset: Floats | None = None,
+    overdispersion: float | None = None,
 ) -> Fit:
     """Maximum likelihood on the columns of A, with an intercept.
 
@@ -69,10 +85,12 @@ def fit_glm(
         The columns.
     y : array of shape (n,)
         Response; 0 and 1 for "binomial".
-    family : {"gaussian", "binomial", "poisson"}
+    family : {"gaussian", "binomial", "poisson", "negative_binomial"}
         The distribution.
     weight, offset : array of shape (n,), optional
         As often as a row counts, and the known part of its linear predictor.
+    overdispersion : float, optional
+        That of "negative_binomial", if it is known; the most likely one otherwise.
 
     Returns
     -------
@@ -84,13 +102,16 @@ def fit_glm(
     standard, shift, scale = standardise(A, w)
     design = np.empty((A.shape[1] + 1, len(y)))
     design[0], design[1:] = 1.0, standard.T
-    dispersion, separation = 1.0, None
+    dispersion, separation, excess = 1.0, None, 0.0
     if family == "gaussian":
         coef, hessian = _least_squares(design, y - known, w)
         residual = y - known - coef @ design
         dispersion = float(w @ residual**2) / max(n - len(coef), 1.0)
     else:
-        coef, hessian, separation = _maximum(design, y, family, w, known)
+        if family == "negative_binomial":
+            family = "poisson"
+            excess = _excess(design, y, w, known) if overdispersion is None else overdispersion
+        coef, hessian, separation = _maximum(design, y, family, w, known, excess)
     if separation is not None:
         warnings.warn(
             f"{separation}, so that the likelihood has no maximum; coefficients are those of a "
@@ -104,7 +125,7 @@ def fit_glm(
     turn[0, 1:] = -shift / scale
     coef, covariance = turn @ coef, turn @ covariance @ turn.T
     errors = np.sqrt(np.maximum(dispersion * np.diagonal(covariance)[1:], 0.0))
-    return Fit(float(coef[0]), coef[1:], errors, covariance, dispersion, separation is not None)
+    return Fit(float(coef[0]), coef[1:], errors, covariance, dispersion, separation is not None, excess)
 
 
 def standardise(X: Floats, w: Floats) -> tuple[Floats, Floats, Floats]:
@@ -133,13 +154,32 @@ def _least_squares(design: Floats, y: Floats, w: Floats) -> tuple[Floats, Floats
     return np.asarray(np.linalg.lstsq((design * root).T, root * y, rcond=None)[0]), gram
 
 
+def _excess(design: Floats, y: Floats, w: Floats, known: Floats) -> float:
+    """Overdispersion of counts at the maximum of the likelihood, found in turns with the coefficients."""
+    excess = 0.0
+    for _ in range(MOST_TURNS):
+        eta = _newton(design, y, "poisson", w, known, None, excess).coef[0] @ design + known
+        before, excess = excess, learn_overdispersion(partial(dispersion_likelihoods, y, eta, w))
+        if abs(excess - before) <= EXCESS_TOLERANCE * excess:
+            break
+    return excess
+
+
+def learn_overdispersion(likelihoods: Callable[[Floats], Floats]) -> float:
+    """The most likely dispersion of counts, given the log likelihoods of any grid of them."""
+    grid = dispersion_grid()
+    rough = likeliest_dispersion(grid, likelihoods(grid), 0.0)
+    grid = dispersion_grid(rough)
+    return likeliest_dispersion(grid, likelihoods(grid), 0.0) if rough else rough
+
+
 def _maximum(
-    design: Floats, y: Floats, family: str, w: Floats, known: Floats
+    design: Floats, y: Floats, family: str, w: Floats, known: Floats, excess: float
 ) -> tuple[Floats, Floats, str | None]:
     """Coefficients and Hessian; where rows separate, of a penalised fit with a sentence that says so."""
-    found = _newton(design, y, family, w, known, None)
+    found = _newton(design, y, family, w, known, None, excess)
     moved = found.direction.step[0] @ design
-    signs = separation_signs(family, y, found.point.kept[0][0], moved, w)
+    signs = separation_signs(family, y, found.coef[0] @ design + known, moved, w)
     separation = None
     # counts of nothing but zeros have no finite intercept either, but that is not for columns to answer
     if len(design) > 1 and looks_separated(*signs):
@@ -149,22 +189,48 @@ def _maximum(
             separation = separation_sentence(x, live, direction, None, "the response", "row")
             ridge = np.ones(len(design))
             ridge[0] = 0.0
-            found = _newton(design, y, family, w, known, ridge)
+            found = _newton(design, y, family, w, known, ridge, excess)
     return found.coef[0], found.direction.hessian[0], separation
 
 
 def _newton(
-    design: Floats, y: Floats, family: str, w: Floats, known: Floats, ridge: Floats | None
+    design: Floats,
+    y: Floats,
+    family: str,
+    w: Floats,
+    known: Floats,
+    ridge: Floats | None,
+    excess: float,
 ) -> Minimum:
     link, start, zero = CANONICAL_LINK[family], np.zeros((1, len(design))), np.zeros(len(y))
     start[0, 0] = null_intercept(family, y, w, known)
     # the tolerance is a share of the whole log likelihood, the term of y alone included
     constant = log_likelihood(family, y, zero, constant=False) - log_likelihood(family, y, zero)
     rule = small_decrement(TOLERANCE, relative=True, constant=float(w @ constant))
+    if excess:
+        penalty = np.zeros(len(design)) if ridge is None else ridge
+        return damped_newton(
+            summed_problem(lambda coef: _count_sums(design, y, w, known, penalty, excess, coef)),
+            start,
+            small_decrement(TOLERANCE, relative=True),
+            polish=False,
+            most_steps=MOST_STEPS,
+        )
     problem = glm_problem(
         design[None], y[None], w[None], link, family, offset=known[None], ridge=ridge, solve=solve_shortest
     )
     return damped_newton(problem, start, rule, polish=False, most_steps=MOST_STEPS)
+
+
+def _count_sums(
+    design: Floats, y: Floats, w: Floats, known: Floats, ridge: Floats, excess: float, coef: Floats
+) -> tuple[float, Floats, Floats]:
+    """Minus the log likelihood of negative binomial counts and a ridge penalty, the Hessian and the score."""
+    eta = coef @ design + known
+    score, curvature = score_and_curvature("poisson", y, eta, excess)
+    loss = 0.5 * float(ridge @ coef**2) - float(w @ log_likelihood("poisson", y, eta, dispersion=excess))
+    hessian = (design * (w * curvature)) @ design.T + np.diag(ridge)
+    return loss, hessian, design @ (w * score) - ridge * coef
 
 
 def _distinct(X: Floats, y: Floats, offset: Floats | None) -> NDArray[np.intp]:
@@ -184,6 +250,7 @@ def heldout_gains(
     offset: Floats | None,
     rng: np.random.Generator,
     n_folds: int = 5,
+    overdispersion: float = 0.0,
 ) -> Floats:
     """What each unit is worth on held-out rows, averaged over folds.
 
@@ -199,6 +266,8 @@ def heldout_gains(
         Deals out the folds.
     n_folds : int, default=5
         Number of folds.
+    overdispersion : float, default=0
+        That of "negative_binomial".
 
     Returns
     -------
@@ -217,6 +286,7 @@ def heldout_gains(
     X = standardise(X, np.ones(len(y)) if weight is None else weight)[0]
     chosen = {int(j): i + 1 for i, j in enumerate(subset)}
     single = np.array([c[0] for c in columns_of])
+    likelihood = "poisson" if family == "negative_binomial" else family
     folds = (rng.permutation(n) % n_folds)[number]
     for fold in range(n_folds):
         inside = folds != fold
@@ -225,10 +295,17 @@ def heldout_gains(
         ]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SeparationWarning)
-            fit = fit_glm(X[inside][:, subset], y[inside], family, part[0][0], part[1][0])
+            fit = fit_glm(X[inside][:, subset], y[inside], family, part[0][0], part[1][0], overdispersion)
         known: tuple[Any, Any] = (0.0, 0.0) if offset is None else part[1]
         moves = heldout_moves(
-            family, fit.all_coef, subset, (X[inside], y[inside]), (X[~inside], y[~inside]), part[0], known
+            likelihood,
+            fit.all_coef,
+            subset,
+            (X[inside], y[inside]),
+            (X[~inside], y[~inside]),
+            part[0],
+            known,
+            overdispersion,
         )
         signs = np.ones(len(moves))
         signs[subset] = -1.0
@@ -241,7 +318,14 @@ def heldout_gains(
                 places = np.array([chosen[int(j)] for j in columns])
                 valid = (X[~inside][:, subset], y[~inside])
                 gains[fold, unit] = -heldout_block_remove(
-                    family, fit.all_coef, places, fit.covariance, valid, part[0][1], known[1]
+                    likelihood,
+                    fit.all_coef,
+                    places,
+                    fit.covariance,
+                    valid,
+                    part[0][1],
+                    known[1],
+                    overdispersion,
                 )
     counted = np.isfinite(gains).sum(axis=0)
     return np.where(counted > 0, np.nansum(gains, axis=0) / np.maximum(counted, 1), np.nan)

@@ -11,21 +11,25 @@ from numpy.typing import NDArray
 from rlselect.kernels import (
     SINGULAR,
     damped_newton,
+    dispersion_likelihoods,
     log_likelihood,
     looks_separated,
-    mean_and_curvature,
     null_intercept,
+    score_and_curvature,
     separation_signs,
     small_decrement,
     summed_problem,
 )
 from rlselect.subset.revs.evidence._gram import Moments
 from rlselect.subset.revs.evidence._refit import (
+    EXCESS_TOLERANCE,
     MOST_STEPS,
+    MOST_TURNS,
     TOLERANCE,
     Fit,
     SeparationWarning,
     fit_glm,
+    learn_overdispersion,
     standardise,
 )
 
@@ -113,7 +117,7 @@ def fit_glm_blocks(blocks: Callable[[Callable], Iterable[Any]], few: tuple, fami
         As in `fit_linear_blocks`.
     few : tuple
         Columns, response, weight and offset of some of the rows: where Newton's method starts.
-    family : {"binomial", "poisson"}
+    family : {"binomial", "poisson", "negative_binomial"}
         The distribution.
 
     Returns
@@ -121,15 +125,24 @@ def fit_glm_blocks(blocks: Callable[[Callable], Iterable[Any]], few: tuple, fami
     Fit or None
         None when the rows are separated, which takes a penalty and all rows at once.
     """
-    coef, shift, scale = _start(few, family)
+    coef, shift, scale, excess = _start(few, family)
+    learns, family = family == "negative_binomial", "poisson" if family == "negative_binomial" else family
 
     def sums(coef: Floats) -> tuple[float, Floats, Floats]:
-        parts = list(blocks(partial(_glm_parts, coef, shift, scale, family)))
+        parts = list(blocks(partial(_glm_parts, coef, shift, scale, family, excess)))
         loss, hessian, gradient = (sum(part) for part in zip(*parts, strict=True))
         return loss, hessian, gradient
 
+    def likelihoods(grid: Floats) -> Floats:
+        return np.sum(list(blocks(partial(_dispersion_parts, found.coef[0], shift, scale, grid))), axis=0)
+
     rule = small_decrement(TOLERANCE, relative=True)
-    found = damped_newton(summed_problem(sums), coef[None], rule, polish=False, most_steps=MOST_STEPS)
+    for _ in range(MOST_TURNS):
+        found = damped_newton(summed_problem(sums), coef[None], rule, polish=False, most_steps=MOST_STEPS)
+        before, excess = excess, learn_overdispersion(likelihoods) if learns else 0.0
+        coef = found.coef[0]
+        if abs(excess - before) <= EXCESS_TOLERANCE * excess:
+            break
     coef, hessian, step = found.coef[0], found.direction.hessian[0], found.direction.step[0]
     signs = list(blocks(partial(_signs, coef, step, shift, scale, family)))
     if looks_separated(max(drift for drift, _ in signs), min(margin for _, margin in signs)):
@@ -139,10 +152,10 @@ def fit_glm_blocks(blocks: Callable[[Callable], Iterable[Any]], few: tuple, fami
     covariance = turn @ np.linalg.pinv(hessian, rcond=SINGULAR, hermitian=True) @ turn.T
     coef = turn @ coef
     errors = np.sqrt(np.maximum(np.diagonal(covariance)[1:], 0.0))
-    return Fit(float(coef[0]), coef[1:], errors, covariance, 1.0, False)
+    return Fit(float(coef[0]), coef[1:], errors, covariance, 1.0, False, excess)
 
 
-def _start(few: tuple, family: str) -> tuple[Floats, Floats, Floats]:
+def _start(few: tuple, family: str) -> tuple[Floats, Floats, Floats, float]:
     A, y, weight, offset = few
     w = np.ones(len(y)) if weight is None else weight
     _, shift, scale = standardise(np.asarray(A, dtype=np.float64), w)
@@ -151,8 +164,10 @@ def _start(few: tuple, family: str) -> tuple[Floats, Floats, Floats]:
         first = fit_glm(A, y, family, weight, offset)
     if first.separated or not np.isfinite(first.all_coef).all():
         known = np.zeros(len(y)) if offset is None else offset
-        return np.append(null_intercept(family, y, w, known), np.zeros(len(scale))), shift, scale
-    return np.append(first.intercept + first.coef @ shift, first.coef * scale), shift, scale
+        level = null_intercept("binomial" if family == "binomial" else "poisson", y, w, known)
+        return np.append(level, np.zeros(len(scale))), shift, scale, first.overdispersion
+    start = np.append(first.intercept + first.coef @ shift, first.coef * scale)
+    return start, shift, scale, first.overdispersion
 
 
 def _rows_of(
@@ -165,14 +180,30 @@ def _rows_of(
 
 
 def _glm_parts(
-    coef: Floats, shift: Floats, scale: Floats, family: str, A: Floats, y: Floats, weight: Any, offset: Any
+    coef: Floats,
+    shift: Floats,
+    scale: Floats,
+    family: str,
+    excess: float,
+    A: Floats,
+    y: Floats,
+    weight: Any,
+    offset: Any,
 ) -> tuple[float, Floats, Floats]:
     """What a block adds to minus the log likelihood, its Hessian and the score."""
     design, w, known = _rows_of(shift, scale, A, y, weight, offset)
     eta = coef @ design + known
-    mean, curvature = mean_and_curvature(family, eta)
-    hessian, score = (design * (w * curvature)) @ design.T, design @ (w * (y - mean))
-    return -float(w @ log_likelihood(family, y, eta)), hessian, score
+    score, curvature = score_and_curvature(family, y, eta, excess)
+    hessian = (design * (w * curvature)) @ design.T
+    return -float(w @ log_likelihood(family, y, eta, dispersion=excess)), hessian, design @ (w * score)
+
+
+def _dispersion_parts(
+    coef: Floats, shift: Floats, scale: Floats, grid: Floats, A: Floats, y: Floats, weight: Any, offset: Any
+) -> Floats:
+    """What a block adds to the log likelihood of counts under every dispersion of a grid."""
+    design, _, known = _rows_of(shift, scale, A, y, weight, offset)
+    return dispersion_likelihoods(y, coef @ design + known, weight, grid)
 
 
 def _signs(

@@ -1,7 +1,7 @@
 """A subset of columns under ridge regression, and the reward of every move from it."""
 
 import copy
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +15,15 @@ from rlselect.kernels import (
     ridge_moves,
     ridge_remove,
     ridge_state,
+    tied_adds,
+    tied_logdet,
+    tied_removes,
 )
 from rlselect.subset.revs.evidence._block import Block
 from rlselect.subset.revs.evidence._gram import PANEL, LazyGram, Moments
 from rlselect.subset.revs.evidence._look import Look, Scores, paying_z
 from rlselect.subset.revs.evidence._rows import Rows
+from rlselect.subset.revs.evidence._ties import Shape, tied_rows
 
 Floats = NDArray[np.floating]
 
@@ -35,7 +39,9 @@ class RidgeSubset:
     Coefficients in the subset have the prior :math:`N(0, g \sigma^2)` on the standardised scale; with
     ``shape=1`` its density is multiplied by :math:`\beta^2 / (g \sigma^2)` [1]_, which says that the effects
     in the model are alike rather than spread down to zero. That factor is taken at the posterior of the
-    column that moves, columns of larger units excepted. Both are read off the data by `evidence_table`.
+    column that moves, columns of larger units excepted. With ``share`` > 0 the coefficients have the prior
+    correlation :math:`share R + (1 - share) I` (`tied_rows`). All three are read off the data by
+    `evidence_table`.
 
     Parameters
     ----------
@@ -51,13 +57,13 @@ class RidgeSubset:
     .. [1] Johnson, Rossell (2012), Bayesian model selection in high-dimensional settings, JASA 107.
     """
 
-    shapes = (0, 1)
-
     def __init__(self, gram: LazyGram, units: Units, slab: float = 0.1) -> None:
         self._gram = gram
         self.units = units
         self.slab = slab
         self.shape = 0
+        self.share = 0.0
+        self.dispersion = 0.0
         self._block_columns = [int(j) for u in units.blocks for j in units.columns[u]]
         self._watched = [gram.watch(columns) for _, columns in units.by_size]
         self._in_block = np.zeros(units.n_columns, dtype=bool)
@@ -128,7 +134,16 @@ class RidgeSubset:
         while k + 1 > len(self._rows):
             self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
 
+    def _tied(self, share: float) -> Floats:
+        """Prior correlation of the subset's coefficients with all."""
+        diagonal = np.maximum(self._gram.diagonal, 1e-300)
+        rows = self._rows[: len(self._subset)] / np.sqrt(np.outer(diagonal[self._subset], diagonal))
+        return tied_rows(rows, self._subset, share, self._in_block)
+
     def _solve(self) -> None:
+        if self.share:
+            self._solve_tied()
+            return
         state = ridge_state(
             self._rows[: len(self._subset)],
             self._subset,
@@ -140,6 +155,29 @@ class RidgeSubset:
         self._inverse, self._coef, self._quad, self._residual, self._schur, self._logdet = state
         self._quad = max(self._quad, 1e-12 * self._gram.total, 1e-300)
         self._since = 0
+
+    def _solve_tied(self) -> None:
+        subset, rows = self._subset, self._rows[: len(self._subset)]
+        tied = self._tied(self.share)
+        self._ties_inverse = np.linalg.inv(tied[:, subset])
+        precision = rows[:, subset] + self._ties_inverse / self.slab
+        self._inverse = np.linalg.inv(precision)
+        self._coef = self._inverse @ self._gram.cross[subset]
+        self._quad = max(self._gram.total - float(self._coef @ self._gram.cross[subset]), 1e-300)
+        self._quad = max(self._quad, 1e-12 * self._gram.total)
+        self._residual = self._gram.cross - self._coef @ rows
+        self._logdet = tied_logdet(precision, self.slab, self._ties_inverse)
+        self._adds = tied_adds(
+            self._residual,
+            self._gram.diagonal,
+            rows,
+            self._inverse,
+            self._coef,
+            tied,
+            self._ties_inverse,
+            self.slab,
+        )
+        self._schur = 1.0 / self._adds.variance
 
     @property
     def evidence(self) -> float:
@@ -157,15 +195,19 @@ class RidgeSubset:
 
     def moves(self) -> Floats:
         """Change of the log evidence when each unit is toggled."""
-        columns = ridge_moves(
-            self._residual,
-            self._schur,
-            self._quad,
-            self._degrees,
-            self.slab,
-            self._subset,
-            self._inverse,
-            self._coef,
+        columns = (
+            self._tied_moves()
+            if self.share
+            else ridge_moves(
+                self._residual,
+                self._schur,
+                self._quad,
+                self._degrees,
+                self.slab,
+                self._subset,
+                self._inverse,
+                self._coef,
+            )
         )
         if self.shape:
             columns += self._shape_moves()
@@ -176,10 +218,18 @@ class RidgeSubset:
             moves[unit] = self._block_remove(int(unit))
         return moves
 
+    def _tied_moves(self) -> Floats:
+        removes = tied_removes(self._inverse, self._coef, self._ties_inverse, self.slab)
+        fall, logdet = self._adds.fall.copy(), self._adds.logdet.copy()
+        fall[self._subset], logdet[self._subset] = removes.fall, removes.logdet
+        left = np.maximum(1.0 - 2.0 * fall / self._quad, 1e-12)
+        change = -0.5 * self._degrees * np.log(left)
+        return change - 0.5 * logdet
+
     def _shape_moves(self) -> Floats:
         # log of E[beta^2] / (g s^2) for the column that moves
         scale = self.slab * self.noise
-        size = self._residual / self._schur
+        size = self._adds.mean.copy() if self.share else self._residual / self._schur
         size *= size
         size += self.noise / self._schur
         if self._subset:
@@ -234,12 +284,16 @@ class RidgeSubset:
                 self._leave(j)
         self.mask[unit] = entering
         self._since += 1
-        if self._since >= _REDO:
+        if self.share or self._since >= _REDO:
             self._solve()
 
     def _enter(self, j: int, column: Floats) -> None:
         k = len(self._subset)
         self._ensure(k + 1)
+        if self.share:
+            self._rows[k] = column
+            self._subset.append(j)
+            return
         schur, residual = self._schur[j], self._residual[j]
         inverse, direction = ridge_add(
             self._rows[:k], column, self._subset, j, self._inverse, self._residual, self._schur
@@ -260,6 +314,10 @@ class RidgeSubset:
 
     def _leave(self, j: int) -> None:
         k, place = len(self._subset), self._subset.index(j)
+        if self.share:
+            self._rows[place : k - 1] = self._rows[place + 1 : k]
+            self._subset.pop(place)
+            return
         coef = self._coef[place]
         row = self._inverse[place]
         inverse, direction, schur = ridge_remove(self._rows[:k], place, self._inverse)
@@ -275,6 +333,10 @@ class RidgeSubset:
         self._rows[place : k - 1] = self._rows[place + 1 : k]
         self._subset.pop(place)
 
+    def learn_dispersion(self) -> bool:
+        """The noise is known from the residuals: nothing to learn."""
+        return False
+
     def slabs(self) -> Floats:
         """The prior variances that `evidence_table` compares.
 
@@ -284,26 +346,31 @@ class RidgeSubset:
         smallest = min(2.0 * np.log(max(self.units.n_units, 3)) / self._gram.n, 1.0)
         return np.geomspace(smallest, 4.0, 24)
 
-    def evidence_table(self) -> Floats:
+    def evidence_table(self, shapes: Sequence[Shape]) -> Floats:
         """Log evidence of the subset for every slab and shape, shape (n_slabs, n_shapes)."""
         slabs = self.slabs()
         k = len(self._subset)
         if not k:
-            return np.zeros((len(slabs), len(self.shapes)))
-        evidence, coef, variance, noise = ridge_evidence_grid(
-            self._rows[:k, self._subset],
-            self._gram.cross[self._subset],
-            self._gram.total,
-            self._degrees,
-            slabs,
-        )
+            return np.zeros((len(slabs), len(shapes)))
         free = ~self._in_block[self._subset]
-        alike = np.log((coef**2 + variance)[:, free] / (slabs * noise)[:, None]).sum(axis=1)
-        return np.column_stack([evidence, evidence + alike])
+        columns = {}
+        for share in {shape.share for shape in shapes}:
+            root = np.linalg.cholesky(self._tied(share)[:, self._subset]) if share else None
+            evidence, coef, variance, noise = ridge_evidence_grid(
+                self._rows[:k, self._subset],
+                self._gram.cross[self._subset],
+                self._gram.total,
+                self._degrees,
+                slabs,
+                root,
+            )
+            alike = np.log((coef**2 + variance)[:, free] / (slabs * noise)[:, None]).sum(axis=1)
+            columns[share] = evidence, alike
+        return np.column_stack([columns[s.share][0] + s.alike * columns[s.share][1] for s in shapes])
 
-    def set_slab(self, slab: float, shape: int) -> None:
+    def set_prior(self, slab: float, shape: Shape) -> None:
         """Change the prior of the coefficients."""
-        self.slab, self.shape = float(slab), int(shape)
+        self.slab, self.shape, self.share = float(slab), shape.alike, shape.share
         self._solve()
 
     def moments(self, columns: NDArray[np.intp]) -> Moments | None:

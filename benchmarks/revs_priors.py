@@ -1,0 +1,148 @@
+"""REVS where its priors are learnt: counts, large and small logistic effects, tied effects, kinds of noise."""
+
+from functools import partial
+from types import SimpleNamespace
+
+import numpy as np
+
+import _runner
+from _tables import Column, mean, median
+from peers import abess_ebic, lasso_cv, relaxed_lasso, revs
+from rlselect.simulate import make_revs
+
+METHODS = {"revs": revs, "relaxed": relaxed_lasso, "lasso_cv": lasso_cv, "abess": abess_ebic}
+
+
+def correlated(n, p, rho, rng):
+    """Normal columns, neighbours correlated by `rho`."""
+    X = rng.standard_normal((n, p))
+    for j in range(1, p):
+        X[:, j] = rho * X[:, j - 1] + np.sqrt(1.0 - rho**2) * X[:, j]
+    return X
+
+
+def few(n, p, k, size, rho, rng):
+    """Columns, and k effects of one size and any sign at random places."""
+    X, coef = correlated(n, p, rho, rng), np.zeros(p)
+    coef[rng.choice(p, k, replace=False)] = size * rng.choice([-1.0, 1.0], k)
+    return X, coef
+
+
+def counts(kind, extra, n, p, size, seed):
+    """Counts: Poisson's, times a gamma or lognormal factor of variance `extra`, or a share of zeros."""
+    rng = np.random.default_rng(seed)
+    X, coef = few(n, p, 5, size, 0.5, rng)
+    mean_count = np.exp(1.0 + X @ coef)
+    if kind == "gamma":
+        mean_count *= rng.gamma(1.0 / extra, extra, n)
+    elif kind == "lognormal":
+        spread = np.log1p(extra)
+        mean_count *= np.exp(np.sqrt(spread) * rng.standard_normal(n) - 0.5 * spread)
+    elif kind == "zeros":
+        mean_count *= rng.random(n) > extra
+    return SimpleNamespace(X=X, y=rng.poisson(mean_count).astype(float), support=coef != 0)
+
+
+def classes(n, p, k, size, rho, seed):
+    """A logistic model of few effects."""
+    rng = np.random.default_rng(seed)
+    X, coef = few(n, p, k, size, rho, rng)
+    y = (rng.random(n) < 1.0 / (1.0 + np.exp(-X @ coef))).astype(int)
+    return SimpleNamespace(X=X, y=y, support=coef != 0)
+
+
+def signs(n, p, seed):
+    """Five runs of five neighbours, correlated by .8, whose effects alternate in sign: nothing is shared."""
+    rng = np.random.default_rng(seed)
+    X, coef = correlated(n, p, 0.8, rng), np.zeros(p)
+    for start in range(0, 50, 10):
+        coef[start : start + 5] = [1.0, -1.0, 1.0, -1.0, 1.0]
+    return SimpleNamespace(X=X, y=X @ coef + rng.standard_normal(n), support=coef != 0)
+
+
+def copies(n, p, seed):
+    """Five effects, each of whose columns has four copies with a correlation of .95."""
+    rng = np.random.default_rng(seed)
+    X, coef = rng.standard_normal((n, p)), np.zeros(p)
+    for start in range(0, 25, 5):
+        X[:, start + 1 : start + 5] *= np.sqrt(1.0 - 0.95**2)
+        X[:, start + 1 : start + 5] += 0.95 * X[:, [start]]
+        coef[start] = 1.0
+    return SimpleNamespace(X=X, y=X @ coef + rng.standard_normal(n), support=coef != 0)
+
+
+def noisy(kind, n, p, seed):
+    """Ten effects of .6 under noise of unit variance: normal, Student's with 3 degrees, or uneven."""
+    rng = np.random.default_rng(seed)
+    X, coef = few(n, p, 10, 0.6, 0.5, rng)
+    noise = rng.standard_normal(n)
+    if kind == "student":
+        noise = rng.standard_t(3, n) / np.sqrt(3.0)
+    elif kind == "uneven":
+        noise = noise * np.exp(X[:, 0]) / np.e
+    return SimpleNamespace(X=X, y=X @ coef + noise, support=coef != 0)
+
+
+def table(structure, p, n, family, n_nonzero, seed):
+    """The designs of the paper."""
+    return make_revs(n, p, structure=structure, family=family, n_nonzero=n_nonzero, random_state=seed)
+
+
+def cells():
+    """Every cell: its name, family and data."""
+    out = {
+        "counts-poisson": ("poisson", partial(counts, "none", 0.0, 300, 100, 0.4)),
+        "counts-gamma-0.5": ("poisson", partial(counts, "gamma", 0.5, 500, 200, 0.3)),
+        "counts-gamma-1": ("poisson", partial(counts, "gamma", 1.0, 300, 100, 0.5)),
+        "counts-lognormal-1": ("poisson", partial(counts, "lognormal", 1.0, 300, 100, 0.5)),
+        "counts-zeros-0.4": ("poisson", partial(counts, "zeros", 0.4, 300, 100, 0.5)),
+        "counts-nothing": ("poisson", partial(counts, "gamma", 1.0, 200, 100, 0.0)),
+        "logistic-1.5": ("binomial", partial(classes, 500, 200, 10, 1.5, 0.5)),
+        "logistic-1.5-wide": ("binomial", partial(classes, 150, 600, 5, 1.5, 0.3)),
+        "logistic-0.5": ("binomial", partial(classes, 500, 200, 10, 0.5, 0.5)),
+        "logistic-nothing": ("binomial", partial(classes, 200, 200, 5, 0.0, 0.8)),
+    }
+    for structure in ("block", "banded", "sparse"):
+        for p in (200, 400, 800):
+            out[f"table3-{structure}-{p}"] = ("binomial", partial(table, structure, p, 200, "binomial", None))
+    for structure in ("block", "banded", "sparse"):
+        out[f"linear-{structure}-800"] = ("gaussian", partial(table, structure, 800, 200, "gaussian", None))
+    out |= {
+        "linear-signs": ("gaussian", partial(signs, 200, 200)),
+        "linear-copies": ("gaussian", partial(copies, 200, 200)),
+        "linear-nothing": ("gaussian", partial(table, "banded", 200, 200, "gaussian", 0)),
+        "noise-normal": ("gaussian", partial(noisy, "normal", 200, 200)),
+        "noise-student": ("gaussian", partial(noisy, "student", 200, 200)),
+        "noise-uneven": ("gaussian", partial(noisy, "uneven", 200, 200)),
+    }
+    return [_runner.Cell(name, family, make) for name, (family, make) in out.items()]
+
+
+COLUMNS = [
+    Column("runs", lambda fits, _: str(len(fits))),
+    Column("#", lambda fits, _: mean(fits, "n_selected")),
+    Column("TPR %", lambda fits, _: mean(fits, "tpr", 100)),
+    Column("PPV %", lambda fits, _: mean(fits, "ppv", 100)),
+    Column("F1", lambda fits, _: mean(fits, "f1", 1, 3)),
+    Column("exact %", lambda fits, _: mean(fits, "exact", 100, 0)),
+    Column("cpu s", lambda fits, _: median(fits, "cpu_seconds")),
+]
+
+
+def main():
+    parser = _runner.parser(__doc__, replicates=10)
+    parser.add_argument(
+        "--before",
+        action="store_true",
+        help="only REVS, called 'REVS before': for a run with an earlier version",
+    )
+    args = parser.parse_args()
+    before = SimpleNamespace(
+        NAME="REVS before", FAMILIES=revs.FAMILIES, available=revs.available, measure=revs.measure
+    )
+    methods = {"revs": before} if args.before else METHODS
+    _runner.run(args, "Priors that are learnt", cells(), methods, COLUMNS)
+
+
+if __name__ == "__main__":
+    main()

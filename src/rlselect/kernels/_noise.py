@@ -1,0 +1,96 @@
+r"""Kinds of noise, read off residuals: how uneven its size is over the rows, and how heavy its tails are.
+
+The variance of row i is taken to be :math:`e^{z_i'\gamma}` for a few of many candidates z, which enter one by
+one as long as the score test of the next one pays. Tails are those of Student's t, whose degrees are the most
+likely ones.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+Floats = NDArray[np.float64]
+
+_MOST_TERMS = 5
+_DEGREES = (30.0, 15.0, 8.0, 5.0, 4.0, 3.0, 2.5, 2.0)
+_STEPS = 12
+# log variances of rows differ by no more than this from the middle: a row must not count for a hundred
+_WIDEST = 4.0
+
+
+def log_variances(residual: Floats, weight: Floats, candidates: Floats, price: float) -> Floats:
+    """Log variance of the noise of each row, about zero; all zeros where the noise is even.
+
+    Parameters
+    ----------
+    residual, weight : array of shape (n,)
+        Residuals, and how often each row counts.
+    candidates : array of shape (n, m)
+        What the size of the noise may depend on.
+    price : float
+        What a candidate has to add to the log likelihood.
+
+    Returns
+    -------
+    array of shape (n,)
+    """
+    total = weight.sum()
+    Z = candidates - weight @ candidates / total
+    spread = np.sqrt(weight @ Z**2 / total)
+    Z /= np.where(spread > 0, spread, 1.0)
+    terms: list[int] = []
+    logs = np.zeros(len(residual))
+    for _ in range(_MOST_TERMS):
+        excess = _excess(residual, weight, logs)
+        variance = float(weight @ excess**2) / total
+        gains = 0.5 * ((weight * excess) @ Z) ** 2 / (total * max(variance, 1e-12))
+        gains[terms] = 0.0
+        best = int(np.argmax(gains))
+        if gains[best] <= price:
+            break
+        terms.append(best)
+        logs = _fit_terms(residual, weight, Z[:, terms])
+    return logs
+
+
+def _excess(residual: Floats, weight: Floats, logs: Floats) -> Floats:
+    """Squared residuals over their variances, less one; the variance of all rows is profiled out."""
+    squares = residual**2 * np.exp(-logs)
+    return squares / (weight @ squares / weight.sum()) - 1.0
+
+
+def _fit_terms(residual: Floats, weight: Floats, Z: Floats) -> Floats:
+    coef, logs = np.zeros(Z.shape[1]), np.zeros(len(residual))
+    for _ in range(_STEPS):
+        excess = _excess(residual, weight, logs)
+        # the expected curvature, and a step that is short while the variances are far off
+        hessian = (Z * weight[:, None]).T @ Z + 1e-6 * weight.sum() * np.eye(Z.shape[1])
+        step = np.linalg.solve(hessian, Z.T @ (weight * excess))
+        coef += step * min(1.0, 1.0 / max(float(np.abs(step).max()), 1e-12))
+        logs = np.clip(Z @ coef, -_WIDEST, _WIDEST)
+    return logs
+
+
+def student_degrees(residual: Floats, weight: Floats, proof: float) -> tuple[float, float]:
+    """Degrees and scale of the most likely Student's t; infinite degrees unless better by `proof` nats."""
+    total = float(weight.sum())
+    scale = float(np.sqrt(weight @ residual**2 / total))
+    best, found = -total * (np.log(scale) + 0.5 * np.log(2.0 * np.pi) + 0.5) + proof, (np.inf, scale)
+    for degrees in _DEGREES:
+        size = scale
+        for _ in range(_STEPS):
+            pull = (degrees + 1.0) / (degrees + (residual / size) ** 2)
+            size = float(np.sqrt(weight @ (pull * residual**2) / total))
+        constant = gammaln(0.5 * (degrees + 1.0)) - gammaln(0.5 * degrees) - 0.5 * np.log(degrees * np.pi)
+        rows = -0.5 * (degrees + 1.0) * np.log1p((residual / size) ** 2 / degrees)
+        value = total * (constant - np.log(size)) + float(weight @ rows)
+        if value > best:
+            best, found = value, (degrees, size)
+    return found
+
+
+def shorten(residual: Floats, degrees: float, scale: float) -> Floats:
+    """Residuals of Student's t as those of normal noise with the same information about the mean."""
+    if not np.isfinite(degrees):
+        return residual
+    return residual * (degrees + 3.0) / (degrees + (residual / scale) ** 2)

@@ -1,0 +1,85 @@
+"""Rows on which the noise of a linear model is even and normal, made where it is neither."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlselect.data import Batch, DataSource
+from rlselect.kernels import log_variances, shorten, student_degrees
+from rlselect.subset.revs.evidence import fit_glm
+
+Floats = NDArray[np.float64]
+
+# beyond the log of their number, in units of log likelihood: what a column has to say about the noise
+_TERM_PROOF = 2.0
+_TAIL_PROOF = 3.0
+# numbers of a table whose columns are all asked about the noise, and not the selected ones only
+_MOST_NUMBERS = 4_000_000
+
+
+@dataclass(frozen=True)
+class Noise:
+    """What the residuals of a first selection say about the noise, and the rows that follow from it.
+
+    Attributes
+    ----------
+    table : DataSource
+        The rows as they are.
+    degrees : float
+        Of Student's t, infinite for normal tails.
+    unevenness : float
+        Standard deviation of the log variance over the rows, zero where all have the same.
+    y, weight : array of shape (n_rows,)
+        Response whose residuals are as long as normal ones, and weight by the inverse variance.
+    """
+
+    table: DataSource
+    degrees: float
+    unevenness: float
+    y: Floats
+    weight: Floats
+
+    def take(self, where: Any, *columns: Any) -> Batch:
+        """Rows of the table, with the response and the weight that suit the noise."""
+        batch = self.table.take(where, *columns)
+        return batch._replace(y=self.y[where], sample_weight=self.weight[where])
+
+
+def learn_noise(table: DataSource, columns: NDArray[np.intp]) -> Noise | None:
+    """Read the noise off the residuals of some columns; None where it is even and normal.
+
+    Parameters
+    ----------
+    table : DataSource
+        Rows in memory.
+    columns : array of int
+        The design columns selected so far.
+
+    Returns
+    -------
+    Noise or None
+    """
+    batch = table.take(slice(0, table.n_rows))
+    few = table.n_rows * table.n_columns > _MOST_NUMBERS
+    X = batch.X[:, columns] if few else batch.X
+    X = np.asarray(X.toarray() if table.is_sparse else X, dtype=np.float64)
+    inside = X if few else X[:, columns]
+    w = np.ones(len(X)) if batch.sample_weight is None else batch.sample_weight
+    fit = fit_glm(inside, batch.y, "gaussian", batch.sample_weight, batch.offset)
+    fitted = fit.intercept + inside @ fit.coef
+    fitted = fitted if batch.offset is None else fitted + batch.offset
+    residual = batch.y - fitted
+    if not w @ residual**2 > 1e-12 * (w @ (batch.y - np.average(batch.y, weights=w)) ** 2):
+        return None
+    away = np.abs(X - np.average(X, axis=0, weights=w))
+    candidates = np.column_stack([X, away, fitted, np.abs(fitted - np.average(fitted, weights=w))])
+    logs = log_variances(residual, w, candidates, float(np.log(candidates.shape[1])) + _TERM_PROOF)
+    size = np.exp(0.5 * logs)
+    degrees, scale = student_degrees(residual / size, w, _TAIL_PROOF)
+    if not logs.any() and not np.isfinite(degrees):
+        return None
+    y = fitted + size * shorten(residual / size, degrees, scale)
+    weight = w / size**2
+    return Noise(table, degrees, float(np.std(logs)), y, weight * (w.sum() / weight.sum()))

@@ -1,0 +1,195 @@
+"""Visits as they come: which of a subject's rows count at which time."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rlselect.data import Distinct, refuse_repeated_pairs, to_clock
+
+Array = NDArray[np.float64]
+Places = NDArray[np.intp]
+
+Visits: TypeAlias = Literal["exact", "carry", "bin", "local"]
+Several: TypeAlias = Literal["mean", "first", "last", "nearest"]
+VISITS, SEVERAL = get_args(Visits), get_args(Several)
+# Grid of times or edges of bins, or how many of them
+Grid: TypeAlias = ArrayLike | int | None
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How visits meet times.
+
+    Attributes
+    ----------
+    visits : see `TemporalProcessRegression`
+    grid : times (edges of bins), how many of them, or None
+    several : what several visits in one bin become
+    nearness : kernel of the distance between a visit and a time, for local estimation
+    """
+
+    visits: Visits = "exact"
+    grid: Grid = None
+    several: Several = "mean"
+    nearness: Callable[[Array], Array] | None = None
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Rows with their time and their unit (a subject, or in local estimation one of its visits).
+
+    Attributes
+    ----------
+    time, unit : arrays of shape (rows,), positions
+    columns : array of shape (rows, columns), what is placed
+    weight : array of shape (rows,)
+    times, clock : the times, as given and as numbers
+    owner : array of shape (units,), the subject of each unit; None where units are subjects
+    """
+
+    time: Places
+    unit: Places
+    columns: Array
+    weight: Array
+    times: NDArray[Any]
+    clock: Array
+    owner: Places | None = None
+
+
+def place_rows(
+    schedule: Schedule,
+    rows: Places,
+    columns: Array,
+    weight: Array,
+    subjects: Distinct,
+    moments: Distinct,
+) -> Placed:
+    """Place the complete rows; `rows` are their positions among all rows of the data."""
+    if schedule.visits == "exact":
+        if schedule.grid is not None:
+            raise ValueError("grid was given; visits='exact' takes the times of the data: leave grid out.")
+        refuse_repeated_pairs(subjects, moments, rows, "time")
+        clock = to_clock(moments.values)
+        return Placed(
+            moments.positions[rows], subjects.positions[rows], columns, weight, moments.values, clock
+        )
+    place = {"carry": _carried, "bin": _binned, "local": _local}[schedule.visits]
+    return place(schedule, rows, columns, weight, subjects, moments)
+
+
+def _grid(schedule: Schedule, moments: Distinct, least: int) -> NDArray[Any]:
+    """The grid in the kind of the data's times."""
+    given, times = schedule.grid, moments.values
+    if given is None:
+        raise ValueError(
+            f"visits={schedule.visits!r} needs a grid: times (edges of bins for 'bin'), or how many of them."
+        )
+    if isinstance(given, int | np.integer) and not isinstance(given, bool):
+        if given < least:
+            raise ValueError(f"grid={given!r} was given; it must be at least {least}.")
+        share = np.linspace(0.0, 1.0, int(given) + (schedule.visits == "bin"))
+        return np.asarray(times[0] + (times[-1] - times[0]) * share)
+    grid = np.asarray(given)
+    if grid.dtype.kind not in "iufmM":
+        # dates as text, or as objects of the standard library
+        grid = grid.astype(times.dtype)
+    clock = to_clock(grid)
+    if grid.ndim != 1 or len(grid) < least or not np.isfinite(clock).all() or (np.diff(clock) <= 0).any():
+        raise ValueError(f"grid must be {least} or more increasing times, or how many of them.")
+    if (grid.dtype.kind in "mM") != (times.dtype.kind in "mM"):
+        raise ValueError("grid and the times of the data must both be numbers, or both be dates.")
+    return grid
+
+
+def _carried(
+    schedule: Schedule, rows: Places, columns: Array, weight: Array, subjects: Distinct, moments: Distinct
+) -> Placed:
+    """Jump processes: a row holds until the subject's next one, and none before the first or after the last.
+
+    A row that is not complete or not available ends what was carried, until the next complete one.
+    """
+    refuse_repeated_pairs(subjects, moments, np.arange(len(subjects.positions)), "time")
+    grid = moments.values if schedule.grid is None else _grid(schedule, moments, 1)
+    clock, own = to_clock(grid), to_clock(moments.values)[moments.positions]
+    complete = np.full(len(own), -1, dtype=np.intp)
+    complete[rows] = np.arange(len(rows))
+    order = np.lexsort((own, subjects.positions))
+    ends = np.searchsorted(subjects.positions[order], np.arange(len(subjects.values) + 1))
+    found: list[tuple[Places, Places, Places]] = []
+    for who in range(len(subjects.values)):
+        mine = order[ends[who] : ends[who + 1]]
+        last = np.searchsorted(own[mine], clock, side="right") - 1
+        at = np.flatnonzero((last >= 0) & (clock <= own[mine[-1]])) if len(mine) else np.zeros(0, np.intp)
+        row = complete[mine[last[at]]]
+        at, row = at[row >= 0], row[row >= 0]
+        found.append((at, np.full(len(at), who), row))
+    time, unit, row = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return Placed(time, unit, columns[row], weight[row], grid, clock)
+
+
+def _binned(
+    schedule: Schedule, rows: Places, columns: Array, weight: Array, subjects: Distinct, moments: Distinct
+) -> Placed:
+    """One row per subject and bin, by the rule for several; bins hold their left edge, the last one both."""
+    edges = _grid(schedule, moments, 1 if isinstance(schedule.grid, int) else 2)
+    middle = edges[:-1] + (edges[1:] - edges[:-1]) / 2
+    clock, sides = to_clock(middle), to_clock(edges)
+    own = to_clock(moments.values)[moments.positions[rows]]
+    inside = (own >= sides[0]) & (own <= sides[-1])
+    own, columns, weight = own[inside], columns[inside], weight[inside]
+    time = np.minimum(np.searchsorted(sides, own, side="right") - 1, len(middle) - 1)
+    pair = time * len(subjects.values) + subjects.positions[rows][inside]
+    if schedule.several == "mean":
+        return _averaged(pair, columns, weight, len(subjects.values), middle, clock)
+    rank = {"first": own, "last": -own, "nearest": np.abs(own - clock[time])}[schedule.several]
+    order = np.lexsort((rank, pair))
+    one = order[np.unique(pair[order], return_index=True)[1]]
+    time, unit = np.divmod(pair[one], len(subjects.values))
+    return Placed(time, unit, columns[one], weight[one], middle, clock)
+
+
+def _averaged(
+    pair: Places, columns: Array, weight: Array, n: int, times: NDArray[Any], clock: Array
+) -> Placed:
+    """Weighted means of a subject's rows in a bin; their mean weight."""
+    cells, cell, counts = np.unique(pair, return_inverse=True, return_counts=True)
+    total = np.bincount(cell, weights=weight)
+    mean = np.column_stack(
+        [np.bincount(cell, weights=weight * column) / total for column in columns.T] or [np.zeros(0)]
+    )
+    time, unit = np.divmod(cells, n)
+    return Placed(time, unit, mean, total / counts, times, clock)
+
+
+def _local(
+    schedule: Schedule, rows: Places, columns: Array, weight: Array, subjects: Distinct, moments: Distinct
+) -> Placed:
+    """Every row at every grid time in reach, weighted by its nearness; units are visits of subjects."""
+    assert schedule.nearness is not None
+    refuse_repeated_pairs(subjects, moments, rows, "time")
+    grid = _grid(schedule, moments, 1)
+    clock, own = to_clock(grid), to_clock(moments.values)[moments.positions[rows]]
+    near = schedule.nearness(clock[:, None] - own[None, :])
+    who = subjects.positions[rows]
+    # visits in reach of one time, numbered within their subject: as many units as the most of any subject
+    time, row = np.nonzero(near > 1e-6 * near.max(initial=0.0))
+    order = np.lexsort((own[row], who[row], time))
+    time, row = time[order], row[order]
+    pair = time * len(subjects.values) + who[row]
+    first = np.unique(pair, return_index=True, return_inverse=True)
+    slot = np.arange(len(pair)) - first[1][first[2]]
+    most = int(slot.max(initial=0)) + 1
+    unit = who[row] * most + slot
+    owner = np.repeat(np.arange(len(subjects.values)), most)
+    return Placed(time, unit, columns[row], weight[row] * near[time, row], grid, clock, owner)
+
+
+def only_used(placed: Placed) -> Placed:
+    """Without units that no row has, so that blocks are not wider than needed; subjects always stay."""
+    if placed.owner is None:
+        return placed
+    used, unit = np.unique(placed.unit, return_inverse=True)
+    return replace(placed, unit=unit, owner=placed.owner[used])

@@ -1,0 +1,109 @@
+"""The program of the exported page plays as a session does; it is run by Node where that is installed."""
+
+import json
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rlselect import DatumwiseClassifier
+from rlselect.datumwise import NetworkTraining, PolicyIteration
+
+NODE = shutil.which("node")
+
+PLAY = """
+const model = JSON.parse(require("fs").readFileSync(process.argv[2])), cases = JSON.parse(process.argv[3]);
+const engine = Engine(model);
+console.log(JSON.stringify(cases.map((values) => {
+  let state = engine.start(), step, order = [];
+  while ((step = engine.next(state)).unit >= 0) {
+    const own = model.units[step.unit].features.map((j) => values[j] === null ? NaN : values[j]);
+    if (!own.every(Number.isNaN)) order.push(model.units[step.unit].name);
+    state = engine.tell(state, step.unit, own);
+  }
+  return [order, model.classes[step.answer], step.shares, state.spent];
+})));
+"""
+
+
+def make_frame(n=150, seed=0):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(rng.normal(size=(n, 4)), columns=["a", "b", "c", "d</script>"])
+    frame["kind"] = rng.choice(["red", "green", "blue"], size=n)
+    frame.loc[rng.random(n) < 0.1, "a"] = np.nan
+    y = np.where((frame["kind"] == "green") | (frame["a"] + frame["b"] > 0), "yes", "no")
+    return frame, y
+
+
+MODELS = {
+    "bins": {"search": PolicyIteration(n_iter=3, n_restarts=1, states_per_row=8)},
+    "network": {"search": NetworkTraining(steps=80, n_members=2, hidden=16, batch=32), "scoring": "network"},
+    "groups": {
+        "search": PolicyIteration(n_iter=3, n_restarts=1, states_per_row=8),
+        "feature_groups": {"pair": ["a", "c"]},
+        "prerequisites": {"b": ["kind"]},
+        "cost_budget": 0.03,
+    },
+    "relations": {
+        "search": NetworkTraining(steps=80, n_members=2, hidden=16, batch=32),
+        "scoring": "network",
+        "related": np.eye(5, k=1) + np.eye(5, k=-1) > 0,
+        "unrelated_cost": 0.02,
+        "budget": 2,
+        "error_costs": [[0.0, 3.0], [1.0, 0.0]],
+    },
+}
+
+
+@pytest.mark.skipif(NODE is None, reason="Node is not installed")
+@pytest.mark.parametrize("name", [*MODELS, "table"])
+def test_the_page_plays_as_a_session_does(name, tmp_path):
+    if name == "table":
+        X = np.random.default_rng(0).integers(0, 2, size=(200, 3))
+        frame, y = pd.DataFrame(X, columns=list("abc")), np.where(X[:, 0] == 1, X[:, 1], X[:, 2])
+        model = DatumwiseClassifier(random_state=0).fit(frame, y)
+    else:
+        frame, y = make_frame()
+        model = DatumwiseClassifier(random_state=0, **MODELS[name]).fit(frame, y)
+    model.export(tmp_path / "page.html", title="Red & green?")
+    model.export(tmp_path / "model.json")
+    page = (tmp_path / "page.html").read_text()
+    assert "<h1>Red &amp; green?</h1>" in page
+    assert "http" not in page
+    parts = re.findall(r"<script[^>]*>(.*?)</script>", page, flags=re.DOTALL)
+    assert len(parts) == 2
+    assert json.loads(parts[0]) == json.loads((tmp_path / "model.json").read_text())
+    (tmp_path / "play.js").write_text(parts[1] + PLAY)
+    names = [feature["name"] for feature in json.loads(parts[0])["features"]]
+    cases = []
+    for row in frame[names][:25].itertuples(index=False):
+        codes = [
+            model._fitted.features.encode_value(list(frame).index(n), v)
+            for n, v in zip(names, row, strict=True)
+        ]
+        cases.append([None if np.isnan(code) else code for code in codes])
+    command = [NODE, tmp_path / "play.js", tmp_path / "model.json", json.dumps(cases)]
+    played = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    orders, labels = model.acquisition_order(frame[:25]), model.predict(frame[:25])
+    shares, costs = model.predict_proba(frame[:25]), model.cost(frame[:25])
+    for got, order, label, share, cost in zip(played, orders, labels, shares, costs, strict=True):
+        assert got[0] == order
+        assert got[1] == str(label)
+        np.testing.assert_allclose(got[2], share, atol=1e-4)
+        assert got[3] == pytest.approx(cost)
+    assert len({tuple(order) for order in orders}) > 1
+
+
+def test_what_cannot_be_exported_is_refused(tmp_path):
+    frame, y = make_frame(n=60)
+    model = DatumwiseClassifier(scoring="linear", search=MODELS["bins"]["search"], random_state=0).fit(
+        frame, y
+    )
+    with pytest.raises(ValueError, match="scoring='linear' cannot be exported"):
+        model.export(tmp_path / "page.html")
+    with pytest.raises(ValueError, match=r"must end in .html or .json"):
+        model.export(tmp_path / "page.txt")
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,99 @@
+"""Which scoring is learned, and what "auto" keeps."""
+
+import numpy as np
+import pytest
+
+from rlselect import DatumwiseClassifier
+from rlselect.datumwise import NetworkTraining, PaperIteration, PolicyIteration, _learn
+from rlselect.datumwise._learn import resolve
+
+
+@pytest.mark.parametrize(
+    ("scoring", "search", "learned", "kind"),
+    [
+        ("bins", "auto", "bins", PolicyIteration),
+        ("network", "auto", "network", NetworkTraining),
+        ("auto", "auto", "auto", PolicyIteration),
+        ("auto", PolicyIteration(), "bins", PolicyIteration),
+        ("auto", NetworkTraining(), "network", NetworkTraining),
+        ("linear", PaperIteration(), "linear", PaperIteration),
+    ],
+)
+def test_scoring_and_search_name_each_other(scoring, search, learned, kind):
+    task = resolve(scoring, search)
+    assert task.scoring == learned
+    assert isinstance(task.search, kind)
+
+
+def quick_auto(monkeypatch, **merits):
+    """Both learners in brief; `merits` in place of theirs."""
+    brief = {
+        "PolicyIteration": lambda: PolicyIteration(n_iter=2, n_restarts=1, states_per_row=6),
+        "NetworkTraining": lambda: NetworkTraining(steps=60, n_members=2, hidden=16, batch=32),
+    }
+    for name, make in brief.items():
+        monkeypatch.setattr(
+            _learn, name, type(name, (getattr(_learn, name),), {"__new__": lambda cls, make=make: make()})
+        )
+    for name, merit in merits.items():
+        whole = getattr(_learn, name)
+
+        def changed(*args, whole=whole, merit=merit):
+            learned = whole(*args)
+            learned.merit = merit
+            return learned
+
+        monkeypatch.setattr(_learn, name, changed)
+
+
+@pytest.mark.parametrize("winner", ["bins", "network"])
+def test_auto_keeps_what_does_better_on_rows_left_out(winner, monkeypatch):
+    better = {"bins": (-0.1, -0.2), "network": (-0.3, -0.2)}[winner]
+    quick_auto(monkeypatch, iterate_policies=better[0], learn_networks=better[1])
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 4))
+    model = DatumwiseClassifier(scoring="auto", random_state=0).fit(X, X[:, 0] > 0)
+    assert model.scoring_ == winner
+    facts = model.summary().dict["facts"]["Scores"]
+    assert facts.startswith(winner)
+    assert f"a case costs {-max(better):.4g}" in facts
+    assert model.score(X, X[:, 0] > 0) > 0.6
+
+
+def test_small_problems_are_solved_whatever_the_rest():
+    X = np.random.default_rng(0).integers(0, 2, size=(200, 3))
+    model = DatumwiseClassifier(scoring="auto", random_state=0).fit(X, X[:, 0] ^ X[:, 1])
+    assert model.scoring_ == "table"
+    assert model.score(X, X[:, 0] ^ X[:, 1]) == 1.0
+
+
+def test_merits_are_means_over_rows_left_out():
+    """Merit is the value with the half of the answers' cost replaced by that of drawn answers."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(120, 3))
+    y = (X[:, 0] + 0.5 * rng.normal(size=120) > 0).astype(int)
+    found = {}
+    whole = _learn.iterate_policies
+
+    def kept(problem, *args):
+        found["learned"] = whole(problem, *args)
+        return found["learned"]
+
+    _learn.iterate_policies, search = (
+        kept,
+        PolicyIteration(n_iter=2, n_restarts=1, states_per_row=6, exact_states=0),
+    )
+    try:
+        DatumwiseClassifier(search=search, random_state=0).fit(X, y)
+    finally:
+        _learn.iterate_policies = whole
+    learned = found["learned"]
+    # drawn answers are wrong more often than the best ones, by less than all
+    assert learned.value - 0.5 < learned.merit < learned.value
+
+
+def test_a_time_budget_is_shared():
+    X = np.random.default_rng(0).normal(size=(150, 6))
+    model = DatumwiseClassifier(scoring="auto", time_budget=1.0, random_state=0).fit(X, X[:, 0] > 0)
+    assert model.stop_reason_ == "time budget"
+    assert model.score(X, X[:, 0] > 0) > 0.6

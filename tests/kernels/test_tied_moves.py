@@ -1,0 +1,117 @@
+"""One-step prices under tied effects, against the two fits or the quadratic written out."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from rlselect.kernels import score_and_curvature, tied_adds, tied_logdet, tied_removes
+
+SLAB = 0.4
+
+
+def columns(n=50, p=7, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p)) @ (np.eye(p) + 0.5 * rng.standard_normal((p, p)))
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    return X, 0.8 * X[:, 0] + 0.5 * X[:, 2] + rng.standard_normal(n), rng
+
+
+def ties(X, share):
+    return share * np.corrcoef(X.T) + (1.0 - share) * np.eye(X.shape[1])
+
+
+class Quadratic:
+    """A quadratic loss with curvature weights and a target, minimised for any subset, intercept included."""
+
+    def __init__(self, X, weight, target, K):
+        self.X, self.weight, self.target, self.K = X, weight, target, K
+
+    def fit(self, subset):
+        A = np.column_stack([np.ones(len(self.X)), self.X[:, subset]])
+        prior = np.zeros((len(subset) + 1, len(subset) + 1))
+        prior[1:, 1:] = np.linalg.inv(SLAB * self.K[np.ix_(subset, subset)])
+        hessian = (A * self.weight[:, None]).T @ A + prior
+        coef = np.linalg.solve(hessian, A.T @ (self.weight * self.target))
+        rest = self.target - A @ coef
+        loss = 0.5 * self.weight @ rest**2 + 0.5 * coef @ prior @ coef
+        logdet = np.linalg.slogdet(hessian)[1] - np.linalg.slogdet(prior[1:, 1:])[1]
+        return A, hessian, coef, rest, loss, logdet
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.95])
+@pytest.mark.parametrize("subset", [[], [2], [0, 2, 5]])
+def test_every_move_is_the_difference_of_two_fits(share, subset):
+    X, target, rng = columns()
+    problem = Quadratic(X, rng.uniform(0.1, 2.0, len(X)), target, ties(X, share))
+    A, hessian, coef, rest, loss, logdet = problem.fit(subset)
+    weight, inverse = problem.weight, np.linalg.inv(hessian)
+    own_ties = np.linalg.inv(problem.K[np.ix_(subset, subset)])
+    assert tied_logdet(hessian, SLAB, own_ties) == pytest.approx(logdet)
+    adds = tied_adds(
+        X.T @ (weight * rest),
+        X.T**2 @ weight,
+        (A * weight[:, None]).T @ X,
+        inverse,
+        coef[1:],
+        problem.K[subset],
+        own_ties,
+        SLAB,
+    )
+    for j in set(range(X.shape[1])) - set(subset):
+        _, bigger, with_j, _, loss_j, logdet_j = problem.fit([*subset, j])
+        assert adds.fall[j] == pytest.approx(loss - loss_j, abs=1e-9)
+        assert adds.logdet[j] == pytest.approx(logdet_j - logdet, abs=1e-9)
+        assert adds.mean[j] == pytest.approx(with_j[-1], abs=1e-9)
+        assert adds.variance[j] == pytest.approx(np.linalg.inv(bigger)[-1, -1], abs=1e-9)
+    removes = tied_removes(inverse[1:, 1:], coef[1:], own_ties, SLAB)
+    for i, j in enumerate(subset):
+        *_, loss_j, logdet_j = problem.fit([other for other in subset if other != j])
+        assert removes.fall[i] == pytest.approx(loss - loss_j, abs=1e-9)
+        assert removes.logdet[i] == pytest.approx(logdet_j - logdet, abs=1e-9)
+
+
+def test_a_column_like_one_inside_is_expected_to_do_the_same():
+    X, _, rng = columns()
+    X[:, 1] = X[:, 0] + 0.3 * rng.standard_normal(len(X))
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    target = X[:, 0] + X[:, 1] + rng.standard_normal(len(X))
+    prices = []
+    for share in (0.0, 0.9):
+        problem = Quadratic(X, np.ones(len(X)), target, ties(X, share))
+        A, hessian, coef, rest, *_ = problem.fit([0])
+        inside = problem.K[:1, :1]
+        adds = tied_adds(
+            X.T @ rest,
+            X.T**2 @ problem.weight,
+            A.T @ X,
+            np.linalg.inv(hessian),
+            coef[1:],
+            problem.K[:1],
+            inside,
+            SLAB,
+        )
+        prices.append(adds.fall[1] - 0.5 * adds.logdet[1])
+    assert prices[1] > prices[0]
+
+
+@pytest.mark.parametrize("dispersion", [0.0, 0.7])
+def test_scores_and_curvatures_are_derivatives(dispersion):
+    from rlselect.kernels import log_likelihood
+
+    y, eta, step = np.array([0.0, 1.0, 4.0, 30.0]), np.array([-1.0, 0.3, 1.5, 2.0]), 1e-4
+
+    def value(at):
+        return log_likelihood("poisson", y, at, dispersion=dispersion)
+
+    score, curvature = score_and_curvature("poisson", y, eta, dispersion)
+    np.testing.assert_allclose(score, (value(eta + step) - value(eta - step)) / (2 * step), rtol=1e-6)
+    second = (value(eta + step) - 2 * value(eta) + value(eta - step)) / step**2
+    np.testing.assert_allclose(curvature, -second, rtol=1e-5)
+
+
+def test_one_step_of_a_logistic_model_is_near_the_refit():
+    X, target, rng = columns(n=400)
+    y = (rng.random(len(X)) < expit(target)).astype(float)
+    score, curvature = score_and_curvature("binomial", y, np.zeros(len(y)))
+    assert np.all(curvature == 0.25)
+    np.testing.assert_allclose(score, y - 0.5)

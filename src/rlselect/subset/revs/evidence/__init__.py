@@ -12,6 +12,10 @@ from rlselect.subset.revs.evidence._gram import (
     LazyGram,
     Moments,
 )
+from rlselect.subset.revs.evidence._look import (
+    Look,
+    Scores,
+)
 from rlselect.subset.revs.evidence._posterior import (
     Likelihood,
     Posteriors,
@@ -52,11 +56,13 @@ __all__ = [
     "GlmSubset",
     "LazyGram",
     "Likelihood",
+    "Look",
     "Moments",
     "OverflowedColumns",
     "Posteriors",
     "RidgeSubset",
     "Rows",
+    "Scores",
     "SeparationWarning",
     "Shape",
     "StandardRows",

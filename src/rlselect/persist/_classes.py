@@ -82,6 +82,7 @@ _HOMES = {
     "subset.rivals._thompson": "ThompsonSelector",
     "temporal._curves": "FittedCurves",
     "temporal._design": "ProcessDesign",
+    "temporal._dropout": "Dropout",
     "temporal._equations": "Equations",
     "temporal._estimate": "Estimate",
     "temporal._model": "TemporalProcessRegression",

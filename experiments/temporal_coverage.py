@@ -74,7 +74,7 @@ def main():
         rows,
         [
             f"The standard error of an entry near .95 is {np.sqrt(0.0475 / args.replicates):.3f}. Pointwise "
-            "intervals are shown to say what they do not cover. Bands of smoothed curves: temporal_smoothing.md."
+            "intervals are shown to say what they do not cover. Smoothed curves: temporal_smoothing.md."
         ],
     )
 

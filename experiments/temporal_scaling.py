@@ -64,8 +64,8 @@ def main():
         ],
         rows,
         [
-            f"Linear in subjects x times; at 20,000 x 500 the slope says {per_cell * 1e7:.1f} GB for the fit beside "
-            "the data: the design and the influence functions, 21 numbers each per cell, stay in memory."
+            f"Linear in subjects x times; at 20,000 x 500 the slope says {per_cell * 1e7:.1f} GB for the fit "
+            "beside the data: design and influence functions, 21 numbers each per cell, stay in memory."
         ],
     )
 

@@ -133,7 +133,8 @@ def main():
         rows,
         [
             "Errors are integrated and squared, over all three curves. The yardstick is the penalised "
-            "regression that mgcv's `bam` with `s(t, by = x)` stands for, as written in the script: rows independent, "
+            "regression that mgcv's `bam` with `s(t, by = x)` stands for, as written in the script: rows "
+            "independent, "
             "penalties by restricted likelihood, ten splines. A band covers when the whole true curve lies "
             "inside; shares are over three curves, with a standard error near "
             f"{np.sqrt(0.0475 / args.replicates / 2):.3f}."

@@ -137,3 +137,12 @@ def test_options_that_do_not_go_together(long):
     model = fitted(long)
     f = model._fitted
     assert fit_splines(f.design, f.equations, f.raw, 6).coef.shape == (3, 6)
+
+
+def test_profiles_of_splines_have_the_band_of_their_curve(long):
+    model = fitted(long)
+    found = model.compare_profiles({"x": 1.0, "z": 0.0}, {"x": 0.0, "z": 0.0}, smoothed=True, random_state=0)
+    np.testing.assert_allclose(found["estimate"], model.smoothed_coef_["x"])
+    band = model.bands(smoothed=True, random_state=0)["x"]
+    middle = (found["lower"] + found["upper"]) / 2
+    np.testing.assert_allclose(middle, (band["lower"] + band["upper"]) / 2)

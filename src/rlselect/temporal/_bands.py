@@ -122,7 +122,10 @@ def contrast_band(
     """Estimate, lower and upper curve of one contrast of the coefficients, NaN at flagged times."""
     check_value("level", level, _LEVEL)
     check_value("n_draws", n_draws, whole(1))
-    curves, row = fitted.curves(smoothed), contrast[None, :]
+    shown, row = fitted.curves(smoothed), contrast[None, :]
+    curves = shown
+    if smoothed and fitted.splines is not None:
+        curves = spline_estimate(fitted.design, fitted.equations, fitted.raw, fitted.splines, for_bands=True)
     where = np.flatnonzero(np.isfinite(curves.beta).all(axis=1))
     psi = row @ curves.psi[where]
     se = standard_errors(psi)
@@ -137,7 +140,7 @@ def contrast_band(
     value = curves.beta @ contrast
     reach = np.full(len(value), np.nan)
     reach[where] = np.quantile(draws[:, 0], level) * se[:, 0]
-    return value, value - reach, value + reach
+    return shown.beta @ contrast, value - reach, value + reach
 
 
 def _spline_band(

@@ -241,6 +241,8 @@ def run_test(
     check_value("convention", convention, one_of(*get_args(Convention)))
     check_value("integral", integral, one_of(*get_args(Integral)))
     check_value("n_draws", n_draws, whole(1))
+    # with many subjects only the supremum is drawn with small samples in mind
+    small_sample = small_sample and (kind == "sds" or fitted.few)
     process = build_process(fitted, contrast, value, interval, small_sample=small_sample)
     if against_average:
         process = centred(process, integral)

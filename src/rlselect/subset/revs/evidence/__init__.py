@@ -13,8 +13,8 @@ from rlselect.subset.revs.evidence._gram import (
     Moments,
 )
 from rlselect.subset.revs.evidence._posterior import (
-    Likelihood,
     Posteriors,
+    RowLikelihood,
     StandardRows,
     glm_posteriors,
     left_out_predictor,
@@ -51,11 +51,11 @@ __all__ = [
     "Fit",
     "GlmSubset",
     "LazyGram",
-    "Likelihood",
     "Moments",
     "OverflowedColumns",
     "Posteriors",
     "RidgeSubset",
+    "RowLikelihood",
     "Rows",
     "SeparationWarning",
     "Shape",

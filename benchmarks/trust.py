@@ -15,6 +15,7 @@ import tempfile
 import threading
 import time
 import warnings
+from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
 
@@ -33,7 +34,7 @@ a random moment of a second fit the estimator answers as before, to the last bit
 (after Ctrl-C also with the valid best so far, which `stop_reason_` calls interrupted). What is refused is
 refused by an error of ours that names the file or the term, and nothing of it ran.
 
-`python benchmarks/trust.py --seed {seed}`
+`python benchmarks/trust.py --seed {seed}`; cases and parts that are not here were not run.
 
 | What | Tried | As promised |
 |---|---:|---:|
@@ -57,12 +58,14 @@ def valid(answers):
     return all(values.dtype.kind != "f" or np.isfinite(values).all() for values in answers.values())
 
 
-def exceptions(seed, trials=1000):
+def exceptions(seed, cases, trials=1000):
     """An exception at a random call of a function of the library, in the middle of a second fit."""
     common = tests_of("test_common.py")
     rng = np.random.default_rng(seed)
     for k, (name, case) in enumerate(common.CASES.items()):
         share = trials // len(common.CASES) + (k < trials % len(common.CASES))
+        if not fnmatch(name, cases):
+            continue
         old, other = case.data(), case.data(seed=7)
         estimator = case.fitted(*old)
         before, new = common.answers(case, estimator), common.answers(case, case.fitted(*other))
@@ -76,11 +79,13 @@ def exceptions(seed, trials=1000):
         yield f"exceptions, `{name}`", share, held
 
 
-def interrupts(seed, trials=20):
+def interrupts(seed, cases, trials=20):
     """Ctrl-C at a random moment of a second fit."""
     common = tests_of("test_common.py")
     rng = np.random.default_rng(seed)
     for name, case in common.CASES.items():
+        if not fnmatch(name, cases):
+            continue
         old, other = case.data(), case.data(seed=7)
         estimator = case.fitted(*old)
         before, new = common.answers(case, estimator), common.answers(case, case.fitted(*other))
@@ -112,7 +117,7 @@ def interrupts(seed, trials=20):
         yield f"Ctrl-C, `{name}`", trials, held
 
 
-def files(seed, flips=1000):
+def files(seed, _, flips=1000):
     """Files made to harm, and every kind of damage to an honest one."""
     hostile = tests_of("persist/test_hostile.py")
     with tempfile.TemporaryDirectory() as folder:
@@ -140,7 +145,7 @@ def files(seed, flips=1000):
         yield "files cut short refused", len(ends), sum(refused(good[:end]) for end in ends)
 
 
-def formulas(seed):
+def formulas(seed, _):
     """Formulas made to harm."""
     hostile = tests_of("temporal/test_formula_safety.py")
     rng = np.random.default_rng(seed)
@@ -156,7 +161,7 @@ def formulas(seed):
     yield "hostile formulas refused, none ran", len(hostile.HOSTILE), held
 
 
-def sources(seed, trials=100):
+def sources(seed, _, trials=100):
     """Files that are rewritten, swapped, cut or deleted while a fit reads them."""
     unchanged = tests_of("data/test_unchanged.py")
     found = []
@@ -175,7 +180,7 @@ def sources(seed, trials=100):
     )
 
 
-def weights(seed):
+def weights(seed, _):
     """A weight of k against k copies, to 1e-10."""
     counts = tests_of("test_weights.py")
     for name, make, kinds, marks in (
@@ -221,10 +226,11 @@ def write(lines, seed):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="*", choices=[[], *PARTS], help="which; all by default")
+    parser.add_argument("--cases", default="*", help="estimators to break or to interrupt, as a pattern")
     parser.add_argument("--seed", type=int, default=0)
     chosen = parser.parse_args()
     for part in chosen.parts or PARTS:
-        for line in PARTS[part](chosen.seed):
+        for line in PARTS[part](chosen.seed, chosen.cases):
             print(*line, flush=True)
             write([line], chosen.seed)
 

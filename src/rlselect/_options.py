@@ -73,13 +73,15 @@ def number(
     return Allowed(words, holds)
 
 
-def whole(least: int, words: str | None = None) -> Allowed:
-    """An integer of at least so much."""
+def whole(least: int, words: str | None = None, most: int | None = None) -> Allowed:
+    """An integer of at least so much, and at most so much where the machine sets an end."""
 
     def holds(value: Any) -> bool:
-        return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
+        integer = isinstance(value, Integral) and not isinstance(value, bool)
+        return integer and least <= int(value) and (most is None or int(value) <= most)
 
-    return Allowed(words or f"an integer of at least {least}", holds)
+    said = f"an integer of at least {least}" if most is None else f"an integer from {least} to {most:,}"
+    return Allowed(words or said, holds)
 
 
 def flag() -> Allowed:

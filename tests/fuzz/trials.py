@@ -199,8 +199,11 @@ def fit_once(mode, given):
     except Exception as error:
         # no such table can be made, by NumPy, pandas or Arrow
         return Outcome("void", repr(error))
+    # of the processor, since others may use the machine too; by the wall for what waits without end
+    signal.signal(signal.SIGPROF, _alarm)
     signal.signal(signal.SIGALRM, _alarm)
-    signal.alarm(SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    signal.alarm(20 * SECONDS)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -214,6 +217,7 @@ def fit_once(mode, given):
     except Exception as error:
         return judge_error(error)
     finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
         signal.alarm(0)
     return judge_answer(estimator, answer)
 

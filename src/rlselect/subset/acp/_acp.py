@@ -172,7 +172,7 @@ class ActorCriticPredictor(FittedMachine, PredictingSelector):
     _options: ClassVar = {
         "task": one_of(*TASKS),
         "threshold": number("a number between 0 and 1", above=0.0, below=1.0),
-        "batch_size": whole(2),
+        "batch_size": whole(2, most=1_000_000),
         "max_iter": whole(1),
         "penalty": AUTO | number("a number from 0 to 1e100", least=0.0, most=1e100),
         "screening": AUTO | NONE | whole(1, "the number of variables to keep"),

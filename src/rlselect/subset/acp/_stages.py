@@ -43,6 +43,8 @@ _SUSPECTED = 2.0
 _NEAR, _LONG = 60, 5000
 # how a search ends that nobody has stopped
 _ENDED = ("converged", "max iterations")
+# rows in which products of three are looked for
+_FOR_TRIPLES = 2000
 # pairs of variables that are introduced to a predictor together
 _PAIRS = 64
 
@@ -291,9 +293,13 @@ class Stages:
         """Units of products of three that surprise beside those found and effects of lower order."""
         allowed = self.inputs.allowed
         columns, units = self.inputs.columns_of(allowed)
-        X, mask = self.inputs.X[:, columns], np.isin(allowed, found)[units.unit_of]
+        X, Y, mask = self.inputs.X[:, columns], self.inputs.target.Y, np.isin(allowed, found)[units.unit_of]
         # a draw of its own: what follows does not depend on whether this was asked
-        effects = surprising_effects(X, self.inputs.target.Y, mask, np.random.default_rng(len(X)))
+        rng = np.random.default_rng(len(X))
+        if len(X) > _FOR_TRIPLES:
+            some = np.sort(rng.permutation(len(X))[:_FOR_TRIPLES])
+            X, Y = X[some], Y[some]
+        effects = surprising_effects(X, Y, mask, rng)
         triples = surprising_triples(X, effects.residual)
         self.effort.fits += len(triples)
         return np.unique(allowed[units.unit_of[np.ravel(triples).astype(np.intp)]])
@@ -417,12 +423,14 @@ class Stages:
             mode = self.reconsider(actor)
             theta, mean_theta = _agreeing(theta, mode), _agreeing(mean_theta, mode)
         gains = self.spread(kept, actor.gains, np.nan)
+        places = self.places(actor, kept, theta > 0.5, gains, mean_theta)
         return FoundPolicy(
             self.spread(kept, theta),
-            self.places(actor, kept, theta > 0.5, gains, mean_theta),
+            places,
             gains,
             choice,
-            stop_reason,
+            # a search that had ended may have been stopped while it looked around and ranked
+            self.clock.reason or stop_reason,
             actor.predictor,
             actor.price * actor.predictor.n_rows,
             dict(self.screened),

@@ -84,7 +84,6 @@ class _TripleSearch:
         best, triple = self._best(r)
         reached = []
         for _ in range(_PERMUTATIONS):
-            stop_if_late()
             reached.append(self._best(rng.permutation(r))[0])
             if reached[-1] >= best:
                 return None
@@ -94,6 +93,7 @@ class _TripleSearch:
         """The triple of the largest correlation with residuals of shape (n, q), and its size."""
         best, triple = -1.0, (0, 1, 2)
         for i, sums in enumerate(_sums(self._Z, r)):
+            stop_if_late()
             score = np.triu(np.square(sums).sum(axis=0) / self._sizes[i], 1)
             flat = int(score.argmax())
             if score.flat[flat] > best:

@@ -154,7 +154,7 @@ class LandmarkProblem:
             inside = self.kernel.link(self._total(self.X[rows], columns), bandwidth) @ basis
             block = np.hstack([np.ones((len(inside), first)), inside, self.targets[rows]])
             block *= np.sqrt(self._shares[rows])[:, None]
-            factor = np.linalg.qr(np.vstack([factor, block]), mode="r")
+            factor = np.asarray(np.linalg.qr(np.vstack([factor, block]), mode="r"))
         factor = np.vstack([factor, np.zeros((max(0, first + r - len(factor)), factor.shape[1]))])
         within = slice(first, first + r)
         left, sizes, right = np.linalg.svd(factor[within, within])

@@ -12,6 +12,10 @@ from rlselect.subset.revs.evidence._gram import (
     LazyGram,
     Moments,
 )
+from rlselect.subset.revs.evidence._look import (
+    Look,
+    Scores,
+)
 from rlselect.subset.revs.evidence._posterior import (
     Posteriors,
     RowLikelihood,
@@ -51,12 +55,14 @@ __all__ = [
     "Fit",
     "GlmSubset",
     "LazyGram",
+    "Look",
     "Moments",
     "OverflowedColumns",
     "Posteriors",
     "RidgeSubset",
     "RowLikelihood",
     "Rows",
+    "Scores",
     "SeparationWarning",
     "Shape",
     "StandardRows",

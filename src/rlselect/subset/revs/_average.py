@@ -13,8 +13,8 @@ from rlselect.subset.revs._search import Found, rows_of
 from rlselect.subset.revs._visited import Visited
 from rlselect.subset.revs.evidence import (
     Fit,
-    Likelihood,
     Posteriors,
+    RowLikelihood,
     SeparationWarning,
     StandardRows,
     fit_glm,
@@ -114,7 +114,7 @@ def average_subsets(problem: Problem, found: Found, columns: NDArray[np.intp], r
         return _of_refit(columns, refit, found.n_rows_read)
     linear = problem.family == "gaussian"
     family = "poisson" if problem.family == "negative_binomial" else problem.family
-    likelihood = Likelihood(family, found.dispersion)
+    likelihood = RowLikelihood(family, found.dispersion)
     visited = found.visited.heaviest(_MOST_LINEAR if linear else _MOST_OTHER)
     columns = _columns(problem, visited)
     A, y, weight, offset = found.gather(columns)
@@ -204,7 +204,7 @@ def _moments(
 
 
 def _left_out_losses(
-    likelihood: Likelihood,
+    likelihood: RowLikelihood,
     rows: StandardRows,
     places: list[NDArray[np.intp]],
     posteriors: Posteriors,
@@ -235,7 +235,7 @@ def _left_out_losses(
     return loss, refit_loss, float(np.sqrt(spread / rows.weight.sum()))
 
 
-def _left_out_refit(rows: StandardRows, likelihood: Likelihood, chosen: NDArray[np.bool_]) -> Floats:
+def _left_out_refit(rows: StandardRows, likelihood: RowLikelihood, chosen: NDArray[np.bool_]) -> Floats:
     A = rows.columns[:, chosen]
     family = "negative_binomial" if likelihood.dispersion else likelihood.family
     with warnings.catch_warnings():
@@ -245,5 +245,5 @@ def _left_out_refit(rows: StandardRows, likelihood: Likelihood, chosen: NDArray[
     return left_out_predictor(design, rows, likelihood, fit.all_coef, fit.covariance)
 
 
-def _losses(likelihood: Likelihood, y: Floats, eta: Floats) -> Floats:
+def _losses(likelihood: RowLikelihood, y: Floats, eta: Floats) -> Floats:
     return (y - eta) ** 2 if likelihood.family == "gaussian" else -likelihood.of(y, eta)

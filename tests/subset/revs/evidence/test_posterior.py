@@ -7,7 +7,7 @@ from scipy.special import gammaln
 
 from rlselect.kernels import log_likelihood
 from rlselect.subset.revs.evidence import (
-    Likelihood,
+    RowLikelihood,
     StandardRows,
     fit_glm,
     glm_posteriors,
@@ -98,7 +98,7 @@ def test_a_row_left_out_of_a_linear_posterior_might_never_have_been_there(weight
 @pytest.mark.parametrize(("family", "dispersion"), [("binomial", 0.0), ("poisson", 0.0), ("poisson", 0.7)])
 def test_glm_posteriors_are_modes(family, dispersion):
     rows = sample(family, weighted=True)
-    found = glm_posteriors(rows, SUBSETS, Likelihood(family, dispersion), np.array([0.3]), judged=2)
+    found = glm_posteriors(rows, SUBSETS, RowLikelihood(family, dispersion), np.array([0.3]), judged=2)
     for i, places in enumerate(SUBSETS):
         A = np.column_stack([np.ones(40), rows.columns[:, places]])
 
@@ -117,12 +117,12 @@ def test_the_slab_is_that_of_largest_evidence():
     y = (rng.random(400) < 1 / (1 + np.exp(-2.0 * Z.sum(axis=1)))).astype(float)
     rows = StandardRows(Z, y, np.ones(400), np.zeros(400), np.ones(400))
     whole = [np.arange(4)]
-    wide = glm_posteriors(rows, whole, Likelihood("binomial"), np.array([4.0]), judged=1)
-    learnt = glm_posteriors(rows, whole, Likelihood("binomial"), np.array([0.001, 0.03, 4.0]), judged=1)
+    wide = glm_posteriors(rows, whole, RowLikelihood("binomial"), np.array([4.0]), judged=1)
+    learnt = glm_posteriors(rows, whole, RowLikelihood("binomial"), np.array([0.001, 0.03, 4.0]), judged=1)
     np.testing.assert_allclose(learnt.coef, wide.coef)
     quiet = StandardRows(Z, rng.permutation(y), np.ones(400), np.zeros(400), np.ones(400))
-    narrow = glm_posteriors(quiet, whole, Likelihood("binomial"), np.array([0.001]), judged=1)
-    learnt = glm_posteriors(quiet, whole, Likelihood("binomial"), np.array([0.001, 0.03, 4.0]), judged=1)
+    narrow = glm_posteriors(quiet, whole, RowLikelihood("binomial"), np.array([0.001]), judged=1)
+    learnt = glm_posteriors(quiet, whole, RowLikelihood("binomial"), np.array([0.001, 0.03, 4.0]), judged=1)
     np.testing.assert_allclose(learnt.coef, narrow.coef)
 
 
@@ -132,7 +132,7 @@ def test_a_row_left_out_of_a_refit(family):
     A = rows.columns[:, :2]
     fit = fit_glm(A, rows.y, family, rows.weight, rows.offset)
     design = np.column_stack([np.ones(80), A])
-    quick = left_out_predictor(design, rows, Likelihood(family), fit.all_coef, fit.covariance)
+    quick = left_out_predictor(design, rows, RowLikelihood(family), fit.all_coef, fit.covariance)
     for i in range(0, 80, 9):
         keep = np.arange(80) != i
         alone = fit_glm(A[keep], rows.y[keep], family, rows.weight[keep], rows.offset[keep])

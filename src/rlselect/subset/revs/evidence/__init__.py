@@ -17,8 +17,8 @@ from rlselect.subset.revs.evidence._look import (
     Scores,
 )
 from rlselect.subset.revs.evidence._posterior import (
-    Likelihood,
     Posteriors,
+    RowLikelihood,
     StandardRows,
     glm_posteriors,
     left_out_predictor,
@@ -55,12 +55,12 @@ __all__ = [
     "Fit",
     "GlmSubset",
     "LazyGram",
-    "Likelihood",
     "Look",
     "Moments",
     "OverflowedColumns",
     "Posteriors",
     "RidgeSubset",
+    "RowLikelihood",
     "Rows",
     "Scores",
     "SeparationWarning",

@@ -43,7 +43,7 @@ class StandardRows(NamedTuple):
     single: Floats
 
 
-class Likelihood(NamedTuple):
+class RowLikelihood(NamedTuple):
     """A family ("gaussian", "binomial" or "poisson"), and the dispersion of negative binomial counts."""
 
     family: str
@@ -145,7 +145,7 @@ def linear_posteriors(rows: StandardRows, subsets: Subsets, slabs: Floats, judge
 
 
 def glm_posteriors(
-    rows: StandardRows, subsets: Subsets, likelihood: Likelihood, slabs: Floats, judged: int
+    rows: StandardRows, subsets: Subsets, likelihood: RowLikelihood, slabs: Floats, judged: int
 ) -> Posteriors:
     """Modes of posteriors of classes or counts, all under the slab that the first subsets speak for.
 
@@ -176,7 +176,7 @@ def glm_posteriors(
 
 
 def left_out_predictor(
-    A: Floats, rows: StandardRows, likelihood: Likelihood, coef: Floats, covariance: Floats
+    A: Floats, rows: StandardRows, likelihood: RowLikelihood, coef: Floats, covariance: Floats
 ) -> Floats:
     """Linear predictor of each row after one Newton step without one copy of it.
 
@@ -203,7 +203,7 @@ def _alike(subsets: Subsets) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp
 
 
 def _modes(
-    rows: StandardRows, subsets: Subsets, likelihood: Likelihood, slab: float
+    rows: StandardRows, subsets: Subsets, likelihood: RowLikelihood, slab: float
 ) -> Iterator[tuple[Floats, Floats, float]]:
     """Modes, curvatures and the summed Laplace evidence of some subsets at a time, in their order.
 
@@ -228,7 +228,7 @@ def _modes(
         yield coef, hessian, float(-(point.loss + 0.5 * logdet).sum())
 
 
-def _problem(design: Floats, rows: StandardRows, likelihood: Likelihood, slab: float) -> NewtonProblem:
+def _problem(design: Floats, rows: StandardRows, likelihood: RowLikelihood, slab: float) -> NewtonProblem:
     """Minus the log posteriors of several designs (m, k, n) of the same rows."""
     ridge = np.full(design.shape[1], 1.0 / slab)
     ridge[0] = 0.0

@@ -1,5 +1,7 @@
 """Families against scipy, and their derivatives against differences."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -9,11 +11,14 @@ from rlselect.kernels import (
     CANONICAL_LINK,
     LINKS,
     VARIANCES,
+    dispersion_likelihoods,
+    likeliest_dispersion,
     log_likelihood,
     log_probabilities,
     mean_and_curvature,
     mean_function,
     null_intercept,
+    score_and_curvature,
     softplus,
     variance_function,
     working_quantities,
@@ -162,3 +167,41 @@ def test_a_single_class_and_no_counts_have_a_finite_start():
     for family in FAMILIES:
         assert np.isfinite(null_intercept(family, np.zeros(9), None, None))
     assert np.isfinite(null_intercept("binomial", np.ones(9), None, None))
+
+
+@pytest.mark.parametrize("dispersion", [0.0, 0.7])
+def test_scores_and_curvatures_of_counts_are_derivatives(dispersion):
+    y, eta, step = np.array([0.0, 1.0, 4.0, 30.0]), np.array([-1.0, 0.3, 1.5, 2.0]), 1e-4
+
+    def value(at):
+        return log_likelihood("poisson", y, at, dispersion=dispersion)
+
+    score, curvature = score_and_curvature("poisson", y, eta, dispersion)
+    np.testing.assert_allclose(score, (value(eta + step) - value(eta - step)) / (2 * step), rtol=1e-6)
+    second = (value(eta + step) - 2 * value(eta) + value(eta - step)) / step**2
+    np.testing.assert_allclose(curvature, -second, rtol=1e-5)
+
+
+@pytest.mark.parametrize("dispersion", [0.01, 0.7, 20.0])
+def test_dispersed_counts_are_the_negative_binomial_of_scipy(dispersion):
+    y, eta = np.array([0.0, 1.0, 4.0, 30.0]), np.array([-1.0, 0.3, 1.5, 2.0])
+    size = 1.0 / dispersion
+    expected = stats.nbinom.logpmf(y, size, size / (size + np.exp(eta)))
+    np.testing.assert_allclose(log_likelihood("poisson", y, eta, dispersion=dispersion), expected, rtol=1e-8)
+
+
+def test_the_dispersion_of_counts_is_found_and_none_where_there_is_none():
+    rng = np.random.default_rng(0)
+    eta, weight = rng.normal(1.0, 0.5, 4000), rng.integers(0, 3, 4000).astype(float)
+    for dispersion in (0.3, 2.0):
+        y = rng.poisson(np.exp(eta) * rng.gamma(1.0 / dispersion, dispersion, 4000)).astype(float)
+        found = likeliest_dispersion(partial(dispersion_likelihoods, y, eta, weight))
+        assert found == pytest.approx(dispersion, rel=0.15)
+        grid = np.linspace(0.8, 1.2, 201) * dispersion
+        best = grid[np.argmax(dispersion_likelihoods(y, eta, weight, grid))]
+        assert found == pytest.approx(best, rel=0.005)
+        copies = np.repeat(np.arange(4000), weight.astype(int))
+        again = dispersion_likelihoods(y[copies], eta[copies], None, grid)
+        np.testing.assert_allclose(again, dispersion_likelihoods(y, eta, weight, grid), rtol=1e-10)
+    y = rng.poisson(np.exp(eta)).astype(float)
+    assert likeliest_dispersion(partial(dispersion_likelihoods, y, eta, None)) == 0.0

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from scipy.special import expit
 
-from rlselect.kernels import score_and_curvature, tied_adds, tied_logdet, tied_removes
+from rlselect.kernels import tied_adds, tied_logdet, tied_removes
 
 SLAB = 0.4
 
@@ -92,26 +91,3 @@ def test_a_column_like_one_inside_is_expected_to_do_the_same():
         )
         prices.append(adds.fall[1] - 0.5 * adds.logdet[1])
     assert prices[1] > prices[0]
-
-
-@pytest.mark.parametrize("dispersion", [0.0, 0.7])
-def test_scores_and_curvatures_are_derivatives(dispersion):
-    from rlselect.kernels import log_likelihood
-
-    y, eta, step = np.array([0.0, 1.0, 4.0, 30.0]), np.array([-1.0, 0.3, 1.5, 2.0]), 1e-4
-
-    def value(at):
-        return log_likelihood("poisson", y, at, dispersion=dispersion)
-
-    score, curvature = score_and_curvature("poisson", y, eta, dispersion)
-    np.testing.assert_allclose(score, (value(eta + step) - value(eta - step)) / (2 * step), rtol=1e-6)
-    second = (value(eta + step) - 2 * value(eta) + value(eta - step)) / step**2
-    np.testing.assert_allclose(curvature, -second, rtol=1e-5)
-
-
-def test_one_step_of_a_logistic_model_is_near_the_refit():
-    X, target, rng = columns(n=400)
-    y = (rng.random(len(X)) < expit(target)).astype(float)
-    score, curvature = score_and_curvature("binomial", y, np.zeros(len(y)))
-    assert np.all(curvature == 0.25)
-    np.testing.assert_allclose(score, y - 0.5)

@@ -97,7 +97,12 @@ def main() -> None:
     show_default=True,
     help="revs; acp or risk-rfe for relations that are not linear; thompson, fuse, fstd or cfs to compare.",
 )
-@click.option("--family", default="auto", show_default=True, help="auto, gaussian, binomial or poisson.")
+@click.option(
+    "--family",
+    default="auto",
+    show_default=True,
+    help="auto, gaussian, binomial, poisson or negative_binomial.",
+)
 @click.option(
     "--missing",
     type=click.Choice(["error", "drop", "indicator"]),

@@ -7,6 +7,8 @@ users: the regressions of `_glm` (one dense fit, or one per time), `_subset_logi
 functions, predictions).
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, gammaln, ndtr
@@ -185,11 +187,6 @@ _DISPERSIONS = np.concatenate([[0.0], np.geomspace(1e-3, 100.0, 14)])
 DISPERSION_PROOF = 0.5
 
 
-def dispersion_grid(near: float = 0.0) -> Array:
-    """Dispersions of counts to compare, ascending: all that may be, or those near one of them, and none."""
-    return np.append(0.0, near * np.geomspace(0.7, 1.0 / 0.7, 7)) if near else _DISPERSIONS
-
-
 def dispersion_likelihoods(y: Array, eta: Array, weight: Array | None, grid: Array) -> Array:
     """Log likelihood of counts, summed over the rows, for every dispersion of a grid."""
     w = np.ones(len(y)) if weight is None else weight
@@ -197,16 +194,31 @@ def dispersion_likelihoods(y: Array, eta: Array, weight: Array | None, grid: Arr
     return np.array([float(w @ row) for row in rows])
 
 
-def likeliest_dispersion(grid: Array, likelihoods: Array, proof: float = DISPERSION_PROOF) -> float:
-    """Top of a parabola over the log of the grid; zero unless that is better than none by `proof`."""
-    best = int(np.argmax(likelihoods[1:])) + 1
-    if likelihoods[best] <= likelihoods[0] + proof:
+def likeliest_dispersion(likelihoods: Callable[[Array], Array], proof: float = DISPERSION_PROOF) -> float:
+    """Dispersion of counts at the maximum of the likelihood; zero unless that is better than none by `proof`.
+
+    Parameters
+    ----------
+    likelihoods : callable
+        Log likelihoods of a grid of dispersions, as `dispersion_likelihoods` gives them; asked twice.
+    proof : float
+        In units of log likelihood.
+
+    Returns
+    -------
+    float
+    """
+    values = likelihoods(_DISPERSIONS)
+    best = int(np.argmax(values[1:])) + 1
+    if values[best] <= values[0] + proof:
         return 0.0
-    if best in (1, len(grid) - 1):
-        return float(grid[best])
-    left, top, right = likelihoods[best - 1 : best + 2]
+    grid = _DISPERSIONS[best] * np.geomspace(0.4, 2.5, 11)
+    values = likelihoods(grid)
+    best = min(max(int(np.argmax(values)), 1), len(grid) - 2)
+    # the top of a parabola over the log of the dispersion
+    left, top, right = values[best - 1 : best + 2]
     bend = left - 2.0 * top + right
-    shift = 0.5 * (left - right) / bend if bend < 0.0 else 0.0
+    shift = float(np.clip(0.5 * (left - right) / bend, -1.0, 1.0)) if bend < 0.0 else 0.0
     return float(grid[best] * (grid[best + 1] / grid[best]) ** shift)
 
 

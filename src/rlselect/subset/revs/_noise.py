@@ -47,6 +47,13 @@ class Noise:
         return batch._replace(y=self.y[where], sample_weight=self.weight[where])
 
 
+def kind_of_noise(noise: Noise | None) -> dict[str, float]:
+    """Degrees of the tails and unevenness, as plain numbers."""
+    if noise is None:
+        return {"degrees": float("inf"), "unevenness": 0.0}
+    return {"degrees": float(noise.degrees), "unevenness": noise.unevenness}
+
+
 def learn_noise(table: DataSource, columns: NDArray[np.intp]) -> Noise | None:
     """Read the noise off the residuals of some columns; None where it is even and normal.
 

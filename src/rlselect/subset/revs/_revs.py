@@ -53,6 +53,7 @@ from rlselect.subset.revs._checkpoint import Checkpoint
 from rlselect.subset.revs._choices import Choices
 from rlselect.subset.revs._credible import credible_groups, name_groups
 from rlselect.subset.revs._final import final_model, fitted_family
+from rlselect.subset.revs._noise import kind_of_noise
 from rlselect.subset.revs._prediction import SubsetPredictions
 from rlselect.subset.revs._problem import COUNTS, FAMILIES, Problem, pose_problem
 from rlselect.subset.revs._report import report_of
@@ -211,6 +212,11 @@ class REVS(SubsetPredictions):
         The family that was fitted.
     overdispersion_ : float
         The a of counts whose variance is mean + a mean^2, zero for Poisson's; for the two families of counts.
+    noise_ : dict
+        For "gaussian" on up to 5,000 rows: "degrees" of Student's t (infinite for normal tails) and
+        "unevenness", the standard deviation of the log variance over the rows (zero where all have the same).
+        Where they show in the residuals, rows count by the inverse of their variance and heavy tails are
+        shortened, in the search and in the refit.
     classes_ : array of shape (2,)
         Labels, for "binomial".
     encoder_ : TableEncoder
@@ -447,6 +453,8 @@ class REVS(SubsetPredictions):
         self.encoder_ = encoder
         self._keep_names(encoder.n_features_in_, encoder.feature_names_in_)
         self.family_ = fitted_family(problem, found)
+        if self.family_ == "gaussian":
+            self.noise_ = kind_of_noise(found.noise)
         if problem.classes is not None:
             self.classes_ = problem.classes
         self.column_names_ = list(encoder.column_names_)

@@ -239,7 +239,7 @@ def _search_walk(problem: Problem, how: _How) -> Found:
 def _under_its_noise(
     problem: Problem, how: _How, allowed: NDArray[np.bool_], result: WalkResult, rows: Rows
 ) -> Found:
-    """Walk again on rows that suit the noise, where residuals show that it is uneven or has heavy tails."""
+    """Walk again on rows that suit the noise, where residuals show it uneven or heavy in its tails."""
     table, ways, kind = problem.table, list(result.trajectories), None
     for _ in range(_NOISE_ROUNDS):
         likely = (result.inclusion > 0.5) | problem.always

@@ -13,6 +13,7 @@ from rlselect.data._units import Units
 from rlselect.kernels import log_likelihood
 from rlselect.subset.revs.evidence._glm_subset import GlmSubset
 from rlselect.subset.revs.evidence._rows import Rows
+from rlselect.subset.revs.evidence._ties import SHAPES
 
 FAMILIES = ["binomial", "poisson"]
 
@@ -261,3 +262,57 @@ def test_leftover_shows_many_faint_effects(family):
 def test_a_constant_column_leaves_nothing_over():
     draws = leftover_draws("binomial", 30, signal=0.0, seed=3, constant=True)
     assert np.all(np.abs(draws) < 4)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_table_of_priors_is_the_evidence_under_each(family):
+    X, y, w, offset = problem(family)
+    state = make_subset(X, y, family, weight=w, offset=offset)
+    for unit in (0, 4, 5):
+        state.toggle(unit)
+    table, slabs = state.evidence_table(SHAPES), state.slabs()
+    assert table[3, 0] == pytest.approx(naive_laplace(family, X, y, w, offset, [0, 4, 5], slabs[3]), abs=1e-3)
+    for i in (0, 6, 11):
+        for j, shape in enumerate(SHAPES):
+            state.set_prior(slabs[i], shape)
+            assert table[i, j] == pytest.approx(state.evidence + state.alike, abs=1e-3)
+
+
+def test_tied_prices_are_close_to_refits():
+    X, y, w, offset = problem("binomial", n=600)
+    state = make_subset(X, y, "binomial", weight=w, offset=offset)
+    for unit in (0, 4):
+        state.toggle(unit)
+    state.set_prior(0.3, SHAPES[2])
+    moves = state.moves()
+    for unit in (1, 2, 3, 5, 6, 7):
+        there = state.copy()
+        there.toggle(unit)
+        assert moves[unit] == pytest.approx(there.evidence - state.evidence, abs=0.1)
+
+
+def test_the_dispersion_of_counts_is_learnt_and_that_of_classes_is_not():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((500, 6))
+    mean = np.exp(1.0 + 0.5 * X[:, 0])
+    dispersed = rng.poisson(mean * rng.gamma(1.0, 1.0, 500)).astype(float)
+    state = make_subset(X, dispersed, "poisson")
+    assert state.learn_dispersion()
+    alone = state.dispersion
+    state.toggle(0)
+    assert state.learn_dispersion()
+    # the column explains some of what looked like dispersion
+    assert 0.75 < state.dispersion < min(alone, 1.3)
+    assert not state.learn_dispersion()
+    assert not make_subset(X, rng.poisson(mean).astype(float), "poisson", cuts=(0, 100, 500)).dispersion
+    assert not make_subset(X, (dispersed > 2).astype(float), "binomial").learn_dispersion()
+
+
+def test_dispersed_counts_make_chance_effects_cheap():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((300, 40))
+    y = rng.poisson(3.0 * rng.gamma(0.5, 2.0, 300)).astype(float)
+    state = make_subset(X, y, "poisson")
+    before = state.z_values().max()
+    state.learn_dispersion()
+    assert state.z_values().max() < 4.0 < before

@@ -411,3 +411,54 @@ def test_sums_that_lost_the_digits_of_a_model_are_told():
     for noise, columns, precise in ((1.0, [0, 1], True), (1e-5, [0, 1], False), (1.0, [1, 2], False)):
         made = moments(noise, columns)
         assert is_precise(fit_moments(made), made) is precise
+
+
+def dispersed(n=600, seed=0):
+    A, _, w, offset = problem("poisson", n=n, seed=seed)
+    rng = np.random.default_rng(seed + 1)
+    mean = np.exp(0.5 + A @ np.linspace(-0.5, 0.5, A.shape[1]) + offset)
+    return A, rng.poisson(mean * rng.gamma(1.25, 0.8, n)).astype(float), w, offset
+
+
+def test_negative_binomial_fits_are_the_maximum_of_the_likelihood():
+    A, y, w, offset = dispersed()
+    fit = fit_glm(A, y, "negative_binomial", w, offset)
+
+    def value(coef, dispersion):
+        eta = coef[0] + A @ coef[1:] + offset
+        return float(w @ log_likelihood("poisson", y, eta, dispersion=dispersion))
+
+    top = value(fit.all_coef, fit.overdispersion)
+    assert fit.overdispersion == pytest.approx(0.8, rel=0.3)
+    for factor in (0.97, 1.03):
+        assert value(fit.all_coef, factor * fit.overdispersion) < top
+        for j in range(len(fit.all_coef)):
+            moved = fit.all_coef.copy()
+            moved[j] += (factor - 1.0) * 0.3
+            assert value(moved, fit.overdispersion) < top
+    known = fit_glm(A, y, "negative_binomial", w, offset, overdispersion=fit.overdispersion)
+    np.testing.assert_allclose(known.coef, fit.coef, atol=1e-8)
+    # more spread counts say less
+    assert np.all(fit.errors > fit_glm(A, y, "poisson", w, offset).errors)
+
+
+def test_negative_binomial_blocks_are_one_fit():
+    A, y, w, offset = dispersed()
+    whole = fit_glm(A, y, "negative_binomial", w, offset)
+
+    def blocks(then):
+        for start in range(0, len(y), 150):
+            some = slice(start, start + 150)
+            yield then(A[some], y[some], w[some], offset[some])
+
+    fit = fit_glm_blocks(blocks, (A[:200], y[:200], w[:200], offset[:200]), "negative_binomial")
+    np.testing.assert_allclose(fit.all_coef, whole.all_coef, atol=2e-4)
+    np.testing.assert_allclose(fit.errors, whole.errors, rtol=2e-3)
+    assert fit.overdispersion == pytest.approx(whole.overdispersion, rel=2e-3)
+
+
+def test_poisson_counts_fitted_as_negative_binomial_are_nearly_poisson():
+    A, y, _, offset = problem("poisson", n=2000)
+    fit, poisson = (fit_glm(A, y, family, None, offset) for family in ("negative_binomial", "poisson"))
+    assert fit.overdispersion < 0.05
+    np.testing.assert_allclose(fit.coef, poisson.coef, atol=0.02)

@@ -17,6 +17,7 @@ from rlselect.subset.revs.evidence._look import (
     Scores,
 )
 from rlselect.subset.revs.evidence._posterior import (
+    Likelihood,
     Posteriors,
     StandardRows,
     glm_posteriors,
@@ -54,6 +55,7 @@ __all__ = [
     "Fit",
     "GlmSubset",
     "LazyGram",
+    "Likelihood",
     "Look",
     "Moments",
     "OverflowedColumns",

@@ -12,7 +12,6 @@ from rlselect.kernels import (
     DISPERSION_PROOF,
     TiedMoves,
     damped_newton,
-    dispersion_grid,
     dispersion_likelihoods,
     laplace_block_add,
     laplace_block_remove,
@@ -311,14 +310,17 @@ class GlmSubset:
         """Set the dispersion of counts to the most likely one; whether it has changed."""
         if self.family != "poisson":
             return False
-        grid = dispersion_grid()
-        sums = np.zeros(len(grid))
 
-        def add(_: int, part: Floats) -> None:
-            np.add(sums, part, out=sums)
+        def likelihoods(grid: Floats) -> Floats:
+            sums = np.zeros(len(grid))
 
-        self._rows.pour(add, _dispersion_parts, self._subset, self._coef, grid)
-        best = likeliest_dispersion(grid, sums, self._proof)
+            def add(_: int, part: Floats) -> None:
+                np.add(sums, part, out=sums)
+
+            self._rows.pour(add, _dispersion_parts, self._subset, self._coef, grid)
+            return sums
+
+        best = likeliest_dispersion(likelihoods, self._proof)
         if abs(best - self.dispersion) <= _SAME_DISPERSION * best:
             return False
         self.dispersion = best

@@ -1,7 +1,6 @@
 """The final model: an unpenalised fit on the selected columns, and what each of them is worth."""
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -15,7 +14,6 @@ from rlselect.kernels import (
     SINGULAR,
     Minimum,
     damped_newton,
-    dispersion_grid,
     dispersion_likelihoods,
     glm_problem,
     heldout_block_remove,
@@ -159,18 +157,10 @@ def _excess(design: Floats, y: Floats, w: Floats, known: Floats) -> float:
     excess = 0.0
     for _ in range(MOST_TURNS):
         eta = _newton(design, y, "poisson", w, known, None, excess).coef[0] @ design + known
-        before, excess = excess, learn_overdispersion(partial(dispersion_likelihoods, y, eta, w))
+        before, excess = excess, likeliest_dispersion(partial(dispersion_likelihoods, y, eta, w), 0.0)
         if abs(excess - before) <= EXCESS_TOLERANCE * excess:
             break
     return excess
-
-
-def learn_overdispersion(likelihoods: Callable[[Floats], Floats]) -> float:
-    """The most likely dispersion of counts, given the log likelihoods of any grid of them."""
-    grid = dispersion_grid()
-    rough = likeliest_dispersion(grid, likelihoods(grid), 0.0)
-    grid = dispersion_grid(rough)
-    return likeliest_dispersion(grid, likelihoods(grid), 0.0) if rough else rough
 
 
 def _maximum(

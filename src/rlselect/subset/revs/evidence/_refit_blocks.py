@@ -12,6 +12,7 @@ from rlselect.kernels import (
     SINGULAR,
     damped_newton,
     dispersion_likelihoods,
+    likeliest_dispersion,
     log_likelihood,
     looks_separated,
     null_intercept,
@@ -29,7 +30,6 @@ from rlselect.subset.revs.evidence._refit import (
     Fit,
     SeparationWarning,
     fit_glm,
-    learn_overdispersion,
     standardise,
 )
 
@@ -139,7 +139,7 @@ def fit_glm_blocks(blocks: Callable[[Callable], Iterable[Any]], few: tuple, fami
     rule = small_decrement(TOLERANCE, relative=True)
     for _ in range(MOST_TURNS):
         found = damped_newton(summed_problem(sums), coef[None], rule, polish=False, most_steps=MOST_STEPS)
-        before, excess = excess, learn_overdispersion(likelihoods) if learns else 0.0
+        before, excess = excess, likeliest_dispersion(likelihoods, 0.0) if learns else 0.0
         coef = found.coef[0]
         if abs(excess - before) <= EXCESS_TOLERANCE * excess:
             break

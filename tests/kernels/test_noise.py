@@ -1,0 +1,54 @@
+"""Kinds of noise, found where they are and not found where they are not."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from rlselect.kernels import log_variances, shorten, student_degrees
+
+
+def test_the_column_behind_uneven_noise_is_found():
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((400, 30))
+    logs = log_variances(rng.standard_normal(400) * np.exp(0.6 * Z[:, 7]), np.ones(400), Z, 5.0)
+    assert np.corrcoef(logs, Z[:, 7])[0, 1] > 0.9
+    assert np.std(logs) == pytest.approx(1.2, abs=0.25)
+
+
+def test_even_noise_stays_even_and_normal():
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        residual, Z = rng.standard_normal(150), rng.standard_normal((150, 50))
+        assert not log_variances(residual, np.ones(150), Z, np.log(50) + 3.0).any()
+        assert student_degrees(residual, np.ones(150), 3.0) == (np.inf, pytest.approx(np.std(residual), 0.02))
+
+
+def test_a_weight_is_a_repeated_row():
+    rng = np.random.default_rng(1)
+    Z, weight = rng.standard_normal((300, 5)), rng.integers(0, 3, 300)
+    residual = rng.standard_t(3, 300) * np.exp(0.5 * Z[:, 2])
+    copies = np.repeat(np.arange(300), weight)
+    logs = log_variances(residual, weight.astype(float), Z, 3.0)
+    again = log_variances(residual[copies], np.ones(len(copies)), Z[copies], 3.0)
+    np.testing.assert_allclose(logs[copies], again, atol=1e-10)
+    one = student_degrees(residual, weight.astype(float), 3.0)
+    assert one == pytest.approx(student_degrees(residual[copies], np.ones(len(copies)), 3.0))
+
+
+def test_heavy_tails_are_those_of_scipy():
+    rng = np.random.default_rng(2)
+    residual = 2.0 * rng.standard_t(3, 3000)
+    degrees, scale = student_degrees(residual, np.ones(3000), 3.0)
+    assert (degrees, scale) == (3.0, pytest.approx(2.0, rel=0.05))
+    best = [stats.t.logpdf(residual, degrees, scale=s).sum() for s in (0.97 * scale, scale, 1.03 * scale)]
+    assert np.argmax(best) == 1
+
+
+def test_shortened_residuals_say_as_much_as_the_likelihood():
+    # their variance is the inverse Fisher information of the location, (nu + 3) / (nu + 1)
+    rng = np.random.default_rng(3)
+    short = shorten(rng.standard_t(3, 200_000), 3.0, 1.0)
+    assert np.var(short) == pytest.approx(6.0 / 4.0, rel=0.02)
+    assert np.abs(short).max() < 3.5
+    residual = rng.standard_normal(5)
+    assert shorten(residual, np.inf, 1.0) is residual

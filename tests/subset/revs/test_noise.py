@@ -1,0 +1,108 @@
+"""Linear models under uneven and heavy-tailed noise, and counts more spread than Poisson's."""
+
+import numpy as np
+import pytest
+
+from rlselect import REVS
+from rlselect.data import open_source
+from rlselect.subset.revs._noise import learn_noise
+from rlselect.subset.revs.evidence import fit_glm
+
+
+def table_of(X, y, **more):
+    table = open_source(X, y, **more)
+    table.start(np.random.default_rng(0))
+    return table
+
+
+def linear(kind, seed=0, n=200, p=40):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p))
+    noise = rng.standard_t(2.5, n) if kind == "student" else rng.standard_normal(n)
+    if kind == "uneven":
+        noise *= np.exp(X[:, 20])
+    return X, X[:, :4] @ [0.8, -0.8, 0.8, -0.8] + noise
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_uneven_noise_makes_weights_and_heavy_tails_a_shorter_response(weighted):
+    columns, weight = np.arange(4), np.full(200, 2.0) if weighted else None
+    X, y = linear("uneven")
+    noise = learn_noise(table_of(X, y, sample_weight=weight), columns)
+    assert np.corrcoef(np.log(noise.weight), -X[:, 20])[0, 1] > 0.9
+    assert noise.weight.sum() == pytest.approx(400.0 if weighted else 200.0)
+    X, y = linear("student")
+    noise = learn_noise(table_of(X, y, sample_weight=weight), columns)
+    assert noise.degrees <= 4.0
+    assert np.var(noise.y - X[:, :4] @ [0.8, -0.8, 0.8, -0.8]) < 0.8 * np.var(
+        y - X[:, :4] @ [0.8, -0.8, 0.8, -0.8]
+    )
+    batch = noise.take(slice(3, 5), np.array([0, 2]))
+    assert batch.X.shape == (2, 2)
+    np.testing.assert_array_equal(batch.y, noise.y[3:5])
+
+
+@pytest.mark.parametrize("kind", ["student", "uneven"])
+def test_coefficients_are_closer_on_rows_that_suit_the_noise(kind):
+    truth, errors = np.array([0.8, -0.8, 0.8, -0.8]), np.zeros((12, 2))
+    for seed in range(12):
+        X, y = linear(kind, seed)
+        noise = learn_noise(table_of(X, y), np.arange(4))
+        weight = np.ones(200) if noise is None else noise.weight
+        for i, (w, target) in enumerate([(np.ones(200), y), (weight, y if noise is None else noise.y)]):
+            coef = fit_glm(X[:, :4], target, "gaussian", w).coef
+            errors[seed, i] = np.sum((coef - truth) ** 2)
+    assert errors[:, 1].mean() < 0.75 * errors[:, 0].mean()
+
+
+def test_normal_noise_is_left_alone():
+    X, y = linear("normal")
+    assert learn_noise(table_of(X, y), np.arange(4)) is None
+    fitted = REVS(random_state=0).fit(X, y)
+    assert fitted.noise_ == {"degrees": np.inf, "unevenness": 0.0}
+    # a response without noise has no kind of it
+    assert learn_noise(table_of(X, X[:, 0]), np.arange(4)) is None
+
+
+@pytest.mark.parametrize("kind", ["student", "uneven"])
+def test_the_selection_and_the_refit_follow_the_noise(kind):
+    X, y = linear(kind, seed=3)
+    fitted = REVS(random_state=0).fit(X, y)
+    np.testing.assert_array_equal(np.flatnonzero(fitted.support_), range(4))
+    assert np.isfinite(fitted.noise_["degrees"]) == (kind == "student")
+    assert (fitted.noise_["unevenness"] > 0) == (kind == "uneven")
+
+
+def dispersed(seed, n=300, p=40):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p))
+    mean = np.exp(1.0 + 0.6 * X[:, 0] - 0.6 * X[:, 1])
+    return X, mean, rng.poisson(mean * rng.gamma(1.0, 1.0, n)).astype(float)
+
+
+def test_spread_counts_are_negative_binomial_and_find_no_reason_for_every_large_one():
+    X, mean, y = dispersed(0)
+    fitted = REVS(family="poisson", random_state=0).fit(X, y)
+    np.testing.assert_array_equal(np.flatnonzero(fitted.support_), [0, 1])
+    assert fitted.family_ == "negative_binomial"
+    assert fitted.overdispersion_ == pytest.approx(1.0, abs=0.3)
+    np.testing.assert_allclose(fitted.predict(X).mean(), mean.mean(), rtol=0.25)
+    asked = REVS(family="negative_binomial", random_state=0).fit(X, y)
+    np.testing.assert_array_equal(asked.support_, fitted.support_)
+    assert asked.overdispersion_ == pytest.approx(fitted.overdispersion_)
+    plain = REVS(family="poisson", random_state=0).fit(X, np.random.default_rng(1).poisson(mean))
+    assert (plain.family_, plain.overdispersion_) == ("poisson", 0.0)
+    np.testing.assert_array_equal(np.flatnonzero(plain.support_), [0, 1])
+
+
+def test_spread_counts_of_many_rows():
+    X, _, y = dispersed(2, n=20_000, p=20)
+    fitted = REVS(family="poisson", random_state=0).fit(X, y)
+    np.testing.assert_array_equal(np.flatnonzero(fitted.support_), [0, 1])
+    assert fitted.overdispersion_ == pytest.approx(1.0, abs=0.05)
+
+
+def test_the_search_of_the_paper_knows_no_dispersion():
+    X, _, y = dispersed(0)
+    with pytest.raises(ValueError, match=r"family='negative_binomial' was given with search=Sarsa"):
+        REVS.paper(family="negative_binomial").fit(X, y)

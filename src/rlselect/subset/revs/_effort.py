@@ -230,6 +230,9 @@ def _is_enough(progress: SearchState, plan: EffortPlan, tune: bool) -> bool:
     walker, sampler = progress.walker, progress.sampler
     if sampler.n_used < plan.enough or sampler.n_used < progress.needed:
         return False
+    if not sampler.in_memory and not _is_decided(walker):
+        # where rows have to be decoded, a look costs nearly as much as the rows that are needed anyway
+        return False
     if not progress.is_confirmed:
         outlook = look_out(
             walker,

@@ -188,7 +188,8 @@ class LazyGram:
     def _expect(self, columns: list[int]) -> None:
         """Have room for more columns in the sums that are about to be made anew, for all if they are many."""
         wanted = len({*self._slot, *columns})
-        if _WHOLE * self._p <= wanted and self._p <= _SLOTS:
+        # to decode the rows again for a column that was forgotten costs more than all columns now
+        if (self._rows.slow or _WHOLE * self._p <= wanted) and self._p <= _SLOTS:
             self._slot = {}
             columns = list(range(self._p))
         self._make_room(dict.fromkeys(j for j in columns if j not in self._slot))

@@ -11,7 +11,7 @@ from temporal_common import write_table
 
 from rlselect import two_sample_cvm
 
-NULLS = ("pooled", "centred", "permutation")
+NULLS = ("studentised", "centred", "pooled", "permutation")
 # subjects per group, readings per subject, within-subject correlation of each group
 CELLS = {
     "equal correlation, 40 + 40": (40, 40, 6, 0.5, 0.5),

@@ -224,3 +224,16 @@ def test_scan_is_chunked(monkeypatch):
     monkeypatch.setattr("rlselect.data._store._CHUNK_CELLS", 4)
     assert_allclose(open_table(GAPPY, missing="indicator").take().X, MARKED)
     assert_array_equal(open_table(GAPPY, missing="drop").row_index_, [1, 3])
+
+
+def test_some_rows_of_a_table_that_dropped_some():
+    X = np.arange(24.0).reshape(8, 3)
+    X[2, 1] = np.nan
+    table = open_table(X, np.arange(8.0), sample_weight=np.arange(8.0) + 1, missing="drop", owner="REVS")
+    rows = np.array([5, 0, 2])
+    part = table.part(rows)
+    for ours, theirs in zip(part.take(), table.take(rows), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    assert part.n_rows == 3
+    np.testing.assert_array_equal(part.row_index_, [6, 0, 3])
+    np.testing.assert_array_equal(part.part(np.array([2, 0])).row_index_, [3, 6])

@@ -72,3 +72,12 @@ def test_later_rows_come_from_two_random_halves_in_turn():
     for half in (np.concatenate(blocks[::2]), np.concatenate(blocks[1::2])):
         assert len(half) == 2000
         assert abs(half.mean() - 5000) < 5 * 10_000 / np.sqrt(12 * 2000)
+
+
+def test_stretches_are_all_rows_and_draw_none():
+    sampler = RowSampler(1001, np.random.default_rng(0))
+    stretches = sampler.stretches(100)
+    assert len(stretches) % 2 == 0
+    rows = np.concatenate([np.arange(1001)[block] for stretch in stretches for block in stretch])
+    np.testing.assert_array_equal(rows, np.arange(1001))
+    assert sampler.n_used == 0

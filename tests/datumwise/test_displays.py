@@ -10,7 +10,9 @@ from rlselect.datumwise import (
     DatumwiseClassifier,
     FeatureUseDisplay,
     FrontierDisplay,
+    NetworkTraining,
 )
+from rlselect.datumwise._peers import PEERS
 
 matplotlib.use("Agg")
 
@@ -93,3 +95,40 @@ def test_block_use_counts_right_answers_only():
     assert len(shown.axes_) == 3
     with pytest.raises(ValueError, match="72 pixels, X has 64 columns"):
         BlockUseDisplay.from_estimator(model, X, y, shape=(8, 9))
+
+
+def test_forest_on_the_best_columns():
+    """It finds the columns that count, uses no others, and needs them all for what takes all of them."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 6))
+    y = (X[:, 1] + X[:, 4] > 0).astype(int)
+    path = PEERS["forest"]
+    assert path.settings(X, y) == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    labels, used = path.fit(X[:150], y[:150], 2.0, 0)(X[150:])
+    np.testing.assert_array_equal(np.flatnonzero(used.all(axis=0)), [1, 4])
+    assert used.sum() == 2 * 50
+    assert np.mean(labels == y[150:]) > 0.85
+    alone, _ = path.fit(X[:150], y[:150], 1.0, 0)(X[150:])
+    assert np.mean(alone == y[150:]) < np.mean(labels == y[150:])
+
+
+def test_networks_are_fitted_once_for_all_prices(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 3))
+    y = (X[:, 0] > 0).astype(int)
+    fits = []
+    whole = DatumwiseClassifier.fit
+    monkeypatch.setattr(
+        DatumwiseClassifier, "fit", lambda self, *given: fits.append(1) or whole(self, *given)
+    )
+    training = NetworkTraining(steps=40, n_members=2, hidden=8, batch=16)
+    model = DatumwiseClassifier(scoring="network", search=training, random_state=0)
+    display = FrontierDisplay.from_estimator(
+        model, X[:60], y[:60], X_test=X[60:], y_test=y[60:], feature_costs=(0.01, 0.9), peers=()
+    )
+    assert len(fits) == 1
+    fitted = model.fit(X[:60], y[:60])
+    curve = display.curves["datum-wise"]
+    assert curve["accuracy"][0] == pytest.approx(fitted.at(feature_cost=0.01).score(X[60:], y[60:]))
+    again = FrontierDisplay.from_curves({"datum-wise": fitted.frontier(X[60:], y[60:])})
+    assert len(again.curves["datum-wise"]["accuracy"]) == 16

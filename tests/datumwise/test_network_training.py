@@ -131,3 +131,11 @@ def test_without_time_the_weights_are_what_they_are():
     assert train_networks(*given, np.random.default_rng(0), late, False) is None
     weights = train_networks(*given, np.random.default_rng(0), late, True)
     np.testing.assert_array_equal(weights, start_weights(shape, 2, np.random.default_rng(0)))
+
+
+def test_a_fold_that_holds_all_rows_leaves_nothing_out():
+    _, lessons = make_lessons(n=3)
+    lessons.folds[:] = 0
+    states = _network_training._States(lessons, np.array([0, 1]), 8, np.random.default_rng(0))
+    assert set(states.rows[0]) <= {0, 1, 2}
+    assert np.isfinite(states.mass).all()

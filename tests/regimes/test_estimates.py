@@ -18,10 +18,13 @@ def test_few_heavy_scores_widen_the_interval():
     assert np.isfinite(from_scores(np.ones(5), "dr", 0.95).interval).all()
 
 
-def test_splits_are_averaged_and_the_standard_error_is_that_of_one():
+def test_splits_are_averaged_and_their_variance_is_part_of_the_standard_error():
     rng = np.random.default_rng(1)
     splits = rng.standard_normal((3, 50)) * [[1.0], [2.0], [3.0]]
     found = from_scores(splits, "dr", 0.95)
     assert found.value == pytest.approx(splits.mean())
-    assert found.standard_error == pytest.approx(np.sqrt(np.mean(splits.var(axis=1, ddof=1)) / 50))
+    within, between = np.mean(splits.var(axis=1, ddof=1)) / 50, splits.mean(axis=1).var(ddof=1)
+    assert found.standard_error == pytest.approx(np.sqrt(within + between))
+    one = from_scores(splits[0], "dr", 0.95)
+    assert one.standard_error == pytest.approx(splits[0].std(ddof=1) / np.sqrt(50))
     np.testing.assert_allclose(found.scores, splits.mean(axis=0))

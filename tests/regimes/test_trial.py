@@ -280,7 +280,7 @@ def test_rules_of_odd_names_and_large_offsets():
     stage = STAGES[0] | {"history": ["dose {mg}"]}
     rule = str(QLearning(model="linear", random_state=0).fit(TrialData.from_wide(table, [stage])).regime_)
     threshold = float(rule.split("dose {mg} <= ")[1].split(";")[0])
-    assert abs(threshold - 1e6) < 0.5
+    assert 0.0 < abs(threshold - 1e6) < 0.7
 
 
 def test_rewards_that_are_all_the_same_need_no_history():

@@ -51,3 +51,17 @@ def test_ecdf_display():
     x, y = display.lines_[1].get_data()
     assert (y[0], y[-1]) == (0, 1)
     assert y[np.searchsorted(x, np.sort(value[ids < 10])[14], side="right") - 1] == pytest.approx(0.5)
+
+
+def test_all_curves_in_one_picture(data):
+    from rlselect.temporal import EffectCurvesDisplay
+
+    model = TemporalProcessRegression("v ~ x + z").fit(data, id="id", time="t")
+    display = EffectCurvesDisplay.from_estimator(model, random_state=0)
+    assert [ax.get_ylabel() for ax in display.axes_] == [
+        "effect of Intercept",
+        "effect of x",
+        "effect of z",
+    ]
+    drawn = display.curves[1].line_.get_ydata()
+    assert list(drawn) == model.coef_["x"].tolist()

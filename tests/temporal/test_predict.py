@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit
+from scipy.stats import norm
 
 from rlselect import TemporalProcessRegression
 
@@ -21,3 +22,58 @@ def test_predict_is_the_mean_and_interpolates(data):
         model.predict(row.assign(t=9.0))
     with pytest.raises(ValueError, match="not there in fit"):
         fitted(data, "v ~ g", "identity").predict(pd.DataFrame({"g": ["q"], "t": [1]}))
+
+
+def test_intervals_equal_the_sandwich_and_interpolate(data):
+    model = TemporalProcessRegression("v ~ x + z").fit(data, id="id", time="t")
+    new = pd.DataFrame({"x": [0.5, 0.5, 1.0], "z": [1.0, 1.0, np.nan], "t": [2.0, 2.5, 3.0]})
+    found = model.predict_interval(new, level=0.9)
+    np.testing.assert_allclose(found["mean"], model.predict(new))
+    psi, n = model.influence_, len(model.subjects_)
+    row = np.array([1.0, 0.5, 1.0])
+    each = np.stack([psi[:, 2] @ row, (psi[:, 2] + psi[:, 3]) @ row / 2])
+    reach = norm.ppf(0.95) * np.sqrt((each**2).sum(axis=1)) / n
+    np.testing.assert_allclose((found["upper"] - found["mean"])[:2], reach)
+    assert found.loc[2].isna().all()
+    wide = model.predict_interval(new, level=0.9, of="response")
+    part = data[data["t"] == 2]
+    left = (part["v"] - model.predict(part)) ** 2
+    total = np.sqrt((reach[0] / norm.ppf(0.95)) ** 2 + left.sum() / (len(part) - 3))
+    assert (wide["upper"] - wide["mean"])[0] == pytest.approx(norm.ppf(0.95) * total)
+
+
+def test_intervals_of_means_stay_inside_their_range(data):
+    model = TemporalProcessRegression("y ~ x", link="logit").fit(data, id="id", time="t")
+    found = model.predict_interval(data)
+    assert ((found > 0) & (found < 1)).all(axis=None)
+    assert (found["lower"] < found["mean"]).all()
+    with pytest.raises(ValueError, match="needs link='identity'"):
+        model.predict_interval(data, of="response")
+
+
+def test_profiles_are_contrasts_of_coefficients(make_data):
+    data = make_data(n=160)
+    model = TemporalProcessRegression("y ~ x * g", link="logit").fit(data, id="id", time="t")
+    found = model.compare_profiles({"x": 1.0, "g": "b"}, {"x": 0.0, "g": "a"}, random_state=0)
+    coef = model.coef_
+    expected = coef["x"] + coef["g[T.b]"] + coef["x:g[T.b]"]
+    np.testing.assert_allclose(found["estimate"], expected)
+    alone = model.compare_profiles({"x": 1.0, "g": "a"}, {"x": 0.0, "g": "a"}, random_state=0, n_draws=4000)
+    band = model.bands(random_state=0, n_draws=4000)["x"]
+    np.testing.assert_allclose(
+        alone["upper"], band["upper"], atol=0.1 * (band["upper"] - band["lower"]).max()
+    )
+    with pytest.raises(ValueError, match="second must be one row"):
+        model.compare_profiles({"x": 1.0, "g": "a"}, {"x": np.nan, "g": "a"})
+    few = TemporalProcessRegression("v ~ x").fit(make_data(n=40), id="id", time="t")
+    both = few.compare_profiles({"x": 1.0}, {"x": 0.0}, random_state=1, n_draws=200)
+    np.testing.assert_allclose(both, few.bands(random_state=1, n_draws=200)["x"])
+
+
+def test_covariance_of_two_times(data):
+    model = TemporalProcessRegression("v ~ x").fit(data, id="id", time="t")
+    psi, n = model.influence_, len(model.subjects_)
+    np.testing.assert_allclose(np.sqrt(np.diag(model.covariance(3))), model.se_.loc[3])
+    np.testing.assert_allclose(model.covariance(1, 4), psi[:, 1].T @ psi[:, 4] / n**2)
+    with pytest.raises(ValueError, match="not one of the times"):
+        model.covariance(17)

@@ -43,6 +43,8 @@ class Pool:
         Of all random choices.
     """
 
+    in_memory = False
+
     def __init__(self, table: Any, seed: int) -> None:
         self._table = table
         self._lengths = table.parts.lengths
@@ -93,6 +95,13 @@ class Pool:
         self.n_used = self.n_rows
         self._held.clear()
         return self._table.everything(block)
+
+    def stretches(self, block: int) -> list[list[Any]]:
+        """All rows, the slices of one part together: a part is decoded once for all of them."""
+        found: dict[int, list[Any]] = {}
+        for rows in self._table.everything(block):
+            found.setdefault(rows.part, []).append(rows)
+        return list(found.values())
 
     def take(self, rows: Draw, columns: np.ndarray | None = None) -> Batch:
         """Return rows that were drawn."""

@@ -21,6 +21,8 @@ class RowSampler:
         Source of randomness.
     """
 
+    in_memory = True
+
     def __init__(self, n_rows: int, rng: np.random.Generator) -> None:
         self.n_rows = n_rows
         self.n_used = 0
@@ -69,7 +71,11 @@ class RowSampler:
     def everything(self, block: int) -> Iterator[slice]:
         """All rows in order, in blocks dealt out evenly between odd and even places."""
         self.n_used = self.n_rows
+        for (rows,) in self.stretches(block):
+            yield rows
+
+    def stretches(self, block: int) -> list[list[slice]]:
+        """All rows in order, an even number of blocks, each of which can be passed over alone."""
         n_blocks = 2 * -(-self.n_rows // (2 * block))
         edges = np.linspace(0, self.n_rows, n_blocks + 1).astype(int)
-        for start, stop in pairwise(edges):
-            yield slice(int(start), int(stop))
+        return [[slice(int(start), int(stop))] for start, stop in pairwise(edges)]

@@ -61,6 +61,8 @@ class Sampler(Protocol):
 
     n_rows: int
     n_used: int
+    # whether any stretch of rows can be passed over at the price of memory
+    in_memory: bool
 
     def draw(self, wanted: int, block: int) -> Iterator[Any]:
         """Draw rows, in blocks of about `block` rows that belong to two random halves in turn."""
@@ -68,6 +70,13 @@ class Sampler(Protocol):
 
     def everything(self, block: int) -> Iterator[Any]:
         """All rows, in blocks dealt out evenly between odd and even places."""
+        ...
+
+    def stretches(self, block: int) -> list[list[Any]]:
+        """All rows in the order in which they lie, in stretches of some blocks that can be passed over alone.
+
+        Rows that are passed over are not drawn.
+        """
         ...
 
     def decodes(self, wanted: int) -> float:

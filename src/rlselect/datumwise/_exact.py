@@ -134,9 +134,7 @@ def solve(problem: PurchaseProblem) -> Learned:
         np.add.at(counts, (((levels + 1) * mask) @ strides, problem.labels), problem.weights)
     policy = TablePolicy(rules, values, counts)
     reason = f"solved exactly, {n_states} states of knowledge"
-    return Learned(
-        policy, policy.value, [], reason, scoring="table", words="a table of all states of knowledge"
-    )
+    return Learned(policy, policy.value, [], reason, scoring="table")
 
 
 def _best_actions(

@@ -134,6 +134,8 @@ class _States:
         batch = priced * NETWORK.class_states
         self.lessons, self.rng, self.batch, self.priced = lessons, rng, batch, priced
         mass = np.where(lessons.folds[None, :] == left_out[:, None], 0.0, lessons.weights)
+        # of very few rows, a fold may hold all
+        mass[mass.sum(axis=1) == 0] = lessons.weights
         self.mass = np.cumsum(mass, axis=1) / mass.sum(axis=1, keepdims=True)
         self.members = len(left_out)
         shape = (self.members, batch)

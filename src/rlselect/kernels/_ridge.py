@@ -243,7 +243,7 @@ def ridge_evidence_grid(
     vectors = vectors if root is None else root @ vectors
     turned = vectors.T @ cross
     inverse = 1.0 / (values + 1.0 / slabs[:, None])
-    quad = np.maximum(total - inverse @ (turned * turned), 1e-12 * total)
+    quad = np.maximum(total - inverse @ (turned * turned), max(1e-12 * total, 1e-290))
     evidence = -0.5 * n * np.log(quad) - 0.5 * np.log1p(slabs[:, None] * values).sum(axis=1)
     coef = (inverse * turned) @ vectors.T
     noise = quad / n

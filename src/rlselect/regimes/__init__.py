@@ -5,8 +5,10 @@ from rlselect.regimes._displays import DecisionMapDisplay, RegimeValueDisplay, S
 from rlselect.regimes._estimates import RegimeComparison, RegimeValue
 from rlselect.regimes._overlap import OverlapReport
 from rlselect.regimes._overlap_display import OverlapDisplay
+from rlselect.regimes._policy_tree import PolicyTree
 from rlselect.regimes._q_learning import QLearning
 from rlselect.regimes._stage_rfe import StageRFE
+from rlselect.regimes._tree_display import PolicyTreeDisplay
 from rlselect.regimes._trial import TrialData
 from rlselect.regimes._value import compare_regimes, regime_value
 
@@ -15,6 +17,8 @@ __all__ = [
     "DecisionMapDisplay",
     "OverlapDisplay",
     "OverlapReport",
+    "PolicyTree",
+    "PolicyTreeDisplay",
     "QLearning",
     "RegimeComparison",
     "RegimeValue",

@@ -14,9 +14,9 @@ from rlselect.machines import KernelState
 from rlselect.regimes._anova_kernel import ActionAnovaState, ContrastState
 from rlselect.regimes._encoding import HistoryEncoder
 from rlselect.regimes._estimates import RegimeValue, from_scores
+from rlselect.regimes._estimation import q_functions
 from rlselect.regimes._evaluation import Evaluation
 from rlselect.regimes._learner import BackwardLearner, PartDone
-from rlselect.regimes._rules import Regime
 from rlselect.regimes._selection import FAMILIES, StageSelection, choose_machine
 from rlselect.regimes._stage_machine import StageMachine
 from rlselect.regimes._stage_rfe import StageRFE, as_selection
@@ -47,6 +47,10 @@ class ContrastMachine(StageMachine):
         """Advantage of each action over the average of all: (m, K) array."""
         contrast = super().q_values(history)
         return contrast - contrast.mean(axis=1, keepdims=True)
+
+    def _limited(self, fitted: np.ndarray) -> np.ndarray:
+        # a contrast of actions is no response, and may be larger
+        return fitted
 
     def values(self, q: np.ndarray, chosen: np.ndarray, taken: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Responses plus what the chosen action would have added to the one that was taken."""
@@ -160,12 +164,12 @@ class AdvantageLearning(BackwardLearner):
     def _describe_decisions(self, evaluation: Evaluation, part_done: PartDone) -> None:
         self.tailoring_ = [list(names) for names in self.selected_]
         self.prognostic_ = [[] for _ in self.selected_]
-        rules = []
-        for t, stage in enumerate(evaluation.trial.stages):
-            history = stage.history[self._machines[t].subjects]
-            rules.append(self._rule(t, stage, history, stage.allowed(history)))
+        for _ in evaluation.trial.stages:
             part_done()
-        self.regime_ = Regime(rules)
+
+    def _tree_machines(self, evaluation: Evaluation, rng: np.random.Generator) -> list[StageMachine]:
+        # contrasts alone say nothing of what an action is worth
+        return q_functions(evaluation, self._decide, "anova", rng)
 
     def _estimate_value(self, evaluation: Evaluation, seconds: float) -> RegimeValue:
         seed = int(as_generator(self.random_state).integers(2**31))

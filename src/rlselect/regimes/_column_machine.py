@@ -109,7 +109,7 @@ class ByColumns(StageMachine):
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Q-function of encoded rows."""
-        return self.design(X) @ self.coefficients + self.intercept
+        return self._limited(self.design(X) @ self.coefficients + self.intercept)
 
 
 class ColumnMachine(ByColumns):

@@ -21,7 +21,9 @@ class RegimeValue:
     method : {"dr", "ipw", "plug-in", "observed"}
     scores : (n,) array
         One per subject; their mean is ``value`` and their spread gives ``standard_error``. Where they were
-        averaged over several splits into folds, the standard error is that of a single split.
+        averaged over several splits into folds, the standard error is that of a single split, and the
+        variance between splits is added to its square: where actions are equally good, regimes change from
+        split to split.
     """
 
     value: float
@@ -52,12 +54,14 @@ def from_scores(scores: np.ndarray, method: str, level: float) -> RegimeValue:
     Few subjects follow a regime through many stages, and their weights are large: the standard error is then
     uncertain itself. The quantile is Student's with the degrees of freedom that the kurtosis of the scores
     leaves to their variance, about n for normal ones. Several splits are averaged, but the standard error
-    stays that of one: it does not know of the regimes and Q-functions that the folds share.
+    stays that of one: it does not know of the regimes and Q-functions that the folds share. The variance
+    between the values of the splits is added: folds that switch between regimes are uncertain about them.
     """
     splits = np.atleast_2d(scores)
     mean, n = splits.mean(axis=0), splits.shape[1]
     value = float(mean.mean())
-    error = float(np.sqrt(splits.var(axis=1, ddof=1).mean() / n))
+    between = float(splits.mean(axis=1).var(ddof=1)) if len(splits) > 1 else 0.0
+    error = float(np.sqrt(splits.var(axis=1, ddof=1).mean() / n + between))
     reach = float(student.ppf(0.5 + 0.5 * level, _degrees_of_freedom(mean))) * error
     return RegimeValue(value, error, (value - reach, value + reach), level, method, mean)
 

@@ -11,7 +11,7 @@ from rlselect.regimes._selection import fit_q_function
 from rlselect.regimes._stage_machine import StageMachine
 from rlselect.regimes._trial import TrialData
 
-__all__ = ["estimate_value", "feasible_only"]
+__all__ = ["estimate_value", "feasible_only", "q_functions"]
 
 
 def feasible_only(decide: Decide, trial: TrialData) -> Decide:
@@ -54,7 +54,7 @@ def estimate_value(
     """
     if method == "ipw":
         return _inverse_probability(evaluation, decisions, level)
-    machines = _q_functions(evaluation, decisions[0], model, rng)
+    machines = q_functions(evaluation, decisions[0], model, rng)
     return from_scores(
         cross_fitted(evaluation, machines, decisions, method, evaluation.folds[None], patient=True),
         method,
@@ -62,7 +62,7 @@ def estimate_value(
     )
 
 
-def _q_functions(
+def q_functions(
     evaluation: Evaluation, decide: Decide, model: Any, rng: np.random.Generator
 ) -> list[StageMachine]:
     """Q-functions of a fixed regime on all history columns, tuned on everyone, ready to be refitted."""

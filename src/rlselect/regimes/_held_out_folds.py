@@ -15,7 +15,7 @@ from rlselect._clock import OutOfTime
 from rlselect._parallel import run_tasks
 from rlselect.machines import EliminationPath, eliminate, paired_comparison
 from rlselect.regimes._column_machine import ByColumns
-from rlselect.regimes._stage_machine import StageMachine
+from rlselect.regimes._stage_machine import StageMachine, within_reach
 
 __all__ = ["Split", "adaptive_cycle", "cross_fitted_choice", "held_out_risk", "one_split"]
 
@@ -74,7 +74,7 @@ class _JudgedProblem:
         rest = p.targets[:, 0] - p.gram @ p.coefficients - p.ridge * p.coefficients
         self.everyone.bandwidth = p.bandwidth
         fitted = self.everyone.gram()[self.place] @ p.coefficients + rest.mean()
-        self.held_out.append(np.square(self.y - fitted))
+        self.held_out.append(np.square(self.y - within_reach(fitted, p.targets[:, 0])))
 
 
 class _JudgedColumns(_JudgedProblem):
@@ -86,7 +86,7 @@ class _JudgedColumns(_JudgedProblem):
         self.problem = machine.on_rows(train).make_problem(tune=False)
         self.problem.judged = False
         self.path = path
-        self.columns, self.y = machine.columns[test], machine.y[test]
+        self.columns, self.y, self.known = machine.columns[test], machine.y[test], machine.y[train]
         self.held_out: list[np.ndarray] = []
         self.retune(None)
 
@@ -102,7 +102,8 @@ class _JudgedColumns(_JudgedProblem):
         """Solve on the present set and judge it."""
         self.problem.refresh()
         coefficients, intercept = self.problem.solution()
-        self.held_out.append(np.square(self.y - self.columns @ coefficients - intercept))
+        fitted = within_reach(self.columns @ coefficients + intercept, self.known)
+        self.held_out.append(np.square(self.y - fitted))
 
 
 def cross_fitted_choice(

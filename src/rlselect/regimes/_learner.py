@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Self, TypeAlias
 
@@ -13,21 +13,22 @@ from rlselect._clock import OutOfTime, fit_clock, present_clock, stop_if_late, w
 from rlselect._compat import Progress, with_callbacks
 from rlselect._estimator import Estimator, rank
 from rlselect._limits import require_memory, seconds_for, warn_if_long
-from rlselect._options import NONE, check_options, flag, number
+from rlselect._options import NONE, anything, check_options, check_value, flag, number
 from rlselect._parallel import jobs
 from rlselect._random import RandomState, as_generator
 from rlselect.machines import EliminationPath
 from rlselect.regimes._estimates import RegimeValue, from_scores
-from rlselect.regimes._estimation import estimate_value, feasible_only
+from rlselect.regimes._estimation import estimate_value, feasible_only, q_functions
 from rlselect.regimes._evaluation import Evaluation, cross_fitted
+from rlselect.regimes._grow_trees import grow_policy_tree
 from rlselect.regimes._history import read_history
 from rlselect.regimes._overlap import warn_of_poor_overlap
+from rlselect.regimes._policy_tree import PolicyTree
 from rlselect.regimes._report import report_of, value_section
-from rlselect.regimes._rules import Regime, StageRule, summarise_rule
 from rlselect.regimes._selection import MODEL, StageSelection
 from rlselect.regimes._stage_machine import StageMachine
 from rlselect.regimes._stage_names import find_stage
-from rlselect.regimes._stages import StageData, best_feasible
+from rlselect.regimes._stages import best_feasible
 from rlselect.regimes._tailoring import find_tailoring
 from rlselect.regimes._trial import TrialData
 from rlselect.report import Summary
@@ -40,6 +41,8 @@ PartDone: TypeAlias = Callable[[], object]
 # Decision features are compared on fewer folds than the value is estimated on, whose folds should learn
 # regimes as good as the one from all subjects.
 _FOLDS, _VALUE_FOLDS = 5, 10
+_RULE_DEPTH = 2
+_DEPTH = anything("an integer between 0 and 3", lambda value: value in (0, 1, 2, 3))
 # shares of a time budget: of all for the stages, and of the rest for their decision features
 _FOR_STAGES, _FOR_DECISIONS = 0.5, 0.4
 # n x n matrices that are there at one time; n^3 operations of the least a stage can do, and of an elimination
@@ -129,6 +132,8 @@ class BackwardLearner(Estimator):
             with clock.part(_FOR_DECISIONS) as decisions:
                 self._describe_decisions(evaluation, progress.part)
             self.value_ = self._estimate_value(evaluation, took)
+            self._trial = trial
+            self.regime_ = self._grow(evaluation, _RULE_DEPTH, None)
         self._tell_the_end(clock.reason or decisions.reason)
         self.observed_ = from_scores(trial.returns(self.discount), "observed", self.level)
         progress.part()
@@ -249,7 +254,6 @@ class BackwardLearner(Estimator):
 
     def _describe_decisions(self, evaluation: Evaluation, part_done: PartDone) -> None:
         self.tailoring_, self.prognostic_, self.tailoring_path_ = [], [], []
-        rules = []
         for t, stage in enumerate(evaluation.trial.stages):
             machine = self._machines[t]
             rows = machine.subjects
@@ -267,16 +271,80 @@ class BackwardLearner(Estimator):
             self.tailoring_.append(names)
             self.prognostic_.append([name for name in self.selected_[t] if name not in names])
             self.tailoring_path_.append(found)
-            rules.append(self._rule(t, stage, history, allowed))
             part_done()
-        self.regime_ = Regime(rules)
 
-    def _rule(self, t: int, stage: StageData, history: np.ndarray, allowed: np.ndarray) -> StageRule:
-        """A readable rule on the decision columns of a stage."""
-        q = self._machines[t].q_values(history)
-        places = [j for j, column in enumerate(stage.columns) if column.name in self.tailoring_[t]]
-        columns, chosen = [stage.columns[j] for j in places], best_feasible(q, allowed)
-        return summarise_rule(t + 1, columns, history[:, places], q, chosen, stage.labels)
+    def _tree_machines(self, evaluation: Evaluation, rng: np.random.Generator) -> list[StageMachine]:
+        """Q-functions whose scores trees are learnt on; of another trial than the fitted one, its own."""
+        if evaluation.trial is getattr(self, "_trial", None):
+            return self._machines
+        return q_functions(evaluation, self._decide, "anova", rng)
+
+    def _grow(self, evaluation: Evaluation, depth: int, costs: Any) -> PolicyTree:
+        machines = self._tree_machines(evaluation, as_generator(self.random_state))
+        splits = evaluation.splits_into(_VALUE_FOLDS)
+        if not all(machine.uses_kernel for machine in machines):
+            splits = evaluation.splits[:1]
+        if present_clock().reason is not None:
+            splits = evaluation.splits_into(2)[:1]
+        return grow_policy_tree(
+            evaluation,
+            machines,
+            self._decide,
+            self.tailoring_,
+            depth=depth,
+            costs=costs,
+            level=self.level,
+            splits=splits,
+        )
+
+    def policy_tree(
+        self,
+        depth: int = 2,
+        *,
+        trial: TrialData | None = None,
+        costs: Mapping[Any, Any] | None = None,
+        random_state: RandomState = None,
+    ) -> PolicyTree:
+        """Short trees, one per stage, that do as well as trees can: a regime to read, with its own value.
+
+        Trees are learnt, last stage first, by an exact search over splits of the decision features (31 cuts
+        per column, fewer where there are many columns), on scores of all actions half way between doubly
+        robust and fitted ones; their value is doubly robust. Where the action of a leaf is not feasible, the
+        best feasible one of the stage is taken.
+
+        Parameters
+        ----------
+        depth : int, default=2
+            Most questions of a tree before it recommends, between 0 and 3; 3 takes minutes with many columns.
+        trial : TrialData, optional
+            By default the one that the learner was fitted on; a learner that was loaded from a file has none.
+        costs : mapping, optional
+            From actions to what they cost in units of reward, a number or one per subject; others are free.
+            Trees and their value are net of it.
+        random_state : int, Generator, RandomState or None, default=None
+            Seed of the folds.
+
+        Returns
+        -------
+        PolicyTree
+        """
+        check_is_fitted(self)
+        check_value("depth", depth, _DEPTH)
+        if trial is None:
+            trial = getattr(self, "_trial", None)
+        if trial is None:
+            raise ValueError("a learner that was loaded from a file holds no trial; give it as trial=...")
+        self._check_same(check_trial(trial))
+        strange = [label for label in costs or () if not any(label in labels for labels in self.actions_)]
+        if strange:
+            raise ValueError(f"costs names the action(s) {strange}; the actions are {self.actions_}.")
+        rng = as_generator(random_state)
+        with jobs(self.n_jobs):
+            return self._grow(Evaluation(trial, self.discount, self._sign, _FOLDS, rng), depth, costs)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # a file holds what was learnt, not whom it was learnt from
+        return {name: value for name, value in super().__getstate__().items() if name != "_trial"}
 
     def _estimate_value(self, evaluation: Evaluation, seconds: float) -> RegimeValue:
         """Value of the regime, whose stages were learnt in so many seconds."""

@@ -19,6 +19,8 @@ _RARE, _OF_FREQUENCY = 0.05, 1.0 / 3.0
 _MANY = 0.05
 # Paired standard errors by which the history must predict actions better than what was said of them.
 _CONTRADICTED = 3.0
+# The same for estimated probabilities, beside plain frequencies, to be taken at their word.
+_PREDICTED = 2.0
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,8 @@ def report_overlap(
     possible = np.where(stage.allowed(stage.history[rows]), chances, 1.0)
     frequency = np.bincount(action, minlength=len(counts)) / len(rows)
     rare = float((possible < np.minimum(_RARE, _OF_FREQUENCY * frequency)).any(axis=1).mean())
-    poor = rare > _MANY or any(size < 0.5 * counts[label] for label, size in sizes.items())
+    thin = any(size < 0.5 * counts[label] for label, size in sizes.items())
+    poor = (rare > _MANY or thin) and _is_known(stage, chances, action, frequency)
     balance = _balance(stage, rows, action, weights)
     contradicted = _is_contradicted(stage, chances, action)
     return OverlapReport(
@@ -136,6 +139,14 @@ def warn_of_poor_overlap(reports: Sequence[OverlapReport]) -> None:
     for report in reports:
         if report.poor or report.contradicted:
             warnings.warn(f"Stage {report.stage}: {report.advice}", UserWarning, stacklevel=user_level())
+
+
+def _is_known(stage: StageData, chances: np.ndarray, action: np.ndarray, frequency: np.ndarray) -> bool:
+    """Whether probabilities were given, or a model of the history is better than plain frequencies."""
+    if not (isinstance(stage.propensity, str) and stage.propensity == "estimate"):
+        return True
+    gain = -np.log(frequency[action]) - log_losses(chances, action)
+    return bool(gain.mean() * np.sqrt(len(gain)) > _PREDICTED * gain.std(ddof=1))
 
 
 def _is_contradicted(stage: StageData, chances: np.ndarray, action: np.ndarray) -> bool:

@@ -96,9 +96,9 @@ class QLearning(BackwardLearner):
         Mean return of what was done, to compare with.
     overlap_ : list of OverlapReport
         By stage: whether the actions can be compared at all; `fit` warns where they cannot.
-    regime_ : Regime
-        Short rules; ``print(learner.regime_)``. They imitate the regime, with their agreement;
-        :meth:`predict` is the regime itself.
+    regime_ : PolicyTree
+        Short rules with a value of their own: :meth:`policy_tree` of depth two. :meth:`predict` is the full
+        regime.
     path_ : list of dict or None
         By stage: the elimination as equally long arrays, one entry per set of columns on its way:
         ``n_features``, ``objective``, ``risk`` (out of sample; not for "rfe-vpred") and ``eliminated``, a

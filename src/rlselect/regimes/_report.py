@@ -4,7 +4,7 @@ from typing import Any, Protocol
 
 from rlselect.regimes._estimates import RegimeValue
 from rlselect.regimes._overlap import OverlapReport
-from rlselect.regimes._rules import Regime
+from rlselect.regimes._policy_tree import PolicyTree
 
 __all__ = ["Learnt", "report_of", "value_section"]
 
@@ -21,7 +21,7 @@ class Learnt(Protocol):
     actions_: list[tuple]
     model_: list[Any]
     stop_reason_: list[str]
-    regime_: Regime
+    regime_: PolicyTree
     overlap_: list[OverlapReport]
 
 
@@ -67,7 +67,8 @@ def _rules(learner: Learnt) -> dict[str, Any]:
     return {
         "title": "What to do",
         "text": str(learner.regime_),
-        "note": "Short rules that imitate the regime; predict gives the regime itself.",
+        "note": "Trees of depth two with a value of their own, beside that of the full regime, which predict "
+        "gives.",
     }
 
 

@@ -24,7 +24,7 @@ from rlselect.regimes._anova_kernel import ActionAnovaState, KeptState
 from rlselect.regimes._encoding import HistoryEncoder
 from rlselect.regimes._stage_rfe import StageRFE
 
-__all__ = ["ANOVA_WIDTH", "StageMachine", "paper_regularization"]
+__all__ = ["ANOVA_WIDTH", "StageMachine", "paper_regularization", "within_reach"]
 
 ANOVA_WIDTH = 2.0
 
@@ -33,6 +33,16 @@ def paper_regularization(y: np.ndarray) -> float:
     """``n lambda = 1 / C`` with ``C = max |mean(y) +- 3 sd(y)|`` of the centred response."""
     spread = 3.0 * float(np.std(y))
     return 1.0 / (len(y) * max(spread, 1e-12))
+
+
+def within_reach(fitted: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Predictions, cut off half a range beyond the responses they were learnt from.
+
+    A smooth machine with hardly any regularisation may say anything of a row that lies outside of the others.
+    """
+    low, high = y.min(), y.max()
+    reach = 0.5 * (high - low)
+    return np.clip(fitted, low - reach, high + reach)
 
 
 class StageMachine:
@@ -258,7 +268,11 @@ class StageMachine:
         """Q-function of encoded rows."""
         if not self.uses_kernel:
             return np.asarray(self.estimator.predict(X[:, self.columns]), dtype=float)
-        return self.state.cross(X, self.groups) @ self.coefficients + self.intercept
+        return self._limited(self.state.cross(X, self.groups) @ self.coefficients + self.intercept)
+
+    def _limited(self, fitted: np.ndarray) -> np.ndarray:
+        """Predictions within reach of the responses."""
+        return within_reach(fitted, self.y)
 
     def q_values(self, history: np.ndarray) -> np.ndarray:
         """Q-function of rows of a history under each action: (m, K) array."""

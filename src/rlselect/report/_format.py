@@ -17,7 +17,8 @@ LEGEND = (
 # what a search says in a word, for readers who have not read about it; other reasons are shown as they are
 _REASONS = {
     "converged": "the search has converged",
-    "decided": "every variable is decided; more rows would change nothing",
+    "decided": "every variable is decided, and a look at all rows shows nothing beside them",
+    "decided on a sample": "every variable is decided, and a look at some other rows shows nothing more",
     "all rows": "all rows are used",
     "time budget": "the time budget is spent; this is what was found so far",
     "interrupted": "interrupted; this is what was found so far",

@@ -13,7 +13,7 @@ from scipy.stats import norm
 from rlselect._compat import user_level
 from rlselect._options import check_value, number, one_of, whole
 from rlselect.temporal._curves import FittedCurves
-from rlselect.temporal._estimate import Estimate
+from rlselect.temporal._estimate import Estimate, standard_errors
 from rlselect.temporal._hypotheses import FlaggedTimeWarning
 from rlselect.temporal._resample import sup_multiplier, sup_refit, variance_df
 from rlselect.temporal._small import sup_wild, warn_of_few
@@ -107,6 +107,37 @@ def simultaneous_band(
         draws = _refit_draws(fitted, smoothed, n_draws, rng)
     quantile = level if method == "sup" else 1.0 - (1.0 - level) / 2.0
     return _band(fitted, smoothed, np.quantile(draws, quantile, axis=0), level, method)
+
+
+def contrast_band(
+    fitted: FittedCurves,
+    contrast: Array,
+    level: float,
+    *,
+    smoothed: bool,
+    n_draws: int,
+    rng: np.random.Generator,
+    small_sample: bool,
+) -> tuple[Array, Array, Array]:
+    """Estimate, lower and upper curve of one contrast of the coefficients, NaN at flagged times."""
+    check_value("level", level, _LEVEL)
+    check_value("n_draws", n_draws, whole(1))
+    curves, row = fitted.curves(smoothed), contrast[None, :]
+    where = np.flatnonzero(np.isfinite(curves.beta).all(axis=1))
+    psi = row @ curves.psi[where]
+    se = standard_errors(psi)
+    if small_sample and fitted.few and not smoothed:
+        warn_of_few(fitted.raw.n_available[where], len(fitted.design.names))
+        draws = sup_wild(fitted.wild_draws(row, where), se, n_draws, rng, bounded=fitted.equations.bounded)
+    else:
+        df = np.full(se.shape, np.inf)
+        if small_sample and fitted.equations.heavy_tails:
+            df = variance_df((psi / se[:, :, None] / psi.shape[2]) ** 2)
+        draws = sup_multiplier(psi, se, df, n_draws, rng)
+    value = curves.beta @ contrast
+    reach = np.full(len(value), np.nan)
+    reach[where] = np.quantile(draws[:, 0], level) * se[:, 0]
+    return value, value - reach, value + reach
 
 
 def _spline_band(

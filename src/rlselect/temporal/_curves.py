@@ -59,8 +59,12 @@ class FittedCurves:
         return self.design.n_independent < ENOUGH
 
     def score_parts(self) -> ScoreParts | None:
-        """Scores and leverages at the sound times; None with constant effects, which all times share."""
-        if self.equations.constant:
+        """Scores and leverages at the sound times.
+
+        None with constant effects, which all times share, and with weights that were estimated: there only
+        the influence functions are known.
+        """
+        if self.equations.constant or self.design.dropout is not None:
             return None
         return score_parts(self.design, self.raw, self.equations.link, self.equations.variance)
 
@@ -106,6 +110,11 @@ class FittedCurves:
         if not smoothed or self.window is None or not raw.sound.any():
             return raw.beta
         return smooth_values(raw.beta, raw.sound, design.clock, self.window)
+
+    def covariance(self, first: int, second: int, smoothed: bool) -> Array:
+        """Covariance of the coefficients at two times, (covariates, covariates)."""
+        psi = self.curves(smoothed).psi
+        return psi[first] @ psi[second].T / psi.shape[2] ** 2
 
     def frame(self, values: Array) -> Any:
         """Pandas data frame, times x covariates."""

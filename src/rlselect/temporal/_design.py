@@ -1,6 +1,6 @@
 """From long data to one dense block: times x covariates x subjects, zeros where a subject is unavailable."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from rlselect._limits import require_memory, seconds_for
 from rlselect.data import Columns, Distinct
 from rlselect.temporal._coding import coding_of, plain_coding
+from rlselect.temporal._dropout import Dropout, fit_dropout, history_block, is_names
 from rlselect.temporal._formula import ModelRows, model_rows, term_name
-from rlselect.temporal._visits import Placed, Schedule, only_used, place_rows
+from rlselect.temporal._visits import PlacedRows, Schedule, only_used, place_rows
 
 Array = NDArray[np.float64]
 # blocks of times x columns x subjects at one time, and about how many operations per number of them
-_COPIES, _OPERATIONS, _OVERHEAD = 6, 40.0, 20
+_COPIES, _OPERATIONS, _OVERHEAD = 3, 40.0, 20
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class ProcessDesign:
     clusters, n_clusters : array of shape (units,), the independent cluster of each unit, and how many there
         are; None where units are independent
     offset : array of shape (times, units), known part of the linear predictor, or None
+    dropout : model of staying whose weights are in `w`, or None
     """
 
     x: Array
@@ -55,6 +57,7 @@ class ProcessDesign:
     clusters: NDArray[np.intp] | None = None
     n_clusters: int | None = None
     offset: Array | None = None
+    dropout: Dropout | None = None
 
     @property
     def n_independent(self) -> int:
@@ -122,6 +125,18 @@ class ProcessDesign:
                 "a sample of the subjects."
             )
 
+    def at_times(self, times: slice) -> "ProcessDesign":
+        """Some of the times, without copies."""
+        return replace(
+            self,
+            x=self.x[times],
+            y=self.y[times],
+            w=self.w[times],
+            times=self.times[times],
+            clock=self.clock[times],
+            offset=None if self.offset is None else self.offset[times],
+        )
+
     def reweighted(self, subject_weight: Array) -> "ProcessDesign":
         """The same design with the rows of every independent unit counted `subject_weight` times."""
         weight = subject_weight if self.clusters is None else subject_weight[self.clusters]
@@ -140,6 +155,7 @@ class LongData:
     available: Any = None
     offset: Any = None
     cluster: Any = None
+    dropout: Sequence[str] | None = None
 
     def named(self) -> set[str]:
         """Columns that have a role."""
@@ -171,13 +187,34 @@ def build_design(formula: str | None, long: LongData, schedule: Schedule) -> Pro
     counted = np.ones(len(part.rows)) if weight is None else weight[part.rows]
     placed = only_used(place_rows(schedule, part.rows, np.column_stack(values), counted, subjects, moments))
     design = _dense(part, placed, subjects.values)
+    if long.dropout is not None:
+        design = _with_dropout(design, long.dropout, schedule, columns, part, placed)
     clusters = _clusters(groups, subjects, placed)
     if clusters is None:
         return design
     return replace(design, clusters=clusters, n_clusters=len((groups or subjects).values))
 
 
-def _clusters(groups: Distinct | None, subjects: Distinct, placed: Placed) -> NDArray[np.intp] | None:
+def _with_dropout(
+    design: ProcessDesign,
+    names: Sequence[str],
+    schedule: Schedule,
+    columns: Columns,
+    part: ModelRows,
+    placed: PlacedRows,
+) -> ProcessDesign:
+    """The design with rows weighted by the inverse of the probability that their subject is still there."""
+    if not is_names(names):
+        raise TypeError(f"dropout={names!r} was given; it must be a list of names of columns.")
+    if schedule.visits != "exact":
+        raise ValueError(f"dropout needs visits='exact', not {schedule.visits!r}.")
+    history = columns.matrix(names, "dropout")[part.rows]
+    block = history_block(history, placed.time, placed.unit, design.w.shape)
+    found = fit_dropout(block, design.w > 0, design.clock, list(names))
+    return replace(design, w=design.w * found.weights, dropout=found)
+
+
+def _clusters(groups: Distinct | None, subjects: Distinct, placed: PlacedRows) -> NDArray[np.intp] | None:
     """The independent cluster of each unit."""
     if groups is None:
         return placed.owner
@@ -190,7 +227,7 @@ def _clusters(groups: Distinct | None, subjects: Distinct, placed: Placed) -> ND
     return of_subject if placed.owner is None else of_subject[placed.owner]
 
 
-def _dense(part: ModelRows, placed: Placed, subjects: NDArray[Any]) -> ProcessDesign:
+def _dense(part: ModelRows, placed: PlacedRows, subjects: NDArray[Any]) -> ProcessDesign:
     at = (placed.time, placed.unit)
     times, p = placed.times, len(part.names)
     n = len(subjects) if placed.owner is None else len(placed.owner)

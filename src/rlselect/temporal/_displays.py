@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from rlselect._random import RandomState
-from rlselect.report import Display
+from rlselect.report import Display, PanelDisplay
 from rlselect.temporal._bands import Band
 from rlselect.temporal._cvm import CvMTest
 from rlselect.temporal._model import TemporalProcessRegression
 
-__all__ = ["ECDFDisplay", "EffectCurveDisplay"]
+__all__ = ["ECDFDisplay", "EffectCurveDisplay", "EffectCurvesDisplay"]
 
 Array = NDArray[np.float64]
 
@@ -182,6 +182,92 @@ class EffectCurveDisplay(Display):
         below.set_yticks([0, most])
         below.set_ylabel("n", loc="bottom")
         self.count_ax_ = below
+
+
+class EffectCurvesDisplay(PanelDisplay):
+    """All effects of a model over time, one panel per covariate.
+
+    Made by `from_estimator`; the constructor takes what is drawn.
+
+    Parameters
+    ----------
+    curves : list of EffectCurveDisplay
+        One per panel.
+
+    Attributes
+    ----------
+    axes_ : the axes, row by row
+    figure_ : their figure
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> import numpy as np
+    >>> from rlselect.temporal import EffectCurvesDisplay, TemporalProcessRegression
+    >>> rng = np.random.default_rng(0)
+    >>> x, y = rng.standard_normal((300, 2)), rng.standard_normal(300)
+    >>> ids, times = np.repeat(np.arange(60), 5), np.tile(np.arange(5), 60)
+    >>> model = TemporalProcessRegression().fit(x, y, id=ids, time=times)
+    >>> len(EffectCurvesDisplay.from_estimator(model, random_state=0).axes_)
+    3
+    """
+
+    def __init__(self, curves: list[EffectCurveDisplay]) -> None:
+        self.curves = curves
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: TemporalProcessRegression,
+        *,
+        smoothed: bool = False,
+        level: float = 0.95,
+        random_state: RandomState = None,
+        axes: Any = None,
+    ) -> Self:
+        """Draw every covariate of a fitted model.
+
+        Parameters
+        ----------
+        estimator : TemporalProcessRegression
+            Fitted.
+        smoothed : bool, default=False
+            Draw the smoothed curves.
+        level : float, default=0.95
+            Of intervals and bands.
+        random_state : int, Generator, RandomState or None
+            Seed of the bands.
+        axes : sequence of matplotlib axes, optional
+            One per covariate.
+
+        Returns
+        -------
+        EffectCurvesDisplay
+        """
+        check_is_fitted(estimator)
+        pointwise = estimator.conf_int(level, smoothed=smoothed)
+        band = estimator.bands(level, smoothed=smoothed, random_state=random_state)
+        flagged = estimator.times_[[reason is not None for reason in estimator.flags_]]
+        curves = [
+            EffectCurveDisplay(
+                times=estimator.times_,
+                estimate=pointwise.estimate[name].to_numpy(),
+                band=_sides(band, name),
+                interval=_sides(pointwise, name),
+                covariate=name,
+                flagged=flagged,
+            )
+            for name in estimator.coef_.columns
+        ]
+        return cls(curves).plot(axes=axes)
+
+    def _panels(self) -> tuple[int, int]:
+        return len(self.curves), min(len(self.curves), 3)
+
+    def _draw(self, axes: list[Any]) -> None:
+        for curve, ax in zip(self.curves, axes, strict=True):
+            curve.plot(ax=ax)
 
 
 def _sides(band: Band, covariate: str) -> tuple[Array, Array]:

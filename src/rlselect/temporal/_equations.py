@@ -22,14 +22,17 @@ class Equations:
 
     def solve(self, design: ProcessDesign) -> Estimate:
         """Estimates, influence functions and flags of all times."""
+        if self.constant and design.dropout is not None:
+            raise ValueError("constant and dropout were both given; leave one of them out.")
         shared = sorted(design.positions(self.constant, "constant"))
         if shared:
             found = estimate_constant(design, shared, self.link, self.variance)
         else:
             found = estimate(design, self.link, self.variance)
-        if design.clusters is None:
+        if design.clusters is None and design.dropout is None:
             return found
-        psi = design.gather_psi(found.psi)
+        psi = found.psi if design.dropout is None else design.dropout.corrected(found.psi)
+        psi = design.gather_psi(psi)
         return replace(found, psi=psi, se=standard_errors(psi))
 
     @property

@@ -23,6 +23,8 @@ Array = NDArray[np.float64]
 
 # A linear predictor this far out sends the time point to the linear programme.
 _EXTREME = 20.0
+# Numbers of a block of times x covariates x subjects: several copies of it are made.
+_BLOCK = 8_000_000
 # Here the link does not keep the mean where the variance is positive: a solution may sit on the edge.
 _LEAKY = (("identity", "binomial"), ("identity", "poisson"), ("log", "binomial"))
 
@@ -73,7 +75,24 @@ def check_response(design: ProcessDesign, link: str, variance: str) -> None:
 
 
 def estimate(design: ProcessDesign, link: str, variance: str) -> Estimate:
-    """Fit every time point by itself, all at once."""
+    """Fit every time point by itself, as many at once as `_BLOCK` numbers hold: one time needs no other."""
+    n_times, p, n = design.x.shape
+    some = max(1, _BLOCK // (p * n))
+    if n_times <= some:
+        return _estimate_together(design, link, variance)
+    beta, se, psi = np.empty((n_times, p)), np.empty((n_times, p)), np.empty((n_times, p, n))
+    flags: list[str | None] = []
+    counts = np.empty(n_times, dtype=np.intp)
+    for first in range(0, n_times, some):
+        here = slice(first, first + some)
+        found = _estimate_together(design.at_times(here), link, variance)
+        beta[here], se[here], psi[here], counts[here] = found.beta, found.se, found.psi, found.n_available
+        flags += found.flags
+    return Estimate(beta, se, psi, flags, counts)
+
+
+def _estimate_together(design: ProcessDesign, link: str, variance: str) -> Estimate:
+    """Fit some time points, all at once."""
     x, y, w, offset = design.x, design.y, design.w, design.offset
     n_times, p, n = x.shape
     counts = (w > 0).sum(axis=1)

@@ -14,7 +14,7 @@ from rlselect._compat import Progress, with_callbacks
 from rlselect._options import NONE, anything, instance, number, one_of, refuse_unused, whole
 from rlselect._parallel import jobs
 from rlselect._random import RandomState, as_generator
-from rlselect.kernels import LINKS, USUAL_VARIANCE, VARIANCES, mean_function
+from rlselect.kernels import LINKS, USUAL_VARIANCE, VARIANCES
 from rlselect.report import Summary
 from rlselect.temporal._curves import FittedCurves
 from rlselect.temporal._design import LongData, ProcessDesign, build_design
@@ -22,7 +22,7 @@ from rlselect.temporal._equations import Equations, Link, Variance
 from rlselect.temporal._estimate import Estimate, check_response
 from rlselect.temporal._hypotheses import Statistic
 from rlselect.temporal._inference import CurveInference
-from rlselect.temporal._predict import covariates_at, curves_at
+from rlselect.temporal._prediction import CurvePrediction
 from rlselect.temporal._report import report_of
 from rlselect.temporal._selection import Selection, reduced_formula, select_backward
 from rlselect.temporal._smooth import KERNELS, N_FOLDS, RULES, Kernel, Rule, Window, score_bandwidths
@@ -36,7 +36,7 @@ def _are_names(value: Any) -> bool:
     return isinstance(value, str | list | tuple) and all(isinstance(name, str) for name in value)
 
 
-class TemporalProcessRegression(CurveInference):
+class TemporalProcessRegression(CurveInference, CurvePrediction):
     r"""Generalised linear model whose coefficients are curves over time.
 
     At every observed time :math:`t` the mean of the response is
@@ -107,6 +107,8 @@ class TemporalProcessRegression(CurveInference):
         "nothing to choose from".
     variance_ : str
         The working variance that was used.
+    dropout_coef_ : data series
+        Of the model of staying; only with `dropout`.
     influence_ : array of shape (subjects, times, covariates)
         ``coef_ - beta`` is their mean over subjects, to first order; over clusters where they are given.
     n_available_ : array of shape (times,)
@@ -209,6 +211,7 @@ class TemporalProcessRegression(CurveInference):
         available: Any = None,
         offset: Any = None,
         cluster: Any = None,
+        dropout: Sequence[str] | None = None,
     ) -> Self:
         """Estimate the curves from long data, one row per subject and time.
 
@@ -231,6 +234,12 @@ class TemporalProcessRegression(CurveInference):
         cluster : str or array, optional
             Group of subjects that are not independent of each other, such as a family or a hospital; the same
             for all rows of a subject. Influence functions, bands and tests are then those of clusters.
+        dropout : list of str, optional
+            Columns (numbers) on which it may depend whether a subject stays, such as the response. A logistic
+            regression of being there at the next time or later, on these columns as last seen and on time,
+            gives every row the inverse of the probability that its subject is still there as a weight
+            (missing at random; a gap before a subject's return is no drop-out). That the weights are
+            estimated is part of the influence functions.
 
         Returns
         -------
@@ -238,7 +247,7 @@ class TemporalProcessRegression(CurveInference):
             Fitted. When ``bandwidth="cv"`` is stopped by `time_budget`, Ctrl-C or a callback, the folds done
             choose.
         """
-        long = LongData(data, y, id, time, sample_weight, available, offset, cluster)
+        long = LongData(data, y, id, time, sample_weight, available, offset, cluster, dropout)
         read = partial(build_design, self.formula, long)
         return self._learn_aside(read, time if isinstance(time, str) else "time")
 
@@ -304,9 +313,12 @@ class TemporalProcessRegression(CurveInference):
         self.coef_, self.se_ = fitted.frame(raw.beta), fitted.frame(raw.se)
         self.influence_ = raw.psi.transpose(2, 0, 1)
         self.n_available_, self.flags_ = raw.n_available, raw.flags
-        if fitted.splines is not None:
-            import pandas as pd
+        import pandas as pd
 
+        stays = fitted.design.dropout
+        if stays is not None:
+            self.dropout_coef_ = pd.Series(stays.coef, index=stays.names)
+        if fitted.splines is not None:
             self.penalties_, self.edf_ = (
                 pd.Series(values, index=fitted.design.names)
                 for values in (fitted.splines.penalties, fitted.splines.edf)
@@ -368,30 +380,6 @@ class TemporalProcessRegression(CurveInference):
         named = (*design.names, *design.terms)
         new.constant = [name for name in self._constant_names() if name in named] or None
         return new._learn_aside(lambda schedule: design, self._fitted.time_name)
-
-    def predict(self, data: Any, *, time: Any = None, smoothed: bool = False) -> Array:
-        """Mean of the response for rows of new data.
-
-        Parameters
-        ----------
-        data : table or array, as in `fit`
-            New rows.
-        time : str or array, optional
-            Times of the rows; by default the column used in `fit`. Between observed times curves are
-            interpolated linearly; times outside the observed range are refused.
-        smoothed : bool, default=False
-            From the smoothed curves.
-
-        Returns
-        -------
-        array of shape (rows,)
-            NaN where a covariate is missing or the time is flagged.
-        """
-        check_is_fitted(self)
-        fitted = self._fitted
-        x, clock = covariates_at(fitted.design, data, fitted.time_name if time is None else time)
-        eta = np.einsum("rk,rk->r", x, curves_at(fitted.curves(smoothed).beta, fitted.design, clock))
-        return mean_function(self.link, eta)[0]
 
     def report(self, level: float = 0.95, n_draws: int = 1000, random_state: RandomState = 0) -> Summary:
         """Account of the effects: for each covariate its average, range, both tests of no effect, and curve.

@@ -1,13 +1,16 @@
 """New rows to covariates and times."""
 
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlselect.data import Columns
+from rlselect.temporal._curves import FittedCurves
 from rlselect.temporal._design import ProcessDesign
+from rlselect.temporal._estimate import with_offset
 from rlselect.temporal._formula import complete_rows, variables_of
 from rlselect.temporal._formula_safety import CONTEXT
 
@@ -63,13 +66,60 @@ def curves_at(beta: Array, design: ProcessDesign, clock: Array) -> Array:
             f"times must lie between {design.times[0]} and {design.times[-1]}, where the curves were "
             f"estimated; {int(((known < low) | (known > high)).sum())} row(s) lie outside"
         )
-    safe = np.where(np.isnan(clock), low, clock)
-    right = np.searchsorted(design.clock, safe)
-    left = np.maximum(right - 1, 0)
-    on_grid = design.clock[right] == safe
-    left = np.where(on_grid, right, left)
-    gap = np.where(on_grid, 1.0, design.clock[right] - design.clock[left])
-    share = ((safe - design.clock[left]) / gap)[:, None]
-    out = np.where(on_grid[:, None], beta[right], beta[left] * (1.0 - share) + beta[right] * share)
+    left, right, share = _between(design, clock)
+    part = share[:, None]
+    out = np.where(part == 0.0, beta[left], beta[left] * (1.0 - part) + beta[right] * part)
     out[np.isnan(clock)] = np.nan
     return out
+
+
+def _between(design: ProcessDesign, clock: Array) -> tuple[NDArray[np.intp], NDArray[np.intp], Array]:
+    """The times on both sides of each row's, and the share of the way between them; 0 on the grid."""
+    safe = np.where(np.isnan(clock), design.clock[0], clock)
+    right = np.searchsorted(design.clock, safe)
+    on_grid = design.clock[right] == safe
+    left = np.where(on_grid, right, np.maximum(right - 1, 0))
+    gap = np.where(on_grid, 1.0, design.clock[right] - design.clock[left])
+    return left, right, np.where(on_grid, 0.0, (safe - design.clock[left]) / gap)
+
+
+def predictor_variance(fitted: FittedCurves, x: Array, clock: Array, smoothed: bool) -> Array:
+    """Variance of the linear predictor of each row, NaN where a curve is."""
+    left, right, share = _between(fitted.design, clock)
+    out = np.full(len(x), np.nan)
+    for first, second in np.unique(np.column_stack([left, right]), axis=0):
+        mine = (left == first) & (right == second)
+        own, part = x[mine], share[mine]
+        pairs = (
+            (first, first, (1 - part) ** 2),
+            (second, second, part**2),
+            (first, second, 2 * part * (1 - part)),
+        )
+        out[mine] = 0.0
+        for one, other, weight in pairs:
+            if (weight > 0).any():
+                cov = fitted.covariance(one, other, smoothed)
+                out[mine] += weight * np.einsum("rk,kl,rl->r", own, cov, own)
+    return np.where(np.isnan(clock), np.nan, out)
+
+
+def residual_variance(fitted: FittedCurves, clock: Array, smoothed: bool) -> Array:
+    """Variance of a response about its mean at each row's time, interpolated between times."""
+    design, beta = fitted.design, fitted.curves(smoothed).beta
+    eta = with_offset((beta[:, None, :] @ design.x)[:, 0, :], design.offset)
+    live = design.w > 0
+    spare = np.maximum(live.sum(axis=1) - len(design.names), 1)
+    spread = (((design.y - eta) ** 2) * live).sum(axis=1) / spare
+    left, right, share = _between(design, clock)
+    return np.where(share == 0.0, spread[left], spread[left] * (1 - share) + spread[right] * share)
+
+
+def profile_row(design: ProcessDesign, profile: Any, called: str) -> Array:
+    """Covariates of a profile, one row of values by name: (covariates,)."""
+    table = {name: [value] for name, value in profile.items()} if isinstance(profile, Mapping) else profile
+    x, _ = covariates_at(design, table, design.times[:1])
+    if len(x) != 1 or np.isnan(x).any():
+        raise ValueError(
+            f"{called} must be one row with a value for every covariate, such as a dict of them."
+        )
+    return x[0]

@@ -45,6 +45,8 @@ def report_of(
     }
     if design.clusters is not None and design.n_independent != len(design.subjects):
         facts["Clusters"] = design.n_independent
+    if design.dropout is not None:
+        facts["Weighted for drop-out"] = f"weights up to {design.dropout.weights.max():.3g}"
     if equations.constant:
         facts["Constant in time"] = list(equations.constant)
     if fitted.window is not None:

@@ -238,6 +238,8 @@ def _refuse(design: ProcessDesign, equations: Equations, n_splines: int) -> None
         raise ValueError(
             "constant and n_splines were both given; constant effects are not splines: leave one of them out."
         )
+    if design.dropout is not None:
+        raise ValueError("n_splines and dropout were both given; leave one of them out.")
     if n_splines > len(design.times):
         raise ValueError(
             f"n_splines={n_splines!r} was given; it must be at most the number of times, {len(design.times)}."

@@ -38,7 +38,7 @@ class Schedule:
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlacedRows:
     """Rows with their time and their unit (a subject, or in local estimation one of its visits).
 
     Attributes
@@ -66,14 +66,14 @@ def place_rows(
     weight: Array,
     subjects: Distinct,
     moments: Distinct,
-) -> Placed:
+) -> PlacedRows:
     """Place the complete rows; `rows` are their positions among all rows of the data."""
     if schedule.visits == "exact":
         if schedule.grid is not None:
             raise ValueError("grid was given; visits='exact' takes the times of the data: leave grid out.")
         refuse_repeated_pairs(subjects, moments, rows, "time")
         clock = to_clock(moments.values)
-        return Placed(
+        return PlacedRows(
             moments.positions[rows], subjects.positions[rows], columns, weight, moments.values, clock
         )
     place = {"carry": _carried, "bin": _binned, "local": _local}[schedule.visits]
@@ -106,7 +106,7 @@ def _grid(schedule: Schedule, moments: Distinct, least: int) -> NDArray[Any]:
 
 def _carried(
     schedule: Schedule, rows: Places, columns: Array, weight: Array, subjects: Distinct, moments: Distinct
-) -> Placed:
+) -> PlacedRows:
     """Jump processes: a row holds until the subject's next one, and none before the first or after the last.
 
     A row that is not complete or not available ends what was carried, until the next complete one.
@@ -127,12 +127,12 @@ def _carried(
         at, row = at[row >= 0], row[row >= 0]
         found.append((at, np.full(len(at), who), row))
     time, unit, row = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return Placed(time, unit, columns[row], weight[row], grid, clock)
+    return PlacedRows(time, unit, columns[row], weight[row], grid, clock)
 
 
 def _binned(
     schedule: Schedule, rows: Places, columns: Array, weight: Array, subjects: Distinct, moments: Distinct
-) -> Placed:
+) -> PlacedRows:
     """One row per subject and bin, by the rule for several; bins hold their left edge, the last one both."""
     edges = _grid(schedule, moments, 1 if isinstance(schedule.grid, int) else 2)
     middle = edges[:-1] + (edges[1:] - edges[:-1]) / 2
@@ -148,12 +148,12 @@ def _binned(
     order = np.lexsort((rank, pair))
     one = order[np.unique(pair[order], return_index=True)[1]]
     time, unit = np.divmod(pair[one], len(subjects.values))
-    return Placed(time, unit, columns[one], weight[one], middle, clock)
+    return PlacedRows(time, unit, columns[one], weight[one], middle, clock)
 
 
 def _averaged(
     pair: Places, columns: Array, weight: Array, n: int, times: NDArray[Any], clock: Array
-) -> Placed:
+) -> PlacedRows:
     """Weighted means of a subject's rows in a bin; their mean weight."""
     cells, cell, counts = np.unique(pair, return_inverse=True, return_counts=True)
     total = np.bincount(cell, weights=weight)
@@ -161,12 +161,12 @@ def _averaged(
         [np.bincount(cell, weights=weight * column) / total for column in columns.T] or [np.zeros(0)]
     )
     time, unit = np.divmod(cells, n)
-    return Placed(time, unit, mean, total / counts, times, clock)
+    return PlacedRows(time, unit, mean, total / counts, times, clock)
 
 
 def _local(
     schedule: Schedule, rows: Places, columns: Array, weight: Array, subjects: Distinct, moments: Distinct
-) -> Placed:
+) -> PlacedRows:
     """Every row at every grid time in reach, weighted by its nearness; units are visits of subjects."""
     assert schedule.nearness is not None
     refuse_repeated_pairs(subjects, moments, rows, "time")
@@ -184,10 +184,10 @@ def _local(
     most = int(slot.max(initial=0)) + 1
     unit = who[row] * most + slot
     owner = np.repeat(np.arange(len(subjects.values)), most)
-    return Placed(time, unit, columns[row], weight[row] * near[time, row], grid, clock, owner)
+    return PlacedRows(time, unit, columns[row], weight[row] * near[time, row], grid, clock, owner)
 
 
-def only_used(placed: Placed) -> Placed:
+def only_used(placed: PlacedRows) -> PlacedRows:
     """Without units that no row has, so that blocks are not wider than needed; subjects always stay."""
     if placed.owner is None:
         return placed

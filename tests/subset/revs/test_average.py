@@ -138,6 +138,54 @@ def test_intervals_of_one_subset_are_the_textbook_ones():
     np.testing.assert_allclose(np.diff(model.predict_interval(new))[:, 0], 2 * 1.9603 * error, rtol=1e-3)
 
 
+@pytest.mark.parametrize(
+    ("response", "refit"), [(lambda X: np.full(60, 3.0), None), (lambda X: 2.0 * X[:, 0], True)]
+)
+def test_no_noise_at_all(response, refit):
+    X, _ = few_columns("gaussian")
+    model = REVS(random_state=0, family="gaussian").fit(X, response(X))
+    for average in (True, False):
+        np.testing.assert_allclose(model.predict(X, average=average), response(X), atol=0.05)
+    assert np.isfinite(model.predict_interval(X)).all()
+    if refit:
+        # a ridge cannot follow: left-out rows see it
+        assert not model.average_
+        np.testing.assert_allclose(model.predict(X), response(X))
+
+
+@pytest.mark.parametrize("kind", ["uneven", "heavy"])
+def test_intervals_are_for_responses_as_they_are(kind):
+    # the search evens the noise out and shortens its tails; new responses are not so kind
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(1400, 8))
+    noise = (
+        np.exp(0.7 * X[:, 2]) * rng.normal(size=1400) if kind == "uneven" else rng.standard_t(3, size=1400)
+    )
+    y = X[:, 0] + 0.5 * X[:, 1] + noise
+    model = REVS(random_state=0).fit(X[:400], y[:400])
+    low, high = model.predict_interval(X[400:]).T
+    assert 0.88 < np.mean((low < y[400:]) & (y[400:] < high)) < 0.98
+
+
+def test_counts_that_vary_more_than_poisson():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 30))
+    eta = 1 + 0.5 * X[:, 0] - 0.4 * X[:, 3]
+    y = rng.negative_binomial(1.5, 1.5 / (1.5 + np.exp(eta)))
+    model = REVS(family="poisson", random_state=0).fit(X[:200], y[:200])
+    assert model.family_ == "negative_binomial"
+    assert model._average.n_subsets > 1
+    errors = [np.mean((np.log(model.predict(X, average=a)) - eta) ** 2) for a in (True, False)]
+    assert errors[0] < errors[1]
+
+
+def test_a_constant_response_of_many_columns():
+    X = np.random.default_rng(0).normal(size=(30, 20))
+    model = REVS(random_state=0, family="gaussian").fit(X, np.ones(30))
+    assert not model.support_.any()
+    np.testing.assert_allclose(model.predict_interval(X), 1.0)
+
+
 def test_messages():
     X, y = few_columns("binomial")
     model = REVS(random_state=0).fit(X, y)

@@ -292,8 +292,7 @@ def test_a_policy_of_others_has_no_checkpoint(tmp_path):
 
 
 def test_min_effect_reads_on():
-    """Faint effects far below the others: found whenever the wish says that they must be."""
-    missed = 0
+    """Faint effects far below the others are found without a wish; one beyond all rows takes them all."""
     for seed in range(1, 4):
         data = make_weak(
             300_000,
@@ -305,11 +304,14 @@ def test_min_effect_reads_on():
             random_state=seed,
         )
         easy = REVS(random_state=0).fit(data.X, data.y)
-        asked = REVS(random_state=0, min_effect=0.04 / data.y.std()).fit(data.X, data.y)
-        assert asked.n_rows_read_ > easy.n_rows_read_
-        assert np.array_equal(asked.support_, data.support)
-        missed += not np.array_equal(easy.support_, data.support)
-    assert missed <= 2
+        assert np.array_equal(easy.support_, data.support)
+    strong = data.X[:, 0] + data.y.std() * np.random.default_rng(0).standard_normal(300_000)
+    easy = REVS(random_state=0).fit(data.X, strong)
+    assert easy.stop_reason_ == "decided"
+    assert easy.n_rows_read_ <= 51_200 < easy.n_rows_seen_ == 300_000
+    limit = np.nanmax(easy.detectable_)
+    for wish, reason in ((1.01 * limit, "decided"), (0.5 * limit, "all rows")):
+        assert REVS(random_state=0, min_effect=wish).fit(data.X, strong).stop_reason_ == reason
     for bad in (0.0, -1.0, "small"):
         with pytest.raises(ValueError, match="min_effect="):
             REVS(min_effect=bad).fit(data.X[:6000], data.y[:6000])

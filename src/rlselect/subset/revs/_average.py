@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse, stats
 
-from rlselect.kernels import log_likelihood
-from rlselect.subset.revs._final import fitted_family
 from rlselect.subset.revs._problem import Problem
-from rlselect.subset.revs._search import Found
+from rlselect.subset.revs._search import Found, rows_of
 from rlselect.subset.revs._visited import Visited
 from rlselect.subset.revs.evidence import (
     Fit,
+    Likelihood,
     Posteriors,
     SeparationWarning,
     StandardRows,
@@ -111,35 +110,60 @@ def average_subsets(problem: Problem, found: Found, columns: NDArray[np.intp], r
     -------
     SubsetAverage
     """
-    # modes of negative binomial posteriors are not at hand: their refit speaks alone
-    if found.visited is None or fitted_family(problem, found) == "negative_binomial":
+    if found.visited is None:
         return _of_refit(columns, refit, found.n_rows_read)
     linear = problem.family == "gaussian"
+    family = "poisson" if problem.family == "negative_binomial" else problem.family
+    likelihood = Likelihood(family, found.dispersion)
     visited = found.visited.heaviest(_MOST_LINEAR if linear else _MOST_OTHER)
     columns = _columns(problem, visited)
     A, y, weight, offset = found.gather(columns)
     w = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=np.float64)
     Z, shift, scale = standardise(np.asarray(A, dtype=np.float64), w)
-    rows = StandardRows(Z, np.asarray(y, dtype=np.float64), w, np.zeros(len(y)) if offset is None else offset)
+    known = np.zeros(len(y)) if offset is None else offset
+    rows = StandardRows(Z, np.asarray(y, dtype=np.float64), w, known, _single(problem, found, w))
     places = [np.searchsorted(columns, _columns_of(problem, units)) for units in visited.subsets]
     slabs = _slabs(problem, float(w.sum()))
     if linear:
         posteriors = linear_posteriors(rows, places, slabs, _JUDGES)
     else:
-        posteriors = glm_posteriors(rows, places, problem.family, slabs, _JUDGES)
+        posteriors = glm_posteriors(rows, places, likelihood, slabs, _JUDGES)
     coef = (visited.weights @ posteriors.coef) / scale
-    losses = _left_out_losses(problem, rows, places, posteriors, visited.weights)
+    intercept = float(visited.weights @ posteriors.intercept - shift @ coef)
+    noise = float(visited.weights @ posteriors.noise)
+    if found.noise is not None:
+        size = float(visited.weights @ [len(where) for where in places])
+        noise = _noise_as_it_is(problem, columns, coef, intercept, size)
+    losses = _left_out_losses(likelihood, rows, places, posteriors, visited.weights)
     return SubsetAverage(
         columns,
         coef,
-        float(visited.weights @ posteriors.intercept - shift @ coef),
+        intercept,
         shift,
         _moments(posteriors, places, visited.weights, scale),
-        float(visited.weights @ posteriors.noise),
+        noise,
         float(w.sum()),
         len(places),
         *losses,
     )
+
+
+def _single(problem: Problem, found: Found, weight: Floats) -> Floats:
+    """What one copy of each row weighs; its precision may be part of the weight."""
+    if found.noise is None:
+        return np.minimum(weight, 1.0)
+    copies = rows_of(problem.table, None)(np.empty(0, dtype=np.intp))[2]
+    return weight if copies is None else weight / np.maximum(copies, 1.0)
+
+
+def _noise_as_it_is(
+    problem: Problem, columns: NDArray[np.intp], coef: Floats, intercept: float, size: float
+) -> float:
+    """Noise variance of the rows as they were given, where the search has evened it out or shortened it."""
+    X, y, weight, offset = rows_of(problem.table, None)(columns)
+    residual = y - X @ coef - intercept - (0.0 if offset is None else offset)
+    w = np.ones(len(y)) if weight is None else weight
+    return float(w @ residual**2) / max(float(w.sum()) - size - 1.0, 1.0)
 
 
 def _of_refit(columns: NDArray[np.intp], refit: Fit, rows: float) -> SubsetAverage:
@@ -180,7 +204,7 @@ def _moments(
 
 
 def _left_out_losses(
-    problem: Problem,
+    likelihood: Likelihood,
     rows: StandardRows,
     places: list[NDArray[np.intp]],
     posteriors: Posteriors,
@@ -202,23 +226,24 @@ def _left_out_losses(
     number = np.zeros(len(kinds), dtype=np.intp)
     for i, kind in enumerate(often[: len(refits)]):
         number[kind] = i
-        refits[i] = _left_out_refit(rows, problem.family, kinds[kind])
+        refits[i] = _left_out_refit(rows, likelihood, kinds[kind])
     refit = refits[number[kind_of.ravel()], np.arange(len(rows.y))]
-    own, other = (_losses(problem.family, rows.y, eta) for eta in ((share * predictor).sum(axis=0), refit))
+    own, other = (_losses(likelihood, rows.y, eta) for eta in ((share * predictor).sum(axis=0), refit))
     part = rows.weight / rows.weight.sum()
     loss, refit_loss = float(part @ own), float(part @ other)
     spread = float(part @ (own - other - loss + refit_loss) ** 2)
     return loss, refit_loss, float(np.sqrt(spread / rows.weight.sum()))
 
 
-def _left_out_refit(rows: StandardRows, family: str, chosen: NDArray[np.bool_]) -> Floats:
+def _left_out_refit(rows: StandardRows, likelihood: Likelihood, chosen: NDArray[np.bool_]) -> Floats:
     A = rows.columns[:, chosen]
+    family = "negative_binomial" if likelihood.dispersion else likelihood.family
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SeparationWarning)
         fit = fit_glm(A, rows.y, family, rows.weight, rows.offset)
     design = np.column_stack([np.ones(len(A)), A])
-    return left_out_predictor(design, rows, family, fit.all_coef, fit.covariance)
+    return left_out_predictor(design, rows, likelihood, fit.all_coef, fit.covariance)
 
 
-def _losses(family: str, y: Floats, eta: Floats) -> Floats:
-    return (y - eta) ** 2 if family == "gaussian" else -log_likelihood(family, y, eta)
+def _losses(likelihood: Likelihood, y: Floats, eta: Floats) -> Floats:
+    return (y - eta) ** 2 if likelihood.family == "gaussian" else -likelihood.of(y, eta)

@@ -10,6 +10,17 @@ from scipy.special import expit
 from rlselect.data import Sampler
 from rlselect.learn import Trajectory, subset_key
 from rlselect.subset.revs._chains import better_subset
+from rlselect.subset.revs._outlook import (
+    LookPlan,
+    Outlook,
+    clearest,
+    decided_z,
+    detectable,
+    doubtful,
+    faintest,
+    look_out,
+    tune_to_rows,
+)
 from rlselect.subset.revs._walk import Walker, WalkResult, tune_prior
 
 _PROBES = 8
@@ -30,8 +41,8 @@ class EffortPlan:
         Never stop before so many rows, unless the data end.
     block : int
         Rows handled at once, fewer when they are wide.
-    leftover : float
-        Signal left outside the subset, in standard errors, that asks for more rows.
+    look : LookPlan
+        What is looked at before a stop.
     min_effect : float, optional
         Read on until an effect of this size, in standard deviations, would show wherever it is.
     """
@@ -39,7 +50,7 @@ class EffortPlan:
     first: int = 3200
     enough: int = 25_600
     block: int = 8192
-    leftover: float = 1.5
+    look: LookPlan = field(default_factory=LookPlan)
     min_effect: float | None = None
 
     def block_rows(self, n_columns: int) -> int:
@@ -68,6 +79,18 @@ class SearchState:
         Whether the prior of the coefficients was tuned on the rows so far.
     chains : list of Trajectory
         Other ways that were tried beside the walker's.
+    confirmed : bool array or None
+        The subset beside which the last look showed nothing.
+    lean : bool
+        Whether it has fewer units than the rows so far speak for, because the others do not.
+    share, n_seen : float, int
+        Share and number of the rows that the last look passed over.
+    needed : float
+        Rows that would decide the clearest effect that it showed.
+    seen, values : array or None
+        The subset that a search stands in there, and the rewards of its moves.
+    detectable : array or None
+        Size of effect per column that it would have shown, see `Outlook`.
     """
 
     walker: Walker
@@ -75,6 +98,34 @@ class SearchState:
     probes: NDArray[np.intp]
     tuned: bool = False
     chains: list[Trajectory] = field(default_factory=list)
+    confirmed: NDArray[np.bool_] | None = None
+    lean: bool = False
+    share: float = 0.0
+    n_seen: int = 0
+    needed: float = 0.0
+    seen: NDArray[np.bool_] | None = None
+    values: NDArray[np.float64] | None = None
+    detectable: NDArray[np.float64] | None = None
+
+    def take(self, outlook: Outlook) -> None:
+        """Remember what a look has shown, and leave out what it does not speak for."""
+        there, mask = outlook.walker, self.walker.state.mask
+        self.share, self.n_seen, self.detectable = outlook.share, outlook.n_rows, outlook.detectable
+        self.seen, self.values = there.state.mask.copy(), there.rewards()
+        # a unit more inside than all rows show is the largest of many noises: no need to read on for it
+        self.lean = outlook.more and not np.any(self.seen & ~mask) and not np.any(self.values > 0)
+        if self.lean:
+            self.walker.state.reset(self.seen)
+            self.walker.stand(self.walker.state)
+        self.confirmed = None if outlook.more and not self.lean else self.seen
+        # the clearest effect first: once it is in, its neighbours may be seen not to be effects at all
+        short = decided_z(there) / max(clearest(there), 1.0)
+        self.needed = 0.0 if self.confirmed is not None else outlook.n_rows * short**2
+
+    @property
+    def is_confirmed(self) -> bool:
+        """Whether a look has shown nothing beside the subset."""
+        return self.confirmed is not None and np.array_equal(self.confirmed, self.walker.state.mask)
 
 
 def begin(walker: Walker, sampler: Sampler, rng: np.random.Generator) -> SearchState:
@@ -86,12 +137,12 @@ def begin(walker: Walker, sampler: Sampler, rng: np.random.Generator) -> SearchS
 def run_effort(
     progress: SearchState, plan: EffortPlan, *, tune: bool, save: Callable[[], None] | None = None
 ) -> WalkResult:
-    """Climb on a sample of the rows, double it, and stop when every action is decided.
+    """Climb on a sample of the rows, double it, and stop when no row says otherwise.
 
-    An action is decided when its z is far from the noise: every unit inside at least 1.5 (q + 1), every unit
-    outside at most q + 1, with q = sqrt(2 log m) the size of the largest of m pure-noise values. Effects too
-    faint to be seen one by one would be missed by that: a stop also asks that two halves of the rows do not
-    agree on any signal left outside, where many of them show together.
+    From `enough` rows on, a look at the other rows tells what a search on all of them would find beside the
+    subset, see `look_out`. If that is nothing, and every unit inside is decided on the rows that were read
+    (its z is at least 1.5 (q + 1), with q = sqrt(2 log m) the size of the largest of m pure-noise values),
+    the search stops. If there is more, it also tells how many rows would decide it.
 
     When the rows end first, some actions stay open. Then the effects found speak: where they are all alike, a
     unit inside that is much fainter is the largest of many noises, and leaves.
@@ -112,15 +163,15 @@ def run_effort(
     WalkResult
     """
     walker, sampler = progress.walker, progress.sampler
-    block = plan.block_rows(walker.state.units.n_columns)
     # subsets in which a pair was sought on these rows: a climb may lead back to one of them
     paired: set[bytes] = set()
     while True:
         state = walker.state
-        walker.climb()
         last = sampler.n_used >= sampler.n_rows
+        if not progress.lean:
+            walker.climb()
         if tune and not progress.tuned and not walker.stopped:
-            tune_prior(walker, shapes=1)
+            tune_to_rows(walker)
             progress.tuned = True
             walker.climb()
             if last and not walker.stopped:
@@ -131,103 +182,135 @@ def run_effort(
             save()
         if walker.stopped:
             break
-        enough = sampler.n_used >= plan.enough and _decided(walker) and _sure(walker, plan)
-        if last or (enough and state.leftover(progress.probes) <= plan.leftover):
+        if last or _is_enough(progress, plan, tune):
             if subset_key(state.mask) in paired:
                 break
             paired.add(subset_key(state.mask))
             if not _moved_on(progress, tune):
                 break
+            progress.lean = False
             continue
-        values = walker.rewards()
-        if _share(walker, sampler, plan) >= 1.0:
-            # a pass over everything, in the order it lies in memory, costs less than picking most of it
-            state.trim(values, progress.probes[:0])
-            state.grow(sampler.everything(block), anew=True, values=values)
-        else:
-            state.trim(values, progress.probes)
-            state.grow(sampler.draw(sampler.n_used, block))
-        walker.rows = sampler.n_used
-        progress.tuned = False
+        if walker.stopped:
+            break
+        _read_on(progress, plan)
         paired.clear()
-    values = walker.rewards()
-    inclusion = expit(np.where(state.mask, -values, values))
+    return _result(progress)
+
+
+def _result(progress: SearchState) -> WalkResult:
+    walker, sampler = progress.walker, progress.sampler
+    mask, values, n_seen = walker.state.mask, walker.rewards(), sampler.n_used
+    reason, found = "all rows", None
+    if progress.is_confirmed and n_seen < sampler.n_rows:
+        reason = "decided" if progress.share == 1.0 else "decided on a sample"
+        n_seen, found = max(progress.n_seen, n_seen), progress.detectable
+        assert progress.values is not None
+        values = progress.values
+    inclusion = expit(np.where(mask, -values, values))
     if walker.stopped:
         # in the middle of a climb several units that exclude each other may pay: the subset is the answer
-        inclusion = np.where(state.mask, np.maximum(inclusion, _LIKELY), np.minimum(inclusion, 0.5))
-    inclusion[state.mask & ~walker.allowed] = 1.0
-    reason = walker.stopped or ("all rows" if sampler.n_used >= sampler.n_rows else "decided")
+        inclusion = np.where(mask, np.maximum(inclusion, _LIKELY), np.minimum(inclusion, 0.5))
+    inclusion[mask & ~walker.allowed] = 1.0
     ways = [walker.trajectory, *progress.chains]
-    return WalkResult(inclusion, ways, sum(map(len, ways)), reason, dispersion=state.dispersion)
+    found = detectable(walker) if found is None else found
+    stages, reason = sum(map(len, ways)), walker.stopped or reason
+    return WalkResult(
+        inclusion,
+        ways,
+        stages,
+        reason,
+        n_rows_seen=n_seen,
+        detectable=found,
+        dispersion=walker.state.dispersion,
+    )
+
+
+def _is_enough(progress: SearchState, plan: EffortPlan, tune: bool) -> bool:
+    """Whether the rows so far decide what is inside, and a look at the others shows nothing beside it."""
+    walker, sampler = progress.walker, progress.sampler
+    if sampler.n_used < plan.enough or sampler.n_used < progress.needed:
+        return False
+    if not progress.is_confirmed:
+        outlook = look_out(
+            walker,
+            sampler,
+            plan.look,
+            block=plan.block_rows(walker.state.units.n_columns),
+            probes=progress.probes,
+            tune=tune,
+            min_effect=plan.min_effect,
+        )
+        if outlook is None:
+            return False
+        progress.take(outlook)
+        if progress.is_confirmed and not _is_sure(outlook, plan):
+            progress.needed = np.inf
+            return False
+    return progress.is_confirmed and _is_decided(walker)
+
+
+def _is_sure(outlook: Outlook, plan: EffortPlan) -> bool:
+    """Whether an effect of the size asked for would have been seen, whichever column it is in."""
+    return plan.min_effect is None or float(np.nanmax(outlook.detectable, initial=0.0)) <= plan.min_effect
+
+
+def _read_on(progress: SearchState, plan: EffortPlan) -> None:
+    """Draw as many rows again, or as many as are needed, or pass over all of them."""
+    walker, sampler = progress.walker, progress.sampler
+    state, values = walker.state, walker.rewards()
+    block = plan.block_rows(state.units.n_columns)
+    needed = max(progress.needed, _rows_needed(walker))
+    if _share(sampler, plan, needed) >= 1.0:
+        # a pass over everything, in the order it lies in memory, costs less than picking most of it
+        if progress.values is not None:
+            # what a look has shown will be found again: its columns come in the same pass
+            assert progress.seen is not None
+            values = np.maximum(values, np.where(progress.seen, np.inf, progress.values))
+        state.trim(values, progress.probes[:0])
+        state.grow(sampler.everything(block), anew=True, values=values)
+    else:
+        state.trim(values, progress.probes)
+        state.grow(sampler.draw(sampler.n_used, block))
+    walker.rows = sampler.n_used
+    progress.tuned = progress.lean = False
 
 
 def _moved_on(progress: SearchState, tune: bool) -> bool:
     """Whether a pair of units, or another chain, led to a better subset."""
     walker, before = progress.walker, progress.walker.state
-    # moves tried in vain leave rounding behind, and a search that is resumed here would try them once more
-    walker.state = before.copy()
-    # without a prior to tune a move takes passes over the rows: none are tried in vain
-    if walker.pair_up(_doubtful(walker) if tune else ()):
-        return True
-    walker.state = before
+    # the look has sought a pair already, on more rows than these
+    if not progress.is_confirmed:
+        # moves tried in vain leave rounding behind, and a search resumed here would try them once more
+        walker.state = before.copy()
+        # without a prior to tune a move takes passes over the rows: none are tried in vain
+        if walker.pair_up(doubtful(walker) if tune else ()):
+            return True
+        walker.state = before
     progress.chains += better_subset(walker, tune, [*progress.probes, progress.sampler.n_used])
     return walker.state is not before
 
 
-def _sure(walker: Walker, plan: EffortPlan) -> bool:
-    """Whether an effect of the size asked for would stand out from the noise, whichever column it is in."""
-    if plan.min_effect is None:
-        return True
-    state = walker.state
-    noise = _noise(walker)
-    outside = (~state.mask & walker.allowed)[state.units.unit_of] & state.varies()
-    return bool(np.all(plan.min_effect >= 1.5 * (noise + 1.0) * state.resolution()[outside]))
-
-
-def _noise(walker: Walker) -> float:
-    """Size of the largest of as many pure-noise z values as there are units that may move."""
-    return float(np.sqrt(2.0 * np.log(max(int(np.count_nonzero(walker.allowed)), 2))))
-
-
-def _doubtful(walker: Walker) -> NDArray[np.intp]:
-    """Units inside that are not decided."""
-    units = walker.state.units
-    inside = walker.state.mask & walker.allowed & ~units.is_block
-    faint = units.spread(walker.state.z_values()) < 1.5 * (_noise(walker) + 1.0)
-    return np.flatnonzero(inside & faint)
-
-
-def _share(walker: Walker, sampler: Sampler, plan: EffortPlan) -> float:
+def _share(sampler: Sampler, plan: EffortPlan, needed: float) -> float:
     """How much of a pass over all rows it would take to go on drawing; from 1 on that pass is the better way.
 
     A draw that decodes as much as the pass is no cheaper. Where the pass has to come anyway, since a quarter
     of the rows cannot be enough, a draw has to be worth it for the columns alone that it shows.
     """
     decoding = 2.0 if sampler.n_rows < 4 * plan.enough else 1.0
-    rows = max(4.0 * sampler.n_used, 2.0 * _rows_needed(walker), decoding * sampler.decodes(sampler.n_used))
+    rows = max(4.0 * sampler.n_used, 2.0 * needed, decoding * sampler.decodes(sampler.n_used))
     return rows / sampler.n_rows
 
 
 def _rows_needed(walker: Walker) -> float:
     """Rows that would decide the faintest unit inside, if it is what it seems: z grows with their root."""
+    return walker.rows * (decided_z(walker) / max(faintest(walker), 1.0)) ** 2
+
+
+def _is_decided(walker: Walker) -> bool:
+    """Whether every unit inside is decided on the rows so far."""
     units = walker.state.units
-    inside = walker.state.mask & walker.allowed & ~units.is_block
-    faint = units.spread(walker.state.z_values())[inside].min(initial=np.inf)
-    return walker.rows * (1.5 * (_noise(walker) + 1.0) / max(float(faint), 1.0)) ** 2
-
-
-def _decided(walker: Walker) -> bool:
-    """Whether every action is decided on the rows so far."""
-    state, units = walker.state, walker.state.units
-    noise = _noise(walker)
-    z = units.spread(state.z_values())
-    inside, outside = state.mask & walker.allowed, ~state.mask & walker.allowed
-    values = walker.rewards()
-    for unit in units.blocks:
-        # several columns have no z: ask for the same margins of their reward
-        value = values[unit]
-        if -0.5 * (1.5 * (noise + 1.0)) ** 2 < value and state.mask[unit] & walker.allowed[unit]:
-            return False
-        inside[unit] = outside[unit] = False
-    faint = z[inside].min(initial=np.inf)
-    return bool(faint >= 1.5 * (noise + 1.0) and z[outside].max(initial=0.0) <= noise + 1.0)
+    inside = walker.state.mask & walker.allowed & units.is_block
+    # several columns have no z: ask for the same margin of their reward
+    if np.any(walker.rewards()[inside] > -0.5 * decided_z(walker) ** 2):
+        return False
+    return not len(doubtful(walker))

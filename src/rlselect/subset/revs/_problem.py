@@ -65,6 +65,13 @@ class Problem:
         """Design columns of some units, in order."""
         return np.flatnonzero(unit_mask[self.units.unit_of])
 
+    def detectable(self, sizes: NDArray | None) -> NDArray[np.float64]:
+        """Sizes of effects per column as sizes per input feature: the largest of its columns, or NaN."""
+        out = np.full(len(self.table.encoder.feature_names), np.nan)
+        if sizes is not None:
+            np.fmax.at(out, self.table.encoder.column_feature_, sizes)
+        return out
+
 
 def pose_problem(
     table: DataSource, *, family: str, feature_groups: Any, always_select: Any, never_select: Any

@@ -31,18 +31,29 @@ def report_of(selector: Any) -> dict[str, Any]:
                 "gain": float(selector.gain_[feature]),
             }
         )
+    sizes = selector.detectable_[np.isfinite(selector.detectable_)]
+    effect = float(sizes.max()) if len(sizes) else None
     notes = (
         [_after_selection(selector)]
         if variables
         else ["No variable is worth its price: the model is a constant."]
     )
     notes += _prediction(selector)
+    if effect is not None:
+        unit = "standard deviations of y" if selector.family_ == "gaussian" else "units of the link"
+        notes.append(
+            f"Beside these variables, an effect of {effect:.2g} {unit} per standard deviation of any other "
+            f"one would have been seen with probability 0.9 on {selector.n_rows_seen_:,} of "
+            f"{selector._n_rows:,} rows."
+        )
     groups = [g for g in selector.credible_groups_ if len(g["features"]) > 1]
     return {
         "title": f"{type(selector).__name__} ({selector.family_})",
         "family": selector.family_,
         "n_rows": selector._n_rows,
         "n_rows_read": selector.n_rows_read_,
+        "n_rows_seen": selector.n_rows_seen_,
+        "detectable": effect,
         "n_features": selector.n_features_in_,
         "stop_reason": selector.stop_reason_,
         "seconds": selector._seconds,

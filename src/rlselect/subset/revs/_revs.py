@@ -62,7 +62,14 @@ from rlselect.subset.revs._search import Found, expected_steps, search_subset
 from rlselect.subset.revs._split import refit_apart, split_rows
 
 # reasons after which a search would not go on if it were started again
-_FINISHED = ("decided", "all rows", "converged", "nothing to choose from", "max stages")
+_FINISHED = (
+    "decided",
+    "decided on a sample",
+    "all rows",
+    "converged",
+    "nothing to choose from",
+    "max stages",
+)
 
 
 _RULES = one_of("auto", "f1") | with_methods("a rule such as FalseDiscovery(0.1)", "choose")
@@ -80,15 +87,18 @@ class REVS(SubsetPredictions):
     (probabilities by the square root of the posterior odds of each action, after a warm-up with a price that
     rises) visits subsets; each visit is weighted so that the average of the conditional inclusion
     probabilities is the posterior inclusion probability of each variable. Above, one subset stands out and
-    the effort is adapted instead: rows are drawn at random and doubled until every action is decided and two
-    halves of the rows agree that no signal is left, or all rows are used. Where columns nearly repeat each
+    the effort is adapted instead: rows are drawn at random and doubled until every variable inside is decided
+    and a look at the other rows (the residual times every column, a tenth of a Gram pass) shows nothing
+    beside them, or all rows are used. Where columns nearly repeat each
     other (the subset explains nine tenths of one), further chains then go other ways, side by side over the
     same passes, and the best subset is kept.
 
     Cost: a step is O(p k) for a subset of k variables ("gaussian"; O(n p k) for the other families). Beyond
     2,000 variables no p x p matrix is formed: all of them are priced alone and beside the subset of a first
-    climb, and the walk goes on among the best thousand. For large data the cost follows the rows read, not
-    the rows there are.
+    climb, and the walk goes on among the best thousand. For large data the cost follows the rows read,
+    and the look before a stop: all rows up to two hundred million numbers in memory (fifty million where rows
+    have to be decoded); of more, as many rows as make so many, at least a quarter (a tenth), and the others
+    only where these leave doubts.
 
     Parameters
     ----------
@@ -124,9 +134,9 @@ class REVS(SubsetPredictions):
     time_budget : float, optional
         Seconds after which the search stops with what it has found.
     min_effect : float, optional
-        Above 5,000 rows, do not stop reading before a coefficient of this size would stand out, whichever
-        column it belongs to. The size is in standard deviations: those of y for one of x ("gaussian"), or
-        units of the link for one of x. Rows needed grow with its inverse square.
+        Above 5,000 rows, do not stop before a coefficient of this size would be seen, whichever column it
+        belongs to (see `detectable_`); where no look can promise that, all rows are used. The size is in
+        standard deviations: those of y for one of x ("gaussian"), or units of the link for one of x.
     checkpoint : str or Path, optional
         File in which the progress of a search on more than 5,000 rows is kept, at every doubling of the rows
         and at least every half minute. A killed or interrupted fit that is started again with the same data
@@ -187,9 +197,17 @@ class REVS(SubsetPredictions):
     n_rows_decoded_ : int
         Rows that had to be decoded for it, again each time; a pass over some of the columns counts in
         proportion, one for validation not at all. In memory the same as `n_rows_read_`.
+    n_rows_seen_ : int
+        Rows that were used, or looked at before the search stopped.
+    detectable_ : array of shape (n_features,)
+        Size of effect that would have been seen with probability 0.9, had the feature had it beside the
+        selected ones: in standard deviations, as in `min_effect`. NaN for features that were selected, may
+        not be, or are constant; and everywhere up to 5,000 rows, where `inclusion_` says what is known.
+        Of a feature of several columns, the largest of its columns.
     stop_reason_ : str
-        "converged", "decided", "all rows", "time budget", "interrupted", "callback", "max stages" or
-        "nothing to choose from".
+        "converged", "decided" (a look at all rows shows nothing more), "decided on a sample" (a look at some
+        of them does), "all rows", "time budget", "interrupted", "callback", "max stages" or "nothing to
+        choose from".
     family_ : str
         The family that was fitted.
     overdispersion_ : float
@@ -445,6 +463,8 @@ class REVS(SubsetPredictions):
         self.n_stages_ = found.n_stages
         self.n_rows_read_ = int(found.n_rows_read)
         self.n_rows_decoded_ = problem.table.n_rows_decoded or self.n_rows_read_
+        self.n_rows_seen_ = max(int(found.n_rows_seen), self.n_rows_read_)
+        self.detectable_ = problem.detectable(found.detectable)
         self.stop_reason_ = found.stop_reason
         self.path_ = _path(found)
         self.credible_groups_ = name_groups(problem, credible_groups(problem, found))

@@ -72,6 +72,10 @@ class Found:
         ``moments(columns)`` returns the sums of products of these columns, where the search has made them.
     numbers : callable, optional
         ``numbers(places)`` returns which rows of the table stand at these places of those that were used.
+    n_rows_seen : int
+        Rows that were used or looked at.
+    detectable : array over columns, optional
+        Size of effect that would have been seen with probability 0.9, NaN where there was none to be seen.
     labels : list of array of int or None
         Units that each trajectory speaks of; None where it speaks of all.
     dispersion : float
@@ -93,6 +97,8 @@ class Found:
     first: Gather | None = None
     numbers: Callable[[NDArray[np.intp]], NDArray[np.intp]] | None = None
     moments: Callable[[NDArray[np.intp]], Moments | None] | None = None
+    n_rows_seen: int = 0
+    detectable: NDArray[np.float64] | None = None
     labels: list[NDArray[np.intp] | None] | None = None
     dispersion: float = 0.0
     noise: Noise | None = None
@@ -304,7 +310,11 @@ def _search_large(problem: Problem, how: _How, plan: EffortPlan, checkpoint: Che
         result = run_effort(progress, plan, tune=linear, save=save)
         result.inclusion[problem.allowed & ~_varying(progress.walker.state, problem)] = 0.0
         found = _found(problem, result, rows)
+    # the walker would hold on to the rows through what was to be saved, until the next collection of garbage
+    progress.walker.tick = how.clock.tick
+    outside.clear()
     found.numbers = rows.numbers
+    found.n_rows_seen, found.detectable = result.n_rows_seen, result.detectable
     end = progress.walker.state
     found.moments = end.moments if isinstance(end, RidgeSubset) else None
     return found

@@ -12,7 +12,7 @@ from scipy.special import expit
 from rlselect.data import Units
 from rlselect.learn import UCB, Policy, Softmax, Trajectory, subset_key
 from rlselect.subset.revs._visited import Visited, merge_visits
-from rlselect.subset.revs.evidence import SHAPES, Rows, Shape
+from rlselect.subset.revs.evidence import SHAPES, Block, Look, Rows, Scores, Shape
 
 Floats = NDArray[Any]
 
@@ -62,6 +62,9 @@ class SubsetState(Protocol):
     def tangle(self, which: NDArray[np.bool_]) -> float: ...
     def resolution(self) -> Floats: ...
     def leftover(self, probes: NDArray[np.intp]) -> float: ...
+    def paying(self, price: float) -> Floats: ...
+    def look(self, at: Any = None) -> tuple[Look, Callable[[Block], Scores]]: ...
+    def seen(self, look: Look) -> "SubsetState": ...
     def copy(self) -> "SubsetState": ...
     def apart(self) -> "SubsetState": ...
 
@@ -163,6 +166,8 @@ class WalkResult:
     stop_reason: str
     visited: Visited | None = None
     dispersion: float = 0.0
+    n_rows_seen: int = 0
+    detectable: Floats | None = None
 
 
 @dataclass
@@ -205,6 +210,10 @@ class Walker:
         self.trajectory.append(
             unit + 1 if entering else -unit - 1, reward=reward, score=self.state.evidence, rows=self.rows
         )
+
+    def paying_z(self) -> Floats:
+        """|z| from which on it pays to add the unit of each column."""
+        return self.state.paying(-self.prior.add(self._free))
 
     def stand(self, state: SubsetState) -> None:
         """Go on from another state, and forget what was counted."""

@@ -7,6 +7,7 @@ from scipy.special import gammaln
 
 from rlselect.kernels import log_likelihood
 from rlselect.subset.revs.evidence import (
+    Likelihood,
     StandardRows,
     fit_glm,
     glm_posteriors,
@@ -30,7 +31,7 @@ def sample(family, n=40, seed=0, weighted=False):
     else:
         y = rng.poisson(np.exp(0.5 * eta)).astype(float)
     w = rng.integers(1, 4, size=n).astype(float) if weighted else np.ones(n)
-    return StandardRows(standardise(X, w)[0], y, w, 0.1 * rng.normal(size=n))
+    return StandardRows(standardise(X, w)[0], y, w, 0.1 * rng.normal(size=n), np.ones(n))
 
 
 def ridge(A, y, w, penalty):
@@ -94,15 +95,15 @@ def test_a_row_left_out_of_a_linear_posterior_might_never_have_been_there(weight
             )
 
 
-@pytest.mark.parametrize("family", ["binomial", "poisson"])
-def test_glm_posteriors_are_modes(family):
+@pytest.mark.parametrize(("family", "dispersion"), [("binomial", 0.0), ("poisson", 0.0), ("poisson", 0.7)])
+def test_glm_posteriors_are_modes(family, dispersion):
     rows = sample(family, weighted=True)
-    found = glm_posteriors(rows, SUBSETS, family, np.array([0.3]), judged=2)
+    found = glm_posteriors(rows, SUBSETS, Likelihood(family, dispersion), np.array([0.3]), judged=2)
     for i, places in enumerate(SUBSETS):
         A = np.column_stack([np.ones(40), rows.columns[:, places]])
 
         def loss(b, A=A):
-            fit = rows.weight @ log_likelihood(family, rows.y, A @ b + rows.offset)
+            fit = rows.weight @ log_likelihood(family, rows.y, A @ b + rows.offset, dispersion=dispersion)
             return 0.5 * b[1:] @ b[1:] / 0.3 - fit
 
         best = minimize(loss, np.zeros(A.shape[1]), method="BFGS", options={"gtol": 1e-8}).x
@@ -114,14 +115,14 @@ def test_the_slab_is_that_of_largest_evidence():
     rng = np.random.default_rng(3)
     Z = standardise(rng.normal(size=(400, 4)), np.ones(400))[0]
     y = (rng.random(400) < 1 / (1 + np.exp(-2.0 * Z.sum(axis=1)))).astype(float)
-    rows = StandardRows(Z, y, np.ones(400), np.zeros(400))
+    rows = StandardRows(Z, y, np.ones(400), np.zeros(400), np.ones(400))
     whole = [np.arange(4)]
-    wide = glm_posteriors(rows, whole, "binomial", np.array([4.0]), judged=1)
-    learnt = glm_posteriors(rows, whole, "binomial", np.array([0.001, 0.03, 4.0]), judged=1)
+    wide = glm_posteriors(rows, whole, Likelihood("binomial"), np.array([4.0]), judged=1)
+    learnt = glm_posteriors(rows, whole, Likelihood("binomial"), np.array([0.001, 0.03, 4.0]), judged=1)
     np.testing.assert_allclose(learnt.coef, wide.coef)
-    quiet = StandardRows(Z, rng.permutation(y), np.ones(400), np.zeros(400))
-    narrow = glm_posteriors(quiet, whole, "binomial", np.array([0.001]), judged=1)
-    learnt = glm_posteriors(quiet, whole, "binomial", np.array([0.001, 0.03, 4.0]), judged=1)
+    quiet = StandardRows(Z, rng.permutation(y), np.ones(400), np.zeros(400), np.ones(400))
+    narrow = glm_posteriors(quiet, whole, Likelihood("binomial"), np.array([0.001]), judged=1)
+    learnt = glm_posteriors(quiet, whole, Likelihood("binomial"), np.array([0.001, 0.03, 4.0]), judged=1)
     np.testing.assert_allclose(learnt.coef, narrow.coef)
 
 
@@ -131,7 +132,7 @@ def test_a_row_left_out_of_a_refit(family):
     A = rows.columns[:, :2]
     fit = fit_glm(A, rows.y, family, rows.weight, rows.offset)
     design = np.column_stack([np.ones(80), A])
-    quick = left_out_predictor(design, rows, family, fit.all_coef, fit.covariance)
+    quick = left_out_predictor(design, rows, Likelihood(family), fit.all_coef, fit.covariance)
     for i in range(0, 80, 9):
         keep = np.arange(80) != i
         alone = fit_glm(A[keep], rows.y[keep], family, rows.weight[keep], rows.offset[keep])

@@ -12,7 +12,12 @@ from rlselect.subset.revs.evidence._gram import (
     LazyGram,
     Moments,
 )
+from rlselect.subset.revs.evidence._look import (
+    Look,
+    Scores,
+)
 from rlselect.subset.revs.evidence._posterior import (
+    Likelihood,
     Posteriors,
     StandardRows,
     glm_posteriors,
@@ -50,11 +55,14 @@ __all__ = [
     "Fit",
     "GlmSubset",
     "LazyGram",
+    "Likelihood",
+    "Look",
     "Moments",
     "OverflowedColumns",
     "Posteriors",
     "RidgeSubset",
     "Rows",
+    "Scores",
     "SeparationWarning",
     "Shape",
     "StandardRows",

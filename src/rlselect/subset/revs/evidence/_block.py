@@ -16,6 +16,8 @@ Floats = NDArray[np.floating]
 _SQUARES_KEPT = 2**25
 # columns of smaller numbers count as constant
 SMALLEST = 1e-130
+# so few columns are picked out of a row, instead of passing over all of it
+_FEW = 4
 # numbers copied at once where columns are picked
 _WITHIN_CELLS = 2**21
 
@@ -53,6 +55,27 @@ class Block:
         if not sparse.issparse(self.X):
             return np.asarray(V.astype(self.X.dtype, copy=False) @ self.X, dtype=np.float64)
         return ((self.X.T @ V.T).T - np.multiply.outer(V.sum(axis=1), self.shift)) / self.scale
+
+    def combination(self, which: list[int], coef: Floats) -> Floats:
+        """Sum of some columns times their coefficients, for every row."""
+        if not which:
+            return np.zeros(len(self))
+        if sparse.issparse(self.X):
+            scaled = coef / self.scale[which]
+            return np.asarray(self.X[:, which] @ scaled - self.shift[which] @ scaled)
+        if _FEW * len(which) <= self.X.shape[1]:
+            return np.asarray(self.X.take(which, axis=1, mode="clip") @ coef.astype(self.X.dtype))
+        whole = np.zeros(self.X.shape[1], dtype=self.X.dtype)
+        whole[which] = coef
+        return np.asarray(self.X @ whole)
+
+    def gram(self) -> NDArray[np.float64]:
+        """Products of all columns with each other."""
+        if sparse.issparse(self.X):
+            return self.products(self.weighted(self.columns(slice(None))))
+        # a matrix times itself takes half the work
+        X = self.X if self.weight is None else self.X * np.sqrt(self.weight).astype(self.X.dtype)[:, None]
+        return np.asarray(X.T @ X, dtype=np.float64)
 
     def columns(self, which: Any) -> Floats:
         """Some columns as vectors, shape (m, rows)."""

@@ -1,7 +1,8 @@
 """A subset of columns under a generalised linear model, and the reward of every move from it."""
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from rlselect.data import Units
 from rlselect.kernels import (
     DISPERSION_PROOF,
+    TiedMoves,
     damped_newton,
     dispersion_likelihoods,
     laplace_block_add,
@@ -24,6 +26,7 @@ from rlselect.kernels import (
     tied_removes,
 )
 from rlselect.subset.revs.evidence._block import Block
+from rlselect.subset.revs.evidence._look import Look, Scores, glm_scores, paying_z
 from rlselect.subset.revs.evidence._rows import Rows
 from rlselect.subset.revs.evidence._ties import Shape, tied_rows
 
@@ -79,6 +82,7 @@ class GlmSubset:
         self._known: dict[int, Floats] = {}
         self.mask = np.zeros(units.n_units, dtype=bool)
         self._subset: list[int] = []
+        self._stretch = 1.0
         first = next(block for block in rows if block is not None)
         self._coef = np.array([null_intercept(family, first.y, first.weight, first.offset)])
         self.reset(self.mask)
@@ -223,9 +227,12 @@ class GlmSubset:
         self._logdet = tied_logdet(hessian, self.slab, self._ties_inverse)
         self._score_parts, self._residual, self._within = score, score.sum(axis=0), within
         self._cross_parts, self._cross, self._curvature = cross, cross.sum(axis=0), curvatures
-        self._adds = tied_adds(
+        self._adds = self._priced_adds()
+
+    def _priced_adds(self) -> TiedMoves:
+        return tied_adds(
             self._residual,
-            curvatures,
+            self._curvature,
             self._cross,
             self._inverse,
             self._coef[1:],
@@ -376,6 +383,43 @@ class GlmSubset:
         left /= np.where(varies, self._curvature, 1.0)
         return 1.0 - float(left[which & varies].min(initial=1.0))
 
+    def look(self, at: "GlmSubset | None" = None) -> tuple[Look, Callable[[Block], Scores]]:
+        """A look at the model of the subset, and what makes its scores out of a block.
+
+        With `at`, at the coefficients that this subset has there.
+        """
+        coef = (self if at is None else at)._coef.copy()
+        task = partial(glm_scores, subset=list(self._subset), coef=coef, likelihood=self._likelihood)
+        return Look(self.units.n_columns, coef), task
+
+    def seen(self, look: Look) -> "GlmSubset":
+        """The subset as one Newton step from the model of a look finds it on all rows of the look.
+
+        Scores are those of the rows looked at, the curvature is that of the rows here, in proportion. It can
+        price its moves, but make none.
+        """
+        twin = self.copy()
+        twin._stretch = stretch = look.weight / self.counted
+        prior = self._prior(self.slab, self._ties_inverse)
+        hessian = stretch * (np.linalg.pinv(self._inverse, hermitian=True) - prior) + prior
+        score = look.products.sum(axis=0)
+        gradient = np.append(look.total.sum(), score[self._subset]) - prior @ look.coef
+        twin._inverse = np.asarray(np.linalg.pinv(hessian, hermitian=True))
+        step = twin._inverse @ gradient
+        twin._coef = look.coef + step
+        twin._cross, twin._cross_parts = stretch * self._cross, stretch * self._cross_parts
+        twin._score_parts = look.products - 0.5 * step @ twin._cross
+        twin._residual = twin._score_parts.sum(axis=0)
+        twin._curvature = stretch * self._curvature
+        twin._within = [stretch * within for within in self._within]
+        twin._adds = twin._priced_adds()
+        return twin
+
+    def paying(self, price: float) -> Floats:
+        """|z| from which on each column outside pays the price of a unit."""
+        sizes = np.bincount(self.units.unit_of)[self.units.unit_of]
+        return paying_z(1.0 / self._adds.variance, self.slab, self.shape, price, sizes)
+
     def resolution(self) -> Floats:
         """Standard error that the coefficient of each column outside has, all columns of unit variance."""
         return np.sqrt(self._adds.variance)
@@ -398,7 +442,7 @@ class GlmSubset:
         products = -self._cross[:, probes].T @ self._inverse @ self._cross
 
         def add(_: int, part: Floats) -> None:
-            np.add(products, part, out=products)
+            np.add(products, self._stretch * part, out=products)
 
         self._rows.pour(add, _probe_parts, self._subset, self._coef, self._likelihood, probes)
         products = products[:, outside] / np.multiply.outer(np.sqrt(self._curvature[probes]), scale)

@@ -2,13 +2,15 @@
 
 import copy
 import threading
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlselect.subset.revs.evidence._block import Block, refuse_overflow
+from rlselect.subset.revs.evidence._look import Look, Scores, linear_scores
 from rlselect.subset.revs.evidence._placement import Placed
 from rlselect.subset.revs.evidence._rows import Rows
 
@@ -19,6 +21,9 @@ PANEL = 16
 # where the rows have to be decoded again for every pass
 _SLOW_PANEL = 64
 _SLOTS = 1024
+# all columns multiplied with each other take half the work of each with all others, and leave nothing to be
+# asked for later; beyond this many they would not all be remembered
+_WHOLE = 0.5
 
 
 class Sums(NamedTuple):
@@ -46,14 +51,23 @@ class Moments(NamedTuple):
 def _sums(block: Block, known: list[int], center: float, unit: float) -> Sums:
     y = block.y if block.offset is None else block.y - block.offset
     y = (y - center) / unit
+    whole = len(known) == block.X.shape[1]
     # one pass over the block serves the sums, X'y and every known column
-    left = np.empty((2 + len(known), len(block)), dtype=block.X.dtype)
-    left[0], left[1], left[2:] = 1.0, y, block.columns(known)
+    left = np.empty((2 + (0 if whole else len(known)), len(block)), dtype=block.X.dtype)
+    left[0], left[1] = 1.0, y
+    if not whole:
+        left[2:] = block.columns(known)
     wy = block.weighted(y)
     weight = float(len(block)) if block.weight is None else float(block.weight.sum())
     # what overflows is found by who adds the sums
     with np.errstate(over="ignore", invalid="ignore"):
-        products, squares = block.products(block.weighted(left)), block.squares(block.weight)
+        products = block.products(block.weighted(left))
+        if whole:
+            gram = block.gram()
+            squares = np.diagonal(gram)
+            products = np.concatenate([products, gram[known]])
+        else:
+            squares = block.squares(block.weight)
     return Sums(products, squares, weight, float(wy.sum()), float(wy @ y))
 
 
@@ -108,6 +122,8 @@ class LazyGram:
         self._center: float | None = None
         self._unit = 1.0
         self._faint = 0.0
+        self._stretch = 1.0
+        self._look: tuple[Floats, Floats] | None = None
         self._slot: dict[int, int] = {}
         self._raw = np.zeros((n_parts, PANEL, n_columns))
         self._column = np.zeros((PANEL, n_columns))
@@ -139,7 +155,7 @@ class LazyGram:
         `anew` drops the rows so far; columns that are expected to be asked for then come in the same pass.
         """
         if anew:
-            self._make_room(dict.fromkeys(int(j) for j in expect if j not in self._slot))
+            self._expect([int(j) for j in expect])
             self._rows.clear()
             for sums in (self._weight, self._sum, self._square, self._xy, self._y, self._raw):
                 sums[...] = 0.0
@@ -168,6 +184,14 @@ class LazyGram:
         if placed and self._blocks:
             self._watch_again()
         self._refresh()
+
+    def _expect(self, columns: list[int]) -> None:
+        """Have room for more columns in the sums that are about to be made anew, for all if they are many."""
+        wanted = len({*self._slot, *columns})
+        if _WHOLE * self._p <= wanted and self._p <= _SLOTS:
+            self._slot = {}
+            columns = list(range(self._p))
+        self._make_room(dict.fromkeys(j for j in columns if j not in self._slot))
 
     def _add(self, part: int, sums: "Sums") -> None:
         if not np.isfinite(sums.squares.sum()):
@@ -217,7 +241,7 @@ class LazyGram:
         slots = [self._slot[j] for j in which]
         raw = self._raw[:, slots].sum(axis=0)
         raw -= np.multiply.outer(self._mean[which], self._sum.sum(axis=0))
-        self._column[slots] = raw / self._sd / self._sd[which, None]
+        self._column[slots] = self._stretch * raw / self._sd / self._sd[which, None]
 
     def known(self, j: int) -> bool:
         """Whether column j has been computed."""
@@ -292,8 +316,8 @@ class LazyGram:
         """X_b'X_b of every block b that is watched, shape (blocks, m, m)."""
         columns, within = self._blocks[number]
         mean, sd = self._mean[columns], self._sd[columns]
-        centred = within - self.n * mean[:, :, None] * mean[:, None, :]
-        return centred / sd[:, :, None] / sd[:, None, :]
+        centred = within - self._weight.sum() * mean[:, :, None] * mean[:, None, :]
+        return self._stretch * centred / sd[:, :, None] / sd[:, None, :]
 
     def column(self, j: int) -> Floats:
         """X'x_j of a column that was fetched."""
@@ -323,8 +347,39 @@ class LazyGram:
             self.n, shift + scale * mean, about * np.outer(scale, scale), float(lost * self._rows.rounding)
         )
 
+    def scores(self, subset: list[int], coef: Floats) -> Callable[[Block], Scores]:
+        """What makes the scores of a model of these columns out of a block, for a `Look`."""
+        scaled = coef * self._y_sd / self._sd[subset]
+        level = self._y_mean - float(scaled @ self._mean[subset])
+        center, unit = self._y_scale
+        return partial(linear_scores, subset=subset, coef=scaled, level=level, center=center, unit=unit)
+
+    def seen(self, look: Look, subset: list[int]) -> "LazyGram":
+        """The sums as all rows of a look would make them.
+
+        X'y is that of the rows looked at; products of columns are those of the rows so far, in proportion.
+        The model that was looked at has nearly solved the equations, and what is off in the products of
+        columns meets only what is left of them: the error is of second order.
+        """
+        twin = self.copy()
+        weight = float(self._weight.sum())
+        twin._stretch, twin.n = look.weight / weight, look.weight
+        twin._column *= twin._stretch
+        twin.diagonal = np.where(self.varies, twin.n, 1.0)
+        scores = (look.products - np.multiply.outer(look.total, self._mean)) / (self._sd * self._y_sd)
+        fitted = look.coef @ twin._column[[self._slot[j] for j in subset]]
+        left = (look.square - float(look.total.sum()) ** 2 / look.weight) / self._y_sd**2
+        twin.cross = scores.sum(axis=0) + fitted
+        twin.total = left + float(look.coef @ (2.0 * twin.cross[subset] - fitted[subset]))
+        twin._look = scores, fitted
+        return twin
+
     def part_residual(self, subset: list[int], coef: Floats) -> Floats:
         """x_j'(y - X_s coef) of every part apart, shape (n_parts, p)."""
+        if self._look is not None:
+            scores, fitted = self._look
+            change = coef @ self._column[[self._slot[j] for j in subset]] - fitted
+            return scores - change / len(scores)
         slots = [self._slot[j] for j in subset]
         scaled = coef / self._sd[subset]
         residual = self._xy / self._y_sd - np.einsum("k,akp->ap", scaled, self._raw[:, slots])

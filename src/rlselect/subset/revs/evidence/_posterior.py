@@ -8,14 +8,16 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from rlselect.kernels import (
-    CANONICAL_LINK,
-    Minimum,
+    NewtonPoint,
+    NewtonProblem,
+    NewtonStep,
     damped_newton,
-    glm_problem,
+    information,
     log_likelihood,
-    mean_and_curvature,
     null_intercept,
+    score_and_curvature,
     small_decrement,
+    solve_each,
 )
 
 Floats = NDArray[np.float64]
@@ -29,12 +31,27 @@ _BATCH = 2**22
 
 
 class StandardRows(NamedTuple):
-    """Standardised columns (n, u), response, weights and the known part of the linear predictor."""
+    """Standardised columns (n, u), response, weights and the known part of the linear predictor.
+
+    `single` is what one copy of a row weighs: it is one copy that is left out, the others stay.
+    """
 
     columns: Floats
     y: Floats
     weight: Floats
     offset: Floats
+    single: Floats
+
+
+class Likelihood(NamedTuple):
+    """A family ("gaussian", "binomial" or "poisson"), and the dispersion of negative binomial counts."""
+
+    family: str
+    dispersion: float = 0.0
+
+    def of(self, y: Floats, eta: Floats) -> Floats:
+        """Log likelihood of each row."""
+        return log_likelihood(self.family, y, eta, dispersion=self.dispersion)
 
 
 class LeftOut(NamedTuple):
@@ -110,11 +127,12 @@ def linear_posteriors(rows: StandardRows, subsets: Subsets, slabs: Floats, judge
                 leverage[i] += ((Z[:, place] @ root) ** 2).sum(axis=1)
     quads = np.maximum(quads, 1e-300)
     fitted = coef[:judged] @ Z.T
-    # one copy of a row is left out: what it weighs more stays
-    copy = np.minimum(w, 1.0)
-    left = np.maximum(1.0 - copy * leverage, 1e-6)
+    left = np.maximum(1.0 - rows.single * leverage, 1e-6)
     residual = (response - fitted) / left
-    rest = np.maximum(quads[:judged, None] - copy * residual**2 * left, 1e-12 * quads[:judged, None])
+    rest = np.maximum(
+        quads[:judged, None] - rows.single * residual**2 * left,
+        np.maximum(1e-12 * quads[:judged, None], 1e-300),
+    )
     density = 0.5 * (degrees - 1.0) * np.log(rest) - 0.5 * degrees * np.log(quads[:judged, None])
     density += 0.5 * np.log(left) + gammaln(degrees / 2.0) - gammaln(max(degrees - 1.0, 0.5) / 2.0)
     return Posteriors(
@@ -127,22 +145,22 @@ def linear_posteriors(rows: StandardRows, subsets: Subsets, slabs: Floats, judge
 
 
 def glm_posteriors(
-    rows: StandardRows, subsets: Subsets, family: str, slabs: Floats, judged: int
+    rows: StandardRows, subsets: Subsets, likelihood: Likelihood, slabs: Floats, judged: int
 ) -> Posteriors:
-    """Modes of logistic or Poisson posteriors, all under the slab that the first subsets speak for.
+    """Modes of posteriors of classes or counts, all under the slab that the first subsets speak for.
 
     Rows are left out by one Newton step from the mode; parameters as in `linear_posteriors`.
     """
     # the heaviest tenth says it as well as all of them
     few = subsets[: max(len(subsets) // 10, 1)]
-    evidence = [sum(value for _, _, value in _modes(rows, few, family, slab)) for slab in slabs]
+    evidence = [sum(value for _, _, value in _modes(rows, few, likelihood, slab)) for slab in slabs]
     slab = float(slabs[int(np.argmax(evidence))])
     m, judged = len(subsets), min(judged, len(subsets))
     coef, intercept = np.zeros((m, rows.columns.shape[1])), np.zeros(m)
     variances: list[Floats] = [np.zeros((0, 0))] * m
     predictor, density = np.zeros((2, judged, len(rows.y)))
     done = 0
-    for found, hessians, _ in _modes(rows, subsets, family, slab):
+    for found, hessians, _ in _modes(rows, subsets, likelihood, slab):
         for point, hessian in zip(found, hessians, strict=True):
             places = subsets[done]
             k = len(places) + 1
@@ -151,28 +169,24 @@ def glm_posteriors(
             variances[done] = covariance[1:, 1:]
             if done < judged:
                 A = np.column_stack([np.ones(len(rows.y)), rows.columns[:, places]])
-                predictor[done] = left_out_predictor(A, rows, family, point[:k], covariance)
-                density[done] = log_likelihood(family, rows.y, predictor[done])
+                predictor[done] = left_out_predictor(A, rows, likelihood, point[:k], covariance)
+                density[done] = likelihood.of(rows.y, predictor[done])
             done += 1
     return Posteriors(coef, intercept, np.ones(m), variances, LeftOut(predictor, density))
 
 
 def left_out_predictor(
-    A: Floats, rows: StandardRows, family: str, coef: Floats, covariance: Floats
+    A: Floats, rows: StandardRows, likelihood: Likelihood, coef: Floats, covariance: Floats
 ) -> Floats:
     """Linear predictor of each row after one Newton step without one copy of it.
 
     `A` is the design with its intercept, `coef` the maximum and `covariance` the inverse of its curvature.
     """
     eta = A @ coef + rows.offset
-    if family == "gaussian":
-        mean, curvature = eta, np.ones(len(eta))
-    else:
-        mean, curvature = mean_and_curvature(family, eta)
-    leverage = np.einsum("ij,ij->i", A @ covariance, A)
-    leverage *= np.minimum(rows.weight, 1.0)
+    score, curvature = score_and_curvature(likelihood.family, rows.y, eta, likelihood.dispersion)
+    leverage = np.einsum("ij,ij->i", A @ covariance, A) * rows.single
     left = np.maximum(1.0 - leverage * curvature, 1e-6)
-    return np.asarray(eta - leverage * (rows.y - mean) / left)
+    return np.asarray(eta - leverage * score / left)
 
 
 def _times(matrices: Floats, vectors: Floats) -> Floats:
@@ -189,16 +203,14 @@ def _alike(subsets: Subsets) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp
 
 
 def _modes(
-    rows: StandardRows, subsets: Subsets, family: str, slab: float
+    rows: StandardRows, subsets: Subsets, likelihood: Likelihood, slab: float
 ) -> Iterator[tuple[Floats, Floats, float]]:
     """Modes, curvatures and the summed Laplace evidence of some subsets at a time, in their order.
 
     Shorter ones are filled up with columns of zeros, which change nothing.
     """
     n, width = len(rows.y), 1 + max(len(s) for s in subsets)
-    start = null_intercept(family, rows.y, rows.weight, rows.offset)
-    ridge = np.full(width, 1.0 / slab)
-    ridge[0] = 0.0
+    start = null_intercept(likelihood.family, rows.y, rows.weight, rows.offset)
     each = max(_BATCH // (n * width), 1)
     for first in range(0, len(subsets), each):
         part = subsets[first : first + each]
@@ -206,12 +218,30 @@ def _modes(
         design[:, 0] = 1.0
         for i, places in enumerate(part):
             design[i, 1 : len(places) + 1] = rows.columns[:, places].T
-        y, w, known = (np.broadcast_to(v, (len(part), n)) for v in (rows.y, rows.weight, rows.offset))
-        problem = glm_problem(design, y, w, CANONICAL_LINK[family], family, offset=known, ridge=ridge)
+        problem = _problem(design, rows, likelihood, slab)
         guess = np.zeros((len(part), width))
         guess[:, 0] = start
-        found: Minimum = damped_newton(problem, guess, small_decrement(_DECREMENT), most_steps=_NEWTON_STEPS)
-        point = problem.evaluate(found.coef)
-        hessian = problem.direction(found.coef, point).hessian
+        coef = damped_newton(problem, guess, small_decrement(_DECREMENT), most_steps=_NEWTON_STEPS).coef
+        point = problem.evaluate(coef)
+        hessian = problem.direction(coef, point).hessian
         logdet = np.linalg.slogdet(hessian)[1] + (width - 1) * np.log(slab)
-        yield found.coef, hessian, float(-(point.loss + 0.5 * logdet).sum())
+        yield coef, hessian, float(-(point.loss + 0.5 * logdet).sum())
+
+
+def _problem(design: Floats, rows: StandardRows, likelihood: Likelihood, slab: float) -> NewtonProblem:
+    """Minus the log posteriors of several designs (m, k, n) of the same rows."""
+    ridge = np.full(design.shape[1], 1.0 / slab)
+    ridge[0] = 0.0
+
+    def evaluate(coef: Floats) -> NewtonPoint:
+        eta = (coef[:, None, :] @ design)[:, 0] + rows.offset
+        return NewtonPoint(0.5 * (coef * coef) @ ridge - likelihood.of(rows.y, eta) @ rows.weight, (eta,))
+
+    def direction(coef: Floats, here: NewtonPoint) -> NewtonStep:
+        score, curvature = score_and_curvature(likelihood.family, rows.y, here.kept[0], likelihood.dispersion)
+        gradient = _times(design, score * rows.weight) - ridge * coef
+        hessian = information(design, curvature * rows.weight) + np.diag(ridge)
+        step = solve_each(hessian, gradient[:, :, None])[:, :, 0]
+        return NewtonStep(step, np.vecdot(step, gradient), hessian)
+
+    return NewtonProblem(evaluate, direction, lambda which: _problem(design[which], rows, likelihood, slab))

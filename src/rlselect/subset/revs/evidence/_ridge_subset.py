@@ -1,7 +1,7 @@
 """A subset of columns under ridge regression, and the reward of every move from it."""
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,9 @@ from rlselect.kernels import (
     tied_logdet,
     tied_removes,
 )
+from rlselect.subset.revs.evidence._block import Block
 from rlselect.subset.revs.evidence._gram import PANEL, LazyGram, Moments
+from rlselect.subset.revs.evidence._look import Look, Scores, paying_z
 from rlselect.subset.revs.evidence._rows import Rows
 from rlselect.subset.revs.evidence._ties import Shape, tied_rows
 
@@ -27,6 +29,8 @@ Floats = NDArray[np.floating]
 
 # rank-one updates are redone from scratch after so many moves, before rounding shows
 _REDO = 200
+# what a unit may be short of paying, in nats, for its columns to be expected in a pass over all rows
+_NEAR = 2.0
 
 
 class RidgeSubset:
@@ -121,7 +125,7 @@ class RidgeSubset:
         """
         near: list[int] = []
         if values is not None:
-            most = self._gram.panel + PANEL // 2
+            most = max(self._gram.panel + PANEL // 2, int(np.count_nonzero(values > -_NEAR)))
             near += [int(j) for u in _best(values, most) for j in self.units.columns[u]]
         self._gram.grow(rows, anew=anew, expect=near)
         self.reset(self.mask)
@@ -389,6 +393,28 @@ class RidgeSubset:
         left[self._subset] = 1.0 / np.diagonal(self._inverse) - 1.0 / self.slab
         left /= self._gram.diagonal
         return 1.0 - float(left[which & self._gram.varies].min(initial=1.0))
+
+    def look(self, at: "RidgeSubset | None" = None) -> tuple[Look, Callable[[Block], Scores]]:
+        """A look at the model of the subset, and what makes its scores out of a block.
+
+        With `at`, at the coefficients that this subset has there.
+        """
+        coef = self._coef if at is None else at._coef
+        return Look(self.units.n_columns, coef), self._gram.scores(self._subset, coef)
+
+    def seen(self, look: Look) -> "RidgeSubset":
+        """The subset as it would stand on all rows of a look, with the products of the columns known here."""
+        twin = self.copy()
+        twin._gram = self._gram.seen(look, self._subset)
+        twin.reset(self.mask)
+        return twin
+
+    def paying(self, price: float) -> Floats:
+        """|z| from which on each column outside pays the price of a unit."""
+        sizes = np.bincount(self.units.unit_of)[self.units.unit_of]
+        z = paying_z(self._schur, self.slab, self.shape, price, sizes)
+        # a large effect also lowers the noise that it is measured by
+        return np.sqrt(-self._degrees * np.expm1(-z * z / self._degrees))
 
     def resolution(self) -> Floats:
         """Standard error that the coefficient of each column outside has, all columns of unit variance."""

@@ -180,6 +180,13 @@ class Rows:
             return iter(())
         return self._workers.start(function, blocks, *args)
 
+    def pass_by(self, places: Sequence[Any], function: Callable[..., Any], *args: Any) -> Iterator[Any]:
+        """``function(block, *args)`` of rows that are not kept, in order."""
+        placed = {i: self._left(rows) for i, rows in enumerate(places) if self._is_left(rows)}
+        answers = self.ask(list(placed.values()), function, *args)
+        for i, rows in enumerate(places):
+            yield next(answers) if i in placed else function(self._load(rows), *args)
+
     def _serve(self, passes: list[Pass]) -> None:
         placed = self._placed()
         answers = self.ask(list(placed.values()), answer_all, [(p.function, p.args) for p in passes])
@@ -229,11 +236,16 @@ class Rows:
         return block.load() if isinstance(block, Spilled) else block
 
     def _get(self, rows: Any) -> "Block | Placed":
-        # the first block stays here: it tells the common scale
+        return self._left(rows) if self._is_left(rows) else self._load(rows)
+
+    def _is_left(self, rows: Any) -> bool:
+        """Whether rows are worked on where they lie; the first block is here: it tells the common scale."""
         if self._workers is None or self._shift is None or not self._workers.holds(rows):
-            return self._load(rows)
-        if self.n_rows * len(self._shift) * np.dtype(self._dtype).itemsize < self._nearby:
-            return self._load(rows)
+            return False
+        return self.n_rows * len(self._shift) * np.dtype(self._dtype).itemsize >= self._nearby
+
+    def _left(self, rows: Any) -> Placed:
+        assert self._workers is not None
         how = partial(make_block, *self.scale, changes=self._changes, dtype=self._dtype)
         return Placed(rows, self._workers.size(rows), how)
 

@@ -1,0 +1,93 @@
+"""Coverage of the intervals of learnt regimes and their rules where actions are equally good for some or all.
+
+python experiments/regime_nonregular.py --out experiments/results/regime_nonregular.md
+"""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+from _regimes_common import deliver
+
+from rlselect import QLearning, TrialData
+
+N, P = 300, 5
+HALF = {-1: 0.5, 1: 0.5}
+COMMAND = "python experiments/regime_nonregular.py --out experiments/results/regime_nonregular.md"
+STAGES = [
+    {"history": [f"x{j}" for j in range(P)], "action": "A1", "reward": "R1", "propensity": HALF},
+    {"history": ["z"], "action": "A2", "reward": "R2", "propensity": HALF},
+]
+# second-stage effect of a subject, given its history
+EFFECTS = {
+    "null: no effect for anyone": lambda table: 0.0 * table["x0"],
+    "no effect for three quarters": lambda table: ((table["x0"] > 0) & (table["A1"] > 0)).astype(float),
+}
+
+
+def draw(effect, n, rng, policy=None):
+    """Columns of a trial; actions by `policy(history, stage)`, or at random."""
+    X, coin = rng.normal(size=(n, P)), rng.choice([-1, 1], size=(2, n))
+    table = {f"x{j}": X[:, j] for j in range(P)}
+    table["A1"] = coin[0] if policy is None else np.asarray(policy(table, 1))
+    table["R1"] = 0.5 * X[:, 1] + 0.5 * rng.normal(size=n)
+    table["z"] = 0.5 * X[:, 0] + rng.normal(size=n)
+    table["A2"] = coin[1] if policy is None else np.asarray(policy(table, 2))
+    table["R2"] = table["z"] + 0.5 * X[:, 2] + table["A2"] * effect(table) + rng.normal(size=n)
+    return table
+
+
+def covers(value, truth):
+    return value.interval[0] <= truth <= value.interval[1]
+
+
+def replicate(effect, model, seed):
+    """For the regime and for its rules: inside or not, error, standard error."""
+    trial = TrialData.from_wide(draw(effect, N, np.random.default_rng(seed)), STAGES)
+    learner = QLearning(model=model, random_state=seed).fit(trial)
+    found = []
+    for policy, value in (
+        (learner.predict, learner.value_),
+        (learner.regime_.predict, learner.regime_.value_),
+    ):
+        fresh = draw(effect, 20_000, np.random.default_rng(10_000 + seed), policy)
+        # the main effects have mean 0; what is left of them is noise
+        truth = float(np.mean(fresh["A2"] * effect(fresh)))
+        found.append((covers(value, truth), value.value - truth, value.standard_error))
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--replicates", type=int, default=40)
+    parser.add_argument("--models", nargs="+", default=["linear"])
+    parser.add_argument("--seed", type=int, default=9000)
+    parser.add_argument("--out", type=Path, default=None)
+    args = parser.parse_args()
+    lines = [
+        f"Two-stage trials, n = {N}, {P} covariates at stage 1 and one at stage 2, {args.replicates} trials "
+        f"per row, seeds from {args.seed}: coverage of 95 % intervals with twice its standard error, "
+        "bias, spread of the estimates and mean standard error.",
+        "",
+        f"`{COMMAND}`",
+        "",
+        "| second-stage effect | model | value of | coverage | bias | spread | standard error |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name, effect in EFFECTS.items():
+        for model in args.models:
+            runs = [replicate(effect, model, args.seed + k) for k in range(args.replicates)]
+            for place, what in enumerate(("the regime", "its rules")):
+                inside, error, own = np.array([run[place] for run in runs], dtype=float).T
+                share = inside.mean()
+                margin = 2.0 * np.sqrt(share * (1.0 - share) / len(runs))
+                lines.append(
+                    f"| {name} | {model} | {what} | {share:.3f} ({margin:.3f}) | {error.mean():+.3f} | "
+                    f"{error.std():.3f} | {own.mean():.3f} |"
+                )
+                print(lines[-1], flush=True)
+    deliver(lines, args.out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,263 @@
+"""Before a stop: what all rows would show, from one look at them and the products of those that were read."""
+
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlselect.data import Sampler
+from rlselect.subset.revs._walk import TunableState, Walker, tune_prior
+from rlselect.subset.revs.evidence import SHAPES, Look
+
+# an effect is called detectable when it is seen with this normal quantile to spare: probability 0.9
+_SPARE = 1.2816
+# blocks between two glances at the clock
+_BREATH = 64
+
+
+@dataclass(frozen=True)
+class LookPlan:
+    """How much of the data is looked at before a search may stop.
+
+    A look costs one product per number, about a tenth of a Gram pass over 200 columns. Up to `cells` numbers
+    all rows are looked at; of more, as many rows as make so many numbers, but never less than the share
+    `least` of them: then a stop costs a bounded time, or a bounded share of a pass. Where these show anything
+    that might be an effect, the rows looked at are doubled until that is settled, or all have been seen.
+
+    Parameters
+    ----------
+    cells : float
+        Numbers looked at in any case. Two hundred million take less than a tenth of a second, about as long
+        as the search took to get there.
+    least : float
+        Smallest share of the rows. A quarter halves every z.
+    slow_cells, slow_least : float
+        The same where rows have to be decoded, which costs several times as much as the look itself.
+    leftover : float
+        Signal that the two halves of a partial look may agree on, in standard errors, before it goes on.
+    blur : float
+        Share of the variance of a z, because only some rows tell the products of columns, from which on a
+        look that shows more is taken once again at the coefficients that it found.
+    """
+
+    cells: float = 2e8
+    least: float = 0.25
+    slow_cells: float = 5e7
+    slow_least: float = 0.1
+    leftover: float = 1.0
+    blur: float = 0.05
+
+    def rounds(self, sampler: Sampler, n_columns: int) -> int:
+        """In how many parts of equal size the rows are looked at; the first one may be enough."""
+        cells, least = (self.cells, self.least) if sampler.in_memory else (self.slow_cells, self.slow_least)
+        return int(np.clip(sampler.n_rows * n_columns / cells, 1.0, 1.0 / least))
+
+
+@dataclass
+class Outlook:
+    """What a look has shown.
+
+    Attributes
+    ----------
+    walker : Walker
+        Where the search would stand on the rows looked at.
+    n_rows : int
+        How many these are.
+    share : float
+        Of all rows.
+    more : bool
+        Whether they show another subset.
+    """
+
+    walker: Walker
+    n_rows: int
+    share: float
+    more: bool
+
+    @property
+    def detectable(self) -> NDArray[np.float64]:
+        """Size of effect, per design column, that would have been seen with probability 0.9."""
+        seen = detectable(self.walker)
+        if self.share == 1.0:
+            return seen
+        # to be looked into further it had to stand out from the noise, and with all rows it had to pay
+        noticed = (noise_level(self.walker) + _SPARE) * self.walker.state.resolution()
+        return np.maximum(noticed, np.sqrt(self.share) * seen)
+
+
+def noise_level(walker: Walker) -> float:
+    """Size of the largest of as many pure-noise z values as there are units that may move."""
+    return float(np.sqrt(2.0 * np.log(max(int(np.count_nonzero(walker.allowed)), 2))))
+
+
+def decided_z(walker: Walker) -> float:
+    """|z| from which on a unit inside is decided: half as far again as the largest noise may ever be."""
+    return 1.5 * (noise_level(walker) + 1.0)
+
+
+def detectable(walker: Walker) -> NDArray[np.float64]:
+    """Size of effect, in standard deviations, of each column outside that would pay with probability 0.9."""
+    state = walker.state
+    size = (walker.paying_z() + _SPARE) * state.resolution()
+    outside = (~state.mask & walker.allowed)[state.units.unit_of] & state.varies()
+    return np.where(outside, size, np.nan)
+
+
+def look_out(
+    walker: Walker,
+    sampler: Sampler,
+    plan: LookPlan,
+    *,
+    block: int,
+    probes: NDArray[np.intp],
+    tune: bool,
+    min_effect: float | None = None,
+) -> Outlook | None:
+    """Look at rows without keeping them, until it is clear whether they show more than those that were read.
+
+    Parameters
+    ----------
+    walker : Walker
+        At the end of its climb.
+    sampler : Sampler
+        Where the rows are.
+    plan : LookPlan
+        How many rows at first.
+    block : int
+        Rows that pass by at once.
+    probes : array of int
+        Columns that the left-over test is calibrated with, see `RidgeSubset.leftover`.
+    tune : bool
+        Whether the state's prior of the coefficients is read off the data.
+    min_effect : float, optional
+        Go on until an effect of this size would be seen.
+
+    Returns
+    -------
+    Outlook or None
+        None when the search was stopped meanwhile.
+    """
+    stretches, n_rounds = sampler.stretches(block), plan.rounds(sampler, walker.state.units.n_columns)
+    seed = [*probes, sampler.n_used]
+    order = _rounds(len(stretches), n_rounds, np.random.default_rng(seed))
+    look, task = walker.state.look()
+    done, upto, sharp = 0, 1, False
+    while True:
+        if not _pass_over(walker, look, task, stretches, (order >= done) & (order < upto)):
+            return None
+        done = upto
+        seen = replace(walker, state=walker.state.seen(look), rng=np.random.default_rng(seed))
+        share = 1.0 if done >= n_rounds else look.n_rows / sampler.n_rows
+        outlook = Outlook(seen, look.n_rows, share, _shows_more(seen, tune))
+        if outlook.more and not sharp and _is_blurred(walker, look, plan, tune):
+            # what seems to be left may be what the coefficients were off by: look again at better ones
+            look, task = walker.state.look(walker.state.seen(look))
+            done, sharp = 0, True
+            continue
+        if outlook.more or done >= n_rounds or not _is_suspicious(outlook, plan, probes, min_effect):
+            return outlook
+        upto = min(2 * done, n_rounds)
+
+
+def _pass_over(
+    walker: Walker, look: Look, task: Any, stretches: list[list[Any]], chosen: NDArray[np.bool_]
+) -> bool:
+    """Look at some stretches; whether the search was left to do so."""
+    places = [rows for i in np.flatnonzero(chosen) for rows in stretches[i]]
+    for start in range(0, len(places), _BREATH):
+        for scores in walker.state.rows.pass_by(places[start : start + _BREATH], task):
+            look.add(scores)
+        walker.stopped = walker.stopped or walker.tick()
+        if walker.stopped:
+            return False
+    return True
+
+
+def _is_blurred(walker: Walker, look: Look, plan: LookPlan, tune: bool) -> bool:
+    """Whether errors of second order in a look may show: k coefficients and k products, both of m rows.
+
+    Their share of the variance of a z over n rows is n k / m^2. A generalised linear model bends besides.
+    """
+    size = int(np.count_nonzero(walker.state.mask[walker.state.units.unit_of]))
+    blur = look.weight * size / max(walker.state.counted, 1.0) ** 2
+    return bool(size) and (not tune or blur > plan.blur)
+
+
+def tune_to_rows(walker: Walker) -> None:
+    """Set the prior of the coefficients to the one that the subset speaks for, on the rows there are.
+
+    No effect speaks for none. Then it is the smallest one, which expects effects at the limit of what so many
+    rows can show: one that expects large ones would ask the more of a first effect the more rows there are.
+    """
+    if walker.state.size:
+        tune_prior(walker, shapes=1)
+    elif not walker.stopped:
+        state = cast(TunableState, walker.state)
+        state.set_prior(float(state.slabs()[0]), SHAPES[0])
+
+
+def _rounds(n_stretches: int, n_rounds: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """In which round each stretch is looked at: one of every `n_rounds` neighbours in each, at random.
+
+    So each round holds rows from all over the table, however it is sorted.
+    """
+    groups = -(-n_stretches // n_rounds)
+    order = rng.permuted(np.tile(np.arange(n_rounds), (groups, 1)), axis=1)
+    return order.ravel()[:n_stretches]
+
+
+def _shows_more(seen: Walker, tune: bool) -> bool:
+    """Whether a move, or a pair of moves, would pay on the rows looked at; units that do not pay leave."""
+    if not tune:
+        # a generalised linear model is priced there, but cannot move without passes over the rows
+        return bool(np.any(seen.rewards() > 0))
+    tune_to_rows(seen)
+    before = seen.state.mask.copy()
+    while True:
+        values = seen.rewards()
+        if np.any(values[~seen.state.mask] > 0):
+            return True
+        if not np.any(values > 0):
+            break
+        worst = int(np.argmax(values))
+        seen.move(worst, float(values[worst]))
+    return not np.array_equal(before, seen.state.mask) or seen.pair_up(doubtful(seen))
+
+
+def _is_suspicious(
+    outlook: Outlook, plan: LookPlan, probes: NDArray[np.intp], min_effect: float | None
+) -> bool:
+    """Whether a partial look may have missed what all rows would show."""
+    walker, state = outlook.walker, outlook.walker.state
+    outside = ~state.mask & walker.allowed
+    single = outside & ~state.units.is_block
+    if state.units.spread(state.z_values())[single].max(initial=0.0) > noise_level(walker):
+        return True
+    # several columns together have no z: within log m of paying they are as near as the largest noise
+    if np.any(walker.rewards()[outside & state.units.is_block] > -0.5 * noise_level(walker) ** 2):
+        return True
+    if min_effect is not None and np.nanmax(outlook.detectable, initial=0.0) > min_effect:
+        return True
+    return state.leftover(probes) > plan.leftover
+
+
+def doubtful(walker: Walker) -> NDArray[np.intp]:
+    """Units inside that are not decided."""
+    units = walker.state.units
+    inside = walker.state.mask & walker.allowed & ~units.is_block
+    return np.flatnonzero(inside & (units.spread(walker.state.z_values()) < decided_z(walker)))
+
+
+def faintest(walker: Walker) -> float:
+    """Smallest |z| of a single column inside."""
+    units = walker.state.units
+    inside = walker.state.mask & walker.allowed & ~units.is_block
+    return float(units.spread(walker.state.z_values())[inside].min(initial=np.inf))
+
+
+def clearest(walker: Walker) -> float:
+    """Largest |z| of a single column outside that would pay; 0 where none would."""
+    units = walker.state.units
+    paying = ~walker.state.mask & ~units.is_block & (walker.rewards() > 0)
+    return float(units.spread(walker.state.z_values())[paying].max(initial=0.0))

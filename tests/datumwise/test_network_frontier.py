@@ -1,0 +1,59 @@
+"""What rows left out say about prices, against naive searches."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from rlselect.datumwise._network_frontier import PriceFrontier, best_temperatures, upper_hull
+
+
+def make_frontier(worth, spent, bought=None):
+    prices = np.geomspace(1e-3, 1.0, len(worth))
+    bought = np.asarray(spent) / 10 if bought is None else np.asarray(bought)
+    return PriceFrontier(
+        prices, np.asarray(worth), -np.asarray(worth), np.asarray(spent), bought, np.ones(len(worth))
+    )
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_point_and_no_mixture_of_two_is_above_the_hull(seed):
+    x, y = np.random.default_rng(seed).random((2, 12))
+    hull = upper_hull(x, y)
+    assert (np.diff(x[hull]) > 0).all()
+    for a, b in itertools.combinations(range(12), 2):
+        for share in (0.0, 0.3, 1.0):
+            at = share * x[a] + (1 - share) * x[b]
+            assert share * y[a] + (1 - share) * y[b] <= np.interp(at, x[hull], y[hull]) + 1e-12
+
+
+def test_the_price_that_earns_most_is_taken():
+    # a case buys less at higher prices and is answered worse
+    spent = np.linspace(5.0, 0.0, 16)
+    frontier = make_frontier(-0.5 * np.exp(-spent), spent)
+    for price in (0.001, 0.02, 0.1, 0.3):
+        found = frontier.at(frontier.price_for(price))[1]
+        # where one more unit of spending earns what it costs: the slope of the worth is the price
+        assert found == pytest.approx(np.clip(np.log(0.5 / price), 0.0, 5.0), abs=0.35)
+    assert frontier.price_for(0.0) == pytest.approx(frontier.prices[0])
+
+
+def test_height_is_that_of_the_hull():
+    bought = np.linspace(0.6, 0.0, 16)
+    assert make_frontier(bought - 1, bought, bought).height() == pytest.approx(-1 + (0.05 + 0.5) / 2)
+    better = make_frontier(np.where(bought == 0.6, -0.2, bought - 1), bought, bought)
+    assert better.height() > -1 + (0.05 + 0.5) / 2
+
+
+def test_temperatures_make_probabilities_as_sure_as_they_are_right():
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=(5, 4000, 3)) * 2
+    logs = logits - np.log(np.exp(logits).sum(axis=2, keepdims=True))
+    gumbel = rng.gumbel(size=logits.shape)
+    labels = (logits + gumbel).argmax(axis=2)  # drawn from these probabilities
+    for sharper in (0.5, 1.0, 2.0):
+        others = sharper * logs
+        others = others - np.log(np.exp(others).sum(axis=2, keepdims=True))
+        true = np.take_along_axis(others, labels[..., None], axis=2)[..., 0]
+        found = best_temperatures(true, others, np.ones(4000))
+        np.testing.assert_allclose(found, sharper, rtol=0.12)

@@ -69,16 +69,17 @@ def learn_noise(table: DataSource, columns: NDArray[np.intp]) -> Noise | None:
     Noise or None
     """
     batch = table.take(slice(0, table.n_rows))
+    given = np.asarray(batch.y, dtype=np.float64)
     few = table.n_rows * table.n_columns > _MOST_NUMBERS
     X = batch.X[:, columns] if few else batch.X
     X = np.asarray(X.toarray() if table.is_sparse else X, dtype=np.float64)
     inside = X if few else X[:, columns]
     w = np.ones(len(X)) if batch.sample_weight is None else batch.sample_weight
-    fit = fit_glm(inside, batch.y, "gaussian", batch.sample_weight, batch.offset)
+    fit = fit_glm(inside, given, "gaussian", batch.sample_weight, batch.offset)
     fitted = fit.intercept + inside @ fit.coef
     fitted = fitted if batch.offset is None else fitted + batch.offset
-    residual = batch.y - fitted
-    if not w @ residual**2 > 1e-12 * (w @ (batch.y - np.average(batch.y, weights=w)) ** 2):
+    residual = given - fitted
+    if not w @ residual**2 > 1e-12 * (w @ (given - np.average(given, weights=w)) ** 2):
         return None
     away = np.abs(X - np.average(X, axis=0, weights=w))
     candidates = np.column_stack([X, away, fitted, np.abs(fitted - np.average(fitted, weights=w))])

@@ -398,7 +398,7 @@ def run_walk(walker: Walker, plan: WalkPlan, *, tune: bool, n_jobs: int | None =
         return _result(walker, [walker], [walker])
     chains = _run_chains(walker, plan, n_jobs)
     found = _result(walker, chains, [walker, *chains])
-    if tune or found.stop_reason != "converged" or not (found.inclusion[walker.allowed] > 0.5).any():
+    if tune or found.stop_reason != "converged":
         return found
     rival = _rival(walker, found.inclusion > 0.5, plan)
     others = _run_chains(rival, plan, n_jobs)
@@ -463,6 +463,9 @@ def _rival(walker: Walker, likely: NDArray[np.bool_], plan: WalkPlan) -> Walker:
     rival.state.reset(likely)
     rival.stand(rival.state)
     rival.prior = replace(walker.prior, least=float(np.log(2.0)))
+    if not rival.state.size:
+        # nothing to read a prior off: one that large effects are likely under, if there are any
+        cast(TunableState, rival.state).set_prior(1.0, SHAPES[0])
     for _ in range(3):
         tune_prior(rival, shapes=len(SHAPES))
         rival.climb()

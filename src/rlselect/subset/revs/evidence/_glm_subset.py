@@ -182,7 +182,7 @@ class GlmSubset:
     def _likelihood(self) -> tuple[str, float]:
         return self.family, self.dispersion
 
-    def _prior(self, slab: float, ties_inverse: Floats) -> Floats:
+    def _prior(self, slab: float, ties_inverse: NDArray[np.floating]) -> Floats:
         """Precision of the intercept and the coefficients."""
         prior = np.zeros((len(self._coef), len(self._coef)))
         prior[1:, 1:] = ties_inverse / slab

@@ -1,11 +1,11 @@
 """Shapes of the prior of the coefficients: alike or not, tied or not."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+Floats = NDArray[Any]
 
 
 class Shape(NamedTuple):

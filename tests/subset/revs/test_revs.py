@@ -145,7 +145,7 @@ def test_summary_says_what_was_found_and_warns():
     for name in ("x0", "x1", "x2"):
         assert name in text
     assert "optimistic" in text
-    assert "let inference=\"split\" keep half of the rows out" in text
+    assert 'let inference="split" keep half of the rows out' in text
     values = fitted.summary().dict
     assert [v["name"] for v in values["variables"]] == [f"x{j}" for j in np.argsort(fitted.ranking_)[:3]]
     errors = {v["name"]: v["error"] for v in values["variables"]}

@@ -18,6 +18,8 @@ _SQUARES_KEPT = 2**25
 SMALLEST = 1e-130
 # so few columns are picked out of a row, instead of passing over all of it
 _FEW = 4
+# rows whose products are summed in the precision of the block
+_STRETCH = 2048
 # numbers copied at once where columns are picked
 _WITHIN_CELLS = 2**21
 
@@ -53,7 +55,10 @@ class Block:
     def products(self, V: Floats) -> NDArray[np.float64]:
         """V X for vectors V of shape (m, rows), in float64."""
         if not sparse.issparse(self.X):
-            return np.asarray(V.astype(self.X.dtype, copy=False) @ self.X, dtype=np.float64)
+            left, total = V.astype(self.X.dtype, copy=False), np.zeros((len(V), self.X.shape[1]))
+            for start in range(0, len(self), _STRETCH):
+                total += left[:, start : start + _STRETCH] @ self.X[start : start + _STRETCH]
+            return total
         return ((self.X.T @ V.T).T - np.multiply.outer(V.sum(axis=1), self.shift)) / self.scale
 
     def combination(self, which: list[int], coef: Floats) -> Floats:
@@ -73,9 +78,13 @@ class Block:
         """Products of all columns with each other."""
         if sparse.issparse(self.X):
             return self.products(self.weighted(self.columns(slice(None))))
-        # a matrix times itself takes half the work
         X = self.X if self.weight is None else self.X * np.sqrt(self.weight).astype(self.X.dtype)[:, None]
-        return np.asarray(X.T @ X, dtype=np.float64)
+        total = np.zeros((X.shape[1], X.shape[1]))
+        for start in range(0, len(X), _STRETCH):
+            part = X[start : start + _STRETCH]
+            # a matrix times itself takes half the work
+            total += part.T @ part
+        return total
 
     def columns(self, which: Any) -> Floats:
         """Some columns as vectors, shape (m, rows)."""

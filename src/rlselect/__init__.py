@@ -27,9 +27,11 @@ _ROOMS = {
     "compare": "subset",
     "compare_regimes": "regimes",
     "load": "persist",
+    "pool_imputations": "temporal",
     "regime_value": "regimes",
     "save": "persist",
     "two_sample_cvm": "temporal",
+    "wide_to_long": "temporal",
 }
 
 if TYPE_CHECKING:
@@ -48,7 +50,7 @@ if TYPE_CHECKING:
         ThompsonSelector,
         compare,
     )
-    from rlselect.temporal import TemporalProcessRegression, two_sample_cvm
+    from rlselect.temporal import TemporalProcessRegression, pool_imputations, two_sample_cvm, wide_to_long
 
 __all__ = [
     "FSTD",
@@ -69,9 +71,11 @@ __all__ = [
     "compare",
     "compare_regimes",
     "load",
+    "pool_imputations",
     "regime_value",
     "save",
     "two_sample_cvm",
+    "wide_to_long",
 ]
 
 

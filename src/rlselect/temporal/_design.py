@@ -16,7 +16,7 @@ from rlselect.temporal._visits import PlacedRows, Schedule, only_used, place_row
 
 Array = NDArray[np.float64]
 # blocks of times x columns x subjects at one time, and about how many operations per number of them
-_COPIES, _OPERATIONS, _OVERHEAD = 3, 40.0, 20
+_COPIES, _OPERATIONS, _OVERHEAD = 4, 40.0, 20
 
 
 @dataclass(frozen=True)

@@ -236,7 +236,7 @@ def forward_order(known: Associations, start: list[int], size: int) -> list[int]
     """So many features in the order in which steps of largest merit add them, those of `start` first."""
     node, left = _Expanded(known), set(start)
     while len(node.subset) < min(size, len(known.with_target)):
-        added = next(int(j) for j in node.order if not left or int(j) in left)
+        added = int(node.order[np.isin(node.order, list(left))][0] if left else node.order[0])
         node = _Expanded(known, node, added)
         left.discard(added)
     return node.subset

@@ -1,10 +1,17 @@
 """scikit-learn's own checks, without exceptions."""
 
+import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rlselect import DatumwiseClassifier
 
 
-@parametrize_with_checks([DatumwiseClassifier(), DatumwiseClassifier(scoring="linear", budget=3)])
+@parametrize_with_checks([DatumwiseClassifier()])
 def test_estimator_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([DatumwiseClassifier(scoring="linear", budget=3)])
+def test_estimator_checks_of_lines(estimator, check):
     check(estimator)

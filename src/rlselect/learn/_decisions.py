@@ -84,7 +84,7 @@ class ExpectedF1:
 
     At least one is chosen, so that it is no answer to whether there is anything: it is taken for granted that
     there is. Given that, with :math:`q_j = p_j / (1 - \prod_i (1 - p_i))`, the k most probable units are
-    expected to score about :math:`2 \sum_{j \le k} q_j / (k + \sum_j q_j)`.
+    expected to score about :math:`2 \sum_{j \leq k} q_j / (k + \sum_j q_j)`.
 
     Examples
     --------

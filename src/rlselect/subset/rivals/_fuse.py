@@ -24,7 +24,7 @@ class FUSE(GameSelector):
     under the ROC curve). Moves are chosen by
 
     .. math:: (1 - \alpha) \hat\mu_{F,f} + \alpha \left((1 - \beta)\, \ell_{F,f} + \beta\, g_f\right)
-        + \sqrt{\frac{c_e \ln T_F}{t_{F,f}} \min\left(\tfrac14, \hat\sigma^2_{F,f}
+        + \sqrt{\frac{c_e \ln T_F}{t_{F,f}} \min\left(1/4, \hat\sigma^2_{F,f}
         + \sqrt{2 \ln T_F / t_{F,f}}\right)},
 
     where g and l are the mean rewards of all games, and of those through F, that used feature f (rapid action

@@ -289,3 +289,9 @@ def test_a_frame_of_sparse_columns_that_leave_out_nan_is_read_as_columns():
         batch = open_table(frame).take()
         X = batch.X.toarray() if hasattr(batch.X, "toarray") else batch.X
         np.testing.assert_array_equal(X[:, 0], values)
+
+
+def test_intervals_in_polars_are_no_numbers():
+    frame = pl.DataFrame({"a": np.arange(4.0), "b": pd.interval_range(0, 4)}, strict=False)
+    with pytest.raises(TypeError, match="Column 'b' of X holds 2 numbers per cell"):
+        open_table(frame, owner="test")

@@ -153,7 +153,10 @@ def changed(trial, given):
     elif trial.relation == "units":
         with np.errstate(over="ignore"):
             columns = [c * 1024.0 if np.asarray(c).dtype == float else c for c in columns]
-    elif trial.relation == "container" and all(np.asarray(c).dtype.kind in "fi" for c in columns):
+    # a category of numbers is one in a frame only
+    elif trial.relation == "container" and all(
+        isinstance(c, np.ndarray) and c.dtype.kind in "fi" for c in columns
+    ):
         container = CONTAINERS["pandas"]
     return Given(columns, y, weight, given.options, container), order, rows
 

@@ -237,3 +237,8 @@ def test_a_bandit_is_learnt(policy):
         counts[action] += 1
         picks.append(action)
     assert np.mean(np.array(picks[-500:]) == 2) > 0.85
+
+
+def test_an_array_is_no_policy():
+    with pytest.raises(ValueError, match=r"an object with a choose\(values, \.\.\.\) method"):
+        as_policy(np.zeros(3))

@@ -227,7 +227,8 @@ def run_sarsa(
         batch_sizes=(settings.n_train, settings.n_valid),
         rng=rng,
     )
-    walk = _Walk(environment, settings, rng, policy or EpsilonGreedy(), deadline, callback)
+    policy = EpsilonGreedy() if policy is None else policy
+    walk = _Walk(environment, settings, rng, policy, deadline, callback)
     try:
         reason: StopReason = walk.play()
     except KeyboardInterrupt:

@@ -183,7 +183,7 @@ def read_series(series: nw.Series, name: str) -> Column:
         values = series.to_numpy()
         if values.ndim != 1:  # such as intervals in polars
             raise TypeError(
-                f"{name} holds {values.shape[1]} numbers per cell: each argument must be a string or number."
+                f"{name} holds {np.size(values, 1)} numbers per cell: each argument must be a string or number."
             )
         _refuse_complex(values.dtype, name)
         if values.dtype.kind in _NUMBER and not (dtype == nw.Unknown and np.isnan(values).all()):

@@ -323,8 +323,7 @@ def as_policy(policy: str | Policy) -> Policy:
     if isinstance(policy, str) and policy in _NAMED:
         return cast(Policy, _NAMED[policy]())
     # an array has a method of that name, too
-    named = isinstance(policy, str | type | np.ndarray)
-    if not named and callable(getattr(policy, "choose", None)):
+    if not isinstance(policy, str | type | np.ndarray) and callable(getattr(policy, "choose", None)):
         return policy
     names = ", ".join(map(repr, _NAMED))
     hint = f"; write {policy.__name__}() with parentheses" if isinstance(policy, type) else ""

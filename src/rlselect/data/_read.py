@@ -182,9 +182,8 @@ def read_series(series: nw.Series, name: str) -> Column:
     if dtype.is_numeric() or dtype == nw.Boolean or dtype == nw.Unknown:
         values = series.to_numpy()
         if values.ndim != 1:  # such as intervals in polars
-            raise TypeError(
-                f"{name} holds {np.size(values, 1)} numbers per cell: each argument must be a string or number."
-            )
+            several = f"{np.size(values, 1)} numbers per cell"
+            raise TypeError(f"{name} holds {several}: each argument must be a string or a number.")
         _refuse_complex(values.dtype, name)
         if values.dtype.kind in _NUMBER and not (dtype == nw.Unknown and np.isnan(values).all()):
             return Column(values=values, truth=dtype == nw.Boolean)

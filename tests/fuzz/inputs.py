@@ -47,6 +47,12 @@ def _replace(make):
     return break_it
 
 
+def _nearly(column):
+    """Numbers with a rounding error; of anything else a copy."""
+    numbers = isinstance(column, np.ndarray) and column.dtype.kind in "fiu"
+    return column * (1 + 1e-12) if numbers else column.copy()
+
+
 def _ids(columns, rng):
     n = len(columns[0])
     for k in range(min(3, len(columns))):
@@ -82,7 +88,7 @@ COLUMN_FAULTS = {
     "a column far from zero": _replace(lambda n, rng, old: 1e12 + rng.standard_normal(n)),
     "a column of both sizes": _replace(lambda n, rng, old: 10.0 ** rng.integers(-200, 200, n)),
     "a repeated column": lambda columns, rng: columns.__setitem__(-1, columns[0].copy()),
-    "a nearly repeated column": lambda columns, rng: columns.__setitem__(-1, columns[0] * (1 + 1e-12)),
+    "a nearly repeated column": lambda columns, rng: columns.__setitem__(-1, _nearly(columns[0])),
     "collinear ids": _ids,
     "a text column": _objects(lambda i, rng: "abc"[rng.integers(3)]),
     "a text column of one level": _objects(lambda i, rng: "only"),

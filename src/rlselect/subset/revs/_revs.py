@@ -387,7 +387,9 @@ class REVS(SubsetPredictions):
             validate=self.validate,
             owner=name,
         )
-        require_rows(table.n_rows, 3, name)
+        weight = getattr(table, "sample_weight", None)
+        # rows that count zero times are no rows
+        require_rows(table.n_rows if weight is None else int(np.count_nonzero(weight)), 3, name)
         table.start(rng)
         problem = pose_problem(
             table,

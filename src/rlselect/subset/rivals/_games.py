@@ -17,7 +17,7 @@ from rlselect.subset.rivals._rival import TASKS, RivalProblem, RivalSelector, re
 GAME_OPTIONS: dict[str, Any] = {
     "task": one_of(*TASKS),
     "n_features_to_select": AUTO | whole(1),
-    "n_games": whole(1),
+    "n_games": whole(1, most=1_000_000),
     "n_neighbors": whole(1),
     "n_judged": whole(2),
     "exploration": number("a number of at least 0", least=0.0),

@@ -113,7 +113,7 @@ class ThompsonSelector(RivalSelector):
     _options: ClassVar = {
         "task": one_of(*TASKS),
         "reward": one_of("linear", "trees"),
-        "n_rounds": whole(1),
+        "n_rounds": whole(1, most=1_000_000),
         "threshold": number("a number between 0 and 1", above=0.0, below=1.0),
         "prior": anything("two positive numbers", _is_prior),
         "n_trees": whole(1),

@@ -95,11 +95,13 @@ def instance(words: str, *kinds: type) -> Allowed:
 
 
 def with_methods(words: str, *names: str) -> Allowed:
-    """An object, no class, that has these methods."""
-    return Allowed(
-        words,
-        lambda value: not isinstance(value, type) and all(callable(getattr(value, n, None)) for n in names),
-    )
+    """An object, neither a class nor an array (which can `choose`), that has these methods."""
+
+    def holds(value: Any) -> bool:
+        plain = not isinstance(value, type | np.ndarray)
+        return plain and all(callable(getattr(value, name, None)) for name in names)
+
+    return Allowed(words, holds)
 
 
 def anything(words: str, holds: Callable[[Any], bool]) -> Allowed:

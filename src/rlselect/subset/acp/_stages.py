@@ -25,7 +25,7 @@ from rlselect.subset.acp._screen import (
     surprising_effects,
 )
 from rlselect.subset.acp._search import SURE_IN, SURE_OUT, Actor, Effort
-from rlselect.subset.acp._triples import surprising_triples
+from rlselect.subset.acp._triples import MOST_COLUMNS, surprising_triples
 from rlselect.subset.acp.masked import MaskedKernel, MaskedLinear, MaskedLogistic, MaskedPredictor, Target
 
 Array = NDArray[np.float64]
@@ -44,7 +44,7 @@ _NEAR, _LONG = 60, 5000
 # how a search ends that nobody has stopped
 _ENDED = ("converged", "max iterations")
 # rows in which products of three are looked for
-_FOR_TRIPLES = 2000
+_TRIPLE_ROWS = 2000
 # pairs of variables that are introduced to a predictor together
 _PAIRS = 64
 
@@ -293,11 +293,13 @@ class Stages:
         """Units of products of three that surprise beside those found and effects of lower order."""
         allowed = self.inputs.allowed
         columns, units = self.inputs.columns_of(allowed)
+        if len(columns) > MOST_COLUMNS:
+            return np.empty(0, dtype=np.intp)
         X, Y, mask = self.inputs.X[:, columns], self.inputs.target.Y, np.isin(allowed, found)[units.unit_of]
         # a draw of its own: what follows does not depend on whether this was asked
         rng = np.random.default_rng(len(X))
-        if len(X) > _FOR_TRIPLES:
-            some = np.sort(rng.permutation(len(X))[:_FOR_TRIPLES])
+        if len(X) > _TRIPLE_ROWS:
+            some = np.sort(rng.permutation(len(X))[:_TRIPLE_ROWS])
             X, Y = X[some], Y[some]
         effects = surprising_effects(X, Y, mask, rng)
         triples = surprising_triples(X, effects.residual)

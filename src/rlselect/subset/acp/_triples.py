@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 
 from rlselect._clock import stop_if_late
 
-__all__ = ["surprising_triples"]
+__all__ = ["MOST_COLUMNS", "surprising_triples"]
 
 Array = NDArray[np.float64]
 Triple = tuple[int, int, int]
 
 # all triples of so many columns are looked at
-_FOR_TRIPLES = 200
+MOST_COLUMNS = 200
 # a triple has to exceed the largest of each of so many permutations, and their mean by so many deviations
 _PERMUTATIONS, _DEVIATIONS = 49, 3.5
 _ROUNDS = 4
@@ -40,7 +40,7 @@ def surprising_triples(X: Array, residual: Array) -> list[Triple]:
         Columns, none for more than 200 of them.
     """
     n, p = X.shape
-    if not 3 <= p <= _FOR_TRIPLES or n < 10:
+    if not 3 <= p <= MOST_COLUMNS or n < 10:
         return []
     rng = np.random.default_rng(n)
     bases = [np.clip(X, -_CLIP, _CLIP), np.where(np.median(X, axis=0) < X, 1.0, -1.0)]

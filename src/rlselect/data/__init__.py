@@ -25,12 +25,21 @@ from rlselect.data._open import is_source, load_source, open_source, open_stream
 from rlselect.data._read import as_numbers
 from rlselect.data._source import Batch, DataSource, RowStream, Sampler, Workers
 from rlselect.data._table import Table, read_vectors
-from rlselect.data._task import Task, doubtful_classes, find_task, read_classes
-from rlselect.data._twins import find_twins
+from rlselect.data._task import (
+    TASKS,
+    Task,
+    doubtful_classes,
+    find_task,
+    read_classes,
+    read_numbers_or_classes,
+    read_task,
+)
+from rlselect.data._twins import find_twins, selectable_units
 from rlselect.data._units import FeatureUnits, Units, read_units
 
 __all__ = [
     "MISSING_MODES",
+    "TASKS",
     "Batch",
     "CodedFeatures",
     "Columns",
@@ -64,11 +73,14 @@ __all__ = [
     "read_file",
     "read_groups",
     "read_labels",
+    "read_numbers_or_classes",
+    "read_task",
     "read_units",
     "read_vectors",
     "refuse_repeated_pairs",
     "require_rows",
     "require_target",
+    "selectable_units",
     "to_clock",
     "unknown_column",
 ]

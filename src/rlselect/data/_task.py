@@ -7,6 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import type_of_target
 
+from rlselect._compat import user_level
+from rlselect.data._read import as_numbers
+
+TASKS = ("auto", "regression", "classification")
 Task: TypeAlias = Literal["regression", "classification"]
 # more classes than this, with fewer rows each than that, are doubted
 _MANY_CLASSES, _FEW_ROWS = 20, 5
@@ -87,3 +91,27 @@ def read_classes(y: NDArray, *, given: str, instead: str) -> tuple[NDArray, NDAr
             "is nothing to learn from one row. Is it an identifier?"
         )
     return classes, codes.ravel()
+
+
+def read_task(y: NDArray, task: str) -> str:
+    """The task that was asked for, or the one that y looks like; classes that may be quantities warn."""
+    if task != "auto":
+        return task
+    found = find_task(y, labels="whole numbers")
+    doubt = doubtful_classes(y) if found == "classification" else None
+    if doubt is not None:
+        warnings.warn(
+            f"{doubt}, which are taken as classes; set task='regression' if they are quantities, or "
+            "task='classification' if they are labels.",
+            UserWarning,
+            stacklevel=user_level(),
+        )
+    return found
+
+
+def read_numbers_or_classes(y: NDArray, task: str) -> tuple[NDArray, NDArray | None]:
+    """Numbers and None for a regression; else the numbers of the classes, and their labels."""
+    if task == "regression":
+        return as_numbers(y, "y"), None
+    classes, codes = read_classes(y, given="task='classification'", instead="task='regression'")
+    return codes, classes

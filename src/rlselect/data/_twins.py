@@ -45,6 +45,12 @@ def find_twins(table: DataSource, units: Units) -> NDArray[np.intp]:
     return twin_of
 
 
+def selectable_units(table: DataSource, units: Units, constant: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Units with a column that is not constant, without those that only repeat an earlier one."""
+    some = np.array([not constant[c].all() for c in units.columns], dtype=bool)
+    return np.flatnonzero(some & (find_twins(table, units) == np.arange(units.n_units)))
+
+
 def _equal_columns(X: Any, which: NDArray[np.intp]) -> list[NDArray[np.intp]]:
     if sparse.issparse(X):
         X = sparse.csc_array(X)

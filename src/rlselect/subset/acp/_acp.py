@@ -21,8 +21,16 @@ from rlselect._options import (
 )
 from rlselect._parallel import one_thread
 from rlselect._random import RandomState, as_generator
-from rlselect.data import MISSING_MODES, MissingMode, open_table, require_rows, require_target
-from rlselect.subset.acp._inputs import TASKS, Inputs, read_inputs, read_task
+from rlselect.data import (
+    MISSING_MODES,
+    TASKS,
+    MissingMode,
+    open_table,
+    read_task,
+    require_rows,
+    require_target,
+)
+from rlselect.subset.acp._inputs import Inputs, read_inputs
 from rlselect.subset.acp._machine import FittedMachine, final_model
 from rlselect.subset.acp._paper import READINGS, PolicyGradient, paper_search
 from rlselect.subset.acp._report import report_of

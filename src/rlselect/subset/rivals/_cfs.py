@@ -10,9 +10,9 @@ from rlselect._clock import PARTS, Clock, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
 from rlselect._estimator import rank
 from rlselect._options import AUTO, NONE, number, one_of, whole
-from rlselect.data import MISSING_MODES, MissingMode
+from rlselect.data import MISSING_MODES, TASKS, MissingMode
 from rlselect.subset.rivals._association import Associations, pearson_associations, uncertainty_associations
-from rlselect.subset.rivals._rival import TASKS, RivalProblem, RivalSelector, read_problem
+from rlselect.subset.rivals._rival import RivalProblem, RivalSelector, read_problem
 
 __all__ = ["CorrelationFeatureSelection"]
 
@@ -146,9 +146,7 @@ class CorrelationFeatureSelection(RivalSelector):
         size = len(found) if self.n_features_to_select == "auto" else self.n_features_to_select
         found = forward_order(known, found, size)
         self.merit_ = merit(known, found)
-        if problem.classes is not None:
-            self.classes_ = problem.classes
-        self._keep_table(table)
+        self._keep_table(table, problem.classes)
         chosen = np.zeros(len(problem.allowed), dtype=bool)
         chosen[found] = True
         self._keep_selection(problem, chosen, known.with_target)

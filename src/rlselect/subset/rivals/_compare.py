@@ -18,10 +18,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 from rlselect._options import check_value, one_of
-from rlselect.data import open_table, require_target
+from rlselect.data import TASKS, open_table, read_numbers_or_classes, read_task, require_target
 from rlselect.report import PanelDisplay
 from rlselect.subset.rivals._any_selector import chosen_columns, column_order, copy_selector
-from rlselect.subset.rivals._rival import TASKS, read_target
 
 __all__ = ["Comparison", "ComparisonDisplay", "compare"]
 
@@ -128,7 +127,7 @@ def compare(
     named = _named(selectors)
     table = open_table(X, y, owner="compare")
     assert table.y is not None
-    target, classes = read_target(table.y, task)
+    target, classes = read_numbers_or_classes(table.y, read_task(table.y, task))
     design = table.take().X
     design = np.asarray(design.toarray() if sparse.issparse(design) else design, dtype=np.float64)
     of_column = np.asarray(table.encoder.column_feature_)

@@ -10,9 +10,9 @@ from rlselect._compat import Progress, with_callbacks
 from rlselect._options import AUTO, NONE, number, one_of, whole
 from rlselect._parallel import one_thread
 from rlselect._random import RandomState, as_generator
-from rlselect.data import MISSING_MODES
+from rlselect.data import MISSING_MODES, TASKS
 from rlselect.subset.rivals._neighbours import NeighbourReward
-from rlselect.subset.rivals._rival import TASKS, RivalProblem, RivalSelector, read_problem
+from rlselect.subset.rivals._rival import RivalProblem, RivalSelector, read_problem
 
 GAME_OPTIONS: dict[str, Any] = {
     "task": one_of(*TASKS),
@@ -75,7 +75,7 @@ class GameSelector(RivalSelector):
         done = "all games" if len(problem.allowed) else "nothing to choose from"
         self.stop_reason_ = reason or done
         warn_if_interrupted(self.stop_reason_, name, f"{self.n_games_} games")
-        self._keep_table(table)
+        self._keep_table(table, problem.classes)
         self._keep(problem, player)
 
     def _player(self, problem: RivalProblem, reward: NeighbourReward, rng: np.random.Generator) -> Any:
@@ -93,8 +93,6 @@ class GameSelector(RivalSelector):
         else:
             chosen = np.zeros(len(values), dtype=bool)
             chosen[np.argsort(-values, kind="stable")[: self.n_features_to_select]] = True
-        if problem.classes is not None:
-            self.classes_ = problem.classes
         self._keep_selection(problem, chosen, values)
 
     def _facts(self) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """What the rivals share: how a table becomes units and a target, and what a fit keeps."""
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -8,26 +7,22 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rlselect._compat import user_level
 from rlselect._estimator import Selector, rank
 from rlselect.data import (
     FeatureUnits,
     Table,
     TableEncoder,
-    as_numbers,
-    doubtful_classes,
-    find_task,
-    find_twins,
     open_table,
-    read_classes,
+    read_numbers_or_classes,
+    read_task,
     read_units,
     require_rows,
     require_target,
+    selectable_units,
 )
 from rlselect.kernels import standardise
 
 Array = NDArray[np.float64]
-TASKS = ("auto", "regression", "classification")
 
 
 @dataclass(frozen=True)
@@ -88,7 +83,9 @@ class RivalSelector(Selector):
             X, y, sample_weight=sample_weight, missing=self.missing, owner=name, encoder=encoder
         )
 
-    def _keep_table(self, table: Table) -> None:
+    def _keep_table(self, table: Table, classes: NDArray | None = None) -> None:
+        if classes is not None:
+            self.classes_ = classes
         self.encoder_ = table.encoder
         self._keep_names(table.encoder.n_features_in_, table.encoder.feature_names_in_)
 
@@ -131,28 +128,9 @@ def read_problem(table: Table, task: str, owner: str) -> RivalProblem:
     """Standardise the columns and number what may be selected."""
     require_rows(table.n_rows, 3, owner)
     assert table.y is not None
-    y, classes = read_target(table.y, task)
+    y, classes = read_numbers_or_classes(table.y, read_task(table.y, task))
     raw = table.take().X
     X, _, _, constant = standardise(raw.toarray() if sparse.issparse(raw) else raw)
     units = read_units(table.encoder)
-    some = np.array([not constant[c].all() for c in units.units.columns], dtype=bool)
-    twin_of = find_twins(table, units.units)
-    allowed = np.flatnonzero(some & (twin_of == np.arange(units.units.n_units)))
+    allowed = selectable_units(table, units.units, constant)
     return RivalProblem(X, y, classes, units, allowed)
-
-
-def read_target(y: NDArray, task: str) -> tuple[NDArray, NDArray | None]:
-    """Numbers, or numbers of classes and their labels."""
-    if task == "auto":
-        task = find_task(y, labels="whole numbers")
-        doubt = doubtful_classes(y) if task == "classification" else None
-        if doubt is not None:
-            warnings.warn(
-                f"{doubt}, which are taken as classes; set task='regression' if they are quantities.",
-                UserWarning,
-                stacklevel=user_level(),
-            )
-    if task == "regression":
-        return as_numbers(y, "y"), None
-    classes, codes = read_classes(y, given="task='classification'", instead="task='regression'")
-    return codes, classes

@@ -13,8 +13,8 @@ from rlselect._estimator import rank
 from rlselect._options import NONE, anything, number, one_of, whole
 from rlselect._parallel import one_thread
 from rlselect._random import RandomState, as_generator
-from rlselect.data import MISSING_MODES, MissingMode
-from rlselect.subset.rivals._rival import TASKS, RivalProblem, RivalSelector, read_problem
+from rlselect.data import MISSING_MODES, TASKS, MissingMode
+from rlselect.subset.rivals._rival import RivalProblem, RivalSelector, read_problem
 
 __all__ = ["ThompsonSelector"]
 
@@ -203,9 +203,7 @@ class ThompsonSelector(RivalSelector):
         self.stop_reason_ = reason or ("all rounds" if len(arms) else "nothing to choose from")
         warn_if_interrupted(self.stop_reason_, name, f"{rounds} rounds")
         self.n_rounds_ = rounds + (0 if before is None else before.n_rounds_)
-        if problem.classes is not None:
-            self.classes_ = problem.classes
-        self._keep_table(table)
+        self._keep_table(table, problem.classes)
         self._keep_arms(problem, arms, before)
 
     def _start(self, problem: RivalProblem, before: Any) -> Array:

@@ -110,6 +110,26 @@ def free(kind, **defaults):
     return lambda **options: kind(**{**defaults, **options})
 
 
+def of_trials(owner, make):
+    """A learner of regimes."""
+    return Mode(owner, make, fit=fit_trial, sparse="no", ask=ask_trial, keeps=_SAME)
+
+
+def of_visits(target="numbers", separable=False, **options):
+    """Effect curves."""
+    return Mode(
+        "TemporalProcessRegression",
+        free(TemporalProcessRegression, **options),
+        target,
+        separable=separable,
+        fit=fit_visits,
+        sparse="no",
+        ask=ask_visits,
+        weighted=True,
+        keeps=_SAME | {"columns"},
+    )
+
+
 _ALL = frozenset({"rows", "columns", "copies", "units", "container", "again"})
 _SAME = frozenset({"container", "again"})
 _SHORT = {"n_train": 10, "n_valid": 5, "n_preliminary": 5, "max_stages": 10}
@@ -163,71 +183,14 @@ MODES = {
     "Datumwise.paper": Mode(
         "DatumwiseClassifier", seeded(DatumwiseClassifier.paper), "classes", sparse="apart", keeps=_SAME
     ),
-    "QLearning": Mode("QLearning", seeded(QLearning), fit=fit_trial, sparse="no", ask=ask_trial, keeps=_SAME),
-    "QLearning, linear": Mode(
-        "QLearning",
-        seeded(QLearning, model="linear"),
-        fit=fit_trial,
-        sparse="no",
-        ask=ask_trial,
-        keeps=_SAME,
-    ),
-    "QLearning.paper": Mode(
-        "QLearning",
-        seeded(QLearning.paper),
-        fit=fit_trial,
-        sparse="no",
-        ask=ask_trial,
-        keeps=_SAME,
-    ),
-    "AdvantageLearning": Mode(
-        "AdvantageLearning",
-        seeded(AdvantageLearning),
-        fit=fit_trial,
-        sparse="no",
-        ask=ask_trial,
-        keeps=_SAME,
-    ),
-    "Curves": Mode(
-        "TemporalProcessRegression",
-        free(TemporalProcessRegression),
-        fit=fit_visits,
-        sparse="no",
-        ask=ask_visits,
-        weighted=True,
-        keeps=_SAME | {"columns"},
-    ),
-    "Curves, logit": Mode(
-        "TemporalProcessRegression",
-        free(TemporalProcessRegression, link="logit"),
-        "truths",
-        separable=True,
-        fit=fit_visits,
-        sparse="no",
-        ask=ask_visits,
-        weighted=True,
-        keeps=_SAME | {"columns"},
-    ),
-    "Curves, log": Mode(
-        "TemporalProcessRegression",
-        free(TemporalProcessRegression, link="log"),
-        "counts",
-        separable=True,
-        fit=fit_visits,
-        sparse="no",
-        ask=ask_visits,
-        weighted=True,
-        keeps=_SAME | {"columns"},
-    ),
-    "Curves, smooth": Mode(
-        "TemporalProcessRegression",
-        free(TemporalProcessRegression, bandwidth=1.0),
-        fit=fit_visits,
-        sparse="no",
-        ask=ask_visits,
-        weighted=True,
-        keeps=_SAME | {"columns"},
-    ),
+    "QLearning": of_trials("QLearning", seeded(QLearning)),
+    "QLearning, linear": of_trials("QLearning", seeded(QLearning, model="linear")),
+    "QLearning.paper": of_trials("QLearning", seeded(QLearning.paper)),
+    "AdvantageLearning": of_trials("AdvantageLearning", seeded(AdvantageLearning)),
+    "Curves": of_visits(),
+    "Curves, logit": of_visits("truths", separable=True, link="logit"),
+    "Curves, log": of_visits("counts", separable=True, link="log"),
+    "Curves, smooth": of_visits(bandwidth=1.0),
     "DivideAndConquer": Mode(
         "DivideAndConquer",
         seeded(DivideAndConquer, estimator=REVS(random_state=0), n_folds=2),

@@ -1,9 +1,7 @@
 """The command line: a thin mirror of the Python API."""
 
 import os
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -11,6 +9,7 @@ from typing import Any
 import click
 
 from rlselect import __version__
+from rlselect.cli._errors import one_sentence
 from rlselect.cli._selectors import make_selector
 from rlselect.report import printable, write_whole
 
@@ -20,26 +19,6 @@ Examples:
   rlselect select houses.csv --target price
   rlselect select visits.parquet --target bought --drop id --html visits.html
 """
-
-
-class BadInput(click.ClickException):
-    """Something the user can correct: one sentence, exit code 2."""
-
-    exit_code = 2
-
-
-@contextmanager
-def one_sentence() -> Iterator[None]:
-    """Turn what the library refuses into one sentence, and its warnings into lines on stderr."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("default")
-        try:
-            yield
-        except (ValueError, TypeError, OSError) as error:
-            raise BadInput(printable(" ".join(str(error).split())) or type(error).__name__) from error
-        finally:
-            for text in dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, UserWarning)):
-                click.echo(f"Warning: {printable(' '.join(text.split()))}", err=True)
 
 
 def _file_options(command: Callable[..., None]) -> Callable[..., None]:

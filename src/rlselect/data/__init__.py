@@ -18,11 +18,13 @@ from rlselect.data._columns import (
     refuse_repeated_pairs,
     to_clock,
 )
+from rlselect.data._design import names_rows
 from rlselect.data._encoder import TableEncoder
 from rlselect.data._file import read_file
 from rlselect.data._groups import FeatureGroups, read_features, read_groups
 from rlselect.data._open import is_source, load_source, open_source, open_stream, open_table
 from rlselect.data._read import as_numbers
+from rlselect.data._some_rows import SomeRows, some_rows
 from rlselect.data._source import Batch, DataSource, RowStream, Sampler, Workers
 from rlselect.data._table import Table, read_vectors
 from rlselect.data._task import (
@@ -51,6 +53,7 @@ __all__ = [
     "MissingMode",
     "RowStream",
     "Sampler",
+    "SomeRows",
     "Table",
     "TableEncoder",
     "Task",
@@ -63,6 +66,7 @@ __all__ = [
     "find_twins",
     "is_source",
     "load_source",
+    "names_rows",
     "nearest_names",
     "open_coded",
     "open_source",
@@ -81,6 +85,7 @@ __all__ = [
     "require_rows",
     "require_target",
     "selectable_units",
+    "some_rows",
     "to_clock",
     "unknown_column",
 ]

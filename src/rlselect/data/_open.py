@@ -146,18 +146,26 @@ def load_source(X: Any, owner: str) -> Any:
     refuse_used_up(X)
     if not is_source(X):
         return X
+    opened = open_parts(X)
+    if isinstance(opened, pa.Table):
+        return opened
+    if not hasattr(opened, "visit"):
+        names = opened.schema.names
+        loaded = _load(opened.tables(names), owner)
+        while loaded is None:
+            loaded = _load(opened.tables(names), owner)
+        return loaded
+    parts = opened
+    _refuse_large(int(parts.lengths.sum()), len(parts.schema), owner)
+    return _load(parts.visit(all_parts(parts), parts.schema.names), owner)
+
+
+def open_parts(X: Any) -> "pa.Table | Stream | Parts":
+    """A source as what it can be read as: a table for a small CSV file, a stream, or parts."""
     if _is_small_csv(X):
         return read_file(X)
     stream = _stream_of(X)
-    if stream is not None:
-        names = stream.schema.names
-        loaded = _load(stream.tables(names), owner)
-        while loaded is None:
-            loaded = _load(stream.tables(names), owner)
-        return loaded
-    parts = _parts_of(X)
-    _refuse_large(int(parts.lengths.sum()), len(parts.schema), owner)
-    return _load(parts.visit(all_parts(parts), parts.schema.names), owner)
+    return _parts_of(X) if stream is None else stream
 
 
 def _load(tables: Iterator[pa.Table | None], owner: str) -> pa.Table | None:

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rlselect._clock import PARTS, fit_clock, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
+from rlselect._devices import find_device
 from rlselect._estimator import Estimator, rank
 from rlselect._options import (
     AUTO,
@@ -102,6 +103,10 @@ class DatumwiseClassifier(ClassifierMixin, AfterFit, Estimator):
     n_jobs : int, optional
         Climbs of `PolicyIteration` at a time, or kinds of networks, in threads. The result does not depend on
         it.
+    device : str, default="cpu"
+        Where networks are trained and asked: "cpu" with NumPy, "torch" with torch on the CPU, or any other
+        device of torch such as "cuda", where all networks learn in one batch. All meet the same rows and
+        states and agree but for rounding, which long trainings enlarge. Bins and lines stay on the CPU.
     random_state : int, Generator, RandomState or None, default=None
         For the sampled states and the folds.
 
@@ -187,6 +192,7 @@ class DatumwiseClassifier(ClassifierMixin, AfterFit, Estimator):
             NetworkTraining,
         ),
         "time_budget": NONE | number("a positive number of seconds", above=0.0),
+        "device": instance("'cpu', 'torch' or the name of a device of torch", str),
     }
 
     def __init__(
@@ -207,6 +213,7 @@ class DatumwiseClassifier(ClassifierMixin, AfterFit, Estimator):
         search: Literal["auto"] | PolicyIteration | PaperIteration | NetworkTraining = "auto",
         time_budget: float | None = None,
         n_jobs: int | None = None,
+        device: str = "cpu",
         random_state: RandomState = None,
     ) -> None:
         self.scoring = scoring
@@ -224,6 +231,7 @@ class DatumwiseClassifier(ClassifierMixin, AfterFit, Estimator):
         self.search = search
         self.time_budget = time_budget
         self.n_jobs = n_jobs
+        self.device = device
         self.random_state = random_state
 
     @classmethod
@@ -284,8 +292,10 @@ class DatumwiseClassifier(ClassifierMixin, AfterFit, Estimator):
         return self._learn_aside(X, y, sample_weight)
 
     def _fit(self, progress: Progress, X: Any, y: Any, sample_weight: Any) -> None:
-        task = resolve(self.scoring, self.search)
+        task = resolve(self.scoring, self.search, self.device)
         self._refuse_unused(task)
+        if self.device != "cpu":
+            find_device(self.device)
         rng = as_generator(self.random_state)
         features, X, y, weights = self._read(X, y, sample_weight)
         self.classes_, labels = read_classes(y, given="A classifier", instead="ranges of it (np.digitize)")
@@ -325,6 +335,9 @@ class DatumwiseClassifier(ClassifierMixin, AfterFit, Estimator):
             refuse_unused(
                 self, ["n_bins"], f"scoring={task.scoring!r}", "leave it out, or use scoring='bins'"
             )
+        if task.scoring in ("bins", "linear"):
+            fix = "leave it out, or use scoring='network'"
+            refuse_unused(self, ["device"], f"scoring={task.scoring!r}", fix)
         if self.related is None:
             refuse_unused(self, ["relation"], "related=None", "say what is related")
         if isinstance(task.search, PaperIteration):

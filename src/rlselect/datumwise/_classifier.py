@@ -29,6 +29,7 @@ from rlselect._parallel import one_thread
 from rlselect._random import RandomState, as_generator
 from rlselect.data import CodedFeatures, open_coded, read_classes, read_vectors, require_target
 from rlselect.datumwise._after_fit import AfterFit
+from rlselect.datumwise._content_order import by_content
 from rlselect.datumwise._fitted import FittedPurchases
 from rlselect.datumwise._learn import CaseTable, LearningTask, learn_policy, resolve
 from rlselect.datumwise._policy import Episodes
@@ -303,6 +304,8 @@ class DatumwiseClassifier(ClassifierMixin, AfterFit, Estimator):
         clock = fit_clock(self.time_budget, task.n_steps, progress.begin(min(task.n_steps, PARTS)))
         table = CaseTable(X, labels, weights, rules, features.levels, self.n_bins)
         known = table.units_to_learn(task.screen)
+        if task.scoring in ("network", "auto"):
+            known = by_content(X, labels, weights, rules, known)
         with one_thread(), clock:
             rows, learned = learn_policy(
                 table, known, task, rng, self.n_jobs, lambda: clock.tick() is not None

@@ -32,6 +32,7 @@ from rlselect.datumwise._fitted import FittedPurchases
 from rlselect.datumwise._learn import CaseTable, LearningTask, learn_policy, resolve
 from rlselect.datumwise._policy import Episodes
 from rlselect.datumwise._read_rules import read_rules
+from rlselect.datumwise._reasons import purchase_reasons
 from rlselect.datumwise._report import PurchaseAccount
 from rlselect.datumwise._rules import PurchaseRules
 from rlselect.datumwise._session import Session
@@ -302,10 +303,13 @@ class DatumwiseClassifier(ClassifierMixin, AfterFit, Estimator):
         self.value_ = learned.value
         self.path_ = learned.path()
         self.scoring_ = learned.scoring
-        self._fitted = FittedPurchases(features, self.classes_, rules, known, rows.encoder, learned.policy)
         self._n_rows, self._words = len(labels), learned.words
         self._keep_names(features.n_features, features.names)
         episodes = learned.policy.run(rows.codes, rows.closed)
+        reasons = purchase_reasons(learned.policy, rows.codes, episodes, rows.weights)
+        self._fitted = FittedPurchases(
+            features, self.classes_, rules, known, rows.encoder, learned.policy, reasons
+        )
         self._keep_use(rules, known, np.average(episodes.bought, axis=0, weights=rows.weights))
 
     def _keep_use(self, rules: PurchaseRules, known: NDArray, shares: NDArray) -> None:

@@ -104,6 +104,13 @@ class PurchaseRules:
         out[:, self.order] = np.repeat(bought, [len(g) for g in self.groups], axis=1)
         return out
 
+    def answer_costs(self, shares: NDArray) -> tuple[NDArray, NDArray]:
+        """What the best answer costs on average, and what the right one would: (states,) of each.
+
+        `shares` (states, classes) are class probabilities.
+        """
+        return (shares @ self.losses.T).min(axis=1), shares @ self.losses.min(axis=0)
+
     def is_related(self, bought: NDArray) -> NDArray:
         """Whether each unit is related to what is bought; with nothing bought, all are."""
         assert self.related is not None

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from rlselect._options import check_value, whole
 from rlselect.datumwise._fitted import FittedPurchases
 from rlselect.datumwise._read_rules import place_of_unit
+from rlselect.datumwise._reasons import Explanation, expected_word
 
 __all__ = ["Result", "Session"]
 
@@ -107,6 +108,44 @@ class Session:
             chosen.append(action)
         return [self._rules.names[unit] for unit in chosen]
 
+    @property
+    def classes(self) -> NDArray:
+        """Classes, in the order of the probabilities of a result."""
+        return self._fitted.classes
+
+    def fields(self) -> list[tuple[str, list[str] | None]]:
+        """Names of the features that `next` asks for, and the levels of those that are categories."""
+        unit = self._asked("fields")
+        columns = self._fitted.columns[self._rules.groups[unit]].tolist()
+        features = self._fitted.features
+        return [(features.feature_names[j], features.answers(j)) for j in columns]
+
+    def explain(self, question: Any = None) -> Explanation | None:
+        """Why something is asked for: what the answer costs on average before and after it.
+
+        Parameters
+        ----------
+        question : object, optional
+            Feature or group that may be bought now; the one of `next` otherwise.
+
+        Returns
+        -------
+        Explanation or None
+            ``str()`` gives a sentence. None when enough is known and no question is given.
+        """
+        unit = self._action() if question is None else self._named(question, "question")
+        if unit >= self._rules.n_units:
+            return None
+        now, after = self._policy.outlook(self._fitted.encoder.encode(self._x), self._bought)
+        return Explanation(
+            self._rules.names[unit],
+            float(self._rules.price(self._bought)[0, unit]),
+            float(now[0]),
+            float(after[0, unit]),
+            self._fitted.reasons.next_names(unit, self._rules),
+            expected_word(self._rules),
+        )
+
     def tell(self, value: Any, of: Any = None) -> Self:
         """Give the value that `next` asked for.
 
@@ -124,7 +163,7 @@ class Session:
         Session
             This one.
         """
-        unit = self._asked("tell") if of is None else self._named(of)
+        unit = self._asked("tell") if of is None else self._named(of, "of")
         values = self._read(unit, value)
         if np.isnan(values).all():
             self._closed[unit] = True
@@ -173,11 +212,11 @@ class Session:
             raise ValueError(f"{what}() answers a question, but none is open; see result()")
         return action
 
-    def _named(self, name: Any) -> int:
+    def _named(self, name: Any, what: str) -> int:
         """A unit that may be bought now, by its name."""
-        place = place_of_unit(name, self._rules.names, "of")
+        place = place_of_unit(name, self._rules.names, what)
         if not self._rules.open(self._bought, self._spent)[0, place] or self._closed[place]:
-            raise ValueError(f"of={name!r} was given, which is known already or may not be bought now.")
+            raise ValueError(f"{what}={name!r} was given, which is known already or may not be bought now.")
         return place
 
     def result(self) -> Result:

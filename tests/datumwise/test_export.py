@@ -48,6 +48,11 @@ MODELS = {
         "prerequisites": {"b": ["kind"]},
         "cost_budget": 0.03,
     },
+    "overlap": {
+        "search": PolicyIteration(n_iter=3, n_restarts=1, states_per_row=8),
+        "feature_groups": {"one": ["a", "c"], "two": ["a", "b"], "three": ["b", "c"]},
+        "feature_cost": 0.001,
+    },
     "relations": {
         "search": NetworkTraining(steps=80, n_members=2, hidden=16, batch=32),
         "scoring": "network",
@@ -67,8 +72,7 @@ def reasons(model, frame):
         while (question := session.next()) is not None:
             why = session.explain()
             own.append([why.now, why.after, why.price])
-            members = dict(model.feature_groups or {}).get(question, [question])
-            session.tell([row[name] for name in members])
+            session.tell({name: row[name] for name, _ in session.fields()})
         out.append(np.array(own).reshape(-1, 3))
     return out
 

@@ -75,8 +75,9 @@ def _put(session: Session, lines: Iterator[str], echo: bool) -> bool:
                 break
             values[name] = line.strip() if levels else _value(line)
         else:
+            told = {name: None if v in _UNKNOWN else v for name, v in values.items()}
             try:
-                session.tell({name: None if v in _UNKNOWN else v for name, v in values.items()})
+                session.unavailable() if not any(v is not None for v in told.values()) else session.tell(told)
             except ValueError as error:
                 click.echo(printable(f"{error}."))
                 continue

@@ -64,6 +64,7 @@ def _rules(rules: PurchaseRules) -> dict[str, Any]:
         "relation": rules.relation,
         "unrelated": listed(rules.unrelated),
         "needs": listed(rules.needs),
+        "copies": listed(rules.copies),
     }
 
 

@@ -69,7 +69,7 @@ def reasons(model, frame):
     out = []
     for row in frame.to_dict("records"):
         session, own = model.start(), []
-        while (question := session.next()) is not None:
+        while session.next() is not None:
             why = session.explain()
             own.append([why.now, why.after, why.price])
             session.tell({name: row[name] for name, _ in session.fields()})

@@ -80,9 +80,9 @@ class DatumwiseClassifier(ClassifierMixin, AfterFit, Estimator):
         ``error_costs[predicted, true]``, in the order of `classes_`; a negative diagonal is a reward.
     feature_groups : sequence or mapping, optional
         Features that are bought together, for one cost: one label per feature, lists of features (numbers or
-        names), or a mapping from names to such lists. Features that no list names are bought alone. Groups may
-        overlap: each has its price, whether some of it is known already or not, and one of which all is known
-        is not bought any more.
+        names), or a mapping from names to such lists. Features that no list names are bought alone. Groups
+        may overlap: each has its price, whether some of it is known already or not, and one of which all is
+        known is not bought any more.
     related : matrix or callable, optional
         Which features (groups) are related: a square boolean matrix, or a function of two names.
     relation : {"any", "all", "pairs"}, default="any"

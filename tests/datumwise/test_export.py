@@ -41,7 +41,7 @@ def make_frame(n=150, seed=0):
 
 MODELS = {
     "bins": {"search": PolicyIteration(n_iter=3, n_restarts=1, states_per_row=8)},
-    "network": {"search": NetworkTraining(steps=80, n_members=2, hidden=16, batch=32), "scoring": "network"},
+    "network": {"search": NetworkTraining(steps=240, n_members=2, hidden=16, batch=32), "scoring": "network"},
     "groups": {
         "search": PolicyIteration(n_iter=3, n_restarts=1, states_per_row=8),
         "feature_groups": {"pair": ["a", "c"]},

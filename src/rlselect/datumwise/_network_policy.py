@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
+from rlselect._devices import has_device
 from rlselect.datumwise._network import NetworkShape, Singles, forward, softmax
 from rlselect.datumwise._network_frontier import PriceFrontier
 from rlselect.datumwise._network_inputs import InputColumns
@@ -67,7 +68,8 @@ class NetworkPolicy:
     frontier : PriceFrontier
         How it did on rows left out at other prices.
     device : str
-        Where the networks are computed, as `find_device` takes it; "cpu" is NumPy.
+        Where the networks are computed, as `find_device` takes it; with NumPy for "cpu", and where there is
+        no such device.
     thrift : float
         It chooses as if prices were so many times those of the rules.
     logarithm : bool
@@ -103,7 +105,7 @@ class NetworkPolicy:
         known = np.where(shown, codes, 0.0).astype(np.float32)
         total = sum(len(family.weights) for family in self.families)
         log_price = np.log10(price).astype(np.float32)
-        if self.device == "cpu":
+        if not self._on_device:
             shares, gains, aheads = self._sums(known, shown, log_price, heads=heads)
         else:
             from rlselect.datumwise._torch_networks import think_on_device
@@ -140,7 +142,12 @@ class NetworkPolicy:
     @property
     def _block(self) -> int:
         """States that are worked on at a time."""
-        return _STATES if self.device == "cpu" else _STATES_ON_DEVICE
+        return _STATES_ON_DEVICE if self._on_device else _STATES
+
+    @property
+    def _on_device(self) -> bool:
+        """Whether torch computes; a policy that comes from elsewhere may name what is not here."""
+        return self.device != "cpu" and has_device(self.device)
 
     def _goes_on(self, bought: NDArray) -> NDArray:
         """Whether more can be bought after the next purchase: (states, 1)."""

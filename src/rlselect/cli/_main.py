@@ -1,7 +1,6 @@
 """The command line: a thin mirror of the Python API."""
 
-import os
-from collections.abc import Callable, Mapping, Sequence
+import sys
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -9,9 +8,12 @@ from typing import Any
 import click
 
 from rlselect import __version__
-from rlselect.cli._errors import one_sentence
+from rlselect.cli._errors import BadInput, one_sentence
+from rlselect.cli._files import check_outputs, name_targets, read_columns
+from rlselect.cli._options import file_options, shared_options
 from rlselect.cli._selectors import make_selector
-from rlselect.report import printable, write_whole
+from rlselect.cli._show import deliver, report_of
+from rlselect.report import printable
 
 # \b keeps click from filling the lines into one paragraph
 _EXAMPLES = """\b
@@ -21,35 +23,6 @@ Examples:
 """
 
 
-def _file_options(command: Callable[..., None]) -> Callable[..., None]:
-    """What every command takes that reads a file and writes a report."""
-    path = click.Path(path_type=Path)
-    options = [
-        click.option("--drop", multiple=True, metavar="COLUMN", help="Column to leave out; may be repeated."),
-        click.option(
-            "--na",
-            multiple=True,
-            metavar="TEXT",
-            help="Cell of a CSV that means missing, such as '?'; may be repeated.",
-        ),
-        click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same answer."),
-        click.option("--json", "json_path", type=path, help="Write the result as JSON."),
-        click.option("--html", "html_path", type=path, help="Write the result as a web page."),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-def _shared_options(command: Callable[..., None]) -> Callable[..., None]:
-    """What every command takes that explains a target."""
-    budget = click.option(
-        "--time-budget", type=float, metavar="SECONDS", help="Stop searching after so long."
-    )
-    weight = click.option("--weight", metavar="COLUMN", help="Column of sample weights.")
-    return weight(budget(_file_options(command)))
-
-
 class _Commands(click.Group):
     """Commands whose complaints about words that were given can be shown: a file name may be one of them."""
 
@@ -57,7 +30,8 @@ class _Commands(click.Group):
         try:
             return super().invoke(ctx)
         except click.ClickException as error:
-            error.message = printable(error.message)  # type: ignore[misc]
+            if not isinstance(error, BadInput):
+                error.message = printable(error.message)  # type: ignore[misc]
             raise
 
 
@@ -89,7 +63,7 @@ def main() -> None:
     show_default=True,
     help="Missing values: refuse them, leave their rows out, or impute and mark them.",
 )
-@_shared_options
+@shared_options
 def select(
     data: Path,
     target: str,
@@ -106,26 +80,44 @@ def select(
 ) -> None:
     """Select the variables of DATA (.csv, .csv.gz or .parquet) that explain the target."""
     with one_sentence():
-        _check_outputs(data, json_path, html_path)
+        check_outputs(data, json_path, html_path)
         selector = make_selector(
             method, family=family, missing=missing, time_budget=time_budget, random_state=seed
         )
         if weight is not None and "sample_weight" not in signature(selector.fit).parameters:
             raise ValueError(f"--method {method} takes no weights; leave out --weight, or use --method revs.")
-        frame = _read(data, _targets(target, weight), drop, na)
+        frame = read_columns(data, name_targets(target, weight), drop, na)
         selector.fit(frame, target, **({} if weight is None else {"sample_weight": weight}))
-        report = {"title": f"{target} in {data.name}", **_report(selector)}
-        _deliver(report, json_path, html_path)
+        report = {"title": f"{target} in {data.name}", **report_of(selector)}
+        deliver(report, json_path, html_path)
+
+
+class _WithDefault(click.Group):
+    """Commands of which the first is meant where none is named: `datumwise FILE` learns from the file."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and args[0] not in {*self.commands, *ctx.help_option_names}:
+            args = [next(iter(self.commands)), *args]
+        return super().parse_args(ctx, args)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+@main.group(cls=_WithDefault)
+def datumwise() -> None:
+    """Which features to buy for each case: `datumwise FILE --target COLUMN` learns it, `ask` uses it."""
 
 
 _DATUMWISE = """\b
 Examples:
   rlselect datumwise patients.csv --target ill --feature-cost 0.02
   rlselect datumwise patients.csv --target ill --cost scan=0.3 --budget 4 --html patients.html
+  rlselect datumwise patients.csv --target ill --save ill.model
 """
 
 
-@main.command(epilog=_DATUMWISE)
+@datumwise.command(epilog=_DATUMWISE)
 @click.argument("data", type=click.Path(path_type=Path))
 @click.option("--target", required=True, metavar="COLUMN", help="Column of the classes.")
 @click.option(
@@ -145,8 +137,9 @@ Examples:
     show_default=True,
     help="Share of the rows to judge by; 0 for none.",
 )
-@_shared_options
-def datumwise(
+@click.option("--save", "save_path", type=click.Path(path_type=Path), help="Save the model, for `ask`.")
+@shared_options
+def learn(
     data: Path,
     target: str,
     feature_cost: float,
@@ -154,6 +147,7 @@ def datumwise(
     budget: int | None,
     cost_budget: float | None,
     test_share: float,
+    save_path: Path | None,
     weight: str | None,
     drop: tuple[str, ...],
     na: tuple[str, ...],
@@ -166,14 +160,15 @@ def datumwise(
     from rlselect.cli._datumwise import parse_costs, run_command
 
     with one_sentence():
-        _check_outputs(data, json_path, html_path)
-        frame = _read(data, _targets(target, weight), drop, na)
+        check_outputs(data, json_path, html_path, save_path)
+        frame = read_columns(data, name_targets(target, weight), drop, na)
         report = run_command(
             frame,
             target,
             weight,
             test_share=test_share,
             random_state=seed,
+            save_path=save_path,
             feature_cost=feature_cost,
             costs=parse_costs(cost),
             budget=budget,
@@ -181,7 +176,28 @@ def datumwise(
             time_budget=time_budget,
         )
         report = {**report, "title": f"{target} in {data.name}", "method": "DatumwiseClassifier"}
-        _deliver(report, json_path, html_path)
+        deliver(report, json_path, html_path)
+
+
+_ASK = """\b
+Examples:
+  rlselect datumwise ask ill.model
+  printf '0.3\\nunknown\\n' | rlselect datumwise ask ill.model --known age=31
+"""
+
+
+@datumwise.command(epilog=_ASK)
+@click.argument("model", type=click.Path(path_type=Path))
+@click.option(
+    "--known", multiple=True, metavar="NAME=VALUE", help="What is known from the start; may be repeated."
+)
+def ask(model: Path, known: tuple[str, ...]) -> None:
+    """Ask one question at a time, by a saved MODEL, and answer when enough is known."""
+    from rlselect.cli._ask import ask_questions, open_session
+
+    with one_sentence():
+        session = open_session(model, known)
+        ask_questions(session, iter(sys.stdin), echo=not sys.stdin.isatty())
 
 
 _REGIMES = """\b
@@ -211,7 +227,7 @@ Examples:
 @click.option("--stage-order", metavar="A,B,...", help="The stages in order of time, where they do not tell.")
 @click.option("--minimize", is_flag=True, help="Small rewards are good.")
 @click.option("--discount", type=float, default=1.0, show_default=True, help="Weight of the next stage.")
-@_file_options
+@file_options
 def regimes(
     data: Path,
     subject: str,
@@ -231,7 +247,7 @@ def regimes(
 ) -> None:
     """Learn from DATA what to do at each stage, which history that takes, and what it is worth."""
     with one_sentence():
-        _check_outputs(data, json_path, html_path)
+        check_outputs(data, json_path, html_path)
         from rlselect.cli._regimes import read_randomized
 
         if propensity is not None and randomized:
@@ -239,7 +255,7 @@ def regimes(
         named = {"--id": subject, "--stage": stage, "--action": action, "--reward": reward}
         if propensity is not None:
             named["--propensity"] = propensity
-        frame = _read(data, named, drop, na)
+        frame = read_columns(data, named, drop, na)
         from rlselect.regimes import QLearning, TrialData
 
         trial = TrialData.from_long(
@@ -253,116 +269,8 @@ def regimes(
             stage_order=None if stage_order is None else stage_order.split(","),
         )
         learner = QLearning(maximize=not minimize, discount=discount, random_state=seed).fit(trial)
-        report = {**_report(learner), "title": f"{reward} in {data.name}"}
-        _deliver(report, json_path, html_path)
-
-
-def _report(selector: Any) -> dict[str, Any]:
-    report = dict(selector._report())
-    report.pop("title", None)
-    return {"method": type(selector).__name__, **report}
-
-
-def _check_outputs(data: Path, *paths: Path | None) -> None:
-    """Refuse outputs that cannot be written, or would replace the data, before the search, not after it."""
-    given = [path for path in paths if path is not None]
-    for k, path in enumerate(given):
-        if _same_file(path, data):
-            raise ValueError(f"{str(path)!r} is the file of the data; give another name for what is written.")
-        if any(_same_file(path, other) for other in given[:k]):
-            raise ValueError(f"{str(path)!r} is named for two outputs; give each a name of its own.")
-        if path.is_dir():
-            raise ValueError(f"{str(path)!r} is a folder; give the name of a file to write.")
-        if not path.absolute().parent.is_dir():
-            raise ValueError(f"The folder of {str(path)!r} does not exist; make it first.")
-        if not os.access(os.path.dirname(os.path.realpath(path)), os.W_OK):
-            raise ValueError(f"The folder of {str(path)!r} may not be written to: permission denied.")
-
-
-def _same_file(one: Path, other: Path) -> bool:
-    """Whether two names, with links of either kind followed, lead to one file."""
-    if os.path.realpath(one) == os.path.realpath(other):
-        return True
-    return one.exists() and other.exists() and os.path.samefile(one, other)
-
-
-def _targets(target: str, weight: str | None) -> dict[str, str]:
-    return {"--target": target} if weight is None else {"--target": target, "--weight": weight}
-
-
-def _read(path: Path, named: Mapping[str, str], drop: tuple[str, ...], na: tuple[str, ...]) -> Any:
-    """A file without the columns to drop, given the options that name columns of it."""
-    from rlselect.data import nearest_names, read_file
-
-    frame = read_file(path, missing_marks=na)
-    for option, name in [*named.items(), *(("--drop", d) for d in drop)]:
-        if name not in frame.column_names:
-            close = nearest_names(name, frame.column_names)
-            hint = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
-            raise ValueError(f"{option} {name!r} is not a column of {path.name}.{hint}")
-    for option, name in named.items():
-        if name in drop:
-            raise ValueError(
-                f"{name!r} is both {option} and --drop; it is never a variable: leave out --drop."
-            )
-    return frame.drop_columns(list(drop)) if drop else frame
-
-
-def show_report(report: Mapping[str, Any]) -> None:
-    """Print a report: its facts, then the selected variables as a table."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    from rlselect.report import COLUMNS, LEGEND, fact_rows, section_rows, variable_rows
-
-    console = Console(highlight=False, emoji=False, markup=False)
-    console.print(Text(printable(report["title"]), style="bold"))
-    for label, text in fact_rows(report):
-        console.print(printable(f"{label}: {text}"))
-
-    def show_table(columns: Sequence[str], rows: list[list[str]]) -> None:
-        table = Table(printable(columns[0]), box=box.SIMPLE_HEAD, pad_edge=False)
-        table.columns[0].overflow = "fold"
-        for name in columns[1:]:
-            table.add_column(printable(name), justify="right", no_wrap=True)
-        for row in rows:
-            table.add_row(*(Text(printable(cell)) for cell in row))
-        console.print(table)
-
-    if "variables" in report or "sections" not in report:
-        rows, more = variable_rows(report)
-        if rows:
-            show_table(COLUMNS, rows)
-            console.print(LEGEND)
-        else:
-            console.print("No variable was selected.")
-        if more:
-            console.print(f"{more} more variables are not shown; --json holds all of them.")
-    for section in report.get("sections", ()):
-        console.print(Text(f"\n{printable(section['title'])}", style="bold"))
-        rows, more = section_rows(section)
-        if rows:
-            show_table(section["columns"], rows)
-        if more:
-            console.print(f"{more} more rows are not shown; --json holds all of them.")
-        for text in (section.get("text"), section.get("note")):
-            if text is not None:
-                console.print(printable(text, lines=True))
-    for note in report.get("notes", ()):
-        console.print(printable(f"Note: {note}"))
-
-
-def _deliver(report: Mapping[str, Any], json_path: Path | None, html_path: Path | None) -> None:
-    """Print a report, and write it where that was asked for."""
-    from rlselect.report import to_html, to_json
-
-    show_report(report)
-    for path, write in ((json_path, to_json), (html_path, to_html)):
-        if path is not None:
-            write_whole(path, write(report))
-            click.echo(f"Wrote {printable(path)}", err=True)
+        report = {**report_of(learner), "title": f"{reward} in {data.name}"}
+        deliver(report, json_path, html_path)
 
 
 if __name__ == "__main__":

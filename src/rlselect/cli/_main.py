@@ -3,13 +3,13 @@
 import sys
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 
 from rlselect import __version__
 from rlselect.cli._errors import BadInput, one_sentence
-from rlselect.cli._files import check_outputs, name_targets, read_columns
+from rlselect.cli._files import check_outputs, name_targets, open_data, read_columns, title_of, with_numbers
 from rlselect.cli._options import file_options, shared_options
 from rlselect.cli._selectors import make_selector
 from rlselect.cli._show import deliver, report_of
@@ -20,6 +20,17 @@ _EXAMPLES = """\b
 Examples:
   rlselect select houses.csv --target price
   rlselect select visits.parquet --target bought --drop id --html visits.html
+  rlselect select "year=*/*.parquet" --target bought --save bought.model
+"""
+_CHECKS = """\b
+Examples:
+  rlselect check houses.csv --target price
+  rlselect check visits/ --target bought --html visits.html
+"""
+_PREDICTS = """\b
+Examples:
+  rlselect select houses.csv --target price --save price.model
+  rlselect predict price.model new.csv --out prices.csv
 """
 
 
@@ -42,7 +53,7 @@ def main() -> None:
 
 
 @main.command(epilog=_EXAMPLES)
-@click.argument("data", type=click.Path(path_type=Path))
+@click.argument("data", nargs=-1, required=True)
 @click.option("--target", required=True, metavar="COLUMN", help="Column to explain.")
 @click.option(
     "--method",
@@ -63,33 +74,127 @@ def main() -> None:
     show_default=True,
     help="Missing values: refuse them, leave their rows out, or impute and mark them.",
 )
+@click.option("--expand-dates", is_flag=True, help="Make days, months and weekdays of dates.")
+@click.option(
+    "--save", "model_path", type=click.Path(path_type=Path), help="Write the fitted model to a file."
+)
 @shared_options
 def select(
-    data: Path,
+    data: tuple[str, ...],
     target: str,
     method: str,
     family: str,
     weight: str | None,
     drop: tuple[str, ...],
     missing: str,
+    expand_dates: bool,
     na: tuple[str, ...],
     seed: int,
     time_budget: float | None,
+    model_path: Path | None,
     json_path: Path | None,
     html_path: Path | None,
 ) -> None:
-    """Select the variables of DATA (.csv, .csv.gz or .parquet) that explain the target."""
+    """Select the variables of DATA that explain the target.
+
+    DATA are files, folders, globs or a URL of CSV, Parquet, Feather or JSON lines.
+    """
+    from rlselect.cli._check import refuse_problems
+    from rlselect.cli._models import save_model
+
     with one_sentence():
-        check_outputs(data, json_path, html_path)
+        check_outputs(data, json_path, html_path, model_path)
         selector = make_selector(
             method, family=family, missing=missing, time_budget=time_budget, random_state=seed
         )
         if weight is not None and "sample_weight" not in signature(selector.fit).parameters:
             raise ValueError(f"--method {method} takes no weights; leave out --weight, or use --method revs.")
-        frame = read_columns(data, name_targets(target, weight), drop, na)
-        selector.fit(frame, target, **({} if weight is None else {"sample_weight": weight}))
-        report = {"title": f"{target} in {data.name}", **report_of(selector)}
+        table = open_data(data, name_targets(target, weight), drop, na)
+        if expand_dates:
+            table = with_numbers(table)
+        refuse_problems(table, target, missing=missing)
+        selector.fit(table, target, **({} if weight is None else {"sample_weight": weight}))
+        save_model(selector, model_path)
+        report = {"title": f"{target} in {title_of(data)}", **report_of(selector)}
         deliver(report, json_path, html_path)
+
+
+@main.command(epilog=_CHECKS)
+@click.argument("data", nargs=-1, required=True)
+@click.option("--target", metavar="COLUMN", help="Column to explain.")
+@click.option(
+    "--question",
+    type=click.Choice(["everyone", "case", "decision", "moment"]),
+    default="everyone",
+    show_default=True,
+    help="For whom or when variables matter.",
+)
+@click.option("--drop", multiple=True, metavar="COLUMN", help="Column to leave out; may be repeated.")
+@click.option(
+    "--na", multiple=True, metavar="TEXT", help="Cell of a CSV that means missing; may be repeated."
+)
+@click.option("--json", "json_path", type=click.Path(path_type=Path), help="Write what was seen as JSON.")
+@click.option("--html", "html_path", type=click.Path(path_type=Path), help="Write it as a web page.")
+def check(
+    data: tuple[str, ...],
+    target: str | None,
+    question: Literal["everyone", "case", "decision", "moment"],
+    drop: tuple[str, ...],
+    na: tuple[str, ...],
+    json_path: Path | None,
+    html_path: Path | None,
+) -> None:
+    """Look at DATA first: what is in the way, what may mislead, and which method suits them."""
+    from rlselect.preflight import check as look
+
+    with one_sentence():
+        check_outputs(data, json_path, html_path)
+        table = open_data(data, {} if target is None else {"--target": target}, drop, na)
+        found = look(table, target, question=question, name=" ".join(data))
+        deliver(found.for_command_line(), json_path, html_path)
+
+
+@main.command(epilog=_PREDICTS)
+@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("data", nargs=-1, required=True)
+@click.option(
+    "--out", required=True, type=click.Path(path_type=Path), help="File to write: .csv, .parquet or .feather."
+)
+@click.option("--proba", is_flag=True, help="Probabilities of the classes, too.")
+@click.option("--expand-dates", is_flag=True, help="Make days, months and weekdays of dates, as for select.")
+def predict(model: Path, data: tuple[str, ...], out: Path, proba: bool, expand_dates: bool) -> None:
+    """Predict the rows of DATA with a MODEL that --save has written."""
+    from rlselect.cli._models import write_predictions
+
+    with one_sentence():
+        check_outputs([str(model), *data], out)
+        table = open_data(data, {}, (), ())
+        write_predictions(model, with_numbers(table) if expand_dates else table, out, proba=proba)
+
+
+@main.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@click.option("--json", "json_path", type=click.Path(path_type=Path), help="Write the report as JSON.")
+@click.option("--html", "html_path", type=click.Path(path_type=Path), help="Write it as a web page.")
+def report(model: Path, json_path: Path | None, html_path: Path | None) -> None:
+    """Show again what a MODEL found that --save has written."""
+    from rlselect.cli._models import load_model
+
+    with one_sentence():
+        check_outputs(str(model), json_path, html_path)
+        fitted = load_model(model)
+        deliver({"title": model.name, **report_of(fitted)}, json_path, html_path)
+
+
+@main.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print what lets a SHELL complete the words of rlselect: eval "$(rlselect completion bash)"."""
+    from click.shell_completion import get_completion_class
+
+    kind = get_completion_class(shell)
+    assert kind is not None
+    click.echo(kind(main, {}, "rlselect", "_RLSELECT_COMPLETE").source())
 
 
 class _WithDefault(click.Group):

@@ -41,7 +41,7 @@ def some_rows(X: Any, most: int = 100_000) -> SomeRows:
     X : table or source
         What `open_source` takes, dates and other columns that no estimator takes included.
     most : int, default=100_000
-        Rows that are looked at: every k-th of a table in memory, the first ones of up to 16 parts of a source.
+        Rows to take: every k-th of a table in memory, the first ones of up to 16 parts of a source.
     """
     refuse_used_up(X)
     if not is_source(X):

@@ -13,7 +13,7 @@ import pyarrow as pa
 from rlselect.data import some_rows, unknown_column
 from rlselect.preflight._columns import ColumnFacts, read_column
 from rlselect.preflight._features import look_at_features
-from rlselect.preflight._findings import Finding, Look
+from rlselect.preflight._findings import Finding, SeenRows
 from rlselect.preflight._recommend import QUESTIONS, Question, Recommendation, recommend
 from rlselect.preflight._rows import look_at_rows
 from rlselect.preflight._target import find_outcome, look_at_target
@@ -53,9 +53,14 @@ class DataCheck(Summary):
 
 
 def check(
-    X: Any, y: Any = None, *, question: Question = "everyone", most_rows: int = 100_000, name: str | None = None
+    X: Any,
+    y: Any = None,
+    *,
+    question: Question = "everyone",
+    most_rows: int = 100_000,
+    name: str | None = None,
 ) -> DataCheck:
-    """Look at data before anything is selected: what is in the way, and which method suits them.
+    """SeenRows at data before anything is selected: what is in the way, and which method suits them.
 
     Parameters
     ----------
@@ -110,7 +115,7 @@ def find_problems(X: Any, y: str) -> list[Finding]:
     return [f for f in (*look_at_target(look), *look_at_features(look)) if f.weight == "problem"]
 
 
-def _look(X: Any, y: Any, most_rows: int) -> Look:
+def _look(X: Any, y: Any, most_rows: int) -> SeenRows:
     table, n_rows, neighbours = some_rows(X, most_rows)
     target: ColumnFacts | None = None
     if isinstance(y, str):
@@ -120,14 +125,18 @@ def _look(X: Any, y: Any, most_rows: int) -> Look:
         table = table.drop_columns([y])
     elif y is not None:
         if n_rows is None or n_rows > len(table):
-            raise ValueError("y is an array, but only some rows of X are looked at; give the name of its column.")
+            raise ValueError(
+                "y is an array, but only some rows of X are looked at; give the name of its column."
+            )
         column = some_rows(_as_column(y), most_rows).table
         if len(column) != len(table):
-            raise ValueError(f"X has {len(table)} rows and y has {len(column)}; they must have the same number.")
+            raise ValueError(
+                f"X has {len(table)} rows and y has {len(column)}; they must have the same number."
+            )
         label = getattr(y, "name", None)
         target = read_column(str(label) if isinstance(label, Hashable) and label else "y", column.column(0))
     columns = [read_column(str(name), table.column(name)) for name in table.column_names]
-    return Look(columns, target, len(table), n_rows, neighbours)
+    return SeenRows(columns, target, len(table), n_rows, neighbours)
 
 
 def _as_column(y: Any) -> Any:
@@ -137,7 +146,7 @@ def _as_column(y: Any) -> Any:
     return values.reshape(len(values), -1)[:, :1]
 
 
-def _report(look: Look, findings: list[Finding], advice: Recommendation, called: str) -> dict[str, Any]:
+def _report(look: SeenRows, findings: list[Finding], advice: Recommendation, called: str) -> dict[str, Any]:
     counts = {weight: sum(f.weight == weight for f in findings) for weight in _ORDER}
     told = ", ".join(f"{k} {weight}{'' if k == 1 else 's'}" for weight, k in counts.items() if k)
     facts: dict[str, Any] = {

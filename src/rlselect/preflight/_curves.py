@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 
 from rlselect._parallel import one_thread
 from rlselect.preflight._features import is_constant, is_id
-from rlselect.preflight._findings import Look
+from rlselect.preflight._findings import SeenRows
 from rlselect.preflight._target import find_outcome
 
 __all__ = ["bends"]
@@ -19,12 +19,12 @@ _MOST_ROWS, _MOST_COLUMNS, _FEWEST_ROWS = 1000, 100, 60
 _GAIN = 0.05
 
 
-def bends(look: Look) -> bool | None:
+def bends(look: SeenRows) -> bool | None:
     """Whether a forest predicts the target better than straight lines do; None where that cannot be told.
 
     Parameters
     ----------
-    look : Look
+    look : SeenRows
         The rows; up to 1,000 of them and 100 columns of numbers are used.
     """
     y = look.target

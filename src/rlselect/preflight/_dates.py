@@ -1,6 +1,7 @@
 """Dates as numbers."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 import narwhals as nw
@@ -12,7 +13,7 @@ __all__ = ["expand_dates"]
 
 
 def expand_dates(frame: Any, columns: Sequence[str] | None = None) -> Any:
-    """Put numbers in the place of dates: days since the first one, month, weekday, and hour where there is one.
+    """Put numbers in the place of dates: days since 2000, month, weekday, and hour if there are any.
 
     Parameters
     ----------
@@ -24,14 +25,14 @@ def expand_dates(frame: Any, columns: Sequence[str] | None = None) -> Any:
     Returns
     -------
     data frame
-        Of the same library. ``date`` becomes ``date.days``, ``date.month`` (1 to 12), ``date.weekday`` (1 for
-        Monday to 7) and, with times of the day, ``date.hour``.
+        Of the same library. ``date`` becomes ``date.days`` (since 1 January 2000), ``date.month`` (1 to 12),
+        ``date.weekday`` (1 for Monday to 7) and, with times of the day, ``date.hour``.
 
     Examples
     --------
     >>> import pyarrow as pa
     >>> expand_dates(pa.table({"seen": ["2024-01-01", "2024-02-03"]})).to_pydict()
-    {'seen.days': [0.0, 33.0], 'seen.month': [1, 2], 'seen.weekday': [1, 6]}
+    {'seen.days': [8766.0, 8799.0], 'seen.month': [1, 2], 'seen.weekday': [1, 6]}
     """
     table = nw.from_native(frame, eager_only=True)
     chosen = [name for name in table.columns if _is_date(table[name])] if columns is None else list(columns)
@@ -62,7 +63,7 @@ def _expanded(series: Any, is_chosen: bool) -> list[Any]:
         return [series]
     name, written = series.name, _written(series)
     when = (series if written is None else series.str.to_datetime(format=written)).cast(nw.Datetime("us"))
-    since = (when - when.min()).dt.total_seconds() / 86400.0
+    since = (when - datetime(2000, 1, 1)).dt.total_seconds() / 86400.0
     out = [since.alias(f"{name}.days"), when.dt.month().alias(f"{name}.month")]
     out.append(when.dt.weekday().alias(f"{name}.weekday"))
     hour = when.dt.hour()

@@ -7,7 +7,7 @@ import numpy as np
 
 from rlselect.data import names_rows
 from rlselect.preflight._columns import ColumnFacts
-from rlselect.preflight._findings import Finding, Look, named
+from rlselect.preflight._findings import Finding, SeenRows, named
 
 __all__ = ["look_at_features"]
 
@@ -18,12 +18,12 @@ _FEW_NUMBERS = 10
 _MOST_COLUMNS, _MOST_ROWS, _ALIKE = 500, 2000, 0.98
 
 
-def look_at_features(look: Look) -> Iterator[Finding]:
+def look_at_features(look: SeenRows) -> Iterator[Finding]:
     """All that the columns show.
 
     Parameters
     ----------
-    look : Look
+    look : SeenRows
         The rows.
     """
     for check in (_gaps, _empty, _dates, _others, _names, _copies, _codes, _class_like, _twins):
@@ -45,7 +45,7 @@ def is_id(column: ColumnFacts, n_seen: int) -> bool:
     return bool(np.all(np.diff(column.values) > 0)) or bool(np.all(steps == 1))
 
 
-def _gaps(look: Look) -> Iterator[Finding]:
+def _gaps(look: SeenRows) -> Iterator[Finding]:
     found = [c for c in look.columns if 0 < c.n_missing < look.n_seen]
     if found:
         worst = max(found, key=lambda c: c.n_missing)
@@ -54,14 +54,14 @@ def _gaps(look: Look) -> Iterator[Finding]:
             "missing values",
             "problem",
             [c.name for c in found],
-            f"{len(found)} of {len(look.columns)} columns have gaps: {named([c.name for c in found])}; most in "
-            f"{worst.name!r} ({share:.2g} % of the rows).",
+            f"{len(found)} of {len(look.columns)} columns have gaps: {named([c.name for c in found])}; most "
+            f"in {worst.name!r} ({share:.2g} % of the rows).",
             'missing="indicator" imputes and marks them, missing="drop" leaves their rows out',
             "--missing indicator, or --missing drop",
         )
 
 
-def _empty(look: Look) -> Iterator[Finding]:
+def _empty(look: SeenRows) -> Iterator[Finding]:
     found = [c.name for c in look.columns if is_constant(c)]
     if found:
         yield Finding(
@@ -74,7 +74,7 @@ def _empty(look: Look) -> Iterator[Finding]:
         )
 
 
-def _dates(look: Look) -> Iterator[Finding]:
+def _dates(look: SeenRows) -> Iterator[Finding]:
     found = [c.name for c in look.columns if c.is_date]
     if found:
         yield Finding(
@@ -87,7 +87,7 @@ def _dates(look: Look) -> Iterator[Finding]:
         )
 
 
-def _others(look: Look) -> Iterator[Finding]:
+def _others(look: SeenRows) -> Iterator[Finding]:
     found = [c.name for c in look.columns if c.kind == "other"]
     if found:
         yield Finding(
@@ -101,7 +101,7 @@ def _others(look: Look) -> Iterator[Finding]:
         )
 
 
-def _names(look: Look) -> Iterator[Finding]:
+def _names(look: SeenRows) -> Iterator[Finding]:
     found = [c for c in look.columns if is_id(c, look.n_seen)]
     if found:
         names = [c.name for c in found]
@@ -111,13 +111,13 @@ def _names(look: Look) -> Iterator[Finding]:
             "ids and free text",
             "warning",
             names,
-            f"{named(names)} {_have(names, 'names', 'name')} rows rather than what they have in common{more}.",
+            f"{named(names)} {_have(names, 'names', 'name')} rows, not what they have in common{more}.",
             f"leave out {named(names)}",
             _drop(names),
         )
 
 
-def _copies(look: Look) -> Iterator[Finding]:
+def _copies(look: SeenRows) -> Iterator[Finding]:
     first: dict[bytes, str] = {}
     same: dict[str, list[str]] = defaultdict(list)
     for column in look.columns:
@@ -129,7 +129,9 @@ def _copies(look: Look) -> Iterator[Finding]:
         else:
             first[key] = column.name
     if same:
-        told = "; ".join(f"{named(others)} {_have(others, 'repeats', 'repeat')} {name!r}" for name, others in same.items())
+        told = "; ".join(
+            f"{named(others)} {_have(others, 'repeats', 'repeat')} {name!r}" for name, others in same.items()
+        )
         names = [other for others in same.values() for other in others]
         yield Finding(
             "repeated columns",
@@ -141,7 +143,7 @@ def _copies(look: Look) -> Iterator[Finding]:
         )
 
 
-def _codes(look: Look) -> Iterator[Finding]:
+def _codes(look: SeenRows) -> Iterator[Finding]:
     for column in look.columns:
         if column.kind != "number" or column.n_distinct < 5:
             continue
@@ -164,7 +166,7 @@ def _codes(look: Look) -> Iterator[Finding]:
                 )
 
 
-def _class_like(look: Look) -> Iterator[Finding]:
+def _class_like(look: SeenRows) -> Iterator[Finding]:
     found = [c.name for c in look.columns if c.is_whole and 3 <= c.n_distinct <= _FEW_NUMBERS]
     if found:
         yield Finding(
@@ -178,7 +180,7 @@ def _class_like(look: Look) -> Iterator[Finding]:
         )
 
 
-def _twins(look: Look) -> Iterator[Finding]:
+def _twins(look: SeenRows) -> Iterator[Finding]:
     """Columns so alike that only together can one be sure of them."""
     numbers = [c for c in look.columns if c.kind == "number" and not is_constant(c)]
     if not 2 <= len(numbers) <= _MOST_COLUMNS:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rlselect.preflight._columns import ColumnFacts
 
-__all__ = ["Finding", "Look", "named"]
+__all__ = ["Finding", "SeenRows", "named"]
 
 Weight = Literal["problem", "warning", "note"]
 
@@ -40,7 +40,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Look:
+class SeenRows:
     """Rows that were looked at.
 
     Attributes

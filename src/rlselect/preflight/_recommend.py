@@ -5,7 +5,7 @@ from typing import Literal
 
 from rlselect._limits import available_memory
 from rlselect.preflight._curves import bends
-from rlselect.preflight._findings import Finding, Look
+from rlselect.preflight._findings import Finding, SeenRows
 from rlselect.preflight._rows import find_visits
 from rlselect.preflight._target import Outcome, find_outcome
 
@@ -46,12 +46,12 @@ class Recommendation:
     memory: float
 
 
-def recommend(look: Look, findings: list[Finding], question: Question, data: str) -> Recommendation:
+def recommend(look: SeenRows, findings: list[Finding], question: Question, data: str) -> Recommendation:
     """Choose a method for a question and the data.
 
     Parameters
     ----------
-    look : Look
+    look : SeenRows
         The rows.
     findings : list of Finding
         What was seen in them: columns to leave out, gaps to fill.
@@ -60,9 +60,7 @@ def recommend(look: Look, findings: list[Finding], question: Question, data: str
     data : str
         What the data are called in the code and the command.
     """
-    drop = [
-        name for f in findings if f.what in ("ids and free text", "no table cells") for name in f.columns
-    ]
+    drop = [name for f in findings if f.what in ("ids and free text", "no table cells") for name in f.columns]
     dates = any(f.what == "dates" for f in findings)
     gaps = any(f.what in ("missing values", "missing target") for f in findings)
     visits = find_visits(look)
@@ -88,8 +86,9 @@ def recommend(look: Look, findings: list[Finding], question: Question, data: str
         return Recommendation(
             "QLearning",
             "What to do at each stage is learnt from what was done, and what came of it.",
-            f"QLearning().fit(TrialData.from_long({frame}, id=..., stage=..., action=..., reward={target!r}))",
-            " ".join(["rlselect regimes", data, "--id ID --stage STAGE --action ACTION", f"--reward {target}"]),
+            f"QLearning().fit(TrialData.from_long({frame}, id=..., stage=..., action=..., "
+            f"reward={target!r}))",
+            f"rlselect regimes {data} --id ID --stage STAGE --action ACTION --reward {target}",
             (0.5, 2.0 + 3e-4 * n * p),
             64.0 * n * p,
         )

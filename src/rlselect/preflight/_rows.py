@@ -10,14 +10,19 @@ from scipy.stats import rankdata
 
 from rlselect.preflight._columns import ColumnFacts
 from rlselect.preflight._features import is_constant
-from rlselect.preflight._findings import Finding, Look
+from rlselect.preflight._findings import Finding, SeenRows
 
 __all__ = ["Visits", "find_visits", "look_at_rows"]
 
-_SUBJECT = re.compile(r"(^|[_.\W])(id|ids|subject|patient|person|customer|user|pid|subj)([_.\W]|$)", re.IGNORECASE)
-_TIME = re.compile(r"(^|[_.\W])(time|day|days|week|month|year|visit|wave|date|age|t)([_.\W]|$)", re.IGNORECASE)
+_SUBJECT = re.compile(
+    r"(^|[_.\W])(id|ids|subject|patient|person|customer|user|pid|subj)([_.\W]|$)", re.IGNORECASE
+)
+_TIME = re.compile(
+    r"(^|[_.\W])(time|day|days|week|month|year|visit|wave|date|age|t)([_.\W]|$)", re.IGNORECASE
+)
 # neighbours so alike in y are no chance, and matter
 _ALIKE, _ERRORS = 0.2, 4.0
+_CLASSES = 20
 
 
 class Visits(NamedTuple):
@@ -28,12 +33,12 @@ class Visits(NamedTuple):
     n_subjects: int
 
 
-def look_at_rows(look: Look) -> Iterator[Finding]:
+def look_at_rows(look: SeenRows) -> Iterator[Finding]:
     """All that the rows show.
 
     Parameters
     ----------
-    look : Look
+    look : SeenRows
         The rows.
     """
     yield from _repeated(look)
@@ -46,14 +51,14 @@ def look_at_rows(look: Look) -> Iterator[Finding]:
             [name for name in (visits.subject, visits.time) if name],
             f"{visits.subject!r} tells {visits.n_subjects:,} subjects apart, which come several times each"
             f"{when}: their rows are not independent.",
-            f"TemporalProcessRegression(formula).fit(X, id={visits.subject!r}, time={visits.time or '...'!r})",
+            f"TemporalProcessRegression(formula).fit(X, id={visits.subject!r}, time={visits.time or ...!r})",
             f"rlselect effects DATA --id {visits.subject} --time {visits.time or '...'}",
         )
     elif look.neighbours:
         yield from _in_order(look)
 
 
-def _repeated(look: Look) -> Iterator[Finding]:
+def _repeated(look: SeenRows) -> Iterator[Finding]:
     columns = [*look.columns, *([look.target] if look.target else [])]
     if not any(c.n_distinct > 0.1 * look.n_seen for c in columns):
         return  # where all columns have few values rows repeat by chance
@@ -71,8 +76,8 @@ def _repeated(look: Look) -> Iterator[Finding]:
         )
 
 
-def find_visits(look: Look) -> Visits | None:
-    """Subjects with several rows each, and the column that tells their times, where the data look like that."""
+def find_visits(look: SeenRows) -> Visits | None:
+    """Subjects with several rows each and the column of their times, where the data look like that."""
     for column in look.columns:
         if not (column.is_text or column.is_whole) or column.n_missing or not column.n_distinct:
             continue
@@ -112,10 +117,10 @@ def _clock(codes: NDArray, others: list[ColumnFacts]) -> str | None:
         if np.mean(steps > 0) >= 0.95:
             rising.append(column.name)
     named = [name for name in rising if _TIME.search(name)]
-    return (named or rising or [None])[0]
+    return next(iter([*named, *rising]), None)
 
 
-def _in_order(look: Look) -> Iterator[Finding]:
+def _in_order(look: SeenRows) -> Iterator[Finding]:
     y = look.target
     if y is None or y.n_distinct < 2 or look.n_seen < 50:
         return
@@ -129,7 +134,7 @@ def _in_order(look: Look) -> Iterator[Finding]:
     place = np.arange(len(ranks)) - 0.5 * (len(ranks) - 1)
     trend = float(ranks @ place) / np.sqrt(spread * float(place @ place))
     follow = float(ranks[1:] @ ranks[:-1]) / spread
-    if abs(trend) > 0.9 or changes <= 2 * (y.n_distinct - 1):
+    if abs(trend) > 0.9 or (y.n_distinct <= _CLASSES and changes <= 2 * (y.n_distinct - 1)):
         yield Finding(
             "sorted rows",
             "warning",
@@ -142,7 +147,7 @@ def _in_order(look: Look) -> Iterator[Finding]:
             "rows that follow each other",
             "warning",
             [y.name],
-            f"{y.name!r} resembles itself from row to row (correlation {follow:.2f}): rows in order of time, or "
-            "groups of rows that belong together, count as fewer than they are.",
+            f"{y.name!r} resembles itself from row to row (correlation {follow:.2f}): rows in order of time, "
+            "or groups of rows that belong together, count as fewer than they are.",
             "name the groups or the time, and do not trust probabilities near one",
         )

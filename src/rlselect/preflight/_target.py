@@ -9,7 +9,7 @@ from scipy.stats import rankdata
 
 from rlselect.preflight._columns import ColumnFacts
 from rlselect.preflight._features import is_constant, is_id
-from rlselect.preflight._findings import Finding, Look, named
+from rlselect.preflight._findings import Finding, SeenRows, named
 
 __all__ = ["Outcome", "find_outcome", "look_at_target"]
 
@@ -36,12 +36,12 @@ def find_outcome(y: ColumnFacts) -> Outcome:
     return "count" if small and known.mean() > np.median(known) else "number"
 
 
-def look_at_target(look: Look) -> Iterator[Finding]:
+def look_at_target(look: SeenRows) -> Iterator[Finding]:
     """All that the target shows.
 
     Parameters
     ----------
-    look : Look
+    look : SeenRows
         The rows.
     """
     y = look.target
@@ -68,7 +68,10 @@ def look_at_target(look: Look) -> Iterator[Finding]:
         return
     if y.n_distinct < 2:
         yield Finding(
-            "constant target", "problem", [y.name], f"The target {y.name!r} has one value only: nothing explains it."
+            "constant target",
+            "problem",
+            [y.name],
+            f"The target {y.name!r} has one value only: nothing explains it.",
         )
         return
     yield from _classes(y, look.n_seen)
@@ -78,8 +81,8 @@ def look_at_target(look: Look) -> Iterator[Finding]:
             "leaks",
             "warning",
             leaks,
-            f"{named(leaks)} {'tells' if len(leaks) == 1 else 'tell'} {y.name!r} nearly without error: is that "
-            "known before the target is?",
+            f"{named(leaks)} {'tells' if len(leaks) == 1 else 'tell'} {y.name!r} nearly without error: is "
+            "that known before the target is?",
             f"leave out {named(leaks)} if it is not",
             " ".join(f"--drop {name}" for name in leaks[:8]),
         )
@@ -93,7 +96,7 @@ def _classes(y: ColumnFacts, n_seen: int) -> Iterator[Finding]:
             "target: amounts or classes",
             "note",
             [y.name],
-            f"The target {y.name!r} holds {y.n_distinct} different whole numbers: amounts, or names of classes?",
+            f"The target {y.name!r} holds {y.n_distinct} whole numbers: amounts, or names of classes?",
             "make it text where they are classes",
             "--family says what it is",
         )
@@ -122,7 +125,7 @@ def _classes(y: ColumnFacts, n_seen: int) -> Iterator[Finding]:
         )
 
 
-def _gives_away(column: ColumnFacts, y: ColumnFacts, look: Look) -> bool:
+def _gives_away(column: ColumnFacts, y: ColumnFacts, look: SeenRows) -> bool:
     """Whether a column alone tells the target."""
     if is_constant(column) or is_id(column, look.n_seen) or column.kind == "other" or look.n_seen < 20:
         return False
@@ -140,7 +143,7 @@ def _gives_away(column: ColumnFacts, y: ColumnFacts, look: Look) -> bool:
 
 
 def _tells_classes(x: NDArray, t: NDArray, names: bool) -> bool:
-    most = np.unique(t, return_counts=True)[1].max() / len(t)
+    most = float(np.unique(t, return_counts=True)[1].max()) / len(t)
     if most > 0.98:
         return False
     if names or len(np.unique(x)) <= len(x) // 10:
@@ -150,10 +153,10 @@ def _tells_classes(x: NDArray, t: NDArray, names: bool) -> bool:
         classes, known = np.unique(t, return_inverse=True)
         table = np.zeros((len(values), len(classes)))
         np.add.at(table, (codes, known), 1.0)
-        right = table.max(axis=1).sum() / len(t)
+        right = float(table.max(axis=1).sum()) / len(t)
     else:
         # along its order the class changes as seldom as it can
-        changes = np.count_nonzero(np.diff(t[np.argsort(x, kind="stable")]))
+        changes = int(np.count_nonzero(np.diff(t[np.argsort(x, kind="stable")])))
         right = 1.0 - max(changes - (len(np.unique(t)) - 1), 0) / len(t)
     return bool(1.0 - right <= (1.0 - _GIVEN_AWAY) * 2.0 * (1.0 - most))
 

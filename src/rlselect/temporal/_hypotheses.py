@@ -172,10 +172,10 @@ def build_process(
     where, lost = select_times(design, interval, raw.sound)
     c = matrix if matrix.ndim == 2 else matrix[where]
     difference = (c @ raw.beta[where][:, :, None])[:, :, 0] - target[where]
-    psi = drawn = c @ raw.psi[where]
+    psi = drawn = fitted.influence(smoothed=False).contrast(c, where)
     wild = None
     if small_sample:
-        drawn = c @ fitted.leave_one_out_psi()[np.isin(np.flatnonzero(raw.sound), where)]
+        drawn = fitted.leave_one_out().contrast(c, where)
     if small_sample and fitted.few:
         warn_of_few(raw.n_available[where], len(design.names))
         wild = fitted.wild_draws(c, where)

@@ -94,7 +94,7 @@ def main():
         ],
         rows,
         [
-            "The whole process, so that nothing is left out. The design stays in memory, 8 bytes per subject, "
+            "Memory of the whole process. The design stays in memory, 8 bytes per subject, "
             "time and column; influence functions beyond 32 million numbers are worked out some times at a "
             f"time. The slope between the first and the last row says {whole:.1f} GB for 20,000 x 500."
         ],

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rlselect._limits import require_memory
 from rlselect.temporal._design import ProcessDesign
 from rlselect.temporal._equations import Equations
-from rlselect.temporal._estimate import Estimate, score_parts
+from rlselect.temporal._estimate import Estimate, estimate_under, score_parts
 from rlselect.temporal._influence import HeldInfluence, Influence, SolvedInfluence, errors_of
 from rlselect.temporal._small import ENOUGH, WildDraws
 from rlselect.temporal._smooth import Window, smooth_influence, smooth_values
@@ -120,6 +120,24 @@ class FittedCurves:
         design, equations = self.design.at_times(where), self.equations
         parts = score_parts(design, self.raw.beta[where], equations.link, equations.variance)
         return WildDraws(parts, psi, matrix @ parts.pull, self.design)
+
+    def null_draws(self, matrix: Array, value: Array, where: Places) -> WildDraws | None:
+        """Draws of contrasts around the curves nearest to the data that have the values (times, rows).
+
+        None where leverage is not known, or where no such curves can be estimated.
+        """
+        if not self._has_leverage:
+            return None
+        link, variance = self.equations.link, self.equations.variance
+        design = self.design.at_times(where)
+        matrix = np.broadcast_to(matrix, (len(where), *matrix.shape[-2:]))
+        found = estimate_under(design, matrix, value, link, variance)
+        if found is None:
+            return None
+        beta, free = found
+        pull = matrix @ score_parts(design, beta, link, variance).pull
+        psi = design.gather_psi(pull * free.score[:, None, :])
+        return WildDraws(free, psi, pull, self.design)
 
     def drawn_influence(self, smoothed: bool) -> Influence:
         """Influence functions for draws with many subjects: leave-one-out where exact."""

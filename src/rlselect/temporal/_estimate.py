@@ -1,6 +1,6 @@
 """Estimates, influence functions and flags of all time points."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -160,10 +160,6 @@ class ScoreParts:
     score: Array
     leverage: Array
 
-    def at(self, times: NDArray[np.bool_]) -> "ScoreParts":
-        """Some of the times."""
-        return ScoreParts(*(getattr(self, part.name)[times] for part in fields(self)))
-
     def enlarged(self, power: float) -> Array:
         """Scores over ``(1 - leverage) ** power``: 1 is leave-one-subject-out (HC3), 1/2 is HC2."""
         return self.score / np.maximum(1.0 - self.leverage, 1e-8) ** power
@@ -179,6 +175,30 @@ def score_parts(design: ProcessDesign, beta: Array, link: str, variance: str) ->
     back = _inverse(information(q, weight)) @ q
     leverage = weight * np.einsum("tki,tki->ti", back, q)
     return ScoreParts(q, back, z @ back * x.shape[2], weight, score, leverage)
+
+
+def estimate_under(
+    design: ProcessDesign, matrix: Array, value: Array, link: str, variance: str
+) -> tuple[Array, ScoreParts] | None:
+    """Curves with ``matrix @ beta = value`` at every time, and scores and leverages of what is left free.
+
+    `matrix` is (times, rows, covariates), `value` (times, rows). None where a time cannot be estimated so.
+    """
+    r, p = matrix.shape[1:]
+    base = (np.linalg.pinv(matrix) @ value[:, :, None])[:, :, 0]
+    free = np.linalg.svd(matrix)[2][:, r:]
+    known = with_offset((base[:, None, :] @ design.x)[:, 0, :], design.offset)
+    names = [f"free {k}" for k in range(p - r)]
+    part = replace(design, x=free @ design.x, offset=known, names=names, terms={}, factors={}, spec=None)
+    if r == p:
+        none = np.zeros_like(part.x)
+        weight, score = working_quantities(link, variance, known, design.y, design.w)
+        return base, ScoreParts(none, none, none, weight, score, np.zeros_like(score))
+    found = estimate(part, link, variance)
+    if not found.sound.all():
+        return None
+    beta = base + (found.beta[:, None, :] @ free)[:, 0, :]
+    return beta, score_parts(part, found.beta, link, variance)
 
 
 def with_offset(eta: Array, offset: Array | None) -> Array:

@@ -40,7 +40,7 @@ def test_every_role_reads_as_from_memory(frame, large):
         np.testing.assert_array_equal(one.positions, other.positions)
         assert one.values.tolist() == other.values.tolist()
     np.testing.assert_array_equal(large.clock("day", "time"), whole.clock("day", "time"))
-    with pytest.raises(ValueError, match="id='whom' is not a column of data. Did you mean 'who'"):
+    with pytest.raises(ValueError, match=r"id='whom' is not a column of data\. Did you mean 'who'"):
         large.distinct("whom", "id")
 
 

@@ -148,3 +148,17 @@ def test_profiles_of_splines_have_the_band_of_their_curve(long):
     band = model.bands(smoothed=True, random_state=0)["x"]
     middle = (found["lower"] + found["upper"]) / 2
     np.testing.assert_allclose(middle, (band["lower"] + band["upper"]) / 2)
+
+
+def test_straight_lines_do_not_hang_on_rounding():
+    """Penalties of straight lines grow to their limit and stay there, in whatever units."""
+    from rlselect.simulate import make_adherence
+
+    weekly = make_adherence(random_state=8).weekly
+    shapes = []
+    for unit in (1.0, 1 / 3):
+        model = TemporalProcessRegression("svr ~ peginterferon + sex + ishak", link="logit", n_splines=10)
+        model.fit(weekly.assign(ishak=weekly["ishak"] * unit), id="id", time="week")
+        shapes.append(model.edf_)
+    np.testing.assert_allclose(shapes[0], shapes[1], rtol=1e-4)
+    assert shapes[0].min() == pytest.approx(2.0, abs=0.01)

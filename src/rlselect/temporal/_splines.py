@@ -27,8 +27,8 @@ _DEGREE = 3
 _ROUNDS, _CLOSE = 40, 0.02
 # relative to the information of a curve: keeps directions apart that no row speaks about
 _RIDGE = 1e-9
-# penalties from all but none to a straight line, relative to the information
-_LEAST, _MOST = 1e-8, 1e8
+# penalties from all but none to a straight line, relative to the information: larger ones drown in rounding
+_LEAST, _MOST = 1e-8, 1e5
 # left-out subjects cost a system of all coefficients each; with more subjects they change nothing
 _JACKKNIFE = 600
 

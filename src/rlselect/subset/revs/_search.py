@@ -347,8 +347,7 @@ def _state(family: str, units: Units, rows: Rows, first: Iterable, parts: int = 
 
 
 def _varying(state: SubsetState, problem: Problem) -> NDArray[np.bool_]:
-    varies = state.varies()
-    return np.array([bool(varies[columns].any()) for columns in problem.units.columns])
+    return np.bincount(problem.units.unit_of, state.varies(), minlength=problem.units.n_units) > 0
 
 
 def _has_events(rows: Rows) -> bool:

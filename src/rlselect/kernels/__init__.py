@@ -77,6 +77,7 @@ from rlselect.kernels._newton import (
     NewtonProblem,
     NewtonStep,
     damped_newton,
+    invert_positive,
     small_decrement,
     small_step,
     solve_each,
@@ -140,8 +141,9 @@ from rlselect.kernels._subset_logistic import (
 )
 from rlselect.kernels._tied_moves import (
     TiedMoves,
+    Ties,
+    prior_logdet,
     tied_adds,
-    tied_logdet,
     tied_removes,
 )
 
@@ -166,6 +168,7 @@ __all__ = [
     "Singles",
     "Standardised",
     "TiedMoves",
+    "Ties",
     "Training",
     "active_set_solution",
     "adam_sizes",
@@ -192,6 +195,7 @@ __all__ = [
     "information",
     "inner_part",
     "interior_point_solution",
+    "invert_positive",
     "laplace_block_add",
     "laplace_block_remove",
     "likeliest_dispersion",
@@ -212,6 +216,7 @@ __all__ = [
     "primal_drop",
     "primal_increase",
     "primal_start",
+    "prior_logdet",
     "projected_inverse",
     "removal_products",
     "ridge_add",
@@ -242,7 +247,6 @@ __all__ = [
     "subset_ridge",
     "summed_problem",
     "tied_adds",
-    "tied_logdet",
     "tied_removes",
     "train_networks",
     "unit_power",

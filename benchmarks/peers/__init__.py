@@ -20,6 +20,7 @@ from peers import (
     elastic_net_cv,
     forward_ebic,
     gram_forward,
+    huber_lasso,
     irls_step,
     lasso_aic,
     lasso_bic,

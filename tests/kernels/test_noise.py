@@ -52,3 +52,33 @@ def test_shortened_residuals_say_as_much_as_the_likelihood():
     assert np.abs(short).max() < 3.5
     residual = rng.standard_normal(5)
     assert shorten(residual, np.inf, 1.0) is residual
+
+
+def test_heavy_tails_do_not_hide_uneven_rows():
+    found, false = np.zeros(2), 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        Z, tails = rng.standard_normal((200, 100)), rng.standard_t(1.5, 200)
+        uneven, price = tails * np.exp(0.5 * Z[:, 7]), np.log(100) + 2.0
+        for i, degrees in enumerate((1.5, np.inf)):
+            logs = log_variances(uneven, np.ones(200), Z, price, degrees)
+            found[i] += bool(logs.any()) and np.corrcoef(logs, Z[:, 7])[0, 1] > 0.8
+        false += log_variances(tails, np.ones(200), Z, price, 1.5).any()
+    assert found[0] >= 18 > 9 > found[1]
+    assert false <= 2
+
+
+def test_log_variances_are_the_most_likely_ones():
+    rng = np.random.default_rng(4)
+    Z = rng.standard_normal((500, 1))
+    residual = rng.standard_t(3, 500) * np.exp(0.5 * Z[:, 0])
+    logs = log_variances(residual, np.ones(500), Z, 3.0, 3.0)
+    slope = np.polyfit(Z[:, 0], logs, 1)[0]
+
+    def likelihood(by):
+        size = np.exp(0.5 * by * Z[:, 0])
+        scale = stats.t.fit(residual / size, f0=3, floc=0)[2]
+        return stats.t.logpdf(residual / size, 3, scale=scale).sum() - np.log(size).sum()
+
+    values = [likelihood(by) for by in (slope - 0.05, slope, slope + 0.05)]
+    assert np.argmax(values) == 1

@@ -15,18 +15,10 @@ from threadpoolctl import threadpool_limits
 
 import _runner
 from _tables import Column, environment, mean, median
-from peers import abess_ebic, huber_lasso, lasso_cv, relaxed_lasso, revs
+from peers import LEARNT, revs
 from rlselect import REVS
 from rlselect.datasets import load_local
 from rlselect.simulate import make_revs
-
-METHODS = {
-    "revs": revs,
-    "relaxed": relaxed_lasso,
-    "huber": huber_lasso,
-    "lasso_cv": lasso_cv,
-    "abess": abess_ebic,
-}
 
 
 def correlated(n, p, rho, rng):
@@ -88,7 +80,7 @@ def copies(n, p, seed):
 
 
 def noisy(kind, n, p, seed, size=0.6):
-    """Ten effects under noise that is normal, Student's, Cauchy's, spoilt in some rows or ruled by a column."""
+    """Ten effects; noise that is normal, has heavy tails, is spoilt in some rows or ruled by a column."""
     rng = np.random.default_rng(seed)
     X, coef = few(n, p, 10, size, 0.5, rng)
     noise = rng.standard_normal(n)
@@ -205,7 +197,7 @@ def main():
     before = SimpleNamespace(
         NAME="REVS before", FAMILIES=revs.FAMILIES, available=revs.available, measure=revs.measure
     )
-    methods = {"revs": before} if args.before else METHODS
+    methods = {"revs": before} if args.before else LEARNT
     _runner.run(args, "Priors that are learnt", cells(), methods, COLUMNS)
 
 

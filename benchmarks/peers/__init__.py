@@ -47,6 +47,14 @@ HIGHDIM = {
     "scad": scad,
 }
 
+LEARNT = {
+    "revs": revs,
+    "relaxed": relaxed_lasso,
+    "huber": huber_lasso,
+    "lasso_cv": lasso_cv,
+    "abess": abess_ebic,
+}
+
 BIGDATA = {
     "revs": revs,
     "gram-forward": gram_forward,

@@ -5,6 +5,8 @@ one as long as the score test of the next one pays. Tails are those of Student's
 likely ones.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
@@ -14,14 +16,31 @@ Floats = NDArray[np.float64]
 _MOST_TERMS = 5
 _DEGREES = (30.0, 15.0, 8.0, 5.0, 4.0, 3.0, 2.5, 2.0, 1.5, 1.0)
 _STEPS = 12
+# tails are lighter once uneven rows are known, and these better known beside the right tails
+_TURNS = 2
 # log variances of rows differ by no more than this from the middle: a row must not count for a hundred
 _WIDEST = 4.0
 
 
-def log_variances(
-    residual: Floats, weight: Floats, candidates: Floats, price: float, degrees: float = np.inf
-) -> Floats:
-    """Log variance of the noise of each row, about zero; all zeros where the noise is even.
+class NoiseKind(NamedTuple):
+    """Log variance of each row about zero, and degrees and scale of the tails that are left beside it."""
+
+    logs: Floats
+    degrees: float
+    scale: float
+
+    @property
+    def plain(self) -> bool:
+        """Whether the noise is even and normal."""
+        return not self.logs.any() and not np.isfinite(self.degrees)
+
+
+def noise_kind(
+    residual: Floats, weight: Floats, candidates: Floats, price: float, proof: float = np.inf
+) -> NoiseKind:
+    """How uneven noise is over the rows, and how heavy its tails are.
+
+    Uneven rows look like heavy tails, which hide what rules them: each is looked at beside the other.
 
     Parameters
     ----------
@@ -29,14 +48,12 @@ def log_variances(
         Residuals, and how often each row counts.
     candidates : array of shape (n, m)
         What the size of the noise may depend on.
-    price : float
-        What a candidate has to add to the log likelihood.
-    degrees : float, default=inf
-        Of Student's t: under heavy tails a few large residuals would hide uneven rows.
+    price, proof : float
+        What a candidate, and heavy tails, have to add to the log likelihood.
 
     Returns
     -------
-    array of shape (n,)
+    NoiseKind
     """
     total = weight.sum()
     Z = candidates - weight @ candidates / total
@@ -44,7 +61,8 @@ def log_variances(
     Z /= np.where(spread > 0, spread, 1.0)
     terms: list[int] = []
     logs = np.zeros(len(residual))
-    for _ in range(_MOST_TERMS):
+    degrees, scale = student_degrees(residual, weight, proof)
+    while len(terms) < _MOST_TERMS:
         excess = _excess(residual, weight, logs, degrees)
         variance = float(weight @ excess**2) / total
         gains = 0.5 * ((weight * excess) @ Z) ** 2 / (total * max(variance, 1e-12))
@@ -53,8 +71,10 @@ def log_variances(
         if gains[best] <= price:
             break
         terms.append(best)
-        logs = _fit_terms(residual, weight, Z[:, terms], degrees)
-    return logs
+        for _ in range(_TURNS):
+            logs = _fit_terms(residual, weight, Z[:, terms], degrees)
+            degrees, scale = student_degrees(residual * np.exp(-0.5 * logs), weight, proof)
+    return NoiseKind(logs, degrees, scale)
 
 
 def _excess(residual: Floats, weight: Floats, logs: Floats, degrees: float) -> Floats:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlselect.data import Batch, DataSource
-from rlselect.kernels import log_variances, shorten, student_degrees
+from rlselect.kernels import noise_kind, shorten
 from rlselect.subset.revs.evidence import fit_glm
 
 Floats = NDArray[np.float64]
@@ -88,30 +88,14 @@ def learn_noise(table: DataSource, columns: NDArray[np.intp]) -> Noise | None:
         if not w @ residual**2 > 1e-12 * (w @ (given - np.average(given, weights=w)) ** 2):
             return None
         candidates = np.column_stack([X, away, fitted, np.abs(fitted - np.average(fitted, weights=w))])
-        logs, degrees, scale = _kind(residual, w, candidates)
-        if not logs.any() and not np.isfinite(degrees):
+        kind = noise_kind(residual, w, candidates, np.log(candidates.shape[1]) + _TERM_PROOF, _TAIL_PROOF)
+        if kind.plain:
             return None
-        before, size = y, np.exp(0.5 * logs)
-        y = fitted + size * shorten(residual / size, degrees, scale)
+        before, size = y, np.exp(0.5 * kind.logs)
+        y = fitted + size * shorten(residual / size, kind.degrees, kind.scale)
         weight = w / size**2
         weight *= w.sum() / weight.sum()
-        noise = Noise(table, degrees, float(np.std(logs)), y, weight)
-        if np.abs(y - before).max() <= _SETTLED * scale:
+        noise = Noise(table, kind.degrees, float(np.std(kind.logs)), y, weight)
+        if np.abs(y - before).max() <= _SETTLED * kind.scale:
             break
     return noise
-
-
-def _kind(residual: Floats, weight: Floats, candidates: Floats) -> tuple[Floats, float, float]:
-    """Log variances of the rows, and degrees and scale of the tails that are left beside them.
-
-    Uneven rows look like heavy tails and heavy tails like uneven rows: each is looked at beside the other.
-    """
-    price = float(np.log(candidates.shape[1])) + _TERM_PROOF
-    logs = np.zeros(len(residual))
-    for _ in range(2):
-        degrees, scale = student_degrees(residual * np.exp(-0.5 * logs), weight, _TAIL_PROOF)
-        logs = log_variances(residual, weight, candidates, price, degrees)
-        if not logs.any():
-            return logs, degrees, scale
-    degrees, scale = student_degrees(residual * np.exp(-0.5 * logs), weight, _TAIL_PROOF)
-    return logs, degrees, scale

@@ -185,9 +185,9 @@ def test_summary():
     [
         ({"costs": [1, 2]}, r"costs has shape \(2,\), but there are 7"),
         ({"costs": {"q": 1}}, "costs names 'q'"),
-        ({"costs": [1, 1, 1, 1, 1, 1, np.inf]}, "costs must be finite and >= 0; the one of 'x6'"),
+        ({"costs": [1, 1, 1, 1, 1, 1, np.inf]}, "costs must be numbers from 0 to 1e\\+30; the one of 'x6'"),
         ({"costs": {"x1": np.nan}}, "the one of 'x1'"),
-        ({"feature_cost": -1}, "feature_cost=-1 was given; it must be a finite number of at least 0"),
+        ({"feature_cost": -1}, "feature_cost=-1 was given; it must be a number from 0 to 1e\\+30"),
         ({"feature_cost": np.nan}, "feature_cost=nan was given"),
         (
             {"budget": -1},

@@ -31,7 +31,7 @@ from rlselect.datumwise._after_fit import AfterFit
 from rlselect.datumwise._fitted import FittedPurchases
 from rlselect.datumwise._learn import CaseTable, LearningTask, learn_policy, resolve
 from rlselect.datumwise._policy import Episodes
-from rlselect.datumwise._read_rules import read_rules
+from rlselect.datumwise._read_rules import PRICE, read_rules
 from rlselect.datumwise._report import PurchaseAccount
 from rlselect.datumwise._rules import PurchaseRules
 from rlselect.datumwise._session import Session
@@ -174,7 +174,7 @@ class DatumwiseClassifier(ClassifierMixin, AfterFit, Estimator):
 
     _options: ClassVar[Mapping[str, Allowed]] = {
         "scoring": one_of("bins", "linear", "network", "auto"),
-        "feature_cost": number("a finite number of at least 0", least=0.0),
+        "feature_cost": PRICE,
         "budget": NONE | whole(0, "an integer of at least 0, the most purchases per case"),
         "cost_budget": NONE | number("a finite number of at least 0, in units of the costs", least=0.0),
         "relation": one_of("any", "all", "pairs"),

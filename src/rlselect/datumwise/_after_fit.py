@@ -76,16 +76,17 @@ class AfterFit:
         """
         check_is_fitted(self)
         rules, params = self._fitted.rules, {}
+        thrift = None
         if feature_cost is not None or costs is not None:
             price = 0.01 if feature_cost is None else feature_cost
             check_value("feature_cost", price, PRICE)
             rules = replace(rules, prices=read_prices(costs, price, rules.names))
-            params = {"feature_cost": price, "costs": costs}
+            params, thrift = {"feature_cost": price, "costs": costs}, 1.0
         free = None
         if known is not None:
             names = [known] if isinstance(known, str) else list(known)
             free = np.array([place_of_unit(name, rules.names, "known") for name in names], dtype=np.intp)
-        return self._with(self._fitted.at(rules, free=free), **params)
+        return self._with(self._fitted.at(rules, thrift, free), **params)
 
     def with_budget(self, budget: int | None) -> Self:
         """The same classifier with another number of purchases at most, without a new fit.

@@ -34,6 +34,7 @@ from rlselect.datumwise._fitted import FittedPurchases
 from rlselect.datumwise._learn import CaseTable, LearningTask, learn_policy, resolve
 from rlselect.datumwise._policy import Episodes
 from rlselect.datumwise._read_rules import PRICE, read_rules
+from rlselect.datumwise._reasons import purchase_reasons
 from rlselect.datumwise._report import PurchaseAccount
 from rlselect.datumwise._rules import PurchaseRules
 from rlselect.datumwise._session import Session
@@ -81,7 +82,9 @@ class DatumwiseClassifier(ClassifierMixin, AfterFit, Estimator):
         ``error_costs[predicted, true]``, in the order of `classes_`; a negative diagonal is a reward.
     feature_groups : sequence or mapping, optional
         Features that are bought together, for one cost: one label per feature, lists of features (numbers or
-        names), or a mapping from names to such lists. Features that no list names are bought alone.
+        names), or a mapping from names to such lists. Features that no list names are bought alone. Groups
+        may overlap: each has its price, whether some of it is known already or not, and one of which all is
+        known is not bought any more.
     related : matrix or callable, optional
         Which features (groups) are related: a square boolean matrix, or a function of two names.
     relation : {"any", "all", "pairs"}, default="any"
@@ -122,7 +125,8 @@ class DatumwiseClassifier(ClassifierMixin, AfterFit, Estimator):
     unit_inclusion_ : (units,) array
         Share of the training rows that buy each.
     inclusion_ : (features,) array
-        The same by feature: every feature of a group has the share of the group.
+        The same by feature: every feature of a group has the share of the group, of several groups that of
+        the rows that buy any of them.
     support_ : (features,) bool array
         Features that some training row buys.
     ranking_ : (features,) int array
@@ -315,21 +319,27 @@ class DatumwiseClassifier(ClassifierMixin, AfterFit, Estimator):
         self.value_ = learned.value
         self.path_ = learned.path()
         self.scoring_ = learned.scoring
-        self._fitted = FittedPurchases(features, self.classes_, rules, known, rows.encoder, learned.policy)
         self._n_rows, self._words = len(labels), learned.words
         self._keep_names(features.n_features, features.names)
         episodes = learned.policy.run(rows.codes, rows.closed)
-        self._keep_use(rules, known, np.average(episodes.bought, axis=0, weights=rows.weights))
+        reasons = purchase_reasons(learned.policy, rows.codes, episodes, rows.weights)
+        self._fitted = FittedPurchases(
+            features, self.classes_, rules, known, rows.encoder, learned.policy, reasons
+        )
+        self._keep_use(rules, known, episodes.bought, rows.weights)
 
-    def _keep_use(self, rules: PurchaseRules, known: NDArray, shares: NDArray) -> None:
+    def _keep_use(self, rules: PurchaseRules, known: NDArray, bought: NDArray, weights: NDArray) -> None:
         """Who buys what, by unit and by feature."""
         self.units_ = list(rules.names)
         self.learned_units_ = np.isin(np.arange(rules.n_units), known)
         self.unit_inclusion_ = np.zeros(rules.n_units)
-        self.unit_inclusion_[known] = shares
+        self.unit_inclusion_[known] = np.average(bought, axis=0, weights=weights)
         self.inclusion_ = np.empty(self.n_features_in_)
         for members, share in zip(rules.groups, self.unit_inclusion_, strict=True):
             self.inclusion_[members] = share
+        if rules.shared is not None:
+            seen = bought.astype(np.float32) @ rules.shared[known] > 0
+            self.inclusion_ = np.average(seen, axis=0, weights=weights)
         self.support_ = self.inclusion_ > 0
         self.ranking_ = rank(self.inclusion_)
 
@@ -498,13 +508,15 @@ class DatumwiseClassifier(ClassifierMixin, AfterFit, Estimator):
         check_is_fitted(self)
         return 1.0 - float(self._fitted.bought(X).mean())
 
-    def start(self, known: Mapping[Any, Any] | None = None) -> Session:
+    def start(self, known: Mapping[Any, Any] | None = None, *, visit_cost: float = 0.0) -> Session:
         """Begin with one case whose values are not known yet.
 
         Parameters
         ----------
         known : mapping, optional
             Feature or group -> value of what is known from the start, free of charge.
+        visit_cost : float, default=0.0
+            What every visit costs, however many values are measured in it, see `Session.next_few`.
 
         Returns
         -------
@@ -513,7 +525,8 @@ class DatumwiseClassifier(ClassifierMixin, AfterFit, Estimator):
             the class.
         """
         check_is_fitted(self)
-        return Session(self._fitted, known)
+        check_value("visit_cost", visit_cost, PRICE)
+        return Session(self._fitted, known, visit_cost)
 
     def question_tree(self, X: Any, max_depth: int = 3) -> QuestionNode:
         """The first questions that some cases are asked, as a tree.

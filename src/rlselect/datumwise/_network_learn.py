@@ -142,7 +142,9 @@ def _judge(
     aheads = (False, True) if settings.lookahead == "auto" else (settings.lookahead,)
     out = []
     for (place, reward), lookahead in itertools.product(enumerate(lessons.rewards), aheads):
-        policy = NetworkPolicy(problem.rules, families, place, lookahead, 1.0, UNKNOWN, device)
+        policy = NetworkPolicy(
+            problem.rules, families, place, lookahead, 1.0, UNKNOWN, device, logarithm=reward == 1
+        )
         frontier = _left_out(problem, lessons.folds, policy, NETWORK.prices[reward])
         out.append(_Candidate(steps, reward, lookahead, replace(policy, frontier=frontier), frontier))
     return out

@@ -70,6 +70,10 @@ class NetworkPolicy:
     device : str
         Where the networks are computed, as `find_device` takes it; with NumPy for "cpu", and where there is
         no such device.
+    thrift : float
+        It chooses as if prices were so many times those of the rules.
+    logarithm : bool
+        Whether that reward is the log probability of the true class.
     """
 
     rules: PurchaseRules
@@ -79,11 +83,14 @@ class NetworkPolicy:
     price: float
     frontier: PriceFrontier
     device: str = "cpu"
+    thrift: float = 1.0
+    logarithm: bool = False
 
-    def at(self, rules: PurchaseRules, thrift: float = 1.0) -> "NetworkPolicy":
+    def at(self, rules: PurchaseRules, thrift: float | None = None) -> "NetworkPolicy":
         """The same networks under other rules, at the price that earned most on rows left out."""
+        thrift = self.thrift if thrift is None else thrift
         price = self.frontier.price_for(thrift * float(rules.prices.mean()))
-        return replace(self, rules=rules, price=price)
+        return replace(self, rules=rules, price=price, thrift=thrift)
 
     def part(self, member: int) -> "NetworkPolicy":
         """One of the networks alone, by the number of the fold that it has not seen."""
@@ -172,6 +179,32 @@ class NetworkPolicy:
         parts = [self._think(codes[b], bought[b], prices[b], heads=False)[0] for b in blocks]
         shares = np.concatenate(parts) if parts else np.empty((0, self.rules.n_classes))
         return shares.astype(float) / shares.sum(axis=1, dtype=float, keepdims=True)
+
+    def outlook(self, codes: NDArray, bought: NDArray) -> tuple[NDArray, NDArray]:
+        """Expected costs now and after each purchase, see `PurchasePolicy`.
+
+        The cost of the answer, beyond that of the right one, is taken to shrink by the same share as what the
+        networks have learned to make small: the cost of an answer drawn from the class probabilities, or the
+        expected surprise at the class.
+        """
+        rules = self.rules
+        prices = np.full(len(codes), self.price)
+        blocks = (slice(begin, begin + _STATES) for begin in range(0, len(codes), _STATES))
+        parts = [self._think(codes[b], bought[b], prices[b], heads=True) for b in blocks]
+        shares, gains = (np.concatenate(found).astype(float) for found in zip(*parts, strict=True))
+        now, ideal = rules.answer_costs(shares)
+        if self.logarithm:
+            loss = -(shares * np.log(np.maximum(shares, 1e-30))).sum(axis=1)
+        else:
+            drawn = np.einsum("sa,ac,sc->s", shares, rules.losses, shares)
+            loss = (drawn - ideal) / (float(np.ptp(rules.losses)) or 1.0)
+        kept = 1 - np.clip(gains, 0, None) / np.maximum(loss, 1e-12)[:, None]
+        return now, ideal[:, None] + (now - ideal)[:, None] * np.clip(kept, 0, 1)
+
+    def score_of(self, cost: float) -> float:
+        """By how much a cost lowers a score."""
+        mean = float(self.rules.prices.mean())
+        return self.price * cost / mean if mean > 0 else cost
 
     def run(
         self,

@@ -34,7 +34,7 @@ def read_rules(
     prerequisites: Any = None,
 ) -> PurchaseRules:
     """The rules of the decision process for named features and classes, from the options of a classifier."""
-    groups = read_groups(feature_groups, names)
+    groups = read_groups(feature_groups, names, overlap=True)
     units = groups.names
     twice = [name for name in units if units.count(name) > 1] if len(set(units)) < len(units) else []
     if twice:

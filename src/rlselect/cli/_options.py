@@ -5,14 +5,13 @@ from pathlib import Path
 
 import click
 
-__all__ = ["file_options", "shared_options"]
+__all__ = ["file_options", "report_options", "shared_options"]
 
 
-def file_options(command: Callable[..., None]) -> Callable[..., None]:
+def report_options(command: Callable[..., None]) -> Callable[..., None]:
     """What every command takes that reads a file and writes a report."""
     path = click.Path(path_type=Path)
     options = [
-        click.option("--drop", multiple=True, metavar="COLUMN", help="Column to leave out; may be repeated."),
         click.option(
             "--na",
             multiple=True,
@@ -26,6 +25,12 @@ def file_options(command: Callable[..., None]) -> Callable[..., None]:
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def file_options(command: Callable[..., None]) -> Callable[..., None]:
+    """What every command takes that reads all columns of a file."""
+    words = "Column to leave out; may be repeated."
+    return click.option("--drop", multiple=True, metavar="COLUMN", help=words)(report_options(command))
 
 
 def shared_options(command: Callable[..., None]) -> Callable[..., None]:

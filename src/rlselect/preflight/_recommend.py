@@ -73,12 +73,12 @@ def recommend(look: SeenRows, findings: list[Finding], question: Question, data:
     frame = _frame(data, drop, dates)
     if question == "moment":
         id_, time = (visits.subject, visits.time or "TIME") if visits else ("ID", "TIME")
-        command = f"rlselect effects {data} --target {target} --id {id_} --time {time}"
+        command = f'rlselect effects {data} --formula "{target} ~ ..." --id {id_} --time {time}'
         return Recommendation(
             "TemporalProcessRegression",
             "The same subjects come several times: their effects are curves in time.",
             f'TemporalProcessRegression("{target} ~ ...").fit({frame}, id={id_!r}, time={time!r})',
-            " ".join([command, *flags]),
+            command,
             (0.5, 5.0 + 1e-6 * n * p),
             16.0 * n * p,
         )

@@ -52,7 +52,7 @@ def look_at_rows(look: SeenRows) -> Iterator[Finding]:
             f"{visits.subject!r} tells {visits.n_subjects:,} subjects apart, which come several times each"
             f"{when}: their rows are not independent.",
             f"TemporalProcessRegression(formula).fit(X, id={visits.subject!r}, time={visits.time or ...!r})",
-            f"rlselect effects DATA --id {visits.subject} --time {visits.time or '...'}",
+            f"rlselect effects DATA --formula ... --id {visits.subject} --time {visits.time or '...'}",
         )
     elif look.neighbours:
         yield from _in_order(look)

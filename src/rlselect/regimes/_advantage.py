@@ -54,8 +54,7 @@ class ContrastMachine(StageMachine):
 
     def values(self, q: np.ndarray, chosen: np.ndarray, taken: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Responses plus what the chosen action would have added to the one that was taken."""
-        rows = np.arange(len(q))
-        return y + q[rows, chosen] - q[rows, taken]
+        return y + q[np.arange(len(q)), chosen] - (q * taken).sum(axis=1)
 
 
 class AdvantageLearning(BackwardLearner):
@@ -86,7 +85,9 @@ class AdvantageLearning(BackwardLearner):
         Empty lists: the outcome is not modelled.
     value_ : RegimeValue
         Cross-fitted doubly robust value; selection is repeated in each fold.
-    history_names_in_, support_, ranking_, actions_, observed_, overlap_, regime_, path_, stop_reason_, model_
+    history_names_in_, support_, ranking_, actions_, observed_, overlap_, regime_, path_, stop_reason_
+        As for :class:`QLearning`.
+    model_, tailoring_effects_
         As for :class:`QLearning`.
     n_stages_ : int
     stage_names_ : list of str
@@ -148,8 +149,8 @@ class AdvantageLearning(BackwardLearner):
         rng: np.random.Generator,
     ) -> tuple[StageMachine, StageSelection]:
         stage = trial.stages[t]
-        encoder = HistoryEncoder(stage.columns, stage.history[subjects], stage.labels)
-        X = encoder.encode(stage.history[subjects], stage.action[subjects])
+        encoder = HistoryEncoder(stage.columns, stage.history[subjects], stage.labels, stage.codes)
+        X = encoder.encode(stage.history[subjects], stage.shares(subjects))
         remainder = _without_main_effect(encoder, X, y, weights)
         places = np.searchsorted(np.flatnonzero(stage.present), subjects)
         X[:, encoder.action] -= trial.action_probabilities(t + 1)[places] @ encoder.codes
@@ -169,7 +170,7 @@ class AdvantageLearning(BackwardLearner):
 
     def _tree_machines(self, evaluation: Evaluation, rng: np.random.Generator) -> list[StageMachine]:
         # contrasts alone say nothing of what an action is worth
-        return q_functions(evaluation, self._decide, "anova", rng)
+        return q_functions(evaluation, self._decide_for(evaluation.trial), "anova", rng)
 
     def _estimate_value(self, evaluation: Evaluation, seconds: float) -> RegimeValue:
         seed = int(as_generator(self.random_state).integers(2**31))

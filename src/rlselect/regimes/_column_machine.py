@@ -91,8 +91,7 @@ class ByColumns(StageMachine):
         self._take(problem)
         return self
 
-    def refit(self, rows: np.ndarray, y: np.ndarray) -> StageMachine:
-        """The same machine with the same parameters on some of the rows and another response."""
+    def _refit(self, rows: np.ndarray, y: np.ndarray) -> StageMachine:
         other = self.on_rows(rows)
         assert isinstance(other, ByColumns)
         other.y, other.groups = y, self.groups
@@ -101,6 +100,10 @@ class ByColumns(StageMachine):
         problem.refresh()
         other._take(problem)
         return other
+
+    def _factor(self) -> tuple[np.ndarray, np.ndarray]:
+        places = self._problem_on(self.groups).places
+        return self.columns[:, places], np.eye(self.columns.shape[1])[:, places]
 
     def _take(self, problem: ColumnProblem) -> None:
         """Keep what predictions need."""

@@ -88,6 +88,10 @@ class QLearning(BackwardLearner):
         much, to one standard error, as those of the best set by cross-fitted doubly robust value.
     prognostic_ : list of lists of str
         By stage: selected columns that matter for the outcome only.
+    tailoring_effects_ : list of lists of TailoringEffect
+        By stage: slope of the advantage of each action over the first one on each column of ``tailoring_``,
+        with intervals that are wide enough for all columns of the stage, so that selection does not spoil
+        them; rules of later stages are taken as known. Empty where actions are doses.
     value_ : RegimeValue
         Cross-fitted doubly robust value of the regime, averaged over three splits into ten folds (one for
         "trees" and estimators), with standard error and interval. Folds are refitted on the selected
@@ -234,7 +238,7 @@ class QLearning(BackwardLearner):
         kinds = [kind for kind in FAMILIES if kind != "rbf"] if self.model == "auto" else [self.model]
         for stage in trial.stages:
             rows = stage.present
-            encoder = HistoryEncoder(stage.columns, stage.history[rows], stage.labels)
+            encoder = HistoryEncoder(stage.columns, stage.history[rows], stage.labels, stage.codes)
             if not all(columns_pay(encoder, int(rows.sum()), kind, paper) for kind in kinds):
                 return True
         return False
@@ -269,6 +273,10 @@ class QLearning(BackwardLearner):
             if machine.uses_kernel and machine.kind == "anova":
                 machine, chosen = recall_pairs(machine, chosen)
         return machine, chosen
+
+    def _takes_own_loss(self) -> bool:
+        # the dissertation knows squared loss alone
+        return not isinstance(as_selection(self.selection), StageRFE)
 
     def _revise(
         self, evaluation: Evaluation, machines: list[StageMachine], selections: list[StageSelection]

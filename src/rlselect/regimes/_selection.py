@@ -78,8 +78,8 @@ def fit_q_function(
     rng : Generator
     device : str
     """
-    encoder = HistoryEncoder(stage.columns, stage.history[subjects], stage.labels)
-    X = encoder.encode(stage.history[subjects], stage.action[subjects])
+    encoder = HistoryEncoder(stage.columns, stage.history[subjects], stage.labels, stage.codes)
+    X = encoder.encode(stage.history[subjects], stage.shares(subjects))
     paper = selection if isinstance(selection, StageRFE) else None
     seed = int(rng.integers(2**31))
     kinds: Sequence[Any] = [model]

@@ -154,7 +154,8 @@ def make_stage(
     machine: StageMachine, history: np.ndarray, allowed: np.ndarray, device: str = "cpu"
 ) -> ValueStage:
     """The stage of a machine; Gaussian ones on whatever device."""
-    if machine.kind != "rbf":
+    # what another action changes is known of labels, which are all equally far from each other
+    if machine.kind != "rbf" or len(machine.encoder.codes) != machine.encoder.codes.shape[1] + 1:
         return ValueStage(machine, history, allowed)
     if device == "cpu":
         return GaussianStage(machine, history, allowed)

@@ -26,7 +26,10 @@ def learner(trial):
 
 def test_the_report_says_what_the_attributes_say(learner, trial):
     report = learner.summary().dict
-    history, rules, overlap, stages = report["sections"]
+    history, rules, effects, overlap, stages = report["sections"]
+    assert [row[1] for row in effects["rows"]] == [
+        one.column for stage in learner.tailoring_effects_ for one in stage
+    ]
     assert [row[1] for row in overlap["rows"]] == [round(one.smallest, 3) for one in learner.overlap_]
     assert "Overlap is fine" in overlap["text"]
     for t in range(2):

@@ -102,7 +102,7 @@ class ByColumns(StageMachine):
         return other
 
     def _factor(self) -> tuple[np.ndarray, np.ndarray]:
-        places = self._problem_on(self.groups).places
+        places = self.design.places(self.groups)
         return self.columns[:, places], np.eye(self.columns.shape[1])[:, places]
 
     def _take(self, problem: ColumnProblem) -> None:
@@ -112,7 +112,8 @@ class ByColumns(StageMachine):
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Q-function of encoded rows."""
-        return self._limited(self.design(X) @ self.coefficients + self.intercept)
+        mine = self.coefficients[self.design.places(self.groups)]
+        return self._limited(self.design(X, self.groups) @ mine + self.intercept)
 
 
 class ColumnMachine(ByColumns):

@@ -85,4 +85,5 @@ class HistoryEncoder:
 
     def each_action(self, history: np.ndarray) -> list[np.ndarray]:
         """Encoded rows under each action in turn."""
-        return [self.encode(history, np.full(len(history), k)) for k in range(len(self.labels))]
+        rows = self.encode_history(history)
+        return [np.column_stack([rows, np.tile(code, (len(rows), 1))]) for code in self.codes]

@@ -122,7 +122,8 @@ def outcome_weighted_regime(
     ----------
     trial : TrialData
     algorithm : {"bowl", "sowl"}, default="bowl"
-        Backward, stage by stage, or all stages at once. With one stage both are OWL.
+        Backward, stage by stage, or all stages at once. With one stage both are OWL. "sowl" needs strong
+        effects, see the notes.
     kernel : {"linear", "rbf"}, default="linear"
         Of the machines, on standardised columns.
     residuals : bool, optional
@@ -140,6 +141,12 @@ def outcome_weighted_regime(
     Returns
     -------
     OutcomeWeightedRegime
+
+    Notes
+    -----
+    The loss of "sowl" counts a subject's worst stage. Where the best combination of actions is not worth
+    more than all other combinations together (rewards less the smallest one), its minimum is at machines
+    that are zero, and what it recommends is chance; with two stages and moderate effects this is the rule.
 
     References
     ----------

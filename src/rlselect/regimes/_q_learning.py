@@ -13,7 +13,7 @@ from rlselect.regimes._column_machine import columns_pay
 from rlselect.regimes._encoding import HistoryEncoder
 from rlselect.regimes._evaluation import Evaluation
 from rlselect.regimes._learner import BackwardLearner
-from rlselect.regimes._second_look import prune, recall, recall_pairs
+from rlselect.regimes._second_look import prune, recall, recall_pairs, recall_strong
 from rlselect.regimes._selection import FAMILIES, StageSelection, fit_q_function
 from rlselect.regimes._stage_machine import StageMachine
 from rlselect.regimes._stage_rfe import ALGORITHMS, StageRFE, as_selection
@@ -39,15 +39,17 @@ class QLearning(BackwardLearner):
     model : {"auto", "anova", "rbf", "linear", "trees"} or regressor, default="auto"
         "anova": every column smoothly, alone and with the present and each past action; "rbf": a Gaussian
         kernel on everything, for interactions among covariates; "linear": linear effects and their products
-        with actions; "trees": extremely randomised trees. "auto" takes the one of the first three with the
-        smallest leave-one-out risk after its own elimination, "rbf" only where it is better by more than a
-        paired standard error and on held-out folds ("rbf" always for the dissertation's selections).
+        with actions, subjects weighted so that the history is balanced between actions where these were not
+        randomised alike; "trees": extremely randomised trees. "auto" takes the one of the first three with
+        the smallest leave-one-out risk after its own elimination, "rbf" only where it is better by more than
+        a paired standard error and on held-out folds ("rbf" always for the dissertation's selections).
     selection : {"loo", "rfe", "rfe-test", "rfe-vpred", None} or StageRFE, default="loo"
         "loo": elimination by regularised risk, size by out-of-sample risk; then, by the same, surplus
         columns of the last stage leave, and columns that the next stage needs and past actions together with
-        the covariate they act with are taken back. "rfe", "rfe-test" and "rfe-vpred" are Algorithms 25, 27
-        and 28 of [1]_ with its lambda, its bandwidths from 1 on, its stopping rules and its 5 % safeguard;
-        `StageRFE` has their numbers. None keeps everything.
+        the covariate they act with are taken back; with three and more actions, also columns that are plain
+        to see beside those that were kept. "rfe", "rfe-test" and "rfe-vpred" are Algorithms 25, 27 and 28 of
+        [1]_ with its lambda, its bandwidths from 1 on, its stopping rules and its 5 % safeguard; `StageRFE`
+        has their numbers. None keeps everything.
     discount : float in [0, 1], default=1.0
         Weight of the next stage.
     maximize : bool, default=True
@@ -253,6 +255,8 @@ class QLearning(BackwardLearner):
         rng: np.random.Generator,
     ) -> tuple[StageMachine, StageSelection]:
         selection = as_selection(self.selection)
+        if self.model == "linear" and not isinstance(selection, StageRFE):
+            weights = weights * _balance(trial, t, subjects)
         return fit_q_function(trial.stages[t], subjects, y, weights, self.model, selection, rng, self.device)
 
     def _settle(
@@ -265,6 +269,8 @@ class QLearning(BackwardLearner):
             if needed_next is None and machine.uses_kernel:
                 # Earlier responses hold an estimated value, and what acts through it alone is weak.
                 machine, chosen = prune(machine, chosen)
+            if machine.uses_kernel and machine.kind != "rbf" and len(machine.encoder.labels) > 2:
+                machine, chosen = recall_strong(machine, chosen)
             if needed_next and self.discount > 0.0:
                 # Columns of the next stage's Q-function are part of this stage's response.
                 names = machine.encoder.names
@@ -306,3 +312,22 @@ class QLearning(BackwardLearner):
         (n, K) array
         """
         return self._signed_q_values(history, stage)
+
+
+def _balance(trial: TrialData, t: int, subjects: np.ndarray) -> np.ndarray:
+    """Weights (m,), of mean 1 for each action, under which histories are alike whatever the action.
+
+    They are in proportion to the inverse probability of the action taken over the sum of those of all: with
+    two actions, to the probability of the other one. A linear contrast is then right when the probabilities
+    are, even if the rest of the linear model is not; where actions were randomised alike for all, they are 1.
+    """
+    stage = trial.stages[t]
+    if stage.doses is not None:
+        return np.ones(len(subjects))
+    places = np.searchsorted(np.flatnonzero(stage.present), subjects)
+    chances = trial.action_probabilities(t + 1)[places]
+    shares = np.divide(1.0, chances, out=np.zeros_like(chances), where=chances > 0.0)
+    action = stage.action[subjects]
+    found = shares[np.arange(len(subjects)), action] / shares.sum(axis=1)
+    means = np.bincount(action, weights=found) / np.maximum(np.bincount(action), 1)
+    return found / means[action]

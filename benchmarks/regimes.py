@@ -173,8 +173,8 @@ def table_of(records, seeds):
     """The records as lines of Markdown."""
     lines = [
         f"Seeds {min(seeds)} to {max(seeds)}. Value on {FRESH} fresh subjects, with the standard error of "
-        "its mean over trials, and share of the optimum; decisive columns missed per stage; share of the 95 % "
-        "intervals that held the value; processor seconds. BOWL knows two actions only.",
+        "its mean over trials, and share of the optimum; decisive columns missed per stage; share of the 95 "
+        "% intervals that held the value; processor seconds. BOWL knows two actions only.",
         "",
         f"`{COMMAND}` (econml is left out where it is not installed)",
         "",

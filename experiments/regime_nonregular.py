@@ -56,7 +56,7 @@ def replicate(effect, model, seed):
         (learner.predict, learner.value_),
         (learner.regime_.predict, learner.regime_.value_),
     ):
-        fresh = draw(effect, 20_000, np.random.default_rng(10_000 + seed), policy)
+        fresh = draw(effect, 5_000, np.random.default_rng(10_000 + seed), policy)
         # the main effects have mean 0; what is left of them is noise
         truth = float(np.mean(fresh["A2"] * effect(fresh)))
         found.append((covers(value, truth), value.value - truth, value.standard_error))

@@ -19,7 +19,7 @@ from rlselect.regimes._evaluation import Evaluation
 from rlselect.regimes._learner import BackwardLearner, PartDone
 from rlselect.regimes._selection import FAMILIES, StageSelection, choose_machine
 from rlselect.regimes._stage_machine import StageMachine
-from rlselect.regimes._stage_rfe import StageRFE, as_selection
+from rlselect.regimes._stage_rfe import BY_VALUE, StageRFE, as_selection
 from rlselect.regimes._trial import TrialData
 from rlselect.regimes._value import regime_value
 
@@ -73,7 +73,7 @@ class AdvantageLearning(BackwardLearner):
     model : {"auto", "anova", "rbf", "linear"}, default="auto"
         Kernel of the contrast.
     selection : {"loo", "rfe", "rfe-test", None} or StageRFE, default="loo"
-        As for :class:`QLearning`, but for Algorithm 28, which needs Q-functions.
+        As for :class:`QLearning`, but for those by value, which need Q-functions.
     discount, maximize, level, time_budget, n_jobs, random_state
         As for :class:`QLearning`.
 
@@ -113,8 +113,8 @@ class AdvantageLearning(BackwardLearner):
         "selection": NONE
         | one_of("loo", "rfe", "rfe-test")
         | anything(
-            "a StageRFE with one of the last two (QLearning knows 'rfe-vpred', which needs Q-functions)",
-            lambda value: isinstance(value, StageRFE) and value.algorithm != "rfe-vpred",
+            "a StageRFE with one of the last two (QLearning knows those by value, which need Q-functions)",
+            lambda value: isinstance(value, StageRFE) and value.algorithm not in BY_VALUE,
         ),
     }
 

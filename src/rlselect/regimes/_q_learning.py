@@ -16,9 +16,13 @@ from rlselect.regimes._learner import BackwardLearner
 from rlselect.regimes._second_look import prune, recall, recall_pairs, recall_strong
 from rlselect.regimes._selection import FAMILIES, StageSelection, fit_q_function
 from rlselect.regimes._stage_machine import StageMachine
-from rlselect.regimes._stage_rfe import ALGORITHMS, StageRFE, as_selection
+from rlselect.regimes._stage_rfe import ALGORITHMS, BY_VALUE, StageRFE, as_selection
 from rlselect.regimes._trial import TrialData
-from rlselect.regimes._value_elimination import eliminate_by_value
+from rlselect.regimes._value_elimination import (
+    eliminate_by_stage_value,
+    eliminate_by_value,
+    make_stage,
+)
 
 __all__ = ["QLearning"]
 
@@ -43,13 +47,14 @@ class QLearning(BackwardLearner):
         randomised alike; "trees": extremely randomised trees. "auto" takes the one of the first three with
         the smallest leave-one-out risk after its own elimination, "rbf" only where it is better by more than
         a paired standard error and on held-out folds ("rbf" always for the dissertation's selections).
-    selection : {"loo", "rfe", "rfe-test", "rfe-vpred", None} or StageRFE, default="loo"
+    selection : {"loo", "rfe", "rfe-test", "rfe-vpred", "rfe-vstage", None} or StageRFE, default="loo"
         "loo": elimination by regularised risk, size by out-of-sample risk; then, by the same, surplus
         columns of the last stage leave, and columns that the next stage needs and past actions together with
         the covariate they act with are taken back; with three and more actions, also columns that are plain
         to see beside those that were kept. "rfe", "rfe-test" and "rfe-vpred" are Algorithms 25, 27 and 28 of
-        [1]_ with its lambda, its bandwidths from 1 on, its stopping rules and its 5 % safeguard; `StageRFE`
-        has their numbers. None keeps everything.
+        [1]_ with its lambda, its bandwidths from 1 on, its stopping rules and its 5 % safeguard; "rfe-vstage"
+        is what its Appendix C.1 proposes, elimination by the fitted value of each stage. `StageRFE` has their
+        numbers. None keeps everything.
     discount : float in [0, 1], default=1.0
         Weight of the next stage.
     maximize : bool, default=True
@@ -65,7 +70,7 @@ class QLearning(BackwardLearner):
         the decision features and folds of the value, at a time; see joblib. None leaves it to
         `joblib.parallel_config`. The answer does not depend on it.
     device : str, default="cpu"
-        Where "rfe", "rfe-test" and "rfe-vpred" solve Gaussian machines: "cpu" with NumPy, "torch" with torch
+        Where the dissertation's selections solve Gaussian machines: "cpu" with NumPy, "torch" with torch
         on the CPU, or any other device of torch such as "cuda", where batches of candidates are factorised at
         once. All else stays on the CPU, and a device is refused where nothing would use it.
     random_state : int, Generator, RandomState or None, default=None
@@ -107,7 +112,7 @@ class QLearning(BackwardLearner):
         regime.
     path_ : list of dict or None
         By stage: the elimination as equally long arrays, one entry per set of columns on its way:
-        ``n_features``, ``objective``, ``risk`` (out of sample; not for "rfe-vpred") and ``eliminated``, a
+        ``n_features``, ``objective``, ``risk`` (out of sample; not by value) and ``eliminated``, a
         tuple of the columns that left to get there. None where nothing was eliminated.
     tailoring_path_ : list of TailoringPath or None
     model_ : list
@@ -158,7 +163,7 @@ class QLearning(BackwardLearner):
         self,
         *,
         model: Any = "auto",
-        selection: Literal["loo", "rfe", "rfe-test", "rfe-vpred"] | StageRFE | None = "loo",
+        selection: Literal["loo", "rfe", "rfe-test", "rfe-vpred", "rfe-vstage"] | StageRFE | None = "loo",
         discount: float = 1.0,
         maximize: bool = True,
         level: float = 0.95,
@@ -181,15 +186,15 @@ class QLearning(BackwardLearner):
     def paper(
         cls,
         *,
-        algorithm: Literal["rfe", "rfe-test", "rfe-vpred"] = "rfe",
+        algorithm: Literal["rfe", "rfe-test", "rfe-vpred", "rfe-vstage"] = "rfe",
         **changes: Any,
     ) -> Self:
         """Chapter 4 of the dissertation: Algorithm 25, 27 or 28 with a Gaussian kernel and its numbers.
 
         Parameters
         ----------
-        algorithm : {"rfe", "rfe-test", "rfe-vpred"}, default="rfe"
-            RFE (Algorithm 25), RFE_test (27) or RFE_Vpred (28).
+        algorithm : {"rfe", "rfe-test", "rfe-vpred", "rfe-vstage"}, default="rfe"
+            RFE (Algorithm 25), RFE_test (27), RFE_Vpred (28), or the proposal of Appendix C.1.
         **changes
             Other parameters of `StageRFE`, where silences of the text are named, and of the constructor.
 
@@ -219,17 +224,17 @@ class QLearning(BackwardLearner):
         selection = as_selection(self.selection)
         if isinstance(selection, StageRFE):
             selection.check()
-            if selection.algorithm == "rfe-vpred" and self.model not in ("auto", "rbf", "anova", "linear"):
+            if selection.algorithm in BY_VALUE and self.model not in ("auto", "rbf", "anova", "linear"):
                 raise ValueError(
-                    f"selection='rfe-vpred' refits kernel machines, and model={self.model!r} is none; use "
-                    "model='auto', 'rbf', 'anova' or 'linear', or another selection."
+                    f"selection={selection.algorithm!r} refits kernel machines, and model={self.model!r} is none; "
+                    "use model='auto', 'rbf', 'anova' or 'linear', or another selection."
                 )
         if not isinstance(selection, StageRFE) or self.model not in ("auto", "rbf"):
             refuse_unused(
                 self,
                 ["device"],
                 f"model={self.model!r} and selection={self.selection!r}",
-                "leave it out, or use model='rbf' with selection='rfe', 'rfe-test' or 'rfe-vpred'",
+                "leave it out, or use model='rbf' with one of the dissertation's selections",
             )
         if self.device != "cpu":
             find_device(self.device)
@@ -257,7 +262,14 @@ class QLearning(BackwardLearner):
         selection = as_selection(self.selection)
         if self.model == "linear" and not isinstance(selection, StageRFE):
             weights = weights * _balance(trial, t, subjects)
-        return fit_q_function(trial.stages[t], subjects, y, weights, self.model, selection, rng, self.device)
+        stage = trial.stages[t]
+        found = fit_q_function(stage, subjects, y, weights, self.model, selection, rng, self.device)
+        if isinstance(selection, StageRFE) and selection.algorithm == "rfe-vstage" and found[1].groups:
+            machine, history = found[0], stage.history[subjects]
+            value_stage = make_stage(machine, history, stage.allowed(history), self.device)
+            chosen = eliminate_by_stage_value(value_stage, machine, selection.safeguard)
+            return machine.fit(chosen.groups), chosen
+        return found
 
     def _settle(
         self, machine: StageMachine, chosen: StageSelection, needed_next: list[str] | None

@@ -226,8 +226,8 @@ class QLearning(BackwardLearner):
             selection.check()
             if selection.algorithm in BY_VALUE and self.model not in ("auto", "rbf", "anova", "linear"):
                 raise ValueError(
-                    f"selection={selection.algorithm!r} refits kernel machines, and model={self.model!r} is none; "
-                    "use model='auto', 'rbf', 'anova' or 'linear', or another selection."
+                    f"selection={selection.algorithm!r} refits kernel machines, and model={self.model!r} is "
+                    "none; use model='auto', 'rbf', 'anova' or 'linear', or another selection."
                 )
         if not isinstance(selection, StageRFE) or self.model not in ("auto", "rbf"):
             refuse_unused(

@@ -1,4 +1,4 @@
-"""Elimination by fitted values: over all stages by that of stage 1 (Algorithm 28), or by stage (Appendix C.1)."""
+"""Elimination by fitted values: of stage 1 over all stages (Algorithm 28), or of each stage (C.1)."""
 
 from collections.abc import Iterator, Sequence
 

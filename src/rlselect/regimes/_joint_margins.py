@@ -14,12 +14,13 @@ import numpy as np
 
 __all__ = ["joint_margins", "primal_objective"]
 
-_STEPS = 20_000
-# steps between looks at the gap, and the share of the objective it may have
-_LOOK, _GAP = 50, 1e-6
+# most steps, and steps between looks at the gap
+_STEPS, _LOOK = 20_000, 25
 
 
-def joint_margins(grams: Sequence[np.ndarray], signs: np.ndarray, costs: np.ndarray) -> np.ndarray:
+def joint_margins(
+    grams: Sequence[np.ndarray], signs: np.ndarray, costs: np.ndarray, gap: float = 1e-6
+) -> np.ndarray:
     """Coefficients of the machines: (T, n), where ``f_t = K_t @ coefficients[t]``.
 
     Parameters
@@ -30,9 +31,10 @@ def joint_margins(grams: Sequence[np.ndarray], signs: np.ndarray, costs: np.ndar
         -1 and 1, and 0 where a subject has no part in a machine.
     costs : (n,) array
         Not negative.
+    gap : float
+        Share of the objective by which it may lie above the smallest.
     """
-    # a bound of the largest eigenvalue
-    step = 1.0 / max(float(np.abs(gram).sum(axis=1).max()) for gram in grams)
+    step = 1.0 / max(float(np.linalg.eigvalsh(gram)[-1]) for gram in grams)
     here = ahead = np.zeros(signs.shape)
     momentum = 1.0
     for k in range(_STEPS):
@@ -46,7 +48,7 @@ def joint_margins(grams: Sequence[np.ndarray], signs: np.ndarray, costs: np.ndar
         if k % _LOOK == _LOOK - 1:
             found = signs * here
             least = primal_objective(grams, signs, costs, found)
-            if least - (here.sum() - 0.5 * np.sum(found * _functions(grams, found))) <= _GAP * least:
+            if least - (here.sum() - 0.5 * np.sum(found * _functions(grams, found))) <= gap * least:
                 break
     return signs * here
 

@@ -33,7 +33,9 @@ _ALLOWED = {
     "level": LEVEL,
 }
 # costs of a subject of weight one that are tried, and folds they are judged on
-_COSTS, _FOLDS, _VALUE_FOLDS = (0.01, 0.1, 1.0, 10.0), 4, 5
+_COSTS, _FOLDS, _VALUE_FOLDS = (0.01, 0.1, 1.0), 4, 5
+# share of the objective that machines which are only judged may lack
+_ROUGHLY = 1e-3
 
 
 class StageRule(NamedTuple):
@@ -310,7 +312,7 @@ def _best_cost(
         train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
         some = [gram[np.ix_(train, train)] for gram in grams]
         for place, cost in enumerate(_COSTS):
-            found = joint_margins(some, signs[:, train], cost * size[train])
+            found = joint_margins(some, signs[:, train], cost * size[train], _ROUGHLY)
             functions = np.array(
                 [gram[np.ix_(test, train)] @ mine for gram, mine in zip(grams, found, strict=True)]
             )

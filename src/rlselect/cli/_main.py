@@ -330,6 +330,25 @@ Examples:
     help="Actions were randomised, such as 2:1 in sorted order, or 'frequencies'; may be repeated by stage.",
 )
 @click.option("--stage-order", metavar="A,B,...", help="The stages in order of time, where they do not tell.")
+@click.option("--dose", is_flag=True, help="Actions are doses, not labels.")
+@click.option(
+    "--reward-type",
+    type=click.Choice(["auto", "number", "binary", "count"]),
+    default="auto",
+    show_default=True,
+    help="What rewards are; 'auto' sees 0 and 1.",
+)
+@click.option("--censored", metavar="COLUMN", help="Column that is 1 where a reward is a censored time.")
+@click.option("--horizon", type=float, help="With --censored: the time up to which rewards count.")
+@click.option("--weight", metavar="COLUMN", help="Column of how much subjects count.")
+@click.option("--cluster", metavar="COLUMN", help="Column of what subjects have in common, such as a site.")
+@click.option(
+    "--missing",
+    type=click.Choice(["error", "indicator"]),
+    default="error",
+    show_default=True,
+    help="Missing covariates are refused, or filled and marked.",
+)
 @click.option("--minimize", is_flag=True, help="Small rewards are good.")
 @click.option("--discount", type=float, default=1.0, show_default=True, help="Weight of the next stage.")
 @file_options
@@ -342,6 +361,13 @@ def regimes(
     propensity: str | None,
     randomized: tuple[str, ...],
     stage_order: str | None,
+    dose: bool,
+    reward_type: Literal["auto", "number", "binary", "count"],
+    censored: str | None,
+    horizon: float | None,
+    weight: str | None,
+    cluster: str | None,
+    missing: Literal["error", "indicator"],
     minimize: bool,
     discount: float,
     drop: tuple[str, ...],
@@ -358,8 +384,13 @@ def regimes(
         if propensity is not None and randomized:
             raise ValueError("--propensity and --randomized were both given; give one of them.")
         named = {"--id": subject, "--stage": stage, "--action": action, "--reward": reward}
-        if propensity is not None:
-            named["--propensity"] = propensity
+        optional = {
+            "--propensity": propensity,
+            "--censored": censored,
+            "--weight": weight,
+            "--cluster": cluster,
+        }
+        named |= {option: column for option, column in optional.items() if column is not None}
         frame = read_columns(data, named, drop, na)
         from rlselect.regimes import QLearning, TrialData
 
@@ -372,6 +403,13 @@ def regimes(
             covariates=[name for name in frame.column_names if name not in named.values()],
             propensity=read_randomized(randomized) if propensity is None else propensity,
             stage_order=None if stage_order is None else stage_order.split(","),
+            action_type="dose" if dose else "label",
+            reward_type=reward_type,
+            censored=censored,
+            horizon=horizon,
+            sample_weight=weight,
+            cluster=cluster,
+            missing=missing,
         )
         learner = QLearning(maximize=not minimize, discount=discount, random_state=seed).fit(trial)
         report = {**report_of(learner), "title": f"{reward} in {data.name}"}

@@ -25,7 +25,7 @@ console.log(JSON.stringify(cases.map((values) => {
     if (!own.every(Number.isNaN)) order.push(model.units[step.unit].name);
     state = engine.tell(state, step.unit, own);
   }
-  return [order, model.classes[step.answer], step.shares, state.spent, why];
+  return [order, model.classes[step.answer], step.shares, state.spent, why, step.decided];
 })));
 """
 
@@ -78,12 +78,17 @@ def reasons(model, frame):
 
 
 @pytest.mark.skipif(NODE is None, reason="Node is not installed")
-@pytest.mark.parametrize("name", [*MODELS, "table"])
+@pytest.mark.parametrize("name", [*MODELS, "table", "promise"])
 def test_the_page_plays_as_a_session_does(name, tmp_path):
     if name == "table":
         X = np.random.default_rng(0).integers(0, 2, size=(200, 3))
         frame, y = pd.DataFrame(X, columns=list("abc")), np.where(X[:, 0] == 1, X[:, 1], X[:, 2])
         model = DatumwiseClassifier(random_state=0).fit(frame, y)
+    elif name == "promise":
+        frame, y = make_frame(400)
+        model = DatumwiseClassifier(random_state=0, **MODELS["bins"]).fit(frame[:200], y[:200])
+        model = model.with_max_error(0.15, frame[200:], y[200:])
+        assert 0 < model.decided(frame[:25]).mean() < 1
     else:
         frame, y = make_frame()
         model = DatumwiseClassifier(random_state=0, **MODELS[name]).fit(frame, y)
@@ -116,6 +121,7 @@ def test_the_page_plays_as_a_session_does(name, tmp_path):
         assert got[1] == str(label)
         np.testing.assert_allclose(got[2], share, atol=1e-4)
         assert got[3] == pytest.approx(cost)
+    assert [got[5] for got in played] == model.decided(frame[:25]).tolist()
     assert len({tuple(order) for order in orders}) > 1
 
 

@@ -52,7 +52,8 @@ def ask_questions(session: Session, lines: Iterator[str], *, echo: bool) -> None
     if ended:
         click.echo("\nThe input has ended; this is by what is known so far.")
     bought = ", ".join(map(str, result.acquired)) or "nothing"
-    click.echo(f"\nAnswer: {printable(str(result.label))}")
+    label = result.label if result.decided else f"undecided; most likely {result.label}"
+    click.echo(f"\nAnswer: {printable(str(label))}")
     click.echo(_probabilities(session))
     click.echo(printable(f"Asked: {bought}, for {result.cost:.4g}"))
 

@@ -75,6 +75,7 @@ class AfterFit:
         (0.333..., 1.0)
         """
         check_is_fitted(self)
+        self._refuse_promise("at")
         rules, params = self._fitted.rules, {}
         thrift = None
         if feature_cost is not None or costs is not None:
@@ -102,6 +103,7 @@ class AfterFit:
             Fitted, see `at`.
         """
         check_is_fitted(self)
+        self._refuse_promise("with_budget")
         if budget is not None:
             check_value("budget", budget, whole(0, "None or an integer of at least 0"))
             budget = min(int(budget), self._fitted.rules.n_units)
@@ -123,6 +125,7 @@ class AfterFit:
             Fitted, see `at`. The prices are those of this one; it chooses as if they were higher or lower.
         """
         check_is_fitted(self)
+        self._refuse_promise("with_mean_cost")
         check_value("mean_cost", mean_cost, PRICE)
         rules = self._fitted.rules
         middle = _middle(rules)
@@ -157,6 +160,7 @@ class AfterFit:
             and ``confidence``, the mean probability of the answer. `FrontierDisplay` draws it.
         """
         check_is_fitted(self)
+        self._refuse_promise("frontier")
         given = read_vectors(X, {"y": y, "sample_weight": sample_weight})
         labels, weights = np.asarray(given["y"]), given["sample_weight"]
         rules = self._fitted.rules
@@ -196,6 +200,14 @@ class AfterFit:
         page = target.suffix == ".html"
         text = policy_page(self._fitted, title) if page else json.dumps(policy_values(self._fitted))
         target.write_text(text, encoding="utf-8")
+
+    def _refuse_promise(self, what: str) -> None:
+        """Refuse changes that a promise about errors would not survive."""
+        if self._fitted.promise is not None:
+            raise ValueError(
+                f"{what} was called after with_max_error, whose promise holds for the purchases that it was "
+                f"made with; call {what} first, and with_max_error last."
+            )
 
     def _with(self, fitted: FittedPurchases, **params: Any) -> Self:
         out = copy.copy(self)

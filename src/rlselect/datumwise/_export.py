@@ -17,6 +17,7 @@ from rlselect.datumwise._network_policy import NetworkFamily, NetworkPolicy
 from rlselect.datumwise._policy import AdditivePolicy
 from rlselect.datumwise._reasons import expected_word
 from rlselect.datumwise._rules import PurchaseRules
+from rlselect.datumwise._sure import Promise
 
 __all__ = ["policy_page", "policy_values"]
 
@@ -40,6 +41,7 @@ def policy_values(fitted: FittedPurchases) -> dict[str, Any]:
             for u in range(rules.n_units)
         ],
         "policy": _policy(fitted),
+        "promise": _promise(fitted.promise),
     }
 
 
@@ -66,6 +68,13 @@ def _rules(rules: PurchaseRules) -> dict[str, Any]:
         "needs": listed(rules.needs),
         "copies": listed(rules.copies),
     }
+
+
+def _promise(promise: Promise | None) -> dict[str, Any] | None:
+    if promise is None:
+        return None
+    # JSON has no infinity, and no answer is surer than sure
+    return {"threshold": min(promise.threshold, 2.0), "buy_more": promise.buy_more}
 
 
 def _policy(fitted: FittedPurchases) -> dict[str, Any]:

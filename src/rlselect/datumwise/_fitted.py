@@ -14,6 +14,7 @@ from rlselect.datumwise._policy import Episodes, PurchasePolicy
 from rlselect.datumwise._problem import closed_units
 from rlselect.datumwise._reasons import PurchaseReasons
 from rlselect.datumwise._rules import PurchaseRules
+from rlselect.datumwise._sure import Promise, find_threshold, play_until_sure
 from rlselect.datumwise._tree import QuestionNode, build_tree
 
 __all__ = ["FittedPurchases"]
@@ -41,6 +42,8 @@ class FittedPurchases:
         Why the training rows bought what they did.
     free : int array
         Units, by their place among the known ones, that are known from the start and cost nothing.
+    promise : Promise or None
+        What is promised about the answers.
     """
 
     features: CodedFeatures
@@ -51,6 +54,7 @@ class FittedPurchases:
     policy: PurchasePolicy
     reasons: PurchaseReasons
     free: NDArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    promise: Promise | None = None
 
     @cached_property
     def columns(self) -> NDArray:
@@ -81,13 +85,30 @@ class FittedPurchases:
         return self.features.encode(X)[:, self.columns]
 
     def _play(self, values: Any) -> tuple[NDArray, Episodes]:
-        codes = self.encoder.encode(values)
-        closed = closed_units(values, self.policy.rules)
-        if not len(self.free):
-            return codes, self.policy.run(codes, closed)
-        held = np.zeros_like(closed)
-        held[:, self.free] = ~closed[:, self.free]
+        codes, closed, held = self._begin(values)
+        if self.promise is not None:
+            sure = self.promise.threshold, self.promise.buy_more
+            return codes, play_until_sure(self.policy, codes, closed, held, *sure)
         return codes, self.policy.run(codes, closed, held=held)
+
+    def _begin(self, values: Any) -> tuple[NDArray, NDArray, NDArray | None]:
+        """Codes of cases, what cannot be bought for them, and what they know from the start."""
+        closed = closed_units(values, self.policy.rules)
+        held = None
+        if len(self.free):
+            held = np.zeros_like(closed)
+            held[:, self.free] = ~closed[:, self.free]
+        return self.encoder.encode(values), closed, held
+
+    def promising(
+        self, X: Any, labels: NDArray, max_error: float, level: float, buy_more: bool
+    ) -> "FittedPurchases":
+        """The same with a promise about its answers, by cases and their classes (numbers)."""
+        begin = self._begin(self._values(X))
+        threshold = find_threshold(self.policy, *begin, labels, max_error, level, buy_more)
+        # what cannot be decided anyhow need not be paid for
+        buy_more = buy_more and threshold < np.inf
+        return replace(self, promise=Promise(max_error, level, threshold, buy_more))
 
     def at(
         self, rules: PurchaseRules, thrift: float | None = None, free: NDArray | None = None

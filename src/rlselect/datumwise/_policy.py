@@ -54,12 +54,15 @@ class Episodes:
         The class that was chosen.
     cost : (cases,) float array
         What the purchases cost.
+    decided : (cases,) bool array or None
+        Whether the answer is sure enough to be given, where that was asked for.
     """
 
     order: NDArray
     bought: NDArray
     answer: NDArray
     cost: NDArray
+    decided: NDArray | None = None
 
     @property
     def paid(self) -> NDArray:

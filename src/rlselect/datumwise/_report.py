@@ -157,15 +157,24 @@ def _limits(rules: PurchaseRules) -> str:
 def _judge(
     fitted: FittedPurchases, episodes: Episodes, labels: NDArray | None, weights: NDArray
 ) -> dict[str, Any]:
-    facts = {
+    facts: dict[str, Any] = {
         "Cases reported on": len(episodes.answer),
         "Bought per case": float(np.average(episodes.paid.sum(axis=1), weights=weights)),
         "Spent per case": float(np.average(episodes.cost, weights=weights)),
     }
+    sure = episodes.decided
+    if sure is not None and fitted.promise is not None:
+        most, level = fitted.promise.max_error, fitted.promise.level
+        facts["Promised"] = f"at most {most:.3g} of the answers wrong, at level {level:.3g}"
+        facts["Answered"] = float(np.average(sure, weights=weights))
     if labels is not None:
         place = np.searchsorted(fitted.classes, labels)
         losses = fitted.rules.losses[episodes.answer, place]
         facts["Accuracy"] = float(np.average(episodes.answer == place, weights=weights))
+        if sure is not None and (weights * sure).sum() > 0:
+            facts["Accuracy of what is answered"] = float(
+                np.average(episodes.answer == place, weights=weights * sure)
+            )
         facts["Cost per case, errors included"] = float(np.average(episodes.cost + losses, weights=weights))
     return facts
 

@@ -31,6 +31,8 @@ class Result:
         What it cost, visits included.
     visits : int
         How many visits that took.
+    decided : bool
+        Whether the answer is sure enough, see `DatumwiseClassifier.with_max_error`.
     """
 
     label: Any
@@ -38,6 +40,7 @@ class Result:
     acquired: list[Any]
     cost: float
     visits: int
+    decided: bool = True
 
 
 class Session:
@@ -88,17 +91,26 @@ class Session:
         scores = self._policy.action_scores(codes, self._bought)[0]
         gains = scores[:n_units] - scores[n_units:].max()
         held, spent, chosen = self._bought.copy(), self._spent + self._visit_cost, list[int]()
+        insists = not self._decided() and self._fitted.promise is not None and self._fitted.promise.buy_more
         while len(chosen) < most:
             may = self._rules.open(held, spent)[0] & ~self._closed
             best = int(np.where(may, gains, -np.inf).argmax())
             # equal scores: as in tables, a purchase comes before an answer
-            if not may[best] or gains[best] < 0:
+            if not may[best] or (gains[best] < 0 and (chosen or not insists)):
                 break
             spent = spent + self._rules.price(held)[0, best]
             held[0, best] = True
             chosen.append(best)
         visit = self._policy.score_of(self._visit_cost)
-        return chosen if visit <= sum(gains[u] for u in chosen) else []
+        return chosen if insists or visit <= sum(gains[u] for u in chosen) else []
+
+    def _decided(self) -> bool:
+        """Whether what is known makes the answer sure enough."""
+        promise, codes = self._fitted.promise, self._fitted.encoder.encode(self._x)
+        if promise is None:
+            return True
+        answer = self._policy.action_scores(codes, self._bought)[0, self._rules.n_units :].argmax()
+        return bool(self._policy.probabilities(codes, self._bought)[0, answer] >= promise.threshold)
 
     def next(self) -> Any:
         """Name of the feature or group to measure next; None when enough is known."""
@@ -272,4 +284,5 @@ class Session:
             [self._rules.names[u] for u in self._order],
             float(self._spent[0]),
             self._visits,
+            self._decided(),
         )

@@ -29,6 +29,7 @@ _HOMES = {
     "datumwise._reasons": "PurchaseReasons",
     "datumwise._rules": "PurchaseRules",
     "datumwise._settings": "NetworkTraining PaperIteration PolicyIteration",
+    "datumwise._sure": "Promise",
     "kernels._networks": "Networks",
     "kernels._tied_moves": "TiedMoves",
     "learn._decisions": "Cutoff ExpectedF1 FalseDiscovery MostProbable",

@@ -83,11 +83,12 @@ def main():
     lines = [
         f"python experiments/datumwise_max_error.py --replicates {args.replicates} --seed {args.seed}",
         "",
-        f"Bins, price .005, level .9, {args.replicates} splits from seed {args.seed}. Real sets: of at most {MOST} "
-        "rows 40 % to learn from and 30 % to set the promise by, all others judge; simulated ones: 300, 300 and "
-        "5,000 rows. Answered: mean share of the rows. Wrong: share of all answers of all splits that are wrong. "
-        "Broken: splits in which more answers were wrong than promised, of those with any answer; up to a tenth "
-        "is what the level allows, and chance in the rows that judge adds to it. Bought: features per case.",
+        f"Bins, price .005, level .9, {args.replicates} splits from seed {args.seed}. Real sets: of at most "
+        f"{MOST} rows 40 % to learn from and 30 % to set the promise by, all others judge; simulated ones: "
+        "300, 300 and 5,000 rows. Answered: mean share of the rows. Wrong: share of all answers of all "
+        "splits that are wrong. Broken: splits in which more answers were wrong than promised, of those with "
+        "any answer; up to a tenth is what the level allows, and chance in the rows that judge adds to it. "
+        "Bought: features per case.",
         "",
         "| data | without: wrong, bought | promise | way | answered | wrong | broken | bought |",
         "|" + "---|" * 8,

@@ -1,7 +1,7 @@
 """What all datum-wise estimators share: learning what to buy, and saying what was bought."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -28,7 +28,13 @@ from rlselect.datumwise._settings import NetworkTraining, PaperIteration, Policy
 from rlselect.datumwise._tree import QuestionNode
 from rlselect.report import Summary
 
-__all__ = ["FeatureBuyer"]
+__all__ = ["FeatureBuyer", "are_bins"]
+
+
+def are_bins(value: Any) -> bool:
+    """Whether several numbers of bins are given."""
+    listed = isinstance(value, Sequence) and not isinstance(value, str)
+    return listed and len(value) > 0 and all(whole(2).holds(one) for one in value)
 
 
 class FeatureBuyer(AfterFit, Estimator):
@@ -48,8 +54,11 @@ class FeatureBuyer(AfterFit, Estimator):
     random_state: RandomState
 
     @abstractmethod
-    def _read_answers(self, y: NDArray, weights: NDArray) -> tuple[NDArray, NDArray, Any]:
-        """What may be answered, the number of the right answer of each row, and what answers cost."""
+    def _read_answers(self, y: NDArray, weights: NDArray) -> tuple[NDArray, NDArray, Any, float | None]:
+        """What may be answered, the place of each row's own among it, what answers cost, and the variance.
+
+        The variance is None where the answers are classes.
+        """
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -62,7 +71,7 @@ class FeatureBuyer(AfterFit, Estimator):
         self._refuse_unused(task)
         rng = as_generator(self.random_state)
         features, X, y, weights = self._read(X, y, sample_weight)
-        classes, labels, losses = self._read_answers(y, weights)
+        classes, labels, losses, variance = self._read_answers(y, weights)
         rules = self._read_rules(features, classes, losses)
         clock = fit_clock(self.time_budget, task.n_steps, progress.begin(min(task.n_steps, PARTS)))
         table = CaseTable(X, labels, weights, rules, features.levels, self.n_bins)
@@ -80,7 +89,9 @@ class FeatureBuyer(AfterFit, Estimator):
         self._keep_names(features.n_features, features.names)
         episodes = learned.policy.run(rows.codes, rows.closed)
         reasons = purchase_reasons(learned.policy, rows.codes, episodes, rows.weights)
-        self._fitted = FittedPurchases(features, classes, rules, known, rows.encoder, learned.policy, reasons)
+        self._fitted = FittedPurchases(
+            features, classes, rules, known, rows.encoder, learned.policy, reasons, variance=variance
+        )
         self._keep_use(rules, known, episodes.bought, rows.weights)
 
     def _keep_use(self, rules: PurchaseRules, known: NDArray, bought: NDArray, weights: NDArray) -> None:

@@ -25,16 +25,13 @@ from rlselect._options import (
 )
 from rlselect._random import RandomState
 from rlselect.data import read_classes, read_vectors
-from rlselect.datumwise._buyer import FeatureBuyer
+from rlselect.datumwise._buyer import FeatureBuyer, are_bins
+from rlselect.datumwise._fitted import FittedPurchases
+from rlselect.datumwise._policy import Episodes
 from rlselect.datumwise._read_rules import PRICE
 from rlselect.datumwise._settings import NetworkTraining, PaperIteration, PolicyIteration
 
 __all__ = ["DatumwiseClassifier"]
-
-
-def _are_bins(value: Any) -> bool:
-    listed = isinstance(value, Sequence) and not isinstance(value, str)
-    return listed and len(value) > 0 and all(whole(2).holds(one) for one in value)
 
 
 class DatumwiseClassifier(ClassifierMixin, FeatureBuyer):
@@ -171,7 +168,7 @@ class DatumwiseClassifier(ClassifierMixin, FeatureBuyer):
         "budget": NONE | whole(0, "an integer of at least 0, the most purchases per case"),
         "cost_budget": NONE | number("a finite number of at least 0, in units of the costs", least=0.0),
         "relation": one_of("any", "all", "pairs"),
-        "n_bins": whole(2) | anything("a list of such integers", _are_bins),
+        "n_bins": whole(2) | anything("a list of such integers", are_bins),
         "search": AUTO
         | instance(
             "PolicyIteration(...), PaperIteration(...) or NetworkTraining(...)",
@@ -268,9 +265,21 @@ class DatumwiseClassifier(ClassifierMixin, FeatureBuyer):
         """
         return self._learn_aside(X, y, sample_weight)
 
-    def _read_answers(self, y: NDArray, weights: NDArray) -> tuple[NDArray, NDArray, Any]:
+    def _read_answers(self, y: NDArray, weights: NDArray) -> tuple[NDArray, NDArray, Any, None]:
         self.classes_, labels = read_classes(y, given="A classifier", instead="DatumwiseRegressor")
-        return self.classes_, labels, self.error_costs
+        return self.classes_, labels, self.error_costs, None
+
+    def _judge(
+        self,
+        fitted: FittedPurchases,
+        codes: NDArray,
+        episodes: Episodes,
+        labels: NDArray,
+        weights: NDArray | None,
+    ) -> dict[str, NDArray]:
+        shares = fitted.policy.probabilities(codes, episodes.bought)
+        confidence = shares[np.arange(len(shares)), episodes.answer]
+        return {"accuracy": self.classes_[episodes.answer] == labels, "confidence": confidence}
 
     def predict(self, X: Any) -> NDArray:
         """Classes.
@@ -345,7 +354,7 @@ class DatumwiseClassifier(ClassifierMixin, FeatureBuyer):
         >>> X = rng.integers(0, 2, size=(600, 3))
         >>> y = np.where(rng.random(600) < 0.3 * X[:, 2], 1 - X[:, 0], X[:, 0])
         >>> model = DatumwiseClassifier(feature_cost=0.001).fit(X[:300], y[:300])
-        >>> careful = model.with_max_error(0.05, X[300:], y[300:])
+        >>> careful = model.with_max_error(0.05, X[300:], y[300:], buy_more=True)
         >>> careful.decided([[0, 0, 0], [0, 0, 1]])
         array([ True, False])
         """

@@ -44,6 +44,8 @@ class FittedPurchases:
         Units, by their place among the known ones, that are known from the start and cost nothing.
     promise : Promise or None
         What is promised about the answers.
+    variance : float or None
+        Where the classes are values of a number: what a squared error of one unit of cost is.
     """
 
     features: CodedFeatures
@@ -55,6 +57,7 @@ class FittedPurchases:
     reasons: PurchaseReasons
     free: NDArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     promise: Promise | None = None
+    variance: float | None = None
 
     @cached_property
     def columns(self) -> NDArray:
@@ -64,6 +67,18 @@ class FittedPurchases:
     def episodes(self, X: Any) -> tuple[NDArray, Episodes]:
         """Codes of the cases of a table, and what happens to them, by the units that the policy knows."""
         return self._play(self._values(X))
+
+    @property
+    def expected(self) -> str:
+        """What is expected to shrink: errors, if each costs one, or else costs; of numbers squared errors."""
+        if self.variance is not None:
+            return "squared error"
+        plain = np.array_equal(self.rules.losses, 1.0 - np.eye(self.rules.n_classes))
+        return "error" if plain else "cost"
+
+    def means(self, codes: NDArray, bought: NDArray) -> NDArray:
+        """What is expected of a number in given states (states,)."""
+        return self.policy.probabilities(codes, bought) @ self.classes
 
     def bought(self, X: Any) -> NDArray:
         """What each case buys: cases x units, of all units."""
@@ -79,6 +94,8 @@ class FittedPurchases:
         values = values.toarray() if sparse.issparse(values) else values
         answers = [self.features.answers(j) for j in self.columns.tolist()]
         labels, edges = self.classes[episodes.answer], self.encoder.edges_
+        if self.variance is not None:
+            labels = np.array([float(f"{label:.4g}") for label in labels.tolist()])
         return build_tree(episodes.order, labels, values, self.policy.rules, edges, answers, max_depth)
 
     def _values(self, X: Any) -> Any:

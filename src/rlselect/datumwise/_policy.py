@@ -236,9 +236,10 @@ class AdditivePolicy:
         purchases = scores[:, : rules.n_units] + np.where(begins, *self.margins)
         # what thrift adds to a price is no cost
         gains = purchases + rules.price(bought) + (self.thrift - 1) * rules.prices
-        gains -= scores[:, rules.n_units :].max(axis=1, keepdims=True)
-        now, ideal = rules.answer_costs(self.probabilities(codes, bought))
-        return now, np.clip(now[:, None] - gains, ideal[:, None], now[:, None])
+        answers = scores[:, rules.n_units :].max(axis=1)
+        _, ideal = rules.answer_costs(self.probabilities(codes, bought))
+        now = np.maximum(-answers, ideal)
+        return now, np.clip(now[:, None] - gains + answers[:, None], ideal[:, None], now[:, None])
 
     def score_of(self, cost: float) -> float:
         """By how much a cost lowers a score."""

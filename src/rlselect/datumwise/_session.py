@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rlselect._options import check_value, whole
 from rlselect.datumwise._fitted import FittedPurchases
 from rlselect.datumwise._read_rules import place_of_unit
-from rlselect.datumwise._reasons import Explanation, expected_word
+from rlselect.datumwise._reasons import Explanation
 
 __all__ = ["Result", "Session"]
 
@@ -22,9 +22,9 @@ class Result:
     Parameters
     ----------
     label : object
-        The class.
+        The class, or the number that is expected.
     probabilities : (classes,) array
-        Of each class.
+        Of each class, or of each of the `answers_` of a `DatumwiseRegressor`.
     acquired : list
         Names of what was bought, in order.
     cost : float
@@ -142,8 +142,13 @@ class Session:
 
     @property
     def classes(self) -> NDArray:
-        """Classes, in the order of the probabilities of a result."""
+        """Classes, or values of the number, in the order of the probabilities of a result."""
         return self._fitted.classes
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the answer is a number."""
+        return self._fitted.variance is not None
 
     def fields(self) -> list[tuple[str, list[str] | None]]:
         """Names of the features that `next` asks for, and the levels of those that are categories."""
@@ -181,7 +186,7 @@ class Session:
             float(now[0]),
             float(after[0, unit]),
             self._fitted.reasons.next_names(unit, self._rules),
-            expected_word(self._rules),
+            self._fitted.expected,
         )
 
     def tell(self, value: Any, of: Any = None) -> Self:
@@ -275,11 +280,15 @@ class Session:
         return place
 
     def result(self) -> Result:
-        """The class, as of now: final once `next` gives None."""
+        """The answer, as of now: final once `next` gives None."""
         codes = self._fitted.encoder.encode(self._x)
-        scores = self._policy.action_scores(codes, self._bought)[0, self._rules.n_units :]
+        if self.is_number:
+            label: Any = float(self._fitted.means(codes, self._bought)[0])
+        else:
+            scores = self._policy.action_scores(codes, self._bought)[0, self._rules.n_units :]
+            label = self._fitted.classes[int(scores.argmax())]
         return Result(
-            self._fitted.classes[int(scores.argmax())],
+            label,
             self._policy.probabilities(codes, self._bought)[0],
             [self._rules.names[u] for u in self._order],
             float(self._spent[0]),

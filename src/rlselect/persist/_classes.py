@@ -27,6 +27,7 @@ _HOMES = {
     "datumwise._network_policy": "NetworkFamily NetworkPolicy",
     "datumwise._policy": "AdditivePolicy",
     "datumwise._reasons": "PurchaseReasons",
+    "datumwise._regressor": "DatumwiseRegressor",
     "datumwise._rules": "PurchaseRules",
     "datumwise._settings": "NetworkTraining PaperIteration PolicyIteration",
     "datumwise._sure": "Promise",

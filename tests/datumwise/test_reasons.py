@@ -105,7 +105,7 @@ def test_reasons_are_means_over_purchases(scoring):
     X, y = make_data()
     search = FAST if scoring == "bins" else NetworkTraining(**NETWORK)
     model = DatumwiseClassifier(scoring=scoring, search=search, feature_cost=0.005, random_state=0).fit(X, y)
-    reasons, names = model._fitted.reasons, list(model.units_)
+    reasons, names = model._fitted.reasons, model._fitted.policy.rules.names
     now, after, follows = (dict[int, list]() for _ in range(3))
     for row, order in zip(X, model.acquisition_order(X), strict=True):
         session = model.start()
@@ -114,7 +114,7 @@ def test_reasons_are_means_over_purchases(scoring):
             now.setdefault(u, []).append(why.now)
             after.setdefault(u, []).append(why.after)
             follows.setdefault(u, []).append(order[place + 1] if place + 1 < len(order) else None)
-            session.tell(row[u])
+            session.tell(row[int(name[1:])])
     for u, name in enumerate(names):
         if u not in now:
             assert np.isnan(reasons.now[u])

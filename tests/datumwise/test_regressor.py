@@ -84,7 +84,7 @@ def test_sessions_explain_and_agree(fitted):
         assert result.acquired == order
         assert result.label == pytest.approx(answer, rel=1e-5)
     first = model.start().explain()
-    assert first.now == pytest.approx(1.0, abs=0.2)  # with nothing known, the variance
+    assert 0.5 < first.now < 1.5  # with nothing known, about the variance
 
 
 def test_prices_budgets_and_frontier_after_the_fit(fitted):

@@ -10,12 +10,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from rlselect._clock import PARTS, fit_clock, warn_if_interrupted
 from rlselect._compat import Progress
+from rlselect._devices import find_device
 from rlselect._estimator import Estimator, rank
 from rlselect._options import check_value, refuse_unused, whole
 from rlselect._parallel import one_thread
 from rlselect._random import RandomState, as_generator
 from rlselect.data import CodedFeatures, open_coded, require_target
 from rlselect.datumwise._after_fit import AfterFit
+from rlselect.datumwise._content_order import by_content
 from rlselect.datumwise._fitted import FittedPurchases
 from rlselect.datumwise._learn import CaseTable, LearningTask, learn_policy, resolve
 from rlselect.datumwise._policy import Episodes
@@ -51,6 +53,7 @@ class FeatureBuyer(AfterFit, Estimator):
     search: Literal["auto"] | PolicyIteration | PaperIteration | NetworkTraining
     time_budget: float | None
     n_jobs: int | None
+    device: str
     random_state: RandomState
 
     @abstractmethod
@@ -67,8 +70,10 @@ class FeatureBuyer(AfterFit, Estimator):
         return tags
 
     def _fit(self, progress: Progress, X: Any, y: Any, sample_weight: Any) -> None:
-        task = resolve(self.scoring, self.search)
+        task = resolve(self.scoring, self.search, self.device)
         self._refuse_unused(task)
+        if self.device != "cpu":
+            find_device(self.device)
         rng = as_generator(self.random_state)
         features, X, y, weights = self._read(X, y, sample_weight)
         classes, labels, losses, variance = self._read_answers(y, weights)
@@ -76,6 +81,8 @@ class FeatureBuyer(AfterFit, Estimator):
         clock = fit_clock(self.time_budget, task.n_steps, progress.begin(min(task.n_steps, PARTS)))
         table = CaseTable(X, labels, weights, rules, features.levels, self.n_bins)
         known = table.units_to_learn(task.screen)
+        if task.scoring in ("network", "auto"):
+            known = by_content(X, labels, weights, rules, known)
         with one_thread(), clock:
             rows, learned = learn_policy(
                 table, known, task, rng, self.n_jobs, lambda: clock.tick() is not None
@@ -114,6 +121,9 @@ class FeatureBuyer(AfterFit, Estimator):
             refuse_unused(
                 self, ["n_bins"], f"scoring={task.scoring!r}", "leave it out, or use scoring='bins'"
             )
+        if task.scoring in ("bins", "linear"):
+            fix = "leave it out, or use scoring='network'"
+            refuse_unused(self, ["device"], f"scoring={task.scoring!r}", fix)
         if self.related is None:
             refuse_unused(self, ["relation"], "related=None", "say what is related")
         if isinstance(task.search, PaperIteration):

@@ -91,6 +91,10 @@ class DatumwiseClassifier(ClassifierMixin, FeatureBuyer):
     n_jobs : int, optional
         Climbs of `PolicyIteration` at a time, or kinds of networks, in threads. The result does not depend on
         it.
+    device : str, default="cpu"
+        Where networks are trained and asked: "cpu" with NumPy, "torch" with torch on the CPU, or any other
+        device of torch such as "cuda", where all networks learn in one batch. All meet the same rows and
+        states and agree but for rounding, which long trainings enlarge. Bins and lines stay on the CPU.
     random_state : int, Generator, RandomState or None, default=None
         For the sampled states and the folds.
 
@@ -177,6 +181,7 @@ class DatumwiseClassifier(ClassifierMixin, FeatureBuyer):
             NetworkTraining,
         ),
         "time_budget": NONE | number("a positive number of seconds", above=0.0),
+        "device": instance("'cpu', 'torch' or the name of a device of torch", str),
     }
 
     def __init__(
@@ -197,6 +202,7 @@ class DatumwiseClassifier(ClassifierMixin, FeatureBuyer):
         search: Literal["auto"] | PolicyIteration | PaperIteration | NetworkTraining = "auto",
         time_budget: float | None = None,
         n_jobs: int | None = None,
+        device: str = "cpu",
         random_state: RandomState = None,
     ) -> None:
         self.scoring = scoring
@@ -214,6 +220,7 @@ class DatumwiseClassifier(ClassifierMixin, FeatureBuyer):
         self.search = search
         self.time_budget = time_budget
         self.n_jobs = n_jobs
+        self.device = device
         self.random_state = random_state
 
     @classmethod

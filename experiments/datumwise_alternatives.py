@@ -158,8 +158,8 @@ def main():
         f"python experiments/datumwise_alternatives.py --replicates {args.replicates} --seed {args.seed}",
         "",
         f"Mean cost per test case at a price of {PRICE}, errors included (features bought; CPU s), bins, "
-        f"half of the rows to learn from, means of {args.replicates} splits from seed {args.seed}. All but the "
-        "default learn in the same plain loop of ten iterations, without folds, margins, soft labels and "
+        f"half of the rows to learn from, means of {args.replicates} splits from seed {args.seed}. All but "
+        "the default learn in the same plain loop of ten iterations, without folds, margins, soft labels and "
         "averages. Fitted Q: minus the price plus the best score of the next state, instead of a rollout. "
         "Codes: random mixtures of the returns of all actions are regressed on, so many for each action, and "
         "undone.",

@@ -227,7 +227,9 @@ class DatumwiseClassifier(ClassifierMixin, FeatureBuyer):
     def paper(cls, feature_cost: float = 0.01, **changes: Any) -> Self:
         """The choices of the paper: linear scores on block vectors, ten random states per row, a mixture.
 
-        With `related`, the relation is "all", the rule of its Table 2.
+        With `related`, the relation is "all", the rule of its Table 2. One thing is not the paper's: scores
+        have a constant, which the ridge leaves alone, as without it all would tie before the first purchase
+        (see `PaperIteration`).
 
         Parameters
         ----------

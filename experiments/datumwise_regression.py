@@ -88,8 +88,8 @@ def main():
         f"R squared on test rows at {', '.join(map(str, COUNTS))} features per case on average (between the "
         f"prices of a frontier), means of {args.replicates} splits from seed {args.seed}; 300, 600 and 500 "
         "rows to learn from. Network: 300 or 1,200 steps, 64 hidden units, 4 members. Better: of the two, "
-        "the one with the higher return on rows left out of the training rows. Own price: R squared and features "
-        "bought at the default price of .01, without any choice on test rows. "
+        "the one with the higher return on rows left out of the training rows. Own price: R squared and "
+        "features bought at the default price of .01, without any choice on test rows. "
         "Forest: 200 trees on the k columns that a first forest finds most important.",
         "",
         "| data | "

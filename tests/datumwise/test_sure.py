@@ -73,7 +73,7 @@ def moments(model, row):
             result = session.result()
             out.append((result.probabilities[result.label], result.label))
             scores = policy.action_scores(model._fitted.encoder.encode(session._x), session._bought)[0]
-            rest.sort(key=lambda own: -scores[model.units_.index(own)])
+            rest.sort(key=lambda own: -scores[policy.rules.names.index(own)])
             if not rest or len(result.acquired) == model.budget:
                 return out
             name = rest[0]

@@ -224,13 +224,20 @@ Examples:
 
 @datumwise.command(epilog=_DATUMWISE)
 @click.argument("data", type=click.Path(path_type=Path))
-@click.option("--target", required=True, metavar="COLUMN", help="Column of the classes.")
+@click.option("--target", required=True, metavar="COLUMN", help="Column of the classes, or numbers.")
+@click.option(
+    "--task",
+    type=click.Choice(["auto", "classification", "regression"]),
+    default="auto",
+    show_default=True,
+    help="What the target is; auto takes text and whole numbers as classes.",
+)
 @click.option(
     "--feature-cost",
     type=float,
     default=0.01,
     show_default=True,
-    help="Price of a feature; an error costs 1.",
+    help="Price of a feature; an error costs 1, and so does the variance of numbers.",
 )
 @click.option("--cost", multiple=True, metavar="NAME=PRICE", help="Price of one feature; may be repeated.")
 @click.option("--budget", type=int, help="Most features per case.")
@@ -247,6 +254,7 @@ Examples:
 def learn(
     data: Path,
     target: str,
+    task: str,
     feature_cost: float,
     cost: tuple[str, ...],
     budget: int | None,
@@ -261,7 +269,7 @@ def learn(
     json_path: Path | None,
     html_path: Path | None,
 ) -> None:
-    """Learn which features of DATA to buy for each case, and when to stop and name the target's class."""
+    """Learn which features of DATA to buy for each case, and when to stop and name the target."""
     from rlselect.cli._datumwise import parse_costs, run_command
 
     with one_sentence():
@@ -274,13 +282,14 @@ def learn(
             test_share=test_share,
             random_state=seed,
             save_path=save_path,
+            task=task,
             feature_cost=feature_cost,
             costs=parse_costs(cost),
             budget=budget,
             cost_budget=cost_budget,
             time_budget=time_budget,
         )
-        report = {**report, "title": f"{target} in {data.name}", "method": "DatumwiseClassifier"}
+        report = {**report, "title": f"{target} in {data.name}"}
         deliver(report, json_path, html_path)
 
 

@@ -85,9 +85,8 @@ from rlselect.kernels._newton import (
     summed_problem,
 )
 from rlselect.kernels._noise import (
-    log_variances,
+    noise_kind,
     shorten,
-    student_degrees,
 )
 from rlselect.kernels._ridge import (
     ridge_add,
@@ -201,7 +200,6 @@ __all__ = [
     "likeliest_dispersion",
     "log_likelihood",
     "log_probabilities",
-    "log_variances",
     "loo_residuals",
     "loo_residuals_path",
     "looks_separated",
@@ -210,6 +208,7 @@ __all__ = [
     "network_kernel",
     "network_loo_residuals",
     "network_outputs",
+    "noise_kind",
     "null_intercept",
     "padded_columns",
     "polynomial_link",
@@ -241,7 +240,6 @@ __all__ = [
     "squared_solution",
     "standardise",
     "start_networks",
-    "student_degrees",
     "subset_heldout",
     "subset_logistic",
     "subset_ridge",

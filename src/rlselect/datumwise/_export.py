@@ -76,6 +76,7 @@ def _policy(fitted: FittedPurchases) -> dict[str, Any]:
         values = {"theta": _packed(policy.theta[:, :-1]), "shares": _packed(policy.shares)}
         margins = [np.broadcast_to(own, policy.rules.n_units).tolist() for own in policy.margins]
         own = {"stage": policy.stage.tolist(), "margins": margins, "thrift": float(policy.thrift)}
+        own["temperatures"] = policy.temperatures.tolist()
         return {"kind": "bins", **_bins(encoder), **own, **values}
     if isinstance(policy, TablePolicy) and isinstance(encoder, BinEncoder):
         return {

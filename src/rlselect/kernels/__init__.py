@@ -77,6 +77,7 @@ from rlselect.kernels._newton import (
     NewtonProblem,
     NewtonStep,
     damped_newton,
+    invert_positive,
     small_decrement,
     small_step,
     solve_each,
@@ -139,8 +140,9 @@ from rlselect.kernels._subset_logistic import (
 )
 from rlselect.kernels._tied_moves import (
     TiedMoves,
+    Ties,
+    prior_logdet,
     tied_adds,
-    tied_logdet,
     tied_removes,
 )
 
@@ -165,6 +167,7 @@ __all__ = [
     "Singles",
     "Standardised",
     "TiedMoves",
+    "Ties",
     "Training",
     "active_set_solution",
     "adam_sizes",
@@ -191,6 +194,7 @@ __all__ = [
     "information",
     "inner_part",
     "interior_point_solution",
+    "invert_positive",
     "laplace_block_add",
     "laplace_block_remove",
     "likeliest_dispersion",
@@ -211,6 +215,7 @@ __all__ = [
     "primal_drop",
     "primal_increase",
     "primal_start",
+    "prior_logdet",
     "projected_inverse",
     "removal_products",
     "ridge_add",
@@ -240,7 +245,6 @@ __all__ = [
     "subset_ridge",
     "summed_problem",
     "tied_adds",
-    "tied_logdet",
     "tied_removes",
     "train_networks",
     "unit_power",

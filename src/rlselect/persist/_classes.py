@@ -30,7 +30,7 @@ _HOMES = {
     "datumwise._rules": "PurchaseRules",
     "datumwise._settings": "NetworkTraining PaperIteration PolicyIteration",
     "kernels._networks": "Networks",
-    "kernels._tied_moves": "TiedMoves",
+    "kernels._tied_moves": "TiedMoves Ties",
     "learn._decisions": "Cutoff ExpectedF1 FalseDiscovery MostProbable",
     "learn._policies": "EpsilonGreedy Softmax ThompsonSampling UCB",
     "learn._schedules": "Constant LinearRamp PowerDecay",

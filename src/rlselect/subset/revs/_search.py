@@ -373,18 +373,17 @@ def _state(family: str, units: Units, rows: Rows, first: Iterable, parts: int = 
     if family != "gaussian":
         for block in first:
             rows.append(block)
-        return GlmSubset(rows, units, family)
+        return GlmSubset(rows, units, family, revisits=parts == 1)
     p = units.n_columns
     gram = LazyGram(rows, p, parts)
     gram.grow(first)
     if parts == 1 and rows.n_rows * float(p) ** 2 <= _WHOLE_GRAM and p <= WIDE:
         gram.fetch(range(p))
-    return RidgeSubset(gram, units)
+    return RidgeSubset(gram, units, revisits=parts == 1)
 
 
 def _varying(state: SubsetState, problem: Problem) -> NDArray[np.bool_]:
-    varies = state.varies()
-    return np.array([bool(varies[columns].any()) for columns in problem.units.columns])
+    return np.bincount(problem.units.unit_of, state.varies(), minlength=problem.units.n_units) > 0
 
 
 def _has_events(rows: Rows) -> bool:

@@ -44,6 +44,7 @@ from rlselect.kernels._heldout import (
 )
 from rlselect.kernels._interior_point import (
     interior_point_solution,
+    low_rank_root,
 )
 from rlselect.kernels._kernel_matrix import (
     chi_squared_part,
@@ -196,6 +197,7 @@ __all__ = [
     "log_variances",
     "loo_residuals",
     "loo_residuals_path",
+    "low_rank_root",
     "looks_separated",
     "mean_and_curvature",
     "mean_function",

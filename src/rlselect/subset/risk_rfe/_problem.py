@@ -108,8 +108,8 @@ class MachinePlan:
             data.loss.squared,
         )
         lam, X, one_column = float(tuner.lams[0]), data.X, data.targets.shape[1] == 1
-        closed = data.loss.squared and one_column and halves is None
-        if closed and isinstance(self.kernel, LinearKernel):
+        closed = data.loss.squared and halves is None
+        if closed and one_column and isinstance(self.kernel, LinearKernel):
             y = data.targets[:, 0]
             return RidgeProblem(
                 X, y, data.weights, lam, self.fit_intercept, data.groups, self.criterion

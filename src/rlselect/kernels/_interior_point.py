@@ -9,7 +9,7 @@ __all__ = ["interior_point_solution", "low_rank_root"]
 
 
 def low_rank_root(gram, most=0.25):
-    """A matrix ``R`` (n, r) with ``R R' = gram`` to rounding, or None where r would pass ``most`` of the rows.
+    """A matrix ``R`` (n, r) with ``R R' = gram`` to rounding, or None where r passes ``most`` of the rows.
 
     Of a linear kernel r is the number of columns. O(n r^2) by pivots, O(n^3 / 3) at worst.
     """

@@ -160,6 +160,7 @@ def eliminate(
     retune: Callable[[AnyProblem], None] | None = None,
     *,
     hurry: bool = False,
+    each_below: int = 0,
 ) -> EliminationPath:
     """Remove the cheapest groups until none is left, or the clock of the fit stops.
 
@@ -173,16 +174,21 @@ def eliminate(
     cycle : callable
         How many groups to remove at once, given how many are left.
     retune : callable, optional
-        Called with the problem when the set has halved; may set ``lam`` and ``bandwidth``.
+        Called with the problem when the set has halved, and at each of the last sets; may set ``lam`` and
+        ``bandwidth``.
     hurry : bool
         With a time budget, whether more groups leave at once than `cycle` says where it would take too long.
+    each_below : int
+        From so many groups on each set has parameters of its own: judged with those of a larger one it would
+        look worse than it is.
     """
     path, clock = EliminationPath(), present_clock()
     tuned_at, took = len(problem.active), 0.0
     ranked: list[int] = []
     while True:
         began = time.perf_counter()
-        if retune is not None and problem.active and 2 * len(problem.active) <= tuned_at:
+        due = min(max(tuned_at // 2, each_below), tuned_at - 1)
+        if retune is not None and 0 < len(problem.active) <= due:
             tuned_at = len(problem.active)
             with clock.part(_FOR_RETUNING):
                 retune(problem)

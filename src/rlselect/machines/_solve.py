@@ -36,6 +36,8 @@ _NEWTON_STEPS = 60
 _GAIN = 1e-12
 # Weak regularisation can keep libsvm busy without end; past this many O(n) steps interior points are faster.
 _LIBSVM_STEPS = 20_000
+# From so many rows on interior points in the dimensions of a kernel of few are the faster ones.
+_MANY_ROWS = 200
 
 
 @dataclass(frozen=True)
@@ -149,7 +151,7 @@ def _solve_support_vectors(
         exact = active_set_solution(gram, y, cost, tube, start, fit_intercept, max_rounds=8)
         if exact is not None:
             return exact
-    root = low_rank_root(gram)
+    root = low_rank_root(gram) if len(y) >= _MANY_ROWS else None
     rough = _libsvm(gram, y, cost, tube, fit_intercept) if root is None else None
     if rough is None:
         rough = interior_point_solution(gram, y, cost, tube, fit_intercept, root, limit / (2.0 * lam))

@@ -223,8 +223,8 @@ class RiskRFE(PredictingSelector):
 
     Weights count rows: a weight of 2 is the same as the row twice.
 
-    Differs from [1]_: the squared losses, their leave-one-out rule and re-tuning are ours; :meth:`paper`
-    gives the dissertation's choices.
+    Differs from [1]_: the squared losses, the kernel "anova", the rules on out-of-sample risk and re-tuning
+    are ours; :meth:`paper` gives the dissertation's choices.
 
     References
     ----------
@@ -322,7 +322,8 @@ class RiskRFE(PredictingSelector):
         **changes
             Parameters of the constructor. The dissertation's machines are support vector machines with a
             Gaussian kernel (``loss="hinge"``, the default here) and support vector regression
-            (``loss="epsilon_insensitive"``).
+            (``loss="epsilon_insensitive"``). One thing differs: equations 3.2 and 3.4 have no intercept, the
+            machines of the dissertation's software have one; ``fit_intercept=False`` is the equations.
 
         Returns
         -------

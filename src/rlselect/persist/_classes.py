@@ -38,6 +38,7 @@ _HOMES = {
     "learn._schedules": "Constant LinearRamp PowerDecay",
     "learn._trajectory": "Trajectory",
     "machines._elimination": "EliminationPath",
+    "machines._anova_kernel": "AnovaKernel AnovaState",
     "machines._kernels": "AdditiveState ChiSquaredKernel GaussianKernel LinearKernel PolynomialKernel",
     "machines._losses": "EpsilonInsensitiveLoss HingeLoss LogisticLoss SquaredLabelLoss SquaredLoss",
     "machines._stopping": "ChangePoint Threshold",

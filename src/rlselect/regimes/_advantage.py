@@ -207,4 +207,4 @@ def _without_main_effect(
     alone[:, encoder.action] = 0.0
     problem = StageMachine(encoder, alone, y, weights, "anova").make_problem()
     problem.refresh()
-    return loo_residuals(problem.coefficients, problem.inverse.diagonal(), problem.ridge, weights)
+    return loo_residuals(problem.coefficients[:, 0], problem.inverse.diagonal(), problem.ridge, weights)

@@ -244,8 +244,8 @@ class StageMachine:
         problem.refresh()
         self.loo_risk, self.losses = self.risk(problem), problem.losses
         self.lam, self.bandwidth, self.state = problem.lam, problem.bandwidth, problem.state
-        self.coefficients = problem.coefficients
-        remainder = self.y - problem.gram @ problem.coefficients - problem.ridge * problem.coefficients
+        self.coefficients = problem.coefficients[:, 0]
+        remainder = self.y - problem.gram @ self.coefficients - problem.ridge * self.coefficients
         self.intercept = float(remainder.mean())
         return self
 

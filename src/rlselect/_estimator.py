@@ -1,6 +1,9 @@
 """The skeleton that every estimator stands on: options, a fit that publishes once, names, ranks, accounts."""
 
+import platform
+import re
 import signal
+import sys
 import threading
 import time
 import warnings
@@ -10,6 +13,7 @@ from typing import Any, ClassVar, Literal, Self
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import __version__ as sklearn
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.metrics import accuracy_score, r2_score
@@ -89,7 +93,24 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             ``str()`` gives text, ``dict`` the values behind it; notebooks show a page, ``save`` writes one.
         """
         check_is_fitted(self)
-        return Summary(self._report())
+        return self._tell(self._report())
+
+    def _tell(self, report: dict[str, Any]) -> Summary:
+        """A report with what it takes to make the fit again, as far as the estimator knows."""
+        name, module = type(self).__name__, type(self).__module__
+        home = ".".join(module.split(".")[:2]) if module.startswith("rlselect.") else module
+        # where a function lives in memory says nothing, and differs in every run
+        written = re.sub(r" at 0x[0-9a-fA-F]+", "", BaseEstimator.__repr__(self, N_CHAR_MAX=4000))
+        made = {"code": f"from {home} import {name}\n\nmodel = {written}\nmodel.fit(...)"}
+        options = self.get_params(deep=False)
+        if "random_state" in options:
+            seed = options["random_state"]
+            made["Seed"] = "none was given: another fit may differ" if seed is None else str(seed)
+        made["Library"] = f"rlselect {sys.modules['rlselect'].__version__}"
+        made["Beside it"] = (
+            f"Python {platform.python_version()}, NumPy {np.__version__}, scikit-learn {sklearn}"
+        )
+        return Summary({**report, "made": made})
 
     def _report(self) -> dict[str, Any]:
         """Plain values about the fit, see `rlselect.report.to_html`."""

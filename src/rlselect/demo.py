@@ -44,7 +44,7 @@ def crime_report(seed: int = 0, *, compare: bool = True) -> dict[str, Any]:
         n_chosen = int(np.count_nonzero(lasso.coef_))
         facts[_PEER] = f"{n_chosen} of {len(lasso.coef_)} variables, R² {score:.2f}, {slow:.1f} s"
     title = f"Violent crime in {len(train):,} US communities, {crime.data.shape[1]} variables"
-    return {**selector._report(), "title": title, "seconds": seconds, "facts": facts}
+    return {**selector.summary().dict, "title": title, "seconds": seconds, "facts": facts}
 
 
 def simulated_report(rows: int, columns: int, seed: int = 0, *, compare: bool = True) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def simulated_report(rows: int, columns: int, seed: int = 0, *, compare: bool = 
         )
     title = f"Simulated problem, {rows:,} rows, {columns} correlated variables"
     # here the truth is known, and the warning about standard errors stands beside the real data
-    return {**selector._report(), "title": title, "seconds": seconds, "facts": facts, "notes": []}
+    return {**selector.summary().dict, "title": title, "seconds": seconds, "facts": facts, "notes": []}
 
 
 def _timed(estimator: Any, X: Any, y: Any) -> tuple[Any, float]:

@@ -56,8 +56,8 @@ def test_names_labels_and_files_are_shown_escaped(mark, tmp_path):
     assert "\\" in result.output
     assert_harmless(html.read_text(encoding="utf-8"))
     assert_harmless(js.read_text(encoding="utf-8"))
-    # a name stays on its line
-    assert sum("si" in line and "ze" in line for line in result.output.splitlines()) == 1
+    # a name stays on its line, in the answer and in the table
+    assert sum("si" in line and "ze" in line for line in result.output.splitlines()) == 2
 
 
 @pytest.mark.parametrize("mark", ["\x1b[2J", "\u202e", "\udc80"])

@@ -157,6 +157,18 @@ def test_an_expensive_feature_is_avoided():
     assert model.inclusion_[7] > 0.9 > 0.3 > model.inclusion_[0]
 
 
+def test_the_report_opens_with_what_a_case_needs():
+    X, y = make_data()
+    model = DatumwiseClassifier(search=FAST, random_state=0, budget=3).fit(X, y)
+    answer = model.summary().dict["answer"]
+    assert f"A case needs {model.acquire(X).sum(axis=1).mean():.2g} of 7 features on average" in answer
+    assert "report(X, y) tells" in answer
+    judged = model.report(X, y).dict["answer"]
+    assert f"{model.score(X, y):.0%} of {len(y)} cases are answered rightly." in judged
+    dear = DatumwiseClassifier(search=FAST, random_state=0, feature_cost=5.0).fit(X, y)
+    assert "None of the 7 features is worth its price" in dear.summary().dict["answer"]
+
+
 def test_summary():
     X, y = make_data()
     model = DatumwiseClassifier(search=FAST, random_state=0, budget=3).fit(X, y)

@@ -1,6 +1,8 @@
 """What a learner says about itself, and what it is worth to other subjects."""
 
+import copy
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +11,8 @@ from sklearn.exceptions import NotFittedError
 
 from rlselect import AdvantageLearning, QLearning, TrialData, regime_value
 from rlselect.cli import _main as cli
+from rlselect.regimes._estimates import from_scores
+from rlselect.regimes._report import answer_of
 from rlselect.report import to_html, to_json
 from rlselect.simulate import make_regime_trial
 
@@ -47,6 +51,41 @@ def test_the_report_says_what_the_attributes_say(learner, trial):
     assert str(learner.value_) in str(learner.summary())
     assert "Which history matters" in to_html(report)
     assert json.loads(to_json(report))["facts"]["Subjects"] == 120
+
+
+def test_the_report_opens_with_what_the_regime_is_worth(learner):
+    answer = learner.summary().dict["answer"]
+    low, high = learner.value_.less(learner.observed_).interval
+    assert f"about {learner.value_.value:.3g} instead of {learner.observed_.value:.3g}" in answer
+    assert ("do not tell" in answer) == (low <= 0 <= high)
+    assert learner.tailoring_[0][0] in answer
+    assert "with care" not in answer
+
+
+def test_what_is_worse_unclear_or_not_to_be_compared_is_told(learner):
+    def worth(value, spread):
+        return from_scores(np.array([value - spread, value + spread] * 20), "dr", 0.95)
+
+    some = copy.copy(learner)
+    low, high, unclear = worth(1.0, 0.1), worth(2.0, 0.2), worth(1.01, 2.0)
+    assert "which is better" in answer_of(some, high, low)
+    assert "which is worse" in answer_of(some, low, high)
+    assert "do not tell" in answer_of(some, unclear, low)
+    some.maximize = False
+    assert "which is better" in answer_of(some, low, high)
+    some.overlap_ = [replace(learner.overlap_[0], poor=True), learner.overlap_[1]]
+    some.tailoring_, some.stop_reason_ = [[], []], ["time budget", ""]
+    told = answer_of(some, low, high)
+    for part in ("hardly be compared at stage 1,", "No history column is needed", "(time budget)"):
+        assert part in told
+
+
+def test_values_and_slopes_are_drawn(learner):
+    _, rules, effects, _, _ = learner.summary().dict["sections"]
+    assert [name for name, *_ in rules["intervals"]] == ["the regime", "its trees", "what was done"]
+    assert rules["intervals"][0][1:] == (learner.value_.value, *learner.value_.interval)
+    assert len(effects["intervals"]) == len(effects["rows"]) > 0
+    assert to_html(learner.summary().dict).count("<svg") == 2
 
 
 def test_a_contrast_is_all_for_the_decision(trial):
@@ -126,6 +165,9 @@ def test_a_report_on_other_subjects(learner, trial):
     for row, one in zip(section["rows"], (value, observed, value.less(observed)), strict=True):
         assert row[1:] == [round(x, 4) for x in (one.value, one.standard_error, *one.interval)]
     assert "150 subjects, 95 % intervals" in section["note"]
+    assert report["answer"].startswith(
+        f"Had all followed the regime, their mean outcome would be about {value.value:.3g}"
+    )
     with pytest.raises(TypeError, match="must be a TrialData"):
         learner.report(simulated.columns)
     with pytest.raises(ValueError, match="1 stage"):

@@ -104,6 +104,19 @@ def test_html_is_self_contained_and_escaped():
     assert "<script" not in text
 
 
+def test_tables_and_pictures_have_names_and_boxes_of_their_own():
+    page = Page(to_html({**REPORT, "made": {"code": "model = REVS(<1>)", "Seed": 3}}))
+    assert page.tags.count("main") == 1
+    boxes = [value for name, value in page.attributes if (name, value) == ("class", "scroll")]
+    # one table, two pictures and the code
+    assert len(boxes) == [name for name, _ in page.attributes].count("tabindex") == 4
+    assert page.tags.count("svg") == page.attributes.count(("role", "img"))
+    assert page.tags.count("th") == [name for name, _ in page.attributes].count("scope")
+    end = page.words.index("How it was made")
+    assert "model = REVS(<1>)" in page.words[end:]
+    assert page.words[page.words.index("Seed") + 1] == "3"
+
+
 def test_several_reports_share_a_page():
     page = Page(to_html([REPORT, {**REPORT, "title": "Second", "facts": {"Found": 24, "Missed": []}}]))
     assert page.tags.count("section") == 2

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from rlselect.report import curve_svg, to_html
+from rlselect.report import curve_svg, intervals_svg, to_html
 
 CURVE = {
     "title": "Effect of <age>",
@@ -63,3 +63,17 @@ def test_unequal_lengths_are_refused():
 def test_a_section_shows_its_curves():
     page = to_html({"sections": [{"title": "Effects", "curves": [CURVE, CURVE]}]})
     assert page.count("<svg") == 2
+
+
+def test_intervals_stand_on_one_axis():
+    svg = intervals_svg([("<a>", 1.0, 0.0, 2.0), ("b", -1.0, -2.0, 0.0), ("c", np.nan, 0.0, 1.0)], "Two <x>.")
+    root = ElementTree.fromstring(svg)
+    places = [float(circle.get("cx")) for circle in root.iter("circle")]
+    lines = [p.get("d") for p in root.iter("path") if p.get("stroke-width") == "3"]
+    ends = [[float(x) for x in re.fullmatch(r"M([\d.]+) \d+H([\d.]+)", line).groups()] for line in lines]
+    assert len(places) == 2
+    assert places == pytest.approx([sum(one) / 2 for one in ends], abs=0.1)
+    assert ends[0][0] == ends[1][1]
+    assert root.get("aria-label") == "Two <x>."
+    assert any(p.get("stroke-dasharray") for p in root.iter("path"))
+    ElementTree.fromstring(intervals_svg([], "None."))

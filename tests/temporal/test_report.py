@@ -51,6 +51,18 @@ def test_flagged_times_are_told_once_per_reason(model):
     assert [(reason.split(":")[0], times) for reason, times in reasons] == [("separation", [2])]
 
 
+def test_the_answer_names_who_has_an_effect(model):
+    table = table_of(model.summary()).drop("Intercept")
+    seen = table.index[2 * table[["p (ids)", "p (sds)"]].min(axis=1) < 0.05]
+    answer = model.summary().dict["answer"]
+    for name in table.index:
+        assert (f"{name} (on average" in answer) == (name in seen)
+    assert "Nothing can be said of 1 of 6 times." in answer
+    # at level 1 - 1e-9 nothing is seen
+    hidden = model.report(level=1 - 1e-9).dict["answer"]
+    assert "no effect of x and z, which does not prove" in hidden
+
+
 def test_page_and_values(model, tmp_path):
     account = model.summary()
     page = account.save(tmp_path / "fit.html").read_text()

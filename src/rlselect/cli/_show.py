@@ -12,7 +12,7 @@ __all__ = ["deliver", "report_of", "show_report"]
 
 
 def report_of(selector: Any) -> dict[str, Any]:
-    report = dict(selector._report())
+    report = dict(selector.summary().dict)
     report.pop("title", None)
     return {"method": type(selector).__name__, **report}
 
@@ -28,6 +28,8 @@ def show_report(report: Mapping[str, Any]) -> None:
 
     console = Console(highlight=False, emoji=False, markup=False)
     console.print(Text(printable(report["title"]), style="bold"))
+    if report.get("answer"):
+        console.print(Text(printable(report["answer"]), style="italic"))
     for label, text in fact_rows(report):
         console.print(printable(f"{label}: {text}"))
 

@@ -289,7 +289,7 @@ class FeatureBuyer(AfterFit, Estimator):
         check_is_fitted(self)
         check_value("max_depth", max_depth, whole(0))
         if X is not None:
-            return Summary(self._account().of_cases(X, y, sample_weight, max_depth))
+            return self._tell(self._account().of_cases(X, y, sample_weight, max_depth))
         if y is not None or sample_weight is not None:
             given = "y" if y is not None else "sample_weight"
             raise ValueError(f"{given} was given without X; give the cases that it belongs to.")

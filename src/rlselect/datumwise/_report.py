@@ -11,6 +11,7 @@ from rlselect.datumwise._fitted import FittedPurchases
 from rlselect.datumwise._policy import Episodes
 from rlselect.datumwise._reasons import PurchaseReasons, purchase_reasons
 from rlselect.datumwise._rules import PurchaseRules
+from rlselect.report import name_some, stopped_early
 
 __all__ = ["PurchaseAccount"]
 
@@ -120,6 +121,7 @@ class PurchaseAccount:
         facts["Mean cost per case in training, errors included"] = -self.value
         report = {
             "title": f"{self.owner} ({kinds})",
+            "answer": self._answer(sections[0]["bars"], judged),
             "n_rows": self.n_rows,
             "seconds": self.seconds,
             "stop_reason": self.stop_reason,
@@ -135,6 +137,26 @@ class PurchaseAccount:
                 "titles": [f"{noun} bought per case", "mean return"],
             }
         return report
+
+    def _answer(self, bought: list[tuple[str, float]], judged: dict[str, Any]) -> str:
+        """What a case needs, most wanted first, and how well it is answered then."""
+        rules = self.fitted.rules
+        noun = _noun(rules)
+        parts = [f"None of the {rules.n_units:,} {noun} is worth its price: all cases get the same answer."]
+        if bought:
+            names = name_some([f"{name} ({share:.0%} of them)" for name, share in bought], 3)
+            mean = judged["Bought per case"]
+            parts = [f"A case needs {mean:.2g} of {rules.n_units:,} {noun} on average: {names}."]
+        cases = f"{judged.get('Cases reported on', 0):,} cases"
+        if "Answered" in judged:
+            parts.append(f"{judged['Answered']:.0%} of the cases are sure enough to be answered as promised.")
+        if "Accuracy" in judged:
+            parts.append(f"{judged['Accuracy']:.0%} of {cases} are answered rightly.")
+        elif "R squared" in judged:
+            parts.append(f"The answers to {cases} have R squared {judged['R squared']:.2f}.")
+        else:
+            parts.append("How well other cases are answered, report(X, y) tells.")
+        return " ".join([*parts, *stopped_early(self.stop_reason)])
 
 
 def _noun(rules: PurchaseRules) -> str:

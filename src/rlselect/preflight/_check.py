@@ -17,7 +17,7 @@ from rlselect.preflight._findings import Finding, SeenRows
 from rlselect.preflight._recommend import QUESTIONS, Question, Recommendation, recommend
 from rlselect.preflight._rows import look_at_rows
 from rlselect.preflight._target import find_outcome, look_at_target
-from rlselect.report import Summary
+from rlselect.report import Summary, name_some
 
 __all__ = ["DataCheck", "check", "find_problems", "tell"]
 
@@ -164,12 +164,27 @@ def _report(look: SeenRows, findings: list[Finding], advice: Recommendation, cal
     }
     return {
         "title": "The data" if called == "DATA" else called,
+        "answer": _answer(findings, advice),
         "method": "check",
         "facts": facts,
         "sections": [*_sections(findings, advice, "python"), columns],
         "findings": [asdict(f) for f in findings],
         "recommendation": asdict(advice),
     }
+
+
+def _answer(findings: list[Finding], advice: Recommendation) -> str:
+    """What is in the way, or what to run."""
+    problems, warned = (
+        list(dict.fromkeys(f.what for f in findings if f.weight == weight))
+        for weight in ("problem", "warning")
+    )
+    run = f"{advice.method} suits these data; it takes about {_seconds(advice.seconds)}."
+    if problems:
+        return f"Before a fit something is to be mended: {name_some(problems)}. Then {run}"
+    if warned:
+        return f"Nothing is in the way of a fit, but the answer may be spoilt by: {name_some(warned)}. {run}"
+    return f"Nothing is in the way of a fit. {run}"
 
 
 def _sections(

@@ -25,7 +25,7 @@ from rlselect.regimes._grow_trees import grow_policy_tree
 from rlselect.regimes._history import read_history
 from rlselect.regimes._overlap import warn_of_poor_overlap
 from rlselect.regimes._policy_tree import PolicyTree
-from rlselect.regimes._report import report_of, value_section
+from rlselect.regimes._report import answer_of, report_of, value_section
 from rlselect.regimes._selection import MODEL, StageSelection
 from rlselect.regimes._stage_machine import StageMachine
 from rlselect.regimes._stage_names import find_stage
@@ -465,17 +465,20 @@ class BackwardLearner(Estimator):
         check_is_fitted(self)
         report = self._report()
         if trial is not None:
-            report["sections"] = [self._value_on(check_trial(trial), random_state), *report["sections"]]
-        return Summary(report)
+            value, observed = self._value_on(checked := check_trial(trial), random_state)
+            section = value_section(value, observed, checked.n_subjects)
+            report["answer"] = answer_of(self, value, observed)
+            report["sections"] = [section, *report["sections"]]
+        return self._tell(report)
 
-    def _value_on(self, trial: TrialData, random_state: RandomState) -> dict[str, Any]:
+    def _value_on(self, trial: TrialData, random_state: RandomState) -> tuple[RegimeValue, RegimeValue]:
         self._check_same(trial)
         rng = as_generator(random_state)
         evaluation = Evaluation(trial, self.discount, self._sign, _FOLDS, rng)
         decide = feasible_only(self._decide_for(trial), trial)
         with jobs(self.n_jobs):
             value = estimate_value(evaluation, [decide], "dr", "anova", self.level, rng)
-        return value_section(value, observed_value(trial, self.discount, self.level), trial.n_subjects)
+        return value, observed_value(trial, self.discount, self.level)
 
     def _report(self) -> dict[str, Any]:
         return report_of(self, self._seconds, self._n_subjects, self._notes)

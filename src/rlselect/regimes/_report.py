@@ -7,13 +7,15 @@ from rlselect.regimes._contrasts import TailoringEffect
 from rlselect.regimes._estimates import RegimeValue
 from rlselect.regimes._overlap import OverlapReport
 from rlselect.regimes._policy_tree import PolicyTree
+from rlselect.report import name_some, stopped_early
 
-__all__ = ["Learnt", "report_of", "value_section"]
+__all__ = ["Learnt", "answer_of", "report_of", "value_section"]
 
 
 class Learnt(Protocol):
     """What a report says of a fitted learner; lists by stage."""
 
+    maximize: bool
     n_stages_: int
     value_: RegimeValue
     observed_: RegimeValue
@@ -33,6 +35,7 @@ def report_of(learner: Learnt, seconds: float, n_subjects: int, notes: Sequence[
     value, before = learner.value_, learner.observed_
     return {
         "title": f"{type(learner).__name__} ({learner.n_stages_} stages)",
+        "answer": answer_of(learner, value, before),
         "seconds": seconds,
         "facts": {
             "Subjects": n_subjects,
@@ -57,6 +60,30 @@ def report_of(learner: Learnt, seconds: float, n_subjects: int, notes: Sequence[
     }
 
 
+def answer_of(learner: Learnt, value: RegimeValue, before: RegimeValue) -> str:
+    """Whether the regime is better than what was done, what it decides by, whether to trust that."""
+    gain = value.less(before)
+    low, high = gain.interval
+    worth = f"Had all followed the regime, their mean outcome would be about {value.value:.3g} instead of "
+    worth += f"{before.value:.3g}"
+    between = f"({100 * gain.level:.4g} % interval of the difference {low:.3g} to {high:.3g})"
+    if low <= 0.0 <= high:
+        parts = [f"{worth}, but the data do not tell whether that is a difference {between}."]
+    else:
+        parts = [f"{worth}, which is {'better' if (low > 0.0) == learner.maximize else 'worse'} {between}."]
+    by = [
+        f"by {name_some(names, 4)} at stage {t}"
+        for t, names in enumerate(learner.tailoring_, start=1)
+        if names
+    ]
+    parts.append(f"It decides {name_some(by)}." if by else "No history column is needed to decide.")
+    poor = [one.stage for one in learner.overlap_ if one.poor or one.contradicted]
+    if poor:
+        stages = f"stage{'s' if len(poor) > 1 else ''} {name_some(poor)}"
+        parts.append(f"Actions can hardly be compared at {stages}, so take these values with care.")
+    return " ".join([*parts, *stopped_early(*learner.stop_reason_)])
+
+
 def _history(learner: Learnt) -> dict[str, Any]:
     rows = []
     for t, names in enumerate(learner.selected_):
@@ -74,9 +101,12 @@ def _history(learner: Learnt) -> dict[str, Any]:
 
 
 def _rules(learner: Learnt) -> dict[str, Any]:
+    tree = learner.regime_.value_
+    values = {"the regime": learner.value_, "its trees": tree, "what was done": learner.observed_}
     return {
         "title": "What to do",
         "text": str(learner.regime_),
+        "intervals": [(name, one.value, *one.interval) for name, one in values.items()],
         "note": "Trees of depth two with a value of their own, beside that of the full regime, which predict "
         "gives.",
     }
@@ -97,6 +127,7 @@ def _effects(learner: Learnt) -> dict[str, Any]:
         "title": "How the decision leans on its columns",
         "columns": ["Stage", "Column", "Advantage of", "Per sd", "From", "To"],
         "rows": rows,
+        "intervals": [(f"{row[1]}: {row[2]}, {row[0]}", *row[3:]) for row in rows],
         "note": "Slope of the advantage on each column alone, per standard deviation. Intervals hold for all "
         "history columns of the stage together, so that those of selected columns are not too narrow; rules "
         "of later stages are taken as known."
@@ -151,6 +182,7 @@ def value_section(value: RegimeValue, observed: RegimeValue, n_subjects: int) ->
             [name, *(round(number, 4) for number in (one.value, one.standard_error, *one.interval))]
             for name, one in estimates.items()
         ],
+        "intervals": [(name, one.value, *one.interval) for name, one in estimates.items()],
         "note": f"{n_subjects} subjects, {100 * value.level:.4g} % intervals; that of the regime, as "
         "it was learnt before, is a cross-fitted doubly robust estimate.",
     }

@@ -1,11 +1,12 @@
 """Result -> plain dict -> HTML, Markdown, JSON."""
 
+from rlselect.report._answer import answer_selection, name_some, stopped_early
 from rlselect.report._display import Display, PanelDisplay, pyplot
 from rlselect.report._files import printable, replace_file, write_whole
 from rlselect.report._format import COLUMNS, LEGEND, fact_rows, variable_rows
 from rlselect.report._sections import section_rows
 from rlselect.report._summary import Summary
-from rlselect.report._svg import bars_svg, curve_svg, inclusion_svg, search_svg
+from rlselect.report._svg import bars_svg, curve_svg, inclusion_svg, intervals_svg, search_svg
 from rlselect.report._write import to_html, to_json, to_markdown
 
 __all__ = [
@@ -14,15 +15,19 @@ __all__ = [
     "Display",
     "PanelDisplay",
     "Summary",
+    "answer_selection",
     "bars_svg",
     "curve_svg",
     "fact_rows",
     "inclusion_svg",
+    "intervals_svg",
+    "name_some",
     "printable",
     "pyplot",
     "replace_file",
     "search_svg",
     "section_rows",
+    "stopped_early",
     "to_html",
     "to_json",
     "to_markdown",

@@ -5,7 +5,7 @@ from html import escape
 from typing import Any
 
 from rlselect.report._format import MAX_ROWS, show
-from rlselect.report._svg import bars_svg, curve_svg
+from rlselect.report._svg import bars_svg, curve_svg, intervals_svg
 
 
 def section_rows(section: Mapping[str, Any]) -> tuple[list[list[str]], int]:
@@ -45,21 +45,23 @@ def sections_html(sections: Sequence[Mapping[str, Any]]) -> str:
         parts.append(f"<h2>{escape(str(section['title']))}</h2>")
         rows, more = section_rows(section)
         if rows:
-            parts.append(table_html(section["columns"], rows))
+            parts.append(table_html(section["columns"], rows, str(section["title"])))
         if more:
             parts.append(f'<p class="note">{more} more rows are not shown.</p>')
         if section.get("bars"):
-            parts.append(bars_svg(section["bars"], str(section["title"])))
-        parts += [curve_svg(curve) for curve in section.get("curves", ())]
+            parts.append(picture_html(bars_svg(section["bars"], str(section["title"]))))
+        if section.get("intervals"):
+            parts.append(picture_html(intervals_svg(section["intervals"], str(section["title"]))))
+        parts += [picture_html(curve_svg(curve)) for curve in section.get("curves", ())]
         if "text" in section:
-            parts.append(f"<pre>{escape(str(section['text']))}</pre>")
+            parts.append(text_html(str(section["text"]), str(section["title"])))
         if "note" in section:
             parts.append(f'<p class="note">{escape(str(section["note"]))}</p>')
     return "\n".join(parts)
 
 
-def table_html(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table with numbers to the right of its first column.
+def table_html(columns: Sequence[str], rows: Sequence[Sequence[str]], about: str) -> str:
+    """A table with numbers to the right of its first column, in a box that scrolls where it is too wide.
 
     Parameters
     ----------
@@ -67,16 +69,59 @@ def table_html(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         Heads.
     rows : sequence of sequences of str
         Cells.
+    about : str
+        What the table shows, for those who cannot see it.
 
     Returns
     -------
     str
         HTML.
     """
+    heads = "".join(
+        f'<th scope="col"{" class=n" if k else ""}>{escape(str(c))}</th>' for k, c in enumerate(columns)
+    )
+    lines = []
+    for first, *others in rows:
+        cells = "".join(f"<td class=n>{escape(cell)}</td>" for cell in others)
+        lines.append(f'<tr><th scope="row">{escape(first)}</th>{cells}</tr>')
+    table = f'<table class="variables"><thead><tr>{heads}</tr></thead><tbody>' + "\n".join(lines)
+    return f"{_box(f'Table: {about}')}{table}</tbody></table></div>"
 
-    def line(cells: Sequence[str], tag: str) -> str:
-        written = (f"<{tag}{' class=n' if k else ''}>{escape(c)}</{tag}>" for k, c in enumerate(cells))
-        return f"<tr>{''.join(written)}</tr>"
 
-    lines = [line(row, "td") for row in rows]
-    return f'<table class="variables">{line(columns, "th")}' + "\n".join(lines) + "</table>"
+def text_html(text: str, about: str) -> str:
+    """Lines as they are, in a box that scrolls.
+
+    Parameters
+    ----------
+    text : str
+        The lines.
+    about : str
+        What they are, for those who cannot see it.
+
+    Returns
+    -------
+    str
+        HTML.
+    """
+    return f"{_box(f'Text: {about}')}<pre>{escape(text)}</pre></div>"
+
+
+def picture_html(svg: str) -> str:
+    """A picture in a box that scrolls where it would become too small to read.
+
+    Parameters
+    ----------
+    svg : str
+        The picture, which says itself what it shows.
+
+    Returns
+    -------
+    str
+        HTML.
+    """
+    return f"{_box('Picture')}{svg}</div>"
+
+
+def _box(about: str) -> str:
+    # what scrolls must be reachable by the keyboard, and then needs a name
+    return f'<div class="scroll" role="group" tabindex="0" aria-label="{escape(about)}">'

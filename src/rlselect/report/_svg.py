@@ -114,6 +114,57 @@ def bars_svg(bars: Sequence[tuple[str, float]], about: str) -> str:
     return _frame(16 + line * len(bars), about, body)
 
 
+def intervals_svg(intervals: Sequence[tuple[str, float, float, float]], about: str) -> str:
+    """Draw estimates as points with their intervals, one below the other, on one axis.
+
+    Parameters
+    ----------
+    intervals : sequence of (str, float, float, float)
+        Name, estimate, and the ends of its interval; the first 30 with finite numbers are drawn.
+    about : str
+        What the picture shows, for those who cannot see it.
+
+    Returns
+    -------
+    str
+        An ``<svg>`` element. A dashed line marks zero, where it is inside.
+
+    Examples
+    --------
+    >>> from rlselect.report import intervals_svg
+    >>> intervals_svg([("new", 2.0, 1.0, 3.0), ("old", 1.0, 0.5, 1.5)], "Two values.").count("<circle")
+    2
+    """
+    shown = [(str(name), *plain(numbers)) for name, *numbers in intervals]
+    shown = [one for one in shown if None not in one][:_MAX_BARS]
+    if not shown:
+        return _frame(40, about, [_text(_LEFT, 24, "no interval", anchor="start")])
+    labels = [_shorten(one[0]) for one in shown]
+    left, line = _LEFT + 6 * max(map(len, labels)), 22
+    low, high = min(one[2] for one in shown), max(one[3] for one in shown)
+    span, bottom = _WIDTH - left - 80, 10 + line * len(shown)
+
+    def across(value: float) -> float:
+        return left + (value - low) / ((high - low) or 1.0) * span
+
+    body = []
+    for tick in _ticks(low, high):
+        body.append(f'<path d="M{across(tick):.1f} 4V{bottom}" stroke="{_FAINT}" opacity=".4"/>')
+        body.append(_text(across(tick), bottom + 16, f"{tick:.6g}", anchor="middle"))
+    if low < 0.0 < high:
+        body.append(f'<path d="M{across(0.0):.1f} 4V{bottom}" stroke="{_INK}" stroke-dasharray="4 4"/>')
+    for k, (name, middle, start, end) in enumerate(shown):
+        y, ends = 16 + k * line, f"{show(start)} to {show(end)}"
+        body.append(f"<g><title>{escape(name)}: {show(middle)} ({ends})</title>")
+        body.append(_text(left - 12, y + 4, labels[k], anchor="end"))
+        body.append(
+            f'<path d="M{across(start):.1f} {y}H{across(end):.1f}" stroke="{_BLUE}" stroke-width="3"/>'
+        )
+        body.append(f'<circle cx="{across(middle):.1f}" cy="{y}" r="5" fill="{_BLUE}"/>')
+        body.append(_text(left + span + 12, y + 4, show(middle), anchor="start") + "</g>")
+    return _frame(bottom + 24, about, body)
+
+
 def curve_svg(curve: Mapping[str, Any]) -> str:
     """Draw a curve, with a band around it and a line to compare it with where these are given.
 

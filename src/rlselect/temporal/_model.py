@@ -409,7 +409,7 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
             ``str()`` gives text, ``dict`` the values behind it; notebooks show a page, ``save`` writes one.
         """
         check_is_fitted(self)
-        return Summary(self._report(level=level, n_draws=n_draws, random_state=random_state))
+        return self._tell(self._report(level=level, n_draws=n_draws, random_state=random_state))
 
     def _report(self, **options: Any) -> dict[str, Any]:
         return report_of(self._fitted, self.formula, **options) | {"seconds": self._seconds}

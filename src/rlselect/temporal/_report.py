@@ -7,6 +7,7 @@ import numpy as np
 
 from rlselect._random import RandomState, as_generator
 from rlselect.data import to_clock
+from rlselect.report import name_some
 from rlselect.temporal._bands import Band, simultaneous_band
 from rlselect.temporal._curves import FittedCurves
 from rlselect.temporal._hypotheses import FlaggedTimeWarning, run_test
@@ -56,11 +57,39 @@ def report_of(
     band = simultaneous_band(
         fitted, level, smoothed=fitted.is_smoothed, n_draws=n_draws, rng=as_generator(random_state)
     )
+    effects = _effects(fitted, band, n_draws, random_state)
     return {
         "title": "TemporalProcessRegression",
+        "answer": _answer(fitted, effects["rows"], level),
         "facts": facts,
-        "sections": [_effects(fitted, band, n_draws, random_state), *_flagged(fitted)],
+        "sections": [effects, *_flagged(fitted)],
     }
+
+
+def _answer(fitted: FittedCurves, rows: list[list[Any]], level: float) -> str:
+    """Which covariates have an effect, by either test, and at which times nothing is known."""
+    design, p = fitted.design, [_COLUMNS.index(name) for name in ("p (ids)", "p (sds)")]
+    covariates = [row for row in rows if row[0] != "Intercept"]
+    # two looks at each covariate: the smaller p counts twice
+    seen = [row for row in covariates if 2.0 * min(row[k] for k in p) < 1.0 - level]
+    hidden = [row[0] for row in covariates if row not in seen]
+    parts = []
+    if not covariates:
+        parts.append(f"The model has no covariate: it follows {design.response} over time.")
+    elif seen:
+        told = name_some([f"{row[0]} (on average {row[1]:.3g})" for row in seen])
+        verb = "covariate has" if len(seen) == 1 else "covariates have"
+        parts.append(f"{len(seen)} of {len(covariates)} {verb} an effect on {design.response}: {told}.")
+    if hidden:
+        parts.append(
+            f"The data show no effect of {name_some(hidden)}, which does not prove that there is none."
+        )
+    if covariates:
+        parts.append(f"Each was tested on its own, at {100 * (1.0 - level):.3g} %.")
+    flagged = sum(map(bool, fitted.raw.flags))
+    if flagged:
+        parts.append(f"Nothing can be said of {flagged} of {len(design.times)} times.")
+    return " ".join(parts)
 
 
 def time_label(time: Any) -> int | float | str:

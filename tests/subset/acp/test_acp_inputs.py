@@ -307,6 +307,8 @@ def test_reports(plain):
     fitted = plain[2]
     page = to_html(fitted.summary().dict)
     assert "The search" in page
+    answer = fitted.summary().dict["answer"]
+    assert answer.startswith(f"{fitted.support_.sum()} of {fitted.n_features_in_} variables matter")
     assert "linear" in page
     assert "Subsets judged" in str(fitted.summary())
     assert '"variables"' in to_json(fitted.summary().dict)

@@ -9,6 +9,7 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import accuracy_score, d2_tweedie_score, r2_score
 
+import rlselect
 from rlselect import REVS
 from rlselect.learn import UCB, Softmax
 from rlselect.simulate import make_revs
@@ -154,6 +155,33 @@ def test_summary_says_what_was_found_and_warns():
     expected = np.sqrt(residual @ residual / 146 * np.diagonal(np.linalg.inv(design.T @ design)))
     np.testing.assert_allclose([errors[f"x{j}"] for j in range(3)], expected[1:], rtol=1e-6)
     assert "<table" in fitted.summary()._repr_html_()
+
+
+def test_the_report_opens_with_the_answer():
+    X, y = problem()
+    fitted = REVS(random_state=0).fit(X, y)
+    answer = fitted.summary().dict["answer"]
+    assert answer.startswith(f"{fitted.support_.sum()} of {X.shape[1]} variables matter for the target: ")
+    assert "near certain" in answer
+    kept = REVS(random_state=0, always_select=[X.shape[1] - 1]).fit(X, y)
+    assert f"1 is kept as asked (x{X.shape[1] - 1})" in kept.summary().dict["answer"]
+    paper = REVS.paper(random_state=0).fit(X, y).summary().dict["answer"]
+    assert "near certain" not in paper
+    nothing = REVS(random_state=0).fit(X, np.random.default_rng(9).standard_normal(len(y)))
+    assert not nothing.support_.any()
+    assert nothing.summary().dict["answer"].startswith(f"None of the {X.shape[1]} variables")
+
+
+def test_the_page_ends_with_the_code_that_made_it():
+    X, y = problem()
+    made = REVS(random_state=3, family="gaussian").fit(X, y).summary().dict["made"]
+    names = {}
+    exec(made["code"].replace("model.fit(...)", ""), names)
+    assert names["model"].get_params()["random_state"] == 3
+    assert "policy" not in made["code"]
+    assert made["Seed"] == "3"
+    assert rlselect.__version__ in made["Library"]
+    assert "none was given" in REVS().fit(X, y).summary().dict["made"]["Seed"]
 
 
 # ---- every option matters ----

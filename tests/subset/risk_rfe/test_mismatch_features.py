@@ -68,3 +68,4 @@ def test_sequences_end_to_end():
 def test_the_summary_says_how_many_columns():
     features = MismatchFeatures(k=2).fit(["ACA"])
     assert features.summary().dict["facts"]["Columns"] == 4
+    assert "becomes 4 counts, one for each word of 2 letters" in features.summary().dict["answer"]

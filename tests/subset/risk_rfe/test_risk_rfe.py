@@ -538,6 +538,8 @@ def test_the_summary_says_what_the_attributes_say(kernel):
     selector = RiskRFE(kernel=kernel).fit(frame, y)
     report = selector.summary().dict
     selected, elimination = report["sections"]
+    assert f"{selector.n_features_} of {X.shape[1]} features" in report["answer"]
+    assert f"{selector.path_['risk'][0]:.3g} with all" in report["answer"]
     assert {row[0] for row in selected["rows"]} == set(selector.get_feature_names_out())
     assert [row[1] for row in selected["rows"]] == list(range(1, selector.n_features_ + 1))
     risk = dict(zip(selector.path_["n_features"], selector.path_["risk"], strict=True))

@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from rlselect.report import answer_selection, stopped_early
+
 
 def report_of(selector: Any) -> dict[str, Any]:
     """Facts of a fit, in the shape that the writers of reports expect."""
@@ -33,6 +35,11 @@ def report_of(selector: Any) -> dict[str, Any]:
     history = selector.path_
     return {
         "title": f"{type(selector).__name__} ({selector.task_})",
+        "answer": answer_selection(
+            selector.n_features_in_,
+            {"": [v["name"] for v in variables]},
+            *stopped_early(selector.stop_reason_),
+        ),
         "family": selector.task_,
         "n_rows": selector._n_rows,
         "n_features": selector.n_features_in_,

@@ -4,6 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from rlselect.report import answer_selection, name_some, stopped_early
+from rlselect.subset.revs._sarsa import Sarsa
+
 AFTER_SELECTION = (
     "Standard errors are those of a refit that does not know the variables were selected: they are too "
     'optimistic. For honest ones, let inference="split" keep half of the rows out of the selection.'
@@ -49,6 +52,7 @@ def report_of(selector: Any) -> dict[str, Any]:
     groups = [g for g in selector.credible_groups_ if len(g["features"]) > 1]
     return {
         "title": f"{type(selector).__name__} ({selector.family_})",
+        "answer": _answer(selector, [v["name"] for v in variables], effect, groups),
         "family": selector.family_,
         "n_rows": selector._n_rows,
         "n_rows_read": selector.n_rows_read_,
@@ -67,6 +71,32 @@ def report_of(selector: Any) -> dict[str, Any]:
         "sections": [_stand_ins(groups)] if groups else [],
         "notes": notes,
     }
+
+
+def _answer(selector: Any, chosen: list[str], effect: float | None, groups: list[dict[str, Any]]) -> str:
+    """How many variables matter, how sure each is, and what the data do not tell."""
+    names = [str(name) for name in selector.encoder_.feature_names]
+    given = {names[g] if isinstance(g, int | np.integer) else str(g) for g in selector.always_select}
+    sure = dict(zip(names, selector.inclusion_, strict=True))
+    kinds: dict[str, list[str]] = {"near certain": [], "likely": [], "doubtful": [], "kept as asked": []}
+    for name in chosen:
+        kind = "near certain" if sure[name] >= 0.95 else "likely" if sure[name] >= 0.5 else "doubtful"
+        kinds["kept as asked" if name in given else kind].append(name)
+    if isinstance(selector.search, Sarsa):
+        # shares of the last stages are no probabilities
+        kinds = {"": chosen}
+    further = []
+    if not chosen and effect is not None:
+        further.append(f"An effect of {effect:.2g} standard units would have been seen with probability 0.9.")
+    if len(groups) == 1:
+        rivals = name_some(groups[0]["features"])
+        further.append(f"One of {rivals} is near certain, but the data do not tell which.")
+    elif groups:
+        further.append(
+            f"In {len(groups)} sets of variables that stand in for one another one each is near certain, but "
+            "the data do not tell which."
+        )
+    return answer_selection(selector.n_features_in_, kinds, *further, *stopped_early(selector.stop_reason_))
 
 
 def _after_selection(selector: Any) -> str:
@@ -103,5 +133,6 @@ def _stand_ins(groups: list[dict[str, Any]]) -> dict[str, Any]:
         "title": "Variables that stand in for one another",
         "columns": ["one of", "inclusion", "least correlation"],
         "rows": [[", ".join(g["features"]), g["inclusion"], g["correlation"]] for g in groups],
+        "bars": [(f"one of {name_some(g['features'], 4)}", g["inclusion"]) for g in groups],
         "note": "One of them is in the model; which one, the data do not tell.",
     }

@@ -193,7 +193,11 @@ class MismatchFeatures(TransformerMixin, Estimator):
             "Mismatches": self.m,
             "Columns": self.n_features_out_,
         }
-        return {"title": type(self).__name__, "facts": facts}
+        answer = (
+            f"Each sequence becomes {self.n_features_out_:,} counts, one for each word of {self.k} letters"
+            f"{f', {self.m} of which may differ' if self.m else ''}."
+        )
+        return {"title": type(self).__name__, "answer": answer, "facts": facts}
 
 
 def _as_strings(X: Any) -> list[str]:

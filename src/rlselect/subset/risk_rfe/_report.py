@@ -5,12 +5,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect.report import answer_selection, stopped_early
+
 __all__ = ["report_of"]
 
 
 def report_of(selector: Any) -> dict[str, Any]:
     """Facts of a fit, the selected features and the elimination, as `rlselect.report.to_html` takes them."""
-    path = selector.path_
+    path, names = selector.path_, selector.encoder_.feature_names
     sizes = path["n_features"]
     what = f"{selector.loss_} loss"
     what += f", {type(selector.estimator).__name__}" if selector.estimator is not None else ""
@@ -25,6 +27,18 @@ def report_of(selector: Any) -> dict[str, Any]:
     facts["Out-of-sample risk"] = f"{risk:.4g} with the selected features, {path['risk'][0]:.4g} with all"
     return {
         "title": f"{type(selector).__name__} ({what})",
+        "answer": answer_selection(
+            len(selector.support_),
+            {
+                "": [
+                    names[j]
+                    for j in sorted(np.flatnonzero(selector.support_), key=selector.ranking_.__getitem__)
+                ]
+            },
+            f"The out-of-sample risk is {risk:.3g} with them, {path['risk'][0]:.3g} with all.",
+            *stopped_early(selector.stop_reason_),
+            noun="feature",
+        ),
         "stop_reason": selector.stop_reason_,
         "facts": facts,
         "sections": [_selected(selector, path), _elimination(path)],

@@ -21,6 +21,7 @@ from rlselect.data import (
     selectable_units,
 )
 from rlselect.kernels import standardise
+from rlselect.report import answer_selection, stopped_early
 
 Array = NDArray[np.float64]
 
@@ -109,15 +110,26 @@ class RivalSelector(Selector):
         names = self.encoder_.feature_names
         worth = getattr(self, self._worth_name)
         chosen = sorted(np.flatnonzero(self.support_), key=lambda j: self.ranking_[j])
+        values = [float(worth[j]) for j in chosen]
         return {
             "title": type(self).__name__,
+            "answer": answer_selection(
+                self.n_features_in_,
+                {"": [names[j] for j in chosen]},
+                *stopped_early(self.stop_reason_),
+                noun="feature",
+            ),
             "stop_reason": self.stop_reason_,
             "facts": {"Selected": f"{len(chosen)} of {self.n_features_in_} features", **self._facts()},
             "sections": [
                 {
                     "title": "Selected features",
                     "columns": ["Feature", self._worth_words()],
-                    "rows": [[names[j], float(worth[j])] for j in chosen],
+                    "rows": [[names[j], value] for j, value in zip(chosen, values, strict=True)],
+                    # bars are shares
+                    "bars": [(str(names[j]), value) for j, value in zip(chosen, values, strict=True)]
+                    if all(0.0 <= value <= 1.0 for value in values)
+                    else [],
                     "note": "" if chosen else "No feature was selected.",
                 }
             ],

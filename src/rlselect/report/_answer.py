@@ -1,0 +1,101 @@
+"""Words for the sentence or two that a report opens with."""
+
+from collections.abc import Mapping, Sequence
+
+__all__ = ["answer_selection", "name_some", "stopped_early"]
+
+_NAMES = 6
+
+
+def name_some(names: Sequence[object], most: int = _NAMES) -> str:
+    """Names in a row, and how many more there are.
+
+    Parameters
+    ----------
+    names : sequence
+        The most important first.
+    most : int, default=6
+        Names that are written out.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> name_some(["age", "city", "sex"]), name_some(["age", "city", "sex"], 1)
+    ('age, city and sex', 'age and 2 more')
+    """
+    shown = [str(name) for name in names[:most]]
+    if len(names) > most:
+        shown.append(f"{len(names) - most:,} more")
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def stopped_early(*reasons: str) -> list[str]:
+    """A sentence, if a search was ended from outside.
+
+    Parameters
+    ----------
+    *reasons : str
+        As ``stop_reason_``.
+
+    Returns
+    -------
+    list of str
+        One, or none.
+    """
+    for word in ("time budget", "interrupted", "callback"):
+        if any(word in reason for reason in reasons):
+            return [
+                f"The search was ended before it was done ({word}): with more time the answer may differ."
+            ]
+    return []
+
+
+def answer_selection(
+    n_features: int, kinds: Mapping[str, Sequence[object]], *further: str, noun: str = "variable"
+) -> str:
+    """How many were selected, and which.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of those that there are.
+    kinds : mapping of str to sequences
+        The selected by how sure they are, the surest first, such as ``{"near certain": ["age"]}``; ``""`` is
+        for those of which nothing is known but that they are selected.
+    *further : str
+        Sentences that follow.
+    noun : str, default="variable"
+        What they are called.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> print(answer_selection(100, {"near certain": ["age", "sex"], "likely": ["city"]}))
+    3 of 100 variables matter for the target: 2 are near certain (age and sex), 1 is likely (city).
+    """
+    chosen = {kind: names for kind, names in kinds.items() if len(names)}
+    total = sum(map(len, chosen.values()))
+    if not total:
+        told = (
+            f"None of the {n_features:,} {noun}s is worth its price: the data do not show that any matters."
+        )
+        return " ".join([told, *further])
+    verb = "matters" if total == 1 else "matter"
+    nouns = noun if n_features == 1 else f"{noun}s"
+    if list(chosen) == [""]:
+        parts = [name_some(chosen[""])]
+    elif total == 1:
+        parts = [f"{names[0]}, which is {kind}" for kind, names in chosen.items()]
+    else:
+        parts = [
+            f"{len(names):,} {'is' if len(names) == 1 else 'are'} {kind} ({name_some(names)})"
+            for kind, names in chosen.items()
+        ]
+    told = f"{total:,} of {n_features:,} {nouns} {verb} for the target: {', '.join(parts)}."
+    return " ".join([told, *further])

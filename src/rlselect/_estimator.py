@@ -1,9 +1,7 @@
 """The skeleton that every estimator stands on: options, a fit that publishes once, names, ranks, accounts."""
 
-import platform
 import re
 import signal
-import sys
 import threading
 import time
 import warnings
@@ -13,7 +11,6 @@ from typing import Any, ClassVar, Literal, Self
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import __version__ as sklearn
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.metrics import accuracy_score, r2_score
@@ -24,7 +21,7 @@ from rlselect._clock import BEGAN, PRESENT
 from rlselect._compat import CallbackSupportMixin, Progress, in_container, output_kind, user_level
 from rlselect._options import Allowed, check_options
 from rlselect.data import TableEncoder, is_source, load_source, open_stream, open_table, read_vectors
-from rlselect.report import Summary
+from rlselect.report import Summary, how_made
 
 __all__ = ["Estimator", "PredictingSelector", "Selector", "rank"]
 
@@ -101,16 +98,12 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         home = ".".join(module.split(".")[:2]) if module.startswith("rlselect.") else module
         # where a function lives in memory says nothing, and differs in every run
         written = re.sub(r" at 0x[0-9a-fA-F]+", "", BaseEstimator.__repr__(self, N_CHAR_MAX=4000))
-        made = {"code": f"from {home} import {name}\n\nmodel = {written}\nmodel.fit(...)"}
-        options = self.get_params(deep=False)
+        code = f"from {home} import {name}\n\nmodel = {written}\nmodel.fit(...)"
+        options, facts = self.get_params(deep=False), {}
         if "random_state" in options:
             seed = options["random_state"]
-            made["Seed"] = "none was given: another fit may differ" if seed is None else str(seed)
-        made["Library"] = f"rlselect {sys.modules['rlselect'].__version__}"
-        made["Beside it"] = (
-            f"Python {platform.python_version()}, NumPy {np.__version__}, scikit-learn {sklearn}"
-        )
-        return Summary({**report, "made": made})
+            facts["Seed"] = "none was given: another fit may differ" if seed is None else str(seed)
+        return Summary({**report, "made": how_made(code, **facts)})
 
     def _report(self) -> dict[str, Any]:
         """Plain values about the fit, see `rlselect.report.to_html`."""

@@ -178,5 +178,6 @@ def test_errors_say_the_fix(houses):
 def test_the_answer_is_what_is_in_the_way_or_what_to_run(houses):
     fine = check(houses, "price").dict["answer"]
     assert fine.startswith("Nothing is in the way of a fit. REVS suits these data")
+    assert check(houses, "price").dict["made"]["code"].endswith("check(X, 'price')")
     gaps = check(houses.assign(area=houses.area.where(houses.age > 0)), "price").dict["answer"]
     assert "is to be mended: missing values. Then REVS" in gaps

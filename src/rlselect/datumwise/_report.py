@@ -144,7 +144,8 @@ class PurchaseAccount:
         noun = _noun(rules)
         parts = [f"None of the {rules.n_units:,} {noun} is worth its price: all cases get the same answer."]
         if bought:
-            names = name_some([f"{name} ({share:.0%} of them)" for name, share in bought], 3)
+            (name, share), *others = bought
+            names = name_some([f"{name} (for {share:.0%})", *(f"{n} ({s:.0%})" for n, s in others)], 3)
             mean = judged["Bought per case"]
             parts = [f"A case needs {mean:.2g} of {rules.n_units:,} {noun} on average: {names}."]
         cases = f"{judged.get('Cases reported on', 0):,} cases"

@@ -17,7 +17,7 @@ from rlselect.preflight._findings import Finding, SeenRows
 from rlselect.preflight._recommend import QUESTIONS, Question, Recommendation, recommend
 from rlselect.preflight._rows import look_at_rows
 from rlselect.preflight._target import find_outcome, look_at_target
-from rlselect.report import Summary, name_some
+from rlselect.report import Summary, how_made, name_some
 
 __all__ = ["DataCheck", "check", "find_problems", "tell"]
 
@@ -156,6 +156,8 @@ def _report(look: SeenRows, findings: list[Finding], advice: Recommendation, cal
     }
     if look.target is not None:
         facts["Target"] = f"{look.target.name}: {_told(look.target)}"
+    data = "X" if called == "DATA" else repr(called)
+    target = "None" if look.target is None else repr(look.target.name)
     facts["Found"] = told or "nothing that is in the way"
     columns = {
         "title": "The columns",
@@ -170,6 +172,7 @@ def _report(look: SeenRows, findings: list[Finding], advice: Recommendation, cal
         "sections": [*_sections(findings, advice, "python"), columns],
         "findings": [asdict(f) for f in findings],
         "recommendation": asdict(advice),
+        "made": how_made(f"from rlselect import check\n\ncheck({data}, {target})"),
     }
 
 

@@ -4,6 +4,7 @@ from rlselect.report._answer import answer_selection, name_some, stopped_early
 from rlselect.report._display import Display, PanelDisplay, pyplot
 from rlselect.report._files import printable, replace_file, write_whole
 from rlselect.report._format import COLUMNS, LEGEND, fact_rows, variable_rows
+from rlselect.report._made import how_made
 from rlselect.report._sections import section_rows
 from rlselect.report._summary import Summary
 from rlselect.report._svg import bars_svg, curve_svg, inclusion_svg, intervals_svg, search_svg
@@ -19,6 +20,7 @@ __all__ = [
     "bars_svg",
     "curve_svg",
     "fact_rows",
+    "how_made",
     "inclusion_svg",
     "intervals_svg",
     "name_some",

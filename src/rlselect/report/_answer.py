@@ -90,8 +90,9 @@ def answer_selection(
     nouns = noun if n_features == 1 else f"{noun}s"
     if list(chosen) == [""]:
         parts = [name_some(chosen[""])]
-    elif total == 1:
-        parts = [f"{names[0]}, which is {kind}" for kind, names in chosen.items()]
+    elif len(chosen) == 1:
+        every = {1: "which is", 2: "both"}.get(total, "all")
+        parts = [f"{name_some(names)}, {every} {kind}" for kind, names in chosen.items()]
     else:
         parts = [
             f"{len(names):,} {'is' if len(names) == 1 else 'are'} {kind} ({name_some(names)})"

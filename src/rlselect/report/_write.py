@@ -24,6 +24,7 @@ th, td { padding: .25rem .9rem .25rem 0; text-align: left; vertical-align: top; 
 .variables tbody > tr > * { border-bottom: 1px solid #8883; font-weight: normal; }
 .variables th[scope=row] { white-space: pre-wrap; min-width: 8rem; max-width: 24rem; }
 .variables .n { text-align: right; font-variant-numeric: tabular-nums; overflow-wrap: normal; }
+table.facts th { overflow-wrap: normal; min-width: 6rem; }
 .scroll { overflow-x: auto; max-width: 100%; }
 .scroll:focus-visible { outline: 2px solid #2f6fb5; outline-offset: 2px; }
 svg { display: block; width: 100%; max-width: 720px; min-width: 560px; height: auto; }

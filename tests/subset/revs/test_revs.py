@@ -180,7 +180,7 @@ def test_the_page_ends_with_the_code_that_made_it():
     assert names["model"].get_params()["random_state"] == 3
     assert "policy" not in made["code"]
     assert made["Seed"] == "3"
-    assert rlselect.__version__ in made["Library"]
+    assert rlselect.__version__ in made["Versions"]
     assert "none was given" in REVS().fit(X, y).summary().dict["made"]["Seed"]
 
 

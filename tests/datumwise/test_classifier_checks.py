@@ -6,7 +6,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from rlselect import DatumwiseClassifier
 
 
-@parametrize_with_checks([DatumwiseClassifier()])
+@parametrize_with_checks([DatumwiseClassifier(scoring="bins")])
 def test_estimator_checks(estimator, check):
     check(estimator)
 

@@ -50,7 +50,7 @@ def test_outlook_of_a_problem_solved_exactly():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, size=(400, 3)).astype(float)
     y = np.where(rng.random(400) < 0.9, np.where(X[:, 0] == 1, X[:, 1], X[:, 2]), 0).astype(int)
-    model = DatumwiseClassifier(feature_cost=0.02, random_state=0).fit(X, y)
+    model = DatumwiseClassifier(scoring="bins", feature_cost=0.02, random_state=0).fit(X, y)
     assert model.scoring_ == "table"
 
     def error(rows):
@@ -105,7 +105,8 @@ def test_reasons_are_means_over_purchases(scoring):
     X, y = make_data()
     search = FAST if scoring == "bins" else NetworkTraining(**NETWORK)
     model = DatumwiseClassifier(scoring=scoring, search=search, feature_cost=0.005, random_state=0).fit(X, y)
-    reasons, names = model._fitted.reasons, list(model.units_)
+    # units stand in the order in which the policy knows them
+    reasons, names = model._fitted.reasons, model._fitted.policy.rules.names
     now, after, follows = (dict[int, list]() for _ in range(3))
     for row, order in zip(X, model.acquisition_order(X), strict=True):
         session = model.start()
@@ -114,7 +115,7 @@ def test_reasons_are_means_over_purchases(scoring):
             now.setdefault(u, []).append(why.now)
             after.setdefault(u, []).append(why.after)
             follows.setdefault(u, []).append(order[place + 1] if place + 1 < len(order) else None)
-            session.tell(row[u])
+            session.tell(row[model.units_.index(name)])
     for u, name in enumerate(names):
         if u not in now:
             assert np.isnan(reasons.now[u])

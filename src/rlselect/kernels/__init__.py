@@ -44,6 +44,7 @@ from rlselect.kernels._heldout import (
 )
 from rlselect.kernels._interior_point import (
     interior_point_solution,
+    low_rank_root,
 )
 from rlselect.kernels._kernel_matrix import (
     chi_squared_part,
@@ -203,6 +204,7 @@ __all__ = [
     "loo_residuals",
     "loo_residuals_path",
     "looks_separated",
+    "low_rank_root",
     "mean_and_curvature",
     "mean_function",
     "network_kernel",

@@ -275,7 +275,7 @@ def _read_on(progress: SearchState, plan: EffortPlan) -> None:
     state, values = walker.state, walker.rewards()
     block = plan.block_rows(state.units.n_columns)
     needed = max(progress.needed, _rows_needed(walker))
-    if _share(sampler, plan, needed * (1.0 + progress.crowd)) >= 1.0:
+    if _share(sampler, plan, needed * (1.0 + 2.0 * progress.crowd)) >= 1.0:
         # a pass over everything, in the order it lies in memory, costs less than picking most of it
         if progress.values is not None:
             # what a look has shown will be found again: its columns come in the same pass

@@ -117,7 +117,8 @@ def is_large(table: DataSource) -> bool:
 def expected_steps(problem: Problem, search: Any) -> int:
     """Roughly how many steps the search takes, for progress."""
     if isinstance(search, Sarsa):
-        return search.n_preliminary + search.max_stages
+        free = int(np.count_nonzero(problem.allowed))
+        return search.n_preliminary + search.for_actions(free + 1).max_stages
     if is_large(problem.table):
         return 100
     plan = _plan(problem)

@@ -15,12 +15,10 @@ from threadpoolctl import threadpool_limits
 
 import _runner
 from _tables import Column, environment, mean, median
-from peers import abess_ebic, lasso_cv, relaxed_lasso, revs
+from peers import LEARNT, revs
 from rlselect import REVS
 from rlselect.datasets import load_local
 from rlselect.simulate import make_revs
-
-METHODS = {"revs": revs, "relaxed": relaxed_lasso, "lasso_cv": lasso_cv, "abess": abess_ebic}
 
 
 def correlated(n, p, rho, rng):
@@ -81,13 +79,19 @@ def copies(n, p, seed):
     return SimpleNamespace(X=X, y=X @ coef + rng.standard_normal(n), support=coef != 0)
 
 
-def noisy(kind, n, p, seed):
-    """Ten effects of .6 under unit noise: normal, Student's with 2 degrees, or ruled by a column."""
+def noisy(kind, n, p, seed, size=0.6):
+    """Ten effects; noise that is normal, has heavy tails, is spoilt in some rows or ruled by a column."""
     rng = np.random.default_rng(seed)
-    X, coef = few(n, p, 10, 0.6, 0.5, rng)
+    X, coef = few(n, p, 10, size, 0.5, rng)
     noise = rng.standard_normal(n)
     if kind == "student":
         noise = rng.standard_t(2, n)
+    elif kind == "cauchy":
+        noise = 0.7 * rng.standard_cauchy(n)
+    elif kind == "laplace":
+        noise = rng.laplace(size=n)
+    elif kind == "spoilt":
+        noise *= np.where(rng.random(n) < 0.1, 10.0, 1.0)
     elif kind == "uneven":
         noise = noise * np.exp(1.5 * X[:, 0])
     return SimpleNamespace(X=X, y=X @ coef + noise, support=coef != 0)
@@ -121,10 +125,10 @@ def cells():
         "linear-signs": ("gaussian", partial(signs, 200, 200)),
         "linear-copies": ("gaussian", partial(copies, 200, 200)),
         "linear-nothing": ("gaussian", partial(table, "banded", 200, 200, "gaussian", 0)),
-        "noise-normal": ("gaussian", partial(noisy, "normal", 200, 200)),
-        "noise-student": ("gaussian", partial(noisy, "student", 200, 200)),
-        "noise-uneven": ("gaussian", partial(noisy, "uneven", 200, 200)),
     }
+    for kind in ("normal", "student", "cauchy", "laplace", "spoilt", "uneven"):
+        out[f"noise-{kind}"] = ("gaussian", partial(noisy, kind, 200, 200))
+    out["noise-student-nothing"] = ("gaussian", partial(noisy, "student", 200, 200, size=0.0))
     return [_runner.Cell(name, family, make) for name, (family, make) in out.items()]
 
 
@@ -193,7 +197,7 @@ def main():
     before = SimpleNamespace(
         NAME="REVS before", FAMILIES=revs.FAMILIES, available=revs.available, measure=revs.measure
     )
-    methods = {"revs": before} if args.before else METHODS
+    methods = {"revs": before} if args.before else LEARNT
     _runner.run(args, "Priors that are learnt", cells(), methods, COLUMNS)
 
 

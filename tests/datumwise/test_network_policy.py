@@ -1,5 +1,8 @@
 """Classifiers whose scores come from networks: what they can learn, and all that a table may hold."""
 
+import sys
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -47,13 +50,22 @@ def test_scores_are_means_over_networks(fitted):
     bought = np.random.default_rng(0).random((20, 5)) < 0.5
     parts = [policy.part(member) for member in range(4)]
     # the temperature is that of the mean: it is taken off the parts, and put on again
-    power = policy.frontier.temperature(policy.price)
+    power = np.where(bought.any(axis=1), policy.frontier.temperature(policy.price), 1.0)[:, None]
     raw = [one.probabilities(codes, bought) ** power for one in parts]
     mean = np.mean([shares / shares.sum(axis=1, keepdims=True) for shares in raw], axis=0) ** (1 / power)
     mean /= mean.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(policy.probabilities(codes, bought), mean, atol=1e-5)
     gains = np.mean([one.action_scores(codes, bought)[:, :5] for one in parts], axis=0)
     np.testing.assert_allclose(policy.action_scores(codes, bought)[:, :5], gains, atol=1e-6)
+
+
+def test_a_policy_from_a_machine_with_torch_plays_where_there_is_none(fitted, monkeypatch):
+    model, X, _ = fitted
+    policy = model._fitted.policy
+    codes, bought = model._fitted.encoder.encode(X[:20]), np.ones((20, 5), dtype=bool)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    elsewhere = replace(policy, device="cuda")
+    np.testing.assert_array_equal(elsewhere.action_scores(codes, bought), policy.action_scores(codes, bought))
 
 
 def test_only_what_is_bought_matters(fitted):

@@ -1,6 +1,7 @@
 """The command line: a thin mirror of the Python API."""
 
 import os
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -42,11 +43,10 @@ def one_sentence() -> Iterator[None]:
                 click.echo(f"Warning: {printable(' '.join(text.split()))}", err=True)
 
 
-def _file_options(command: Callable[..., None]) -> Callable[..., None]:
+def _report_options(command: Callable[..., None]) -> Callable[..., None]:
     """What every command takes that reads a file and writes a report."""
     path = click.Path(path_type=Path)
     options = [
-        click.option("--drop", multiple=True, metavar="COLUMN", help="Column to leave out; may be repeated."),
         click.option(
             "--na",
             multiple=True,
@@ -60,6 +60,12 @@ def _file_options(command: Callable[..., None]) -> Callable[..., None]:
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def _file_options(command: Callable[..., None]) -> Callable[..., None]:
+    """What every command takes that reads all columns of a file."""
+    words = "Column to leave out; may be repeated."
+    return click.option("--drop", multiple=True, metavar="COLUMN", help=words)(_report_options(command))
 
 
 def _shared_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -139,14 +145,32 @@ def select(
         _deliver(report, json_path, html_path)
 
 
+class _WithDefault(click.Group):
+    """Commands of which the first is meant where none is named: `datumwise FILE` learns from the file."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and args[0] not in {*self.commands, *ctx.help_option_names}:
+            args = [next(iter(self.commands)), *args]
+        return super().parse_args(ctx, args)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+@main.group(cls=_WithDefault)
+def datumwise() -> None:
+    """Which features to buy for each case: `datumwise FILE --target COLUMN` learns it, `ask` uses it."""
+
+
 _DATUMWISE = """\b
 Examples:
   rlselect datumwise patients.csv --target ill --feature-cost 0.02
   rlselect datumwise patients.csv --target ill --cost scan=0.3 --budget 4 --html patients.html
+  rlselect datumwise patients.csv --target ill --save ill.model
 """
 
 
-@main.command(epilog=_DATUMWISE)
+@datumwise.command(epilog=_DATUMWISE)
 @click.argument("data", type=click.Path(path_type=Path))
 @click.option("--target", required=True, metavar="COLUMN", help="Column of the classes.")
 @click.option(
@@ -166,8 +190,9 @@ Examples:
     show_default=True,
     help="Share of the rows to judge by; 0 for none.",
 )
+@click.option("--save", "save_path", type=click.Path(path_type=Path), help="Save the model, for `ask`.")
 @_shared_options
-def datumwise(
+def learn(
     data: Path,
     target: str,
     feature_cost: float,
@@ -175,6 +200,7 @@ def datumwise(
     budget: int | None,
     cost_budget: float | None,
     test_share: float,
+    save_path: Path | None,
     weight: str | None,
     drop: tuple[str, ...],
     na: tuple[str, ...],
@@ -187,7 +213,7 @@ def datumwise(
     from rlselect.cli._datumwise import parse_costs, run_command
 
     with one_sentence():
-        _check_outputs(data, json_path, html_path)
+        _check_outputs(data, json_path, html_path, save_path)
         frame = _read(data, _targets(target, weight), drop, na)
         report = run_command(
             frame,
@@ -195,6 +221,7 @@ def datumwise(
             weight,
             test_share=test_share,
             random_state=seed,
+            save_path=save_path,
             feature_cost=feature_cost,
             costs=parse_costs(cost),
             budget=budget,
@@ -203,6 +230,27 @@ def datumwise(
         )
         report = {**report, "title": f"{target} in {data.name}", "method": "DatumwiseClassifier"}
         _deliver(report, json_path, html_path)
+
+
+_ASK = """\b
+Examples:
+  rlselect datumwise ask ill.model
+  printf '0.3\\nunknown\\n' | rlselect datumwise ask ill.model --known age=31
+"""
+
+
+@datumwise.command(epilog=_ASK)
+@click.argument("model", type=click.Path(path_type=Path))
+@click.option(
+    "--known", multiple=True, metavar="NAME=VALUE", help="What is known from the start; may be repeated."
+)
+def ask(model: Path, known: tuple[str, ...]) -> None:
+    """Ask one question at a time, by a saved MODEL, and answer when enough is known."""
+    from rlselect.cli._ask import ask_questions, open_session
+
+    with one_sentence():
+        session = open_session(model, known)
+        ask_questions(session, iter(sys.stdin), echo=not sys.stdin.isatty())
 
 
 _REGIMES = """\b
@@ -275,6 +323,94 @@ def regimes(
         )
         learner = QLearning(maximize=not minimize, discount=discount, random_state=seed).fit(trial)
         report = {**_report(learner), "title": f"{reward} in {data.name}"}
+        _deliver(report, json_path, html_path)
+
+
+_EFFECTS = """\b
+DATA has one row per subject and time.
+Examples:
+  rlselect effects visits.csv --formula "score ~ arm + age" --id patient --time week
+  rlselect effects visits.csv --formula "score ~ arm" --id patient --time day --visits bin --grid 12
+  rlselect effects visits.csv --formula "well ~ arm" --link logit --id patient --time week --dropout score
+"""
+
+
+@main.command(epilog=_EFFECTS)
+@click.argument("data", type=click.Path(path_type=Path))
+@click.option("--formula", required=True, metavar="TEXT", help="Such as 'score ~ arm + age'.")
+@click.option("--id", "subject", required=True, metavar="COLUMN", help="Column that tells subjects apart.")
+@click.option("--time", required=True, metavar="COLUMN", help="Column of the times, numbers or dates.")
+@click.option(
+    "--link", default="identity", show_default=True, help="identity, logit, probit, cloglog or log."
+)
+@click.option(
+    "--visits",
+    default="exact",
+    show_default=True,
+    help="Which rows count at a time: exact, carry (the last before it), bin, or local (those near it).",
+)
+@click.option("--grid", metavar="N|A,B,...", help="Times of the curves, edges of bins, or how many of them.")
+@click.option("--several", default="mean", help="Of several visits in a bin: mean, first, last or nearest.")
+@click.option("--bandwidth", metavar="WIDTH|cv", help="Smooth by a kernel of this width; cv: by five folds.")
+@click.option("--splines", type=int, metavar="N", help="Smooth by N penalised splines per curve.")
+@click.option("--constant", multiple=True, metavar="NAME", help="Effect that is one number for all times.")
+@click.option("--weight", metavar="COLUMN", help="Column of sample weights.")
+@click.option("--offset", metavar="COLUMN", help="Column of a known part of the linear predictor.")
+@click.option("--cluster", metavar="COLUMN", help="Column of groups of dependent subjects.")
+@click.option(
+    "--dropout", multiple=True, metavar="COLUMN", help="Column on which staying may depend; may be repeated."
+)
+@click.option("--level", type=float, default=0.95, show_default=True, help="Of the bands.")
+@_report_options
+def effects(
+    data: Path,
+    formula: str,
+    subject: str,
+    time: str,
+    link: str,
+    visits: str,
+    grid: str | None,
+    several: str,
+    bandwidth: str | None,
+    splines: int | None,
+    constant: tuple[str, ...],
+    weight: str | None,
+    offset: str | None,
+    cluster: str | None,
+    dropout: tuple[str, ...],
+    level: float,
+    na: tuple[str, ...],
+    seed: int,
+    json_path: Path | None,
+    html_path: Path | None,
+) -> None:
+    """Estimate how the effects in a formula change over time, with bands and tests."""
+    with one_sentence():
+        _check_outputs(data, json_path, html_path)
+        from rlselect.cli._effects import read_grid, read_width, run_effects
+
+        model = run_effects(
+            data,
+            na,
+            {
+                "id": subject,
+                "time": time,
+                "sample_weight": weight,
+                "offset": offset,
+                "cluster": cluster,
+                "dropout": dropout,
+            },
+            formula=formula,
+            link=link,
+            visits=visits,
+            grid=read_grid(grid),
+            several=several,
+            bandwidth=read_width(bandwidth),
+            n_splines=splines,
+            constant=list(constant) or None,
+        )
+        report = dict(model.report(level=level, random_state=seed).dict)
+        report |= {"method": type(model).__name__, "title": f"{formula} in {data.name}"}
         _deliver(report, json_path, html_path)
 
 

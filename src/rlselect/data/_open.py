@@ -21,6 +21,7 @@ from rlselect.data._first_look import (
     spread_parts,
 )
 from rlselect.data._iterator import IteratorParts
+from rlselect.data._part_columns import PartColumns
 from rlselect.data._part_table import PartTable
 from rlselect.data._parts import Parts, all_parts
 from rlselect.data._paths import find_files, is_paths, kind_of
@@ -32,6 +33,8 @@ from rlselect.data._table import Table, make_table
 _SMALL = 5000
 # and so is a single CSV file of up to so many bytes: it has to be read whole anyway
 _SMALL_CSV = 2**28
+# and columns that are read by name, of up to so many bytes as numbers
+_SMALL_COLUMNS = 2**27
 # memory where nobody says how much there is
 _USUAL_MEMORY = 2**33
 
@@ -157,6 +160,32 @@ def load_source(X: Any, owner: str) -> Any:
         return loaded
     parts = _parts_of(X)
     _refuse_large(int(parts.lengths.sum()), len(parts.schema), owner)
+    return _load(parts.visit(all_parts(parts), parts.schema.names), owner)
+
+
+def open_columns(X: Any, owner: str) -> Any:
+    """A table in memory as it is; of a source all rows where they are few, else columns by name.
+
+    Parameters
+    ----------
+    X : table or source
+        See `open_source`. Queries, filtered datasets and large CSV files are run once, into a temporary file.
+    owner : str
+        Who asks, for messages.
+
+    Returns
+    -------
+    table or PartColumns
+    """
+    refuse_used_up(X)
+    if not is_source(X) or _is_small_csv(X):
+        return load_source(X, owner)
+    stream = _stream_of(X)
+    parts = _parts_of(X) if stream is None else spill(stream)
+    n_rows = int(parts.lengths.sum())
+    if isinstance(parts, FileParts) and 8 * n_rows * len(parts.schema) > _SMALL_COLUMNS:
+        return PartColumns(parts)
+    _refuse_large(n_rows, len(parts.schema), owner)
     return _load(parts.visit(all_parts(parts), parts.schema.names), owner)
 
 

@@ -43,8 +43,10 @@ class SubsetPredictions(PredictingSelector):
         coef, intercept = (
             (self.coef_average_, self.intercept_average_) if averaged else (self.coef_, self.intercept_)
         )
+        cautious = self._average if averaged and self.family_ == "binomial" else None
         if is_source(X):
-            return _predictors(open_stream(X, self.encoder_, offset=offset, owner=name), coef, intercept)
+            rows = open_stream(X, self.encoder_, offset=offset, owner=name)
+            return _predictors(rows, coef, intercept, cautious)
         table = open_table(X, offset=offset, encoder=self.encoder_, owner=name)
         eta = np.empty(table.n_rows)
         done = 0
@@ -52,7 +54,10 @@ class SubsetPredictions(PredictingSelector):
             stop = done + batch.X.shape[0]
             eta[done:stop] = batch.X @ coef + intercept
             done = stop
-        return eta if table.offset is None else eta + table.offset
+        eta = eta if table.offset is None else eta + table.offset
+        if cautious is not None:
+            eta *= np.concatenate([cautious.caution(_dense(b.X)) for b in table.scan(cautious.columns)])
+        return eta
 
     def predict(self, X: Any, offset: Any = None, average: bool | Literal["auto"] = "auto") -> Any:
         """Predict from the variables.
@@ -66,7 +71,7 @@ class SubsetPredictions(PredictingSelector):
         average : "auto" or bool, default="auto"
             Whether coefficients are `coef_average_`, the posterior mean over all subsets that were visited,
             or `coef_`, those of the selected variables alone. "auto" lets rows that were left out decide,
-            see `average_`.
+            see `average_`. Averaged probabilities are nearer to one half the less sure the log odds are.
 
         Returns
         -------
@@ -157,12 +162,13 @@ def _dense(X: Any) -> NDArray[np.float64]:
 
 
 def _predictors(
-    rows: RowStream, coef: NDArray[np.float64], intercept: float
+    rows: RowStream, coef: NDArray[np.float64], intercept: float, cautious: SubsetAverage | None
 ) -> Iterator[NDArray[np.float64]]:
-    used = np.flatnonzero(coef)
+    used = np.flatnonzero(coef) if cautious is None else cautious.columns
     for batch in rows.scan(used):
         eta = batch.X @ coef[used] + intercept
-        yield eta if batch.offset is None else eta + batch.offset
+        eta = eta if batch.offset is None else eta + batch.offset
+        yield eta if cautious is None else eta * cautious.caution(_dense(batch.X))
 
 
 def _probabilities(eta: NDArray[np.float64]) -> NDArray[np.float64]:

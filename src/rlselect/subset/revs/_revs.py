@@ -95,9 +95,9 @@ class REVS(SubsetPredictions):
     Cost: a step is O(p k) for a subset of k variables ("gaussian"; O(n p k) for the other families). Beyond
     2,000 variables no p x p matrix is formed: all of them are priced alone and beside the subset of a first
     climb, and the walk goes on among the best thousand. For large data the cost follows the rows read,
-    and the look before a stop: all rows up to two hundred million numbers in memory (fifty million where rows
-    have to be decoded); of more, as many rows as make so many, at least a quarter (a tenth), and the others
-    only where these leave doubts.
+    and the look before a stop: all rows up to 250 million numbers in memory (100 million where rows have to
+    be decoded); of more, as many rows as make at least half of that, and no less than a quarter (a tenth) of
+    them, and the others only where these leave doubts.
 
     Parameters
     ----------

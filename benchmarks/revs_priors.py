@@ -1,23 +1,13 @@
 """REVS where its priors are learnt: counts, logistic effects, tied effects and kinds of noise."""
 
-import warnings
 from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
-from joblib import Parallel, delayed
-from sklearn.datasets import load_breast_cancer
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import log_loss
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
-from sklearn.preprocessing import StandardScaler
-from threadpoolctl import threadpool_limits
 
 import _runner
-from _tables import Column, environment, mean, median
+from _tables import Column, mean, median
 from peers import LEARNT, revs
-from rlselect import REVS
-from rlselect.datasets import load_local
 from rlselect.simulate import make_revs
 
 
@@ -132,42 +122,6 @@ def cells():
     return [_runner.Cell(name, family, make) for name, (family, make) in out.items()]
 
 
-def real(seed, jobs):
-    """Log loss and number of columns on left-out folds of three real tables, beside L1 and L2 penalties."""
-    tasks = [(name, split) for name in ("breast_cancer_30", "sonar", "heart") for split in range(5)]
-    rows = Parallel(n_jobs=jobs)(delayed(_fold)(name, split, seed) for name, split in tasks)
-    lines = ["| data | method | columns | log loss |", "|---|---|---:|---:|"]
-    for name in dict.fromkeys(name for name, _ in tasks):
-        for method in rows[0]:
-            found = [row[method] for (other, _), row in zip(tasks, rows, strict=True) if other == name]
-            k, loss = np.mean(found, axis=0)
-            lines.append(f"| {name} | {method} | {k:.1f} | {loss:.3f} |")
-    return "\n".join(lines)
-
-
-def _fold(name, split, seed):
-    if name == "breast_cancer_30":
-        X, y = load_breast_cancer(return_X_y=True)
-    else:
-        bunch = load_local(name)
-        X, y = np.asarray(bunch.data, dtype=float), np.asarray(bunch.target)
-    train, test = list(StratifiedKFold(5, shuffle=True, random_state=seed).split(X, y))[split]
-    scale = StandardScaler().fit(X[train])
-    A, B = scale.transform(X[train]), scale.transform(X[test])
-    with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        selector = REVS(random_state=seed).fit(A, y[train])
-        out = {"REVS": (selector.support_.sum(), log_loss(y[test], selector.predict_proba(B)))}
-        for label, how in (("L1, CV", {"l1_ratio": 1.0}), ("L2, CV", {"l1_ratio": 0.0})):
-            model = LogisticRegression(solver="saga", max_iter=3000, **how)
-            best = GridSearchCV(model, {"C": np.geomspace(1e-3, 1e2, 11)}, scoring="neg_log_loss").fit(
-                A, y[train]
-            )
-            k = np.count_nonzero(best.best_estimator_.coef_)
-            out[label] = (k, log_loss(y[test], best.predict_proba(B)))
-    return out
-
-
 COLUMNS = [
     Column("runs", lambda fits, _: str(len(fits))),
     Column("#", lambda fits, _: mean(fits, "n_selected")),
@@ -186,14 +140,7 @@ def main():
         action="store_true",
         help="only REVS, called 'REVS before': for a run with an earlier version",
     )
-    parser.add_argument(
-        "--real", action="store_true", help="five folds of three real tables instead (needs RLSELECT_DATA)"
-    )
     args = parser.parse_args()
-    if args.real:
-        print(f"# Real tables, five folds dealt by seed {args.seed}\n\n{environment()}\n")
-        print(real(args.seed, args.jobs))
-        return
     before = SimpleNamespace(
         NAME="REVS before", FAMILIES=revs.FAMILIES, available=revs.available, measure=revs.measure
     )

@@ -15,8 +15,8 @@ from rlselect.datumwise._fitted import FittedPurchases
 from rlselect.datumwise._network_inputs import ScoreEncoder
 from rlselect.datumwise._network_policy import NetworkFamily, NetworkPolicy
 from rlselect.datumwise._policy import AdditivePolicy
-from rlselect.datumwise._reasons import expected_word
 from rlselect.datumwise._rules import PurchaseRules
+from rlselect.datumwise._sure import Promise
 
 __all__ = ["policy_page", "policy_values"]
 
@@ -28,18 +28,20 @@ def policy_values(fitted: FittedPurchases) -> dict[str, Any]:
     return {
         "format": 1,
         "classes": [str(label) for label in fitted.classes],
+        "values": None if fitted.variance is None else fitted.classes.tolist(),
         "features": [{"name": features.feature_names[j], "levels": features.answers(j)} for j in columns],
         "units": [
             {"name": str(name), "price": float(price), "features": group.tolist()}
             for name, price, group in zip(rules.names, rules.prices, rules.groups, strict=True)
         ],
         "rules": _rules(rules),
-        "expected": expected_word(rules),
+        "expected": fitted.expected,
         "then": [
             [[str(name), share] for name, share in fitted.reasons.next_names(u, rules).items()]
             for u in range(rules.n_units)
         ],
         "policy": _policy(fitted),
+        "promise": _promise(fitted.promise),
     }
 
 
@@ -66,6 +68,13 @@ def _rules(rules: PurchaseRules) -> dict[str, Any]:
         "needs": listed(rules.needs),
         "copies": listed(rules.copies),
     }
+
+
+def _promise(promise: Promise | None) -> dict[str, Any] | None:
+    if promise is None:
+        return None
+    # JSON has no infinity, and no answer is surer than sure
+    return {"threshold": min(promise.threshold, 2.0), "buy_more": promise.buy_more}
 
 
 def _policy(fitted: FittedPurchases) -> dict[str, Any]:

@@ -54,12 +54,15 @@ class Episodes:
         The class that was chosen.
     cost : (cases,) float array
         What the purchases cost.
+    decided : (cases,) bool array or None
+        Whether the answer is sure enough to be given, where that was asked for.
     """
 
     order: NDArray
     bought: NDArray
     answer: NDArray
     cost: NDArray
+    decided: NDArray | None = None
 
     @property
     def paid(self) -> NDArray:
@@ -240,9 +243,10 @@ class AdditivePolicy:
         purchases = scores[:, : rules.n_units] + np.where(begins, *self.margins)
         # what thrift adds to a price is no cost
         gains = purchases + rules.price(bought) + (self.thrift - 1) * rules.prices
-        gains -= scores[:, rules.n_units :].max(axis=1, keepdims=True)
-        now, ideal = rules.answer_costs(self.probabilities(codes, bought))
-        return now, np.clip(now[:, None] - gains, ideal[:, None], now[:, None])
+        answers = scores[:, rules.n_units :].max(axis=1)
+        _, ideal = rules.answer_costs(self.probabilities(codes, bought))
+        now = np.maximum(-answers, ideal)
+        return now, np.clip(now[:, None] - gains + answers[:, None], ideal[:, None], now[:, None])
 
     def score_of(self, cost: float) -> float:
         """By how much a cost lowers a score."""

@@ -1,5 +1,6 @@
 """The walk over subsets of data that fit in memory: every move is priced at every step."""
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, cast
@@ -117,10 +118,10 @@ class SizePrior:
         if self.penalty is not None:
             return self.lenience - self.penalty
         if k >= self.most:
-            return -float(np.log(max(self.n_units, 2)))
-        empty = np.log(self.nothing) if k == 0 else 0.0
-        price = max(float(np.log(max(self.n_units - k, 1) / (k + 1.0))), self.least)
-        return self.lenience - price - float(empty)
+            return -math.log(max(self.n_units, 2))
+        empty = math.log(self.nothing) if k == 0 else 0.0
+        price = max(math.log(max(self.n_units - k, 1) / (k + 1.0)), self.least)
+        return self.lenience - price - empty
 
 
 @dataclass
@@ -158,7 +159,8 @@ class Walker:
         self.trajectory = Trajectory(len(self.allowed), self.state.mask)
         self.tally = Tally(len(self.allowed))
         self._free = int(np.count_nonzero(self.allowed & self.state.mask))
-        self._always = self.state.mask & ~self.allowed
+        self._barred = np.flatnonzero(~self.allowed)
+        self._always = self._barred[self.state.mask[self._barred]]
         self._tried: dict[bytes, dict[int, int]] = {}
 
     def rewards(self) -> Floats:
@@ -166,7 +168,7 @@ class Walker:
         values = np.array(self.state.moves(), copy=True)
         k = self._free
         values += np.where(self.state.mask, -self.prior.add(k - 1) if k else 0.0, self.prior.add(k))
-        values[~self.allowed] = -np.inf
+        values[self._barred] = -np.inf
         return values
 
     def move(self, unit: int, reward: float) -> None:
@@ -373,8 +375,9 @@ def run_walk(walker: Walker, plan: WalkPlan, *, tune: bool, n_jobs: int | None =
         _settle(rival, plan)
     others = [] if few else _run_chains(rival, plan, n_jobs, redraw=False)
     other = _result(rival, others or [rival], [walker, *chains, rival, *others])
+    standing, new = _standing(walker, found), _standing(walker, other)
     # of two that find the same units, the one whose prior is read off them says better how sure that is
-    if other.stop_reason == "converged" and _standing(walker, found) > _standing(walker, other):
+    if other.stop_reason == "converged" and (standing > new or np.isneginf(new)):
         return replace(other, inclusion=found.inclusion, visited=found.visited, dispersion=found.dispersion)
     return other
 

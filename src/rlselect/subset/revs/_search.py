@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,16 @@ from rlselect.subset.revs._walk import (
     WalkResult,
     run_walk,
 )
-from rlselect.subset.revs.evidence import GlmSubset, LazyGram, Moments, OverflowedColumns, RidgeSubset, Rows
+from rlselect.subset.revs.evidence import (
+    Block,
+    GlmSubset,
+    LazyGram,
+    Moments,
+    OutcomeSubset,
+    OverflowedColumns,
+    RidgeSubset,
+    Rows,
+)
 
 # up to here all rows are used at once and the walk averages over subsets; beyond, one subset stands out and
 # the question is how many rows it takes to see it
@@ -109,7 +118,7 @@ def expected_steps(problem: Problem, search: Any) -> int:
     """Roughly how many steps the search takes, for progress."""
     if isinstance(search, Sarsa):
         return search.n_preliminary + search.max_stages
-    if problem.table.n_rows > WALK_ROWS:
+    if problem.table.n_rows > WALK_ROWS and problem.outcome is None:
         return 100
     plan = _plan(problem)
     free = int(np.count_nonzero(problem.allowed))
@@ -159,7 +168,7 @@ def search_subset(
         return _nothing_to_do(problem)
     how = _How(policy, penalty, n_jobs, rng, clock)
     try:
-        if problem.table.n_rows <= WALK_ROWS:
+        if problem.table.n_rows <= WALK_ROWS or problem.outcome is not None:
             return _search_walk(problem, how)
         return _search_large(problem, how, EffortPlan(min_effect=min_effect), checkpoint)
     except OverflowedColumns as error:
@@ -201,9 +210,8 @@ class _How(NamedTuple):
 def _search_walk(problem: Problem, how: _How) -> Found:
     """All rows at once: several subsets may explain them, and the walk averages over these."""
     table, linear = problem.table, problem.family == "gaussian"
-    rows = _rows(table, linear)
-    everything = [slice(0, table.n_rows)]
-    state = _state(problem.family, problem.units, rows, everything)
+    rows = _rows(table, linear) if problem.outcome is None else Rows(table.take)
+    state = _walk_state(problem, problem.units, rows)
     allowed = problem.allowed & _varying(state, problem)
     if not allowed.any() or (problem.family in COUNTS and not _has_events(rows)):
         return _nothing_to_do(problem)
@@ -220,7 +228,7 @@ def _search_walk(problem: Problem, how: _How) -> Found:
     columns = problem.columns_of(kept)
     units = Units(np.searchsorted(labels, problem.units.unit_of[columns]))
     narrow_rows = Rows(lambda where: table.take(where, columns), as_is=linear)
-    narrow = _state(problem.family, units, narrow_rows, everything)
+    narrow = _walk_state(problem, units, narrow_rows)
     narrow.reset(walker.state.mask[labels])
     narrow_walker = how.walker(narrow, allowed[labels], table.n_rows, state.counted)
     narrow_walker.prior, narrow_walker.stopped = walker.prior, walker.stopped
@@ -331,6 +339,20 @@ def _rows(table: DataSource, linear: bool) -> Rows:
         workers=table.workers,
         nearby=0 if linear else _NEARBY_BYTES,
     )
+
+
+def _walk_state(problem: Problem, units: Units, rows: Rows) -> SubsetState:
+    """A subset of all rows at once."""
+    everything = [slice(0, problem.table.n_rows)]
+    if problem.outcome is None:
+        return _state(problem.family, units, rows, everything)
+    block = rows.append(everything[0])
+    assert isinstance(block, Block)
+    outcome = problem.outcome.make(block.y, block.weight, block.offset)
+    columns = block.columns(np.arange(units.n_columns)).astype(np.float64, copy=False)
+    state = OutcomeSubset(columns, units, outcome, rows.counted)
+    # the walk asks for no more than it offers: what is missing is about samples of rows
+    return cast(SubsetState, state)
 
 
 def _state(family: str, units: Units, rows: Rows, first: Iterable, parts: int = 1) -> RidgeSubset | GlmSubset:

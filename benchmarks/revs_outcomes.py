@@ -38,7 +38,7 @@ class Data:
 
 
 def make(family, n, n_true, seed):
-    """Columns of an autoregressive design; effects of random sign, .5 to 1 (to 1.5 for each class)."""
+    """Columns of an autoregressive design; effects of random sign and size .5 to 1."""
     rng = np.random.default_rng(seed)
     root = np.linalg.cholesky(RHO ** np.abs(np.subtract.outer(np.arange(P), np.arange(P))))
     X = rng.standard_normal((n, P)) @ root.T
@@ -46,8 +46,11 @@ def make(family, n, n_true, seed):
     support[rng.choice(P, n_true, replace=False)] = True
     if family == "multinomial":
         coef = np.zeros((P, 3))
-        signs = rng.choice([-1.0, 1.0], (n_true, 3))
-        coef[support] = signs * rng.uniform(0.5, 1.5, (n_true, 3))
+        way = rng.standard_normal((n_true, 3))
+        way -= way.mean(axis=1, keepdims=True)
+        way /= np.linalg.norm(way, axis=1, keepdims=True)
+        # as long as -d, 0, d with d of .5 to 1, in a random direction
+        coef[support] = way * np.sqrt(2.0) * rng.uniform(0.5, 1.0, (n_true, 1))
         noise = -np.log(-np.log(rng.random((n, 3))))
         return Data(X, np.array(["a", "b", "c"], dtype=object)[np.argmax(X @ coef + noise, axis=1)], support)
     coef = np.zeros(P)

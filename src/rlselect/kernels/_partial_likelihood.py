@@ -1,6 +1,6 @@
 """The partial likelihood of Cox's model, as an `Outcome`, with ties, late entry and strata."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,9 @@ _MOST_PARTS = 1000
 
 
 class _Risk(NamedTuple):
-    """Rows in one order, and where among them those begin and end that are at risk in each term."""
+    """Rows in one order, and how far those go, from the start of the stratum, that count in each term."""
 
     order: Ints | None
-    begin: Ints
     stop: Ints
 
 
@@ -77,7 +76,6 @@ class CoxOutcome:
         fresh[1:] = (np.diff(time[rows]) != 0) | (np.diff(group[rows]) != 0)
         first = rows[fresh]
         number = np.cumsum(fresh) - 1
-        size = np.bincount(number, minlength=len(first))
         total = np.bincount(number, self._counts[rows], minlength=len(first))
         # those at risk end where the same time and stratum do
         same = np.searchsorted(np.flatnonzero(self._breaks(time, group)), first, side="right")
@@ -89,9 +87,17 @@ class CoxOutcome:
         place = np.arange(len(term)) - np.repeat(np.cumsum(parts) - parts, parts)
         self._left = place / parts[term] if ties == "efron" else np.zeros(len(term))
         self._term_weight = (total / parts)[term]
-        self._tied = first[term], (first + size)[term]
-        self._at_risk = _Risk(None, self._first[first][term], ends[term])
+        # events lie together by their times, and so do the terms
+        self._event_rows, self._tie_of_event = rows, number
+        self._tie_of_term, self._tie_starts = term, np.flatnonzero(fresh)
+        self._term_starts = np.cumsum(parts) - parts
+        self._at_risk = _Risk(None, ends[term])
         self._term_time, self._term_stratum = time[first][term], self._stratum[first][term]
+        last = np.append(self._starts[1:], len(time))
+        every: list[Any] = [slice(None)]
+        if len(self._starts) > 1:
+            every = [np.flatnonzero(self._term_stratum == s) for s in range(len(self._starts))]
+        self._strata = list(zip(self._starts, last, every, strict=True))
 
     @staticmethod
     def _breaks(time: Array, group: Ints) -> NDArray[np.bool_]:
@@ -109,7 +115,7 @@ class CoxOutcome:
             stop[mine] = start + np.searchsorted(
                 -entry[order[start : start + size]], -self._term_time[mine], side="right"
             )
-        self._late = _Risk(order, self._starts[self._term_stratum], stop)
+        self._late = _Risk(order, stop)
 
     def start(self) -> Array:
         """Nothing: a baseline that cancels out is all there is."""
@@ -117,22 +123,46 @@ class CoxOutcome:
 
     def _sums(self, values: Array) -> tuple[Array, Array]:
         """Sums of vectors (m, n) over those at risk in each term, and over its events."""
-        total = _running(values)
-        begin, stop = self._at_risk.begin, self._at_risk.stop
-        at_risk = total[:, stop] - total[:, begin]
-        if self._late is not None:
-            late = _running(values[:, self._late.order])
-            at_risk -= late[:, self._late.stop] - late[:, self._late.begin]
-        return at_risk, total[:, self._tied[1]] - total[:, self._tied[0]]
+        at_risk = self._running(values, self._at_risk)
+        if self._late is not None and self._late.order is not None:
+            at_risk -= self._running(values[:, self._late.order], self._late)
+        events = values[:, self._event_rows]
+        tied = np.add.reduceat(events, self._tie_starts, axis=1) if events.size else events
+        return at_risk, tied[:, self._tie_of_term]
 
     def _spread(self, terms: Array) -> Array:
         """The transpose of `_sums`, its events less what has left: vectors (m, E) of terms over the rows."""
-        n = len(self._weight)
-        out = _cover(terms, self._at_risk.begin, self._at_risk.stop, n)
+        out = self._cover(terms, self._at_risk)
         if self._late is not None and self._late.order is not None:
-            out[:, self._late.order] -= _cover(terms, self._late.begin, self._late.stop, n)
+            out[:, self._late.order] -= self._cover(terms, self._late)
         if self._left.any():
-            out -= _cover(terms * self._left, *self._tied, n)
+            left = np.add.reduceat(terms * self._left, self._term_starts, axis=1)
+            out[:, self._event_rows] -= left[:, self._tie_of_event]
+        return out
+
+    def _running(self, values: Array, risk: _Risk) -> Array:
+        """Sums over the first rows of a stratum, for each term.
+
+        Every stratum has its own: beside sums of another one, small risks would be lost in rounding.
+        """
+        if len(self._starts) == 1:
+            return np.cumsum(values, axis=1)[:, risk.stop - 1] * (risk.stop > 0)
+        out = np.zeros((len(values), len(risk.stop)))
+        for first, last, mine in self._strata:
+            place = risk.stop[mine] - first
+            total = np.cumsum(values[:, first:last], axis=1)
+            out[:, mine] = total[:, place - 1] * (place > 0)
+        return out
+
+    def _cover(self, terms: Array, risk: _Risk) -> Array:
+        """Sum of the terms of its stratum that end after each row, positive ones without cancellation."""
+        n = len(self._weight)
+        out = np.zeros((len(terms), n))
+        for first, last, mine in self._strata:
+            steps = np.zeros((len(terms), last - first + 1))
+            for step, term in zip(steps, terms[:, mine], strict=True):
+                step += np.bincount(risk.stop[mine] - first, term, minlength=len(step))
+            out[:, first:last] = np.cumsum(steps[:, :0:-1], axis=1)[:, ::-1]
         return out
 
     def _risks(self, eta: Array) -> tuple[Array, Array, Array]:
@@ -172,7 +202,7 @@ class CoxOutcome:
         """
         predictor, _, whole = self._risks(eta)
         top = eta[0] + self._offset - predictor
-        rise = self._term_weight / whole * np.exp(-top[self._at_risk.begin])
+        rise = self._term_weight / whole * np.exp(-top[self._starts[self._term_stratum]])
         out = []
         for s in range(len(self._starts)):
             mine = self._term_stratum == s
@@ -181,24 +211,6 @@ class CoxOutcome:
             np.add.at(hazard, which, rise[mine])
             out.append((times, np.cumsum(hazard)))
         return out
-
-
-def _running(values: Array) -> Array:
-    """Running sums along the rows, from zero on."""
-    out = np.zeros((len(values), values.shape[1] + 1))
-    np.cumsum(values, axis=1, out=out[:, 1:])
-    return out
-
-
-def _cover(terms: Array, begin: Ints, stop: Ints, n: int) -> Array:
-    """Sum for every row of the terms that begin at or before it and stop after it."""
-    m = len(terms)
-    steps = np.zeros((m, n + 1))
-    for i in range(m):
-        steps[i] = np.bincount(begin, terms[i], minlength=n + 1) - np.bincount(
-            stop, terms[i], minlength=n + 1
-        )
-    return np.cumsum(steps[:, :-1], axis=1)
 
 
 def concordance(time: Array, event: NDArray[np.bool_], risk: Array, weight: Array | None = None) -> float:

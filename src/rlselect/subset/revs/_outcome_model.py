@@ -16,7 +16,6 @@ from rlselect.subset.revs._visited import Visited
 from rlselect.subset.revs.evidence import (
     OutcomeFit,
     SeparationWarning,
-    distinct_rows,
     fit_outcome,
     outcome_gains,
     outcome_mode,
@@ -77,12 +76,12 @@ def outcome_model(
     kind = problem.outcome
     assert kind is not None
     columns = problem.columns_of(found.support)
-    rows = found.gather(columns)
+    rows = _counting(found.gather(columns))
     own = rows if apart is None else rows_of(apart.table, None)(columns)
     fit = fit_outcome(own[0], own[1], kind.make, own[2], own[3])
-    n = len(rows[1])
-    number = distinct_rows(rows[0], rows[1], rows[3])
-    folds = (rng.permutation(int(number.max(initial=-1)) + 1) % _FOLDS)[number]
+    number = _distinct(_counting(found.gather(np.arange(problem.table.n_columns))))
+    n = int(number.max(initial=-1)) + 1
+    folds = (rng.permutation(n) % _FOLDS)[number]
     gains = np.full(problem.units.n_units, np.nan)
     enough = n >= 4 * _FOLDS and n - n // _FOLDS > fit.coef.size + len(fit.own)
     chosen = np.flatnonzero(found.support)
@@ -97,6 +96,21 @@ def outcome_model(
         everything = found.gather(averaged.columns)
         baselines["average"] = _baseline(kind, everything, average.coef[averaged.columns])
     return OutcomeModel(columns, shown, average, averaged, gains, baselines)
+
+
+def _counting(rows: tuple) -> tuple[Any, ...]:
+    """Rows that count."""
+    weight = rows[2]
+    return rows if weight is None or weight.all() else _part(rows, weight > 0)
+
+
+def _distinct(rows: tuple) -> NDArray[np.intp]:
+    """Number of each row by what it holds: copies share one, and the order of the rows does not matter."""
+    X, y, _, offset = rows
+    # one number per row in place of its columns, summed up in the same order for every row
+    mark = np.einsum("ij,j->i", X, np.random.default_rng(0).standard_normal(X.shape[1])) + 0.0
+    every = np.column_stack([mark, y] if offset is None else [mark, y, offset])
+    return np.unique(every, axis=0, return_inverse=True)[1].ravel()
 
 
 def _linear(kind: OutcomeKind, fit: OutcomeFit, p: int, columns: NDArray[np.intp]) -> Linear:
@@ -144,7 +158,7 @@ def _average(
     every = [problem.columns_of(np.isin(np.arange(problem.units.n_units), s)) for s in visited.subsets]
     union = np.unique(np.concatenate(every)).astype(np.intp)
     places = [np.searchsorted(union, c) for c in every]
-    rows = found.gather(union)
+    rows = _counting(found.gather(union))
     slab = _slab(problem, kind, rows, places, visited.weights)
     mean = _mean_of(kind, rows, places, visited.weights, slab)
     shown = _linear(kind, mean, p, union)

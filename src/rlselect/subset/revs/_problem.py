@@ -136,8 +136,8 @@ def _require_classes(table: DataSource, classes: NDArray, codes: NDArray, family
         totals = np.bincount(codes.astype(np.intp), table.sample_weight, minlength=len(classes))
         if not totals.all():
             raise ValueError(
-                f"Class {classes[int(np.argmin(totals))]!r} of y has no row with a weight above zero: leave "
-                "its rows out."
+                f"y has no row with a weight above zero of class {classes[int(np.argmin(totals))]}: leave "
+                "out the rows of this class."
             )
 
 
@@ -152,7 +152,9 @@ def read_response(y: NDArray, family: str) -> tuple[str, NDArray | None, NDArray
         if family == "binomial" and y.dtype.kind == "O" and len(np.unique(y)) > 2:
             family = "multinomial"
     if family in ("multinomial", "ordinal"):
-        return family, *_read_classes(y, family)
+        labels, numbers = _read_classes(y, family)
+        # two classes are a model of one number
+        return "binomial" if family == "multinomial" and len(labels) == 2 else family, labels, numbers
     if family == "binomial":
         classes, codes = np.unique(y, return_inverse=True)
         if y.dtype.kind == "f" and not np.all(np.isfinite(y)):

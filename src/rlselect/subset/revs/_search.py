@@ -201,7 +201,7 @@ class _How(NamedTuple):
     def walker(self, state: SubsetState, allowed: NDArray[np.bool_], rows: int, counted: float) -> Walker:
         """A chain on so many rows, which count as so many."""
         # the narrow prior of the coefficients in `GlmSubset` hardly charges for a unit: the price must
-        least = np.log(2.0 if isinstance(state, RidgeSubset) else 8.0)
+        least = np.log(8.0 if isinstance(state, GlmSubset) else 2.0)
         most = max(counted / 4.0, 10.0)
         prior = SizePrior(int(np.count_nonzero(allowed)), self.penalty, least=float(least), most=most)
         return Walker(state, prior, self.policy, allowed, self.rng, self.clock.tick, rows)
@@ -217,9 +217,9 @@ def _search_walk(problem: Problem, how: _How) -> Found:
         return _nothing_to_do(problem)
     state.reset(problem.always)
     walker = how.walker(state, allowed, table.n_rows, state.counted)
-    plan = _plan(problem)
+    plan, tune = _plan(problem), linear or problem.outcome is not None
     if np.count_nonzero(allowed) <= WIDE:
-        result = run_walk(walker, plan, tune=linear, n_jobs=how.n_jobs)
+        result = run_walk(walker, plan, tune=tune, n_jobs=how.n_jobs)
         return (
             _under_its_noise(problem, how, allowed, result, rows) if linear else _found(problem, result, rows)
         )
@@ -232,7 +232,7 @@ def _search_walk(problem: Problem, how: _How) -> Found:
     narrow.reset(walker.state.mask[labels])
     narrow_walker = how.walker(narrow, allowed[labels], table.n_rows, state.counted)
     narrow_walker.prior, narrow_walker.stopped = walker.prior, walker.stopped
-    result = run_walk(narrow_walker, plan, tune=linear, n_jobs=how.n_jobs)
+    result = run_walk(narrow_walker, plan, tune=tune, n_jobs=how.n_jobs)
     inclusion[labels] = result.inclusion
     result.inclusion = inclusion
     result.visited = result.visited and result.visited.relabelled(labels)

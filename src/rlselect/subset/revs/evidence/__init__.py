@@ -37,7 +37,6 @@ from rlselect.subset.revs.evidence._posterior import (
 from rlselect.subset.revs.evidence._refit import (
     Fit,
     SeparationWarning,
-    distinct_rows,
     fit_glm,
     heldout_gains,
     standardise,
@@ -80,7 +79,6 @@ __all__ = [
     "SeparationWarning",
     "Shape",
     "StandardRows",
-    "distinct_rows",
     "fit_glm",
     "fit_glm_blocks",
     "fit_linear_blocks",

@@ -9,15 +9,18 @@ from numpy.typing import NDArray
 
 from rlselect._compat import user_level
 from rlselect.kernels import Outcome
-from rlselect.subset.revs.evidence._outcome_subset import OutcomeMode, outcome_mode
+from rlselect.subset.revs.evidence._outcome_subset import OutcomeMode, outcome_hessian, outcome_mode
 from rlselect.subset.revs.evidence._refit import MOST_STEPS, SeparationWarning, standardise
 
 Floats = NDArray[np.float64]
 # an outcome of some rows: their codes, weights and offsets
 MakeOutcome = Callable[[Floats, Floats | None, Floats | None], Outcome]
 
-# without a maximum, Newton's steps go on moving some predictor by about one
-_DRIFT = 0.5
+# without a maximum the likelihood is flat in some direction where Newton's steps end: next to nothing is left
+# there of the curvature that it has without the columns' effects
+_FLAT = 1e-7
+# directions in which columns repeat each other have no curvature from the start
+_REPEATED = 1e-9
 # of the decrement: a coefficient is right to a millionth of its standard error
 _TOLERANCE = 1e-12
 
@@ -74,14 +77,21 @@ def fit_outcome(
 
 
 def _maximum(outcome: Outcome, columns: Floats) -> tuple[OutcomeMode, bool]:
-    f, q, k = outcome.n_own, outcome.n_predictors, len(columns)
-    start = np.concatenate([outcome.start(), np.zeros(k * q)])
+    k = len(columns)
+    start = np.concatenate([outcome.start(), np.zeros(k * outcome.n_predictors)])
     mode = outcome_mode(outcome, columns, np.inf, start, tolerance=_TOLERANCE, most_steps=MOST_STEPS)
-    moved = mode.step[f:].reshape(k, q).T @ columns
-    sound = mode.converged and np.abs(moved).max(initial=0.0) <= _DRIFT
-    if sound or not k:
+    if not k or (mode.converged and not _is_flat(mode, outcome, columns, start)):
         return mode, False
     return outcome_mode(outcome, columns, 1.0, start, tolerance=_TOLERANCE, most_steps=MOST_STEPS), True
+
+
+def _is_flat(mode: OutcomeMode, outcome: Outcome, columns: Floats, start: Floats) -> bool:
+    """Whether the curvature has gone in a direction that had some at the start."""
+    values, vectors = np.linalg.eigh(outcome_hessian(outcome, columns, start))
+    kept = values > _REPEATED * values[-1]
+    root = vectors[:, kept] / np.sqrt(values[kept])
+    left = np.linalg.eigvalsh(root.T @ outcome_hessian(outcome, columns, mode.coef) @ root)
+    return bool(left[0] < _FLAT)
 
 
 def outcome_gains(

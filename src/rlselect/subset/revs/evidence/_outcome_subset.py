@@ -123,20 +123,35 @@ class OutcomeSubset:
         return self._priced.moves
 
     def toggle(self, unit: int) -> None:
-        """Add the unit when it is out, remove it when it is in, and refit."""
-        mask = self.mask.copy()
+        """Add the unit when it is out, remove it when it is in, and refit.
+
+        A move that was made has its true price from then on, both ways: where one Newton step is far off, a
+        climb would go to and fro.
+        """
+        before, mask = self._key, self.mask.copy()
         mask[unit] = not mask[unit]
+        start = self.evidence + self.alike
         self.reset(mask)
+        change = self.evidence + self.alike - start
+        for key, price in ((before, change), (self._key, -change)):
+            if key in self._seen:
+                moves = self._seen[key].moves.copy()
+                moves[unit] = price
+                self._seen[key] = self._seen[key]._replace(moves=moves)
+        self._priced = self._seen[self._key]
 
     def reset(self, mask: NDArray[np.bool_]) -> None:
         """Stand in another subset."""
         self.mask = np.array(mask, dtype=bool)
-        key = np.packbits(self.mask).tobytes()
-        if key not in self._seen:
+        if self._key not in self._seen:
             if len(self._seen) >= _MOST_SEEN:
                 self._seen.clear()
-            self._seen[key] = self._price()
-        self._priced = self._seen[key]
+            self._seen[self._key] = self._price()
+        self._priced = self._seen[self._key]
+
+    @property
+    def _key(self) -> bytes:
+        return np.packbits(self.mask).tobytes()
 
     def learn_dispersion(self) -> bool:
         """Nothing to learn."""
@@ -273,7 +288,6 @@ class OutcomeMode(NamedTuple):
     point: OutcomePoint
     inverse: Floats
     evidence: float
-    step: Floats
     converged: bool
 
 
@@ -287,38 +301,51 @@ def outcome_mode(
     most_steps: int = _NEWTON_STEPS,
 ) -> OutcomeMode:
     """Newton's method for some columns (k, n), in the order of the outcome; an infinite slab is no prior."""
-    f, q, (k, n) = outcome.n_own, outcome.n_predictors, columns.shape
+    f, q, k = outcome.n_own, outcome.n_predictors, len(columns)
     prior = np.concatenate([outcome.precision, np.full(k * q, 1.0 / slab)])
 
     def point_at(coef: Floats) -> OutcomePoint:
         return outcome.at(coef[:f], coef[f:].reshape(k, q).T @ columns)
 
-    def hessian_at(point: OutcomePoint) -> Floats:
-        out = np.empty((f + k * q, f + k * q))
-        out[:f, :f] = point.own_curvature
-        mixed = (point.mixed.reshape(f * q, n) @ columns.T).reshape(f, q, k)
-        out[:f, f:] = mixed.transpose(0, 2, 1).reshape(f, k * q)
-        out[f:, :f] = out[:f, f:].T
-        bent = point.bend(columns).reshape(q * q * k, n) @ columns.T
-        out[f:, f:] = bent.reshape(q, q, k, k).transpose(2, 0, 3, 1).reshape(k * q, k * q)
-        return out + np.diag(prior)
-
     def sums(coef: Floats) -> tuple[float, Floats, Floats]:
         point = point_at(coef)
         pull = prior * coef
         gradient = np.concatenate([point.own_score, (columns @ point.score.T).ravel()]) - pull
-        return 0.5 * float(coef @ pull) - point.value, hessian_at(point), gradient
+        return (
+            0.5 * float(coef @ pull) - point.value,
+            _hessian(outcome, columns, point) + np.diag(prior),
+            gradient,
+        )
 
-    step, converged, coef = np.zeros_like(start), True, start
+    converged, coef = True, start
     if len(start):
         found = damped_newton(
             summed_problem(sums), start[None], small_decrement(tolerance), most_steps=most_steps
         )
-        coef, step, converged = found.coef[0], found.direction.step[0], bool(found.converged[0])
+        coef, converged = found.coef[0], bool(found.converged[0])
     point = point_at(coef)
-    hessian = hessian_at(point)
+    hessian = _hessian(outcome, columns, point) + np.diag(prior)
     value = point.value - 0.5 * float(coef @ (prior * coef))
     logdet = float(np.linalg.slogdet(hessian)[1]) if len(start) else 0.0
     evidence = value - 0.5 * (logdet + k * q * float(np.log(slab)))
     inverse = np.asarray(np.linalg.pinv(hessian, hermitian=True)) if len(start) else hessian
-    return OutcomeMode(coef, point, inverse, evidence, step, converged)
+    return OutcomeMode(coef, point, inverse, evidence, converged)
+
+
+def outcome_hessian(outcome: Outcome, columns: Floats, coef: Floats) -> Floats:
+    """Minus the second derivatives of the log likelihood by own parameters, then coefficients."""
+    f, q = outcome.n_own, outcome.n_predictors
+    point = outcome.at(coef[:f], coef[f:].reshape(len(columns), q).T @ columns)
+    return _hessian(outcome, columns, point)
+
+
+def _hessian(outcome: Outcome, columns: Floats, point: OutcomePoint) -> Floats:
+    f, q, (k, n) = outcome.n_own, outcome.n_predictors, columns.shape
+    out = np.empty((f + k * q, f + k * q))
+    out[:f, :f] = point.own_curvature
+    mixed = (point.mixed.reshape(f * q, n) @ columns.T).reshape(f, q, k)
+    out[:f, f:] = mixed.transpose(0, 2, 1).reshape(f, k * q)
+    out[f:, :f] = out[:f, f:].T
+    bent = point.bend(columns).reshape(q * q * k, n) @ columns.T
+    out[f:, f:] = bent.reshape(q, q, k, k).transpose(2, 0, 3, 1).reshape(k * q, k * q)
+    return out

@@ -1,9 +1,14 @@
-"""Accuracy at mean sparsity .8 and .6 on sixteen problems: one fit for all prices, bins and three peers.
+"""Accuracy at mean sparsity .8 and .6 on sixteen problems: one fit for all prices, bins and peers.
 
 RLSELECT_DATA=... python experiments/datumwise_gates.py --replicates 10 --jobs 16
 python experiments/datumwise_gates.py --resume --datasets vowel sonar --replicates 3
+python experiments/datumwise_gates.py --resume --parts networks --device cuda --jobs 16 --minutes 9
 python experiments/datumwise_gates.py --recorded  # one table of all that these have measured
 """
+
+import time
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 from _datumwise_common import (
@@ -18,10 +23,12 @@ from _datumwise_common import (
     scaled_split,
     write,
 )
-from _datumwise_methods import Datumwise, OneFit
+from _datumwise_methods import Datumwise
 from joblib import Parallel, delayed
 
+from rlselect import DatumwiseClassifier
 from rlselect.datasets import load_local
+from rlselect.datumwise import _learn, _network_learn
 from rlselect.datumwise._peers import PEERS
 
 # goal at sparsity .8 and, where there is one, at .6, in percent
@@ -43,51 +50,23 @@ GOALS = {
     "xor": (97, None),
     "route": (96, None),
 }
-PRICES = np.geomspace(3e-4, 0.3, 20)
-OTHERS = ("bins", "CART", "k-best forest", "L1-SVM")
+PRICE = 0.02
+OTHERS = ("CART", "k-best forest", "L1-SVM")
 BIN_PRICES = (0.002, 0.007, 0.015, 0.03, 0.05, 0.08, 0.13)
 # rows to learn from and to judge by at most
 MOST_TRAIN, MOST_TEST = 2500, 4000
+PARTS = ("networks", "peers", "bins", "linear", "svm")
 
 
 def blocks_of_digits():
     """MNIST in 7 x 7 means of blocks of 4 x 4 pixels: 2,000 training and 4,000 test rows are drawn."""
     bunch = load_local("mnist")
     X = bunch.data.reshape(-1, 7, 4, 7, 4).mean(axis=(2, 4)).reshape(-1, 49)
-    return X, np.asarray(bunch.target), int(bunch.n_train)
+    return X, np.asarray(bunch.target)
 
 
-def synthetic(name, seed):
-    """2,000 rows of 20 columns: the sign of a product, or a column that names the one that counts."""
-    rng = np.random.default_rng(10_000 + seed)
-    X = rng.normal(size=(2000, 20))
-    if name == "xor":
-        return Problem(name, X, (X[:, 0] * X[:, 1] > 0).astype(int), [f"x{j}" for j in range(20)], ["0", "1"])
-    X[:, 0] = rng.integers(0, 4, size=2000)
-    y = (X[np.arange(2000), 1 + X[:, 0].astype(int)] > 0).astype(int)
-    return Problem(name, X, y, [f"x{j}" for j in range(20)], ["0", "1"])
-
-
-def split_of(name, seed):
-    """Half of the rows to learn from, at most 2,500, and two halves of the others, at most 4,000 rows."""
-    rng = np.random.default_rng(seed)
-    if name == "mnist49":
-        X, y, n_train = blocks_of_digits()
-        train, rest = (
-            rng.choice(n_train, 2000, replace=False),
-            n_train + rng.choice(10_000, 4000, replace=False),
-        )
-        return scaled_split(X[train].astype(float), y[train], X[rest].astype(float), y[rest], seed)
-    if name == "adult":
-        return adult(rng, seed)
-    problem = synthetic(name, seed) if name in ("xor", "route") else load(name)
-    split = make_split(problem, 0.5, seed)
-    assert len(split.y_train) <= MOST_TRAIN
-    return split
-
-
-def adult(rng, seed):
-    """Text columns as numbers of their levels, which trees and forests can cut; 2,500 rows to learn from."""
+def adult():
+    """Text columns as numbers of their levels, which trees and forests can cut."""
     bunch = load_local("adult")
     columns = []
     for name in bunch.feature_names:
@@ -96,50 +75,200 @@ def adult(rng, seed):
         columns.append(
             values.astype(float) if numeric else np.unique(values.astype(str), return_inverse=True)[1]
         )
-    X, y = np.column_stack(columns).astype(float), np.unique(bunch.target, return_inverse=True)[1]
-    rows = rng.permutation(len(y))[: MOST_TRAIN + MOST_TEST]
-    train, rest = rows[:MOST_TRAIN], rows[MOST_TRAIN:]
+    return np.column_stack(columns).astype(float), np.unique(bunch.target, return_inverse=True)[1]
+
+
+def synthetic(name, seed):
+    """2,000 rows of 20 columns: the sign of a product, or a column that names the one that counts."""
+    rng = np.random.default_rng(10_000 + seed)
+    X = rng.normal(size=(2000, 20))
+    if name == "xor":
+        return X, (X[:, 0] * X[:, 1] > 0).astype(int)
+    X[:, 0] = rng.integers(0, 4, size=2000)
+    return X, (X[np.arange(2000), 1 + X[:, 0].astype(int)] > 0).astype(int)
+
+
+def read(name, seed, folder):
+    """Columns and classes; they are kept in a folder, as some take long to read."""
+    if name in ("xor", "route"):
+        return synthetic(name, seed)
+    kept = folder / f"{name}.npz"
+    if not kept.exists():
+        special = {"mnist49": blocks_of_digits, "adult": adult}
+        problem = None if name in special else load(name)
+        X, y = special[name]() if problem is None else (problem.X, problem.y)
+        folder.mkdir(parents=True, exist_ok=True)
+        np.savez_compressed(kept, X=X.astype(np.float32 if name == "mnist49" else float), y=y)
+    with np.load(kept) as arrays:
+        return arrays["X"].astype(float), arrays["y"]
+
+
+def split_of(name, seed, folder):
+    """Half of the rows to learn from, at most 2,500, and two halves of the others, at most 4,000 rows."""
+    rng = np.random.default_rng(seed)
+    X, y = read(name, seed, folder)
+    if name == "mnist49":
+        train = rng.choice(60_000, 2000, replace=False)
+        rest = 60_000 + rng.choice(10_000, MOST_TEST, replace=False)
+    elif name == "adult":
+        train, rest = np.split(rng.permutation(len(y))[: MOST_TRAIN + MOST_TEST], [MOST_TRAIN])
+    else:
+        split = make_split(Problem(name, X, y, [], []), 0.5, seed)
+        assert len(split.y_train) <= MOST_TRAIN
+        return split
     return scaled_split(X[train], y[train], X[rest], y[rest], seed)
 
 
-def run_split(name, seed, with_bins):
-    """Curves of all methods on one split, and how well the one fit knows how sure it may be."""
-    split = split_of(name, seed)
-    auto = OneFit(PRICES, "auto", scoring="auto", feature_cost=0.02, random_state=seed)
-    record = {"auto": run_method(auto, split, seed), "seconds": auto.seconds, "scoring": auto.model.scoring_}
-    record["words"] = auto.model.summary().dict["facts"].get("Scores", "")
-    X, y = (np.concatenate(parts) for parts in zip(*split.halves, strict=True))
-    curve = auto.model.frontier(X, y)
-    record["gap"] = [round(float(g), 4) for g in curve["confidence"] - curve["accuracy"]]
-    methods = [PEERS["cart"], PEERS["forest"], PEERS["l1-svm"]]
-    if with_bins:
-        methods.append(Datumwise(BIN_PRICES, "bins", scoring="bins"))
-    for method in methods:
-        record[method.name] = run_method(method, split, seed)
+class Watched:
+    """What `scoring="auto"` learns on the way: bins, networks, and all ways in which these were trained."""
+
+    def __enter__(self):
+        self.found, self.kept = {}, []
+        self._watch(_learn, "iterate_policies", lambda out: self.found.update(bins=out))
+        self._watch(_learn, "learn_networks", lambda out: self.found.update(network=out))
+        self._watch(_learn.CaseTable, "pose", lambda out: self.found.update(bins_rows=out))
+        self._watch(_learn.CaseTable, "pose_for_networks", lambda out: self.found.update(network_rows=out))
+        self._watch(_network_learn, "_judge", self.kept.extend)
+        return self
+
+    def _watch(self, owner, name, keep):
+        whole = getattr(owner, name)
+
+        def watched(*args, **options):
+            out = whole(*args, **options)
+            keep(out)
+            return out
+
+        setattr(owner, name, watched)
+        self._undo = [*getattr(self, "_undo", []), (owner, name, whole)]
+
+    def __exit__(self, *_):
+        for owner, name, whole in reversed(self._undo):
+            setattr(owner, name, whole)
+
+
+def curve_of(fitted, policy, prices, split):
+    """Accuracy, sparsity and confidence of a policy on both halves; `prices` of training, or of purchases."""
+    record = {"setting": list(map(float, prices)), "accuracy": [], "sparsity": [], "gap": []}
+    X = np.concatenate([half for half, _ in split.halves])
+    y = np.concatenate([labels for _, labels in split.halves])
+    number = len(split.halves[0][1])
+    for price in prices:
+        own = policy(float(price))
+        codes, episodes = own.episodes(X)
+        right = fitted.classes[episodes.answer] == y
+        shares = own.policy.probabilities(codes, episodes.bought)
+        sure = shares[np.arange(len(y)), episodes.answer]
+        parts = [slice(0, number), slice(number, None)]
+        record["accuracy"].append([round(float(right[part].mean()), 5) for part in parts])
+        record["sparsity"].append([round(1 - float(episodes.bought[part].mean()), 5) for part in parts])
+        record["gap"].append(round(float(sure.mean() - right.mean()), 4))
     return record
+
+
+def run_networks(split, seed, device):
+    """The one fit of "auto", with the curves of bins and networks, whichever it keeps."""
+    start = time.process_time(), time.perf_counter()
+    model = DatumwiseClassifier(scoring="auto", feature_cost=PRICE, random_state=seed, device=device)
+    with Watched() as watched:
+        model.fit(split.X_train, split.y_train)
+    record = {"seconds": round(time.process_time() - start[0], 1), "scoring": model.scoring_}
+    record["wall"] = round(time.perf_counter() - start[1], 1)
+    record["words"] = model.summary().dict["facts"].get("Scores", "")
+    fitted, found = model._fitted, watched.found
+    record["merit"] = {name: found[name].merit for name in ("bins", "network")}
+
+    def at(policy, rows):
+        own = replace(fitted, encoder=rows.encoder, policy=policy)
+        return lambda price: own.at(_priced(fitted.rules, price))
+
+    record["bins one fit"] = curve_of(
+        fitted, at(found["bins"].policy, found["bins_rows"]), np.geomspace(2e-3, 0.2, 20), split
+    )
+    record["network"] = curve_of(
+        fitted, at(found["network"].policy, found["network_rows"]), np.geomspace(3e-4, 0.3, 20), split
+    )
+    record["ways"] = []
+    for way in watched.kept:
+        frontier = way.frontier
+        record["ways"].append(
+            {
+                "key": [way.steps, way.reward, way.lookahead],
+                "left out": {
+                    name: np.round(getattr(frontier, name), 5).tolist()
+                    for name in ("prices", "worth", "losses", "spent", "bought", "temperatures")
+                },
+                "curve": played(way.policy, found["network_rows"], split, frontier.prices),
+            }
+        )
+    return record
+
+
+def _priced(rules, price):
+    return replace(rules, prices=np.full(rules.n_units, price))
+
+
+def played(policy, rows, split, prices):
+    """Accuracy and sparsity on both halves at prices of training."""
+    record = {"setting": list(map(float, prices)), "accuracy": [], "sparsity": []}
+    halves = []
+    for X, y in split.halves:
+        codes = rows.encoder.encode(X)
+        closed = np.zeros(X.shape, dtype=bool)
+        many = np.tile(np.arange(len(y)), len(prices))
+        episodes = policy.run(codes[many], closed[many], prices=np.repeat(prices, len(y)))
+        right = (episodes.answer == y[many]).reshape(len(prices), -1).mean(axis=1)
+        unused = 1 - episodes.bought.mean(axis=1).reshape(len(prices), -1).mean(axis=1)
+        halves.append((right, unused))
+    record["accuracy"] = np.round(np.transpose([one[0] for one in halves]), 5).tolist()
+    record["sparsity"] = np.round(np.transpose([one[1] for one in halves]), 5).tolist()
+    return record
+
+
+def run_part(key, args):
+    """The record of one part of one split; None when there is no time left."""
+    if time.time() > args.until:
+        return key, None
+    name, seed, part = key
+    split = split_of(name, seed, args.folder)
+    if part == "networks":
+        return key, run_networks(split, seed, args.device)
+    methods = {
+        "peers": [PEERS["cart"], PEERS["forest"]],
+        "svm": [PEERS["l1-svm"]],
+        **{name: [Datumwise(BIN_PRICES, name, scoring=name)] for name in ("bins", "linear")},
+    }
+    return key, {method.name: run_method(method, split, seed) for method in methods[part]}
 
 
 def main():
     parser = arguments(__doc__.splitlines()[0], "datumwise_gates")
     parser.add_argument("--datasets", nargs="+", default=list(GOALS), choices=list(GOALS))
+    parser.add_argument("--parts", nargs="+", default=list(PARTS[:3]), choices=PARTS, help="in this order")
     parser.add_argument("--jobs", type=int, default=1, help="splits at a time, each in a process")
-    parser.add_argument("--no-bins", action="store_true", help="leave out bins, which are fitted at 7 prices")
+    parser.add_argument("--device", default="cpu", help="where networks are trained")
+    parser.add_argument("--minutes", type=float, default=1e6, help="begin nothing after so many")
+    parser.add_argument("--folder", type=Path, default=Path("build/datumwise/gates"), help="data as arrays")
     parser.add_argument("--recorded", action="store_true", help="compute nothing, show what is recorded")
     args = parser.parse_args()
+    args.until = time.time() + 60 * args.minutes
     records = Records(args.records, args.resume or args.recorded)
-    keys = [(name, args.seed + k) for k in range(args.replicates) for name in args.datasets]
+    seeds = range(args.seed, args.seed + args.replicates)
+    keys = [(name, seed, part) for part in args.parts for seed in seeds for name in args.datasets]
     todo = [] if args.recorded else [key for key in keys if key not in records.done]
-    runs = Parallel(n_jobs=args.jobs, return_as="generator_unordered")(
-        delayed(keyed)(key, not args.no_bins) for key in todo
-    )
+    parallel = Parallel(n_jobs=args.jobs, return_as="generator_unordered", batch_size=1)
+    runs = parallel(delayed(run_part)(key, args) for key in todo)
+    start = time.time()
     for key, record in runs:
-        records.get(key, lambda record=record: record)
-        print(*key, record["scoring"], round(record["seconds"]), flush=True)
+        if record is not None:
+            records.get(key, lambda record=record: record)
+            print(round(time.time() - start), *key, record.get("scoring", ""), flush=True)
     write(table(args, records), args.out)
 
 
-def keyed(key, with_bins):
-    return key, run_split(*key, with_bins)
+def auto_curve(run):
+    """The curve of what "auto" kept."""
+    return run["bins one fit" if run["scoring"] == "bins" else "network"]
 
 
 def table(args, records):
@@ -147,37 +276,56 @@ def table(args, records):
         "Accuracy in percent (± standard error over splits) at mean sparsity .8 and .6. Half of the rows "
         "are learned from (adult 2,500, MNIST in 49 block means 2,000). The others are halved: the mix of "
         "two neighbouring settings that has the sparsity on one half is judged on the other, both ways. "
-        "auto: one fit at a price of .02, 20 prices after it. behind: points behind the best of CART, the "
-        "k-best forest and bins (refitted at 7 prices) at .8. gap: largest |mean of confidence - "
-        "accuracy| over the prices. "
+        f"auto: one fit at a price of {PRICE}, 20 prices after it; networks: the same fit without the choice "
+        "of bins; bins: refitted at 7 prices. behind: points behind the best of CART, the k-best forest and "
+        "bins at .8. gap: largest |mean of confidence - accuracy| over the prices. "
         f"Seeds from {args.seed}. CPU s: of the one fit, the choice included.",
         "",
         "    RLSELECT_DATA=... python experiments/datumwise_gates.py "
         f"--replicates {args.replicates} --seed {args.seed}",
         "",
-        "| data | splits | auto .8 | goal | auto .6 | goal | bins | CART | k-best forest | L1-SVM | behind "
-        "| gap | CPU s | networks chosen |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
+        "| data | splits | auto .8 | goal | networks | bins | CART | k-best forest | L1-SVM | behind "
+        "| auto .6 | goal | networks | bins | k-best forest | gap | CPU s | networks chosen |",
+        "|---" + "|---:" * 17 + "|",
     ]
-    for name, (wanted, second) in GOALS.items():
-        runs = [value for key, value in records.done.items() if key[0] == name]
-        if not runs:
-            continue
-        at = {
-            (method, goal): [100 * mixed_at_sparsity(run[method], goal)[0] for run in runs if method in run]
-            for method in ("auto", *OTHERS)
-            for goal in (0.8, 0.6)
-        }
-        best = max(np.mean(at[m, 0.8]) for m in ("bins", "CART", "k-best forest") if at[m, 0.8])
-        gap = np.abs(np.mean([run["gap"] for run in runs], axis=0)).max()
-        cells = [name, len(runs), mean_and_error(at["auto", 0.8]), wanted]
-        cells += [mean_and_error(at["auto", 0.6]), second or ""]
-        cells += [f"{np.mean(at[m, 0.8]):.1f}" if at[m, 0.8] else "" for m in OTHERS]
-        cells += [f"{best - np.mean(at['auto', 0.8]):.1f}", f"{gap:.3f}"]
-        cells += [f"{np.mean([run['seconds'] for run in runs]):.0f}"]
-        cells += [sum(run["scoring"] == "network" for run in runs)]
-        lines.append("| " + " | ".join(map(str, cells)) + " |")
+    for name, goals in GOALS.items():
+        lines += [row] if (row := table_row(name, goals, records)) else []
     return lines
+
+
+def table_row(name, goals, records):
+    """One line of the table; None if nothing is recorded."""
+    parts = {part: [v for key, v in records.done.items() if key[::2] == (name, part)] for part in PARTS}
+    runs = parts["networks"]
+    if not runs:
+        return None
+    curves = {
+        "auto": [auto_curve(run) for run in runs],
+        "networks": [run["network"] for run in runs],
+        "bins": [run["bins"] for run in parts["bins"]],
+        "L1-SVM": [run["L1-SVM"] for run in parts["svm"]],
+        "CART": [run["CART"] for run in parts["peers"]],
+        "k-best forest": [run["k-best forest"] for run in parts["peers"]],
+    }
+    at = {
+        (method, goal): [100 * mixed_at_sparsity(curve, goal)[0] for curve in found]
+        for method, found in curves.items()
+        for goal in (0.8, 0.6)
+    }
+
+    def cell(method, goal):
+        return f"{np.mean(at[method, goal]):.1f}" if at[method, goal] else ""
+
+    rivals = [np.mean(at[m, 0.8]) for m in ("bins", "CART", "k-best forest") if at[m, 0.8]]
+    gap = np.abs(np.mean([curve["gap"] for curve in curves["auto"]], axis=0))
+    cells = [name, len(runs), mean_and_error(at["auto", 0.8]), goals[0], cell("networks", 0.8)]
+    cells += [cell(m, 0.8) for m in ("bins", "CART", "k-best forest", "L1-SVM")]
+    cells += [f"{max(rivals) - np.mean(at['auto', 0.8]):.1f}" if rivals else ""]
+    cells += [mean_and_error(at["auto", 0.6]), goals[1] or ""]
+    cells += [cell(m, 0.6) for m in ("networks", "bins", "k-best forest")]
+    cells += [f"{gap.max():.3f}", f"{np.mean([run['seconds'] for run in runs]):.0f}"]
+    cells += [sum(run["scoring"] == "network" for run in runs)]
+    return "| " + " | ".join(map(str, cells)) + " |"
 
 
 if __name__ == "__main__":

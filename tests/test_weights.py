@@ -98,3 +98,19 @@ def test_curves_warn_about_shares_too():
         TemporalProcessRegression().fit(
             X, y, id=np.arange(40), time=np.arange(40) % 2, sample_weight=np.full(40, 1 / 40)
         )
+
+
+@pytest.mark.parametrize("family", ["gaussian", "poisson"])
+def test_gains_beyond_the_rows_they_are_judged_on(family):
+    X, y, weight = problem(1300, 4, family, seed=2)
+    weight[::7] = 0
+    mine, other = both(lambda: REVS(family=family, random_state=0), X, y, weight)
+    assert_same(mine, other, ["inclusion_", "coef_", "gain_"])
+
+
+def test_weights_make_large_data_as_copies_do():
+    X, y, weight = problem(2600, 6, "poisson", seed=3)
+    mine, other = both(lambda: REVS(family="poisson", random_state=0), X, y, weight)
+    assert mine.stop_reason_ == other.stop_reason_ == "all rows"
+    np.testing.assert_array_equal(mine.support_, other.support_)
+    np.testing.assert_allclose(mine.coef_, other.coef_, rtol=0, atol=1e-6)

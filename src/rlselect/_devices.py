@@ -2,7 +2,7 @@
 
 from typing import Any
 
-__all__ = ["find_device"]
+__all__ = ["find_device", "has_device"]
 
 
 def find_device(device: str) -> Any:
@@ -24,3 +24,12 @@ def find_device(device: str) -> Any:
     if found.type == "cuda" and not torch.cuda.is_available():
         raise ValueError(f"device={device!r} was given, but torch sees no GPU here; use device='cpu'")
     return found
+
+
+def has_device(device: str) -> bool:
+    """Whether `find_device` finds it here."""
+    try:
+        find_device(device)
+    except (ImportError, ValueError):
+        return False
+    return True

@@ -4,8 +4,10 @@ import json
 
 import numpy as np
 import pandas as pd
+import pytest
 from click.testing import CliRunner
 
+from rlselect import DatumwiseClassifier, load, save
 from rlselect.cli import _main as cli
 from rlselect.cli._datumwise import parse_costs
 
@@ -24,12 +26,12 @@ def make_frame(n=200, seed=0):
     return frame
 
 
-def run(*words):
+def run(*words, lines=None):
     try:
         runner = CliRunner(mix_stderr=False)  # click before 8.2
     except TypeError:
         runner = CliRunner()
-    return runner.invoke(cli.main, ["datumwise", *map(str, words)])
+    return runner.invoke(cli.main, ["datumwise", *map(str, words)], input=lines)
 
 
 def test_command(tmp_path):
@@ -64,3 +66,104 @@ def test_command_refuses_in_one_sentence(tmp_path):
         assert result.exit_code == 2
         assert message in result.stderr
     assert parse_costs([]) is None
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "ill.model"
+    frame = make_frame()
+    groups = {"person": ["age", "town"]}
+    model = DatumwiseClassifier(feature_groups=groups, feature_cost=0.005, time_budget=3, random_state=0)
+    save(model.fit(frame.drop(columns="ill"), frame["ill"]), path)
+    return path
+
+
+def answers(model, row):
+    """What a session asks for, as the lines of a user; and its result."""
+    session, lines = model.start(), []
+    while session.next() is not None:
+        values = {name: row[name] for name, _ in session.fields()}
+        lines += [str(value) for value in values.values()]
+        session.tell(values)
+    return "\n".join(lines) + "\n", session.result()
+
+
+def test_ask_plays_a_session(saved):
+    model, frame = load(saved), make_frame()
+    asked = set()
+    for row in frame[:6].to_dict("records"):
+        lines, result = answers(model, row)
+        shown = run("ask", saved, lines=lines)
+        assert shown.exit_code == 0, shown.output
+        assert f"Answer: {result.label}" in shown.output
+        assert f"Asked: {', '.join(result.acquired) or 'nothing'}, for {result.cost:.4g}" in shown.output
+        assert f"{result.label} {result.probabilities.max():.0%}" in shown.output.splitlines()[-2]
+        assert str(model.start().explain()) in shown.output
+        assert "has ended" not in shown.output
+        asked.add(tuple(result.acquired))
+    assert len(asked) > 1
+
+
+def test_ask_takes_what_is_not_known_and_asks_again_for_nonsense(saved):
+    model, session, lines = load(saved), load(saved).start(), []
+    values = {"age": "50", "town": "Rome", "scan": "unknown", "n<1>": "?"}
+    assert session.next() == "scan"
+    while (question := session.next()) is not None:
+        if question == "person":
+            lines += ["50", "Paris"]  # no level of it, so that both are asked for again
+            session.tell({"age": 50.0, "town": "Rome"})
+        else:
+            lines += ["high"]
+            session.unavailable()
+        lines += [values[name] for name in (["age", "town"] if question == "person" else [question])]
+    assert session.result().acquired == ["person"]
+    nonsense = run("ask", saved, lines="\n".join(lines) + "\n")
+    assert nonsense.exit_code == 0
+    assert "'scan' is a number, but 'high'" in nonsense.output
+    assert "none of its levels" in nonsense.output
+    assert f"Answer: {session.result().label}" in nonsense.output
+    assert "Asked: person" in nonsense.output
+    short = run("ask", saved, lines="")
+    assert "The input has ended" in short.output
+    assert f"Answer: {model.start().result().label}" in short.output
+
+
+def test_ask_starts_with_what_is_known(saved):
+    model = load(saved)
+    session = model.start(known={"scan": 2.5})
+    lines = 20 * "unknown\n"
+    while session.next() is not None:
+        session.unavailable()
+    shown = run("ask", saved, "--known", "scan=2.5", lines=lines)
+    assert f"Answer: {session.result().label}" in shown.output
+    assert "Asked: nothing, for 0" in shown.output
+
+
+def test_ask_refuses_in_one_sentence(saved, tmp_path):
+    from rlselect import REVS
+
+    frame = make_frame(60)
+    other = tmp_path / "other.model"
+    save(REVS(random_state=0).fit(frame[["age", "scan"]], frame["n<1>"]), other)
+    for words, message in [
+        ([tmp_path / "none.model"], "none.model"),
+        ([other], "holds a REVS; ask needs a DatumwiseClassifier"),
+        ([saved, "--known", "scan"], "--known 'scan' is not understood"),
+        ([saved, "--known", "scna=1"], "known names 'scna'"),
+    ]:
+        result = run("ask", *words)
+        assert result.exit_code == 2
+        assert message in result.stderr
+
+
+def test_learning_can_save_what_ask_loads(tmp_path):
+    data = tmp_path / "patients.csv"
+    make_frame(80).to_csv(data, index=False)
+    path = tmp_path / "ill.model"
+    result = run("--target", "ill", data, "--time-budget", 1, "--save", path)
+    assert result.exit_code == 0, result.output
+    assert run("ask", path, lines=9 * "unknown\n").exit_code == 0
+    assert run(data, "--target", "ill", "--save", data).exit_code == 2
+    helped = run("--help").output
+    assert "learn" in helped
+    assert "ask" in helped

@@ -85,3 +85,12 @@ def test_features_that_are_not_there(feature):
 def test_nearest_name_is_suggested():
     with pytest.raises(ValueError, match=r"never_select.*'wieght'.*'weight'"):
         read_features(["wieght"], NAMES, "never_select")
+
+
+def test_groups_may_overlap_where_that_is_allowed():
+    names = ["height", "age", "weight", "town"]
+    groups = read_groups({"size": ["height", "weight"], "body": ["weight", "age"]}, names, overlap=True)
+    assert groups.names == ["size", "body", "town"]
+    assert [members.tolist() for members in groups.members] == [[0, 2], [1, 2], [3]]
+    with pytest.raises(ValueError, match="same features in 'a' and 'b'"):
+        read_groups({"a": [0, 1], "b": ["age", "height"]}, names, overlap=True)

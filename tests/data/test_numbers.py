@@ -75,3 +75,14 @@ def test_shares_are_warned_about():
 def test_a_weight_that_counts_nothing_is_zero():
     weight = open_table(X, np.arange(4), sample_weight=[1.0, 1e-300, 1.0, 1.0]).sample_weight
     np.testing.assert_array_equal(weight, [1.0, 0.0, 1.0, 1.0])
+
+
+def test_long_doubles_among_objects_are_numbers():
+    values = np.array([[np.longdouble(0.5)], [2], [np.longdouble(-1)]], dtype=object)
+    np.testing.assert_array_equal(open_table(values).take().X, [[0.5], [2.0], [-1.0]])
+
+
+def test_a_row_beside_which_all_others_are_nothing_is_named():
+    with pytest.raises(ValueError, match="1e\\+15 for one row and 3 for all others together"):
+        open_table(X, sample_weight=[1.0, 1e15, 1.0, 1.0])
+    assert open_table(X, sample_weight=[0.0, 1e14, 0.0, 0.0]).sample_weight.max() == 1e14

@@ -4,6 +4,8 @@ import numpy as np
 
 from rlselect.datumwise import PolicyIteration, _folds, _improve
 from rlselect.datumwise._encoding import make_encoder
+from rlselect.datumwise._network_inputs import ScoreEncoder
+from rlselect.datumwise._network_training import Lessons
 from rlselect.datumwise._policy import AdditivePolicy
 from rlselect.datumwise._problem import PurchaseProblem
 from rlselect.datumwise._rules import PurchaseRules
@@ -102,3 +104,34 @@ def make_policy(rng, variant, scoring="bins", n_stages=4, groups=None):
     policy = AdditivePolicy(rules, encoder, theta, rng.normal(size=(n_stages, encoder.width_, C)))
     closed = rng.random((N, n_units)) < 0.1
     return rules, policy, encoder.encode(X), closed
+
+
+def make_lessons(n=60, rewards=(0, 1), groups=None, seed=0, **rules):
+    """An encoder, and rows that networks learn from; the sign of the first column is the class."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    labels = (np.nan_to_num(X[:, 0]) > 0).astype(np.intp)
+    groups = [np.array([j]) for j in range(4)] if groups is None else groups
+    own = PurchaseRules(
+        names=list(range(len(groups))),
+        groups=groups,
+        prices=np.linspace(1.0, 2.0, len(groups)),
+        losses=1.0 - np.eye(2),
+        **rules,
+    )
+    encoder = ScoreEncoder().fit(X, np.ones(n), {})
+    codes = encoder.encode(X)
+    gaps = np.isnan(codes)
+    closed = np.stack([gaps[:, g].all(axis=1) for g in groups], axis=1)
+    lessons = Lessons(
+        own,
+        np.nan_to_num(codes).astype(np.float32),
+        ~gaps,
+        closed,
+        labels,
+        np.ones(n),
+        np.arange(n) % 4,
+        rewards,
+    )
+    return encoder, lessons

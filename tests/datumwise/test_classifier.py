@@ -185,9 +185,9 @@ def test_summary():
     [
         ({"costs": [1, 2]}, r"costs has shape \(2,\), but there are 7"),
         ({"costs": {"q": 1}}, "costs names 'q'"),
-        ({"costs": [1, 1, 1, 1, 1, 1, np.inf]}, "costs must be finite and >= 0; the one of 'x6'"),
+        ({"costs": [1, 1, 1, 1, 1, 1, np.inf]}, "costs must be numbers from 0 to 1e\\+30; the one of 'x6'"),
         ({"costs": {"x1": np.nan}}, "the one of 'x1'"),
-        ({"feature_cost": -1}, "feature_cost=-1 was given; it must be a finite number of at least 0"),
+        ({"feature_cost": -1}, "feature_cost=-1 was given; it must be a number from 0 to 1e\\+30"),
         ({"feature_cost": np.nan}, "feature_cost=nan was given"),
         (
             {"budget": -1},
@@ -197,7 +197,7 @@ def test_summary():
         ({"cost_budget": np.inf}, "cost_budget=inf was given"),
         ({"error_costs": np.eye(2)}, r"error_costs has shape \(2, 2\), but y has 3 classes"),
         ({"error_costs": np.full((3, 3), np.nan)}, "error_costs must be finite"),
-        ({"feature_groups": [[0, 1], [1, 2, 3, 4, 5, 6]]}, "feature_groups names 'x1' in two groups"),
+        ({"feature_groups": [[0, 1], [1, 0], [2]]}, "feature_groups has the same features in 'group 0'"),
         ({"feature_groups": ["a", "b"]}, "2 labels for 7 features"),
         ({"feature_groups": [[0, 1, 2, 3, 4, 5, 6], []]}, "empty groups"),
         ({"feature_groups": [[0, 1, 2, 3, 4, 5, 9]]}, "feature_groups holds 9"),

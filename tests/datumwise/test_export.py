@@ -18,13 +18,14 @@ PLAY = """
 const model = JSON.parse(require("fs").readFileSync(process.argv[2])), cases = JSON.parse(process.argv[3]);
 const engine = Engine(model);
 console.log(JSON.stringify(cases.map((values) => {
-  let state = engine.start(), step, order = [];
+  let state = engine.start(), step, order = [], why = [];
   while ((step = engine.next(state)).unit >= 0) {
+    why.push([step.why.now, step.why.after, step.why.price]);
     const own = model.units[step.unit].features.map((j) => values[j] === null ? NaN : values[j]);
     if (!own.every(Number.isNaN)) order.push(model.units[step.unit].name);
     state = engine.tell(state, step.unit, own);
   }
-  return [order, model.classes[step.answer], step.shares, state.spent];
+  return [order, model.classes[step.answer], step.shares, state.spent, why];
 })));
 """
 
@@ -40,12 +41,17 @@ def make_frame(n=150, seed=0):
 
 MODELS = {
     "bins": {"search": PolicyIteration(n_iter=3, n_restarts=1, states_per_row=8)},
-    "network": {"search": NetworkTraining(steps=80, n_members=2, hidden=16, batch=32), "scoring": "network"},
+    "network": {"search": NetworkTraining(steps=240, n_members=2, hidden=16, batch=32), "scoring": "network"},
     "groups": {
         "search": PolicyIteration(n_iter=3, n_restarts=1, states_per_row=8),
         "feature_groups": {"pair": ["a", "c"]},
         "prerequisites": {"b": ["kind"]},
         "cost_budget": 0.03,
+    },
+    "overlap": {
+        "search": PolicyIteration(n_iter=3, n_restarts=1, states_per_row=8),
+        "feature_groups": {"one": ["a", "c"], "two": ["a", "b"], "three": ["b", "c"]},
+        "feature_cost": 0.001,
     },
     "relations": {
         "search": NetworkTraining(steps=80, n_members=2, hidden=16, batch=32),
@@ -56,6 +62,19 @@ MODELS = {
         "error_costs": [[0.0, 3.0], [1.0, 0.0]],
     },
 }
+
+
+def reasons(model, frame):
+    """What a session says about each question: expected cost now and after, and the price."""
+    out = []
+    for row in frame.to_dict("records"):
+        session, own = model.start(), []
+        while session.next() is not None:
+            why = session.explain()
+            own.append([why.now, why.after, why.price])
+            session.tell({name: row[name] for name, _ in session.fields()})
+        out.append(np.array(own).reshape(-1, 3))
+    return out
 
 
 @pytest.mark.skipif(NODE is None, reason="Node is not installed")
@@ -89,7 +108,10 @@ def test_the_page_plays_as_a_session_does(name, tmp_path):
     played = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     orders, labels = model.acquisition_order(frame[:25]), model.predict(frame[:25])
     shares, costs = model.predict_proba(frame[:25]), model.cost(frame[:25])
-    for got, order, label, share, cost in zip(played, orders, labels, shares, costs, strict=True):
+    for got, order, label, share, cost, why in zip(
+        played, orders, labels, shares, costs, reasons(model, frame[:25]), strict=True
+    ):
+        np.testing.assert_allclose(np.array(got[4]).reshape(-1, 3), why, atol=1e-4)
         assert got[0] == order
         assert got[1] == str(label)
         np.testing.assert_allclose(got[2], share, atol=1e-4)

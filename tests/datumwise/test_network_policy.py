@@ -1,5 +1,8 @@
 """Classifiers whose scores come from networks: what they can learn, and all that a table may hold."""
 
+import sys
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -54,6 +57,15 @@ def test_scores_are_means_over_networks(fitted):
     np.testing.assert_allclose(policy.probabilities(codes, bought), mean, atol=1e-5)
     gains = np.mean([one.action_scores(codes, bought)[:, :5] for one in parts], axis=0)
     np.testing.assert_allclose(policy.action_scores(codes, bought)[:, :5], gains, atol=1e-6)
+
+
+def test_a_policy_from_a_machine_with_torch_plays_where_there_is_none(fitted, monkeypatch):
+    model, X, _ = fitted
+    policy = model._fitted.policy
+    codes, bought = model._fitted.encoder.encode(X[:20]), np.ones((20, 5), dtype=bool)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    elsewhere = replace(policy, device="cuda")
+    np.testing.assert_array_equal(elsewhere.action_scores(codes, bought), policy.action_scores(codes, bought))
 
 
 def test_only_what_is_bought_matters(fitted):

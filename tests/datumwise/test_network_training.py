@@ -2,43 +2,18 @@
 
 import numpy as np
 import pytest
+from problems import make_lessons
 
 from rlselect._clock import Clock
 from rlselect.datumwise import _network_training
 from rlselect.datumwise._network import NetworkShape, forward, softmax, start_weights
-from rlselect.datumwise._network_inputs import ScoreEncoder
-from rlselect.datumwise._network_training import Lessons, cost_shares, train_networks, utilities
-from rlselect.datumwise._rules import PurchaseRules
-
-
-def make_lessons(n=60, rewards=(0, 1), groups=None, seed=0, **rules):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 4))
-    X[rng.random(X.shape) < 0.1] = np.nan
-    labels = (np.nan_to_num(X[:, 0]) > 0).astype(np.intp)
-    groups = [np.array([j]) for j in range(4)] if groups is None else groups
-    own = PurchaseRules(
-        names=list(range(len(groups))),
-        groups=groups,
-        prices=np.linspace(1.0, 2.0, len(groups)),
-        losses=1.0 - np.eye(2),
-        **rules,
-    )
-    encoder = ScoreEncoder().fit(X, np.ones(n), {})
-    codes = encoder.encode(X)
-    gaps = np.isnan(codes)
-    closed = np.stack([gaps[:, g].all(axis=1) for g in groups], axis=1)
-    lessons = Lessons(
-        own,
-        np.nan_to_num(codes).astype(np.float32),
-        ~gaps,
-        closed,
-        labels,
-        np.ones(n),
-        np.arange(n) % 4,
-        rewards,
-    )
-    return encoder, lessons
+from rlselect.datumwise._network_draws import StateDraws
+from rlselect.datumwise._network_training import (
+    TrainingTask,
+    cost_shares,
+    train_networks,
+    utilities,
+)
 
 
 def test_utilities_and_shares_of_costs():
@@ -55,15 +30,18 @@ def test_slopes_of_gains_are_those_of_a_loop(groups, monkeypatch):
     shape = NetworkShape(columns.width, 6, 5, 2, lessons.rules.n_units, 2)
     rng = np.random.default_rng(1)
     slow, now = start_weights(shape, 2, rng), start_weights(shape, 2, rng)
-    states = _network_training._States(lessons, np.array([0, 1]), 8, rng)
-    states.renew(0)
+    task = TrainingTask(lessons, columns, shape, np.array([0, 1]), 40, 8, rng)
+    draws = task.start()[1]
+    states = _network_training._States(lessons, draws)
+    states.renew(draws.step())
+    drawn = draws.gain_step()
     rows, bought, log_price = states.rows[:, :8], states.bought[:, :8].copy(), states.log_price.copy()
     labels, made = lessons.labels[rows], columns.make(lessons.codes[rows])
     x = lessons.inputs(columns, made, bought, lessons.known[rows])
     seen = forward(shape.views(now), x, log_price)
     monkeypatch.setattr(_network_training._States, "advance", lambda *args: None)
     slopes = _network_training._gain_slopes(
-        lessons, columns, shape.views(slow), states, seen.gains, seen.aheads
+        lessons, columns, shape.views(slow), states, drawn, seen.gains, seen.aheads
     )
 
     def think(member, row, held, r, price):
@@ -109,14 +87,14 @@ def test_slopes_of_gains_are_those_of_a_loop(groups, monkeypatch):
 def test_rows_of_the_fold_left_out_are_never_met(monkeypatch):
     encoder, lessons = make_lessons()
     seen = []
-    whole = _network_training._States._draw
+    whole = StateDraws._rows
     monkeypatch.setattr(
-        _network_training._States, "_draw", lambda self, number: seen.append(whole(self, number)) or seen[-1]
+        StateDraws, "_rows", lambda self, number: seen.append(whole(self, number)) or seen[-1]
     )
     columns = encoder.kinds[1]
     shape = NetworkShape(columns.width, 6, 5, 2, 4, 2)
     rng = np.random.default_rng(0)
-    train_networks(lessons, columns, shape, np.array([1, 3]), 12, 16, rng, Clock(None))
+    train_networks(TrainingTask(lessons, columns, shape, np.array([1, 3]), 12, 16, rng), Clock(None))
     rows = np.concatenate(seen, axis=1)
     assert set(lessons.folds[rows[0]]) == {0, 2, 3}
     assert set(lessons.folds[rows[1]]) == {0, 1, 2}
@@ -127,15 +105,17 @@ def test_without_time_the_weights_are_what_they_are():
     columns = encoder.kinds[1]
     shape = NetworkShape(columns.width, 6, 5, 2, 4, 2)
     late = Clock(1e-9)
-    given = (lessons, columns, shape, np.array([0, 1]), 10**9, 16)
-    assert train_networks(*given, np.random.default_rng(0), late, False) is None
-    weights = train_networks(*given, np.random.default_rng(0), late, True)
+    given = (lessons, columns, shape, np.array([0, 1]), 10**4, 16)
+    assert train_networks(TrainingTask(*given, np.random.default_rng(0)), late, False) is None
+    weights = train_networks(TrainingTask(*given, np.random.default_rng(0)), late, True)
     np.testing.assert_array_equal(weights, start_weights(shape, 2, np.random.default_rng(0)))
 
 
 def test_a_fold_that_holds_all_rows_leaves_nothing_out():
-    _, lessons = make_lessons(n=3)
+    encoder, lessons = make_lessons(n=3)
     lessons.folds[:] = 0
-    states = _network_training._States(lessons, np.array([0, 1]), 8, np.random.default_rng(0))
-    assert set(states.rows[0]) <= {0, 1, 2}
-    assert np.isfinite(states.mass).all()
+    shape = NetworkShape(encoder.kinds[1].width, 6, 5, 2, 4, 2)
+    rng = np.random.default_rng(0)
+    draws = TrainingTask(lessons, encoder.kinds[1], shape, np.array([0, 1]), 8, 8, rng).start()[1]
+    assert set(draws.step().rows[0]) <= {0, 1, 2}
+    assert np.isfinite(draws.mass).all()

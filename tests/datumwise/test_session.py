@@ -13,6 +13,7 @@ from problems import (
 )
 
 from rlselect import DatumwiseClassifier
+from rlselect.datumwise import NetworkTraining
 
 VARIANTS = {
     "default": {},
@@ -142,3 +143,54 @@ def test_sessions_survive_pickling_in_the_middle():
     assert copy.next() is None
     assert copy.result().acquired == session.result().acquired
     assert copy.result().cost == session.result().cost
+
+
+def test_a_visit_is_paid_once():
+    X, y = make_data()
+    model = DatumwiseClassifier(search=FAST, feature_cost=0.001, random_state=0).fit(X, y)
+    session = model.start(visit_cost=0.05)
+    ordered = session.next_few(3)
+    assert ordered == model.start().next_few(3)
+    assert len(ordered) == 3
+    for name in ordered:
+        session.tell(0.3, of=name)
+    result = session.result()
+    assert result.visits == 1
+    assert result.cost == pytest.approx(0.05 + 3 * 0.001)
+    # what was not ordered is another visit
+    other = next(name for name in model.units_ if name not in ordered)
+    result = session.tell(0.1, of=other).result()
+    assert (result.visits, result.cost) == (2, pytest.approx(2 * 0.05 + 4 * 0.001))
+    alone = model.start(visit_cost=0.05)
+    for name in ordered:
+        alone.tell(0.3, of=name)
+    assert (alone.result().visits, alone.result().cost) == (3, pytest.approx(3 * 0.051))
+
+
+@pytest.mark.parametrize("scoring", ["bins", "network"])
+def test_a_visit_has_to_be_worth_its_cost(scoring):
+    X, y = make_data()
+    search = FAST if scoring == "bins" else NetworkTraining(steps=100, n_members=2, hidden=16, batch=32)
+    model = DatumwiseClassifier(scoring=scoring, search=search, feature_cost=0.01, random_state=0).fit(X, y)
+    policy = model._fitted.policy
+    scores = policy.action_scores(model._fitted.encoder.encode(X[:1]), np.zeros((1, 7), dtype=bool))[0]
+    gains = np.sort(scores[:7] - scores[7:].max())[::-1]
+    unit = policy.score_of(1.0)  # a cost of one in units of the scores
+    for most in (1, 3):
+        worth = gains[:most][gains[:most] >= 0].sum() / unit
+        assert worth > 0
+        assert len(model.start(visit_cost=0.99 * worth).next_few(most)) > 0
+        assert model.start(visit_cost=1.01 * worth).next_few(most) == []
+    alone = gains[0] / unit
+    assert model.start(visit_cost=1.01 * alone).next() is None
+    assert model.start(visit_cost=1.01 * alone).explain() is None
+    assert len(model.start(visit_cost=1.01 * alone).next_few(3)) > 1
+    with pytest.raises(ValueError, match="visit_cost=-1"):
+        model.start(visit_cost=-1)
+
+
+def test_visits_count_in_a_cost_budget():
+    X, y = make_data()
+    model = DatumwiseClassifier(search=FAST, feature_cost=0.01, cost_budget=0.1, random_state=0).fit(X, y)
+    assert len(model.start(visit_cost=0.085).next_few(5)) == 1
+    assert model.start(visit_cost=0.095).next_few(5) == []

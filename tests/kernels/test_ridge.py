@@ -200,3 +200,10 @@ def test_a_perfect_fit_has_finite_prices():
     moves = ridge_moves(residual, schur, max(quad, 1e-12 * sums.total), sums.n, 1e12, [0], inverse, coef)
     assert np.all(np.isfinite(moves))
     assert np.all(moves < 0)
+
+
+def test_what_rounding_leaves_of_an_explained_column_is_above_nothing():
+    gram = 1e15 * np.ones((3, 3))
+    schur = ridge_state(gram[:1], [0], gram[0], np.diagonal(gram), 2e15, 4.0)[4]
+    assert (schur > 0).all()
+    assert np.isfinite(1.0 / schur).all()

@@ -1,6 +1,7 @@
 """DatumwiseClassifier by the words of the command line."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ from sklearn.model_selection import train_test_split
 
 from rlselect.data import read_vectors
 from rlselect.datumwise import DatumwiseClassifier
+from rlselect.persist import save
 
 __all__ = ["parse_costs", "run_command"]
 
@@ -43,7 +45,14 @@ def parse_costs(given: Sequence[str]) -> dict[str, float] | None:
 
 
 def run_command(
-    frame: Any, target: str, weight: str | None, *, test_share: float, random_state: int, **params: Any
+    frame: Any,
+    target: str,
+    weight: str | None,
+    *,
+    test_share: float,
+    random_state: int,
+    save_path: Path | None = None,
+    **params: Any,
 ) -> dict[str, Any]:
     """Fit on a part of a table's rows and report on the others.
 
@@ -57,6 +66,8 @@ def run_command(
         Share of the rows that are held out; 0 learns from all and reports on them.
     random_state : int
         Seed of the split and of learning.
+    save_path : path, optional
+        Where the model is saved.
     **params : object
         Parameters of `DatumwiseClassifier`.
 
@@ -76,6 +87,8 @@ def run_command(
         train, test = frame.take(rows), frame.take(held_out)
         note = f"Judged on {len(held_out)} rows that took no part in learning."
     model.fit(train, target, sample_weight=weight)
+    if save_path is not None:
+        save(model, save_path)
     report = model.report(test, target, sample_weight=weight).dict
     return {**report, "notes": [note]}
 

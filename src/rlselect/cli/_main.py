@@ -1,6 +1,7 @@
 """The command line: a thin mirror of the Python API."""
 
 import os
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -139,14 +140,32 @@ def select(
         _deliver(report, json_path, html_path)
 
 
+class _WithDefault(click.Group):
+    """Commands of which the first is meant where none is named: `datumwise FILE` learns from the file."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and args[0] not in {*self.commands, *ctx.help_option_names}:
+            args = [next(iter(self.commands)), *args]
+        return super().parse_args(ctx, args)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+@main.group(cls=_WithDefault)
+def datumwise() -> None:
+    """Which features to buy for each case: `datumwise FILE --target COLUMN` learns it, `ask` uses it."""
+
+
 _DATUMWISE = """\b
 Examples:
   rlselect datumwise patients.csv --target ill --feature-cost 0.02
   rlselect datumwise patients.csv --target ill --cost scan=0.3 --budget 4 --html patients.html
+  rlselect datumwise patients.csv --target ill --save ill.model
 """
 
 
-@main.command(epilog=_DATUMWISE)
+@datumwise.command(epilog=_DATUMWISE)
 @click.argument("data", type=click.Path(path_type=Path))
 @click.option("--target", required=True, metavar="COLUMN", help="Column of the classes.")
 @click.option(
@@ -166,8 +185,9 @@ Examples:
     show_default=True,
     help="Share of the rows to judge by; 0 for none.",
 )
+@click.option("--save", "save_path", type=click.Path(path_type=Path), help="Save the model, for `ask`.")
 @_shared_options
-def datumwise(
+def learn(
     data: Path,
     target: str,
     feature_cost: float,
@@ -175,6 +195,7 @@ def datumwise(
     budget: int | None,
     cost_budget: float | None,
     test_share: float,
+    save_path: Path | None,
     weight: str | None,
     drop: tuple[str, ...],
     na: tuple[str, ...],
@@ -187,7 +208,7 @@ def datumwise(
     from rlselect.cli._datumwise import parse_costs, run_command
 
     with one_sentence():
-        _check_outputs(data, json_path, html_path)
+        _check_outputs(data, json_path, html_path, save_path)
         frame = _read(data, _targets(target, weight), drop, na)
         report = run_command(
             frame,
@@ -195,6 +216,7 @@ def datumwise(
             weight,
             test_share=test_share,
             random_state=seed,
+            save_path=save_path,
             feature_cost=feature_cost,
             costs=parse_costs(cost),
             budget=budget,
@@ -203,6 +225,27 @@ def datumwise(
         )
         report = {**report, "title": f"{target} in {data.name}", "method": "DatumwiseClassifier"}
         _deliver(report, json_path, html_path)
+
+
+_ASK = """\b
+Examples:
+  rlselect datumwise ask ill.model
+  printf '0.3\\nunknown\\n' | rlselect datumwise ask ill.model --known age=31
+"""
+
+
+@datumwise.command(epilog=_ASK)
+@click.argument("model", type=click.Path(path_type=Path))
+@click.option(
+    "--known", multiple=True, metavar="NAME=VALUE", help="What is known from the start; may be repeated."
+)
+def ask(model: Path, known: tuple[str, ...]) -> None:
+    """Ask one question at a time, by a saved MODEL, and answer when enough is known."""
+    from rlselect.cli._ask import ask_questions, open_session
+
+    with one_sentence():
+        session = open_session(model, known)
+        ask_questions(session, iter(sys.stdin), echo=not sys.stdin.isatty())
 
 
 _REGIMES = """\b

@@ -15,7 +15,9 @@ _FORMS = "give one label per feature, a list of lists of features, or a dict fro
 
 @dataclass(frozen=True)
 class FeatureGroups:
-    """Groups in the order they were given, then the features that stand alone; each feature is in one.
+    """Groups in the order they were given, then the features that stand alone; each feature is in one group.
+
+    Where that was allowed, it may be in several.
 
     Attributes
     ----------
@@ -36,7 +38,7 @@ class FeatureGroups:
         return first
 
 
-def read_groups(feature_groups: Any, names: list[str]) -> FeatureGroups:
+def read_groups(feature_groups: Any, names: list[str], *, overlap: bool = False) -> FeatureGroups:
     """Read the option `feature_groups` of any estimator.
 
     Parameters
@@ -45,6 +47,8 @@ def read_groups(feature_groups: Any, names: list[str]) -> FeatureGroups:
         Lists hold names or positions of features; features that no list names stand alone.
     names : list of str
         Names of the features.
+    overlap : bool
+        Whether a feature may be in several groups.
 
     Returns
     -------
@@ -72,11 +76,23 @@ def read_groups(feature_groups: Any, names: list[str]) -> FeatureGroups:
     if empty:
         raise ValueError(f"feature_groups has empty groups ({', '.join(empty)}); leave them out.")
     count = np.bincount(np.concatenate([np.empty(0, np.intp), *members]), minlength=len(names))
-    if (count > 1).any():
+    if overlap:
+        _refuse_twins(labels, members)
+    elif (count > 1).any():
         twice = ", ".join(repr(names[j]) for j in np.flatnonzero(count > 1)[:5])
         raise ValueError(f"feature_groups names {twice} in two groups; each feature belongs to one.")
     alone = np.flatnonzero(count == 0)
     return FeatureGroups([*labels, *(names[j] for j in alone)], [*members, *(np.array([j]) for j in alone)])
+
+
+def _refuse_twins(labels: list[Any], members: list[NDArray[np.intp]]) -> None:
+    first: dict[tuple[int, ...], Any] = {}
+    for label, group in zip(labels, members, strict=True):
+        twin = first.setdefault(tuple(group.tolist()), label)
+        if twin is not label:
+            raise ValueError(
+                f"feature_groups has the same features in {twin!r} and {label!r}; leave one of them out."
+            )
 
 
 def _from_labels(labels: list[Any], names: list[str]) -> FeatureGroups:

@@ -199,6 +199,8 @@ def read_series(series: nw.Series, name: str) -> Column:
 def read_objects(values: np.ndarray, name: str, *, booleans_as_text: bool = True) -> Column:
     """Read an array of Python objects as numbers or as text; a mixture is refused."""
     values = values.astype(object, copy=False)
+    if any(isinstance(value, np.longdouble) for value in values):  # beside whole numbers Arrow rounds them
+        values = np.array([float(v) if isinstance(v, np.longdouble) else v for v in values], dtype=object)
     try:
         array = pa.array(values, from_pandas=True)
     except (pa.ArrowException, OverflowError, TypeError):

@@ -21,6 +21,8 @@ from rlselect.data._store import DenseStore, Store, chunks
 # rows of a smaller mean weight are probably weighted by shares, not by copies
 _LEAST_WEIGHT = 0.1
 _LARGEST_WEIGHT = 1e15
+# and so often may one row count beside all others
+_MOST_OF_ONE = 1e10
 # rows of an array that are kept beside it
 _FEW_BYTES = 2**25
 # what every table has; others come with an outcome
@@ -416,6 +418,12 @@ def check_weight(values: np.ndarray | None, n_rows: int, *, counts: bool = True)
         raise ValueError(
             f"sample_weight holds {weight.max():.3g}: a weight of k stands for k copies of a row, and beyond "
             f"{_LARGEST_WEIGHT:.0e} one row more would not show. Divide the weights by a number."
+        )
+    others = float(np.delete(weight, np.argmax(weight)).sum())
+    if 0 < others < weight.max() / _MOST_OF_ONE:
+        raise ValueError(
+            f"sample_weight holds {weight.max():.3g} for one row and {others:.3g} for all others together: "
+            "what they say is lost in rounding beside it. Lower that weight, or leave the row out."
         )
     if weight.max() < 1.0 / _LARGEST_WEIGHT:
         raise ValueError(

@@ -2,6 +2,7 @@
 
 from rlselect.datumwise._classifier import DatumwiseClassifier
 from rlselect.datumwise._displays import BlockUseDisplay, FeatureUseDisplay, FrontierDisplay
+from rlselect.datumwise._reasons import Explanation
 from rlselect.datumwise._session import Result, Session
 from rlselect.datumwise._settings import NetworkTraining, PaperIteration, PolicyIteration
 from rlselect.datumwise._tree import QuestionNode
@@ -10,6 +11,7 @@ from rlselect.datumwise._tree_display import QuestionTreeDisplay
 __all__ = [
     "BlockUseDisplay",
     "DatumwiseClassifier",
+    "Explanation",
     "FeatureUseDisplay",
     "FrontierDisplay",
     "NetworkTraining",

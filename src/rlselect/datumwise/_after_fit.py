@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from rlselect._options import check_value, number, whole
+from rlselect._options import check_value, whole
 from rlselect.data import read_vectors
 from rlselect.datumwise._export import policy_page, policy_values
 from rlselect.datumwise._fitted import FittedPurchases
-from rlselect.datumwise._read_rules import place_of_unit, read_prices
+from rlselect.datumwise._read_rules import PRICE, place_of_unit, read_prices
 from rlselect.datumwise._rules import PurchaseRules
 
 __all__ = ["AfterFit"]
@@ -76,16 +76,17 @@ class AfterFit:
         """
         check_is_fitted(self)
         rules, params = self._fitted.rules, {}
+        thrift = None
         if feature_cost is not None or costs is not None:
             price = 0.01 if feature_cost is None else feature_cost
-            check_value("feature_cost", price, number("a finite number of at least 0", least=0.0))
+            check_value("feature_cost", price, PRICE)
             rules = replace(rules, prices=read_prices(costs, price, rules.names))
-            params = {"feature_cost": price, "costs": costs}
+            params, thrift = {"feature_cost": price, "costs": costs}, 1.0
         free = None
         if known is not None:
             names = [known] if isinstance(known, str) else list(known)
             free = np.array([place_of_unit(name, rules.names, "known") for name in names], dtype=np.intp)
-        return self._with(self._fitted.at(rules, free=free), **params)
+        return self._with(self._fitted.at(rules, thrift, free), **params)
 
     def with_budget(self, budget: int | None) -> Self:
         """The same classifier with another number of purchases at most, without a new fit.
@@ -122,7 +123,7 @@ class AfterFit:
             Fitted, see `at`. The prices are those of this one; it chooses as if they were higher or lower.
         """
         check_is_fitted(self)
-        check_value("mean_cost", mean_cost, number("a finite number of at least 0", least=0.0))
+        check_value("mean_cost", mean_cost, PRICE)
         rules = self._fitted.rules
         middle = _middle(rules)
         if rules.prices.max() <= 0:

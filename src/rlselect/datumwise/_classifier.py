@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rlselect._clock import PARTS, fit_clock, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
+from rlselect._devices import find_device
 from rlselect._estimator import Estimator, rank
 from rlselect._options import (
     AUTO,
@@ -28,10 +29,12 @@ from rlselect._parallel import one_thread
 from rlselect._random import RandomState, as_generator
 from rlselect.data import CodedFeatures, open_coded, read_classes, read_vectors, require_target
 from rlselect.datumwise._after_fit import AfterFit
+from rlselect.datumwise._content_order import by_content
 from rlselect.datumwise._fitted import FittedPurchases
 from rlselect.datumwise._learn import CaseTable, LearningTask, learn_policy, resolve
 from rlselect.datumwise._policy import Episodes
-from rlselect.datumwise._read_rules import read_rules
+from rlselect.datumwise._read_rules import PRICE, read_rules
+from rlselect.datumwise._reasons import purchase_reasons
 from rlselect.datumwise._report import PurchaseAccount
 from rlselect.datumwise._rules import PurchaseRules
 from rlselect.datumwise._session import Session
@@ -79,7 +82,9 @@ class DatumwiseClassifier(ClassifierMixin, AfterFit, Estimator):
         ``error_costs[predicted, true]``, in the order of `classes_`; a negative diagonal is a reward.
     feature_groups : sequence or mapping, optional
         Features that are bought together, for one cost: one label per feature, lists of features (numbers or
-        names), or a mapping from names to such lists. Features that no list names are bought alone.
+        names), or a mapping from names to such lists. Features that no list names are bought alone. Groups
+        may overlap: each has its price, whether some of it is known already or not, and one of which all is
+        known is not bought any more.
     related : matrix or callable, optional
         Which features (groups) are related: a square boolean matrix, or a function of two names.
     relation : {"any", "all", "pairs"}, default="any"
@@ -102,6 +107,10 @@ class DatumwiseClassifier(ClassifierMixin, AfterFit, Estimator):
     n_jobs : int, optional
         Climbs of `PolicyIteration` at a time, or kinds of networks, in threads. The result does not depend on
         it.
+    device : str, default="cpu"
+        Where networks are trained and asked: "cpu" with NumPy, "torch" with torch on the CPU, or any other
+        device of torch such as "cuda", where all networks learn in one batch. All meet the same rows and
+        states and agree but for rounding, which long trainings enlarge. Bins and lines stay on the CPU.
     random_state : int, Generator, RandomState or None, default=None
         For the sampled states and the folds.
 
@@ -116,7 +125,8 @@ class DatumwiseClassifier(ClassifierMixin, AfterFit, Estimator):
     unit_inclusion_ : (units,) array
         Share of the training rows that buy each.
     inclusion_ : (features,) array
-        The same by feature: every feature of a group has the share of the group.
+        The same by feature: every feature of a group has the share of the group, of several groups that of
+        the rows that buy any of them.
     support_ : (features,) bool array
         Features that some training row buys.
     ranking_ : (features,) int array
@@ -174,7 +184,7 @@ class DatumwiseClassifier(ClassifierMixin, AfterFit, Estimator):
 
     _options: ClassVar[Mapping[str, Allowed]] = {
         "scoring": one_of("bins", "linear", "network", "auto"),
-        "feature_cost": number("a finite number of at least 0", least=0.0),
+        "feature_cost": PRICE,
         "budget": NONE | whole(0, "an integer of at least 0, the most purchases per case"),
         "cost_budget": NONE | number("a finite number of at least 0, in units of the costs", least=0.0),
         "relation": one_of("any", "all", "pairs"),
@@ -187,6 +197,7 @@ class DatumwiseClassifier(ClassifierMixin, AfterFit, Estimator):
             NetworkTraining,
         ),
         "time_budget": NONE | number("a positive number of seconds", above=0.0),
+        "device": instance("'cpu', 'torch' or the name of a device of torch", str),
     }
 
     def __init__(
@@ -207,6 +218,7 @@ class DatumwiseClassifier(ClassifierMixin, AfterFit, Estimator):
         search: Literal["auto"] | PolicyIteration | PaperIteration | NetworkTraining = "auto",
         time_budget: float | None = None,
         n_jobs: int | None = None,
+        device: str = "cpu",
         random_state: RandomState = None,
     ) -> None:
         self.scoring = scoring
@@ -224,6 +236,7 @@ class DatumwiseClassifier(ClassifierMixin, AfterFit, Estimator):
         self.search = search
         self.time_budget = time_budget
         self.n_jobs = n_jobs
+        self.device = device
         self.random_state = random_state
 
     @classmethod
@@ -284,8 +297,10 @@ class DatumwiseClassifier(ClassifierMixin, AfterFit, Estimator):
         return self._learn_aside(X, y, sample_weight)
 
     def _fit(self, progress: Progress, X: Any, y: Any, sample_weight: Any) -> None:
-        task = resolve(self.scoring, self.search)
+        task = resolve(self.scoring, self.search, self.device)
         self._refuse_unused(task)
+        if self.device != "cpu":
+            find_device(self.device)
         rng = as_generator(self.random_state)
         features, X, y, weights = self._read(X, y, sample_weight)
         self.classes_, labels = read_classes(y, given="A classifier", instead="ranges of it (np.digitize)")
@@ -293,6 +308,8 @@ class DatumwiseClassifier(ClassifierMixin, AfterFit, Estimator):
         clock = fit_clock(self.time_budget, task.n_steps, progress.begin(min(task.n_steps, PARTS)))
         table = CaseTable(X, labels, weights, rules, features.levels, self.n_bins)
         known = table.units_to_learn(task.screen)
+        if task.scoring in ("network", "auto"):
+            known = by_content(X, labels, weights, rules, known)
         with one_thread(), clock:
             rows, learned = learn_policy(
                 table, known, task, rng, self.n_jobs, lambda: clock.tick() is not None
@@ -302,21 +319,27 @@ class DatumwiseClassifier(ClassifierMixin, AfterFit, Estimator):
         self.value_ = learned.value
         self.path_ = learned.path()
         self.scoring_ = learned.scoring
-        self._fitted = FittedPurchases(features, self.classes_, rules, known, rows.encoder, learned.policy)
         self._n_rows, self._words = len(labels), learned.words
         self._keep_names(features.n_features, features.names)
         episodes = learned.policy.run(rows.codes, rows.closed)
-        self._keep_use(rules, known, np.average(episodes.bought, axis=0, weights=rows.weights))
+        reasons = purchase_reasons(learned.policy, rows.codes, episodes, rows.weights)
+        self._fitted = FittedPurchases(
+            features, self.classes_, rules, known, rows.encoder, learned.policy, reasons
+        )
+        self._keep_use(rules, known, episodes.bought, rows.weights)
 
-    def _keep_use(self, rules: PurchaseRules, known: NDArray, shares: NDArray) -> None:
+    def _keep_use(self, rules: PurchaseRules, known: NDArray, bought: NDArray, weights: NDArray) -> None:
         """Who buys what, by unit and by feature."""
         self.units_ = list(rules.names)
         self.learned_units_ = np.isin(np.arange(rules.n_units), known)
         self.unit_inclusion_ = np.zeros(rules.n_units)
-        self.unit_inclusion_[known] = shares
+        self.unit_inclusion_[known] = np.average(bought, axis=0, weights=weights)
         self.inclusion_ = np.empty(self.n_features_in_)
         for members, share in zip(rules.groups, self.unit_inclusion_, strict=True):
             self.inclusion_[members] = share
+        if rules.shared is not None:
+            seen = bought.astype(np.float32) @ rules.shared[known] > 0
+            self.inclusion_ = np.average(seen, axis=0, weights=weights)
         self.support_ = self.inclusion_ > 0
         self.ranking_ = rank(self.inclusion_)
 
@@ -325,6 +348,9 @@ class DatumwiseClassifier(ClassifierMixin, AfterFit, Estimator):
             refuse_unused(
                 self, ["n_bins"], f"scoring={task.scoring!r}", "leave it out, or use scoring='bins'"
             )
+        if task.scoring in ("bins", "linear"):
+            fix = "leave it out, or use scoring='network'"
+            refuse_unused(self, ["device"], f"scoring={task.scoring!r}", fix)
         if self.related is None:
             refuse_unused(self, ["relation"], "related=None", "say what is related")
         if isinstance(task.search, PaperIteration):
@@ -482,13 +508,15 @@ class DatumwiseClassifier(ClassifierMixin, AfterFit, Estimator):
         check_is_fitted(self)
         return 1.0 - float(self._fitted.bought(X).mean())
 
-    def start(self, known: Mapping[Any, Any] | None = None) -> Session:
+    def start(self, known: Mapping[Any, Any] | None = None, *, visit_cost: float = 0.0) -> Session:
         """Begin with one case whose values are not known yet.
 
         Parameters
         ----------
         known : mapping, optional
             Feature or group -> value of what is known from the start, free of charge.
+        visit_cost : float, default=0.0
+            What every visit costs, however many values are measured in it, see `Session.next_few`.
 
         Returns
         -------
@@ -497,7 +525,8 @@ class DatumwiseClassifier(ClassifierMixin, AfterFit, Estimator):
             the class.
         """
         check_is_fitted(self)
-        return Session(self._fitted, known)
+        check_value("visit_cost", visit_cost, PRICE)
+        return Session(self._fitted, known, visit_cost)
 
     def question_tree(self, X: Any, max_depth: int = 3) -> QuestionNode:
         """The first questions that some cases are asked, as a tree.

@@ -47,17 +47,34 @@ class TablePolicy:
         Weight of the training rows that come to each state if they buy what leads to it.
     """
 
-    def __init__(self, rules: PurchaseRules, values: list[NDArray], counts: NDArray) -> None:
+    def __init__(
+        self, rules: PurchaseRules, values: list[NDArray], counts: NDArray, thrift: float = 1.0
+    ) -> None:
         self.rules = rules
         self.values = values
         self.counts = counts
-        self.table, self.shares, self.value = _best_actions(rules, values, counts)
+        self.thrift = thrift
+        self.table, self.shares, self.value = _best_actions(self._dear, values, counts)
 
-    def at(self, rules: PurchaseRules, thrift: float = 1.0) -> "TablePolicy":
+    @property
+    def _dear(self) -> PurchaseRules:
+        """The rules at the prices by which it chooses."""
+        return replace(self.rules, prices=self.thrift * self.rules.prices)
+
+    def at(self, rules: PurchaseRules, thrift: float | None = None) -> "TablePolicy":
         """The best policy at other prices."""
-        out = TablePolicy(replace(rules, prices=thrift * rules.prices), self.values, self.counts)
-        out.rules = rules
-        return out
+        return TablePolicy(rules, self.values, self.counts, self.thrift if thrift is None else thrift)
+
+    def outlook(self, codes: NDArray, bought: NDArray) -> tuple[NDArray, NDArray]:
+        """Expected costs now and after each purchase, see `PurchasePolicy`."""
+        scores = self.action_scores(codes, bought)
+        after = -scores[:, : self.rules.n_units] - self._dear.price(bought)
+        now = -scores[:, self.rules.n_units :].max(axis=1)
+        return now, np.minimum(after, now[:, None])
+
+    def score_of(self, cost: float) -> float:
+        """By how much a cost lowers a score."""
+        return self.thrift * cost
 
     def _states(self, codes: NDArray, bought: NDArray) -> NDArray:
         levels = unit_levels(codes, self.rules, self.values)

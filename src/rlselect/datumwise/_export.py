@@ -15,6 +15,7 @@ from rlselect.datumwise._fitted import FittedPurchases
 from rlselect.datumwise._network_inputs import ScoreEncoder
 from rlselect.datumwise._network_policy import NetworkFamily, NetworkPolicy
 from rlselect.datumwise._policy import AdditivePolicy
+from rlselect.datumwise._reasons import expected_word
 from rlselect.datumwise._rules import PurchaseRules
 
 __all__ = ["policy_page", "policy_values"]
@@ -33,6 +34,11 @@ def policy_values(fitted: FittedPurchases) -> dict[str, Any]:
             for name, price, group in zip(rules.names, rules.prices, rules.groups, strict=True)
         ],
         "rules": _rules(rules),
+        "expected": expected_word(rules),
+        "then": [
+            [[str(name), share] for name, share in fitted.reasons.next_names(u, rules).items()]
+            for u in range(rules.n_units)
+        ],
         "policy": _policy(fitted),
     }
 
@@ -58,6 +64,7 @@ def _rules(rules: PurchaseRules) -> dict[str, Any]:
         "relation": rules.relation,
         "unrelated": listed(rules.unrelated),
         "needs": listed(rules.needs),
+        "copies": listed(rules.copies),
     }
 
 
@@ -67,7 +74,9 @@ def _policy(fitted: FittedPurchases) -> dict[str, Any]:
         return _network(policy, encoder)
     if isinstance(policy, AdditivePolicy) and isinstance(encoder, BinEncoder):
         values = {"theta": _packed(policy.theta[:, :-1]), "shares": _packed(policy.shares)}
-        return {"kind": "bins", **_bins(encoder), "stage": policy.stage.tolist(), **values}
+        margins = [np.broadcast_to(own, policy.rules.n_units).tolist() for own in policy.margins]
+        own = {"stage": policy.stage.tolist(), "margins": margins, "thrift": float(policy.thrift)}
+        return {"kind": "bins", **_bins(encoder), **own, **values}
     if isinstance(policy, TablePolicy) and isinstance(encoder, BinEncoder):
         return {
             "kind": "table",
@@ -76,6 +85,7 @@ def _policy(fitted: FittedPurchases) -> dict[str, Any]:
             "strides": strides_of(policy.values).tolist(),
             "table": [[v if np.isfinite(v) else None for v in row] for row in policy.table.tolist()],
             "shares": policy.shares.tolist(),
+            "thrift": float(policy.thrift),
         }
     raise ValueError(
         "scores of scoring='linear' cannot be exported; use scoring='bins', 'network' or 'auto'."
@@ -96,6 +106,7 @@ def _network(policy: NetworkPolicy, encoder: ScoreEncoder) -> dict[str, Any]:
         "levels": [levels.tolist() for levels in encoder.levels_],
         "scores": [scores.tolist() for scores in encoder.scores_],
         "reward": policy.reward,
+        "logarithm": bool(policy.logarithm),
         "lookahead": bool(policy.lookahead),
         "price": float(policy.price),
         "log_price": float(np.log10(policy.price)),

@@ -12,6 +12,7 @@ from rlselect.data import CodedFeatures
 from rlselect.datumwise._encoding import CaseEncoder
 from rlselect.datumwise._policy import Episodes, PurchasePolicy
 from rlselect.datumwise._problem import closed_units
+from rlselect.datumwise._reasons import PurchaseReasons
 from rlselect.datumwise._rules import PurchaseRules
 from rlselect.datumwise._tree import QuestionNode, build_tree
 
@@ -36,6 +37,8 @@ class FittedPurchases:
         Fitted to their features.
     policy : PurchasePolicy
         Learned.
+    reasons : PurchaseReasons
+        Why the training rows bought what they did.
     free : int array
         Units, by their place among the known ones, that are known from the start and cost nothing.
     """
@@ -46,6 +49,7 @@ class FittedPurchases:
     known: NDArray
     encoder: CaseEncoder
     policy: PurchasePolicy
+    reasons: PurchaseReasons
     free: NDArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
 
     @cached_property
@@ -85,7 +89,9 @@ class FittedPurchases:
         held[:, self.free] = ~closed[:, self.free]
         return codes, self.policy.run(codes, closed, held=held)
 
-    def at(self, rules: PurchaseRules, thrift: float = 1.0, free: NDArray | None = None) -> "FittedPurchases":
+    def at(
+        self, rules: PurchaseRules, thrift: float | None = None, free: NDArray | None = None
+    ) -> "FittedPurchases":
         """The same under other prices and budgets; `free` are units by their place among all."""
         own = self.free if free is None else np.flatnonzero(np.isin(self.known, free))
         limits = rules.subset(self.known)

@@ -158,5 +158,8 @@ def blend(policies: list[list[AdditivePolicy]], inertia: float | None = None) ->
     for same in zip(*policies, strict=True):
         theta = sum(share * policy.theta for share, policy in zip(shares, same, strict=True))
         classes = sum(share * policy.shares for share, policy in zip(shares, same, strict=True))
-        out.append(AdditivePolicy(same[0].rules, same[0].encoder, theta[:, :-1], classes))
+        first, later = (
+            sum(share * policy.margins[k] for share, policy in zip(shares, same, strict=True)) for k in (0, 1)
+        )
+        out.append(AdditivePolicy(same[0].rules, same[0].encoder, theta[:, :-1], classes, (first, later)))
     return out

@@ -32,10 +32,11 @@ _FOR_BINS = 0.3
 
 @dataclass(frozen=True)
 class LearningTask:
-    """What is to be learned: the scoring, and its search; "auto" has that of the bins, and networks too."""
+    """What is to be learned, how and where; "auto" has the search of the bins, and networks too."""
 
     scoring: Literal["bins", "linear", "network", "auto"]
     search: Search
+    device: str = "cpu"
 
     @property
     def screen(self) -> int | None:
@@ -50,11 +51,11 @@ class LearningTask:
         return self.search.n_iter * getattr(self.search, "n_restarts", 1)
 
 
-def resolve(scoring: str, search: Literal["auto"] | Search) -> LearningTask:
-    """The task that two options describe, if they fit together."""
+def resolve(scoring: str, search: Literal["auto"] | Search, device: str = "cpu") -> LearningTask:
+    """The task that options describe, if they fit together."""
     if isinstance(search, str):
         search_for = NetworkTraining() if scoring == "network" else PolicyIteration()
-        return LearningTask(scoring, search_for)  # type: ignore[arg-type]
+        return LearningTask(scoring, search_for, device)  # type: ignore[arg-type]
     networks = isinstance(search, NetworkTraining)
     if scoring == "auto":
         scoring = "network" if networks else "bins"
@@ -64,7 +65,7 @@ def resolve(scoring: str, search: Literal["auto"] | Search) -> LearningTask:
             f"search={type(search).__name__}(...) came with scoring={scoring!r}, which it cannot learn; "
             f"use search={fix}, or leave one of the two out."
         )
-    return LearningTask(scoring, search)  # type: ignore[arg-type]
+    return LearningTask(scoring, search, device)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -139,14 +140,14 @@ def learn_policy(
     """A policy for the known units, and the rows as it has met them."""
     if isinstance(task.search, NetworkTraining):
         rows = table.pose_for_networks(known)
-        return rows, learn_networks(rows, task.search, rng, n_jobs, stop)
+        return rows, learn_networks(rows, task.search, rng, n_jobs, stop, task.device)
     problem = table.pose(known, "linear" if task.scoring == "linear" else "bins")
     if isinstance(task.search, PaperIteration):
         learned = iterate_as_paper(problem, task.search, rng, stop)
     elif can_solve(problem, task.search.exact_states):
         return problem, solve(problem)
     elif task.scoring == "auto":
-        return _learn_best(table, known, problem, task.search, rng, n_jobs, stop)
+        return _learn_best(table, known, problem, task.search, rng, n_jobs, stop, task.device)
     else:
         learned = iterate_policies(problem, task.search, rng, n_jobs, stop)
     learned.scoring = task.scoring
@@ -161,6 +162,7 @@ def _learn_best(
     rng: np.random.Generator,
     n_jobs: int | None,
     stop: Stop,
+    device: str,
 ) -> tuple[CaseRows, Learned]:
     """Additive scores of bins or networks, whichever does better on rows left out."""
     for_bins, for_networks = rng.spawn(2)
@@ -170,7 +172,7 @@ def _learn_best(
     if stop():
         return problem, bins
     rows = table.pose_for_networks(known)
-    networks = learn_networks(rows, NetworkTraining(), for_networks, n_jobs, stop)
+    networks = learn_networks(rows, NetworkTraining(), for_networks, n_jobs, stop, device)
     first, second = networks, bins
     if bins.merit > networks.merit:
         first, second = second, first

@@ -1,6 +1,7 @@
 """From rows to a policy of networks: training in several ways, and the choice among them on rows left out."""
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,11 +11,11 @@ from rlselect._clock import present_clock
 from rlselect._parallel import run_tasks
 from rlselect.datumwise._folds import fold_numbers
 from rlselect.datumwise._learned import Learned, PolicyStep, Stop, never
-from rlselect.datumwise._network import NetworkShape
+from rlselect.datumwise._network import NetworkShape, Singles
 from rlselect.datumwise._network_frontier import UNKNOWN, PriceFrontier, best_temperatures
 from rlselect.datumwise._network_inputs import ScoreEncoder
 from rlselect.datumwise._network_policy import NetworkFamily, NetworkPolicy
-from rlselect.datumwise._network_training import Lessons, cost_shares, train_networks
+from rlselect.datumwise._network_training import Lessons, TrainingTask, cost_shares, train_networks
 from rlselect.datumwise._plan import NETWORK
 from rlselect.datumwise._problem import CaseRows, split_rows
 from rlselect.datumwise._settings import NetworkTraining
@@ -45,6 +46,7 @@ def learn_networks(
     rng: np.random.Generator,
     n_jobs: int | None = None,
     stop: Stop = never,
+    device: str = "cpu",
 ) -> Learned:
     """Train networks in every way that the settings leave open and keep the way that suits rows left out.
 
@@ -63,11 +65,11 @@ def learn_networks(
     found: list[_Candidate] = []
     for number, steps in enumerate(settings.lengths):
         families = _train(
-            problem, lessons, settings, members, steps, children[2 * number :], n_jobs, not found
+            problem, lessons, settings, members, steps, children[2 * number :], n_jobs, not found, device
         )
         if families is None:
             break
-        found += _judge(problem, lessons, settings, families, steps)
+        found += _judge(problem, lessons, settings, families, steps, device)
         if stop():
             break
     best = found[_choose(found)]
@@ -95,6 +97,7 @@ def _train(
     rngs: list[np.random.Generator],
     n_jobs: int | None,
     must_end: bool,
+    device: str,
 ) -> tuple[NetworkFamily, ...] | None:
     """Both kinds of networks, each with every second fold to leave out; None if there was no time."""
     assert isinstance(problem.encoder, ScoreEncoder)
@@ -110,13 +113,21 @@ def _train(
             len(lessons.rewards),
         )
         left_out = np.arange(k, members, len(kinds))
-        tasks.append((lessons, columns, shape, left_out, steps, settings.batch, rngs[k], clock, must_end))
-    weights = run_tasks(train_networks, tasks, n_jobs=n_jobs, prefer="threads")
-    if any(one is None for one in weights):
-        return None
-    return tuple(
-        NetworkFamily(columns, task[2], one) for columns, task, one in zip(kinds, tasks, weights, strict=True)
-    )
+        tasks.append(TrainingTask(lessons, columns, shape, left_out, steps, settings.batch, rngs[k]))
+    weights: Sequence[Singles | None]
+    if device == "cpu":
+        calls = [(task, clock, must_end) for task in tasks]
+        weights = run_tasks(train_networks, calls, n_jobs=n_jobs, prefer="threads")
+    else:
+        from rlselect.datumwise._torch_networks import train_on_device
+
+        weights = train_on_device(tasks, device, clock, must_end)
+    families = [
+        NetworkFamily(task.columns, task.shape, one)
+        for task, one in zip(tasks, weights, strict=True)
+        if one is not None
+    ]
+    return tuple(families) if len(families) == len(tasks) else None
 
 
 def _judge(
@@ -125,12 +136,15 @@ def _judge(
     settings: NetworkTraining,
     families: tuple[NetworkFamily, ...],
     steps: int,
+    device: str,
 ) -> list[_Candidate]:
     """Candidates of one training; each network plays the rows that it has not seen."""
     aheads = (False, True) if settings.lookahead == "auto" else (settings.lookahead,)
     out = []
     for (place, reward), lookahead in itertools.product(enumerate(lessons.rewards), aheads):
-        policy = NetworkPolicy(problem.rules, families, place, lookahead, 1.0, UNKNOWN)
+        policy = NetworkPolicy(
+            problem.rules, families, place, lookahead, 1.0, UNKNOWN, device, logarithm=reward == 1
+        )
         frontier = _left_out(problem, lessons.folds, policy, NETWORK.prices[reward])
         out.append(_Candidate(steps, reward, lookahead, replace(policy, frontier=frontier), frontier))
     return out

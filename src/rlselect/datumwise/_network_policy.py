@@ -4,7 +4,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import gen_batches
 
+from rlselect._devices import has_device
 from rlselect.datumwise._network import NetworkShape, Singles, forward, softmax
 from rlselect.datumwise._network_frontier import PriceFrontier
 from rlselect.datumwise._network_inputs import InputColumns
@@ -15,6 +17,7 @@ __all__ = ["NetworkFamily", "NetworkPolicy"]
 
 # states of all members that are worked on at a time: their hidden layers stay in the cache
 _STATES = 512
+_STATES_ON_DEVICE = 16384
 
 # an answer wins against a purchase that gains nothing
 _NOTHING = 1e-7
@@ -64,6 +67,13 @@ class NetworkPolicy:
         Price of a unit of mean cost, in units of the reward.
     frontier : PriceFrontier
         How it did on rows left out at other prices.
+    device : str
+        Where the networks are computed, as `find_device` takes it; with NumPy for "cpu", and where there is
+        no such device.
+    thrift : float
+        It chooses as if prices were so many times those of the rules.
+    logarithm : bool
+        Whether that reward is the log probability of the true class.
     """
 
     rules: PurchaseRules
@@ -72,11 +82,15 @@ class NetworkPolicy:
     lookahead: bool
     price: float
     frontier: PriceFrontier
+    device: str = "cpu"
+    thrift: float = 1.0
+    logarithm: bool = False
 
-    def at(self, rules: PurchaseRules, thrift: float = 1.0) -> "NetworkPolicy":
+    def at(self, rules: PurchaseRules, thrift: float | None = None) -> "NetworkPolicy":
         """The same networks under other rules, at the price that earned most on rows left out."""
+        thrift = self.thrift if thrift is None else thrift
         price = self.frontier.price_for(thrift * float(rules.prices.mean()))
-        return replace(self, rules=rules, price=price)
+        return replace(self, rules=rules, price=price, thrift=thrift)
 
     def part(self, member: int) -> "NetworkPolicy":
         """One of the networks alone, by the number of the fold that it has not seen."""
@@ -90,25 +104,50 @@ class NetworkPolicy:
         shown = self.rules.shown(bought) & ~np.isnan(codes)
         known = np.where(shown, codes, 0.0).astype(np.float32)
         total = sum(len(family.weights) for family in self.families)
-        shares = np.zeros((len(codes), self.rules.n_classes), dtype=np.float32)
-        gains = np.zeros((len(codes), self.rules.n_units), dtype=np.float32)
         log_price = np.log10(price).astype(np.float32)
-        for family in self.families:
-            x = family.columns.make(known) * shown[:, family.columns.owner]
-            views = family.shape.views(family.weights)
-            size = (family.shape.rewards, len(family.weights), len(codes) if heads else 0)
-            seen = forward(views, x[None], np.broadcast_to(log_price[: size[2]], size))
-            shares += softmax(seen.logits).sum(axis=0)
-            if heads:
-                gain = seen.gains[self.reward]
-                if self.lookahead:
-                    gain = gain + np.maximum(seen.aheads[self.reward], 0) * self._goes_on(bought)
-                gains += gain.sum(axis=0)
+        if not self._on_device:
+            shares, gains, aheads = self._sums(known, shown, log_price, heads=heads)
+        else:
+            from rlselect.datumwise._torch_networks import think_on_device
+
+            networks = [(family.columns, family.shape, family.weights) for family in self.families]
+            reward = self.reward if heads else None
+            shares, gains, aheads = think_on_device(self.device, networks, known, shown, log_price, reward)
+        if heads and self.lookahead:
+            gains += aheads * self._goes_on(bought)
         shares /= total
         if len(self.frontier.prices):
             shares **= np.float32(1 / self.frontier.temperature(self.price))
             shares /= shares.sum(axis=1, keepdims=True)
         return shares, gains / total
+
+    def _sums(
+        self, known: Singles, shown: NDArray, log_price: Singles, *, heads: bool
+    ) -> tuple[Singles, Singles, Singles]:
+        """Class probabilities, gains and what lies ahead where above 0, each summed over the networks."""
+        shares = np.zeros((len(known), self.rules.n_classes), dtype=np.float32)
+        gains, aheads = np.zeros((2, len(known), self.rules.n_units), dtype=np.float32)
+        for family in self.families:
+            x = family.columns.make(known) * shown[:, family.columns.owner]
+            views = family.shape.views(family.weights)
+            size = (family.shape.rewards, len(family.weights), len(known) if heads else 0)
+            seen = forward(views, x[None], np.broadcast_to(log_price[: size[2]], size))
+            shares += softmax(seen.logits).sum(axis=0)
+            if heads:
+                gains += seen.gains[self.reward].sum(axis=0)
+                if self.lookahead:
+                    aheads += np.maximum(seen.aheads[self.reward], 0).sum(axis=0)
+        return shares, gains, aheads
+
+    @property
+    def _block(self) -> int:
+        """States that are worked on at a time."""
+        return _STATES_ON_DEVICE if self._on_device else _STATES
+
+    @property
+    def _on_device(self) -> bool:
+        """Whether torch computes; a policy that comes from elsewhere may name what is not here."""
+        return self.device != "cpu" and has_device(self.device)
 
     def _goes_on(self, bought: NDArray) -> NDArray:
         """Whether more can be bought after the next purchase: (states, 1)."""
@@ -124,8 +163,7 @@ class NetworkPolicy:
         n_units = self.rules.n_units
         out = np.empty((len(codes), n_units + self.rules.n_classes))
         mean = float(self.rules.prices.mean())
-        for begin in range(0, len(codes), _STATES):
-            part = slice(begin, begin + _STATES)
+        for part in gen_batches(len(codes), self._block):
             shares, gains = self._think(codes[part], bought[part], prices[part], heads=True)
             cost = self.rules.price(bought[part]) / mean if mean > 0 else np.ones(n_units)
             out[part, :n_units] = gains - prices[part, None] * cost
@@ -137,10 +175,36 @@ class NetworkPolicy:
     def probabilities(self, codes: NDArray, bought: NDArray) -> NDArray:
         """Class probabilities in given states."""
         prices = np.full(len(codes), self.price)
-        blocks = (slice(begin, begin + _STATES) for begin in range(0, len(codes), _STATES))
+        blocks = gen_batches(len(codes), self._block)
         parts = [self._think(codes[b], bought[b], prices[b], heads=False)[0] for b in blocks]
         shares = np.concatenate(parts) if parts else np.empty((0, self.rules.n_classes))
         return shares.astype(float) / shares.sum(axis=1, dtype=float, keepdims=True)
+
+    def outlook(self, codes: NDArray, bought: NDArray) -> tuple[NDArray, NDArray]:
+        """Expected costs now and after each purchase, see `PurchasePolicy`.
+
+        The cost of the answer, beyond that of the right one, is taken to shrink by the same share as what the
+        networks have learned to make small: the cost of an answer drawn from the class probabilities, or the
+        expected surprise at the class.
+        """
+        rules = self.rules
+        prices = np.full(len(codes), self.price)
+        blocks = (slice(begin, begin + _STATES) for begin in range(0, len(codes), _STATES))
+        parts = [self._think(codes[b], bought[b], prices[b], heads=True) for b in blocks]
+        shares, gains = (np.concatenate(found).astype(float) for found in zip(*parts, strict=True))
+        now, ideal = rules.answer_costs(shares)
+        if self.logarithm:
+            loss = -(shares * np.log(np.maximum(shares, 1e-30))).sum(axis=1)
+        else:
+            drawn = np.einsum("sa,ac,sc->s", shares, rules.losses, shares)
+            loss = (drawn - ideal) / (float(np.ptp(rules.losses)) or 1.0)
+        kept = 1 - np.clip(gains, 0, None) / np.maximum(loss, 1e-12)[:, None]
+        return now, ideal[:, None] + (now - ideal)[:, None] * np.clip(kept, 0, 1)
+
+    def score_of(self, cost: float) -> float:
+        """By how much a cost lowers a score."""
+        mean = float(self.rules.prices.mean())
+        return self.price * cost / mean if mean > 0 else cost
 
     def run(
         self,

@@ -14,11 +14,22 @@ from rlselect.datumwise._network import (
     softmax,
     start_weights,
 )
+from rlselect.datumwise._network_draws import GainDraws, StateDraws, StepDraws
 from rlselect.datumwise._network_inputs import InputColumns
 from rlselect.datumwise._plan import NETWORK
 from rlselect.datumwise._rules import PurchaseRules
+from rlselect.kernels import adam_sizes, adam_step
 
-__all__ = ["Lessons", "cost_shares", "train_networks", "utilities"]
+__all__ = [
+    "Lessons",
+    "TrainingTask",
+    "cost_shares",
+    "kept_factor",
+    "leaders",
+    "one_cycle",
+    "train_networks",
+    "utilities",
+]
 
 
 def utilities(rules: PurchaseRules) -> Singles:
@@ -90,38 +101,58 @@ class Lessons:
         return may.reshape(bought.shape) & ~closed
 
 
-class _OneCycle:
-    """AdamW with decay of the matrices, on one cycle of the rate."""
+@dataclass(frozen=True)
+class TrainingTask:
+    """Networks of one kind that are trained together.
 
-    def __init__(self, weights: Singles, steps: int) -> None:
-        self.weights, self.steps = weights, steps
-        self.mean, self.square = np.zeros_like(weights), np.zeros_like(weights)
-        self.count = 0
+    Parameters
+    ----------
+    lessons : Lessons
+        What they learn from.
+    columns : InputColumns
+        What they see.
+    shape : NetworkShape
+        Sizes of their layers.
+    left_out : (members,) int array
+        The fold that each has to do without.
+    steps, batch : int
+        Steps, and states of a step in which gains are learned.
+    rng : Generator
+        For all that is left to chance.
+    """
 
-    def _rate(self) -> float:
-        up = max(NETWORK.warm * self.steps, 1.0)
-        if self.count <= up:
-            share = 0.5 * (1 - np.cos(np.pi * self.count / up))
-            return float(NETWORK.rate * (0.04 + 0.96 * share))
-        return float(NETWORK.rate * 0.5 * (1 + np.cos(np.pi * (self.count - up) / max(self.steps - up, 1))))
+    lessons: Lessons
+    columns: InputColumns
+    shape: NetworkShape
+    left_out: NDArray
+    steps: int
+    batch: int
+    rng: np.random.Generator
 
-    def step(self, grads: Singles) -> None:
-        self.count += 1
-        length = np.sqrt(np.einsum("ep,ep->e", grads, grads))
-        grads *= np.minimum(1.0, NETWORK.clip_norm / np.maximum(length, 1e-12))[:, None].astype(np.float32)
-        rate = self._rate()
-        self.mean += np.float32(0.1) * (grads - self.mean)
-        np.multiply(grads, grads, out=grads)
-        grads -= self.square
-        grads *= np.float32(0.001)
-        self.square += grads
-        fix = np.sqrt(1 - 0.999**self.count)
-        np.sqrt(self.square, out=grads)
-        grads += np.float32(1e-8 * fix)
-        np.divide(self.mean, grads, out=grads)
-        grads *= np.float32(rate * fix / (1 - 0.9**self.count))
-        self.weights *= np.float32(1 - rate * NETWORK.decay)
-        self.weights -= grads
+    @property
+    def quiet(self) -> int:
+        """Steps that learn classes only."""
+        return int(NETWORK.quiet * self.steps)
+
+    def start(self) -> tuple[Singles, StateDraws]:
+        """First weights, and the draws of all steps."""
+        weights = start_weights(self.shape, len(self.left_out), self.rng)
+        lessons = self.lessons
+        mass = np.where(lessons.folds[None, :] == self.left_out[:, None], 0.0, lessons.weights)
+        # of very few rows, a fold may hold all
+        mass[mass.sum(axis=1) == 0] = lessons.weights
+        sizes = (lessons.rules.n_units, lessons.codes.shape[1], self.shape.trunk)
+        return weights, StateDraws(mass, sizes, lessons.rewards, self.batch, self.rng)
+
+
+def one_cycle(steps: int) -> tuple[NDArray, Singles]:
+    """Rate of every step: one rise and one fall; and the same with Adam's corrections for its start."""
+    count = np.arange(1, steps + 1)
+    up = max(NETWORK.warm * steps, 1.0)
+    rise = 0.04 + 0.48 * (1 - np.cos(np.pi * count / up))
+    fall = 0.5 * (1 + np.cos(np.pi * (count - up) / max(steps - up, 1)))
+    rates = NETWORK.rate * np.where(count <= up, rise, fall)
+    return rates, adam_sizes(rates)
 
 
 class _States:
@@ -130,124 +161,95 @@ class _States:
     Gains are learned in the first `priced` of them, one half of which are the episodes.
     """
 
-    def __init__(self, lessons: Lessons, left_out: NDArray, priced: int, rng: np.random.Generator) -> None:
-        batch = priced * NETWORK.class_states
-        self.lessons, self.rng, self.batch, self.priced = lessons, rng, batch, priced
-        mass = np.where(lessons.folds[None, :] == left_out[:, None], 0.0, lessons.weights)
-        # of very few rows, a fold may hold all
-        mass[mass.sum(axis=1) == 0] = lessons.weights
-        self.mass = np.cumsum(mass, axis=1) / mass.sum(axis=1, keepdims=True)
-        self.members = len(left_out)
-        shape = (self.members, batch)
-        self.rows = self._draw(batch)
-        self.bought = np.zeros((*shape, lessons.rules.n_units), dtype=bool)
-        prices = [self._prices(r, (self.members, priced)) for r in lessons.rewards]
-        self.log_price = np.stack(prices)
-        # each reward leads its share of the episodes
-        self.leader = np.arange(priced // 2) % len(lessons.rewards)
+    def __init__(self, lessons: Lessons, draws: StateDraws) -> None:
+        self.lessons, self.priced, self.episodes = lessons, draws.priced, draws.episodes
+        self.rows = np.zeros((draws.members, draws.batch), dtype=np.intp)
+        self.bought = np.zeros((draws.members, draws.batch, draws.units), dtype=bool)
+        self.log_price = draws.prices(draws.priced)
+        self.leader = leaders(draws)
 
-    def _draw(self, number: int) -> NDArray:
-        at = self.rng.random((self.members, number))
-        out = [np.searchsorted(mass, own, side="right") for mass, own in zip(self.mass, at, strict=True)]
-        return np.minimum(np.array(out), len(self.lessons.labels) - 1)
+    def renew(self, drawn: StepDraws) -> None:
+        """New random states at the end of the batch."""
+        start = self.rows.shape[1] - drawn.rows.shape[1]
+        self.rows[:, start:] = drawn.rows
+        self.bought[:, start:] = drawn.masks & ~self.lessons.closed[drawn.rows]
+        if isinstance(drawn, GainDraws):
+            self.log_price[:, :, start:] = drawn.prices
 
-    def _prices(self, reward: int, shape: tuple[int, ...]) -> Singles:
-        low, high = np.log10(NETWORK.prices[reward])
-        return (low + (high - low) * self.rng.random(shape)).astype(np.float32)
-
-    def renew(self, start: int) -> None:
-        """New random states from this place of the batch on."""
-        number = self.batch - start
-        shape = (self.members, number)
-        self.rows[:, start:] = self._draw(number)
-        share = self.rng.random((*shape, 1), dtype=np.float32) ** 2
-        masks = self.rng.random((*shape, self.bought.shape[2]), dtype=np.float32) < share
-        self.bought[:, start:] = masks & ~self.lessons.closed[self.rows[:, start:]]
-        shape = (self.members, self.priced - start)
-        for place, reward in enumerate(self.lessons.rewards):
-            self.log_price[place, :, start:] = self._prices(reward, shape)
-
-    def advance(self, best: NDArray, worth: NDArray, may: NDArray) -> None:
+    def advance(self, best: NDArray, worth: NDArray, may: NDArray, drawn: GainDraws) -> None:
         """Episodes buy what is best, or at random; those that end make place for new rows.
 
         `best`, `worth` (members, episodes) are the purchase and its gain; `may` (members, episodes, units).
         """
-        number = len(self.leader)
-        shape = (self.members, number)
-        stray = self.rng.random(shape) < NETWORK.explore
-        random = np.where(may, self.rng.random(may.shape, dtype=np.float32), -1.0).argmax(axis=2)
-        choice = np.where(stray, random, best)
-        ends = (~stray & (worth <= 0)) | ~may.any(axis=2)
+        number = self.episodes
+        random = np.where(may, drawn.random, -1.0).argmax(axis=2)
+        choice = np.where(drawn.stray, random, best)
+        ends = (~drawn.stray & (worth <= 0)) | ~may.any(axis=2)
         member, place = np.nonzero(~ends)
         self.bought[member, place, choice[member, place]] = True
-        fresh = self._draw(number)
-        self.rows[:, :number] = np.where(ends, fresh, self.rows[:, :number])
+        self.rows[:, :number] = np.where(ends, drawn.fresh, self.rows[:, :number])
         self.bought[:, :number][ends] = False
-        for r, reward in enumerate(self.lessons.rewards):
-            new = self._prices(reward, shape)
-            self.log_price[r, :, :number] = np.where(ends, new, self.log_price[r, :, :number])
+        self.log_price[:, :, :number] = np.where(ends, drawn.fresh_prices, self.log_price[:, :, :number])
 
 
-def train_networks(
-    lessons: Lessons,
-    columns: InputColumns,
-    shape: NetworkShape,
-    left_out: NDArray,
-    steps: int,
-    batch: int,
-    rng: np.random.Generator,
-    clock: Clock,
-    must_end: bool = True,
-) -> Singles | None:
+def leaders(draws: StateDraws) -> NDArray:
+    """Which reward leads each of the episodes: each has its share of them."""
+    return np.arange(draws.episodes) % len(draws.rewards)
+
+
+def kept_factor(dropout: float) -> tuple[int, float]:
+    """Hidden units are kept whose byte is below this, times what makes up for the others."""
+    below = round(256 * (1 - dropout))
+    return below, 256 / below
+
+
+def train_networks(task: TrainingTask, clock: Clock, must_end: bool = True) -> Singles | None:
     """Weights (members, numbers) of networks that have not seen their folds.
 
     Without time for all steps they are what they are by then, or, unless it `must_end`, None.
     """
-    members = len(left_out)
-    weights = start_weights(shape, members, rng)
+    lessons, columns, shape = task.lessons, task.columns, task.shape
+    weights, draws = task.start()
     slow, grads = weights.copy(), np.zeros_like(weights)
+    mean, square = np.zeros_like(weights), np.zeros_like(weights)
     views, slow_views, grad_views = shape.views(weights), shape.views(slow), shape.views(grads)
-    adam, states = _OneCycle(weights, steps), _States(lessons, left_out, batch, rng)
-    half = batch // 2
-    nobody = states.log_price[:, :, :0]
-    quiet = int(NETWORK.quiet * steps)
-    for step in range(steps):
+    states = _States(lessons, draws)
+    below, factor = kept_factor(columns.dropout)
+    for step, (rate, size) in enumerate(zip(*one_cycle(task.steps), strict=True)):
         if clock.look() is not None:
             if not must_end:
                 return None
             break
-        states.renew(half if step > quiet else 0)
-        if step == quiet:
-            states.bought[:, :half] = False
+        if step == task.quiet:
+            states.bought[:, : states.episodes] = False
+        drawn = draws.step() if step < task.quiet else draws.gain_step()
+        states.renew(drawn)
         labels = lessons.labels[states.rows]
         codes, known = lessons.codes[states.rows], lessons.known[states.rows]
-        noisy = codes + columns.noise * rng.standard_normal(codes.shape, dtype=np.float32)
+        noisy = codes + columns.noise * drawn.noise
         x = lessons.inputs(columns, columns.make(noisy), states.bought, known)
-        keep = 1 - columns.dropout
-        size = (members, states.batch, shape.trunk)
-        drop = _dropout(keep, size, rng)
-        log_price = states.log_price if step >= quiet else nobody
+        drop = (drawn.kept < below) * np.float32(factor)
+        log_price = states.log_price if step >= task.quiet else states.log_price[:, :, :0]
         seen = forward(views, x, log_price, drop)
         slope = softmax(seen.logits)
         np.put_along_axis(
             slope, labels[..., None], np.take_along_axis(slope, labels[..., None], axis=2) - 1, axis=2
         )
-        slope /= np.float32(states.batch)
+        slope /= np.float32(labels.shape[1])
         d_gains: list[Singles] = []
         d_aheads: list[Singles] = []
-        if step >= quiet:
-            d_gains, d_aheads = _gain_slopes(lessons, columns, slow_views, states, seen.gains, seen.aheads)
+        if isinstance(drawn, GainDraws):
+            d_gains, d_aheads = _gain_slopes(
+                lessons, columns, slow_views, states, drawn, seen.gains, seen.aheads
+            )
         backward(views, grad_views, seen, log_price, slope, d_gains, d_aheads, drop)
-        adam.step(grads)
+        length = np.sqrt(np.einsum("ep,ep->e", grads, grads))
+        grads *= np.minimum(1.0, NETWORK.clip_norm / np.maximum(length, 1e-12))[:, None].astype(np.float32)
+        weights *= np.float32(1 - rate * NETWORK.decay)
+        adam_step(weights, grads, mean, square, size)
         grads[...] = 0
         slow += np.float32(NETWORK.slow) * (weights - slow)
     return weights
-
-
-def _dropout(keep: float, size: tuple[int, ...], rng: np.random.Generator) -> Singles:
-    """Zeros, and numbers that make up for them; one byte of chance for each is enough."""
-    drawn = np.frombuffer(rng.bytes(int(np.prod(size))), dtype=np.uint8).reshape(size)
-    return (drawn < round(256 * keep)) * np.float32(256 / round(256 * keep))
 
 
 def _gain_slopes(
@@ -255,6 +257,7 @@ def _gain_slopes(
     columns: InputColumns,
     slow: dict[str, Singles],
     states: _States,
+    drawn: GainDraws,
     gains: list[Singles],
     aheads: list[Singles],
 ) -> tuple[list[Singles], list[Singles]]:
@@ -270,10 +273,10 @@ def _gain_slopes(
         score = gain - price[r][..., None] * lessons.cost + np.maximum(ahead, 0)
         scores.append(np.where(may, score, -np.inf))
     best = [score.argmax(axis=2) for score in scores]
-    luck = np.where(may, states.rng.random(may.shape, dtype=np.float32), -1.0)
+    luck = np.where(may, drawn.luck, -1.0)
     tried = min(NETWORK.tried, n_units)
-    drawn = np.argpartition(-luck, tried - 1, axis=2)[..., :tried]
-    tries = np.concatenate([drawn, *(b[..., None] for b in best)], axis=2)
+    lucky = np.argpartition(-luck, tried - 1, axis=2)[..., :tried]
+    tries = np.concatenate([lucky, *(b[..., None] for b in best)], axis=2)
     valid = np.take_along_axis(may, tries, axis=2)
     n_tries = tries.shape[2]
     # what the slow copy says before and after
@@ -305,8 +308,8 @@ def _gain_slopes(
                     slope, at, np.take_along_axis(slope, at, axis=2) + error[..., k : k + 1], axis=2
                 )
             out.append(slope)
-    leads = np.stack(scores)[states.leader, :, np.arange(len(states.leader))].swapaxes(0, 1)
+    leads = np.stack(scores)[states.leader, :, np.arange(states.episodes)].swapaxes(0, 1)
     choice = leads.argmax(axis=2)
     worth = np.take_along_axis(leads, choice[..., None], axis=2)[..., 0]
-    states.advance(choice, worth, may[:, : len(states.leader)])
+    states.advance(choice, worth, may[:, : states.episodes], drawn)
     return d_gains, d_aheads

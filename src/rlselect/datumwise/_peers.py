@@ -126,6 +126,9 @@ class ForestPath:
 
     name = "k-best forest"
 
+    def __init__(self) -> None:
+        self._last: tuple[NDArray, int, NDArray] | None = None
+
     def settings(self, X: NDArray, y: NDArray) -> list[float]:
         """Numbers of columns, up to 20 of them."""
         n = X.shape[1]
@@ -133,11 +136,17 @@ class ForestPath:
 
     def fit(self, X: NDArray, y: NDArray, setting: float, seed: int) -> Decide:
         """Rank all columns and learn from the best."""
-        whole = RandomForestClassifier(200, random_state=seed).fit(X, y)
-        best = np.argsort(-whole.feature_importances_, kind="stable")[: int(setting)]
+        best = self._ranked(X, y, seed)[: int(setting)]
         forest = RandomForestClassifier(200, random_state=seed).fit(X[:, best], y)
         used = np.isin(np.arange(X.shape[1]), best)
         return lambda rows: (forest.predict(rows[:, best]), np.tile(used, (len(rows), 1)))
+
+    def _ranked(self, X: NDArray, y: NDArray, seed: int) -> NDArray:
+        """Columns by importance; the last ones are kept, as a path asks for them at every setting."""
+        if self._last is None or self._last[0] is not X or self._last[1] != seed:
+            whole = RandomForestClassifier(200, random_state=seed).fit(X, y)
+            self._last = (X, seed, np.argsort(-whole.feature_importances_, kind="stable"))
+        return self._last[2]
 
 
 def _centred(indicator: NDArray) -> NDArray:

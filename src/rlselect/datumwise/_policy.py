@@ -86,11 +86,20 @@ class PurchasePolicy(Protocol):
     def run(self, codes: NDArray, closed: NDArray, *, held: NDArray | None = None) -> Episodes:
         """Whole episodes from nothing bought; `closed` cannot be bought, `held` is known (cases x units)."""
 
-    def at(self, rules: PurchaseRules, thrift: float = 1.0) -> "PurchasePolicy":
+    def at(self, rules: PurchaseRules, thrift: float | None = None) -> "PurchasePolicy":
         """The same policy at other prices, or within another budget.
 
-        It chooses as if all prices were `thrift` times as high.
+        It chooses as if all prices were `thrift` times as high; None leaves that as it is.
         """
+
+    def outlook(self, codes: NDArray, bought: NDArray) -> tuple[NDArray, NDArray]:
+        """What an answer costs now (states,), and in the end after each purchase (states, units), on average.
+
+        The price of that purchase is not counted, those of later ones are.
+        """
+
+    def score_of(self, cost: float) -> float:
+        """By how much a cost lowers a score."""
 
 
 @dataclass
@@ -164,11 +173,24 @@ class AdditivePolicy:
         Weights of the action scores.
     shares : (stages, width, classes) array
         Weights of the class probabilities.
+    margins : pair
+        What the scores of purchases lie below what they return on average.
+    thrift : float
+        Prices in the scores are so many times those of the rules.
     """
 
-    def __init__(self, rules: PurchaseRules, encoder: ValueEncoder, theta: NDArray, shares: NDArray) -> None:
+    def __init__(
+        self,
+        rules: PurchaseRules,
+        encoder: ValueEncoder,
+        theta: NDArray,
+        shares: NDArray,
+        margins: Margins = NO_MARGINS,
+        thrift: float = 1.0,
+    ) -> None:
         self.rules = rules
         self.encoder = encoder
+        self.margins, self.thrift = margins, thrift
         nothing = np.zeros((len(theta), 1, theta.shape[2]))
         self.theta = np.concatenate([theta, nothing], axis=1).astype(np.float32)
         self.shares = shares
@@ -186,16 +208,38 @@ class AdditivePolicy:
 
     def with_margins(self, margins: Margins) -> "AdditivePolicy":
         """The same policy with something taken off the scores of purchases."""
-        theta = self.theta[:, :-1].copy()
-        theta[:1, 0, : self.rules.n_units] -= margins[0]
-        theta[1:, 0, : self.rules.n_units] -= margins[1]
-        return AdditivePolicy(self.rules, self.encoder, theta, self.shares)
+        first, later = (own + more for own, more in zip(self.margins, margins, strict=True))
+        theta = self._less(*margins)
+        return AdditivePolicy(self.rules, self.encoder, theta, self.shares, (first, later), self.thrift)
 
-    def at(self, rules: PurchaseRules, thrift: float = 1.0) -> "AdditivePolicy":
+    def at(self, rules: PurchaseRules, thrift: float | None = None) -> "AdditivePolicy":
         """As if all that follows a purchase stayed the same: only its own price is changed in the scores."""
-        change = thrift * rules.prices - self.rules.prices
-        out = self.with_margins((change, change))
-        return AdditivePolicy(rules, self.encoder, out.theta[:, :-1], self.shares)
+        thrift = self.thrift if thrift is None else thrift
+        change = thrift * rules.prices - self.thrift * self.rules.prices
+        theta = self._less(change, change)
+        return AdditivePolicy(rules, self.encoder, theta, self.shares, self.margins, thrift)
+
+    def _less(self, first: float | NDArray, later: float | NDArray) -> NDArray:
+        """Weights with so much taken off the scores of the first purchase and of later ones."""
+        theta = self.theta[:, :-1].copy()
+        theta[:1, 0, : self.rules.n_units] -= first
+        theta[1:, 0, : self.rules.n_units] -= later
+        return theta
+
+    def outlook(self, codes: NDArray, bought: NDArray) -> tuple[NDArray, NDArray]:
+        """Expected costs now and after each purchase, see `PurchasePolicy`."""
+        rules, scores = self.rules, self.action_scores(codes, bought)
+        begins = self.stage[bought.sum(axis=1)][:, None] == 0
+        purchases = scores[:, : rules.n_units] + np.where(begins, *self.margins)
+        # what thrift adds to a price is no cost
+        gains = purchases + rules.price(bought) + (self.thrift - 1) * rules.prices
+        gains -= scores[:, rules.n_units :].max(axis=1, keepdims=True)
+        now, ideal = rules.answer_costs(self.probabilities(codes, bought))
+        return now, np.clip(now[:, None] - gains, ideal[:, None], now[:, None])
+
+    def score_of(self, cost: float) -> float:
+        """By how much a cost lowers a score."""
+        return self.thrift * cost
 
     def start(
         self,

@@ -7,10 +7,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect._options import number
 from rlselect.data import nearest_names, read_groups
 from rlselect.datumwise._rules import PurchaseRules
 
-__all__ = ["place_of_unit", "read_prices", "read_rules"]
+__all__ = ["PRICE", "place_of_unit", "read_prices", "read_rules"]
+
+# sums of prices and losses are made in single precision
+HIGHEST = 1e30
+PRICE = number(f"a number from 0 to {HIGHEST:g}", least=0.0, most=HIGHEST)
 
 
 def read_rules(
@@ -29,7 +34,7 @@ def read_rules(
     prerequisites: Any = None,
 ) -> PurchaseRules:
     """The rules of the decision process for named features and classes, from the options of a classifier."""
-    groups = read_groups(feature_groups, names)
+    groups = read_groups(feature_groups, names, overlap=True)
     units = groups.names
     twice = [name for name in units if units.count(name) > 1] if len(set(units)) < len(units) else []
     if twice:
@@ -81,9 +86,10 @@ def read_prices(costs: Any, default: float, units: list[Any], what: str = "costs
                 "one cost for each, or a mapping from names to costs"
             )
         out[:] = given
-    if not np.isfinite(out).all() or out.min() < 0:
-        bad = units[int(np.flatnonzero(~(np.isfinite(out) & (out >= 0)))[0])]
-        raise ValueError(f"{what} must be finite and >= 0; the one of {bad!r} is not")
+    good = (out >= 0) & (out <= HIGHEST)
+    if not good.all():
+        bad = units[int(np.flatnonzero(~good)[0])]
+        raise ValueError(f"{what} must be numbers from 0 to {HIGHEST:g}; the one of {bad!r} is not")
     return out
 
 
@@ -133,8 +139,11 @@ def _losses(error_costs: Any, classes: NDArray) -> NDArray:
     losses = _numbers(_by_name(error_costs, classes.tolist(), "error_costs"), "error_costs", fix)
     if losses.shape != (n_classes, n_classes):
         raise ValueError(f"error_costs has shape {losses.shape}, but y has {n_classes} classes; {fix}")
-    if not np.isfinite(losses).all():
-        raise ValueError("error_costs must be finite; use a large number for an answer never to be given")
+    if not (np.abs(losses) <= HIGHEST).all():
+        raise ValueError(
+            f"error_costs must be finite and at most {HIGHEST:g}; use a large number for an answer never to "
+            "be given"
+        )
     return losses
 
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from rlselect.data import read_vectors
 from rlselect.datumwise._fitted import FittedPurchases
 from rlselect.datumwise._policy import Episodes
+from rlselect.datumwise._reasons import PurchaseReasons, expected_word, purchase_reasons
 from rlselect.datumwise._rules import PurchaseRules
 
 __all__ = ["PurchaseAccount"]
@@ -62,7 +63,8 @@ class PurchaseAccount:
             "bars": [(name, float(self.inclusion[u])) for name, u in zip(names, order, strict=True)],
             "note": f"Shares of the training rows. Never bought: {rules.n_units - len(order)}.",
         }
-        return self._report([use], facts)
+        why = _reasons(self.fitted, self.fitted.reasons, self.inclusion[self.fitted.known])
+        return self._report([use, why], facts)
 
     def of_cases(self, X: Any, y: Any, sample_weight: Any, max_depth: int) -> dict[str, Any]:
         """About given cases, see `DatumwiseClassifier.report`: also how well they are answered."""
@@ -75,11 +77,16 @@ class PurchaseAccount:
                 f"y holds {unknown[0]!r}, which fit has not seen; the classes are "
                 f"{', '.join(map(repr, classes.tolist()))}."
             )
-        episodes = self.fitted.episodes(X)[1]
+        codes, episodes = self.fitted.episodes(X)
         weights = np.ones(len(episodes.answer)) if weights is None else weights
+        reasons = purchase_reasons(self.fitted.policy, codes, episodes, weights)
         right = None if labels is None else classes[episodes.answer] == labels
         noun = _noun(self.fitted.rules)
-        sections = [_use(self.fitted, episodes, weights), _numbers(episodes, right, weights, noun)]
+        sections = [
+            _use(self.fitted, episodes, weights),
+            _reasons(self.fitted, reasons, weights @ episodes.paid),
+            _numbers(episodes, right, weights, noun),
+        ]
         if labels is not None and right is not None:
             sections.append(_classes(classes, episodes, labels, right, weights))
         tree = {
@@ -187,6 +194,23 @@ def _use(fitted: FittedPurchases, episodes: Episodes, weights: NDArray) -> dict[
         "rows": rows,
         "bars": bars,
         "note": f"Shares of the cases. Never bought: {rules.n_units - len(rows)}.",
+    }
+
+
+def _reasons(fitted: FittedPurchases, reasons: PurchaseReasons, share: NDArray) -> dict[str, Any]:
+    """What each purchase is expected to bring, the most frequent first; `share` (units,) is how frequent."""
+    rules, word = fitted.policy.rules, expected_word(fitted.policy.rules)
+    rows = []
+    for u in np.argsort(-share, kind="stable"):
+        if share[u] > 0:
+            then = [f"{name} ({part:.0%})" for name, part in reasons.next_names(u, rules).items()]
+            means = [f"{reasons.now[u]:.3f}", f"{reasons.after[u]:.3f}"]
+            rows.append([str(rules.names[u]), *means, rules.prices[u], ", ".join(then)])
+    return {
+        "title": "Why it is bought",
+        "columns": ["Feature or group", f"Expected {word} before", "After", "For", "Opens the way to"],
+        "rows": rows,
+        "note": "Means over those who buy it. What is bought later counts in the column After.",
     }
 
 

@@ -2,6 +2,7 @@
 
 import itertools
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -37,6 +38,9 @@ class PurchaseRules:
         Price of a unit that is not related to what is bought; None forbids it.
     needs : (units, units) bool array or None
         ``needs[u, v]``: u can only be bought after v.
+    copies : int array or None
+        Where units share features, a policy has a column of its own for each feature of each unit: the
+        feature that each column shows. None where the columns are the features.
     """
 
     names: list[Any]
@@ -49,6 +53,7 @@ class PurchaseRules:
     relation: Literal["any", "all", "pairs"] = "any"
     unrelated: NDArray | None = None
     needs: NDArray | None = None
+    copies: NDArray | None = None
 
     @property
     def n_units(self) -> int:
@@ -68,7 +73,18 @@ class PurchaseRules:
     @property
     def plain(self) -> bool:
         """Whether prices and choices do not depend on what is bought, but for the number of purchases."""
-        return self.related is None and self.needs is None and self.cost_budget is None
+        limits = (self.related, self.needs, self.cost_budget, self.shared)
+        return all(limit is None for limit in limits)
+
+    @cached_property
+    def shared(self) -> NDArray | None:
+        """Which features each unit shows, (units, features), where some show the same; None where none do."""
+        features = self.order if self.copies is None else self.copies[self.order]
+        if len(np.unique(features)) == len(features):
+            return None
+        out = np.zeros((self.n_units, int(features.max()) + 1), dtype=np.float32)
+        out[np.repeat(np.arange(self.n_units), [len(g) for g in self.groups]), features] = 1.0
+        return out
 
     @property
     def order(self) -> NDArray:
@@ -81,7 +97,10 @@ class PurchaseRules:
         return np.concatenate([[0], np.cumsum([len(g) for g in self.groups])[:-1]]).astype(np.intp)
 
     def subset(self, units: NDArray) -> "PurchaseRules":
-        """The same rules for some of the units, their features numbered anew in the given order."""
+        """The same rules for some of the units, their features numbered anew in the given order.
+
+        A feature of several units has several numbers.
+        """
         ends = np.cumsum([0, *(len(self.groups[u]) for u in units)])
         square = np.ix_(units, units)
         return replace(
@@ -92,6 +111,7 @@ class PurchaseRules:
             related=None if self.related is None else self.related[square],
             unrelated=None if self.unrelated is None else self.unrelated[units],
             needs=None if self.needs is None else self.needs[square],
+            copies=None if self.shared is None else self.columns(units),
         )
 
     def columns(self, units: NDArray) -> NDArray:
@@ -100,9 +120,18 @@ class PurchaseRules:
 
     def shown(self, bought: NDArray) -> NDArray:
         """Features that bought units show: cases x features."""
+        if self.shared is not None and self.copies is None:
+            return bought.astype(np.float32) @ self.shared > 0
         out = np.zeros((len(bought), len(self.order)), dtype=bool)
         out[:, self.order] = np.repeat(bought, [len(g) for g in self.groups], axis=1)
         return out
+
+    def answer_costs(self, shares: NDArray) -> tuple[NDArray, NDArray]:
+        """What the best answer costs on average, and what the right one would: (states,) of each.
+
+        `shares` (states, classes) are class probabilities.
+        """
+        return (shares @ self.losses.T).min(axis=1), shares @ self.losses.min(axis=0)
 
     def is_related(self, bought: NDArray) -> NDArray:
         """Whether each unit is related to what is bought; with nothing bought, all are."""
@@ -134,6 +163,10 @@ class PurchaseRules:
         if self.needs is not None:
             missing = (~bought).astype(np.float32) @ self.needs.T.astype(np.float32)
             out &= missing == 0
+        if self.shared is not None:
+            # all of it has been seen in other units
+            unseen = bought.astype(np.float32) @ self.shared == 0
+            out &= unseen.astype(np.float32) @ self.shared.T > 0
         if self.cost_budget is not None:
             # Sums of prices are compared with a little room for rounding.
             room = self.cost_budget * (1 + 1e-9) + 1e-12

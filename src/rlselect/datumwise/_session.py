@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from rlselect._options import check_value, whole
 from rlselect.datumwise._fitted import FittedPurchases
 from rlselect.datumwise._read_rules import place_of_unit
+from rlselect.datumwise._reasons import Explanation, expected_word
 
 __all__ = ["Result", "Session"]
 
@@ -27,13 +28,16 @@ class Result:
     acquired : list
         Names of what was bought, in order.
     cost : float
-        What it cost.
+        What it cost, visits included.
+    visits : int
+        How many visits that took.
     """
 
     label: Any
     probabilities: NDArray
     acquired: list[Any]
     cost: float
+    visits: int
 
 
 class Session:
@@ -45,9 +49,13 @@ class Session:
         Says what to ask and what to answer.
     known : mapping, optional
         Feature or group -> its value, as for `tell`: known from the start, free of charge.
+    visit_cost : float
+        What every visit costs beside what is bought in it.
     """
 
-    def __init__(self, fitted: FittedPurchases, known: Mapping[Any, Any] | None = None) -> None:
+    def __init__(
+        self, fitted: FittedPurchases, known: Mapping[Any, Any] | None = None, visit_cost: float = 0.0
+    ) -> None:
         known = {} if known is None else known
         names = fitted.rules.names
         given = np.array([place_of_unit(name, names, "known") for name in known], dtype=np.intp)
@@ -66,27 +74,43 @@ class Session:
         self._closed = np.zeros(self._rules.n_units, dtype=bool)
         self._spent = np.zeros(1)
         self._order: list[int] = []
+        self._visit_cost, self._visits = visit_cost, 0
+        # what `next_few` has named, and of that what belongs to a visit that is paid
+        self._ordered, self._visited = set[int](), set[int]()
         for place, value in zip(given.tolist(), known.values(), strict=True):
             for unit in np.flatnonzero(fitted.known == place).tolist():
                 self._keep(unit, self._read(unit, value))
 
-    def _action(self, held: NDArray | None = None, spent: NDArray | None = None) -> int:
-        """The best action by what is known, `held` and `spent` saying what else is ordered already."""
+    def _plan(self, most: int) -> list[int]:
+        """Units worth ordering together, the best first; none if they are not worth the visit."""
         codes = self._fitted.encoder.encode(self._x)
-        scores = self._policy.action_scores(codes, self._bought)[0].copy()
         n_units = self._rules.n_units
-        held, spent = self._bought if held is None else held, self._spent if spent is None else spent
-        may = self._rules.open(held, spent)[0] & ~self._closed
-        scores[:n_units][~may] = -np.inf
-        return int(scores.argmax())
+        scores = self._policy.action_scores(codes, self._bought)[0]
+        gains = scores[:n_units] - scores[n_units:].max()
+        held, spent, chosen = self._bought.copy(), self._spent + self._visit_cost, list[int]()
+        while len(chosen) < most:
+            may = self._rules.open(held, spent)[0] & ~self._closed
+            best = int(np.where(may, gains, -np.inf).argmax())
+            # equal scores: as in tables, a purchase comes before an answer
+            if not may[best] or gains[best] < 0:
+                break
+            spent = spent + self._rules.price(held)[0, best]
+            held[0, best] = True
+            chosen.append(best)
+        visit = self._policy.score_of(self._visit_cost)
+        return chosen if visit <= sum(gains[u] for u in chosen) else []
 
     def next(self) -> Any:
         """Name of the feature or group to measure next; None when enough is known."""
-        action = self._action()
-        return self._rules.names[action] if action < self._rules.n_units else None
+        planned = self._plan(1)
+        return self._rules.names[planned[0]] if planned else None
 
     def next_few(self, most: int) -> list[Any]:
         """Names of what to order at once, where every visit takes time: what is worth its price by now.
+
+        Values of these that are told later belong to one visit, until this is called again; all others are a
+        visit each. With a `visit_cost`, which is paid with the first value of a visit, there has to be enough
+        to gain from all of them together.
 
         Parameters
         ----------
@@ -100,12 +124,53 @@ class Session:
             by itself, so that two which tell the same may both be there.
         """
         check_value("most", most, whole(1))
-        held, spent, chosen = self._bought.copy(), self._spent.copy(), list[int]()
-        while len(chosen) < most and (action := self._action(held, spent)) < self._rules.n_units:
-            spent = spent + self._rules.price(held)[0, action]
-            held[0, action] = True
-            chosen.append(action)
+        chosen = self._plan(most)
+        self._ordered, self._visited = set(chosen), set()
         return [self._rules.names[unit] for unit in chosen]
+
+    @property
+    def classes(self) -> NDArray:
+        """Classes, in the order of the probabilities of a result."""
+        return self._fitted.classes
+
+    def fields(self) -> list[tuple[str, list[str] | None]]:
+        """Names of the features that `next` asks for, and the levels of those that are categories."""
+        unit = self._asked("fields")
+        columns = self._fitted.columns[self._lacking(unit)].tolist()
+        features = self._fitted.features
+        return [(features.feature_names[j], features.answers(j)) for j in columns]
+
+    def _lacking(self, unit: int) -> NDArray:
+        """Columns of a unit whose values are not known yet, from other groups with the same features."""
+        group = self._rules.groups[unit]
+        return group[np.isnan(self._x[0, group])]
+
+    def explain(self, question: Any = None) -> Explanation | None:
+        """Why something is asked for: what the answer costs on average before and after it.
+
+        Parameters
+        ----------
+        question : object, optional
+            Feature or group that may be bought now; the one of `next` otherwise.
+
+        Returns
+        -------
+        Explanation or None
+            ``str()`` gives a sentence. None when enough is known and no question is given.
+        """
+        units = self._plan(1) if question is None else [self._named(question, "question")]
+        if not units:
+            return None
+        unit = units[0]
+        now, after = self._policy.outlook(self._fitted.encoder.encode(self._x), self._bought)
+        return Explanation(
+            self._rules.names[unit],
+            float(self._rules.price(self._bought)[0, unit]),
+            float(now[0]),
+            float(after[0, unit]),
+            self._fitted.reasons.next_names(unit, self._rules),
+            expected_word(self._rules),
+        )
 
     def tell(self, value: Any, of: Any = None) -> Self:
         """Give the value that `next` asked for.
@@ -114,8 +179,8 @@ class Session:
         ----------
         value : number, str, sequence or mapping
             The value of a feature as it stands in a table: a number, or the level of a category. For a group
-            one for each of its features, in their order or by name; None or NaN for those not known. A level
-            that `fit` has not seen is not known either.
+            one for each of its features that is not known from another group, in their order or by name; None
+            or NaN for those that cannot be had. A level that `fit` has not seen is taken as one of these.
         of : object, optional
             Feature or group that the value is of, for those of `next_few`; the one of `next` otherwise.
 
@@ -124,43 +189,60 @@ class Session:
         Session
             This one.
         """
-        unit = self._asked("tell") if of is None else self._named(of)
+        unit = self._asked("tell") if of is None else self._named(of, "of")
         values = self._read(unit, value)
         if np.isnan(values).all():
             self._closed[unit] = True
             return self
         self._spent = self._spent + self._rules.price(self._bought)[0, unit]
+        self._visit(unit)
         self._keep(unit, values)
         self._order.append(unit)
         return self
+
+    def _visit(self, unit: int) -> None:
+        """Pay for the visit, unless it is one that is paid."""
+        if unit not in self._visited:
+            self._spent = self._spent + self._visit_cost
+            self._visits += 1
+            self._visited = set(self._ordered) if unit in self._ordered else set()
+            self._ordered = set()
+        self._visited.discard(unit)
 
     def _keep(self, unit: int, values: NDArray) -> None:
         """Note the values of a unit, which is closed if there are none."""
         there = not np.isnan(values).all()
         self._closed[unit] |= not there
         self._bought[0, unit] = there
-        self._x[0, self._rules.groups[unit]] = values
+        columns = self._fitted.columns
+        for column, value in zip(columns[self._rules.groups[unit]], values, strict=True):
+            # groups that overlap have a column each for what they share
+            self._x[0, columns == column] = value
 
     def _read(self, unit: int, value: Any) -> NDArray:
         """The numbers of what was told about a unit."""
         group, name = self._rules.groups[unit], self._rules.names[unit]
-        names = [self._names[j] for j in group]
+        lacking = self._lacking(unit)
+        names = [self._names[j] for j in lacking]
         if isinstance(value, Mapping):
             unknown = [key for key in value if key not in names]
             if unknown:
-                raise ValueError(f"{name!r} has no feature {unknown[0]!r}; it has {', '.join(names)}")
+                raise ValueError(
+                    f"{name!r} has no feature {unknown[0]!r} that is not known yet; it has {', '.join(names)}"
+                )
             value = [value.get(key) for key in names]
         elif np.ndim(value) == 0:
             value = [value]
-        if len(value) != len(group):
+        if len(value) != len(lacking):
+            others = "" if len(lacking) == len(group) else " that are not known yet"
             raise ValueError(
-                f"{name!r} has {len(group)} features, but {len(value)} values were given; give one for each, "
-                "None for what is not known"
+                f"{name!r} has {len(lacking)} features{others}, but {len(value)} values were given; give one "
+                "for each, None for what is not known"
             )
-        columns = self._fitted.columns[group].tolist()
-        return np.array(
-            [self._fitted.features.encode_value(j, v) for j, v in zip(columns, value, strict=True)]
-        )
+        out = self._x[0].copy()
+        columns = self._fitted.columns[lacking].tolist()
+        out[lacking] = [self._fitted.features.encode_value(j, v) for j, v in zip(columns, value, strict=True)]
+        return out[group]
 
     def unavailable(self) -> Self:
         """Say that what `next` asked for cannot be measured; it costs nothing and is not asked again."""
@@ -168,16 +250,16 @@ class Session:
         return self
 
     def _asked(self, what: str) -> int:
-        action = self._action()
-        if action >= self._rules.n_units:
+        planned = self._plan(1)
+        if not planned:
             raise ValueError(f"{what}() answers a question, but none is open; see result()")
-        return action
+        return planned[0]
 
-    def _named(self, name: Any) -> int:
+    def _named(self, name: Any, what: str) -> int:
         """A unit that may be bought now, by its name."""
-        place = place_of_unit(name, self._rules.names, "of")
+        place = place_of_unit(name, self._rules.names, what)
         if not self._rules.open(self._bought, self._spent)[0, place] or self._closed[place]:
-            raise ValueError(f"of={name!r} was given, which is known already or may not be bought now.")
+            raise ValueError(f"{what}={name!r} was given, which is known already or may not be bought now.")
         return place
 
     def result(self) -> Result:
@@ -189,4 +271,5 @@ class Session:
             self._policy.probabilities(codes, self._bought)[0],
             [self._rules.names[u] for u in self._order],
             float(self._spent[0]),
+            self._visits,
         )

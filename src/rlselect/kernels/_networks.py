@@ -40,8 +40,7 @@ class Training:
 
     def sizes(self) -> Singles:
         """Learning rate of every step, Adam's corrections for its start included."""
-        t = np.arange(1, self.epochs + 1, dtype=np.float64)
-        return (self.step * np.sqrt(1.0 - SQUARE_DECAY**t) / (1.0 - MEAN_DECAY**t)).astype(np.float32)
+        return adam_sizes(np.full(self.epochs, self.step))
 
 
 @dataclass
@@ -157,7 +156,7 @@ def _train(
         gradients = (np.matmul(At, back), gradient)
         for weights, slopes, pair in zip((first, second), gradients, moments, strict=True):
             slopes[:, :-1] += np.float32(training.decay) * weights[:, :-1]
-            _adam(weights, slopes, *pair, rates)
+            adam_step(weights, slopes, *pair, rates)
         steps += active
         # a network that is ready stays ready
         waited = np.where(active, np.where(loss > best - training.tolerance, waited + 1, 0), waited)
@@ -169,7 +168,15 @@ def _output(hidden: Singles, second: Singles) -> Singles:
     return np.matmul(hidden, second[:, :-1]) + second[:, -1:]
 
 
-def _adam(weights: Singles, slopes: Singles, mean: Singles, square: Singles, rates: Singles) -> None:
+def adam_sizes(rates: NDArray) -> Singles:
+    """Learning rates of Adam's steps from the first on, with its corrections for its start: (steps,)."""
+    t = np.arange(1, len(rates) + 1, dtype=np.float64)
+    return (rates * np.sqrt(1.0 - SQUARE_DECAY**t) / (1.0 - MEAN_DECAY**t)).astype(np.float32)
+
+
+def adam_step(
+    weights: Singles, slopes: Singles, mean: Singles, square: Singles, rates: Singles | np.float32
+) -> None:
     """One step in place; `slopes` is used up."""
     mean *= np.float32(MEAN_DECAY)
     mean += np.float32(1.0 - MEAN_DECAY) * slopes

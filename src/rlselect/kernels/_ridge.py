@@ -56,7 +56,8 @@ def ridge_state(
     white, target, root = half[:, : gram.shape[1]], half[:, gram.shape[1]], half[:, gram.shape[1] + 1 :]
     inverse = root.T @ root
     coef = root.T @ target
-    schur = diagonal + 1.0 / slab - np.einsum("ij,ij->j", white, white)
+    # what rounding leaves of a column that the subset explains may be nothing, or less
+    schur = np.maximum(diagonal + 1.0 / slab - np.einsum("ij,ij->j", white, white), 1e-9 / slab)
     logdet = 2.0 * float(np.log(np.diag(lower)).sum()) + k * np.log(slab)
     return inverse, coef, float(total - target @ target), cross - coef @ gram, schur, logdet
 

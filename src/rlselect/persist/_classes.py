@@ -26,6 +26,7 @@ _HOMES = {
     "datumwise._network_inputs": "InputColumns ScoreEncoder",
     "datumwise._network_policy": "NetworkFamily NetworkPolicy",
     "datumwise._policy": "AdditivePolicy",
+    "datumwise._reasons": "PurchaseReasons",
     "datumwise._rules": "PurchaseRules",
     "datumwise._settings": "NetworkTraining PaperIteration PolicyIteration",
     "kernels._networks": "Networks",

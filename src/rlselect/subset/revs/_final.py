@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlselect.subset.revs._problem import Problem
-from rlselect.subset.revs._search import WALK_ROWS, WIDE, Found, rows_of
+from rlselect.subset.revs._search import WIDE, Found, is_large, rows_of
 from rlselect.subset.revs.evidence import (
     Fit,
+    distinct_rows,
     fit_glm,
     fit_glm_blocks,
     fit_linear_blocks,
@@ -48,7 +49,7 @@ def final_model(
     fit = _from_moments(found, columns)
     if fit is not None:
         rows = _some_rows(problem, found, columns, rng)
-    elif found.gather_blocks and problem.table.n_rows > WALK_ROWS:
+    elif found.gather_blocks and is_large(problem.table):
         fit, rows = _fit_blocks(problem, found, columns, rng)
     if fit is None:
         rows = found.gather(columns)
@@ -136,13 +137,27 @@ def fitted_family(problem: Problem, found: Found) -> str:
     return "negative_binomial" if found.dispersion else problem.family
 
 
+def _that_count(
+    X: NDArray, y: NDArray, weight: NDArray | None, offset: NDArray | None, rng: np.random.Generator
+) -> NDArray[np.intp]:
+    """Distinct rows at random until so many count, whether each stands there often or has a weight."""
+    some = np.flatnonzero(np.ones(len(y)) if weight is None else weight)
+    number = distinct_rows(X[some], y[some], None if offset is None else offset[some])
+    counted = np.bincount(number, None if weight is None else weight[some])
+    order = rng.permutation(len(counted))
+    before = np.cumsum(counted[order]) - counted[order]
+    kept = np.zeros(len(counted), dtype=bool)
+    kept[order[before < _GAIN_ROWS]] = True
+    return some[kept[number]]
+
+
 def _gains(
     problem: Problem, columns: NDArray, rows: tuple, rng: np.random.Generator, overdispersion: float
 ) -> NDArray[np.float64]:
     table, units = problem.table, problem.units
     family = "negative_binomial" if overdispersion else problem.family
     place = np.full(table.n_columns, -1)
-    if table.in_memory and table.n_rows <= WALK_ROWS and table.n_columns <= WIDE:
+    if table.in_memory and not is_large(table) and table.n_columns <= WIDE:
         batch = table.take()
         rows = (batch.X.toarray() if table.is_sparse else batch.X, *batch[1:])
         place = np.arange(table.n_columns)
@@ -150,8 +165,8 @@ def _gains(
         # of large data only what is selected: the other columns would cost more than the whole search
         place[columns] = np.arange(len(columns))
     X, y, weight, offset = rows
-    if len(y) > _GAIN_ROWS:
-        few = rng.choice(len(y), size=_GAIN_ROWS, replace=False)
+    if max(len(y), 0.0 if weight is None else weight.sum()) > _GAIN_ROWS:
+        few = _that_count(X, y, weight, offset, rng)
         X, y, weight, offset = (None if v is None else v[few] for v in (X, y, weight, offset))
     absent = np.unique(units.unit_of[place < 0])
     kept = np.setdiff1d(np.arange(units.n_units), absent)

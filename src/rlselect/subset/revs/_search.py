@@ -114,11 +114,17 @@ class Found:
     visited: Visited | None = None
 
 
+def is_large(table: DataSource) -> bool:
+    """Whether so many rows count that one subset stands out; a weight of k is the row k times."""
+    weight = getattr(table, "sample_weight", None)
+    return table.n_rows > WALK_ROWS or (weight is not None and float(np.sum(weight)) > WALK_ROWS)
+
+
 def expected_steps(problem: Problem, search: Any) -> int:
     """Roughly how many steps the search takes, for progress."""
     if isinstance(search, Sarsa):
         return search.n_preliminary + search.max_stages
-    if problem.table.n_rows > WALK_ROWS and problem.outcome is None:
+    if is_large(problem.table) and problem.outcome is None:
         return 100
     plan = _plan(problem)
     free = int(np.count_nonzero(problem.allowed))
@@ -168,9 +174,9 @@ def search_subset(
         return _nothing_to_do(problem)
     how = _How(policy, penalty, n_jobs, rng, clock)
     try:
-        if problem.table.n_rows <= WALK_ROWS or problem.outcome is not None:
-            return _search_walk(problem, how)
-        return _search_large(problem, how, EffortPlan(min_effect=min_effect), checkpoint)
+        if is_large(problem.table) and problem.outcome is None:
+            return _search_large(problem, how, EffortPlan(min_effect=min_effect), checkpoint)
+        return _search_walk(problem, how)
     except OverflowedColumns as error:
         raise ValueError(_overflow_message(problem.table, error.columns)) from None
 
@@ -329,7 +335,7 @@ def _search_large(problem: Problem, how: _How, plan: EffortPlan, checkpoint: Che
 
 
 def _rows(table: DataSource, linear: bool) -> Rows:
-    large = table.n_rows > WALK_ROWS
+    large = is_large(table)
     # a Newton step passes over all rows; sums of squares and products are made once
     keeping = table.keeping(many_passes=not linear, large=large)
     return Rows(

@@ -71,6 +71,8 @@ __all__ = ["RiskRFE"]
 Array = NDArray[np.float64]
 # of a time budget, for the first choice of parameters
 _FOR_TUNING = 0.25
+# beyond, squares of the coefficients are no numbers
+_NUMBER = number("a number from 1e-100 to 1e100", least=1e-100, most=1e100)
 
 
 def _has_decision(selector: "RiskRFE") -> bool:
@@ -241,9 +243,8 @@ class RiskRFE(PredictingSelector):
         | with_methods("an estimator with fit and predict", "fit", "predict", "__sklearn_tags__"),
         "loss": one_of("auto", *LOSSES) | instance("a loss object", *LOSSES.values()),
         "kernel": one_of(*KERNELS) | anything("a kernel object or a callable kernel(A, B)", callable),
-        "regularization": one_of("auto", "paper") | number("a number above 0", above=0.0),
-        "bandwidth": one_of("auto", "paper")
-        | number("a number from 1e-100 to 1e100", least=1e-100, most=1e100),
+        "regularization": one_of("auto", "paper") | _NUMBER,
+        "bandwidth": one_of("auto", "paper") | _NUMBER,
         "criterion": one_of("risk", "norm"),
         "step": whole(1)
         | number("a fraction between 0 and 1 of the features left", above=0.0, below=1.0)

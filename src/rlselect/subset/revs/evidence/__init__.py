@@ -37,6 +37,7 @@ from rlselect.subset.revs.evidence._posterior import (
 from rlselect.subset.revs.evidence._refit import (
     Fit,
     SeparationWarning,
+    distinct_rows,
     fit_glm,
     heldout_gains,
     standardise,
@@ -79,6 +80,7 @@ __all__ = [
     "SeparationWarning",
     "Shape",
     "StandardRows",
+    "distinct_rows",
     "fit_glm",
     "fit_glm_blocks",
     "fit_linear_blocks",

@@ -223,7 +223,7 @@ def _count_sums(
     return loss, hessian, design @ (w * score) - ridge * coef
 
 
-def _distinct(X: Floats, y: Floats, offset: Floats | None) -> NDArray[np.intp]:
+def distinct_rows(X: Floats, y: Floats, offset: Floats | None) -> NDArray[np.intp]:
     """Number of each row's first copy: copies share a fold, as a weight cannot be divided."""
     rows = np.column_stack([X, y] if offset is None else [X, y, offset]) + 0.0  # -0.0 is 0.0
     seen: dict[bytes, int] = {}
@@ -268,7 +268,7 @@ def heldout_gains(
     if weight is not None:
         keep = weight > 0
         X, y, weight, offset = X[keep], y[keep], weight[keep], None if offset is None else offset[keep]
-    number = _distinct(X, y, offset)
+    number = distinct_rows(X, y, offset)
     n = int(number.max(initial=-1)) + 1
     gains = np.full((n_folds, len(columns_of)), np.nan)
     if n < 4 * n_folds or n - n // n_folds <= len(subset) + 1:

@@ -102,7 +102,12 @@ def main() -> None:
     "--family",
     default="auto",
     show_default=True,
-    help="auto, gaussian, binomial, poisson or negative_binomial.",
+    help="auto, gaussian, binomial, poisson, negative_binomial, multinomial, ordinal or cox.",
+)
+@click.option(
+    "--event",
+    metavar="COLUMN",
+    help="Whether the target is the time of an event (1) or of the last look (0); revs only.",
 )
 @click.option(
     "--missing",
@@ -117,6 +122,7 @@ def select(
     target: str,
     method: str,
     family: str,
+    event: str | None,
     weight: str | None,
     drop: tuple[str, ...],
     missing: str,
@@ -134,8 +140,12 @@ def select(
         )
         if weight is not None and "sample_weight" not in signature(selector.fit).parameters:
             raise ValueError(f"--method {method} takes no weights; leave out --weight, or use --method revs.")
-        frame = _read(data, _targets(target, weight), drop, na)
-        selector.fit(frame, target, **({} if weight is None else {"sample_weight": weight}))
+        if event is not None and method != "revs":
+            raise ValueError(f"--method {method} knows no events; leave out --event, or use --method revs.")
+        named = _targets(target, weight) | ({} if event is None else {"--event": event})
+        frame = _read(data, named, drop, na)
+        given = {} if weight is None else {"sample_weight": weight}
+        selector.fit(frame, target if event is None else (target, event), **given)
         report = {"title": f"{target} in {data.name}", **_report(selector)}
         _deliver(report, json_path, html_path)
 

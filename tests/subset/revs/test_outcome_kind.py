@@ -42,6 +42,14 @@ def test_equal_rows_share_a_record():
     assert len(np.unique(codes)) == 4
 
 
+def test_an_event_at_the_start_is_at_risk():
+    parts = {"event": np.ones(3, dtype=bool), "entry": np.array([0.0, 0.0, 1.0])}
+    kind, codes, _ = read_survival(np.array([0.0, 2.0, 3.0]), parts, "efron")
+    outcome = kind.make(codes, None, None)
+    # one of two, then of two, then alone
+    assert outcome.at(np.zeros(0), np.zeros((1, 3))).value == pytest.approx(-2 * np.log(2))
+
+
 @pytest.mark.parametrize(
     ("y", "message"),
     [

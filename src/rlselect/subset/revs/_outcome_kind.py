@@ -117,6 +117,9 @@ def read_survival(
     happened = read_events(parts["event"])
     entry = np.zeros(len(ends)) if parts.get("entry") is None else as_numbers(parts["entry"], "entry")
     _refuse(~np.isfinite(entry) | ((entry >= ends) & (entry > 0)), "entry", entry, "entries before the time")
+    late = bool((entry > 0).any())
+    # who is there from the start is at risk at any time, zero included
+    entry = np.where(entry > 0, entry, -np.inf if late else 0.0)
     labels, stratum = np.zeros(1), np.zeros(len(ends), dtype=np.intp)
     if parts.get("stratum") is not None:
         labels, stratum = np.unique(parts["stratum"], return_inverse=True)
@@ -124,9 +127,7 @@ def read_survival(
         raise ValueError("y holds no event: every row is censored, and nothing can be learnt from that.")
     every = np.column_stack([ends, happened, entry, stratum]).astype(np.float64)
     records, codes = np.unique(every, axis=0, return_inverse=True)
-    kind = OutcomeKind(
-        "cox", records=records, late=bool((entry > 0).any()), strata=len(labels) > 1, ties=ties
-    )
+    kind = OutcomeKind("cox", records=records, late=late, strata=len(labels) > 1, ties=ties)
     return kind, codes.ravel().astype(np.float64), labels
 
 

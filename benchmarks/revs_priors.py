@@ -1,26 +1,14 @@
 """REVS where its priors are learnt: counts, logistic effects, tied effects and kinds of noise."""
 
-import warnings
 from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
-from joblib import Parallel, delayed
-from sklearn.datasets import load_breast_cancer
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import log_loss
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
-from sklearn.preprocessing import StandardScaler
-from threadpoolctl import threadpool_limits
 
 import _runner
-from _tables import Column, environment, mean, median
-from peers import abess_ebic, lasso_cv, relaxed_lasso, revs
-from rlselect import REVS
-from rlselect.datasets import load_local
+from _tables import Column, mean, median
+from peers import LEARNT, revs
 from rlselect.simulate import make_revs
-
-METHODS = {"revs": revs, "relaxed": relaxed_lasso, "lasso_cv": lasso_cv, "abess": abess_ebic}
 
 
 def correlated(n, p, rho, rng):
@@ -81,13 +69,19 @@ def copies(n, p, seed):
     return SimpleNamespace(X=X, y=X @ coef + rng.standard_normal(n), support=coef != 0)
 
 
-def noisy(kind, n, p, seed):
-    """Ten effects of .6 under unit noise: normal, Student's with 2 degrees, or ruled by a column."""
+def noisy(kind, n, p, seed, size=0.6):
+    """Ten effects; noise that is normal, has heavy tails, is spoilt in some rows or ruled by a column."""
     rng = np.random.default_rng(seed)
-    X, coef = few(n, p, 10, 0.6, 0.5, rng)
+    X, coef = few(n, p, 10, size, 0.5, rng)
     noise = rng.standard_normal(n)
     if kind == "student":
         noise = rng.standard_t(2, n)
+    elif kind == "cauchy":
+        noise = 0.7 * rng.standard_cauchy(n)
+    elif kind == "laplace":
+        noise = rng.laplace(size=n)
+    elif kind == "spoilt":
+        noise *= np.where(rng.random(n) < 0.1, 10.0, 1.0)
     elif kind == "uneven":
         noise = noise * np.exp(1.5 * X[:, 0])
     return SimpleNamespace(X=X, y=X @ coef + noise, support=coef != 0)
@@ -121,47 +115,11 @@ def cells():
         "linear-signs": ("gaussian", partial(signs, 200, 200)),
         "linear-copies": ("gaussian", partial(copies, 200, 200)),
         "linear-nothing": ("gaussian", partial(table, "banded", 200, 200, "gaussian", 0)),
-        "noise-normal": ("gaussian", partial(noisy, "normal", 200, 200)),
-        "noise-student": ("gaussian", partial(noisy, "student", 200, 200)),
-        "noise-uneven": ("gaussian", partial(noisy, "uneven", 200, 200)),
     }
+    for kind in ("normal", "student", "cauchy", "laplace", "spoilt", "uneven"):
+        out[f"noise-{kind}"] = ("gaussian", partial(noisy, kind, 200, 200))
+    out["noise-student-nothing"] = ("gaussian", partial(noisy, "student", 200, 200, size=0.0))
     return [_runner.Cell(name, family, make) for name, (family, make) in out.items()]
-
-
-def real(seed, jobs):
-    """Log loss and number of columns on left-out folds of three real tables, beside L1 and L2 penalties."""
-    tasks = [(name, split) for name in ("breast_cancer_30", "sonar", "heart") for split in range(5)]
-    rows = Parallel(n_jobs=jobs)(delayed(_fold)(name, split, seed) for name, split in tasks)
-    lines = ["| data | method | columns | log loss |", "|---|---|---:|---:|"]
-    for name in dict.fromkeys(name for name, _ in tasks):
-        for method in rows[0]:
-            found = [row[method] for (other, _), row in zip(tasks, rows, strict=True) if other == name]
-            k, loss = np.mean(found, axis=0)
-            lines.append(f"| {name} | {method} | {k:.1f} | {loss:.3f} |")
-    return "\n".join(lines)
-
-
-def _fold(name, split, seed):
-    if name == "breast_cancer_30":
-        X, y = load_breast_cancer(return_X_y=True)
-    else:
-        bunch = load_local(name)
-        X, y = np.asarray(bunch.data, dtype=float), np.asarray(bunch.target)
-    train, test = list(StratifiedKFold(5, shuffle=True, random_state=seed).split(X, y))[split]
-    scale = StandardScaler().fit(X[train])
-    A, B = scale.transform(X[train]), scale.transform(X[test])
-    with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        selector = REVS(random_state=seed).fit(A, y[train])
-        out = {"REVS": (selector.support_.sum(), log_loss(y[test], selector.predict_proba(B)))}
-        for label, how in (("L1, CV", {"l1_ratio": 1.0}), ("L2, CV", {"l1_ratio": 0.0})):
-            model = LogisticRegression(solver="saga", max_iter=3000, **how)
-            best = GridSearchCV(model, {"C": np.geomspace(1e-3, 1e2, 11)}, scoring="neg_log_loss").fit(
-                A, y[train]
-            )
-            k = np.count_nonzero(best.best_estimator_.coef_)
-            out[label] = (k, log_loss(y[test], best.predict_proba(B)))
-    return out
 
 
 COLUMNS = [
@@ -182,18 +140,11 @@ def main():
         action="store_true",
         help="only REVS, called 'REVS before': for a run with an earlier version",
     )
-    parser.add_argument(
-        "--real", action="store_true", help="five folds of three real tables instead (needs RLSELECT_DATA)"
-    )
     args = parser.parse_args()
-    if args.real:
-        print(f"# Real tables, five folds dealt by seed {args.seed}\n\n{environment()}\n")
-        print(real(args.seed, args.jobs))
-        return
     before = SimpleNamespace(
         NAME="REVS before", FAMILIES=revs.FAMILIES, available=revs.available, measure=revs.measure
     )
-    methods = {"revs": before} if args.before else METHODS
+    methods = {"revs": before} if args.before else LEARNT
     _runner.run(args, "Priors that are learnt", cells(), methods, COLUMNS)
 
 

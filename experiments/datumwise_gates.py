@@ -28,8 +28,10 @@ from joblib import Parallel, delayed
 
 from rlselect import DatumwiseClassifier
 from rlselect.datasets import load_local
-from rlselect.datumwise import _learn, _network_learn
+from rlselect.datumwise import _learn
+from rlselect.datumwise._network_policy import NetworkPolicy
 from rlselect.datumwise._peers import PEERS
+from rlselect.datumwise._plan import NETWORK
 
 # goal at sparsity .8 and, where there is one, at .6, in percent
 GOALS = {
@@ -51,6 +53,8 @@ GOALS = {
     "route": (96, None),
 }
 PRICE = 0.02
+# of the temperature of a single network, tried for the mean of several
+FACTORS = (0.6, 0.7, 0.8, 0.9, 1.0)
 OTHERS = ("CART", "k-best forest", "L1-SVM")
 BIN_PRICES = (0.002, 0.007, 0.015, 0.03, 0.05, 0.08, 0.13)
 # rows to learn from and to judge by at most
@@ -120,15 +124,14 @@ def split_of(name, seed, folder):
 
 
 class Watched:
-    """What `scoring="auto"` learns on the way: bins, networks, and all ways in which these were trained."""
+    """What `scoring="auto"` learns on the way: bins and networks, whichever it keeps."""
 
     def __enter__(self):
-        self.found, self.kept = {}, []
+        self.found = {}
         self._watch(_learn, "iterate_policies", lambda out: self.found.update(bins=out))
         self._watch(_learn, "learn_networks", lambda out: self.found.update(network=out))
         self._watch(_learn.CaseTable, "pose", lambda out: self.found.update(bins_rows=out))
         self._watch(_learn.CaseTable, "pose_for_networks", lambda out: self.found.update(network_rows=out))
-        self._watch(_network_learn, "_judge", self.kept.extend)
         return self
 
     def _watch(self, owner, name, keep):
@@ -148,8 +151,9 @@ class Watched:
 
 
 def curve_of(fitted, policy, prices, split):
-    """Accuracy, sparsity and confidence of a policy on both halves; `prices` of training, or of purchases."""
+    """Accuracy, sparsity and confidence of a policy on both halves at prices of purchases."""
     record = {"setting": list(map(float, prices)), "accuracy": [], "sparsity": [], "gap": []}
+    record["gap if"] = {str(factor): [] for factor in FACTORS}
     X = np.concatenate([half for half, _ in split.halves])
     y = np.concatenate([labels for _, labels in split.halves])
     number = len(split.halves[0][1])
@@ -163,6 +167,12 @@ def curve_of(fitted, policy, prices, split):
         record["accuracy"].append([round(float(right[part].mean()), 5) for part in parts])
         record["sparsity"].append([round(1 - float(episodes.bought[part].mean()), 5) for part in parts])
         record["gap"].append(round(float(sure.mean() - right.mean()), 4))
+        for factor in FACTORS if isinstance(own.policy, NetworkPolicy) else ():
+            frontier = own.policy.frontier
+            heat = frontier.temperatures * factor / NETWORK.averaged
+            other = replace(own.policy, frontier=replace(frontier, temperatures=heat))
+            sure = other.probabilities(codes, episodes.bought)[np.arange(len(y)), episodes.answer]
+            record["gap if"][str(factor)].append(round(float(sure.mean() - right.mean()), 4))
     return record
 
 
@@ -188,41 +198,11 @@ def run_networks(split, seed, device):
     record["network"] = curve_of(
         fitted, at(found["network"].policy, found["network_rows"]), np.geomspace(3e-4, 0.3, 20), split
     )
-    record["ways"] = []
-    for way in watched.kept:
-        frontier = way.frontier
-        record["ways"].append(
-            {
-                "key": [way.steps, way.reward, way.lookahead],
-                "left out": {
-                    name: np.round(getattr(frontier, name), 5).tolist()
-                    for name in ("prices", "worth", "losses", "spent", "bought", "temperatures")
-                },
-                "curve": played(way.policy, found["network_rows"], split, frontier.prices),
-            }
-        )
     return record
 
 
 def _priced(rules, price):
     return replace(rules, prices=np.full(rules.n_units, price))
-
-
-def played(policy, rows, split, prices):
-    """Accuracy and sparsity on both halves at prices of training."""
-    record = {"setting": list(map(float, prices)), "accuracy": [], "sparsity": []}
-    halves = []
-    for X, y in split.halves:
-        codes = rows.encoder.encode(X)
-        closed = np.zeros(X.shape, dtype=bool)
-        many = np.tile(np.arange(len(y)), len(prices))
-        episodes = policy.run(codes[many], closed[many], prices=np.repeat(prices, len(y)))
-        right = (episodes.answer == y[many]).reshape(len(prices), -1).mean(axis=1)
-        unused = 1 - episodes.bought.mean(axis=1).reshape(len(prices), -1).mean(axis=1)
-        halves.append((right, unused))
-    record["accuracy"] = np.round(np.transpose([one[0] for one in halves]), 5).tolist()
-    record["sparsity"] = np.round(np.transpose([one[1] for one in halves]), 5).tolist()
-    return record
 
 
 def run_part(key, args):

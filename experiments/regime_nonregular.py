@@ -1,9 +1,11 @@
-"""Coverage of the intervals of learnt regimes and their rules where actions are equally good for some or all.
+r"""Coverage of the intervals of learnt regimes and their rules, also where actions are equally good.
 
-python experiments/regime_nonregular.py --out experiments/results/regime_nonregular.md
+python experiments/regime_nonregular.py --records experiments/results/regime_nonregular.jsonl \
+    --replicates 34 --seed 9100 --models linear --out experiments/results/regime_nonregular.md
 """
 
 import argparse
+import json
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +15,10 @@ from rlselect import QLearning, TrialData
 
 N, P = 300, 5
 HALF = {-1: 0.5, 1: 0.5}
-COMMAND = "python experiments/regime_nonregular.py --out experiments/results/regime_nonregular.md"
+COMMAND = (
+    "python experiments/regime_nonregular.py --records experiments/results/regime_nonregular.jsonl "
+    "--replicates 34 --seed 9100 --models linear --out experiments/results/regime_nonregular.md"
+)
 STAGES = [
     {"history": [f"x{j}" for j in range(P)], "action": "A1", "reward": "R1", "propensity": HALF},
     {"history": ["z"], "action": "A2", "reward": "R2", "propensity": HALF},
@@ -22,6 +27,7 @@ STAGES = [
 EFFECTS = {
     "null: no effect for anyone": lambda table: 0.0 * table["x0"],
     "no effect for three quarters": lambda table: ((table["x0"] > 0) & (table["A1"] > 0)).astype(float),
+    "regular: 0.3 + 0.8 z": lambda table: 0.3 + 0.8 * table["z"],
 }
 
 
@@ -50,11 +56,23 @@ def replicate(effect, model, seed):
         (learner.predict, learner.value_),
         (learner.regime_.predict, learner.regime_.value_),
     ):
-        fresh = draw(effect, 20_000, np.random.default_rng(10_000 + seed), policy)
+        fresh = draw(effect, 5_000, np.random.default_rng(10_000 + seed), policy)
         # the main effects have mean 0; what is left of them is noise
         truth = float(np.mean(fresh["A2"] * effect(fresh)))
         found.append((covers(value, truth), value.value - truth, value.standard_error))
     return found
+
+
+def line(name, model, place, runs):
+    """One row of the table, of the regimes (place 0) or of their rules (1)."""
+    inside, error, own = np.array([run[place] for run in runs], dtype=float).T
+    share = inside.mean()
+    margin = 2.0 * np.sqrt(share * (1.0 - share) / len(runs))
+    of = ("the regime", "its rules")[place]
+    return (
+        f"| {name} | {model} | {of} | {len(runs)} | {share:.3f} ({margin:.3f}) | "
+        f"{error.mean():+.3f} | {error.std():.3f} | {own.mean():.3f} |"
+    )
 
 
 def main():
@@ -62,30 +80,45 @@ def main():
     parser.add_argument("--replicates", type=int, default=40)
     parser.add_argument("--models", nargs="+", default=["linear"])
     parser.add_argument("--seed", type=int, default=9000)
+    parser.add_argument(
+        "--records",
+        type=Path,
+        default=None,
+        help="JSON lines that grow with every trial; known ones are kept",
+    )
     parser.add_argument("--out", type=Path, default=None)
     args = parser.parse_args()
+    known = {}
+    if args.records is not None and args.records.exists():
+        for text in args.records.read_text(encoding="utf-8").splitlines():
+            record = json.loads(text)
+            known[record["effect"], record["model"], record["seed"]] = record["found"]
+    for seed in range(args.seed, args.seed + args.replicates):
+        for name, effect in EFFECTS.items():
+            for model in args.models:
+                if (name, model, seed) in known:
+                    continue
+                found = [[float(number) for number in one] for one in replicate(effect, model, seed)]
+                known[name, model, seed] = found
+                if args.records is not None:
+                    with args.records.open("a", encoding="utf-8") as file:
+                        record = {"effect": name, "model": model, "seed": seed, "found": found}
+                        file.write(json.dumps(record) + "\n")
+    seeds = [seed for _, _, seed in known]
     lines = [
-        f"Two-stage trials, n = {N}, {P} covariates at stage 1 and one at stage 2, {args.replicates} trials "
-        f"per row, seeds from {args.seed}: coverage of 95 % intervals with twice its standard error, "
-        "bias, spread of the estimates and mean standard error.",
+        f"Two-stage trials, n = {N}, {P} covariates at stage 1 and one at stage 2, seeds {min(seeds)} to "
+        f"{max(seeds)}: coverage of 95 % intervals with twice its standard error, bias, spread of the "
+        "estimates and mean standard error.",
         "",
         f"`{COMMAND}`",
         "",
-        "| second-stage effect | model | value of | coverage | bias | spread | standard error |",
-        "|---|---|---|---|---|---|---|",
+        "| second-stage effect | model | value of | trials | coverage | bias | spread | standard error |",
+        "|---|---|---|---|---|---|---|---|",
     ]
-    for name, effect in EFFECTS.items():
-        for model in args.models:
-            runs = [replicate(effect, model, args.seed + k) for k in range(args.replicates)]
-            for place, what in enumerate(("the regime", "its rules")):
-                inside, error, own = np.array([run[place] for run in runs], dtype=float).T
-                share = inside.mean()
-                margin = 2.0 * np.sqrt(share * (1.0 - share) / len(runs))
-                lines.append(
-                    f"| {name} | {model} | {what} | {share:.3f} ({margin:.3f}) | {error.mean():+.3f} | "
-                    f"{error.std():.3f} | {own.mean():.3f} |"
-                )
-                print(lines[-1], flush=True)
+    for name in EFFECTS:
+        for model in sorted({model for _, model, _ in known}):
+            runs = [found for (effect, kind, _), found in known.items() if (effect, kind) == (name, model)]
+            lines += [line(name, model, place, runs) for place in (0, 1) if runs]
     deliver(lines, args.out)
 
 

@@ -1,6 +1,8 @@
 """Size and power of the tests of effect curves at the 5 % level, from few subjects to many.
 
-python experiments/temporal_size.py --replicates 400 --seed 101
+python experiments/temporal_size.py --replicates 600 --seed 901 --draws 199 --subjects 20 40 60 --default-only
+python experiments/temporal_size.py --replicates 100 --seed 902 --draws 199 --subjects 10 20 100 \
+    --name temporal_size_range
 python experiments/temporal_size.py --power --subjects 100 150 300 --links identity logit --times 24 \
     --seed 102 --name temporal_power
 """
@@ -49,6 +51,7 @@ def main():
     parser.add_argument("--draws", type=int, default=300)
     parser.add_argument("--subjects", type=int, nargs="+", default=[10, 20, 40, 60, 100, 150, 400])
     parser.add_argument("--links", nargs="+", default=list(LINKS))
+    parser.add_argument("--default-only", action="store_true", help="without the first-order references")
     parser.add_argument("--power", action="store_true")
     parser.add_argument("--name", default="temporal_size")
     args = parser.parse_args()
@@ -63,7 +66,7 @@ def main():
             for d, (design, make) in enumerate(designs.items()):
                 for k, (name, truth) in enumerate(truths(args.times, args.power).items()):
                     rng = np.random.default_rng([args.seed, LINKS.index(link), n, d, k])
-                    hits = {True: [], False: []}
+                    hits = {True: []} if args.default_only else {True: [], False: []}
                     for _ in range(args.replicates):
                         x, y, ids, times = make(rng, n, args.times, link, truth)
                         try:

@@ -39,6 +39,7 @@ from rlselect import (
     load,
     save,
 )
+from rlselect.datumwise import DatumwiseRegressor
 from rlselect.report import Summary, to_html
 
 # names that break pages, formulas, terminals or look-ups that are not careful
@@ -83,6 +84,11 @@ def switch(n=300, p=6, seed=0):
     """The first column says which of two others to read."""
     X = np.random.default_rng(seed).integers(0, 2, size=(n, p)).astype(float)
     return X, np.where(X[:, 0] == 1, X[:, 2], X[:, 1]).astype(int)
+
+
+def switched_numbers(n=300, p=6, seed=0):
+    X, y = switch(n, p, seed)
+    return X, 3.0 + 2.0 * y
 
 
 def trial(n=100, p=6, seed=0):
@@ -183,6 +189,9 @@ CASES = {
     "RiskRFE": Case(seeded(RiskRFE), numbers, selects(0, 2)),
     "RiskRFE, classes": Case(seeded(RiskRFE), classes, finds(0, 2)),
     "DatumwiseClassifier": Case(seeded(DatumwiseClassifier), switch, selects(0, 1, 2)),
+    "DatumwiseRegressor": Case(
+        seeded(DatumwiseRegressor, scoring="bins", feature_cost=0.04), switched_numbers, selects(0, 1, 2)
+    ),
     "QLearning": Case(seeded(QLearning, model="linear"), trial, decides_by("x2"), fit_trial, predict_trial),
     "AdvantageLearning": Case(
         seeded(AdvantageLearning, model="linear"), trial, decides_by("x2"), fit_trial, predict_trial
@@ -363,7 +372,7 @@ def test_hostile_names_are_names_and_nothing_else(name):
 @every_selector
 def test_the_order_of_columns_does_not_matter(name):
     case = CASES[name]
-    if name.endswith(".paper") or name == "DatumwiseClassifier":
+    if name.endswith(".paper") or name.startswith("Datumwise"):
         pytest.skip("actions are drawn by their position, with the same seed others are tried")
     X, y = case.data()
     order = np.array([4, 2, 5, 0, 3, 1])

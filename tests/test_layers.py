@@ -20,7 +20,7 @@ FLOORS = [
     {"learn", "machines", "report"},
     {"_estimator", "simulate", "datasets"},
     {"persist"},
-    set(ROOMS),
+    {*ROOMS, "preflight"},
     {"cli"},
     {"demo"},
 ]

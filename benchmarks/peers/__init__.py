@@ -20,6 +20,7 @@ from peers import (
     elastic_net_cv,
     forward_ebic,
     gram_forward,
+    huber_lasso,
     irls_step,
     lasso_aic,
     lasso_bic,
@@ -44,6 +45,14 @@ HIGHDIM = {
     "elastic-net-cv": elastic_net_cv,
     "mcp": mcp,
     "scad": scad,
+}
+
+LEARNT = {
+    "revs": revs,
+    "relaxed": relaxed_lasso,
+    "huber": huber_lasso,
+    "lasso_cv": lasso_cv,
+    "abess": abess_ebic,
 }
 
 BIGDATA = {

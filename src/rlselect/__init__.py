@@ -24,8 +24,10 @@ _ROOMS = {
     "TemporalProcessRegression": "temporal",
     "ThompsonSelector": "subset",
     "TrialData": "regimes",
+    "check": "preflight",
     "compare": "subset",
     "compare_regimes": "regimes",
+    "expand_dates": "preflight",
     "load": "persist",
     "pool_imputations": "temporal",
     "regime_value": "regimes",
@@ -37,6 +39,7 @@ _ROOMS = {
 if TYPE_CHECKING:
     from rlselect.datumwise import DatumwiseClassifier
     from rlselect.persist import load, save
+    from rlselect.preflight import check, expand_dates
     from rlselect.regimes import AdvantageLearning, QLearning, TrialData, compare_regimes, regime_value
     from rlselect.subset import (
         FSTD,
@@ -68,8 +71,10 @@ __all__ = [
     "ThompsonSelector",
     "TrialData",
     "__version__",
+    "check",
     "compare",
     "compare_regimes",
+    "expand_dates",
     "load",
     "pool_imputations",
     "regime_value",

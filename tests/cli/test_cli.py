@@ -171,7 +171,7 @@ def test_missing_values_and_their_marks(run, houses, tmp_path):
     column = houses["noise"].to_pylist()
     column[3] = None
     path = write(houses.set_column(1, "noise", pa.array(column)), tmp_path / "gaps.csv")
-    refused(run(path, "--target", "price"), "NaN", "'noise' (1 row)", 'missing="drop"')
+    refused(run(path, "--target", "price"), "'noise'", "--missing indicator, or --missing drop")
     result = run(path, "--target", "price", "--missing", "drop")
     assert "Rows read: 59 of 60" in result.stdout
     assert run(path, "--target", "price", "--missing", "indicator").exit_code == 0
@@ -208,10 +208,10 @@ def test_bad_files_are_refused(run, tmp_path):
         ("empty.csv", "is empty"),
         ("header.csv", "no rows"),
         ("ragged.csv", "cannot be read as a table"),
-        ("half.parquet", "cannot be read as a table"),
+        ("half.parquet", "cannot be read as Parquet"),
         ("half.csv.gz", "cannot be read as a table"),
         ("notes.docx", "unknown kind"),
-        ("", "is a folder"),
+        ("", "cannot be read as Parquet"),
     ):
         refused(run(tmp_path / name, "--target", "a"), word)
 

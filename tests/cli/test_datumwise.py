@@ -167,3 +167,34 @@ def test_learning_can_save_what_ask_loads(tmp_path):
     helped = run("--help").output
     assert "learn" in helped
     assert "ask" in helped
+
+
+def test_numbers_are_learned_and_asked_for(tmp_path):
+    data, path, values = tmp_path / "houses.csv", tmp_path / "price.model", tmp_path / "values.json"
+    frame = make_frame(120).drop(columns="ill")
+    frame["price"] = 100 + 20 * frame["scan"] + 0.5 * frame["n<1>"]
+    frame["rooms"] = (5 + 2 * frame["scan"]).round().astype(int)
+    frame.to_csv(data, index=False)
+    words = ["--drop", "rooms", "--time-budget", 1, "--save", path, "--json", values]
+    result = run(data, "--target", "price", *words)
+    assert result.exit_code == 0, result.output
+    written = json.loads(values.read_text())
+    assert written["method"] == "DatumwiseRegressor"
+    assert written["facts"]["R squared"] > 0.5
+    session = load(path).start()
+    while (name := session.next()) is not None:
+        session.tell(1.5 if name == "scan" else None)
+    shown = run("ask", path, lines="\n".join("1.5" if "scan" in name else "?" for name in asked_for(path)))
+    assert f"Answer: {session.result().label:.4g}" in shown.output
+    assert "give or take" in shown.output
+    whole = run(data, "--target", "rooms", "--drop", "price", "--time-budget", 1, "--task", "regression")
+    assert "R squared" in whole.output
+
+
+def asked_for(path):
+    """Names in the order of the questions of a dialogue in which all but one are unknown."""
+    session, out = load(path).start(), []
+    while (name := session.next()) is not None:
+        out.append(name)
+        session.tell(1.5 if name == "scan" else None)
+    return out

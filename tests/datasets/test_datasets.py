@@ -2,11 +2,12 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from rlselect.datasets import load_crime, load_local
+from rlselect.datasets import load_crime, load_local, load_simulated_visits
 
 
 def test_crime_is_complete():
@@ -21,6 +22,20 @@ def test_crime_is_complete():
     assert crime.data.min() >= 0
     assert crime.data.max() <= 1
     assert "CC BY 4.0" in crime.DESCR
+
+
+def test_simulated_visits_are_a_trial_with_irregular_days_and_drop_out():
+    trial = load_simulated_visits()
+    frame = trial.frame.to_pandas()
+    assert frame["patient"].nunique() == 160
+    assert not frame.duplicated(["patient", "visit"]).any()
+    assert frame.groupby("patient")["arm"].nunique().max() == 1
+    assert frame["day"].nunique() > 50
+    assert (frame.loc[frame["visit"] == 0, "day"] == 0).all()
+    left = frame.groupby("visit").size()
+    assert left[7] < 0.75 * left[0]
+    assert "no patient is real" in trial.DESCR
+    assert Path(trial.path).read_text().splitlines()[0] == ",".join(frame.columns)
 
 
 def test_crime_needs_no_data_frame_library():

@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from rlselect import DatumwiseClassifier
-from rlselect.datumwise import PaperIteration, PolicyIteration, _classifier, _learn, _policy_iteration
+from rlselect.datumwise import PaperIteration, PolicyIteration, _buyer, _learn, _policy_iteration
 
 VARIANTS = {
     "default": {},
@@ -290,10 +290,10 @@ def test_a_failed_refit_leaves_the_old_fit(where, monkeypatch):
     model = DatumwiseClassifier(search=FAST, random_state=0).fit(frame, y)
     before = state(model, frame)
     places = {
-        "rules": (_classifier, "read_rules"),
+        "rules": (_buyer, "read_rules"),
         "screening": (_learn.CaseTable, "units_to_learn"),
         "learning": (_policy_iteration, "choose_margin"),
-        "the end": (_classifier, "rank"),
+        "the end": (_buyer, "rank"),
     }
 
     def broken(*args, **options):

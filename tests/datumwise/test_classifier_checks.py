@@ -4,10 +4,17 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rlselect import DatumwiseClassifier
+from rlselect.datumwise import DatumwiseRegressor, PolicyIteration
 
 
 @parametrize_with_checks([DatumwiseClassifier()])
 def test_estimator_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([DatumwiseRegressor(scoring="bins", search=PolicyIteration(n_iter=4))])
+def test_estimator_checks_of_the_regressor(estimator, check):
     check(estimator)
 
 

@@ -132,3 +132,9 @@ def test_networks_are_fitted_once_for_all_prices(monkeypatch):
     assert curve["accuracy"][0] == pytest.approx(fitted.at(feature_cost=0.01).score(X[60:], y[60:]))
     again = FrontierDisplay.from_curves({"datum-wise": fitted.frontier(X[60:], y[60:])})
     assert len(again.curves["datum-wise"]["accuracy"]) == 16
+
+
+def test_curves_of_numbers_have_their_own_height():
+    display = FrontierDisplay.from_curves({"a": {"sparsity": [0.1, 0.9], "r2": [0.8, 0.2]}})
+    assert display.ax_.get_ylabel() == "R squared"
+    np.testing.assert_allclose(display.ax_.lines[0].get_ydata(), [0.8, 0.2])

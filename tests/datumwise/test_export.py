@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from rlselect import DatumwiseClassifier
-from rlselect.datumwise import NetworkTraining, PolicyIteration
+from rlselect.datumwise import DatumwiseRegressor, NetworkTraining, PolicyIteration
 
 NODE = shutil.which("node")
 
@@ -25,7 +25,7 @@ console.log(JSON.stringify(cases.map((values) => {
     if (!own.every(Number.isNaN)) order.push(model.units[step.unit].name);
     state = engine.tell(state, step.unit, own);
   }
-  return [order, model.classes[step.answer], step.shares, state.spent, why];
+  return [order, model.classes[step.answer], step.shares, state.spent, why, step.decided];
 })));
 """
 
@@ -78,12 +78,21 @@ def reasons(model, frame):
 
 
 @pytest.mark.skipif(NODE is None, reason="Node is not installed")
-@pytest.mark.parametrize("name", [*MODELS, "table"])
+@pytest.mark.parametrize("name", [*MODELS, "table", "promise", "numbers"])
 def test_the_page_plays_as_a_session_does(name, tmp_path):
     if name == "table":
         X = np.random.default_rng(0).integers(0, 2, size=(200, 3))
         frame, y = pd.DataFrame(X, columns=list("abc")), np.where(X[:, 0] == 1, X[:, 1], X[:, 2])
         model = DatumwiseClassifier(random_state=0).fit(frame, y)
+    elif name == "numbers":
+        frame, y = make_frame()
+        model = DatumwiseRegressor(scoring="bins", search=MODELS["bins"]["search"], random_state=0)
+        model.fit(frame, 3.0 * (y == "yes") + frame["b"])
+    elif name == "promise":
+        frame, y = make_frame(400)
+        model = DatumwiseClassifier(random_state=0, **MODELS["bins"]).fit(frame[:200], y[:200])
+        model = model.with_max_error(0.15, frame[200:], y[200:])
+        assert 0 < model.decided(frame[:25]).mean() < 1
     else:
         frame, y = make_frame()
         model = DatumwiseClassifier(random_state=0, **MODELS[name]).fit(frame, y)
@@ -107,15 +116,21 @@ def test_the_page_plays_as_a_session_does(name, tmp_path):
     command = [NODE, tmp_path / "play.js", tmp_path / "model.json", json.dumps(cases)]
     played = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     orders, labels = model.acquisition_order(frame[:25]), model.predict(frame[:25])
-    shares, costs = model.predict_proba(frame[:25]), model.cost(frame[:25])
+    codes, episodes = model._fitted.episodes(frame[:25])
+    shares, costs = model._fitted.policy.probabilities(codes, episodes.bought), episodes.cost
     for got, order, label, share, cost, why in zip(
         played, orders, labels, shares, costs, reasons(model, frame[:25]), strict=True
     ):
         np.testing.assert_allclose(np.array(got[4]).reshape(-1, 3), why, atol=1e-4)
         assert got[0] == order
-        assert got[1] == str(label)
+        if name == "numbers":
+            assert got[2] @ model.answers_ == pytest.approx(label, abs=1e-3)
+        else:
+            assert got[1] == str(label)
         np.testing.assert_allclose(got[2], share, atol=1e-4)
         assert got[3] == pytest.approx(cost)
+    if name != "numbers":
+        assert [got[5] for got in played] == model.decided(frame[:25]).tolist()
     assert len({tuple(order) for order in orders}) > 1
 
 

@@ -34,8 +34,18 @@ def test_the_price_that_earns_most_is_taken():
     for price in (0.001, 0.02, 0.1, 0.3):
         found = frontier.at(frontier.price_for(price))[1]
         # where one more unit of spending earns what it costs: the slope of the worth is the price
-        assert found == pytest.approx(np.clip(np.log(0.5 / price), 0.0, 5.0), abs=0.35)
-    assert frontier.price_for(0.0) == pytest.approx(frontier.prices[0])
+        assert found == pytest.approx(np.clip(np.log(0.5 / price), 0.0, 5.0), abs=0.45)
+    assert frontier.at(frontier.price_for(0.0))[1] > 4.0
+
+
+def test_settings_that_earn_the_same_are_met_in_their_middle_and_prices_between_lie_between():
+    worth, spent = np.repeat([-0.1, -0.5], 8), np.repeat([2.0, 0.0], 8)
+    frontier = make_frontier(worth, spent)
+    low = np.log10(frontier.prices)
+    assert np.log10(frontier.price_for(0.01)) == pytest.approx(low[:8].mean(), abs=0.1)
+    curved = make_frontier(-0.5 * np.exp(-np.linspace(5.0, 0.0, 16)), np.linspace(5.0, 0.0, 16))
+    found = [curved.price_for(price) for price in np.geomspace(0.005, 0.4, 12)]
+    assert (np.diff(found) > 0).all()
 
 
 def test_height_is_that_of_the_hull():
@@ -54,6 +64,6 @@ def test_temperatures_make_probabilities_as_sure_as_they_are_right():
     for sharper in (0.5, 1.0, 2.0):
         others = sharper * logs
         others = others - np.log(np.exp(others).sum(axis=2, keepdims=True))
-        true = np.take_along_axis(others, labels[..., None], axis=2)[..., 0]
-        found = best_temperatures(true, others, np.ones(4000))
+        found = best_temperatures(others, labels, np.ones((5, 4000)))
         np.testing.assert_allclose(found, sharper, rtol=0.12)
+    assert (best_temperatures(others, labels, np.zeros((5, 4000))) == 1.0).all()

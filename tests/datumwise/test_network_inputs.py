@@ -1,6 +1,7 @@
 """Codes and input columns of networks, against naive ones."""
 
 import numpy as np
+import pytest
 from scipy import stats
 
 from rlselect.datumwise._network_inputs import ScoreEncoder
@@ -56,3 +57,14 @@ def test_every_level_of_a_category_can_be_told_from_the_others():
         assert np.linalg.matrix_rank(made) == 4
         assert columns.noise[0] == 0
     np.testing.assert_allclose(encoder.edges_[0], [0.5, 1.5, 2.5])
+
+
+@pytest.mark.parametrize("levels", [4, 40])
+def test_scores_at_the_clip_make_no_ramps_without_length(levels):
+    """A column that is almost always zero: most of its levels have the highest score that there is."""
+    values = np.concatenate([np.zeros(3000), np.arange(1.0, levels)])
+    encoder = ScoreEncoder().fit(values[:, None], np.ones(len(values)), {})
+    codes = encoder.encode(values[:, None]).astype(np.float32)
+    for columns in encoder.kinds:
+        assert np.isfinite(columns.slope).all()
+        assert np.isfinite(columns.make(codes)).all()

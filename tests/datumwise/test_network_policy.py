@@ -50,7 +50,7 @@ def test_scores_are_means_over_networks(fitted):
     bought = np.random.default_rng(0).random((20, 5)) < 0.5
     parts = [policy.part(member) for member in range(4)]
     # the temperature is that of the mean: it is taken off the parts, and put on again
-    power = policy.frontier.temperature(policy.price)
+    power = np.where(bought.any(axis=1), policy.frontier.temperature(policy.price), 1.0)[:, None]
     raw = [one.probabilities(codes, bought) ** power for one in parts]
     mean = np.mean([shares / shares.sum(axis=1, keepdims=True) for shares in raw], axis=0) ** (1 / power)
     mean /= mean.sum(axis=1, keepdims=True)

@@ -16,6 +16,7 @@ def test_outlook_of_additive_scores(scoring, variant):
     rng = np.random.default_rng(3)
     rules, policy, codes, _ = make_policy(rng, variant, scoring)
     policy.theta *= np.float32(0.05)  # gains as small as costs are
+    policy.theta[:, 0] -= 1.0
     margins = (rng.uniform(0, 0.3, rules.n_units), 0.1)
     changed = policy.with_margins(margins).at(rules, thrift=1.7)
     bought = rng.random((len(codes), rules.n_units)) < 0.3
@@ -24,9 +25,8 @@ def test_outlook_of_additive_scores(scoring, variant):
     scores = policy.action_scores(codes, bought)
     answered = 0
     for i in range(len(codes)):
-        costs = [sum(p * rules.losses[a, c] for c, p in enumerate(shares[i])) for a in range(len(shares[i]))]
         ideal = sum(p * rules.losses[:, c].min() for c, p in enumerate(shares[i]))
-        assert now[i] == pytest.approx(min(costs))
+        assert now[i] == pytest.approx(max(-scores[i, rules.n_units :].max(), ideal))
         for u in range(rules.n_units):
             # margins and thrift change what is chosen, not what is expected
             gain = scores[i, u] + rules.price(bought)[i, u] - scores[i, rules.n_units :].max()
@@ -105,7 +105,7 @@ def test_reasons_are_means_over_purchases(scoring):
     X, y = make_data()
     search = FAST if scoring == "bins" else NetworkTraining(**NETWORK)
     model = DatumwiseClassifier(scoring=scoring, search=search, feature_cost=0.005, random_state=0).fit(X, y)
-    reasons, names = model._fitted.reasons, list(model.units_)
+    reasons, names = model._fitted.reasons, model._fitted.policy.rules.names
     now, after, follows = (dict[int, list]() for _ in range(3))
     for row, order in zip(X, model.acquisition_order(X), strict=True):
         session = model.start()
@@ -114,7 +114,7 @@ def test_reasons_are_means_over_purchases(scoring):
             now.setdefault(u, []).append(why.now)
             after.setdefault(u, []).append(why.after)
             follows.setdefault(u, []).append(order[place + 1] if place + 1 < len(order) else None)
-            session.tell(row[u])
+            session.tell(row[int(name[1:])])
     for u, name in enumerate(names):
         if u not in now:
             assert np.isnan(reasons.now[u])

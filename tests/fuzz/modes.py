@@ -22,7 +22,7 @@ from rlselect import (
     ThompsonSelector,
     TrialData,
 )
-from rlselect.datumwise import PolicyIteration
+from rlselect.datumwise import DatumwiseRegressor, PolicyIteration
 
 # rows of each subject in the long data of curves
 VISITS = 3
@@ -188,6 +188,13 @@ MODES = {
         sparse="apart",
         weighted=True,
         keeps=_ALL - {"columns"},
+    ),
+    "Datumwise, numbers": Mode(
+        "DatumwiseRegressor",
+        seeded(DatumwiseRegressor, scoring="bins", search=_BRIEF),
+        sparse="apart",
+        weighted=True,
+        keeps=_SAME | {"copies", "units"},
     ),
     "Datumwise, linear": Mode(
         "DatumwiseClassifier",

@@ -10,6 +10,7 @@ from rlselect.kernels import (
     NewtonStep,
     damped_newton,
     glm_problem,
+    invert_positive,
     small_decrement,
     small_step,
     solve_each,
@@ -176,3 +177,18 @@ def test_the_step_of_a_singular_system_is_the_shortest(mixture):
 
 def test_a_system_that_holds_no_numbers_has_no_step():
     assert np.isnan(solve_shortest(np.full((2, 2), np.nan), np.ones(2))).all()
+
+
+@pytest.mark.parametrize("k", [0, 1, 6])
+def test_the_inverse_and_the_determinant_are_plain_ones(k):
+    A = np.random.default_rng(k).standard_normal((40, k))
+    inverse, logdet = invert_positive(A.T @ A)
+    np.testing.assert_allclose(inverse, np.linalg.inv(A.T @ A), rtol=1e-9, atol=1e-12)
+    assert logdet == pytest.approx(np.linalg.slogdet(A.T @ A)[1], abs=1e-10)
+
+
+def test_a_singular_matrix_has_a_pseudo_inverse():
+    A = np.random.default_rng(0).standard_normal((40, 3))
+    matrix = np.column_stack([A, A @ (0.3, -0.7, 0.1)]).T @ np.column_stack([A, A @ (0.3, -0.7, 0.1)])
+    inverse, _ = invert_positive(matrix)
+    np.testing.assert_allclose(matrix @ inverse @ matrix, matrix, atol=1e-8)

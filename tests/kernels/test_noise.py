@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rlselect.kernels import log_variances, shorten, student_degrees
+from rlselect.kernels._noise import noise_kind, shorten, student_degrees
 
 
 def test_the_column_behind_uneven_noise_is_found():
     rng = np.random.default_rng(0)
     Z = rng.standard_normal((400, 30))
-    logs = log_variances(rng.standard_normal(400) * np.exp(0.6 * Z[:, 7]), np.ones(400), Z, 5.0)
+    logs = noise_kind(rng.standard_normal(400) * np.exp(0.6 * Z[:, 7]), np.ones(400), Z, 5.0).logs
     assert np.corrcoef(logs, Z[:, 7])[0, 1] > 0.9
     assert np.std(logs) == pytest.approx(1.2, abs=0.25)
 
@@ -19,7 +19,7 @@ def test_even_noise_stays_even_and_normal():
     for seed in range(20):
         rng = np.random.default_rng(seed)
         residual, Z = rng.standard_normal(150), rng.standard_normal((150, 50))
-        assert not log_variances(residual, np.ones(150), Z, np.log(50) + 3.0).any()
+        assert not noise_kind(residual, np.ones(150), Z, np.log(50) + 3.0).logs.any()
         assert student_degrees(residual, np.ones(150), 3.0) == (np.inf, pytest.approx(np.std(residual), 0.02))
 
 
@@ -28,8 +28,8 @@ def test_a_weight_is_a_repeated_row():
     Z, weight = rng.standard_normal((300, 5)), rng.integers(0, 3, 300)
     residual = rng.standard_t(3, 300) * np.exp(0.5 * Z[:, 2])
     copies = np.repeat(np.arange(300), weight)
-    logs = log_variances(residual, weight.astype(float), Z, 3.0)
-    again = log_variances(residual[copies], np.ones(len(copies)), Z[copies], 3.0)
+    logs = noise_kind(residual, weight.astype(float), Z, 3.0).logs
+    again = noise_kind(residual[copies], np.ones(len(copies)), Z[copies], 3.0).logs
     np.testing.assert_allclose(logs[copies], again, atol=1e-10)
     one = student_degrees(residual, weight.astype(float), 3.0)
     assert one == pytest.approx(student_degrees(residual[copies], np.ones(len(copies)), 3.0))
@@ -52,3 +52,44 @@ def test_shortened_residuals_say_as_much_as_the_likelihood():
     assert np.abs(short).max() < 3.5
     residual = rng.standard_normal(5)
     assert shorten(residual, np.inf, 1.0) is residual
+
+
+def test_heavy_tails_do_not_hide_uneven_rows():
+    found, false = np.zeros(2), 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        Z, tails = rng.standard_normal((200, 100)), rng.standard_t(1.5, 200)
+        uneven, price = tails * np.exp(0.5 * Z[:, 7]), np.log(100) + 2.0
+        for i, proof in enumerate((3.0, np.inf)):
+            logs = noise_kind(uneven, np.ones(200), Z, price, proof).logs
+            found[i] += bool(logs.any()) and np.corrcoef(logs, Z[:, 7])[0, 1] > 0.8
+        kind = noise_kind(tails, np.ones(200), Z, price, 3.0)
+        false += kind.logs.any()
+        assert kind.degrees <= 3.0
+    assert found[0] >= 18 > 9 > found[1]
+    assert false <= 2
+
+
+def test_very_uneven_rows_are_not_taken_for_heavy_tails():
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        Z = rng.standard_normal((200, 400))
+        kind = noise_kind(rng.standard_normal(200) * np.exp(Z[:, 0]), np.ones(200), Z, 8.0, 3.0)
+        assert np.corrcoef(kind.logs, Z[:, 0])[0, 1] > 0.9
+        assert kind.degrees >= 8.0
+
+
+def test_log_variances_are_the_most_likely_ones():
+    rng = np.random.default_rng(4)
+    Z = rng.standard_normal((500, 1))
+    residual = rng.standard_t(3, 500) * np.exp(0.5 * Z[:, 0])
+    kind = noise_kind(residual, np.ones(500), Z, 3.0, 3.0)
+    slope = np.polyfit(Z[:, 0], kind.logs, 1)[0]
+
+    def likelihood(by):
+        size = np.exp(0.5 * by * Z[:, 0])
+        scale = stats.t.fit(residual / size, f0=kind.degrees, floc=0)[2]
+        return stats.t.logpdf(residual / size, kind.degrees, scale=scale).sum() - np.log(size).sum()
+
+    values = [likelihood(by) for by in (slope - 0.05, slope, slope + 0.05)]
+    assert np.argmax(values) == 1

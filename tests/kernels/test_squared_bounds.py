@@ -192,3 +192,25 @@ def test_an_inverse_may_stay_a_factor(fit_intercept):
     np.testing.assert_allclose(factored.diagonal(), whole.diagonal(), rtol=1e-9)
     with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
         FactoredInverse(-5.0 * np.eye(3), np.ones(3), fit_intercept)
+
+
+def test_several_columns_are_added_up():
+    rng = np.random.default_rng(8)
+    X, targets = rng.normal(size=(40, 6)), rng.normal(size=(40, 3))
+    state = make_state(make_kernel("rbf"), X, [np.array([j]) for j in range(6)], 3.0)
+    ridge, gram = np.full(40, 0.5), state.gram()
+    found = best_removals(
+        targets, gram, projected_inverse(gram, ridge, True), ridge, True, state.active, state.without, None, 3
+    )
+    naive = {
+        i: sum(squared_objective(state.without(i), column, ridge, True) for column in targets.T)
+        for i in state.active
+    }
+    assert [i for i, _ in found] == sorted(naive, key=naive.__getitem__)[:3]
+    np.testing.assert_allclose([value for _, value in found], sorted(naive.values())[:3], rtol=1e-9)
+    lams, weights = [0.01, 0.1], rng.integers(1, 3, size=40).astype(float)
+    together = loo_residuals_path(gram, targets, weights, lams, True)
+    for c, column in enumerate(targets.T):
+        np.testing.assert_allclose(
+            together[..., c], loo_residuals_path(gram, column, weights, lams, True), rtol=1e-9
+        )

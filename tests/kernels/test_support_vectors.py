@@ -5,7 +5,7 @@ import pytest
 from sklearn.svm import SVC, SVR
 
 from rlselect.kernels._active_set import active_set_solution
-from rlselect.kernels._interior_point import interior_point_solution
+from rlselect.kernels._interior_point import interior_point_solution, low_rank_root
 from rlselect.machines._kernels import make_kernel, make_state
 from rlselect.machines._losses import make_loss
 from rlselect.machines._solve import solve_machine
@@ -92,3 +92,32 @@ def test_weight_is_repetition(loss):
     once = solve_machine(gram, y, weights.astype(float), 0.01, loss)
     many = solve_machine(gram[np.ix_(rows, rows)], y[rows], np.ones(len(rows)), 0.01, loss)
     assert once.objective == pytest.approx(many.objective, rel=1e-7)
+
+
+@pytest.mark.parametrize("tube", [None, 0.1])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_few_dimensions_are_the_same_problem(tube, fit_intercept):
+    X, labels, values = _data(3)
+    y, gram, cost = labels if tube is None else values, X @ X.T, np.full(len(X), 2.0)
+    root = low_rank_root(gram)
+    assert root.shape == (80, 6)
+    np.testing.assert_allclose(root @ root.T, gram, atol=1e-12)
+    few, shift = interior_point_solution(gram, y, cost, tube, fit_intercept, root)
+    plain, other = interior_point_solution(gram, y, cost, tube, fit_intercept)
+    np.testing.assert_allclose(gram @ few + shift, gram @ plain + other, atol=1e-4)
+
+
+def test_many_dimensions_have_no_root():
+    X, *_ = _data(4)
+    gram = make_state(make_kernel("rbf"), X, [np.arange(6)], 1.0).gram()
+    assert low_rank_root(gram) is None
+    assert low_rank_root(np.zeros((5, 5))) is None
+
+
+def test_a_solution_above_the_limit_is_given_up():
+    X, _, values = _data(5, n=220)
+    loss, weights = make_loss("epsilon_insensitive"), np.ones(220)
+    machine = (X @ X.T, values[:, None], weights, 0.01, loss, True)
+    value = solve_machine(*machine).objective
+    assert solve_machine(*machine, None, 1.01 * value).objective == pytest.approx(value, rel=1e-7)
+    assert solve_machine(*machine, None, 0.9 * value).objective > value

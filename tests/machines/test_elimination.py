@@ -191,10 +191,11 @@ def test_one_column_is_the_same_whichever_way(kernel):
     np.testing.assert_allclose(np.array(plain.losses), np.array(fast.losses), rtol=1e-7)
 
 
-def test_several_columns_add_up_and_leave_the_cheapest():
+@pytest.mark.parametrize("kind", [KernelProblem, SquaredKernelProblem])
+def test_several_columns_add_up_and_leave_the_cheapest(kind):
     rng = np.random.default_rng(2)
     targets = np.where(rng.integers(0, 3, size=30)[:, None] == np.arange(3), 1.0, -1.0)
-    problem = _problem(KernelProblem, targets, np.ones(30))
+    problem = _problem(kind, targets, np.ones(30))
     problem.refresh()
     single = [_problem(SquaredKernelProblem, column[:, None], np.ones(30)) for column in targets.T]
     for one in single:

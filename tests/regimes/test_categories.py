@@ -78,7 +78,7 @@ def test_a_long_table_spreads_categories():
 
 def test_what_cannot_be_a_category():
     table = columns(40)
-    with pytest.raises(ValueError, match=r"'site' is missing for 1 subject\(s\) .* row 3; give those a cat"):
+    with pytest.raises(ValueError, match=r"'site' is missing for 1 subject\(s\) .* row 3; say missing='ind"):
         TrialData.from_wide(
             table | {"site": [None if i == 3 else s for i, s in enumerate(table["site"])]}, [STAGE]
         )

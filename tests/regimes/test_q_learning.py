@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression, Ridge
@@ -5,6 +7,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from rlselect import QLearning, TrialData
 from rlselect.regimes import StageRFE
+from rlselect.regimes._q_learning import _balance
 from rlselect.simulate import make_regime_trial
 
 
@@ -176,3 +179,34 @@ def test_only_kernel_machines_are_eliminated_by_value(trial):
 def test_a_device_that_nothing_would_use_is_refused(options, trial):
     with pytest.raises(ValueError, match=r"device='cuda' has no effect with model=.* and selection="):
         QLearning(device="cuda", **options).fit(trial)
+
+
+def test_linear_contrasts_are_right_where_the_rest_of_the_model_is_not():
+    """Action 1 is better where x > 0.5; what else moves the reward is curved, and x moved the action too."""
+    rng = np.random.default_rng(0)
+    n = 3000
+    x = rng.normal(size=n)
+    chance = 1.0 / (1.0 + np.exp(-2.0 * x - 1.0))
+    action = (rng.uniform(size=n) < chance).astype(int)
+    table = {"x": x, "A": action, "R": x**3 + action * (x - 0.5) + 0.5 * rng.normal(size=n)}
+    table["p"] = np.where(action == 1, chance, 1.0 - chance)
+    stage = {"history": ["x"], "action": "A", "reward": "R", "propensity": "p"}
+    trial = TrialData.from_wide(table, [stage])
+    subjects = np.arange(n)
+    weights = _balance(trial, 0, subjects)
+    # in proportion to the probability of the other action; weighted, x is alike in both arms
+    for arm in (action == 0, action == 1):
+        np.testing.assert_allclose(weights[arm], (1.0 - table["p"][arm]) / (1.0 - table["p"][arm]).mean())
+    means = [np.average(x[action == k], weights=weights[action == k]) for k in (0, 1)]
+    assert abs(means[1] - means[0]) < 0.1 < x[action == 1].mean() - x[action == 0].mean()
+    learner = QLearning(model="linear", random_state=0)
+    grid = {"x": np.linspace(-2, 2, 41)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        right = (learner.fit(trial).predict(grid) == (grid["x"] > 0.5)).mean()
+    design = np.column_stack([np.ones(n), x, action, action * x])
+    plain = np.linalg.lstsq(design, table["R"], rcond=None)[0]
+    assert right > 0.85
+    assert ((plain[2] + plain[3] * grid["x"] > 0) == (grid["x"] > 0.5)).mean() < 0.7
+    randomised = TrialData.from_wide(table, [stage | {"propensity": "randomized"}])
+    np.testing.assert_allclose(_balance(randomised, 0, subjects), 1.0)

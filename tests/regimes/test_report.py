@@ -26,7 +26,10 @@ def learner(trial):
 
 def test_the_report_says_what_the_attributes_say(learner, trial):
     report = learner.summary().dict
-    history, rules, overlap, stages = report["sections"]
+    history, rules, effects, overlap, stages = report["sections"]
+    assert [row[1] for row in effects["rows"]] == [
+        one.column for stage in learner.tailoring_effects_ for one in stage
+    ]
     assert [row[1] for row in overlap["rows"]] == [round(one.smallest, 3) for one in learner.overlap_]
     assert "Overlap is fine" in overlap["text"]
     for t in range(2):
@@ -82,6 +85,34 @@ def test_the_command(tmp_path):
         result = CliRunner().invoke(cli.main, ["regimes", *words, *bad])
         assert result.exit_code == 2
         assert sentence in result.output
+
+
+def test_what_the_command_says_of_trials(tmp_path):
+    rng = np.random.default_rng(3)
+    lines = ["who,visit,x,dose,alive,gone,w,site"]
+    for i in range(60):
+        x, dose = rng.standard_normal(), rng.uniform(0.0, 4.0)
+        time = rng.exponential(np.exp(-0.2 * (dose - 2.0) ** 2))
+        shown = "" if i % 10 == 0 else f"{x}"
+        lines.append(f"{i},1,{shown},{dose},{time},{int(rng.uniform() < 0.2)},{1 + i % 2},{i % 12}")
+    path = tmp_path / "trial.csv"
+    path.write_text("\n".join(lines))
+    words = [str(path), "--id", "who", "--stage", "visit", "--action", "dose", "--reward", "alive", "--dose"]
+    words += ["--censored", "gone", "--horizon", "1.5", "--weight", "w", "--cluster", "site"]
+    out = tmp_path / "out.json"
+    result = CliRunner().invoke(
+        cli.main,
+        ["regimes", *words, "--missing", "indicator", "--randomized", "frequencies", "--json", str(out)],
+    )
+    assert result.exit_code == 0, result.output
+    notes = " ".join(json.loads(out.read_text())["notes"])
+    for part in (
+        "Time counts up to 1.5",
+        "as much as 54 equal ones",
+        "12 independent clusters",
+        "'x_1=missing'",
+    ):
+        assert part in notes
 
 
 def test_a_report_on_other_subjects(learner, trial):

@@ -5,7 +5,7 @@ import pytest
 
 from rlselect import AdvantageLearning, QLearning, TrialData
 from rlselect.regimes._encoding import HistoryEncoder
-from rlselect.regimes._second_look import recall_pairs
+from rlselect.regimes._second_look import recall_pairs, recall_strong
 from rlselect.regimes._selection import StageSelection
 from rlselect.regimes._stage_machine import StageMachine
 from rlselect.simulate import make_regime_trial
@@ -30,6 +30,25 @@ def test_a_past_action_comes_back_with_its_covariate():
         assert ("A1 with X1_2" in chosen.reason) == (len(wanted) > 1)
         # The risk of a set with given parameters is that of a machine fitted with them.
         assert wider.risk_with(wider.groups) == pytest.approx(wider.loo_risk)
+
+
+def test_a_column_that_an_elimination_lost_comes_back():
+    rng = np.random.default_rng(0)
+    X, action = rng.normal(size=(200, 12)), rng.choice(list("abc"), size=200)
+    table = {f"x{j}": column for j, column in enumerate(X.T)} | {"A": action}
+    table["R"] = X[:, 0] + X[:, 1] * (action == "b") - X[:, 2] * (action == "c") + rng.normal(size=200)
+    history = [f"x{j}" for j in range(12)]
+    stage = TrialData.from_wide(table, [{"history": history, "action": "A", "reward": "R"}]).stages[0]
+    encoder = HistoryEncoder(stage.columns, stage.history, stage.labels)
+    rows = encoder.encode(stage.history, stage.action)
+    machine = StageMachine(encoder, rows, stage.reward, np.ones(200), "linear").fit([0])
+    wider, chosen = recall_strong(machine, StageSelection([0], None, "one column"))
+    assert sorted(wider.groups) == sorted(chosen.groups) == [0, 1, 2]
+    assert chosen.reason == "one column, and x2, x1 beside them"
+    same, _ = recall_strong(wider, chosen)
+    assert same is wider
+    settled, _ = QLearning(model="linear")._settle(machine, StageSelection([0], None, "one"), None)
+    assert sorted(settled.groups) == [0, 1, 2]
 
 
 def test_surplus_columns_of_the_last_stage_leave():

@@ -8,7 +8,10 @@ from rlselect.regimes import StageRFE
 @pytest.mark.parametrize(
     ("bad", "sentence"),
     [
-        ({"algorithm": "best"}, "algorithm='best' was given; it must be 'rfe', 'rfe-test' or 'rfe-vpred'"),
+        (
+            {"algorithm": "best"},
+            "algorithm='best' was given; it must be 'rfe', 'rfe-test', 'rfe-vpred' or 'rfe-vstage'",
+        ),
         ({"safeguard": 1.0}, "safeguard=1.0 was given; it must be a share"),
         ({"bandwidths": [1.0, -1.0]}, "bandwidths=.* was given; it must be a list of positive numbers"),
         ({"bandwidths": "wide"}, "bandwidths='wide'"),

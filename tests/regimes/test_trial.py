@@ -205,7 +205,7 @@ def test_doses_and_hundreds_of_actions_are_refused():
     rng = np.random.default_rng(0)
     table = wide(120) | {"A1": rng.uniform(size=120)}
     with pytest.raises(
-        ValueError, match=r"stage 1 has 120 different numbers as actions .*Put them into a few"
+        ValueError, match=r"stage 1 has 120 different numbers as actions .*put them into a few"
     ):
         TrialData.from_wide(table, STAGES[:1])
     table["A1"] = np.array([f"ward {k % 30}" for k in range(120)])

@@ -25,6 +25,12 @@ def test_effect_curve_display(model):
     np.testing.assert_array_equal(display.line_.get_ydata(), model.smoothed_coef_["x"])
     assert display.count_ax_.get_yticks()[-1] == model.n_available_.max()
     assert len(display.ax_.collections) == 2
+    np.testing.assert_array_equal(
+        EffectCurveDisplay.from_estimator(model, "x", random_state=0).line_.get_ydata(),
+        display.line_.get_ydata(),
+    )
+    raw = EffectCurveDisplay.from_estimator(model, "x", smoothed=False, random_state=0)
+    np.testing.assert_array_equal(raw.line_.get_ydata(), model.coef_["x"])
     bare = EffectCurveDisplay.from_estimator(model, "x", band=False, interval=False, counts=False)
     assert len(bare.ax_.collections) == 0
     band = model.bands(0.8, random_state=0)

@@ -90,7 +90,8 @@ def test_inverse_se_weights(model):
     se = model.se_["x"].to_numpy()
     result = model.test("x", time_weight="inverse-se", small_sample=False)
     assert result.statistic == pytest.approx(naive(model, ONE, 0, "ids", 1 / se), rel=1e-9)
-    squared = model.test("x", kind="squared", time_weight="inverse-se", n_draws=20, random_state=0)
+    options = {"n_draws": 20, "random_state": 0, "small_sample": False}
+    squared = model.test("x", kind="squared", time_weight="inverse-se", **options)
     assert squared.statistic == pytest.approx(naive(model, ONE, 0, "squared", 1 / se**2), rel=1e-9)
     assert result.statistic != model.test("x").statistic
 
@@ -115,10 +116,10 @@ def test_resampled_pvalues_equal_the_loops(model, kind):
 
 def test_sds_and_band_agree(model):
     """The supremum test rejects exactly when the band of the same draws misses the value somewhere."""
-    band = model.bands(n_draws=2000, random_state=3)
+    band = model.bands(n_draws=2000, random_state=3, small_sample=False)
     for name in model.coef_.columns:
         lowest = band[name]
-        test = model.test(name, kind="sds", n_draws=2000, random_state=3)
+        test = model.test(name, kind="sds", n_draws=2000, random_state=3, small_sample=False)
         outside = ((lowest["lower"] > 0) | (lowest["upper"] < 0)).any()
         if abs(test.pvalue - 0.05) > 0.02:
             assert outside == (test.pvalue < 0.05)
@@ -149,7 +150,8 @@ def test_values_constant_per_contrast_and_per_time(model):
 def test_one_time_point_is_a_wald_test(model):
     z = model.coef_["x"].iloc[2] / model.se_["x"].iloc[2]
     assert model.test("x", interval=(2, 2.9), small_sample=False).statistic == pytest.approx(z**2, rel=1e-10)
-    assert model.test("x", kind="sds", interval=(2.5, 2.5), n_draws=9).statistic == pytest.approx(z**2)
+    sds = model.test("x", kind="sds", interval=(2.5, 2.5), n_draws=9, small_sample=False)
+    assert sds.statistic == pytest.approx(z**2)
 
 
 def test_constant_effect_goodness_of_fit(make_data):

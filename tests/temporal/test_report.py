@@ -33,7 +33,7 @@ def test_summary_is_the_report_with_its_defaults(model):
 def test_the_table_holds_effects_and_tests(model):
     table = table_of(model.report(level=0.8, n_draws=100, random_state=3))
     assert list(table.index) == ["Intercept", "x", "z"]
-    curve = model.coef_["x"]
+    curve = model.smoothed_coef_["x"]
     assert table.loc["x", "Lowest"] == curve.min()
     assert table.loc["x", "Highest at"] == curve.idxmax()
     with pytest.warns(UserWarning, match="flagged"):
@@ -42,7 +42,7 @@ def test_the_table_holds_effects_and_tests(model):
     assert (table.loc["x", "Mean effect"], table.loc["x", "Std. error"]) == (ids.estimate[0], ids.se[0])
     with pytest.warns(UserWarning, match="flagged"):
         assert table.loc["z", "p (sds)"] == model.test("z", kind="sds", n_draws=100, random_state=3).pvalue
-    outside = model.bands(0.8, n_draws=100, random_state=3).excludes(0)
+    outside = model.bands(0.8, smoothed=True, n_draws=100, random_state=3).excludes(0)
     assert table["Times band excludes 0"].tolist() == outside.sum().tolist()
 
 
@@ -59,7 +59,15 @@ def test_page_and_values(model, tmp_path):
     values = json.loads(account.save(tmp_path / "fit.json").read_text())
     curve = values["sections"][0]["curves"][1]
     assert curve["y"][2] is None
-    np.testing.assert_allclose(curve["y"][3:], model.coef_["x"].iloc[3:])
+    np.testing.assert_allclose(curve["y"][3:], model.smoothed_coef_["x"].iloc[3:])
+    assert "what a kernel flattens is not in its band" in page
+
+
+def test_splines_are_drawn_where_they_were_fitted_and_raw_curves_else(data):
+    models = [TemporalProcessRegression("v ~ x", n_splines=k).fit(data, id="id", time="t") for k in (None, 5)]
+    drawn = [m.report(n_draws=20).dict["sections"][0]["curves"][1]["y"] for m in models]
+    np.testing.assert_allclose(drawn[0], models[0].coef_["x"])
+    np.testing.assert_allclose(drawn[1], models[1].smoothed_coef_["x"])
 
 
 @pytest.mark.parametrize(

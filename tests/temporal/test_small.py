@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.stats import f, t
+from scipy.stats import f, ttest_1samp
 
 from rlselect import TemporalProcessRegression
 from rlselect.kernels import working_quantities
@@ -37,6 +37,43 @@ def naive_draws(model, link, variance, g, power):
     return np.array(changes), np.array(influences)
 
 
+def solved(link, variance, x, y, w, offset):
+    """Coefficients by Newton's steps from zero, no damping."""
+    b = np.zeros(len(x))
+    for _ in range(60):
+        weight, score = working_quantities(link, variance, b @ x + offset, y, w)
+        b = b + np.linalg.solve((x * weight) @ x.T, x @ score)
+    return b
+
+
+def naive_null(model, link, variance, tested, value):
+    """At each time, of the curves that have the value: scores, leverages, and what the tested effects see."""
+    design = model._fitted.design
+    free = [k for k in range(len(design.names)) if k not in tested]
+    out = []
+    for x, y, w, c in zip(design.x, design.y, design.w, value, strict=True):
+        known = c @ x[tested]
+        b = solved(link, variance, x[free], y, w, known)
+        weight, score = working_quantities(link, variance, b @ x[free] + known, y, w)
+        inner = np.linalg.inv((x[free] * weight) @ x[free].T)
+        leverage = weight * np.einsum("ki,kl,li->i", x[free], inner, x[free])
+        pull = x.shape[1] * (np.linalg.inv((x * weight) @ x.T) @ x)[tested]
+        out.append((x[free], weight, score, leverage, inner, pull))
+    return out
+
+
+def naive_null_draws(parts, g):
+    """Influence functions of the observed difference and of draws, (draws + 1, times, tested, subjects)."""
+    draws = [[pull * score for _, _, score, _, _, pull in parts]]
+    for row in g:
+        draw = []
+        for x, weight, score, leverage, inner, pull in parts:
+            new = row * score / np.sqrt(1 - leverage)
+            draw.append(pull * (new - weight * (inner @ x @ new @ x)))
+        draws.append(draw)
+    return np.array(draws)
+
+
 @pytest.mark.parametrize(
     ("link", "variance", "response"),
     [("identity", "gaussian", "v"), ("log", "poisson", "c"), ("logit", "binomial", "y")],
@@ -51,48 +88,83 @@ def test_bands_and_tests_equal_loops(make_data, link, variance, response):
     sups = np.abs(change / se).max(axis=1)
     band = model.bands(n_draws=draws, random_state=3)
     np.testing.assert_allclose(list(band.critical.values()), np.quantile(sups, 0.95, axis=0), rtol=1e-8)
-    value = model.coef_["z"] + 1.5 * model.se_["z"] * np.array([1, -1, 0, 1, 0, 1.0])
+    value = (model.coef_["z"] + 1.5 * model.se_["z"] * np.array([1, -1, 0, 1, 0, 1.0])).to_numpy()
+    parts = naive_null(model, link, variance, [2], value[:, None])
+    psi = naive_null_draws(parts, g)[:, :, 0]
+    mean, var = psi.mean(axis=2), (psi**2).sum(axis=2) / n**2
+    sups = (mean**2 / var).max(axis=1)
     result = model.test("z", value=value, kind="sds", n_draws=draws, random_state=3)
-    assert result.statistic == pytest.approx(2.25)
-    assert result.pvalue == pytest.approx((1 + (sups[:, 2] >= 1.5).sum()) / (draws + 1))
-    change, psi = naive_draws(model, link, variance, g, 1.0)
-    ratio = (change[:, :-1, 2] ** 2).sum(axis=1) / ((psi[:, :-1, 2] ** 2).sum(axis=(1, 2)) / n**2)
-    gap = (value - model.coef_["z"]).to_numpy()[:-1]
-    observed = (gap**2).sum() / (model.se_["z"].to_numpy()[:-1] ** 2).sum()
+    assert result.statistic == pytest.approx(sups[0])
+    assert result.pvalue == pytest.approx((1 + (sups[1:] >= sups[0]).sum()) / (draws + 1))
+    ratio = (mean[:, :-1] ** 2).sum(axis=1) / var[:, :-1].sum(axis=1)
     result = model.test("z", value=value, kind="squared", n_draws=draws, random_state=3)
-    assert result.pvalue == pytest.approx((1 + (ratio >= observed).sum()) / (draws + 1))
+    assert result.statistic == pytest.approx((mean[0, :-1] ** 2).sum())
+    assert result.pvalue == pytest.approx((1 + (ratio[1:] >= ratio[0]).sum()) / (draws + 1))
 
 
-def test_integrated_test_is_hotellings_with_left_out_subjects(make_data):
+@pytest.mark.parametrize(
+    ("link", "variance", "response"), [("identity", "gaussian", "v"), ("logit", "binomial", "y")]
+)
+def test_integrated_test_is_hotellings_of_the_scores(make_data, link, variance, response):
+    model = fitted(make_data(n=30), response, link)
+    for names, tested in (("x", [1]), (["x", "z"], [1, 2]), (["Intercept", "x", "z"], [0, 1, 2])):
+        r = len(tested)
+        parts = naive_null(model, link, variance, tested, np.full((6, r), 0.1))
+        plain = sum(pull * score for _, _, score, _, _, pull in parts[:-1])
+        large = sum(pull * score / np.sqrt(1 - h) for _, _, score, h, _, pull in parts[:-1])
+        mean = plain.mean(axis=1)
+        length = mean @ np.linalg.solve(large @ large.T / 900, mean)
+        expected = length * 29 / (30 - length)
+        result = model.test(names, value=0.1)
+        assert result.statistic == pytest.approx(expected, rel=1e-8)
+        assert result.pvalue == pytest.approx(f.sf(expected * (30 - r) / (r * 29), r, 30 - r), rel=1e-8)
+
+
+def test_scores_at_the_estimate_are_students_test(make_data):
+    """One time and an intercept alone: the t test of a mean."""
+    data = make_data(n=25)
+    data = data[data["t"] == 2]
+    model = TemporalProcessRegression("v ~ 1").fit(data, id="id", time="t")
+    assert model.test("Intercept", value=0.2).pvalue == pytest.approx(ttest_1samp(data["v"], 0.2).pvalue)
+
+
+def test_the_average_standard_error_is_that_of_left_out_subjects(make_data):
     """In a linear model the covariance is that of estimates without one subject after the other."""
     data = make_data(n=30)
     model = fitted(data)
-    whole, changes = model.coef_.to_numpy()[:-1].sum(axis=0), []
-    for who in model.subjects_:
-        less = fitted(data[data["id"] != who]).coef_.to_numpy()[:-1].sum(axis=0)
-        changes.append(whole - less)
-    cov = np.array(changes).T @ np.array(changes)
-    one, both = model.test("x"), model.test(["x", "z"])
-    assert one.statistic == pytest.approx(whole[1] ** 2 / cov[1, 1], rel=1e-8)
-    assert one.pvalue == pytest.approx(2 * t.sf(np.sqrt(one.statistic), 29), rel=1e-8)
-    statistic = whole[1:] @ np.linalg.solve(cov[1:, 1:], whole[1:])
-    assert both.statistic == pytest.approx(statistic, rel=1e-8)
-    assert both.pvalue == pytest.approx(f.sf(statistic * 28 / (2 * 29), 2, 28), rel=1e-8)
-    assert both.pvalue > model.test(["x", "z"], small_sample=False).pvalue
+    whole = model.coef_["x"].to_numpy()[:-1].mean()
+    less = [fitted(data[data["id"] != who]).coef_["x"].to_numpy()[:-1].mean() for who in model.subjects_]
+    assert model.test("x").se[0] == pytest.approx(np.sqrt(((whole - np.array(less)) ** 2).sum()), rel=1e-8)
 
 
 def test_joint_supremum_uses_the_covariance_of_each_draw(make_data):
     model = fitted(make_data(n=40))
     g = webb(20, 40, np.random.default_rng(1))
-    change, psi = naive_draws(model, "identity", "gaussian", g, 1.0)
     value = model.coef_[["x", "z"]].to_numpy() + 0.25
+    psi = naive_null_draws(naive_null(model, "identity", "gaussian", [1, 2], value), g)
+    walds = []
+    for draw in psi:
+        each = [u.mean(axis=1) @ np.linalg.solve(u @ u.T / 1600, u.mean(axis=1)) for u in draw]
+        walds.append(max(each))
     result = model.test(["x", "z"], value=value, kind="sds", n_draws=20, random_state=1)
-    above = 0
-    for c, u in zip(change, psi, strict=True):
-        walds = [c[k, 1:] @ np.linalg.solve(u[k, 1:] @ u[k, 1:].T / 1600, c[k, 1:]) for k in range(len(c))]
-        above += max(walds) >= result.statistic
+    above = (np.array(walds[1:]) >= walds[0]).sum()
+    assert result.statistic == pytest.approx(walds[0])
     assert 0 < above < 20
     assert result.pvalue == pytest.approx((1 + above) / 21)
+
+
+def test_a_constant_effect_is_judged_around_a_constant(make_data):
+    model = fitted(make_data(n=40), "y", "logit")
+    g = webb(40, 40, np.random.default_rng(5))
+    precision = model.se_["x"].to_numpy() ** -2.0
+    level = (precision * model.coef_["x"].to_numpy()).sum() / precision.sum()
+    psi = naive_null_draws(naive_null(model, "logit", "binomial", [1], np.full((6, 1), level)), g)[:, :, 0]
+    step = np.array([0.5, 1, 1, 1, 1, 0.5]) / 5
+    psi = psi - np.einsum("t,bti->bi", step, psi)[:, None]
+    mean, var = psi.mean(axis=2), (psi**2).sum(axis=2)
+    ratio = (mean**2 @ step) / (var @ step)
+    result = model.test_constant("x", n_draws=40, random_state=5)
+    assert result.pvalue == pytest.approx((1 + (ratio[1:] >= ratio[0]).sum()) / 41)
 
 
 def test_constant_effects_are_drawn_from_their_influence_functions(make_data):

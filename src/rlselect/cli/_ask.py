@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from rlselect.datumwise import DatumwiseClassifier, Session
+from rlselect.datumwise import DatumwiseClassifier, DatumwiseRegressor, Session
 from rlselect.persist import load
 from rlselect.report import printable
 
@@ -22,10 +22,10 @@ _CLASSES, _LEVELS = 5, 12
 def open_session(path: Path, known: Sequence[str]) -> Session:
     """A session of the model in a file, with what is known from the start as words such as ``age=31``."""
     model = load(path)
-    if not isinstance(model, DatumwiseClassifier):
+    if not isinstance(model, DatumwiseClassifier | DatumwiseRegressor):
         raise ValueError(
-            f"{str(path)!r} holds a {type(model).__name__}; ask needs a DatumwiseClassifier, as --save of "
-            "rlselect datumwise or rlselect.save writes it."
+            f"{str(path)!r} holds a {type(model).__name__}; ask needs a DatumwiseClassifier or a "
+            "DatumwiseRegressor, as --save of rlselect datumwise or rlselect.save writes it."
         )
     values: dict[str, Any] = {}
     for word in known:
@@ -52,7 +52,9 @@ def ask_questions(session: Session, lines: Iterator[str], *, echo: bool) -> None
     if ended:
         click.echo("\nThe input has ended; this is by what is known so far.")
     bought = ", ".join(map(str, result.acquired)) or "nothing"
-    click.echo(f"\nAnswer: {printable(str(result.label))}")
+    label: Any = f"{result.label:.4g}" if session.is_number else result.label
+    label = label if result.decided else f"undecided; most likely {label}"
+    click.echo(f"\nAnswer: {printable(str(label))}")
     click.echo(_probabilities(session))
     click.echo(printable(f"Asked: {bought}, for {result.cost:.4g}"))
 
@@ -95,5 +97,8 @@ def _value(text: str) -> Any:
 
 def _probabilities(session: Session) -> str:
     shares = session.result().probabilities
+    if session.is_number:
+        mean = float(shares @ session.classes)
+        return f"{mean:.4g}, give or take {float(shares @ (session.classes - mean) ** 2) ** 0.5:.2g}"
     best = sorted(range(len(shares)), key=lambda k: -shares[k])[:_CLASSES]
     return printable(", ".join(f"{session.classes[k]} {shares[k]:.0%}" for k in best))

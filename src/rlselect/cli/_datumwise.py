@@ -1,4 +1,4 @@
-"""DatumwiseClassifier by the words of the command line."""
+"""DatumwiseClassifier and DatumwiseRegressor by the words of the command line."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import train_test_split
 
-from rlselect.data import read_vectors
-from rlselect.datumwise import DatumwiseClassifier
+from rlselect.data import find_task, read_vectors
+from rlselect.datumwise import DatumwiseClassifier, DatumwiseRegressor
 from rlselect.persist import save
 
 __all__ = ["parse_costs", "run_command"]
@@ -52,6 +52,7 @@ def run_command(
     test_share: float,
     random_state: int,
     save_path: Path | None = None,
+    task: str = "auto",
     **params: Any,
 ) -> dict[str, Any]:
     """Fit on a part of a table's rows and report on the others.
@@ -68,36 +69,42 @@ def run_command(
         Seed of the split and of learning.
     save_path : path, optional
         Where the model is saved.
+    task : {"auto", "classification", "regression"}
+        Whether the target holds classes or numbers; "auto" takes text, truth values and whole numbers as
+        classes.
     **params : object
-        Parameters of `DatumwiseClassifier`.
+        Parameters of the estimator.
 
     Returns
     -------
     dict
-        The report.
+        The report, with the name of the estimator as ``method``.
     """
     if not 0 <= test_share < 1:
         raise ValueError(f"--test-share {test_share:g} must be from 0 to below 1.")
-    model = DatumwiseClassifier(random_state=random_state, **params)
+    y = read_vectors(frame, {"y": target, "sample_weight": weight})["y"]
+    assert y is not None
+    numbers = (find_task(y, labels="whole numbers") if task == "auto" else task) == "regression"
+    kind = DatumwiseRegressor if numbers else DatumwiseClassifier
+    model = kind(random_state=random_state, **params)
     train = test = frame
     note = "Judged on the rows it has learned from, which flatters it."
     if test_share > 0:
-        y = read_vectors(frame, {"y": target, "sample_weight": weight})["y"]
-        rows, held_out = _split(np.asarray(y), test_share, random_state)
+        rows, held_out = _split(np.asarray(y), test_share, random_state, stratify=not numbers)
         train, test = frame.take(rows), frame.take(held_out)
         note = f"Judged on {len(held_out)} rows that took no part in learning."
     model.fit(train, target, sample_weight=weight)
     if save_path is not None:
         save(model, save_path)
     report = model.report(test, target, sample_weight=weight).dict
-    return {**report, "notes": [note]}
+    return {**report, "notes": [note], "method": kind.__name__}
 
 
-def _split(y: np.ndarray, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def _split(y: np.ndarray, share: float, seed: int, *, stratify: bool) -> tuple[np.ndarray, np.ndarray]:
     """Rows to learn from and to judge by, with each class in both where it has rows enough."""
     rows = np.arange(len(y))
     try:
-        parts = train_test_split(rows, test_size=share, random_state=seed, stratify=y)
+        parts = train_test_split(rows, test_size=share, random_state=seed, stratify=y if stratify else None)
     except ValueError:  # a class of one row, or fewer rows than classes
         parts = train_test_split(rows, test_size=share, random_state=seed)
     return np.sort(parts[0]), np.sort(parts[1])

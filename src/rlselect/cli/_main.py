@@ -1,75 +1,37 @@
 """The command line: a thin mirror of the Python API."""
 
-import os
 import sys
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 
 from rlselect import __version__
+from rlselect.cli._errors import BadInput, one_sentence
+from rlselect.cli._files import check_outputs, name_targets, open_data, read_columns, title_of, with_numbers
+from rlselect.cli._options import file_options, report_options, shared_options
 from rlselect.cli._selectors import make_selector
-from rlselect.report import printable, write_whole
+from rlselect.cli._show import deliver, report_of
+from rlselect.report import printable
 
 # \b keeps click from filling the lines into one paragraph
 _EXAMPLES = """\b
 Examples:
   rlselect select houses.csv --target price
   rlselect select visits.parquet --target bought --drop id --html visits.html
+  rlselect select "year=*/*.parquet" --target bought --save bought.model
 """
-
-
-class BadInput(click.ClickException):
-    """Something the user can correct: one sentence, exit code 2."""
-
-    exit_code = 2
-
-
-@contextmanager
-def one_sentence() -> Iterator[None]:
-    """Turn what the library refuses into one sentence, and its warnings into lines on stderr."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("default")
-        try:
-            yield
-        except (ValueError, TypeError, OSError) as error:
-            raise BadInput(printable(" ".join(str(error).split())) or type(error).__name__) from error
-        finally:
-            for text in dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, UserWarning)):
-                click.echo(f"Warning: {printable(' '.join(text.split()))}", err=True)
-
-
-def _file_options(command: Callable[..., None]) -> Callable[..., None]:
-    """What every command takes that reads a file and writes a report."""
-    path = click.Path(path_type=Path)
-    options = [
-        click.option("--drop", multiple=True, metavar="COLUMN", help="Column to leave out; may be repeated."),
-        click.option(
-            "--na",
-            multiple=True,
-            metavar="TEXT",
-            help="Cell of a CSV that means missing, such as '?'; may be repeated.",
-        ),
-        click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same answer."),
-        click.option("--json", "json_path", type=path, help="Write the result as JSON."),
-        click.option("--html", "html_path", type=path, help="Write the result as a web page."),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-def _shared_options(command: Callable[..., None]) -> Callable[..., None]:
-    """What every command takes that explains a target."""
-    budget = click.option(
-        "--time-budget", type=float, metavar="SECONDS", help="Stop searching after so long."
-    )
-    weight = click.option("--weight", metavar="COLUMN", help="Column of sample weights.")
-    return weight(budget(_file_options(command)))
+_CHECKS = """\b
+Examples:
+  rlselect check houses.csv --target price
+  rlselect check visits/ --target bought --html visits.html
+"""
+_PREDICTS = """\b
+Examples:
+  rlselect select houses.csv --target price --save price.model
+  rlselect predict price.model new.csv --out prices.csv
+"""
 
 
 class _Commands(click.Group):
@@ -79,7 +41,8 @@ class _Commands(click.Group):
         try:
             return super().invoke(ctx)
         except click.ClickException as error:
-            error.message = printable(error.message)  # type: ignore[misc]
+            if not isinstance(error, BadInput):
+                error.message = printable(error.message)  # type: ignore[misc]
             raise
 
 
@@ -90,7 +53,7 @@ def main() -> None:
 
 
 @main.command(epilog=_EXAMPLES)
-@click.argument("data", type=click.Path(path_type=Path))
+@click.argument("data", nargs=-1, required=True)
 @click.option("--target", required=True, metavar="COLUMN", help="Column to explain.")
 @click.option(
     "--method",
@@ -116,9 +79,13 @@ def main() -> None:
     show_default=True,
     help="Missing values: refuse them, leave their rows out, or impute and mark them.",
 )
-@_shared_options
+@click.option("--expand-dates", is_flag=True, help="Make days, months and weekdays of dates.")
+@click.option(
+    "--save", "model_path", type=click.Path(path_type=Path), help="Write the fitted model to a file."
+)
+@shared_options
 def select(
-    data: Path,
+    data: tuple[str, ...],
     target: str,
     method: str,
     family: str,
@@ -126,15 +93,23 @@ def select(
     weight: str | None,
     drop: tuple[str, ...],
     missing: str,
+    expand_dates: bool,
     na: tuple[str, ...],
     seed: int,
     time_budget: float | None,
+    model_path: Path | None,
     json_path: Path | None,
     html_path: Path | None,
 ) -> None:
-    """Select the variables of DATA (.csv, .csv.gz or .parquet) that explain the target."""
+    """Select the variables of DATA that explain the target.
+
+    DATA are files, folders, globs or a URL of CSV, Parquet, Feather or JSON lines.
+    """
+    from rlselect.cli._check import refuse_problems
+    from rlselect.cli._models import save_model
+
     with one_sentence():
-        _check_outputs(data, json_path, html_path)
+        check_outputs(data, json_path, html_path, model_path)
         selector = make_selector(
             method, family=family, missing=missing, time_budget=time_budget, random_state=seed
         )
@@ -142,12 +117,95 @@ def select(
             raise ValueError(f"--method {method} takes no weights; leave out --weight, or use --method revs.")
         if event is not None and method != "revs":
             raise ValueError(f"--method {method} knows no events; leave out --event, or use --method revs.")
-        named = _targets(target, weight) | ({} if event is None else {"--event": event})
-        frame = _read(data, named, drop, na)
+        named = name_targets(target, weight) | ({} if event is None else {"--event": event})
+        table = open_data(data, named, drop, na)
+        if expand_dates:
+            table = with_numbers(table)
         given = {} if weight is None else {"sample_weight": weight}
-        selector.fit(frame, target if event is None else (target, event), **given)
-        report = {"title": f"{target} in {data.name}", **_report(selector)}
-        _deliver(report, json_path, html_path)
+        if event is None:
+            refuse_problems(table, target, missing=missing)
+        selector.fit(table, target if event is None else (target, event), **given)
+        save_model(selector, model_path)
+        report = {"title": f"{target} in {title_of(data)}", **report_of(selector)}
+        deliver(report, json_path, html_path)
+
+
+@main.command(epilog=_CHECKS)
+@click.argument("data", nargs=-1, required=True)
+@click.option("--target", metavar="COLUMN", help="Column to explain.")
+@click.option(
+    "--question",
+    type=click.Choice(["everyone", "case", "decision", "moment"]),
+    default="everyone",
+    show_default=True,
+    help="For whom or when variables matter.",
+)
+@click.option("--drop", multiple=True, metavar="COLUMN", help="Column to leave out; may be repeated.")
+@click.option(
+    "--na", multiple=True, metavar="TEXT", help="Cell of a CSV that means missing; may be repeated."
+)
+@click.option("--json", "json_path", type=click.Path(path_type=Path), help="Write what was seen as JSON.")
+@click.option("--html", "html_path", type=click.Path(path_type=Path), help="Write it as a web page.")
+def check(
+    data: tuple[str, ...],
+    target: str | None,
+    question: Literal["everyone", "case", "decision", "moment"],
+    drop: tuple[str, ...],
+    na: tuple[str, ...],
+    json_path: Path | None,
+    html_path: Path | None,
+) -> None:
+    """Look at DATA first: what is in the way, what may mislead, and which method suits them."""
+    from rlselect.preflight import check as look
+
+    with one_sentence():
+        check_outputs(data, json_path, html_path)
+        table = open_data(data, {} if target is None else {"--target": target}, drop, na)
+        found = look(table, target, question=question, name=" ".join(data))
+        deliver(found.for_command_line(), json_path, html_path)
+
+
+@main.command(epilog=_PREDICTS)
+@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("data", nargs=-1, required=True)
+@click.option(
+    "--out", required=True, type=click.Path(path_type=Path), help="File to write: .csv, .parquet or .feather."
+)
+@click.option("--proba", is_flag=True, help="Probabilities of the classes, too.")
+@click.option("--expand-dates", is_flag=True, help="Make days, months and weekdays of dates, as for select.")
+def predict(model: Path, data: tuple[str, ...], out: Path, proba: bool, expand_dates: bool) -> None:
+    """Predict the rows of DATA with a MODEL that --save has written."""
+    from rlselect.cli._models import write_predictions
+
+    with one_sentence():
+        check_outputs([str(model), *data], out)
+        table = open_data(data, {}, (), ())
+        write_predictions(model, with_numbers(table) if expand_dates else table, out, proba=proba)
+
+
+@main.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@click.option("--json", "json_path", type=click.Path(path_type=Path), help="Write the report as JSON.")
+@click.option("--html", "html_path", type=click.Path(path_type=Path), help="Write it as a web page.")
+def report(model: Path, json_path: Path | None, html_path: Path | None) -> None:
+    """Show again what a MODEL found that --save has written."""
+    from rlselect.cli._models import load_model
+
+    with one_sentence():
+        check_outputs(str(model), json_path, html_path)
+        fitted = load_model(model)
+        deliver({"title": model.name, **report_of(fitted)}, json_path, html_path)
+
+
+@main.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print what lets a SHELL complete the words of rlselect: eval "$(rlselect completion bash)"."""
+    from click.shell_completion import get_completion_class
+
+    kind = get_completion_class(shell)
+    assert kind is not None
+    click.echo(kind(main, {}, "rlselect", "_RLSELECT_COMPLETE").source())
 
 
 class _WithDefault(click.Group):
@@ -177,13 +235,20 @@ Examples:
 
 @datumwise.command(epilog=_DATUMWISE)
 @click.argument("data", type=click.Path(path_type=Path))
-@click.option("--target", required=True, metavar="COLUMN", help="Column of the classes.")
+@click.option("--target", required=True, metavar="COLUMN", help="Column of the classes, or numbers.")
+@click.option(
+    "--task",
+    type=click.Choice(["auto", "classification", "regression"]),
+    default="auto",
+    show_default=True,
+    help="What the target is; auto takes text and whole numbers as classes.",
+)
 @click.option(
     "--feature-cost",
     type=float,
     default=0.01,
     show_default=True,
-    help="Price of a feature; an error costs 1.",
+    help="Price of a feature; an error costs 1, and so does the variance of numbers.",
 )
 @click.option("--cost", multiple=True, metavar="NAME=PRICE", help="Price of one feature; may be repeated.")
 @click.option("--budget", type=int, help="Most features per case.")
@@ -196,10 +261,11 @@ Examples:
     help="Share of the rows to judge by; 0 for none.",
 )
 @click.option("--save", "save_path", type=click.Path(path_type=Path), help="Save the model, for `ask`.")
-@_shared_options
+@shared_options
 def learn(
     data: Path,
     target: str,
+    task: str,
     feature_cost: float,
     cost: tuple[str, ...],
     budget: int | None,
@@ -214,12 +280,12 @@ def learn(
     json_path: Path | None,
     html_path: Path | None,
 ) -> None:
-    """Learn which features of DATA to buy for each case, and when to stop and name the target's class."""
+    """Learn which features of DATA to buy for each case, and when to stop and name the target."""
     from rlselect.cli._datumwise import parse_costs, run_command
 
     with one_sentence():
-        _check_outputs(data, json_path, html_path, save_path)
-        frame = _read(data, _targets(target, weight), drop, na)
+        check_outputs(data, json_path, html_path, save_path)
+        frame = read_columns(data, name_targets(target, weight), drop, na)
         report = run_command(
             frame,
             target,
@@ -227,14 +293,15 @@ def learn(
             test_share=test_share,
             random_state=seed,
             save_path=save_path,
+            task=task,
             feature_cost=feature_cost,
             costs=parse_costs(cost),
             budget=budget,
             cost_budget=cost_budget,
             time_budget=time_budget,
         )
-        report = {**report, "title": f"{target} in {data.name}", "method": "DatumwiseClassifier"}
-        _deliver(report, json_path, html_path)
+        report = {**report, "title": f"{target} in {data.name}"}
+        deliver(report, json_path, html_path)
 
 
 _ASK = """\b
@@ -283,9 +350,28 @@ Examples:
     help="Actions were randomised, such as 2:1 in sorted order, or 'frequencies'; may be repeated by stage.",
 )
 @click.option("--stage-order", metavar="A,B,...", help="The stages in order of time, where they do not tell.")
+@click.option("--dose", is_flag=True, help="Actions are doses, not labels.")
+@click.option(
+    "--reward-type",
+    type=click.Choice(["auto", "number", "binary", "count"]),
+    default="auto",
+    show_default=True,
+    help="What rewards are; 'auto' sees 0 and 1.",
+)
+@click.option("--censored", metavar="COLUMN", help="Column that is 1 where a reward is a censored time.")
+@click.option("--horizon", type=float, help="With --censored: the time up to which rewards count.")
+@click.option("--weight", metavar="COLUMN", help="Column of how much subjects count.")
+@click.option("--cluster", metavar="COLUMN", help="Column of what subjects have in common, such as a site.")
+@click.option(
+    "--missing",
+    type=click.Choice(["error", "indicator"]),
+    default="error",
+    show_default=True,
+    help="Missing covariates are refused, or filled and marked.",
+)
 @click.option("--minimize", is_flag=True, help="Small rewards are good.")
 @click.option("--discount", type=float, default=1.0, show_default=True, help="Weight of the next stage.")
-@_file_options
+@file_options
 def regimes(
     data: Path,
     subject: str,
@@ -295,6 +381,13 @@ def regimes(
     propensity: str | None,
     randomized: tuple[str, ...],
     stage_order: str | None,
+    dose: bool,
+    reward_type: Literal["auto", "number", "binary", "count"],
+    censored: str | None,
+    horizon: float | None,
+    weight: str | None,
+    cluster: str | None,
+    missing: Literal["error", "indicator"],
     minimize: bool,
     discount: float,
     drop: tuple[str, ...],
@@ -305,15 +398,20 @@ def regimes(
 ) -> None:
     """Learn from DATA what to do at each stage, which history that takes, and what it is worth."""
     with one_sentence():
-        _check_outputs(data, json_path, html_path)
+        check_outputs(data, json_path, html_path)
         from rlselect.cli._regimes import read_randomized
 
         if propensity is not None and randomized:
             raise ValueError("--propensity and --randomized were both given; give one of them.")
         named = {"--id": subject, "--stage": stage, "--action": action, "--reward": reward}
-        if propensity is not None:
-            named["--propensity"] = propensity
-        frame = _read(data, named, drop, na)
+        optional = {
+            "--propensity": propensity,
+            "--censored": censored,
+            "--weight": weight,
+            "--cluster": cluster,
+        }
+        named |= {option: column for option, column in optional.items() if column is not None}
+        frame = read_columns(data, named, drop, na)
         from rlselect.regimes import QLearning, TrialData
 
         trial = TrialData.from_long(
@@ -325,118 +423,105 @@ def regimes(
             covariates=[name for name in frame.column_names if name not in named.values()],
             propensity=read_randomized(randomized) if propensity is None else propensity,
             stage_order=None if stage_order is None else stage_order.split(","),
+            action_type="dose" if dose else "label",
+            reward_type=reward_type,
+            censored=censored,
+            horizon=horizon,
+            sample_weight=weight,
+            cluster=cluster,
+            missing=missing,
         )
         learner = QLearning(maximize=not minimize, discount=discount, random_state=seed).fit(trial)
-        report = {**_report(learner), "title": f"{reward} in {data.name}"}
-        _deliver(report, json_path, html_path)
+        report = {**report_of(learner), "title": f"{reward} in {data.name}"}
+        deliver(report, json_path, html_path)
 
 
-def _report(selector: Any) -> dict[str, Any]:
-    report = dict(selector._report())
-    report.pop("title", None)
-    return {"method": type(selector).__name__, **report}
+_EFFECTS = """\b
+DATA has one row per subject and time.
+Examples:
+  rlselect effects visits.csv --formula "score ~ arm + age" --id patient --time week
+  rlselect effects visits.csv --formula "score ~ arm" --id patient --time day --visits bin --grid 12
+  rlselect effects visits.csv --formula "well ~ arm" --link logit --id patient --time week --dropout score
+"""
 
 
-def _check_outputs(data: Path, *paths: Path | None) -> None:
-    """Refuse outputs that cannot be written, or would replace the data, before the search, not after it."""
-    given = [path for path in paths if path is not None]
-    for k, path in enumerate(given):
-        if _same_file(path, data):
-            raise ValueError(f"{str(path)!r} is the file of the data; give another name for what is written.")
-        if any(_same_file(path, other) for other in given[:k]):
-            raise ValueError(f"{str(path)!r} is named for two outputs; give each a name of its own.")
-        if path.is_dir():
-            raise ValueError(f"{str(path)!r} is a folder; give the name of a file to write.")
-        if not path.absolute().parent.is_dir():
-            raise ValueError(f"The folder of {str(path)!r} does not exist; make it first.")
-        if not os.access(os.path.dirname(os.path.realpath(path)), os.W_OK):
-            raise ValueError(f"The folder of {str(path)!r} may not be written to: permission denied.")
+@main.command(epilog=_EFFECTS)
+@click.argument("data", type=click.Path(path_type=Path))
+@click.option("--formula", required=True, metavar="TEXT", help="Such as 'score ~ arm + age'.")
+@click.option("--id", "subject", required=True, metavar="COLUMN", help="Column that tells subjects apart.")
+@click.option("--time", required=True, metavar="COLUMN", help="Column of the times, numbers or dates.")
+@click.option(
+    "--link", default="identity", show_default=True, help="identity, logit, probit, cloglog or log."
+)
+@click.option(
+    "--visits",
+    default="exact",
+    show_default=True,
+    help="Which rows count at a time: exact, carry (the last before it), bin, or local (those near it).",
+)
+@click.option("--grid", metavar="N|A,B,...", help="Times of the curves, edges of bins, or how many of them.")
+@click.option("--several", default="mean", help="Of several visits in a bin: mean, first, last or nearest.")
+@click.option("--bandwidth", metavar="WIDTH|cv", help="Smooth by a kernel of this width; cv: by five folds.")
+@click.option("--splines", type=int, metavar="N", help="Smooth by N penalised splines per curve.")
+@click.option("--constant", multiple=True, metavar="NAME", help="Effect that is one number for all times.")
+@click.option("--weight", metavar="COLUMN", help="Column of sample weights.")
+@click.option("--offset", metavar="COLUMN", help="Column of a known part of the linear predictor.")
+@click.option("--cluster", metavar="COLUMN", help="Column of groups of dependent subjects.")
+@click.option(
+    "--dropout", multiple=True, metavar="COLUMN", help="Column on which staying may depend; may be repeated."
+)
+@click.option("--level", type=float, default=0.95, show_default=True, help="Of the bands.")
+@report_options
+def effects(
+    data: Path,
+    formula: str,
+    subject: str,
+    time: str,
+    link: str,
+    visits: str,
+    grid: str | None,
+    several: str,
+    bandwidth: str | None,
+    splines: int | None,
+    constant: tuple[str, ...],
+    weight: str | None,
+    offset: str | None,
+    cluster: str | None,
+    dropout: tuple[str, ...],
+    level: float,
+    na: tuple[str, ...],
+    seed: int,
+    json_path: Path | None,
+    html_path: Path | None,
+) -> None:
+    """Estimate how the effects in a formula change over time, with bands and tests."""
+    with one_sentence():
+        check_outputs(data, json_path, html_path)
+        from rlselect.cli._effects import read_grid, read_width, run_effects
 
-
-def _same_file(one: Path, other: Path) -> bool:
-    """Whether two names, with links of either kind followed, lead to one file."""
-    if os.path.realpath(one) == os.path.realpath(other):
-        return True
-    return one.exists() and other.exists() and os.path.samefile(one, other)
-
-
-def _targets(target: str, weight: str | None) -> dict[str, str]:
-    return {"--target": target} if weight is None else {"--target": target, "--weight": weight}
-
-
-def _read(path: Path, named: Mapping[str, str], drop: tuple[str, ...], na: tuple[str, ...]) -> Any:
-    """A file without the columns to drop, given the options that name columns of it."""
-    from rlselect.data import nearest_names, read_file
-
-    frame = read_file(path, missing_marks=na)
-    for option, name in [*named.items(), *(("--drop", d) for d in drop)]:
-        if name not in frame.column_names:
-            close = nearest_names(name, frame.column_names)
-            hint = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
-            raise ValueError(f"{option} {name!r} is not a column of {path.name}.{hint}")
-    for option, name in named.items():
-        if name in drop:
-            raise ValueError(
-                f"{name!r} is both {option} and --drop; it is never a variable: leave out --drop."
-            )
-    return frame.drop_columns(list(drop)) if drop else frame
-
-
-def show_report(report: Mapping[str, Any]) -> None:
-    """Print a report: its facts, then the selected variables as a table."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    from rlselect.report import COLUMNS, LEGEND, fact_rows, section_rows, variable_rows
-
-    console = Console(highlight=False, emoji=False, markup=False)
-    console.print(Text(printable(report["title"]), style="bold"))
-    for label, text in fact_rows(report):
-        console.print(printable(f"{label}: {text}"))
-
-    def show_table(columns: Sequence[str], rows: list[list[str]]) -> None:
-        table = Table(printable(columns[0]), box=box.SIMPLE_HEAD, pad_edge=False)
-        table.columns[0].overflow = "fold"
-        for name in columns[1:]:
-            table.add_column(printable(name), justify="right", no_wrap=True)
-        for row in rows:
-            table.add_row(*(Text(printable(cell)) for cell in row))
-        console.print(table)
-
-    if "variables" in report or "sections" not in report:
-        rows, more = variable_rows(report)
-        if rows:
-            show_table(COLUMNS, rows)
-            console.print(LEGEND)
-        else:
-            console.print("No variable was selected.")
-        if more:
-            console.print(f"{more} more variables are not shown; --json holds all of them.")
-    for section in report.get("sections", ()):
-        console.print(Text(f"\n{printable(section['title'])}", style="bold"))
-        rows, more = section_rows(section)
-        if rows:
-            show_table(section["columns"], rows)
-        if more:
-            console.print(f"{more} more rows are not shown; --json holds all of them.")
-        for text in (section.get("text"), section.get("note")):
-            if text is not None:
-                console.print(printable(text, lines=True))
-    for note in report.get("notes", ()):
-        console.print(printable(f"Note: {note}"))
-
-
-def _deliver(report: Mapping[str, Any], json_path: Path | None, html_path: Path | None) -> None:
-    """Print a report, and write it where that was asked for."""
-    from rlselect.report import to_html, to_json
-
-    show_report(report)
-    for path, write in ((json_path, to_json), (html_path, to_html)):
-        if path is not None:
-            write_whole(path, write(report))
-            click.echo(f"Wrote {printable(path)}", err=True)
+        model = run_effects(
+            data,
+            na,
+            {
+                "id": subject,
+                "time": time,
+                "sample_weight": weight,
+                "offset": offset,
+                "cluster": cluster,
+                "dropout": dropout,
+            },
+            formula=formula,
+            link=link,
+            visits=visits,
+            grid=read_grid(grid),
+            several=several,
+            bandwidth=read_width(bandwidth),
+            n_splines=splines,
+            constant=list(constant) or None,
+        )
+        report = dict(model.report(level=level, random_state=seed).dict)
+        report |= {"method": type(model).__name__, "title": f"{formula} in {data.name}"}
+        deliver(report, json_path, html_path)
 
 
 if __name__ == "__main__":

@@ -18,11 +18,14 @@ from rlselect.data._columns import (
     refuse_repeated_pairs,
     to_clock,
 )
+from rlselect.data._design import names_rows
 from rlselect.data._encoder import TableEncoder
 from rlselect.data._file import read_file
 from rlselect.data._groups import FeatureGroups, read_features, read_groups
-from rlselect.data._open import is_source, load_source, open_source, open_stream, open_table
+from rlselect.data._open import column_names, is_source, load_source, open_source, open_stream, open_table
+from rlselect.data._paths import kind_of
 from rlselect.data._read import as_numbers
+from rlselect.data._some_rows import SomeRows, some_rows
 from rlselect.data._source import Batch, DataSource, RowStream, Sampler, Workers
 from rlselect.data._table import Table, read_vectors
 from rlselect.data._task import (
@@ -36,6 +39,7 @@ from rlselect.data._task import (
 )
 from rlselect.data._twins import find_twins, selectable_units
 from rlselect.data._units import FeatureUnits, Units, read_units
+from rlselect.data._without import Without
 
 __all__ = [
     "MISSING_MODES",
@@ -51,18 +55,23 @@ __all__ = [
     "MissingMode",
     "RowStream",
     "Sampler",
+    "SomeRows",
     "Table",
     "TableEncoder",
     "Task",
     "Units",
+    "Without",
     "Workers",
     "all_finite",
     "as_numbers",
+    "column_names",
     "doubtful_classes",
     "find_task",
     "find_twins",
     "is_source",
+    "kind_of",
     "load_source",
+    "names_rows",
     "nearest_names",
     "open_coded",
     "open_source",
@@ -81,6 +90,7 @@ __all__ = [
     "require_rows",
     "require_target",
     "selectable_units",
+    "some_rows",
     "to_clock",
     "unknown_column",
 ]

@@ -1,6 +1,6 @@
 """Columns of a table by name, or arrays beside it, each read in its role: for trials and long data."""
 
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Iterator, Mapping, Sequence, Sized
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from rlselect.data._checks import check_length, check_shape, unknown_column
 from rlselect.data._design import leave_out_names
-from rlselect.data._open import load_source
+from rlselect.data._open import open_columns
+from rlselect.data._part_columns import PartColumns
 from rlselect.data._read import (
     as_array,
     as_frame,
@@ -48,8 +49,9 @@ class Columns:
 
     Parameters
     ----------
-    table : data frame, Arrow table, dict of columns, path of a file, array of two dimensions, or None
-        A lazy frame is collected. None: all roles are arrays, as long as the first one that is read.
+    table : data frame, Arrow table, dict of columns, source, array of two dimensions, or None
+        A lazy frame is collected. Columns of a large source (see `open_source`) are read from it whenever
+        they are asked for, and not kept. None: all roles are arrays, as long as the first one that is read.
     called : str
         What messages call the table.
     names : sequence of str, optional
@@ -76,11 +78,13 @@ class Columns:
     def __init__(self, table: Any, called: str, names: Sequence[str] | None = None) -> None:
         self.called = called
         self.n_rows: int | None = None
-        self._columns: dict[str, Any] = {}
+        self._columns: Mapping[str, Any] = {}
         self.has_names = True
-        table = load_source(table, called)
+        table = open_columns(table, called)
         if table is None:
             self.has_names = False
+        elif isinstance(table, PartColumns):
+            self._columns, self.n_rows = table, table.n_rows
         elif isinstance(table, Mapping):
             self._set({str(name): _series_or_array(values) for name, values in table.items()})
         else:
@@ -249,6 +253,24 @@ class Columns:
             if frame[name].dtype.name == "category":
                 frame[name] = frame[name].cat.remove_unused_categories()
         return frame
+
+    def stretches(self, names: Sequence[str], numbers: int) -> Iterator[tuple[int, "Columns"]]:
+        """Consecutive rows of some columns as tables of their own, with the place of their first row.
+
+        Each has at most so many `numbers`, or one row.
+        """
+        size, first, n_rows = max(1, numbers // max(len(names), 1)), 0, self.n_rows or 0
+        if n_rows <= size:
+            yield 0, self
+        elif isinstance(self._columns, PartColumns):
+            for table in self._columns.tables(names):
+                for start in range(0, len(table), size):
+                    yield first + start, Columns(table.slice(start, size), self.called)
+                first += len(table)
+        else:
+            for first in range(0, n_rows, size):
+                some = {name: self._columns[name][first : first + size] for name in names}
+                yield first, Columns(some, self.called)
 
 
 def _read_covariate(column: Column) -> Covariate:

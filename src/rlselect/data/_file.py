@@ -19,13 +19,14 @@ _MOSTLY = 0.9  # a text column of which so many cells read as numbers was meant 
 
 
 def read_file(path: str | Path, *, missing_marks: Sequence[str] = ()) -> pa.Table:
-    """Read a table from a CSV, Parquet or Feather file.
+    """Read a table from a CSV, Parquet, Feather or JSON lines file.
 
     Parameters
     ----------
     path : str or Path
-        A file ending in .csv, .tsv or .txt (each also with .gz), .parquet or .pq, .feather, .arrow or .ipc. A
-        CSV needs a header row; its separator may be a comma, a semicolon or a tab.
+        A file ending in .csv, .tsv or .txt (each also with .gz), .parquet or .pq, .feather, .arrow or .ipc,
+        or .jsonl or .ndjson (also with .gz) with an object per line. A CSV needs a header row; its separator
+        may be a comma, a semicolon or a tab.
     missing_marks : sequence of str
         Cells of a CSV that mean "missing", besides empty ones and NA, N/A, NaN, null and None.
 
@@ -50,7 +51,7 @@ def read_file(path: str | Path, *, missing_marks: Sequence[str] = ()) -> pa.Tabl
     kind = kind_of(path)
     if kind is None:
         raise ValueError(
-            f"{str(path)!r} is of an unknown kind; give a .csv, .csv.gz, .parquet or .feather file."
+            f"{str(path)!r} is of an unknown kind; give a .csv, .csv.gz, .parquet, .feather or .jsonl file."
         )
     try:
         stamps = FileStamps([str(path)])
@@ -87,6 +88,10 @@ def _read(path: Path, kind: str, missing_marks: Sequence[str]) -> pa.Table | Non
         from pyarrow import feather
 
         return feather.read_table(path)
+    if kind == "json":
+        from pyarrow import json
+
+        return json.read_json(path)
     from pyarrow import csv
 
     separator = find_separator(str(path))

@@ -21,17 +21,21 @@ from rlselect.data._first_look import (
     spread_parts,
 )
 from rlselect.data._iterator import IteratorParts
+from rlselect.data._part_columns import PartColumns
 from rlselect.data._part_table import PartTable
 from rlselect.data._parts import Parts, all_parts
 from rlselect.data._paths import find_files, is_paths, kind_of
 from rlselect.data._source import DataSource, RowStream
 from rlselect.data._streams import OnePass, Stream, is_query, open_query, open_scan, spill
 from rlselect.data._table import Table, make_table
+from rlselect.data._without import Without, narrowed
 
 # up to so many rows a source is simply loaded
 _SMALL = 5000
 # and so is a single CSV file of up to so many bytes: it has to be read whole anyway
 _SMALL_CSV = 2**28
+# and columns that are read by name, of up to so many bytes as numbers
+_SMALL_COLUMNS = 2**27
 # memory where nobody says how much there is
 _USUAL_MEMORY = 2**33
 
@@ -45,7 +49,7 @@ def is_source(X: Any) -> bool:
     >>> is_source("data/*.parquet"), is_source(["a.csv", "b.csv"]), is_source(np.ones((2, 2)))
     (True, True, False)
     """
-    if is_paths(X) or (callable(X) and not isinstance(X, type)):
+    if isinstance(X, Without) or is_paths(X) or (callable(X) and not isinstance(X, type)):
         return True
     return _is_dask(X) or _is_dataset(X) or is_query(X)
 
@@ -146,17 +150,64 @@ def load_source(X: Any, owner: str) -> Any:
     refuse_used_up(X)
     if not is_source(X):
         return X
+    opened = open_parts(X)
+    if isinstance(opened, pa.Table):
+        return opened
+    if not hasattr(opened, "visit"):
+        names = opened.schema.names
+        loaded = _load(opened.tables(names), owner)
+        while loaded is None:
+            loaded = _load(opened.tables(names), owner)
+        return loaded
+    parts = opened
+    _refuse_large(int(parts.lengths.sum()), len(parts.schema), owner)
+    return _load(parts.visit(all_parts(parts), parts.schema.names), owner)
+
+
+def open_parts(X: Any) -> Any:
+    """A source as what it can be read as: a table for a small CSV file, a stream, or parts."""
+    if isinstance(X, Without):
+        return narrowed(open_parts(X.source), X.names)
     if _is_small_csv(X):
         return read_file(X)
     stream = _stream_of(X)
-    if stream is not None:
-        names = stream.schema.names
-        loaded = _load(stream.tables(names), owner)
-        while loaded is None:
-            loaded = _load(stream.tables(names), owner)
-        return loaded
-    parts = _parts_of(X)
-    _refuse_large(int(parts.lengths.sum()), len(parts.schema), owner)
+    return _parts_of(X) if stream is None else stream
+
+
+def column_names(X: Any) -> list[str]:
+    """Names of the columns of a source, without reading its rows.
+
+    Parameters
+    ----------
+    X : source
+        See `open_source`.
+    """
+    return list(open_parts(X).schema.names)
+
+
+def open_columns(X: Any, owner: str) -> Any:
+    """A table in memory as it is; of a source all rows where they are few, else columns by name.
+
+    Parameters
+    ----------
+    X : table or source
+        See `open_source`. Queries, filtered datasets and large CSV files are run once, into a temporary file.
+    owner : str
+        Who asks, for messages.
+
+    Returns
+    -------
+    table or PartColumns
+    """
+    refuse_used_up(X)
+    if not is_source(X) or _is_small_csv(X):
+        return load_source(X, owner)
+    stream = _stream_of(X)
+    parts = _parts_of(X) if stream is None else spill(stream)
+    n_rows = int(parts.lengths.sum())
+    if isinstance(parts, FileParts) and 8 * n_rows * len(parts.schema) > _SMALL_COLUMNS:
+        return PartColumns(parts)
+    _refuse_large(n_rows, len(parts.schema), owner)
     return _load(parts.visit(all_parts(parts), parts.schema.names), owner)
 
 
@@ -250,13 +301,14 @@ def open_source(
         X = load_source(X, owner)
     if not is_source(X):
         return make_table(X, given, missing, None, owner)
-    if _is_small_csv(X):
-        return make_table(read_file(X), given, missing, None, owner)
-    stream = _stream_of(X)
-    if stream is not None:
+    opened = open_parts(X)
+    if isinstance(opened, pa.Table):
+        return make_table(opened, given, missing, None, owner)
+    is_stream = not hasattr(opened, "visit")
+    if is_stream:
         # a misspelt name is told before the query is run
-        _check_roles(given, stream.schema.names)
-    parts = _parts_of(X) if stream is None else spill(stream)
+        _check_roles(given, opened.schema.names)
+    parts: Parts = spill(opened) if is_stream else opened
     roles = _check_roles(given, parts.schema.names)
     if parts.lengths.sum() <= _SMALL:
         whole = parts.visit(all_parts(parts), parts.schema.names)
@@ -296,6 +348,7 @@ def open_stream(X: Any, encoder: TableEncoder, *, offset: Any = None, owner: str
     -------
     RowStream
     """
+    X = X.source if isinstance(X, Without) else X
     stream = _stream_of(X, encoder, offset)
     parts = _parts_of(X) if stream is None else None
     known = (stream or parts).schema.names  # type: ignore[union-attr]
@@ -320,6 +373,8 @@ def _stream_of(X: Any, encoder: TableEncoder | None = None, offset: str | None =
     if not is_paths(X):
         return None
     files = find_files(X)
+    if files.kind == "json":
+        return open_scan(_json_lines(files.paths))
     if files.kind != "csv":
         return None
     if encoder is None:
@@ -373,6 +428,16 @@ def _from_url(url: str) -> Any:
             f"{url!r} cannot be opened: {first_line(error)}. For a place that needs more than its name, give "
             "a pyarrow.dataset with its filesystem."
         ) from None
+
+
+def _json_lines(paths: list[str]) -> Any:
+    """The Arrow dataset of files with one JSON object per line."""
+    from pyarrow import dataset
+
+    try:
+        return dataset.dataset(paths, format="json")
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(f"{paths[0]!r} cannot be read as JSON lines: {first_line(error)}.") from None
 
 
 def _check_roles(given: dict[str, Any], names: Sequence[str]) -> dict[str, str | None]:

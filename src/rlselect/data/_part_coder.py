@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rlselect.data._checks import check_finite
+from rlselect.data._checks import check_finite, is_tame
 from rlselect.data._design import Design, bind, encode
 from rlselect.data._read import as_numbers, missing_mask, read_table, read_vector
 from rlselect.data._schemas import is_number
@@ -135,14 +135,16 @@ class View:
 def _fill(X: np.ndarray, table: pa.Table, names: list[str], missing: str) -> None:
     """Write columns of numbers into the columns of X, and check them."""
     # a number at a time into long rows would miss the cache every time
-    step = max(1, _TILE // max(len(table), 1))
+    step, tame = max(1, _TILE // max(len(table), 1)), True
     for start in range(0, len(names), step):
         some = names[start : start + step]
         tile = np.empty((len(some), len(table)), dtype=X.dtype)
         for k, name in enumerate(some):
             tile[k] = _plain(table.column(name), name)
         X[:, start : start + step] = tile.T
-    check_finite(X, names, missing)
+        tame = tame and is_tame(tile)
+    if not tame:
+        check_finite(X, names, missing)
 
 
 def _plain(column: pa.ChunkedArray, name: str) -> np.ndarray:

@@ -20,6 +20,9 @@ _MOST_BYTES = 2**28
 # rows of the first look that stay, fewer when they are wide
 _GLANCE = 2048
 _GLANCE_BYTES = 2**25
+# a table of so many batches, and bytes, stays in memory once it was decoded for a search
+_HELD_BATCHES = 3.25
+_HELD_BYTES = 2**28
 
 
 class PartTable:
@@ -78,6 +81,7 @@ class PartTable:
         self._workers: Any = None
         self._scan: tuple[int, Iterator[pa.Table] | None] = (-1, None)
         self._last: tuple[Any, Batch | None] = (None, None)
+        self._held: dict[int, Batch] | None = None
         self.row_bytes = max(self.n_columns * self.dtype.itemsize, 1)
         fewest = min(_FEWEST_ROWS, max(_MOST_BYTES // self.row_bytes, 1024))
         self.batch_rows = max(min(int(parts.lengths.max()), _BATCH_ROWS), fewest)
@@ -93,6 +97,11 @@ class PartTable:
         """Rows decoded so far."""
         return round(self._decoded)
 
+    @property
+    def is_held(self) -> bool:
+        """Whether what was decoded once stays in memory, as all of the table fits there."""
+        return self._held is not None
+
     def count_decoded(self, part: int, share: float = 1.0) -> None:
         """Count a part that is decoded, or some of its columns."""
         self._decoded += self.parts.lengths[part] * share
@@ -100,6 +109,9 @@ class PartTable:
     def start(self, rng: np.random.Generator) -> None:
         """Make the sample that rows are drawn from."""
         self._glance = None
+        size = self.n_rows * self.row_bytes
+        if self.parts.by_columns is not None and not self.drops:
+            self._held = {} if size <= min(_HELD_BATCHES * self.batch_bytes, _HELD_BYTES) else None
         self.pool: Pool = self.parts.make_pool(self, int(rng.integers(2**62)))
 
     @property
@@ -225,6 +237,12 @@ class PartTable:
         self, picks: Sequence[Pick], columns: np.ndarray | None = None, *, count: bool = True
     ) -> Iterator[Batch]:
         """Yield the rows of each pick, encoded and checked, with y as it lies in the data."""
+        if self._held is not None:
+            for pick in picks:
+                rows = slice(None) if pick.rows is None else pick.rows
+                whole = self._take_part(pick.part, columns)
+                yield Batch(*(None if v is None else v[rows] for v in whole))
+            return
         view = self._view(columns)
         tables = self._visit(picks, view, count)
         for pick in picks:
@@ -246,10 +264,19 @@ class PartTable:
             self._last = (key, self._take_part(rows.part, columns))
         part = self._last[1]
         assert part is not None
+        slices = Batch(*(None if v is None else v[rows.start :: rows.step] for v in part))
         # a copy: what keeps some of the slices must not keep the part
-        return Batch(*(None if v is None else v[rows.start :: rows.step].copy() for v in part))
+        return slices if self._held else Batch(*(None if v is None else v.copy() for v in slices))
 
     def _take_part(self, part: int, columns: np.ndarray | None) -> Batch:
+        if self._held is None:
+            return self._decode_part(part, columns)
+        if part not in self._held:
+            self._held[part] = self._decode_part(part, None)
+        whole = self._held[part]
+        return whole if columns is None else whole._replace(X=whole.X[:, columns])
+
+    def _decode_part(self, part: int, columns: np.ndarray | None) -> Batch:
         view = self._view(columns)
         pieces = self.parts.by_columns
         if pieces is not None and view.is_plain:

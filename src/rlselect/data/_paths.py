@@ -16,8 +16,9 @@ KINDS = {
     "parquet": (".parquet", ".pq"),
     "feather": (".feather", ".arrow", ".ipc"),
     "csv": (".csv", ".tsv", ".txt"),
+    "json": (".jsonl", ".ndjson"),
 }
-_SPOKEN = {"parquet": "Parquet", "feather": "Feather", "csv": "CSV"}
+_SPOKEN = {"parquet": "Parquet", "feather": "Feather", "csv": "CSV", "json": "JSON lines"}
 
 
 class Files(NamedTuple):
@@ -55,7 +56,7 @@ def kind_of(path: str | Path) -> str | None:
     """
     name = str(path).lower()
     for kind, ends in KINDS.items():
-        if (name.removesuffix(".gz") if kind == "csv" else name).endswith(ends):
+        if (name.removesuffix(".gz") if kind in ("csv", "json") else name).endswith(ends):
             return kind
     return None
 
@@ -103,8 +104,8 @@ def _find(path: str | Path) -> list[str]:
         if found:
             return found
     raise FileNotFoundError(
-        f"The folder {text!r} holds no Parquet file (.parquet or .pq), nor Feather (.feather, .arrow, .ipc) "
-        "or CSV (.csv, .tsv)."
+        f"The folder {text!r} holds no Parquet file (.parquet or .pq), nor Feather (.feather, .arrow, "
+        ".ipc), CSV (.csv, .tsv) or JSON lines (.jsonl, .ndjson)."
     )
 
 

@@ -65,7 +65,7 @@ class Pool:
 
     def decodes(self, wanted: int) -> float:
         """About how many rows have to be decoded to draw so many."""
-        if self._table.parts.memory is not None:
+        if self._table.parts.memory is not None or self._table.is_held:
             return float(wanted)
         size = self._table.batch_rows // 2
         refills = -(-max(wanted - (self._sizes[-1] - self._place), 0) // size)

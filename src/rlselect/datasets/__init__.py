@@ -1,6 +1,7 @@
-"""Public data: one small bundled set, and a local folder of larger ones."""
+"""One small public set and a simulated trial, which are bundled, and a local folder of larger ones."""
 
 from rlselect.datasets._crime import load_crime
 from rlselect.datasets._local import load_local
+from rlselect.datasets._visits import load_simulated_visits
 
-__all__ = ["load_crime", "load_local"]
+__all__ = ["load_crime", "load_local", "load_simulated_visits"]

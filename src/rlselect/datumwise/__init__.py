@@ -3,6 +3,7 @@
 from rlselect.datumwise._classifier import DatumwiseClassifier
 from rlselect.datumwise._displays import BlockUseDisplay, FeatureUseDisplay, FrontierDisplay
 from rlselect.datumwise._reasons import Explanation
+from rlselect.datumwise._regressor import DatumwiseRegressor
 from rlselect.datumwise._session import Result, Session
 from rlselect.datumwise._settings import NetworkTraining, PaperIteration, PolicyIteration
 from rlselect.datumwise._tree import QuestionNode
@@ -11,6 +12,7 @@ from rlselect.datumwise._tree_display import QuestionTreeDisplay
 __all__ = [
     "BlockUseDisplay",
     "DatumwiseClassifier",
+    "DatumwiseRegressor",
     "Explanation",
     "FeatureUseDisplay",
     "FrontierDisplay",

@@ -2,6 +2,7 @@
 
 import copy
 import json
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from os import PathLike
@@ -16,6 +17,7 @@ from rlselect._options import check_value, whole
 from rlselect.data import read_vectors
 from rlselect.datumwise._export import policy_page, policy_values
 from rlselect.datumwise._fitted import FittedPurchases
+from rlselect.datumwise._policy import Episodes
 from rlselect.datumwise._read_rules import PRICE, place_of_unit, read_prices
 from rlselect.datumwise._rules import PurchaseRules
 
@@ -29,9 +31,8 @@ _HALVINGS = 25
 
 
 class AfterFit:
-    """Methods of a fitted classifier that give another one with the same policy under other rules."""
+    """Methods of a fitted estimator that give another one with the same policy under other rules."""
 
-    classes_: NDArray
     feature_cost: float
     costs: Any
     budget: int | None
@@ -44,7 +45,7 @@ class AfterFit:
         costs: Mapping[Any, float] | ArrayLike | None = None,
         known: Iterable[Any] | None = None,
     ) -> Self:
-        """The same classifier at other prices, without a new fit.
+        """The same estimator at other prices, without a new fit.
 
         Networks have learned all prices at once and take the one that earned most on the rows left out of
         their training; problems that were solved exactly are solved again. Bins and lines only change what
@@ -60,7 +61,7 @@ class AfterFit:
 
         Returns
         -------
-        DatumwiseClassifier
+        DatumwiseClassifier or DatumwiseRegressor
             Fitted. Its `inclusion_`, `support_`, `ranking_`, `value_`, `path_` and `summary` still tell of
             the prices of the fit; `report` with cases tells of these.
 
@@ -75,6 +76,7 @@ class AfterFit:
         (0.333..., 1.0)
         """
         check_is_fitted(self)
+        self._refuse_promise("at")
         rules, params = self._fitted.rules, {}
         thrift = None
         if feature_cost is not None or costs is not None:
@@ -89,7 +91,7 @@ class AfterFit:
         return self._with(self._fitted.at(rules, thrift, free), **params)
 
     def with_budget(self, budget: int | None) -> Self:
-        """The same classifier with another number of purchases at most, without a new fit.
+        """The same estimator with another number of purchases at most, without a new fit.
 
         Parameters
         ----------
@@ -98,17 +100,18 @@ class AfterFit:
 
         Returns
         -------
-        DatumwiseClassifier
+        DatumwiseClassifier or DatumwiseRegressor
             Fitted, see `at`.
         """
         check_is_fitted(self)
+        self._refuse_promise("with_budget")
         if budget is not None:
             check_value("budget", budget, whole(0, "None or an integer of at least 0"))
             budget = min(int(budget), self._fitted.rules.n_units)
         return self._with(self._fitted.at(replace(self._fitted.rules, budget=budget)), budget=budget)
 
     def with_mean_cost(self, mean_cost: float, X: Any) -> Self:
-        """The same classifier, as thrifty as it must be to spend so much on average.
+        """The same estimator, as thrifty as it must be to spend so much on average.
 
         Parameters
         ----------
@@ -119,10 +122,11 @@ class AfterFit:
 
         Returns
         -------
-        DatumwiseClassifier
+        DatumwiseClassifier or DatumwiseRegressor
             Fitted, see `at`. The prices are those of this one; it chooses as if they were higher or lower.
         """
         check_is_fitted(self)
+        self._refuse_promise("with_mean_cost")
         check_value("mean_cost", mean_cost, PRICE)
         rules = self._fitted.rules
         middle = _middle(rules)
@@ -138,14 +142,14 @@ class AfterFit:
         return self._with(self._fitted.at(rules, float(np.exp(high))))
 
     def frontier(self, X: Any, y: Any, sample_weight: Any = None) -> dict[str, NDArray]:
-        """Accuracy against what is bought, from one fit.
+        """How good answers are against what is bought, from one fit.
 
         Parameters
         ----------
         X : (n, d) array, sparse matrix or data frame
             Cases, best ones that took no part in `fit`.
         y : (n,) array or str
-            Their classes, or the name of their column.
+            Their classes or numbers, or the name of their column.
         sample_weight : (n,) array or str, optional
             Weights of the cases.
 
@@ -153,10 +157,12 @@ class AfterFit:
         -------
         dict of arrays
             One entry per price, from low to high: ``setting``, the mean price by which it chooses;
-            ``accuracy``; ``sparsity``; ``cost``, of the purchases of a case at the prices of this classifier;
-            and ``confidence``, the mean probability of the answer. `FrontierDisplay` draws it.
+            ``sparsity``; ``cost``, of the purchases of a case at the prices of this estimator; ``accuracy``
+            and ``confidence``, the mean probability of the answer; of a regressor instead ``r2``, and
+            ``expected``, what the answers themselves take it to be. `FrontierDisplay` draws it.
         """
         check_is_fitted(self)
+        self._refuse_promise("frontier")
         given = read_vectors(X, {"y": y, "sample_weight": sample_weight})
         labels, weights = np.asarray(given["y"]), given["sample_weight"]
         rules = self._fitted.rules
@@ -167,15 +173,24 @@ class AfterFit:
         for price in spread * _PRICES:
             fitted = self._fitted.at(rules, price / float(rules.prices.mean()))
             codes, episodes = fitted.episodes(X)
-            shares = fitted.policy.probabilities(codes, episodes.bought)
-            right = self.classes_[episodes.answer] == labels
-            confidence = shares[np.arange(len(shares)), episodes.answer]
             paid = episodes.paid.sum(axis=1) / rules.n_units
-            spent = episodes.cost if self._fitted.rules.prices.max() > 0 else np.zeros(len(right))
-            means = [np.average(v, weights=weights) for v in (right, 1 - paid, spent, confidence)]
-            rows.append((price, *means))
-        columns = ("setting", "accuracy", "sparsity", "cost", "confidence")
-        return dict(zip(columns, np.array(rows, dtype=float).T, strict=True))
+            spent = episodes.cost if self._fitted.rules.prices.max() > 0 else np.zeros(len(paid))
+            judged = self._judge(fitted, codes, episodes, labels, weights)
+            values = {"sparsity": 1 - paid, "cost": spent, **judged}
+            means = {name: float(np.average(v, weights=weights)) for name, v in values.items()}
+            rows.append({"setting": price, **means})
+        return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+    @abstractmethod
+    def _judge(
+        self,
+        fitted: FittedPurchases,
+        codes: NDArray,
+        episodes: Episodes,
+        labels: NDArray,
+        weights: NDArray | None,
+    ) -> dict[str, NDArray]:
+        """How good the answers of some cases are, as columns of a frontier, one value per case."""
 
     def export(self, path: str | PathLike[str], title: str = "Questions") -> None:
         """Write the policy as a web page that asks one question at a time, or as JSON.
@@ -196,6 +211,14 @@ class AfterFit:
         page = target.suffix == ".html"
         text = policy_page(self._fitted, title) if page else json.dumps(policy_values(self._fitted))
         target.write_text(text, encoding="utf-8")
+
+    def _refuse_promise(self, what: str) -> None:
+        """Refuse changes that a promise about errors would not survive."""
+        if self._fitted.promise is not None:
+            raise ValueError(
+                f"{what} was called after with_max_error, whose promise holds for the purchases that it was "
+                f"made with; call {what} first, and with_max_error last."
+            )
 
     def _with(self, fitted: FittedPurchases, **params: Any) -> Self:
         out = copy.copy(self)

@@ -1,5 +1,6 @@
 """The datum-wise classifier."""
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
@@ -8,49 +9,32 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rlselect._clock import PARTS, fit_clock, warn_if_interrupted
-from rlselect._compat import Progress, with_callbacks
-from rlselect._devices import find_device
-from rlselect._estimator import Estimator, rank
+from rlselect._compat import user_level, with_callbacks
 from rlselect._options import (
     AUTO,
     NONE,
     Allowed,
     anything,
     check_value,
+    flag,
     instance,
     number,
     one_of,
-    refuse_unused,
     take_settings,
     whole,
 )
-from rlselect._parallel import one_thread
-from rlselect._random import RandomState, as_generator
-from rlselect.data import CodedFeatures, open_coded, read_classes, read_vectors, require_target
-from rlselect.datumwise._after_fit import AfterFit
-from rlselect.datumwise._content_order import by_content
+from rlselect._random import RandomState
+from rlselect.data import read_classes, read_vectors
+from rlselect.datumwise._buyer import FeatureBuyer, are_bins
 from rlselect.datumwise._fitted import FittedPurchases
-from rlselect.datumwise._learn import CaseTable, LearningTask, learn_policy, resolve
 from rlselect.datumwise._policy import Episodes
-from rlselect.datumwise._read_rules import PRICE, read_rules
-from rlselect.datumwise._reasons import purchase_reasons
-from rlselect.datumwise._report import PurchaseAccount
-from rlselect.datumwise._rules import PurchaseRules
-from rlselect.datumwise._session import Session
+from rlselect.datumwise._read_rules import PRICE
 from rlselect.datumwise._settings import NetworkTraining, PaperIteration, PolicyIteration
-from rlselect.datumwise._tree import QuestionNode
-from rlselect.report import Summary
 
 __all__ = ["DatumwiseClassifier"]
 
 
-def _are_bins(value: Any) -> bool:
-    listed = isinstance(value, Sequence) and not isinstance(value, str)
-    return listed and len(value) > 0 and all(whole(2).holds(one) for one in value)
-
-
-class DatumwiseClassifier(ClassifierMixin, AfterFit, Estimator):
+class DatumwiseClassifier(ClassifierMixin, FeatureBuyer):
     r"""Classifier that buys features one by one for each case, and answers when it knows enough.
 
     It looks for the policy with the smallest
@@ -188,7 +172,7 @@ class DatumwiseClassifier(ClassifierMixin, AfterFit, Estimator):
         "budget": NONE | whole(0, "an integer of at least 0, the most purchases per case"),
         "cost_budget": NONE | number("a finite number of at least 0, in units of the costs", least=0.0),
         "relation": one_of("any", "all", "pairs"),
-        "n_bins": whole(2) | anything("a list of such integers", _are_bins),
+        "n_bins": whole(2) | anything("a list of such integers", are_bins),
         "search": AUTO
         | instance(
             "PolicyIteration(...), PaperIteration(...) or NetworkTraining(...)",
@@ -243,7 +227,9 @@ class DatumwiseClassifier(ClassifierMixin, AfterFit, Estimator):
     def paper(cls, feature_cost: float = 0.01, **changes: Any) -> Self:
         """The choices of the paper: linear scores on block vectors, ten random states per row, a mixture.
 
-        With `related`, the relation is "all", the rule of its Table 2.
+        With `related`, the relation is "all", the rule of its Table 2. One thing is not the paper's: scores
+        have a constant, which the ridge leaves alone, as without it all would tie before the first purchase
+        (see `PaperIteration`).
 
         Parameters
         ----------
@@ -268,14 +254,6 @@ class DatumwiseClassifier(ClassifierMixin, AfterFit, Estimator):
         choices = {"scoring": "linear", "search": PaperIteration(**knobs), **relation, **changes}
         return cls(feature_cost=feature_cost, **choices)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        return tags
-
-    # ------------------------------------------------------------------ fitting
-
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn what to buy, when to stop and what to answer.
@@ -296,100 +274,21 @@ class DatumwiseClassifier(ClassifierMixin, AfterFit, Estimator):
         """
         return self._learn_aside(X, y, sample_weight)
 
-    def _fit(self, progress: Progress, X: Any, y: Any, sample_weight: Any) -> None:
-        task = resolve(self.scoring, self.search, self.device)
-        self._refuse_unused(task)
-        if self.device != "cpu":
-            find_device(self.device)
-        rng = as_generator(self.random_state)
-        features, X, y, weights = self._read(X, y, sample_weight)
-        self.classes_, labels = read_classes(y, given="A classifier", instead="ranges of it (np.digitize)")
-        rules = self._read_rules(features)
-        clock = fit_clock(self.time_budget, task.n_steps, progress.begin(min(task.n_steps, PARTS)))
-        table = CaseTable(X, labels, weights, rules, features.levels, self.n_bins)
-        known = table.units_to_learn(task.screen)
-        if task.scoring in ("network", "auto"):
-            known = by_content(X, labels, weights, rules, known)
-        with one_thread(), clock:
-            rows, learned = learn_policy(
-                table, known, task, rng, self.n_jobs, lambda: clock.tick() is not None
-            )
-        self.stop_reason_ = clock.reason or learned.reason
-        warn_if_interrupted(self.stop_reason_, type(self).__name__, f"{len(learned.steps)} iterations")
-        self.value_ = learned.value
-        self.path_ = learned.path()
-        self.scoring_ = learned.scoring
-        self._n_rows, self._words = len(labels), learned.words
-        self._keep_names(features.n_features, features.names)
-        episodes = learned.policy.run(rows.codes, rows.closed)
-        reasons = purchase_reasons(learned.policy, rows.codes, episodes, rows.weights)
-        self._fitted = FittedPurchases(
-            features, self.classes_, rules, known, rows.encoder, learned.policy, reasons
-        )
-        self._keep_use(rules, known, episodes.bought, rows.weights)
+    def _read_answers(self, y: NDArray, weights: NDArray) -> tuple[NDArray, NDArray, Any, None]:
+        self.classes_, labels = read_classes(y, given="A classifier", instead="DatumwiseRegressor")
+        return self.classes_, labels, self.error_costs, None
 
-    def _keep_use(self, rules: PurchaseRules, known: NDArray, bought: NDArray, weights: NDArray) -> None:
-        """Who buys what, by unit and by feature."""
-        self.units_ = list(rules.names)
-        self.learned_units_ = np.isin(np.arange(rules.n_units), known)
-        self.unit_inclusion_ = np.zeros(rules.n_units)
-        self.unit_inclusion_[known] = np.average(bought, axis=0, weights=weights)
-        self.inclusion_ = np.empty(self.n_features_in_)
-        for members, share in zip(rules.groups, self.unit_inclusion_, strict=True):
-            self.inclusion_[members] = share
-        if rules.shared is not None:
-            seen = bought.astype(np.float32) @ rules.shared[known] > 0
-            self.inclusion_ = np.average(seen, axis=0, weights=weights)
-        self.support_ = self.inclusion_ > 0
-        self.ranking_ = rank(self.inclusion_)
-
-    def _refuse_unused(self, task: LearningTask) -> None:
-        if task.scoring in ("linear", "network"):
-            refuse_unused(
-                self, ["n_bins"], f"scoring={task.scoring!r}", "leave it out, or use scoring='bins'"
-            )
-        if task.scoring in ("bins", "linear"):
-            fix = "leave it out, or use scoring='network'"
-            refuse_unused(self, ["device"], f"scoring={task.scoring!r}", fix)
-        if self.related is None:
-            refuse_unused(self, ["relation"], "related=None", "say what is related")
-        if isinstance(task.search, PaperIteration):
-            refuse_unused(self, ["n_jobs"], "the paper's iteration, which is one climb", "leave it out")
-        everything = self.costs is not None and not isinstance(self.costs, Mapping)
-        if everything and not hasattr(self.costs, "to_dict") and not isinstance(self.unrelated_cost, Mapping):
-            refuse_unused(self, ["feature_cost"], "a cost for everything in costs", "leave it out")
-
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[CodedFeatures, Any, NDArray, NDArray]:
-        """Numbers, labels and weights of the rows that count."""
-        name = type(self).__name__
-        require_target(y, name)
-        features, rows = open_coded(X, y, sample_weight=sample_weight, owner=name)
-        assert rows.y is not None
-        weights = np.ones(len(rows.y)) if rows.sample_weight is None else rows.sample_weight
-        keep = weights > 0
-        return features, rows.X[keep], rows.y[keep], weights[keep]
-
-    def _read_rules(self, features: CodedFeatures) -> PurchaseRules:
-        return read_rules(
-            features.feature_names,
-            self.classes_,
-            feature_groups=self.feature_groups,
-            feature_cost=self.feature_cost,
-            costs=self.costs,
-            budget=self.budget,
-            cost_budget=self.cost_budget,
-            error_costs=self.error_costs,
-            related=self.related,
-            relation=self.relation,
-            unrelated_cost=self.unrelated_cost,
-            prerequisites=self.prerequisites,
-        )
-
-    # ------------------------------------------------------------------ using
-
-    def _episodes(self, X: Any) -> Episodes:
-        check_is_fitted(self)
-        return self._fitted.episodes(X)[1]
+    def _judge(
+        self,
+        fitted: FittedPurchases,
+        codes: NDArray,
+        episodes: Episodes,
+        labels: NDArray,
+        weights: NDArray | None,
+    ) -> dict[str, NDArray]:
+        shares = fitted.policy.probabilities(codes, episodes.bought)
+        confidence = shares[np.arange(len(shares)), episodes.answer]
+        return {"accuracy": self.classes_[episodes.answer] == labels, "confidence": confidence}
 
     def predict(self, X: Any) -> NDArray:
         """Classes.
@@ -424,24 +323,73 @@ class DatumwiseClassifier(ClassifierMixin, AfterFit, Estimator):
         codes, episodes = self._fitted.episodes(X)
         return self._fitted.policy.probabilities(codes, episodes.bought)
 
-    def acquire(self, X: Any) -> NDArray[np.bool_]:
-        """What each case buys.
+    def with_max_error(
+        self, max_error: float, X: Any, y: Any, *, level: float = 0.9, buy_more: bool = False
+    ) -> Self:
+        """The same classifier, which answers only where it is sure enough that few answers are wrong.
+
+        What an answer needs as its probability is set by rows that took no part in `fit`: the least that
+        shows a share of wrong answers of at most `max_error`, by exact binomial tests of 40 thresholds with
+        the error of all of them together held ("learn then test"). So, whatever the probabilities are worth,
+        with probability `level` over these rows at most `max_error` of the answers to cases like them are
+        wrong.
 
         Parameters
         ----------
+        max_error : float in (0, 1)
+            Share of the answers that may be wrong.
         X : (n, d) array, sparse matrix or data frame
-            Values.
+            Cases like those to come, which took no part in `fit`. The fewer there are, the fewer cases are
+            answered; without any error, ``log((1 - level) / 5) / log(1 - max_error)`` of them are needed.
+        y : (n,) array or str
+            Their classes, or the name of their column.
+        level : float in (0, 1), default=0.9
+            Probability that the promise is kept.
+        buy_more : bool, default=False
+            Whether a case that is not sure enough goes on buying, what is best first, as long as budgets
+            allow; otherwise it is undecided when nothing more is worth its price.
 
         Returns
         -------
-        (n, d) bool array
-            True for the features that are bought.
+        DatumwiseClassifier
+            Fitted. `decided` says which cases are answered; `predict` has the most likely answer for the
+            others as well. Prices and budgets cannot be changed after this.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from rlselect import DatumwiseClassifier
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.integers(0, 2, size=(600, 3))
+        >>> y = np.where(rng.random(600) < 0.3 * X[:, 2], 1 - X[:, 0], X[:, 0])
+        >>> model = DatumwiseClassifier(feature_cost=0.001).fit(X[:300], y[:300])
+        >>> careful = model.with_max_error(0.05, X[300:], y[300:], buy_more=True)
+        >>> careful.decided([[0, 0, 0], [0, 0, 1]])
+        array([ True, False])
         """
         check_is_fitted(self)
-        return self._fitted.rules.shown(self._fitted.bought(X))
+        self._refuse_promise("with_max_error")
+        between = number("a number above 0 and below 1", above=0.0, below=1.0)
+        check_value("max_error", max_error, between)
+        check_value("level", level, between)
+        check_value("buy_more", buy_more, flag())
+        y = np.asarray(read_vectors(X, {"y": y, "sample_weight": None})["y"])
+        # an unknown class is never answered rightly
+        place = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
+        labels = np.where(self.classes_[place] == y, place, -1)
+        fitted = self._fitted.promising(X, labels, max_error, level, buy_more)
+        assert fitted.promise is not None
+        if fitted.promise.threshold == np.inf:
+            warnings.warn(
+                f"The {len(labels)} rows do not show that any answers are wrong in at most {max_error:.3g} "
+                "of the cases, so that all cases stay undecided; give more rows, or a larger max_error.",
+                UserWarning,
+                stacklevel=user_level(),
+            )
+        return self._with(fitted)
 
-    def acquisition_order(self, X: Any) -> list[list[Any]]:
-        """What each case buys, in order.
+    def decided(self, X: Any) -> NDArray[np.bool_]:
+        """Which cases are answered, after `with_max_error`; without it, all are.
 
         Parameters
         ----------
@@ -450,27 +398,11 @@ class DatumwiseClassifier(ClassifierMixin, AfterFit, Estimator):
 
         Returns
         -------
-        list of lists
-            Names of features or groups.
+        (n,) bool array
+            False where the answer is not sure enough.
         """
-        order = self._episodes(X).order
-        names = self._fitted.policy.rules.names
-        return [[names[u] for u in row if u >= 0] for row in order]
-
-    def cost(self, X: Any) -> NDArray:
-        """What the purchases of each case cost, errors not included.
-
-        Parameters
-        ----------
-        X : (n, d) array, sparse matrix or data frame
-            Values.
-
-        Returns
-        -------
-        (n,) array
-            Sums of costs.
-        """
-        return self._episodes(X).cost
+        episodes = self._episodes(X)
+        return np.ones(len(episodes.answer), dtype=bool) if episodes.decided is None else episodes.decided
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Mean accuracy of `predict`.
@@ -491,104 +423,3 @@ class DatumwiseClassifier(ClassifierMixin, AfterFit, Estimator):
         """
         rows = read_vectors(X, {"y": y, "sample_weight": sample_weight})
         return super().score(X, rows["y"], rows["sample_weight"])
-
-    def sparsity(self, X: Any) -> float:
-        """Mean share of the features (groups) that are not bought.
-
-        Parameters
-        ----------
-        X : (n, d) array, sparse matrix or data frame
-            Values.
-
-        Returns
-        -------
-        float
-            1 when nothing is bought.
-        """
-        check_is_fitted(self)
-        return 1.0 - float(self._fitted.bought(X).mean())
-
-    def start(self, known: Mapping[Any, Any] | None = None, *, visit_cost: float = 0.0) -> Session:
-        """Begin with one case whose values are not known yet.
-
-        Parameters
-        ----------
-        known : mapping, optional
-            Feature or group -> value of what is known from the start, free of charge.
-        visit_cost : float, default=0.0
-            What every visit costs, however many values are measured in it, see `Session.next_few`.
-
-        Returns
-        -------
-        Session
-            ``next()`` says what to measure, ``tell(value)`` and ``unavailable()`` answer, ``result()`` gives
-            the class.
-        """
-        check_is_fitted(self)
-        check_value("visit_cost", visit_cost, PRICE)
-        return Session(self._fitted, known, visit_cost)
-
-    def question_tree(self, X: Any, max_depth: int = 3) -> QuestionNode:
-        """The first questions that some cases are asked, as a tree.
-
-        Parameters
-        ----------
-        X : (n, d) array, sparse matrix or data frame
-            The cases.
-        max_depth : int, default=3
-            Questions from the top to the bottom at most.
-
-        Returns
-        -------
-        QuestionNode
-            The root; ``print`` it, or walk through its branches.
-        """
-        check_is_fitted(self)
-        check_value("max_depth", max_depth, whole(0))
-        return self._fitted.question_tree(X, max_depth)
-
-    def report(self, X: Any = None, y: Any = None, sample_weight: Any = None, max_depth: int = 3) -> Summary:
-        """What is bought, by whom, at which price, and how good the answers are.
-
-        Parameters
-        ----------
-        X : (n, d) array, sparse matrix or data frame, optional
-            Cases to report on, best ones that took no part in `fit`; None gives `summary`, which tells about
-            the training rows what `fit` has kept.
-        y : (n,) array or str, optional
-            Their true classes, or the name of their column, for accuracy and costs.
-        sample_weight : (n,) array or str, optional
-            Weights of the cases.
-        max_depth : int, default=3
-            Questions of the tree from the top to the bottom at most.
-
-        Returns
-        -------
-        Summary
-            ``str()`` gives text (valid Markdown), a notebook shows a page with pictures, and ``dict`` holds
-            the values, for `rlselect.report.to_html` and `rlselect.report.to_json`.
-        """
-        check_is_fitted(self)
-        check_value("max_depth", max_depth, whole(0))
-        if X is not None:
-            return Summary(self._account().of_cases(X, y, sample_weight, max_depth))
-        if y is not None or sample_weight is not None:
-            given = "y" if y is not None else "sample_weight"
-            raise ValueError(f"{given} was given without X; give the cases that it belongs to.")
-        return self.summary()
-
-    def _report(self) -> dict[str, Any]:
-        return self._account().of_training()
-
-    def _account(self) -> PurchaseAccount:
-        return PurchaseAccount(
-            type(self).__name__,
-            self._fitted,
-            self.unit_inclusion_,
-            self.value_,
-            self.path_,
-            self._n_rows,
-            self._seconds,
-            self.stop_reason_,
-            self._words,
-        )

@@ -27,8 +27,8 @@ class FrontierDisplay(Display):
     Parameters
     ----------
     curves : dict
-        Name -> dict with the arrays ``sparsity`` and ``accuracy`` and, if known, ``setting`` and the
-        standard errors ``sparsity_error`` and ``accuracy_error``.
+        Name -> dict with the arrays ``sparsity`` and ``accuracy`` (or ``r2``) and, if known, ``setting`` and
+        the standard errors ``sparsity_error`` and ``accuracy_error``.
 
     Attributes
     ----------
@@ -118,8 +118,11 @@ class FrontierDisplay(Display):
         FrontierDisplay
         """
         for name, curve in curves.items():
-            if not {"sparsity", "accuracy"} <= set(curve) or len(curve["sparsity"]) != len(curve["accuracy"]):
-                raise ValueError(f"the curve {name!r} must hold sparsity and accuracy of equal length.")
+            heights = curve.get("accuracy", curve.get("r2"))
+            if heights is None or len(curve.get("sparsity", ())) != len(heights):
+                raise ValueError(
+                    f"the curve {name!r} must hold sparsity and accuracy (or r2) of equal length."
+                )
         return cls(curves).plot(ax=ax)
 
     def _size(self) -> tuple[float, float]:
@@ -127,7 +130,8 @@ class FrontierDisplay(Display):
 
     def _draw(self, ax: Any) -> None:
         for place, (name, curve) in enumerate(self.curves.items()):
-            unused, accuracy = np.asarray(curve["sparsity"], float), np.asarray(curve["accuracy"], float)
+            unused = np.asarray(curve["sparsity"], float)
+            accuracy = np.asarray(curve["accuracy"] if "accuracy" in curve else curve["r2"], float)
             order = np.lexsort((accuracy, unused))
             errors = [curve.get(key) for key in ("sparsity_error", "accuracy_error")]
             wide, high = (None if e is None else np.asarray(e)[order] for e in errors)
@@ -142,7 +146,11 @@ class FrontierDisplay(Display):
                 elinewidth=0.7,
                 label=name,
             )
-        ax.set(xlabel="sparsity: mean share of features not needed", ylabel="accuracy")
+        classes = any("accuracy" in curve for curve in self.curves.values())
+        ax.set(
+            xlabel="sparsity: mean share of features not needed",
+            ylabel="accuracy" if classes else "R squared",
+        )
         ax.legend()
 
 

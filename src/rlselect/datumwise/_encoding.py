@@ -19,6 +19,7 @@ __all__ = [
     "ValueEncoder",
     "column_of",
     "make_encoder",
+    "quantile_edges",
 ]
 
 # diagonal and off-diagonal of the prior precision of weights, which is tridiagonal
@@ -124,7 +125,7 @@ class BinEncoder:
             coarse = [BinEncoder(number).fit(X, weights) for number in self.n_bins]
             edges = [np.unique(np.concatenate(own)) for own in zip(*(e.edges_ for e in coarse), strict=True)]
         else:
-            edges = [_edges(column_of(X, j), weights, self.n_bins) for j in range(X.shape[1])]
+            edges = [quantile_edges(column_of(X, j), weights, self.n_bins) for j in range(X.shape[1])]
         self.edges_: list[NDArray] = edges
         widths = np.array([len(own) + 1 for own in edges], dtype=np.intp)
         self.offset_ = 1 + np.concatenate([[0], np.cumsum(widths)[:-1]])
@@ -301,7 +302,7 @@ def _range(values: NDArray) -> tuple[float, float]:
     return (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
 
 
-def _edges(values: NDArray, weights: NDArray, n_bins: int) -> NDArray:
+def quantile_edges(values: NDArray, weights: NDArray, n_bins: int) -> NDArray:
     """Upper ends of all bins but the last.
 
     Counting weights and not rows makes a row of weight two the same as two rows.

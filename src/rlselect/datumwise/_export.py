@@ -15,8 +15,8 @@ from rlselect.datumwise._fitted import FittedPurchases
 from rlselect.datumwise._network_inputs import ScoreEncoder
 from rlselect.datumwise._network_policy import NetworkFamily, NetworkPolicy
 from rlselect.datumwise._policy import AdditivePolicy
-from rlselect.datumwise._reasons import expected_word
 from rlselect.datumwise._rules import PurchaseRules
+from rlselect.datumwise._sure import Promise
 
 __all__ = ["policy_page", "policy_values"]
 
@@ -28,18 +28,20 @@ def policy_values(fitted: FittedPurchases) -> dict[str, Any]:
     return {
         "format": 1,
         "classes": [str(label) for label in fitted.classes],
+        "values": None if fitted.variance is None else fitted.classes.tolist(),
         "features": [{"name": features.feature_names[j], "levels": features.answers(j)} for j in columns],
         "units": [
             {"name": str(name), "price": float(price), "features": group.tolist()}
             for name, price, group in zip(rules.names, rules.prices, rules.groups, strict=True)
         ],
         "rules": _rules(rules),
-        "expected": expected_word(rules),
+        "expected": fitted.expected,
         "then": [
             [[str(name), share] for name, share in fitted.reasons.next_names(u, rules).items()]
             for u in range(rules.n_units)
         ],
         "policy": _policy(fitted),
+        "promise": _promise(fitted.promise),
     }
 
 
@@ -68,6 +70,13 @@ def _rules(rules: PurchaseRules) -> dict[str, Any]:
     }
 
 
+def _promise(promise: Promise | None) -> dict[str, Any] | None:
+    if promise is None:
+        return None
+    # JSON has no infinity, and no answer is surer than sure
+    return {"threshold": min(promise.threshold, 2.0), "buy_more": promise.buy_more}
+
+
 def _policy(fitted: FittedPurchases) -> dict[str, Any]:
     policy, encoder = fitted.policy, fitted.encoder
     if isinstance(policy, NetworkPolicy) and isinstance(encoder, ScoreEncoder):
@@ -76,6 +85,7 @@ def _policy(fitted: FittedPurchases) -> dict[str, Any]:
         values = {"theta": _packed(policy.theta[:, :-1]), "shares": _packed(policy.shares)}
         margins = [np.broadcast_to(own, policy.rules.n_units).tolist() for own in policy.margins]
         own = {"stage": policy.stage.tolist(), "margins": margins, "thrift": float(policy.thrift)}
+        own["temperatures"] = policy.temperatures.tolist()
         return {"kind": "bins", **_bins(encoder), **own, **values}
     if isinstance(policy, TablePolicy) and isinstance(encoder, BinEncoder):
         return {

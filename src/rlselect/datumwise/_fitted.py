@@ -14,6 +14,7 @@ from rlselect.datumwise._policy import Episodes, PurchasePolicy
 from rlselect.datumwise._problem import closed_units
 from rlselect.datumwise._reasons import PurchaseReasons
 from rlselect.datumwise._rules import PurchaseRules
+from rlselect.datumwise._sure import Promise, find_threshold, play_until_sure
 from rlselect.datumwise._tree import QuestionNode, build_tree
 
 __all__ = ["FittedPurchases"]
@@ -41,6 +42,10 @@ class FittedPurchases:
         Why the training rows bought what they did.
     free : int array
         Units, by their place among the known ones, that are known from the start and cost nothing.
+    promise : Promise or None
+        What is promised about the answers.
+    variance : float or None
+        Where the classes are values of a number: what a squared error of one unit of cost is.
     """
 
     features: CodedFeatures
@@ -51,6 +56,8 @@ class FittedPurchases:
     policy: PurchasePolicy
     reasons: PurchaseReasons
     free: NDArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    promise: Promise | None = None
+    variance: float | None = None
 
     @cached_property
     def columns(self) -> NDArray:
@@ -60,6 +67,18 @@ class FittedPurchases:
     def episodes(self, X: Any) -> tuple[NDArray, Episodes]:
         """Codes of the cases of a table, and what happens to them, by the units that the policy knows."""
         return self._play(self._values(X))
+
+    @property
+    def expected(self) -> str:
+        """What is expected to shrink: errors, if each costs one, or else costs; of numbers squared errors."""
+        if self.variance is not None:
+            return "squared error"
+        plain = np.array_equal(self.rules.losses, 1.0 - np.eye(self.rules.n_classes))
+        return "error" if plain else "cost"
+
+    def means(self, codes: NDArray, bought: NDArray) -> NDArray:
+        """What is expected of a number in given states (states,)."""
+        return self.policy.probabilities(codes, bought) @ self.classes
 
     def bought(self, X: Any) -> NDArray:
         """What each case buys: cases x units, of all units."""
@@ -75,19 +94,38 @@ class FittedPurchases:
         values = values.toarray() if sparse.issparse(values) else values
         answers = [self.features.answers(j) for j in self.columns.tolist()]
         labels, edges = self.classes[episodes.answer], self.encoder.edges_
+        if self.variance is not None:
+            labels = np.array([float(f"{label:.4g}") for label in labels.tolist()])
         return build_tree(episodes.order, labels, values, self.policy.rules, edges, answers, max_depth)
 
     def _values(self, X: Any) -> Any:
         return self.features.encode(X)[:, self.columns]
 
     def _play(self, values: Any) -> tuple[NDArray, Episodes]:
-        codes = self.encoder.encode(values)
-        closed = closed_units(values, self.policy.rules)
-        if not len(self.free):
-            return codes, self.policy.run(codes, closed)
-        held = np.zeros_like(closed)
-        held[:, self.free] = ~closed[:, self.free]
+        codes, closed, held = self._begin(values)
+        if self.promise is not None:
+            sure = self.promise.threshold, self.promise.buy_more
+            return codes, play_until_sure(self.policy, codes, closed, held, *sure)
         return codes, self.policy.run(codes, closed, held=held)
+
+    def _begin(self, values: Any) -> tuple[NDArray, NDArray, NDArray | None]:
+        """Codes of cases, what cannot be bought for them, and what they know from the start."""
+        closed = closed_units(values, self.policy.rules)
+        held = None
+        if len(self.free):
+            held = np.zeros_like(closed)
+            held[:, self.free] = ~closed[:, self.free]
+        return self.encoder.encode(values), closed, held
+
+    def promising(
+        self, X: Any, labels: NDArray, max_error: float, level: float, buy_more: bool
+    ) -> "FittedPurchases":
+        """The same with a promise about its answers, by cases and their classes (numbers)."""
+        begin = self._begin(self._values(X))
+        threshold = find_threshold(self.policy, *begin, labels, max_error, level, buy_more)
+        # what cannot be decided anyhow need not be paid for
+        buy_more = buy_more and threshold < np.inf
+        return replace(self, promise=Promise(max_error, level, threshold, buy_more))
 
     def at(
         self, rules: PurchaseRules, thrift: float | None = None, free: NDArray | None = None

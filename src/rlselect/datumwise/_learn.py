@@ -29,6 +29,10 @@ Additive: TypeAlias = Literal["bins", "linear"]
 # of a time budget, where networks learn as well
 _FOR_BINS = 0.3
 
+# by how much bins have to be better, as a share of what the worst answer costs more than the best: networks
+# are learned for all prices, bins for theirs alone
+_CLEARLY = 0.01
+
 
 @dataclass(frozen=True)
 class LearningTask:
@@ -174,7 +178,7 @@ def _learn_best(
     rows = table.pose_for_networks(known)
     networks = learn_networks(rows, NetworkTraining(), for_networks, n_jobs, stop, device)
     first, second = networks, bins
-    if bins.merit > networks.merit:
+    if bins.merit > networks.merit + _CLEARLY * np.ptp(problem.rules.losses):
         first, second = second, first
     first.words += (
         f" (on rows left out a case costs {-first.merit:.4g}; with {second.scoring} {-second.merit:.4g})"

@@ -13,6 +13,9 @@ __all__ = ["UNKNOWN", "PriceFrontier", "best_temperatures", "upper_hull"]
 # between the prices that were tried, others are looked at as well: so many times as many
 _FINER = 8
 
+# share of the range of what answers are worth by which settings are about as good as each other
+_NEAR = 0.005
+
 # temperatures that are tried, and how many prices on each side lend their rows to the choice
 _TEMPERATURES, _NEIGHBOURS = (0.3, 5.0), 2
 
@@ -57,9 +60,15 @@ class PriceFrontier:
         return float(np.interp(np.linspace(*NETWORK.sparsities, 10), unused[hull], self.worth[hull]).mean())
 
     def price_for(self, price: float) -> float:
-        """The price of training that earns most when a purchase of mean cost costs so much."""
+        """The price of training that earns most when a purchase of mean cost costs so much.
+
+        It is a mean of prices, by how little less than the best they earn, so that it is different for
+        different prices of purchases, and not by what chance made best.
+        """
         log_price, worth, spent = self._fine()
-        return float(10 ** log_price[np.argmax(worth - price * spent)])
+        earned = worth - price * spent
+        near = np.exp((earned - earned.max()) / (_NEAR * (np.ptp(worth) + 1e-12)))
+        return float(10 ** np.average(log_price, weights=near))
 
     def at(self, price: float) -> tuple[float, float, float]:
         """Mean loss, spending and share bought at a price of training."""
@@ -92,19 +101,22 @@ def upper_hull(x: NDArray, y: NDArray) -> NDArray:
     return np.array(hull)
 
 
-def best_temperatures(true: NDArray, others: NDArray, weights: NDArray) -> NDArray:
-    """Temperature with the least log loss at each price, neighbouring prices taken together: (prices,).
+def best_temperatures(others: NDArray, labels: NDArray, weights: NDArray) -> NDArray:
+    """Temperature at each price by which answers are as sure as they are right, with neighbouring prices.
 
-    `true` (prices, rows) are log probabilities of the true classes and `others` (prices, rows, classes) of
-    all; `weights` (rows,).
+    `others` (prices, rows, classes) are log probabilities, `labels` (rows,), `weights` (prices, rows). One
+    where there is nothing to tell by; half a row is counted as wrong.
     """
-    tried = np.geomspace(*_TEMPERATURES, 31)
-    loss = np.empty((len(tried), len(true)))
+    near = np.abs(np.subtract.outer(np.arange(len(others)), np.arange(len(others)))) <= _NEIGHBOURS
+    total = weights.sum(axis=1) @ near
+    right = ((others.argmax(axis=2) == labels) * weights).sum(axis=1) @ near
+    wanted = right * (1 - 0.5 / np.maximum(total, 0.5))
+    tried = np.geomspace(*_TEMPERATURES, 41)
+    gap = np.empty((len(tried), len(others)))
     for k, temperature in enumerate(tried):
-        total = special.logsumexp(others / temperature, axis=2)
-        loss[k] = (total - true / temperature) @ weights
-    near = np.abs(np.subtract.outer(np.arange(len(true)), np.arange(len(true)))) <= _NEIGHBOURS
-    return tried[(loss @ near).argmin(axis=0)]
+        sure = special.softmax(others / temperature, axis=2).max(axis=2)
+        gap[k] = np.abs((sure * weights).sum(axis=1) @ near - wanted)
+    return np.where(total > 1, tried[gap.argmin(axis=0)], 1.0)
 
 
 def _above(x: NDArray, y: NDArray, a: int, b: int, c: int) -> float:

@@ -101,10 +101,12 @@ class ScoreEncoder:
 
 def _knots(scores: NDArray, share: NDArray) -> NDArray:
     """Ends of the ramps: quantiles, or all scores where they are few."""
-    if len(scores) <= NETWORK.ramps + 1:
-        return scores
-    wanted = np.linspace(share[0], share[-1], NETWORK.ramps + 1)
-    return np.unique(np.interp(wanted, share, scores))
+    if len(scores) > NETWORK.ramps + 1:
+        wanted = np.linspace(share[0], share[-1], NETWORK.ramps + 1)
+        scores = np.interp(wanted, share, scores)
+    # scores at the clip are equal, and a ramp needs a length
+    apart = np.diff(scores, prepend=-np.inf) > 1e-6
+    return scores[apart]
 
 
 def _columns(

@@ -159,7 +159,7 @@ def _left_out(
     step = -(-len(folds) // NETWORK.judged)
     sums = np.zeros((4, NETWORK.grid))
     total = 0.0
-    judged, logs = [], []
+    judged, logs, asked = [], [], []
     for fold in range(int(folds.max()) + 1):
         own = np.flatnonzero(folds == fold)[::step]
         total += problem.weights[own].sum()
@@ -174,10 +174,12 @@ def _left_out(
         for place, column in enumerate(columns):
             sums[place] += column.reshape(len(prices), -1) @ problem.weights[own]
         judged.append(own)
+        # with nothing bought, nothing can have been learned by heart
+        asked.append(episodes.bought.any(axis=1).reshape(len(prices), len(own)))
         logs.append(np.log(np.maximum(shares, 1e-12)).reshape(len(prices), len(own), -1))
     rows, others = np.concatenate(judged), np.concatenate(logs, axis=1)
-    true = others[:, np.arange(len(rows)), problem.labels[rows]]
-    temperatures = NETWORK.averaged * best_temperatures(true, others, problem.weights[rows])
+    counts = problem.weights[rows] * np.concatenate(asked, axis=1)
+    temperatures = NETWORK.averaged * best_temperatures(others, problem.labels[rows], counts)
     worth, losses, spent, bought = sums / total
     return PriceFrontier(prices, worth, losses, spent, bought, temperatures)
 

@@ -117,7 +117,8 @@ class NetworkPolicy:
             gains += aheads * self._goes_on(bought)
         shares /= total
         if len(self.frontier.prices):
-            shares **= np.float32(1 / self.frontier.temperature(self.price))
+            some = bought.any(axis=1)
+            shares[some] **= np.float32(1 / self.frontier.temperature(self.price))
             shares /= shares.sum(axis=1, keepdims=True)
         return shares, gains / total
 

@@ -54,12 +54,15 @@ class Episodes:
         The class that was chosen.
     cost : (cases,) float array
         What the purchases cost.
+    decided : (cases,) bool array or None
+        Whether the answer is sure enough to be given, where that was asked for.
     """
 
     order: NDArray
     bought: NDArray
     answer: NDArray
     cost: NDArray
+    decided: NDArray | None = None
 
     @property
     def paid(self) -> NDArray:
@@ -177,6 +180,9 @@ class AdditivePolicy:
         What the scores of purchases lie below what they return on average.
     thrift : float
         Prices in the scores are so many times those of the rules.
+    temperatures : (stages,) array, optional
+        Class probabilities are taken to the power of one over this, which makes them as sure as they should
+        be; ones unless given.
     """
 
     def __init__(
@@ -187,8 +193,10 @@ class AdditivePolicy:
         shares: NDArray,
         margins: Margins = NO_MARGINS,
         thrift: float = 1.0,
+        temperatures: NDArray | None = None,
     ) -> None:
         self.rules = rules
+        self.temperatures = np.ones(len(theta)) if temperatures is None else temperatures
         self.encoder = encoder
         self.margins, self.thrift = margins, thrift
         nothing = np.zeros((len(theta), 1, theta.shape[2]))
@@ -210,14 +218,16 @@ class AdditivePolicy:
         """The same policy with something taken off the scores of purchases."""
         first, later = (own + more for own, more in zip(self.margins, margins, strict=True))
         theta = self._less(*margins)
-        return AdditivePolicy(self.rules, self.encoder, theta, self.shares, (first, later), self.thrift)
+        margins, heat = (first, later), self.temperatures
+        return AdditivePolicy(self.rules, self.encoder, theta, self.shares, margins, self.thrift, heat)
 
     def at(self, rules: PurchaseRules, thrift: float | None = None) -> "AdditivePolicy":
         """As if all that follows a purchase stayed the same: only its own price is changed in the scores."""
         thrift = self.thrift if thrift is None else thrift
         change = thrift * rules.prices - self.thrift * self.rules.prices
         theta = self._less(change, change)
-        return AdditivePolicy(rules, self.encoder, theta, self.shares, self.margins, thrift)
+        heat = self.temperatures
+        return AdditivePolicy(rules, self.encoder, theta, self.shares, self.margins, thrift, heat)
 
     def _less(self, first: float | NDArray, later: float | NDArray) -> NDArray:
         """Weights with so much taken off the scores of the first purchase and of later ones."""
@@ -233,9 +243,10 @@ class AdditivePolicy:
         purchases = scores[:, : rules.n_units] + np.where(begins, *self.margins)
         # what thrift adds to a price is no cost
         gains = purchases + rules.price(bought) + (self.thrift - 1) * rules.prices
-        gains -= scores[:, rules.n_units :].max(axis=1, keepdims=True)
-        now, ideal = rules.answer_costs(self.probabilities(codes, bought))
-        return now, np.clip(now[:, None] - gains, ideal[:, None], now[:, None])
+        answers = scores[:, rules.n_units :].max(axis=1)
+        _, ideal = rules.answer_costs(self.probabilities(codes, bought))
+        now = np.maximum(-answers, ideal)
+        return now, np.clip(now[:, None] - gains + answers[:, None], ideal[:, None], now[:, None])
 
     def score_of(self, cost: float) -> float:
         """By how much a cost lowers a score."""
@@ -306,7 +317,11 @@ class AdditivePolicy:
         out = self._lookup(self.shares, codes, bought)
         # A least-squares share can leave [0, 1]; a tiny floor keeps the order of the classes.
         out = np.maximum(out, 1e-6)
-        return out / out.sum(axis=1, keepdims=True)
+        out /= out.sum(axis=1, keepdims=True)
+        if (self.temperatures != 1).any():
+            out **= 1 / self.temperatures[self.stage[bought.sum(axis=1)], None]
+            out /= out.sum(axis=1, keepdims=True)
+        return out
 
     def _lookup(self, weights: NDArray, codes: NDArray, bought: NDArray) -> NDArray:
         out = np.empty((len(codes), weights.shape[2]))

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from rlselect._clock import OutOfTime, present_clock
 from rlselect._parallel import run_tasks
+from rlselect.datumwise._calibrate import stage_temperatures
 from rlselect.datumwise._folds import evaluate, fold_numbers, mean_return, merit
 from rlselect.datumwise._improve import blend, first_policies, improve
 from rlselect.datumwise._learned import Learned, PolicyStep, Stop, never
 from rlselect.datumwise._margins import choose_margin, unit_ranks
 from rlselect.datumwise._plan import PLAN
-from rlselect.datumwise._policy import ALWAYS, NEVER, AdditivePolicy
+from rlselect.datumwise._policy import ALWAYS, NEVER, NO_MARGINS, AdditivePolicy
 from rlselect.datumwise._problem import PurchaseProblem, split_rows
 from rlselect.datumwise._settings import PolicyIteration
 from rlselect.datumwise._soft_labels import soft_labels
@@ -138,7 +139,9 @@ def _average(
     best = sorted((pair for climb in climbs for pair in climb.best), key=lambda pair: -pair[0])
 
     def learned(policies: list[AdditivePolicy], value: float) -> Learned:
-        return Learned(policies[-1], value, merit=merit(problem, policies, folds))
+        final = policies[-1].with_margins(NO_MARGINS)
+        final.temperatures = stage_temperatures(problem, policies, folds)
+        return Learned(final, value, merit=merit(problem, policies, folds))
 
     if not best or best[0][0] <= value:
         return learned(policies, value)

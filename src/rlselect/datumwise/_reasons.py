@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rlselect.datumwise._policy import Episodes, PurchasePolicy
 from rlselect.datumwise._rules import PurchaseRules
 
-__all__ = ["Explanation", "PurchaseReasons", "expected_word", "purchase_reasons"]
+__all__ = ["Explanation", "PurchaseReasons", "purchase_reasons"]
 
 # of more cases, so many tell what a purchase is expected to bring
 _CASES = 4000
@@ -29,7 +29,8 @@ class Explanation:
     price : float
         What it costs.
     now : float
-        What an answer would cost now, on average: without `error_costs` the expected error.
+        What an answer would cost now, on average: without `error_costs` the expected error; of numbers, the
+        expected squared error as a share of the variance.
     after : float
         What it would cost in the end if this is bought, purchases after this one included. So `now` less
         `after` less `price` is what the purchase is worth.
@@ -37,7 +38,7 @@ class Explanation:
         What is bought next, with the share of the training rows that did so at the prices of `fit`; shares
         below .15 are left out, and so is all but the two largest.
     word : str
-        What is expected: "error" or "cost".
+        What is expected: "error", "cost" or "squared error".
     """
 
     question: Any
@@ -101,11 +102,6 @@ def purchase_reasons(
     now, after = (np.divide(s, count, out=np.full(n_units, np.nan), where=count > 0) for s in sums[1:])
     total = follows.sum(axis=1, keepdims=True)
     return PurchaseReasons(now, after, np.divide(follows, total, out=follows, where=total > 0))
-
-
-def expected_word(rules: PurchaseRules) -> str:
-    """What is expected to shrink: errors, where each costs one, or else costs."""
-    return "error" if np.array_equal(rules.losses, 1.0 - np.eye(rules.n_classes)) else "cost"
 
 
 def _short(value: float) -> str:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rlselect.data import read_vectors
 from rlselect.datumwise._fitted import FittedPurchases
 from rlselect.datumwise._policy import Episodes
-from rlselect.datumwise._reasons import PurchaseReasons, expected_word, purchase_reasons
+from rlselect.datumwise._reasons import PurchaseReasons, purchase_reasons
 from rlselect.datumwise._rules import PurchaseRules
 
 __all__ = ["PurchaseAccount"]
@@ -70,8 +70,8 @@ class PurchaseAccount:
         """About given cases, see `DatumwiseClassifier.report`: also how well they are answered."""
         given = read_vectors(X, {"y": y, "sample_weight": sample_weight})
         labels, weights = given["y"], given["sample_weight"]
-        classes = self.fitted.classes
-        unknown = np.empty(0) if labels is None else np.setdiff1d(labels, classes)
+        classes, number = self.fitted.classes, self.fitted.variance is not None
+        unknown = np.empty(0) if labels is None or number else np.setdiff1d(labels, classes)
         if len(unknown):
             raise ValueError(
                 f"y holds {unknown[0]!r}, which fit has not seen; the classes are "
@@ -80,7 +80,7 @@ class PurchaseAccount:
         codes, episodes = self.fitted.episodes(X)
         weights = np.ones(len(episodes.answer)) if weights is None else weights
         reasons = purchase_reasons(self.fitted.policy, codes, episodes, weights)
-        right = None if labels is None else classes[episodes.answer] == labels
+        right = None if labels is None or number else classes[episodes.answer] == labels
         noun = _noun(self.fitted.rules)
         sections = [
             _use(self.fitted, episodes, weights),
@@ -94,25 +94,32 @@ class PurchaseAccount:
             "text": str(self.fitted.question_tree(X, max_depth)),
             "note": "In brackets: share of the cases that come there (each case counts once).",
         }
-        return self._report([*sections, tree], _judge(self.fitted, episodes, labels, weights))
+        judged = _judge(self.fitted, codes, episodes, labels, weights)
+        return self._report([*sections, tree], judged)
 
     def _report(self, sections: list[dict[str, Any]], judged: dict[str, Any]) -> dict[str, Any]:
         """What `fit` knows, with the given sections and further facts."""
         rules, known = self.fitted.rules, len(self.fitted.known)
         noun = _noun(rules)
-        facts: dict[str, Any] = {
-            "Classes": [str(c) for c in self.fitted.classes],
-            "To buy": f"{rules.n_units} {noun}, at {_range(rules.prices)} each{_limits(rules)}",
-        }
+        facts: dict[str, Any] = {}
+        kinds = f"{rules.n_classes} classes"
+        if self.fitted.variance is None:
+            facts["Classes"] = [str(c) for c in self.fitted.classes]
+        else:
+            kinds = "numbers"
+            facts["Answers"] = f"means over {rules.n_classes} values, {_range(self.fitted.classes)}"
+        facts["To buy"] = f"{rules.n_units} {noun}, at {_range(rules.prices)} each{_limits(rules)}"
         if self.scores:
             facts["Scores"] = self.scores
         if known < rules.n_units:
             facts["Learned about"] = f"the {known} that tell most, each alone"
-        if (rules.losses != 1.0 - np.eye(rules.n_classes)).any():
+        if self.fitted.variance is not None:
+            facts["An answer costs"] = f"its squared error over {self.fitted.variance:.4g}, the variance"
+        elif (rules.losses != 1.0 - np.eye(rules.n_classes)).any():
             facts["An answer costs"] = f"{_range(rules.losses)}, by the given matrix"
         facts["Mean cost per case in training, errors included"] = -self.value
         report = {
-            "title": f"{self.owner} ({rules.n_classes} classes)",
+            "title": f"{self.owner} ({kinds})",
             "n_rows": self.n_rows,
             "seconds": self.seconds,
             "stop_reason": self.stop_reason,
@@ -155,17 +162,34 @@ def _limits(rules: PurchaseRules) -> str:
 
 
 def _judge(
-    fitted: FittedPurchases, episodes: Episodes, labels: NDArray | None, weights: NDArray
+    fitted: FittedPurchases, codes: NDArray, episodes: Episodes, labels: NDArray | None, weights: NDArray
 ) -> dict[str, Any]:
-    facts = {
+    facts: dict[str, Any] = {
         "Cases reported on": len(episodes.answer),
         "Bought per case": float(np.average(episodes.paid.sum(axis=1), weights=weights)),
         "Spent per case": float(np.average(episodes.cost, weights=weights)),
     }
-    if labels is not None:
+    sure = episodes.decided
+    if sure is not None and fitted.promise is not None:
+        most, level = fitted.promise.max_error, fitted.promise.level
+        facts["Promised"] = f"at most {most:.3g} of the answers wrong, at level {level:.3g}"
+        facts["Answered"] = float(np.average(sure, weights=weights))
+    if labels is not None and fitted.variance is not None:
+        errors = (fitted.means(codes, episodes.bought) - labels) ** 2
+        spread = np.average((labels - np.average(labels, weights=weights)) ** 2, weights=weights)
+        mean = float(np.average(errors, weights=weights))
+        facts["R squared"] = 1 - mean / float(spread) if spread > 0 else np.nan
+        facts["Mean squared error"] = mean
+        costs = episodes.cost + errors / fitted.variance
+        facts["Cost per case, errors included"] = float(np.average(costs, weights=weights))
+    elif labels is not None:
         place = np.searchsorted(fitted.classes, labels)
         losses = fitted.rules.losses[episodes.answer, place]
         facts["Accuracy"] = float(np.average(episodes.answer == place, weights=weights))
+        if sure is not None and (weights * sure).sum() > 0:
+            facts["Accuracy of what is answered"] = float(
+                np.average(episodes.answer == place, weights=weights * sure)
+            )
         facts["Cost per case, errors included"] = float(np.average(episodes.cost + losses, weights=weights))
     return facts
 
@@ -199,7 +223,7 @@ def _use(fitted: FittedPurchases, episodes: Episodes, weights: NDArray) -> dict[
 
 def _reasons(fitted: FittedPurchases, reasons: PurchaseReasons, share: NDArray) -> dict[str, Any]:
     """What each purchase is expected to bring, the most frequent first; `share` (units,) is how frequent."""
-    rules, word = fitted.policy.rules, expected_word(fitted.policy.rules)
+    rules, word = fitted.policy.rules, fitted.expected
     rows = []
     for u in np.argsort(-share, kind="stable"):
         if share[u] > 0:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rlselect._options import check_value, whole
 from rlselect.datumwise._fitted import FittedPurchases
 from rlselect.datumwise._read_rules import place_of_unit
-from rlselect.datumwise._reasons import Explanation, expected_word
+from rlselect.datumwise._reasons import Explanation
 
 __all__ = ["Result", "Session"]
 
@@ -22,15 +22,17 @@ class Result:
     Parameters
     ----------
     label : object
-        The class.
+        The class, or the number that is expected.
     probabilities : (classes,) array
-        Of each class.
+        Of each class, or of each of the `answers_` of a `DatumwiseRegressor`.
     acquired : list
         Names of what was bought, in order.
     cost : float
         What it cost, visits included.
     visits : int
         How many visits that took.
+    decided : bool
+        Whether the answer is sure enough, see `DatumwiseClassifier.with_max_error`.
     """
 
     label: Any
@@ -38,6 +40,7 @@ class Result:
     acquired: list[Any]
     cost: float
     visits: int
+    decided: bool = True
 
 
 class Session:
@@ -88,17 +91,26 @@ class Session:
         scores = self._policy.action_scores(codes, self._bought)[0]
         gains = scores[:n_units] - scores[n_units:].max()
         held, spent, chosen = self._bought.copy(), self._spent + self._visit_cost, list[int]()
+        insists = not self._decided() and self._fitted.promise is not None and self._fitted.promise.buy_more
         while len(chosen) < most:
             may = self._rules.open(held, spent)[0] & ~self._closed
             best = int(np.where(may, gains, -np.inf).argmax())
             # equal scores: as in tables, a purchase comes before an answer
-            if not may[best] or gains[best] < 0:
+            if not may[best] or (gains[best] < 0 and (chosen or not insists)):
                 break
             spent = spent + self._rules.price(held)[0, best]
             held[0, best] = True
             chosen.append(best)
         visit = self._policy.score_of(self._visit_cost)
-        return chosen if visit <= sum(gains[u] for u in chosen) else []
+        return chosen if insists or visit <= sum(gains[u] for u in chosen) else []
+
+    def _decided(self) -> bool:
+        """Whether what is known makes the answer sure enough."""
+        promise, codes = self._fitted.promise, self._fitted.encoder.encode(self._x)
+        if promise is None:
+            return True
+        answer = self._policy.action_scores(codes, self._bought)[0, self._rules.n_units :].argmax()
+        return bool(self._policy.probabilities(codes, self._bought)[0, answer] >= promise.threshold)
 
     def next(self) -> Any:
         """Name of the feature or group to measure next; None when enough is known."""
@@ -130,8 +142,13 @@ class Session:
 
     @property
     def classes(self) -> NDArray:
-        """Classes, in the order of the probabilities of a result."""
+        """Classes, or values of the number, in the order of the probabilities of a result."""
         return self._fitted.classes
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the answer is a number."""
+        return self._fitted.variance is not None
 
     def fields(self) -> list[tuple[str, list[str] | None]]:
         """Names of the features that `next` asks for, and the levels of those that are categories."""
@@ -169,7 +186,7 @@ class Session:
             float(now[0]),
             float(after[0, unit]),
             self._fitted.reasons.next_names(unit, self._rules),
-            expected_word(self._rules),
+            self._fitted.expected,
         )
 
     def tell(self, value: Any, of: Any = None) -> Self:
@@ -263,13 +280,18 @@ class Session:
         return place
 
     def result(self) -> Result:
-        """The class, as of now: final once `next` gives None."""
+        """The answer, as of now: final once `next` gives None."""
         codes = self._fitted.encoder.encode(self._x)
-        scores = self._policy.action_scores(codes, self._bought)[0, self._rules.n_units :]
+        if self.is_number:
+            label: Any = float(self._fitted.means(codes, self._bought)[0])
+        else:
+            scores = self._policy.action_scores(codes, self._bought)[0, self._rules.n_units :]
+            label = self._fitted.classes[int(scores.argmax())]
         return Result(
-            self._fitted.classes[int(scores.argmax())],
+            label,
             self._policy.probabilities(codes, self._bought)[0],
             [self._rules.names[u] for u in self._order],
             float(self._spent[0]),
             self._visits,
+            self._decided(),
         )

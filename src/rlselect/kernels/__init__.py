@@ -50,6 +50,7 @@ from rlselect.kernels._heldout import (
 )
 from rlselect.kernels._interior_point import (
     interior_point_solution,
+    low_rank_root,
 )
 from rlselect.kernels._kernel_matrix import (
     chi_squared_part,
@@ -83,6 +84,7 @@ from rlselect.kernels._newton import (
     NewtonProblem,
     NewtonStep,
     damped_newton,
+    invert_positive,
     small_decrement,
     small_step,
     solve_each,
@@ -90,9 +92,8 @@ from rlselect.kernels._newton import (
     summed_problem,
 )
 from rlselect.kernels._noise import (
-    log_variances,
+    noise_kind,
     shorten,
-    student_degrees,
 )
 from rlselect.kernels._outcomes import (
     Outcome,
@@ -154,8 +155,9 @@ from rlselect.kernels._subset_logistic import (
 )
 from rlselect.kernels._tied_moves import (
     TiedMoves,
+    Ties,
+    prior_logdet,
     tied_adds,
-    tied_logdet,
     tied_removes,
 )
 
@@ -186,6 +188,7 @@ __all__ = [
     "Singles",
     "Standardised",
     "TiedMoves",
+    "Ties",
     "Training",
     "active_set_solution",
     "adam_sizes",
@@ -214,26 +217,29 @@ __all__ = [
     "information",
     "inner_part",
     "interior_point_solution",
+    "invert_positive",
     "laplace_block_add",
     "laplace_block_remove",
     "likeliest_dispersion",
     "log_likelihood",
     "log_probabilities",
-    "log_variances",
     "loo_residuals",
     "loo_residuals_path",
     "looks_separated",
+    "low_rank_root",
     "mean_and_curvature",
     "mean_function",
     "network_kernel",
     "network_loo_residuals",
     "network_outputs",
+    "noise_kind",
     "null_intercept",
     "padded_columns",
     "polynomial_link",
     "primal_drop",
     "primal_increase",
     "primal_start",
+    "prior_logdet",
     "projected_inverse",
     "removal_products",
     "ridge_add",
@@ -258,13 +264,11 @@ __all__ = [
     "squared_solution",
     "standardise",
     "start_networks",
-    "student_degrees",
     "subset_heldout",
     "subset_logistic",
     "subset_ridge",
     "summed_problem",
     "tied_adds",
-    "tied_logdet",
     "tied_removes",
     "train_networks",
     "unit_power",

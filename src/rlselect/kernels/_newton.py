@@ -232,10 +232,36 @@ def solve_shortest(hessian: Array, gradient: Array) -> Array:
         NaN where the system holds numbers that are none.
     """
     factor, step, info = lapack.dposv(hessian, gradient, lower=1)
-    # a pivot at rounding level: some columns add up to another one
-    if info == 0 and (factor.diagonal() ** 2 > SINGULAR * hessian.diagonal()).all():
+    if _is_regular(hessian, factor, info):
         return np.asarray(step)
     try:
         return np.asarray(np.linalg.lstsq(hessian, gradient, rcond=SINGULAR)[0])
     except np.linalg.LinAlgError:
         return np.full(len(gradient), np.nan)
+
+
+def invert_positive(matrix: Array) -> tuple[Array, float]:
+    """Inverse and log determinant of one positive semi-definite matrix.
+
+    Parameters
+    ----------
+    matrix : array of shape (k, k)
+
+    Returns
+    -------
+    inverse : array of shape (k, k)
+        The pseudo-inverse where some columns add up to another one.
+    logdet : float
+    """
+    k = len(matrix)
+    if not k:
+        return np.zeros((0, 0)), 0.0
+    factor, inverse, info = lapack.dposv(matrix, np.eye(k), lower=1)
+    if _is_regular(matrix, factor, info):
+        return np.asarray(inverse), 2.0 * float(np.log(factor.diagonal()).sum())
+    return np.asarray(np.linalg.pinv(matrix, hermitian=True)), float(np.linalg.slogdet(matrix)[1])
+
+
+def _is_regular(matrix: Array, factor: Array, info: int) -> bool:
+    """Whether no pivot of a factorisation is at rounding level: some columns add up to another one there."""
+    return info == 0 and bool((factor.diagonal() ** 2 > SINGULAR * matrix.diagonal()).all())

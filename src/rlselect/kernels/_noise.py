@@ -5,6 +5,8 @@ one as long as the score test of the next one pays. Tails are those of Student's
 likely ones.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
@@ -12,14 +14,33 @@ from scipy.special import gammaln
 Floats = NDArray[np.float64]
 
 _MOST_TERMS = 5
-_DEGREES = (30.0, 15.0, 8.0, 5.0, 4.0, 3.0, 2.5, 2.0)
+_DEGREES = (30.0, 15.0, 8.0, 5.0, 4.0, 3.0, 2.5, 2.0, 1.5, 1.0)
 _STEPS = 12
+# tails are lighter once uneven rows are known, and these better known beside the right tails
+_TURNS = 2
 # log variances of rows differ by no more than this from the middle: a row must not count for a hundred
 _WIDEST = 4.0
 
 
-def log_variances(residual: Floats, weight: Floats, candidates: Floats, price: float) -> Floats:
-    """Log variance of the noise of each row, about zero; all zeros where the noise is even.
+class NoiseKind(NamedTuple):
+    """Log variance of each row about zero, and degrees and scale of the tails that are left beside it."""
+
+    logs: Floats
+    degrees: float
+    scale: float
+
+    @property
+    def plain(self) -> bool:
+        """Whether the noise is even and normal."""
+        return not self.logs.any() and not np.isfinite(self.degrees)
+
+
+def noise_kind(
+    residual: Floats, weight: Floats, candidates: Floats, price: float, proof: float = np.inf
+) -> NoiseKind:
+    """How uneven noise is over the rows, and how heavy its tails are.
+
+    Uneven rows look like heavy tails, which hide what rules them: each is looked at beside the other.
 
     Parameters
     ----------
@@ -27,12 +48,12 @@ def log_variances(residual: Floats, weight: Floats, candidates: Floats, price: f
         Residuals, and how often each row counts.
     candidates : array of shape (n, m)
         What the size of the noise may depend on.
-    price : float
-        What a candidate has to add to the log likelihood.
+    price, proof : float
+        What a candidate, and heavy tails, have to add to the log likelihood.
 
     Returns
     -------
-    array of shape (n,)
+    NoiseKind
     """
     total = weight.sum()
     Z = candidates - weight @ candidates / total
@@ -40,8 +61,9 @@ def log_variances(residual: Floats, weight: Floats, candidates: Floats, price: f
     Z /= np.where(spread > 0, spread, 1.0)
     terms: list[int] = []
     logs = np.zeros(len(residual))
-    for _ in range(_MOST_TERMS):
-        excess = _excess(residual, weight, logs)
+    degrees, scale = student_degrees(residual, weight, proof)
+    while len(terms) < _MOST_TERMS:
+        excess = _excess(residual, weight, logs, degrees)
         variance = float(weight @ excess**2) / total
         gains = 0.5 * ((weight * excess) @ Z) ** 2 / (total * max(variance, 1e-12))
         gains[terms] = 0.0
@@ -49,22 +71,41 @@ def log_variances(residual: Floats, weight: Floats, candidates: Floats, price: f
         if gains[best] <= price:
             break
         terms.append(best)
-        logs = _fit_terms(residual, weight, Z[:, terms])
-    return logs
+        for _ in range(_TURNS):
+            logs = _fit_terms(residual, weight, Z[:, terms], degrees)
+            degrees, scale = student_degrees(residual * np.exp(-0.5 * logs), weight, proof)
+    return NoiseKind(logs, degrees, scale)
 
 
-def _excess(residual: Floats, weight: Floats, logs: Floats) -> Floats:
-    """Squared residuals over their variances, less one; the variance of all rows is profiled out."""
-    squares = residual**2 * np.exp(-logs)
-    return squares / (weight @ squares / weight.sum()) - 1.0
+def _excess(residual: Floats, weight: Floats, logs: Floats, degrees: float) -> Floats:
+    """Score of each row's log variance, times two; the scale of all rows is the most likely one."""
+    r = residual * np.exp(-0.5 * logs)
+    size = _scale(r, weight, degrees)
+    return _pull(r / size, degrees) * (r / size) ** 2 - 1.0
 
 
-def _fit_terms(residual: Floats, weight: Floats, Z: Floats) -> Floats:
+def _pull(ratio: Floats, degrees: float) -> Floats:
+    """What a row counts in the most likely scale of Student's t; one under normal noise."""
+    return (degrees + 1.0) / (degrees + ratio**2) if np.isfinite(degrees) else np.ones(len(ratio))
+
+
+def _scale(residual: Floats, weight: Floats, degrees: float) -> float:
+    """The most likely scale of Student's t."""
+    total = weight.sum()
+    size = float(np.sqrt(weight @ residual**2 / total))
+    for _ in range(_STEPS if np.isfinite(degrees) else 0):
+        size = float(np.sqrt(weight @ (_pull(residual / size, degrees) * residual**2) / total))
+    return size
+
+
+def _fit_terms(residual: Floats, weight: Floats, Z: Floats, degrees: float) -> Floats:
     coef, logs = np.zeros(Z.shape[1]), np.zeros(len(residual))
+    # the information about a log variance is 1/2 under normal noise
+    information = degrees / (degrees + 3.0) if np.isfinite(degrees) else 1.0
+    hessian = information * (Z * weight[:, None]).T @ Z + 1e-6 * weight.sum() * np.eye(Z.shape[1])
     for _ in range(_STEPS):
-        excess = _excess(residual, weight, logs)
+        excess = _excess(residual, weight, logs, degrees)
         # the expected curvature, and a step that is short while the variances are far off
-        hessian = (Z * weight[:, None]).T @ Z + 1e-6 * weight.sum() * np.eye(Z.shape[1])
         step = np.linalg.solve(hessian, Z.T @ (weight * excess))
         coef += step * min(1.0, 1.0 / max(float(np.abs(step).max()), 1e-12))
         logs = np.clip(Z @ coef, -_WIDEST, _WIDEST)
@@ -77,10 +118,7 @@ def student_degrees(residual: Floats, weight: Floats, proof: float) -> tuple[flo
     scale = float(np.sqrt(weight @ residual**2 / total))
     best, found = -total * (np.log(scale) + 0.5 * np.log(2.0 * np.pi) + 0.5) + proof, (np.inf, scale)
     for degrees in _DEGREES:
-        size = scale
-        for _ in range(_STEPS):
-            pull = (degrees + 1.0) / (degrees + (residual / size) ** 2)
-            size = float(np.sqrt(weight @ (pull * residual**2) / total))
+        size = _scale(residual, weight, degrees)
         constant = gammaln(0.5 * (degrees + 1.0)) - gammaln(0.5 * degrees) - 0.5 * np.log(degrees * np.pi)
         rows = -0.5 * (degrees + 1.0) * np.log1p((residual / size) ** 2 / degrees)
         value = total * (constant - np.log(size)) + float(weight @ rows)

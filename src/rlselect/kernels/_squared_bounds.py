@@ -118,21 +118,27 @@ def loo_residuals(coefficients, inverse_diagonal, ridge, weights):
 
 
 def loo_residuals_path(gram, y, weights, lams, fit_intercept):
-    """Leave-one-out residuals for several lambdas, one row each, from one eigendecomposition. O(n^3)."""
+    """Leave-one-out residuals for several lambdas, one row each, from one eigendecomposition. O(n^3).
+
+    ``y`` is (n,) or, for several machines, (n, c); the residuals are (lambdas, n) or (lambdas, n, c).
+    """
     root = np.sqrt(weights / weights.sum())
+    columns = y.reshape(len(y), -1).T
     values, vectors = np.linalg.eigh(gram * root * root[:, None])
     values = np.maximum(values, 0.0)
-    rotated = np.column_stack([root * y, root]).T @ vectors
+    rotated = np.vstack([root * columns, root]) @ vectors
     squares = np.square(vectors)
-    found = np.empty((len(lams), len(y)))
+    found = np.empty((len(lams), *y.shape))
     for place, lam in enumerate(lams):
         shrink = 1.0 / (values + lam)
-        coefficients, ones = root * ((rotated * shrink) @ vectors.T)
+        *solved, ones = root * ((rotated * shrink) @ vectors.T)
         diagonal = root**2 * (squares @ shrink)
         if fit_intercept:
-            coefficients = coefficients - ones * (ones @ y / ones.sum())
+            shifts = [ones @ column / ones.sum() for column in columns]
+            solved = [one - ones * shift for one, shift in zip(solved, shifts, strict=True)]
             diagonal = diagonal - ones**2 / ones.sum()
-        found[place] = loo_residuals(coefficients, diagonal, lam / root**2, weights)
+        rows = [loo_residuals(one, diagonal, lam / root**2, weights) for one in solved]
+        found[place] = np.transpose(rows).reshape(y.shape)
     return found
 
 
@@ -153,7 +159,8 @@ def best_removals(
     Parameters
     ----------
     y, gram, inverse, ridge, fit_intercept
-        The present problem; ``inverse`` is its :func:`projected_inverse`, or the same as factors.
+        The present problem; ``inverse`` is its :func:`projected_inverse`, or the same as factors. Of a ``y``
+        with several columns (n, c) the values are added up.
     candidates : list of int
         What may be removed.
     without : callable
@@ -181,8 +188,15 @@ def best_removals(
     value found. Candidates nearer to each other than the solver's accuracy are compared by factorisation,
     equal ones by their number.
     """
-    coefficients = inverse @ y
-    bounds = _galerkin_bounds(y, gram, inverse, ridge, coefficients, candidates, without, shortcut)
+    targets = list(y.reshape(len(y), -1).T)
+    starts = [inverse @ column for column in targets]
+    lowest = np.array(
+        [
+            _galerkin_bounds(column, gram, inverse, ridge, start, candidates, without, shortcut)
+            for column, start in zip(targets, starts, strict=True)
+        ]
+    )
+    bounds = lowest.sum(axis=0)
     if not exact:
         return [(candidates[i], float(bounds[i])) for i in np.argsort(bounds, kind="stable")[:count]]
     found: list[tuple[float, int]] = []
@@ -191,16 +205,26 @@ def best_removals(
         if bounds[position] > threshold * (1.0 + 1e-12):
             break
         stop_if_late()
-        candidate = candidates[position]
-        value = _solve_candidate(
-            y, without(candidate), inverse, ridge, fit_intercept, coefficients, threshold * (1.0 + 1e-10)
-        )
-        if value is None:
-            continue
-        found.append((value, candidate))
-        if len(found) >= count:
-            threshold = sorted(found)[count - 1][0]
-    return _settle_ties(found, count, lambda i: squared_objective(without(i), y, ridge, fit_intercept))
+        candidate, limit = candidates[position], threshold * (1.0 + 1e-10)
+        matrix, value = without(candidate), float(bounds[position])
+        for column, start, low in zip(targets, starts, lowest[:, position], strict=True):
+            # a column may take what the bounds of the others leave of the limit
+            own = _solve_candidate(
+                column, matrix, inverse, ridge, fit_intercept, start, limit - (value - float(low))
+            )
+            if own is None:
+                break
+            value += own - float(low)
+        else:
+            found.append((value, candidate))
+            if len(found) >= count:
+                threshold = sorted(found)[count - 1][0]
+
+    def from_factors(candidate: int) -> float:
+        matrix = without(candidate)
+        return sum(squared_objective(matrix, column, ridge, fit_intercept) for column in targets)
+
+    return _settle_ties(found, count, from_factors)
 
 
 def _galerkin_bounds(y, gram, inverse, ridge, coefficients, candidates, without, shortcut):

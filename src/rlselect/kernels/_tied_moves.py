@@ -42,10 +42,27 @@ class TiedMoves(NamedTuple):
     variance: Floats
 
 
-def tied_logdet(hessian: Floats, slab: float, ties_inverse: Floats) -> float:
-    """Log determinant of the Hessian over that of the prior's."""
-    ties = float(np.linalg.slogdet(ties_inverse)[1])
-    return float(np.linalg.slogdet(hessian)[1]) + len(ties_inverse) * float(np.log(slab)) - ties
+class Ties(NamedTuple):
+    """What ties the effects of a subset of k columns.
+
+    Attributes
+    ----------
+    rows : array of shape (k, p)
+        Rows of K.
+    inverse : array of shape (k, k)
+        Inverse of K among the subset.
+    logdet : float
+        Log determinant of K among the subset.
+    """
+
+    rows: Floats
+    inverse: Floats
+    logdet: float
+
+
+def prior_logdet(k: int, slab: float, ties: Ties | None) -> float:
+    """Log determinant of the prior covariance of k coefficients."""
+    return k * float(np.log(slab)) + (ties.logdet if ties else 0.0)
 
 
 def tied_adds(
@@ -54,8 +71,7 @@ def tied_adds(
     cross: Floats,
     inverse: Floats,
     coef: Floats,
-    ties: Floats,
-    ties_inverse: Floats,
+    ties: Ties | None,
     slab: float,
 ) -> TiedMoves:
     """What adding each column does. Cost O(p k^2).
@@ -70,10 +86,8 @@ def tied_adds(
         Inverse of the Hessian.
     coef : array of shape (k,)
         Coefficients of the subset at the mode.
-    ties : array of shape (k, p)
-        Rows of K.
-    ties_inverse : array of shape (k, k)
-        Inverse of K among the subset.
+    ties : Ties, optional
+        None where K is the identity.
     slab : float
         g.
     """
@@ -81,8 +95,11 @@ def tied_adds(
     free = len(inverse) - k
     pull = inverse @ cross
     d = np.maximum(own - np.einsum("ij,ij->j", cross, pull), _LEAST * own)
-    u = ties_inverse @ ties
-    tau = 1.0 / (slab * np.maximum(1.0 - np.einsum("ij,ij->j", ties, u), _LEAST))
+    if ties is None:
+        whole = d + 1.0 / slab
+        return TiedMoves(0.5 * score * score / whole, np.log(whole * slab), score / whole, 1.0 / whole)
+    u = ties.inverse @ ties.rows
+    tau = 1.0 / (slab * np.maximum(1.0 - np.einsum("ij,ij->j", ties.rows, u), _LEAST))
     q = np.einsum("ij,ij->j", u, inverse[free:, free:] @ u)
     m = 1.0 + np.einsum("ij,ij->j", u, pull[free:])
     t = coef @ u
@@ -92,22 +109,24 @@ def tied_adds(
     return TiedMoves(fall, np.log(whole / tau), (score * rise + tau * m * t) / whole, rise / whole)
 
 
-def tied_removes(inverse: Floats, coef: Floats, ties_inverse: Floats, slab: float) -> TiedMoves:
+def tied_removes(inverse: Floats, coef: Floats, ties: Ties | None, slab: float) -> TiedMoves:
     """What removing each column of the subset does. Cost O(k^3).
 
     Parameters
     ----------
     inverse : array of shape (k, k)
         Posterior covariance of the coefficients (their block of the inverse Hessian).
-    coef, ties_inverse, slab
+    coef, ties, slab
         As in `tied_adds`.
     """
-    own = np.diagonal(ties_inverse)
-    w = ties_inverse / own
+    variance = inverse.diagonal()
+    if ties is None:
+        return TiedMoves(-0.5 * coef * coef / variance, np.log(variance / slab), coef, variance)
+    own = ties.inverse.diagonal()
+    w = ties.inverse / own
     tau = own / slab
-    variance = np.diagonal(inverse)
     pull = inverse @ w
-    mixed, across = np.diagonal(pull), np.einsum("ij,ij->j", w, pull)
+    mixed, across = pull.diagonal(), np.einsum("ij,ij->j", w, pull)
     rest = np.maximum(variance * across - mixed * mixed, 0.0)
     gap = variance * (coef @ w) - mixed * coef
     left = np.maximum(variance - tau * rest, _LEAST * variance)

@@ -127,7 +127,9 @@ class Softmax:
             self._heat(1)
 
     def _heat(self, t: float) -> float:
-        heat = as_schedule(self.temperature)(t)
+        given = self.temperature
+        # a plain number is asked for at every step of a walk
+        heat = given if isinstance(given, float) else as_schedule(given)(t)
         if not 0 < heat < math.inf:
             raise ValueError(f"Softmax: temperature must be positive and finite, got {heat!r} at stage {t}")
         return heat
@@ -171,11 +173,13 @@ class Softmax:
         """Index of the action picked, and the :meth:`log_normaliser`, in one pass."""
         weights, best, heat = self._weights(values, t)
         cumulative = np.cumsum(weights)
-        # side="right" skips zero weights; the second search catches a draw that rounds up to the total.
-        total = cumulative[-1]
-        action = np.searchsorted(cumulative, rng.random() * total, side="right")
-        action = min(action, np.searchsorted(cumulative, total, side="left"))
-        return int(action), float(best / heat + np.log(total))
+        # side="right" skips zero weights
+        total = float(cumulative[-1])
+        action = int(cumulative.searchsorted(rng.random() * total, side="right"))
+        if action == len(cumulative):
+            # a draw that rounds up to the total
+            action = int(cumulative.searchsorted(total, side="left"))
+        return action, float(best / heat) + math.log(total)
 
 
 @dataclass(frozen=True)

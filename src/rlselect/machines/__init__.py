@@ -1,5 +1,6 @@
 """Kernel machines: kernels, losses, solutions, tuning, elimination of their features and where to stop."""
 
+from rlselect.machines._anova_kernel import AnovaKernel, AnovaState
 from rlselect.machines._column_problem import (
     ColumnProblem,
 )
@@ -28,6 +29,7 @@ from rlselect.machines._kernels import (
     PolynomialKernel,
     make_kernel,
     make_state,
+    name_of_kernel,
 )
 from rlselect.machines._losses import (
     LOSSES,
@@ -49,6 +51,7 @@ from rlselect.machines._stopping import (
     Threshold,
     choose_size,
     needs_one_curve,
+    out_of_sample_price,
     paired_comparison,
 )
 from rlselect.machines._tuning import (
@@ -61,6 +64,8 @@ __all__ = [
     "STOPPING_RULES",
     "AdditiveKernel",
     "AdditiveState",
+    "AnovaKernel",
+    "AnovaState",
     "ChangePoint",
     "ChiSquaredKernel",
     "ColumnProblem",
@@ -91,7 +96,9 @@ __all__ = [
     "make_kernel",
     "make_loss",
     "make_state",
+    "name_of_kernel",
     "needs_one_curve",
+    "out_of_sample_price",
     "paired_comparison",
     "solve_machine",
 ]

@@ -160,6 +160,7 @@ def eliminate(
     retune: Callable[[AnyProblem], None] | None = None,
     *,
     hurry: bool = False,
+    each_below: int = 0,
 ) -> EliminationPath:
     """Remove the cheapest groups until none is left, or the clock of the fit stops.
 
@@ -173,16 +174,21 @@ def eliminate(
     cycle : callable
         How many groups to remove at once, given how many are left.
     retune : callable, optional
-        Called with the problem when the set has halved; may set ``lam`` and ``bandwidth``.
+        Called with the problem when the set has halved, and at each of the last sets; may set ``lam`` and
+        ``bandwidth``.
     hurry : bool
         With a time budget, whether more groups leave at once than `cycle` says where it would take too long.
+    each_below : int
+        From so many groups on each set has parameters of its own: judged with those of a larger one it would
+        look worse than it is.
     """
     path, clock = EliminationPath(), present_clock()
     tuned_at, took = len(problem.active), 0.0
     ranked: list[int] = []
     while True:
         began = time.perf_counter()
-        if retune is not None and problem.active and 2 * len(problem.active) <= tuned_at:
+        due = min(max(tuned_at // 2, each_below), tuned_at - 1)
+        if retune is not None and 0 < len(problem.active) <= due:
             tuned_at = len(problem.active)
             with clock.part(_FOR_RETUNING):
                 retune(problem)
@@ -297,9 +303,10 @@ class KernelProblem:
     def bandwidth(self, value: float) -> None:
         self.state.bandwidth = value
 
-    def solve(self, gram: Array, start: Array | None) -> MachineSolution:
-        """Machine on a kernel matrix."""
-        return solve_machine(gram, self.targets, self.weights, self.lam, self.loss, self.fit_intercept, start)
+    def solve(self, gram: Array, start: Array | None, limit: float = np.inf) -> MachineSolution:
+        """Machine on a kernel matrix; of no interest where its objective is above a limit."""
+        rows = (gram, self.targets, self.weights)
+        return solve_machine(*rows, self.lam, self.loss, self.fit_intercept, start, limit)
 
     def refresh(self) -> None:
         """Solve on the present set, from what its removal was found to cost."""
@@ -355,7 +362,10 @@ class KernelProblem:
         if self.hasty and count > 1:
             return [(candidates[i], float(bounds[i])) for i in np.argsort(bounds, kind="stable")[:count]]
         return exact_smallest(
-            bounds, candidates, count, lambda i: self.solve(self.state.without(i), self.start).objective
+            bounds,
+            candidates,
+            count,
+            lambda i, limit: self.solve(self.state.without(i), self.start, limit).objective,
         )
 
     def drop(self, groups: Sequence[int]) -> None:
@@ -364,10 +374,10 @@ class KernelProblem:
 
 
 def exact_smallest(
-    bounds: Array, candidates: Sequence[int], count: int, evaluate: Callable[[int], float]
+    bounds: Array, candidates: Sequence[int], count: int, evaluate: Callable[[int, float], float]
 ) -> list[tuple[int, float]]:
     """The ``count`` smallest values, visiting candidates by lower bound and stopping at the first bound
-    too high.
+    too high; ``evaluate(candidate, limit)`` may return anything above the limit where the value is.
     """
     found: list[tuple[float, int]] = []
     threshold = np.inf
@@ -375,14 +385,14 @@ def exact_smallest(
         if bounds[position] > threshold:
             break
         stop_if_late()
-        found.append((evaluate(candidates[position]), candidates[position]))
+        found.append((evaluate(candidates[position], threshold), candidates[position]))
         if len(found) >= count:
             threshold = sorted(found)[count - 1][0]
     return [(candidate, value) for value, candidate in sorted(found)[:count]]
 
 
 class SquaredKernelProblem(KernelProblem):
-    """Squared loss on one column of targets: closed-form leave-one-out and the bounds of ``best_removals``.
+    """Squared loss: closed-form leave-one-out and the bounds of ``best_removals``.
 
     ``judged=False`` spares the losses where nobody asks for them, and the inverse with them.
     """
@@ -391,34 +401,34 @@ class SquaredKernelProblem(KernelProblem):
 
     def refresh(self) -> None:
         """Solve on the present set and leave each row out."""
-        y = self.targets[:, 0]
         self.ridge = self.lam * self.weights.sum() / self.weights
         self.gram = self.state.gram()
         form = projected_inverse if self.judged else FactoredInverse
         self.inverse = form(self.gram, self.ridge, self.fit_intercept)
-        self.coefficients = self.inverse @ y
-        self.objective = self.lam * float(self.coefficients @ y)
+        columns = [self.inverse @ y for y in self.targets.T]
+        values = [float(a @ y) for a, y in zip(columns, self.targets.T, strict=True)]
+        self.coefficients, self.objective = np.column_stack(columns), self.lam * sum(values)
         if self.judged:
-            self.losses = np.square(
-                loo_residuals(self.coefficients, self.inverse.diagonal(), self.ridge, self.weights)
-            )
+            diagonal = self.inverse.diagonal()
+            losses = [np.square(loo_residuals(a, diagonal, self.ridge, self.weights)) for a in columns]
+            self.losses = np.sum(losses, axis=0)
 
     def risk_at(self, lams: Sequence[float] | Array, bandwidth: float) -> list[float]:
         """Leave-one-out risk of the present set for other parameters."""
         if len(lams) < _WORTH_EIGENVALUES:
             return super().risk_at(lams, bandwidth)
         gram = self._gram_at(bandwidth)
-        residuals = loo_residuals_path(gram, self.targets[:, 0], self.weights, lams, self.fit_intercept)
-        return (np.square(residuals) @ self.weights / self.weights.sum()).tolist()
+        residuals = loo_residuals_path(gram, self.targets, self.weights, lams, self.fit_intercept)
+        return (np.square(residuals).sum(axis=2) @ self.weights / self.weights.sum()).tolist()
 
     def removals(self, count: int) -> list[tuple[int, float]]:
         """The ``count`` cheapest removals with the objectives they leave, cheapest first."""
         candidates = list(self.active)
         if self.criterion == "norm":
-            forms = quadratic_forms(self.state, self.coefficients[:, None], candidates)
+            forms = quadratic_forms(self.state, self.coefficients, candidates)
             return [(candidates[i], float("nan")) for i in np.argsort(-forms, kind="stable")[:count]]
         found = best_removals(
-            self.targets[:, 0],
+            self.targets,
             self.gram,
             self.inverse,
             self.ridge,

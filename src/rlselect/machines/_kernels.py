@@ -15,6 +15,7 @@ from rlselect.kernels import (
     removal_products,
     squared_distance_part,
 )
+from rlselect.machines._anova_kernel import AnovaKernel, AnovaState
 
 __all__ = [
     "KERNELS",
@@ -28,6 +29,7 @@ __all__ = [
     "PolynomialKernel",
     "make_kernel",
     "make_state",
+    "name_of_kernel",
     "quadratic_forms",
 ]
 
@@ -200,8 +202,9 @@ KERNELS: dict[str, type[Any]] = {
     "linear": LinearKernel,
     "poly": PolynomialKernel,
     "chi2": ChiSquaredKernel,
+    "anova": AnovaKernel,
 }
-AnyKernel = AdditiveKernel | Callable[[Array, Array], Array]
+AnyKernel = AdditiveKernel | AnovaKernel | Callable[[Array, Array], Array]
 
 
 def make_kernel(kernel: str | AnyKernel) -> AnyKernel:
@@ -217,10 +220,18 @@ def make_kernel(kernel: str | AnyKernel) -> AnyKernel:
     return kernel
 
 
+def name_of_kernel(kernel: AnyKernel) -> str:
+    """What users call a kernel: its name in `KERNELS`, or of its class or function."""
+    names = [name for name, kind in KERNELS.items() if type(kernel) is kind]
+    return names[0] if names else getattr(kernel, "__name__", type(kernel).__name__)
+
+
 def make_state(kernel: AnyKernel, X: Array, groups: Groups, bandwidth: float) -> KernelState:
     """Kernel matrix on training rows from which groups of columns can be removed."""
     if isinstance(kernel, AdditiveKernel):
         return AdditiveState(kernel, X, groups, bandwidth)
+    if isinstance(kernel, AnovaKernel):
+        return AnovaState(kernel, X, groups, bandwidth)
     return CallableState(kernel, X, groups, bandwidth)
 
 

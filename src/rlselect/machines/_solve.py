@@ -22,6 +22,7 @@ from rlselect.kernels import (
     active_set_solution,
     damped_newton,
     interior_point_solution,
+    low_rank_root,
     mean_and_curvature,
     squared_solution,
 )
@@ -35,6 +36,8 @@ _NEWTON_STEPS = 60
 _GAIN = 1e-12
 # Weak regularisation can keep libsvm busy without end; past this many O(n) steps interior points are faster.
 _LIBSVM_STEPS = 20_000
+# From so many rows on interior points in the dimensions of a kernel of few are the faster ones.
+_MANY_ROWS = 200
 
 
 @dataclass(frozen=True)
@@ -67,10 +70,12 @@ def solve_machine(
     loss: Loss,
     fit_intercept: bool = True,
     start: Array | None = None,
+    limit: float = np.inf,
 ) -> MachineSolution:
     """Fit one machine per column of ``targets`` (real values, or -1 / 1) and add up their objectives.
 
-    ``start`` holds the coefficients of a nearby problem; it speeds the solution up and does not change it.
+    ``start`` holds the coefficients of a nearby problem; it speeds the solution up and does not change it. A
+    solution whose objective is above the ``limit`` need not be one: it is some point above it.
     """
     solve = _solve_support_vectors
     if loss.squared:
@@ -79,7 +84,8 @@ def solve_machine(
         solve = _solve_logistic
     starts = [None] * targets.shape[1] if start is None else list(start.T)
     columns = [
-        solve(gram, y, weights, lam, loss, fit_intercept, c) for y, c in zip(targets.T, starts, strict=True)
+        solve(gram, y, weights, lam, loss, fit_intercept, c, limit)
+        for y, c in zip(targets.T, starts, strict=True)
     ]
     coefficients = np.column_stack([c for c, _ in columns])
     intercept = np.array([b for _, b in columns])
@@ -111,16 +117,30 @@ def _feasible(
 
 
 def _solve_squared(
-    gram: Array, y: Array, weights: Array, lam: float, loss: Loss, fit_intercept: bool, start: Array | None
+    gram: Array,
+    y: Array,
+    weights: Array,
+    lam: float,
+    loss: Loss,
+    fit_intercept: bool,
+    start: Array | None,
+    limit: float,
 ) -> tuple[Array, float]:
     return squared_solution(gram, y, lam * weights.sum() / weights, fit_intercept)
 
 
 def _solve_support_vectors(
-    gram: Array, y: Array, weights: Array, lam: float, loss: Loss, fit_intercept: bool, start: Array | None
+    gram: Array,
+    y: Array,
+    weights: Array,
+    lam: float,
+    loss: Loss,
+    fit_intercept: bool,
+    start: Array | None,
+    limit: float,
 ) -> tuple[Array, float]:
-    """Support vector machines: active sets from a nearby solution, scikit-learn where there is none or
-    they fail.
+    """Support vector machines: active sets from a nearby solution; where there is none or they fail, interior
+    points for kernels of few dimensions and scikit-learn for others.
     """
     tube = loss.epsilon if isinstance(loss, EpsilonInsensitiveLoss) else None
     cost = weights / (2.0 * lam * weights.sum())
@@ -131,10 +151,14 @@ def _solve_support_vectors(
         exact = active_set_solution(gram, y, cost, tube, start, fit_intercept, max_rounds=8)
         if exact is not None:
             return exact
-    rough = _libsvm(gram, y, cost, tube, fit_intercept)
+    root = low_rank_root(gram) if len(y) >= _MANY_ROWS else None
+    rough = _libsvm(gram, y, cost, tube, fit_intercept) if root is None else None
     if rough is None:
-        rough = interior_point_solution(gram, y, cost, tube, fit_intercept)
-    exact = active_set_solution(gram, y, cost, tube, rough[0], fit_intercept)
+        rough = interior_point_solution(gram, y, cost, tube, fit_intercept, root, limit / (2.0 * lam))
+    if rough is None:
+        return np.zeros(len(y)), 0.0
+    # few dimensions leave more rows on the margin than can be free: the right guess is at hand or never comes
+    exact = active_set_solution(gram, y, cost, tube, rough[0], fit_intercept, 30 if root is None else 3)
     return rough if exact is None else exact
 
 
@@ -165,7 +189,14 @@ def _libsvm(
 
 
 def _solve_logistic(
-    gram: Array, y: Array, weights: Array, lam: float, loss: Loss, fit_intercept: bool, start: Array | None
+    gram: Array,
+    y: Array,
+    weights: Array,
+    lam: float,
+    loss: Loss,
+    fit_intercept: bool,
+    start: Array | None,
+    limit: float,
 ) -> tuple[Array, float]:
     """Newton steps on kernel logistic regression, in the form that stays well conditioned for small
     curvatures.

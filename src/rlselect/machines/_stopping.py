@@ -15,6 +15,7 @@ __all__ = [
     "Threshold",
     "choose_size",
     "needs_one_curve",
+    "out_of_sample_price",
     "paired_comparison",
 ]
 
@@ -113,17 +114,27 @@ def choose_size(rule: StoppingRule, path: EliminationPath, loss_name: str) -> tu
     if rule == "held-out":
         index = _last_minimum(np.array(path.objective))
         return int(sizes[index]), "smallest held-out regularised risk"
-    compared = paired_comparison(path)
     if rule == "loo-ric":
-        k, d, n = sizes, max(int(sizes[0]), 2), path.weights.sum()
-        risk = np.maximum(compared["risk"], 1e-300)
-        fit = 2.0 * n * risk if loss_name == "logistic" else n * np.log(risk)
-        index = _last_minimum(fit + 2.0 * k * np.log(d))
-        return int(sizes[index]), "smallest out-of-sample risk with the penalty 2 k log d"
+        index = _last_minimum(out_of_sample_price(path, loss_name))
+        return int(sizes[index]), "smallest out-of-sample risk with the penalty 2 (k + 1) log d"
+    compared = paired_comparison(path)
     inside = compared["difference"] <= 2.0 * compared["difference_standard_error"]
     index = int(np.flatnonzero(inside)[-1])
     reason = "smallest set within 2 paired standard errors of the smallest out-of-sample risk"
     return int(sizes[index]), reason
+
+
+def out_of_sample_price(path: EliminationPath, loss_name: str) -> Array:
+    """Out-of-sample risk of each visited set as a log likelihood, with what the choice among sets costs.
+
+    ``n log(risk) + 2 (k + 1) log(d)`` for k of d groups and no penalty for none: of d groups of noise the
+    best gains about ``2 log d`` by luck, and once more because its machine was chosen too. The logistic loss
+    is a log likelihood by itself.
+    """
+    sizes, n = np.array(path.sizes), path.weights.sum()
+    risk = np.maximum(np.array(path.losses) @ path.weights / n, 1e-300)
+    fit = 2.0 * n * risk if loss_name == "logistic" else n * np.log(risk)
+    return fit + 2.0 * np.where(sizes > 0, sizes + 1, 0) * np.log(max(int(sizes[0]), 2))
 
 
 def _last_minimum(values: Array) -> int:

@@ -43,6 +43,8 @@ class Tuner:
         Later searches try every lambda at the last bandwidth before they look around. Among very many columns
         the risk often has a second minimum at almost no regularisation, and a search that only looks around
         does not come back from it once the columns are few.
+    narrow_first : bool
+        With ``bandwidth="auto"``, the first search keeps to the narrowest width; later ones look around.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class Tuner:
         n_columns: Callable[[Any], int],
         squared: bool,
         every_lambda: bool = False,
+        narrow_first: bool = False,
     ) -> None:
         self.every_lambda = every_lambda
         self.free_lam = isinstance(regularization, str)
@@ -75,6 +78,9 @@ class Tuner:
         else:
             self.widths = np.array([1.0 if isinstance(bandwidth, str) else float(bandwidth)])
         self.place: tuple[int, int] | None = None
+        self.first_widths = range(
+            len(self.widths) - 1 if narrow_first and self.relative else 0, len(self.widths)
+        )
 
     @property
     def free(self) -> bool:
@@ -97,7 +103,7 @@ class Tuner:
             # the last choice has to do
             pass
         elif self.place is None or not self.free:
-            self._search(problem, *every, known)
+            self._search(problem, every[0], self.first_widths, known)
         else:
             if self.every_lambda:
                 self._search(problem, every[0], range(self.place[1], self.place[1] + 1), known)

@@ -1,8 +1,10 @@
 """For this decision: treatment regimes, the history they need and what they are worth."""
 
 from rlselect.regimes._advantage import AdvantageLearning
+from rlselect.regimes._contrasts import TailoringEffect
 from rlselect.regimes._displays import DecisionMapDisplay, RegimeValueDisplay, StageObjectiveDisplay
 from rlselect.regimes._estimates import RegimeComparison, RegimeValue
+from rlselect.regimes._outcome_weighted import OutcomeWeightedRegime, outcome_weighted_regime
 from rlselect.regimes._overlap import OverlapReport
 from rlselect.regimes._overlap_display import OverlapDisplay
 from rlselect.regimes._policy_tree import PolicyTree
@@ -15,6 +17,7 @@ from rlselect.regimes._value import compare_regimes, regime_value
 __all__ = [
     "AdvantageLearning",
     "DecisionMapDisplay",
+    "OutcomeWeightedRegime",
     "OverlapDisplay",
     "OverlapReport",
     "PolicyTree",
@@ -25,7 +28,9 @@ __all__ = [
     "RegimeValueDisplay",
     "StageObjectiveDisplay",
     "StageRFE",
+    "TailoringEffect",
     "TrialData",
     "compare_regimes",
+    "outcome_weighted_regime",
     "regime_value",
 ]

@@ -6,9 +6,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rlselect.data import Covariate, read_labels
+from rlselect.regimes._censoring import censored_at, cut_times
+from rlselect.regimes._dose import ACTION_TYPES, DoseRange, learn_doses
+from rlselect.regimes._gaps import MissingHistory, fill_gaps
 from rlselect.regimes._stages import HistoryColumn, StageData
 
-__all__ = ["StageReading", "accumulate"]
+__all__ = ["StageReading", "accumulate", "cut_at"]
 
 # sizes beyond which squares of squares, those of rewards also in single precision, get lost
 _REWARD_SIZE, _HISTORY_SIZE = 1e25, 1e75
@@ -27,7 +30,11 @@ class StageReading(NamedTuple):
         Labels; None for absent subjects.
     reward : (n,) array or None
         NaN where there is none; None where the stage has no reward.
+    censored : (n,) bool array or None
+        Whose reward is a lower bound of a time; None where nobody's is.
+    action_type : {"label", "dose"}
     feasible : sequence of labels, callable or None
+        Of doses the smallest and the largest that may be recommended.
     propensity : {"estimate", "randomized"}, ratio such as "2:1", mapping or (n,) array
     name, action_name, reward_name : str
         Of the stage, and of its action and reward in later histories.
@@ -36,6 +43,8 @@ class StageReading(NamedTuple):
     covariates: dict[str, Covariate]
     action: np.ndarray
     reward: np.ndarray | None
+    censored: np.ndarray | None
+    action_type: str
     feasible: Any
     propensity: Any
     name: str
@@ -43,7 +52,25 @@ class StageReading(NamedTuple):
     reward_name: str
 
 
-def accumulate(rows: Sequence[StageReading], leaving: str) -> list[StageData]:
+def cut_at(rows: Sequence[StageReading], horizon: float | None) -> list[StageReading]:
+    """Stages whose rewards are times, of which those beyond a horizon do not count."""
+    if all(new.censored is None for new in rows):
+        if horizon is not None:
+            raise ValueError(f"horizon={horizon!r} was given, but no stage has a 'censored' column.")
+        return list(rows)
+    n = len(rows[0].action)
+    times = [np.full(n, np.nan) if new.reward is None else new.reward for new in rows]
+    flags = [np.zeros(n, dtype=bool) if new.censored is None else new.censored for new in rows]
+    times, flags = cut_times(times, flags, horizon)
+    return [
+        new._replace(reward=None if new.reward is None else time, censored=flag)
+        for new, time, flag in zip(rows, times, flags, strict=True)
+    ]
+
+
+def accumulate(
+    rows: Sequence[StageReading], leaving: str, missing: MissingHistory = "error"
+) -> list[StageData]:
     """Stages with their full histories, each checked on the way."""
     columns: list[HistoryColumn] = []
     blocks: list[np.ndarray] = []
@@ -51,30 +78,41 @@ def accumulate(rows: Sequence[StageReading], leaving: str) -> list[StageData]:
     attends = [np.array([value is not None for value in new.action]) for new in rows]
     earlier = np.ones(len(attends[0]), dtype=bool)
     done = ~earlier
+    censored = censored_at([done if new.censored is None else new.censored for new in rows], attends)
     for number, (new, present) in enumerate(zip(rows, attends, strict=True), start=1):
         _check_presence(present, earlier, number)
         stay = present & attends[number] if number < len(rows) else np.zeros_like(present)
         # where nobody who goes on has a reward, it is paid at the end
         at_end = new.reward is None or bool(stay.any() and np.isnan(new.reward[stay]).all())
         reward = _read_reward(new, present, at_end, number, len(rows))
-        for name, (values, labels) in new.covariates.items():
-            columns = [*columns, HistoryColumn(name, "category" if labels else "covariate", labels)]
-            blocks.append(values)
+        for name, covariate in new.covariates.items():
+            for column, values in fill_gaps(name, covariate, present, missing):
+                columns = [*columns, column]
+                blocks.append(values)
         history = np.column_stack(blocks) if blocks else np.empty((len(present), 0))
         history = np.where(present[:, None], history, np.nan)
         _check_finite(columns, history, present, number)
-        labels, feasible = _labels(new, present, number)
-        position = {label: place for place, label in enumerate(labels)}
-        action = np.array([position.get(value, -1) for value in new.action])
-        chances = _read_propensity(new.propensity, labels, present, number)
+        labels, feasible, doses, dose = _read_actions(new, columns, history, present, number)
+        if doses is None:
+            position = {label: place for place, label in enumerate(labels)}
+            action = np.array([position.get(value, -1) for value in new.action])
+            chances = _read_propensity(new.propensity, labels, present, number)
+        else:
+            action = np.full(len(present), -1)
+            action[present] = doses.place(dose[present])
+            chances = _read_density(new.propensity, present, number)
         known = present | done | _has_reward(rows[number - 1 :])
         paid = np.nan_to_num(reward, nan=0.0)
-        frame = (columns, labels, feasible, new.name)
-        stage = StageData(*frame, history, action, paid, present, known, chances)
-        _check_feasible(stage, number)
+        frame = (columns, labels, feasible, new.name, doses)
+        stage = StageData(*frame, history, action, dose, paid, present, known, censored[number - 1], chances)
         stages.append(stage)
-        columns = [*columns, HistoryColumn(new.action_name, "action", labels)]
-        blocks.append(np.where(present, action, np.nan))
+        if doses is None:
+            _check_feasible(stage, number)
+            columns = [*columns, HistoryColumn(new.action_name, "action", labels)]
+            blocks.append(np.where(present, action, np.nan))
+        else:
+            columns = [*columns, HistoryColumn(new.action_name, "covariate")]
+            blocks.append(dose)
         if not at_end:
             columns = [*columns, HistoryColumn(new.reward_name, "reward")]
             blocks.append(np.where(present, reward, np.nan))
@@ -145,9 +183,8 @@ def _check_finite(
     for column, values in zip(columns, history.T, strict=True):
         bad = np.flatnonzero(~np.isfinite(values) & present)
         if len(bad):
-            what, fix = "NaN or infinite", "impute it (and add a 0/1 column for missingness)"
-            if column.labels:
-                what, fix = "missing", "give those a category of their own, such as 'unknown'"
+            what = "missing" if column.labels else "NaN or infinite"
+            fix = "say missing='indicator' to have gaps filled and marked, or impute it"
             raise ValueError(
                 f"the history column {column.name!r} is {what} for {len(bad)} subject(s) present at stage "
                 f"{number}, the first in row {bad[0]}; {fix}"
@@ -160,6 +197,43 @@ def _check_size(values: np.ndarray, most: float, what: str) -> None:
     largest = np.abs(values).max(initial=0.0)
     if largest > most or 0.0 < largest < 1.0 / most:
         raise ValueError(f"{what} is as large as {largest:.3g}; use another unit")
+
+
+def _read_actions(
+    new: StageReading, columns: list[HistoryColumn], history: np.ndarray, present: np.ndarray, number: int
+) -> tuple[tuple, Callable | None, DoseRange | None, np.ndarray]:
+    """Actions of a stage, its feasibility, its doses and those of the subjects, NaN where there is none."""
+    dose = np.full(len(present), np.nan)
+    if new.action_type not in ACTION_TYPES:
+        raise ValueError(
+            f"action_type={new.action_type!r} of stage {number} was given; it must be one of "
+            f"{list(ACTION_TYPES)}"
+        )
+    if new.action_type == "label":
+        return *_labels(new, present, number), None, dose
+    strange = next((value for value in new.action[present] if not isinstance(value, int | float)), None)
+    if strange is not None or not np.isfinite(new.action[present].astype(float)).all():
+        raise ValueError(f"stage {number} has action_type='dose', but {strange!r} is not a finite number")
+    dose[present] = new.action[present].astype(float)
+    randomised = isinstance(new.propensity, str) and new.propensity == "randomized"
+    doses = learn_doses(columns, history[present], dose[present], new.feasible, randomised, number)
+    return tuple(doses.grid.tolist()), None, doses, dose
+
+
+def _read_density(propensity: Any, present: np.ndarray, number: int) -> Any:
+    """What is known of the densities of doses, checked."""
+    if isinstance(propensity, np.ndarray):
+        if not (np.isfinite(propensity[present]).all() and (propensity[present] > 0).all()):
+            raise ValueError(
+                f"the propensity of stage {number} must be the density of the dose that was given, above 0 "
+                "for everyone present"
+            )
+    elif propensity not in ("estimate", "randomized"):
+        raise ValueError(
+            f"propensity={propensity!r} of stage {number} is of labels; of doses it must be 'estimate', "
+            "'randomized' or the density of the dose that was given"
+        )
+    return propensity
 
 
 def _labels(new: StageReading, present: np.ndarray, number: int) -> tuple[tuple, Callable | None]:
@@ -200,7 +274,8 @@ def _check_number_of_actions(observed: set, n_subjects: int, number: int) -> Non
         what = "different numbers as actions" if numbers else f"actions for {n_subjects} subjects"
         raise ValueError(
             f"stage {number} has {len(observed)} {what} ({some}, ...), too many to compare one with another. "
-            "Put them into a few classes, such as 'low', 'middle' and 'high'"
+            "Say action_type='dose' if they are doses, or put them into a few classes, such as 'low', "
+            "'middle' and 'high'"
         )
 
 

@@ -1,6 +1,6 @@
 """The action-ANOVA kernel as explicit columns: its covariates have a dozen dimensions each at most."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -49,37 +49,50 @@ class ActionColumns:
                     if single
                     else CategoryFeatures(X[:, columns])
                 )
-        self.owners = self._assemble(X[:1])[1]
+        table = [np.tile(owners, (block.shape[1], 1)) for block, owners in self._blocks(X[:1], None)]
+        self.owners = np.vstack(table).astype(int)
 
-    def __call__(self, X: np.ndarray) -> np.ndarray:
-        """Columns of encoded rows: (m, c)."""
-        return self._assemble(X)[0]
+    def __call__(self, X: np.ndarray, groups: Sequence[int] | None = None) -> np.ndarray:
+        """Columns of encoded rows: (m, c), or those alone that some groups need, see `places`."""
+        return np.column_stack([block for block, _ in self._blocks(X, groups)])
 
-    def _assemble(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def places(self, groups: Sequence[int]) -> np.ndarray:
+        """Numbers of the columns that need no others than some groups."""
+        return np.flatnonzero(np.isin(self.owners, [-1, *groups]).all(axis=1))
+
+    def _blocks(
+        self, X: np.ndarray, groups: Sequence[int] | None
+    ) -> Iterator[tuple[np.ndarray, tuple[int, int]]]:
+        """Blocks of columns with the two groups they need, -1 for none; of some groups or of all."""
+        kept = None if groups is None else {-1, *groups}
         codes = X[:, self.action]
         past = {g: X[:, columns] for g, columns in enumerate(self.groups) if self.past[g]}
-        blocks, owners = [codes], [(-1, -1, codes.shape[1])]
 
-        def add(block: np.ndarray, first: int, second: int = -1) -> None:
-            blocks.append(block)
-            owners.append((first, second, block.shape[1]))
+        def needed(first: int, second: int = -1) -> bool:
+            return kept is None or (first in kept and second in kept)
 
+        yield codes, (-1, -1)
         for g, make in self.maps.items():
+            # of a contrast the other terms stay, whichever groups leave
+            mine = -1 if self.contrast_only else g
+            if not needed(g) and not (self.main and needed(mine)):
+                continue
             columns = self.groups[g]
             features = make(X[:, columns[0]] if len(columns) == 1 else X[:, columns])
-            add(_products(features, codes), g)
+            if needed(g):
+                yield _products(features, codes), (g, -1)
             if self.main:
-                # of a contrast the other terms stay, whichever groups leave
-                mine = -1 if self.contrast_only else g
-                add(features, mine)
+                yield features, (mine, -1)
                 for b, code in past.items():
-                    add(_products(features, code), mine, -1 if self.contrast_only else b)
+                    other = -1 if self.contrast_only else b
+                    if needed(mine, other):
+                        yield _products(features, code), (mine, other)
         for b, code in past.items():
-            add(_products(code, codes), b)
-            if self.main:
-                add(code, -1 if self.contrast_only else b)
-        table = [np.tile([first, second], (width, 1)) for first, second, width in owners]
-        return np.column_stack(blocks), np.vstack(table).astype(int)
+            mine = -1 if self.contrast_only else b
+            if needed(b):
+                yield _products(code, codes), (b, -1)
+            if self.main and needed(mine):
+                yield code, (mine, -1)
 
     def problem(
         self, columns: np.ndarray, y: np.ndarray, weights: np.ndarray, groups: Sequence[int] | None = None

@@ -19,7 +19,7 @@ from rlselect.regimes._evaluation import Evaluation
 from rlselect.regimes._learner import BackwardLearner, PartDone
 from rlselect.regimes._selection import FAMILIES, StageSelection, choose_machine
 from rlselect.regimes._stage_machine import StageMachine
-from rlselect.regimes._stage_rfe import StageRFE, as_selection
+from rlselect.regimes._stage_rfe import BY_VALUE, StageRFE, as_selection
 from rlselect.regimes._trial import TrialData
 from rlselect.regimes._value import regime_value
 
@@ -54,8 +54,7 @@ class ContrastMachine(StageMachine):
 
     def values(self, q: np.ndarray, chosen: np.ndarray, taken: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Responses plus what the chosen action would have added to the one that was taken."""
-        rows = np.arange(len(q))
-        return y + q[rows, chosen] - q[rows, taken]
+        return y + q[np.arange(len(q)), chosen] - (q * taken).sum(axis=1)
 
 
 class AdvantageLearning(BackwardLearner):
@@ -74,7 +73,7 @@ class AdvantageLearning(BackwardLearner):
     model : {"auto", "anova", "rbf", "linear"}, default="auto"
         Kernel of the contrast.
     selection : {"loo", "rfe", "rfe-test", None} or StageRFE, default="loo"
-        As for :class:`QLearning`, but for Algorithm 28, which needs Q-functions.
+        As for :class:`QLearning`, but for those by value, which need Q-functions.
     discount, maximize, level, time_budget, n_jobs, random_state
         As for :class:`QLearning`.
 
@@ -86,7 +85,9 @@ class AdvantageLearning(BackwardLearner):
         Empty lists: the outcome is not modelled.
     value_ : RegimeValue
         Cross-fitted doubly robust value; selection is repeated in each fold.
-    history_names_in_, support_, ranking_, actions_, observed_, overlap_, regime_, path_, stop_reason_, model_
+    history_names_in_, support_, ranking_, actions_, observed_, overlap_, regime_, path_, stop_reason_
+        As for :class:`QLearning`.
+    model_, tailoring_effects_
         As for :class:`QLearning`.
     n_stages_ : int
     stage_names_ : list of str
@@ -112,8 +113,8 @@ class AdvantageLearning(BackwardLearner):
         "selection": NONE
         | one_of("loo", "rfe", "rfe-test")
         | anything(
-            "a StageRFE with one of the last two (QLearning knows 'rfe-vpred', which needs Q-functions)",
-            lambda value: isinstance(value, StageRFE) and value.algorithm != "rfe-vpred",
+            "a StageRFE with one of the last two (QLearning knows those by value, which need Q-functions)",
+            lambda value: isinstance(value, StageRFE) and value.algorithm not in BY_VALUE,
         ),
     }
 
@@ -148,8 +149,8 @@ class AdvantageLearning(BackwardLearner):
         rng: np.random.Generator,
     ) -> tuple[StageMachine, StageSelection]:
         stage = trial.stages[t]
-        encoder = HistoryEncoder(stage.columns, stage.history[subjects], stage.labels)
-        X = encoder.encode(stage.history[subjects], stage.action[subjects])
+        encoder = HistoryEncoder(stage.columns, stage.history[subjects], stage.labels, stage.codes)
+        X = encoder.encode(stage.history[subjects], stage.shares(subjects))
         remainder = _without_main_effect(encoder, X, y, weights)
         places = np.searchsorted(np.flatnonzero(stage.present), subjects)
         X[:, encoder.action] -= trial.action_probabilities(t + 1)[places] @ encoder.codes
@@ -169,7 +170,7 @@ class AdvantageLearning(BackwardLearner):
 
     def _tree_machines(self, evaluation: Evaluation, rng: np.random.Generator) -> list[StageMachine]:
         # contrasts alone say nothing of what an action is worth
-        return q_functions(evaluation, self._decide, "anova", rng)
+        return q_functions(evaluation, self._decide_for(evaluation.trial), "anova", rng)
 
     def _estimate_value(self, evaluation: Evaluation, seconds: float) -> RegimeValue:
         seed = int(as_generator(self.random_state).integers(2**31))
@@ -206,4 +207,4 @@ def _without_main_effect(
     alone[:, encoder.action] = 0.0
     problem = StageMachine(encoder, alone, y, weights, "anova").make_problem()
     problem.refresh()
-    return loo_residuals(problem.coefficients, problem.inverse.diagonal(), problem.ridge, weights)
+    return loo_residuals(problem.coefficients[:, 0], problem.inverse.diagonal(), problem.ridge, weights)

@@ -91,8 +91,7 @@ class ByColumns(StageMachine):
         self._take(problem)
         return self
 
-    def refit(self, rows: np.ndarray, y: np.ndarray) -> StageMachine:
-        """The same machine with the same parameters on some of the rows and another response."""
+    def _refit(self, rows: np.ndarray, y: np.ndarray) -> StageMachine:
         other = self.on_rows(rows)
         assert isinstance(other, ByColumns)
         other.y, other.groups = y, self.groups
@@ -102,6 +101,10 @@ class ByColumns(StageMachine):
         other._take(problem)
         return other
 
+    def _factor(self) -> tuple[np.ndarray, np.ndarray]:
+        places = self.design.places(self.groups)
+        return self.columns[:, places], np.eye(self.columns.shape[1])[:, places]
+
     def _take(self, problem: ColumnProblem) -> None:
         """Keep what predictions need."""
         self.lam = problem.lam
@@ -109,7 +112,8 @@ class ByColumns(StageMachine):
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Q-function of encoded rows."""
-        return self._limited(self.design(X) @ self.coefficients + self.intercept)
+        mine = self.coefficients[self.design.places(self.groups)]
+        return self._limited(self.design(X, self.groups) @ mine + self.intercept)
 
 
 class ColumnMachine(ByColumns):

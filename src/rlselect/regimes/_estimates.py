@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.stats import t as student
 
+from rlselect.regimes._sample import Sample
+
 __all__ = ["RegimeComparison", "RegimeValue", "from_scores"]
 
 
@@ -20,10 +22,10 @@ class RegimeValue:
         Of the interval.
     method : {"dr", "ipw", "plug-in", "observed"}
     scores : (n,) array
-        One per subject; their mean is ``value`` and their spread gives ``standard_error``. Where they were
-        averaged over several splits into folds, the standard error is that of a single split, and the
-        variance between splits is added to its square: where actions are equally good, regimes change from
-        split to split.
+        One per subject, or per cluster of subjects, weights included; their mean is ``value`` and their
+        spread gives ``standard_error``. Where they were averaged over several splits into folds, the standard
+        error is that of a single split, and the variance between splits is added to its square: where actions
+        are equally good, regimes change from split to split.
     """
 
     value: float
@@ -48,8 +50,10 @@ class RegimeValue:
         return from_scores(self.scores - other.scores, self.method, self.level)
 
 
-def from_scores(scores: np.ndarray, method: str, level: float) -> RegimeValue:
+def from_scores(scores: np.ndarray, method: str, level: float, sample: Sample | None = None) -> RegimeValue:
     """Mean, standard error and interval of influence-function scores: (n,), or (splits, n).
+
+    Scores of a ``sample`` are weighted and added up within its clusters first.
 
     Few subjects follow a regime through many stages, and their weights are large: the standard error is then
     uncertain itself. The quantile is Student's with the degrees of freedom that the kurtosis of the scores
@@ -57,7 +61,7 @@ def from_scores(scores: np.ndarray, method: str, level: float) -> RegimeValue:
     stays that of one: it does not know of the regimes and Q-functions that the folds share. The variance
     between the values of the splits is added: folds that switch between regimes are uncertain about them.
     """
-    splits = np.atleast_2d(scores)
+    splits = np.atleast_2d(scores if sample is None else sample.units(scores))
     mean, n = splits.mean(axis=0), splits.shape[1]
     value = float(mean.mean())
     between = float(splits.mean(axis=1).var(ddof=1)) if len(splits) > 1 else 0.0

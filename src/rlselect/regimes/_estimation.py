@@ -11,7 +11,7 @@ from rlselect.regimes._selection import fit_q_function
 from rlselect.regimes._stage_machine import StageMachine
 from rlselect.regimes._trial import TrialData
 
-__all__ = ["estimate_value", "feasible_only", "q_functions"]
+__all__ = ["estimate_value", "feasible_only", "observed_value", "q_functions"]
 
 
 def feasible_only(decide: Decide, trial: TrialData) -> Decide:
@@ -59,6 +59,7 @@ def estimate_value(
         cross_fitted(evaluation, machines, decisions, method, evaluation.folds[None], patient=True),
         method,
         level,
+        evaluation.trial.sample,
     )
 
 
@@ -70,7 +71,9 @@ def q_functions(
     def fit(t: int, y: np.ndarray) -> StageMachine:
         subjects, weights = evaluation.learners(t)
         stage = evaluation.trial.stages[t]
-        return fit_q_function(stage, subjects, y[subjects], weights, model, None, rng)[0]
+        machine = fit_q_function(stage, subjects, y[subjects], weights, model, None, rng)[0]
+        link = evaluation.links[t]
+        return machine if link is None else machine.by_own_loss(link)
 
     return evaluation.backward(fit, decide)
 
@@ -90,5 +93,24 @@ def _inverse_probability(evaluation: Evaluation, decisions: Sequence[Decide], le
             "no subject followed the regime at every stage, so inverse-probability weights are all zero; use "
             "method='dr'"
         )
-    value = weight @ total / weight.sum()
-    return from_scores(value + weight / weight.mean() * (total - value), "ipw", level)
+    return _weighted_mean(weight, total, "ipw", level, trial)
+
+
+def observed_value(trial: TrialData, discount: float, level: float) -> RegimeValue:
+    """Mean return of what was done; those who were not lost stand for those who were."""
+    kept = np.ones(trial.n_subjects)
+    for number, stage in enumerate(trial.stages, start=1):
+        mine = ~trial.lost(number) / trial.remaining_probabilities(number)
+        kept *= np.where(stage.present, mine, 1.0)
+    return _weighted_mean(kept, trial.returns(discount), "observed", level, trial)
+
+
+def _weighted_mean(
+    weight: np.ndarray, total: np.ndarray, method: str, level: float, trial: TrialData
+) -> RegimeValue:
+    """Mean of returns (n,) by weights that stand for others, beside those of the sample."""
+    own = trial.sample.weights
+    if not np.ptp(weight):
+        return from_scores(total, method, level, trial.sample)
+    value = (weight * own) @ total / (weight * own).sum()
+    return from_scores(value + weight / (weight * own).mean() * (total - value), method, level, trial.sample)

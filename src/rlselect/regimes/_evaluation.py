@@ -15,6 +15,7 @@ import numpy as np
 
 from rlselect._clock import OutOfTime, while_time
 from rlselect._parallel import run_tasks
+from rlselect.regimes._own_loss import response_links
 from rlselect.regimes._stage_machine import StageMachine
 from rlselect.regimes._stages import best_feasible
 from rlselect.regimes._trial import TrialData
@@ -45,26 +46,19 @@ class Evaluation:
         self, trial: TrialData, discount: float, sign: float, n_folds: int, rng: np.random.Generator
     ) -> None:
         self.trial, self.discount, self.sign = trial, discount, sign
-        self._orders = np.array([rng.permutation(trial.n_subjects) for _ in range(_SPLITS)])
+        self._orders = np.array([trial.sample.deal(rng) for _ in range(_SPLITS)])
         self.splits = self.splits_into(n_folds)
         self.folds = self.splits[0]
         numbers = range(1, trial.n_stages + 1)
-        self.taken = [trial.taken_probabilities(number) for number in numbers]
+        self.links = response_links(trial.reward_type, trial.stages, discount, sign)
+        self.importance = [trial.importance(number) for number in numbers]
         self.remaining = [trial.remaining_probabilities(number) for number in numbers]
+        # what a subject that was not lost after a stage stands for there, 0 for those that were
+        self.kept = [~trial.lost(number) / self.remaining[number - 1] for number in numbers]
 
     def splits_into(self, n_folds: int) -> np.ndarray:
         """Fold of each subject in each of several splits: (splits, n)."""
-        return self._orders % max(2, min(n_folds, self.trial.n_subjects // 2))
-
-    def lost(self, t: int) -> np.ndarray:
-        """Subjects lost after a stage (counted from 0): what came of them is not known.
-
-        Who has no action at the next stage but a reward has come to an end, and is not lost.
-        """
-        stages = self.trial.stages
-        if self.trial.leaving == "ends" or t + 1 == len(stages):
-            return np.zeros(self.trial.n_subjects, dtype=bool)
-        return stages[t].present & ~stages[t + 1].known
+        return self._orders % max(2, min(n_folds, self.trial.sample.n_units // 2))
 
     def outcomes(self) -> np.ndarray:
         """Rewards from each stage on of those who have no action there, 0 for the others: (stages, n)."""
@@ -77,9 +71,9 @@ class Evaluation:
 
     def learners(self, t: int, rows: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Numbers and weights of the subjects, of some or of all, that a stage can be learnt from."""
-        known = self.trial.stages[t].present & ~self.lost(t)
+        known = self.trial.stages[t].present & (self.kept[t] * self.trial.sample.weights > 0.0)
         subjects = np.flatnonzero(known if rows is None else known & rows)
-        return subjects, 1.0 / self.remaining[t][subjects]
+        return subjects, (self.kept[t] * self.trial.sample.weights)[subjects]
 
     def backward(
         self, fit: Callable[[int, np.ndarray], StageMachine], decide: Decide | None = None
@@ -105,7 +99,7 @@ class Evaluation:
             chosen = self._choose(t, q, stage.history[here], decide)
             # the outcome of those who are done is what it is
             future = y.copy()
-            future[here] = machines[t].values(q, chosen, stage.action[here], y[here])
+            future[here] = machines[t].values(q, chosen, stage.shares(here), y[here])
         return [machines[t] for t in range(len(machines))]
 
     def refitted(
@@ -139,23 +133,21 @@ class Evaluation:
             q = machines[t].q_values(stage.history[here])
             chosen[t, here] = self._choose(t, q, stage.history[here], decide)
             values[t, here] = q[np.arange(len(here)), chosen[t, here]]
-            fitted[t, here] = q[np.arange(len(here)), stage.action[here]]
+            fitted[t, here] = (q * stage.shares(here)).sum(axis=1)
         score, path = values[0].copy(), np.ones(n)
         for t, stage in enumerate(self.trial.stages):
-            agrees = np.where(stage.present, (stage.action == chosen[t]) / self.taken[t], 0.0)
-            path = path * agrees
-            kept = ~self.lost(t) / self.remaining[t]
+            path = path * self.importance[t][np.arange(n), chosen[t]]
             residual = self.sign * stage.reward + self.discount * values[t + 1] - fitted[t]
-            score += self.discount**t * np.where(stage.present, path * kept * residual, 0.0)
-            path = path * kept
+            score += self.discount**t * np.where(stage.present, path * self.kept[t] * residual, 0.0)
+            path = path * self.kept[t]
         return self.sign * score[rows], self.sign * values[0][rows]
 
     def weighted_returns(self, chosen: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """Path weight and return of each subject for given actions (positions, one array per stage)."""
         weight = np.ones(self.trial.n_subjects)
         for t, stage in enumerate(self.trial.stages):
-            agrees = (stage.action == chosen[t]) / self.taken[t]
-            weight = weight * np.where(stage.present, agrees * ~self.lost(t) / self.remaining[t], 1.0)
+            agrees = self.importance[t][np.arange(self.trial.n_subjects), chosen[t]]
+            weight = weight * np.where(stage.present, agrees * self.kept[t], 1.0)
         return weight, self.trial.returns(self.discount)
 
 

@@ -18,7 +18,7 @@ from rlselect.regimes._policy_tree import PolicyTree, StageTree, learn_stage_tre
 from rlselect.regimes._stage_machine import StageMachine
 from rlselect.regimes._stages import StageData
 
-__all__ = ["grow_policy_tree"]
+__all__ = ["action_scores", "grow_policy_tree"]
 
 
 def grow_policy_tree(
@@ -76,21 +76,22 @@ def grow_policy_tree(
         offered = offer_splits(stage.columns, asked, history)
         frame = stage.frame()
 
-        def scores(
-            follows: np.ndarray, stage: StageData = stage, q: np.ndarray = q, t: int = t
-        ) -> np.ndarray:
-            return _scores(evaluation, t, stage, q, follows)
-
-        gains, expected = scores(after) - price[here], q[:, here].mean(axis=0) - price[here]
-        tree = learn_stage_tree(t + 1, frame, history, 0.5 * (gains + expected), offered, depth)
+        expected = q[:, here].mean(axis=0)
+        gains = action_scores(evaluation, t, stage, expected, after) - price[here]
+        expected = expected - price[here]
+        # how much a subject counts
+        own = trial.sample.weights[here, None]
+        tree = learn_stage_tree(t + 1, frame, history, own * 0.5 * (gains + expected), offered, depth)
         chosen = tree.decide(history)
         trees.append(replace(tree, agreement=float(np.mean(chosen == decide(t, history)))))
         rows = np.arange(len(here))
-        for run, (_, test) in enumerate(runs):
+        for run, (k, test) in enumerate(runs):
             fitted[run, here] = every[run][rows, chosen] - price[here, chosen]
-            mine = scores(without[run]) - price[here]
+            # of one split: what differs between splits is part of the standard error
+            mine = action_scores(evaluation, t, stage, q[k, here], without[run]) - price[here]
+            expected = q[k, here] - price[here]
             learn = ~test[here]
-            half_way = 0.5 * (mine + expected)[learn]
+            half_way = (own * 0.5 * (mine + expected))[learn]
             part = learn_stage_tree(t + 1, frame, history[learn], half_way, offered, depth)
             without[run] = outcomes[t]
             without[run, here] = mine[rows, part.decide(history)]
@@ -99,21 +100,17 @@ def grow_policy_tree(
     judged = np.empty(splits.shape)
     for run, (k, test) in enumerate(runs):
         judged[k, test] = without[run, test]
-    return PolicyTree(trees[::-1], from_scores(sign * judged, "dr", level))
+    return PolicyTree(trees[::-1], from_scores(sign * judged, "dr", level, trial.sample))
 
 
-def _scores(
+def action_scores(
     evaluation: Evaluation, t: int, stage: StageData, q: np.ndarray, follows: np.ndarray
 ) -> np.ndarray:
-    """Scores of each action for those present, averaged over splits: (m, K)."""
+    """Scores of each action for those present, from their Q-values: (m, K)."""
     here = np.flatnonzero(stage.present)
-    action = stage.action[here]
-    weight = (~evaluation.lost(t) / evaluation.remaining[t] / evaluation.taken[t])[here]
-    mean = q[:, here].mean(axis=0)
+    weight = evaluation.kept[t][here, None] * evaluation.importance[t][here]
     response = evaluation.sign * stage.reward[here] + evaluation.discount * follows[here]
-    rows = np.arange(len(here))
-    mean[rows, action] += weight * (response - mean[rows, action])
-    return mean
+    return q + weight * (response - (q * stage.shares(here)).sum(axis=1))[:, None]
 
 
 def _prices(stage: StageData, costs: Any, n: int) -> np.ndarray:

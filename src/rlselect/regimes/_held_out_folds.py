@@ -71,9 +71,10 @@ class _JudgedProblem:
         """Solve on the present set and judge it."""
         p = self.problem
         p.refresh()
-        rest = p.targets[:, 0] - p.gram @ p.coefficients - p.ridge * p.coefficients
+        coefficients = p.coefficients[:, 0]
+        rest = p.targets[:, 0] - p.gram @ coefficients - p.ridge * coefficients
         self.everyone.bandwidth = p.bandwidth
-        fitted = self.everyone.gram()[self.place] @ p.coefficients + rest.mean()
+        fitted = self.everyone.gram()[self.place] @ coefficients + rest.mean()
         self.held_out.append(np.square(self.y - within_reach(fitted, p.targets[:, 0])))
 
 

@@ -17,9 +17,10 @@ from rlselect._options import NONE, anything, check_options, check_value, flag, 
 from rlselect._parallel import jobs
 from rlselect._random import RandomState, as_generator
 from rlselect.machines import EliminationPath
+from rlselect.regimes._contrasts import TailoringEffect, tailoring_effects
 from rlselect.regimes._estimates import RegimeValue, from_scores
-from rlselect.regimes._estimation import estimate_value, feasible_only, q_functions
-from rlselect.regimes._evaluation import Evaluation, cross_fitted
+from rlselect.regimes._estimation import estimate_value, feasible_only, observed_value, q_functions
+from rlselect.regimes._evaluation import Decide, Evaluation, cross_fitted
 from rlselect.regimes._grow_trees import grow_policy_tree
 from rlselect.regimes._history import read_history
 from rlselect.regimes._overlap import warn_of_poor_overlap
@@ -133,9 +134,16 @@ class BackwardLearner(Estimator):
                 self._describe_decisions(evaluation, progress.part)
             self.value_ = self._estimate_value(evaluation, took)
             self._trial = trial
-            self.regime_ = self._grow(evaluation, _RULE_DEPTH, None)
+            machines = self._tree_machines(evaluation, as_generator(self.random_state))
+            self.regime_ = self._grow(evaluation, machines, _RULE_DEPTH, None)
+            self.tailoring_effects_: list[list[TailoringEffect]] = [[] for _ in trial.stages]
+            if present_clock().reason is None:
+                self.tailoring_effects_ = tailoring_effects(
+                    evaluation, machines, self._decide, self.tailoring_, self.level
+                )
         self._tell_the_end(clock.reason or decisions.reason)
-        self.observed_ = from_scores(trial.returns(self.discount), "observed", self.level)
+        self.observed_ = observed_value(trial, self.discount, self.level)
+        self._notes, self._n_subjects = trial.notes(), trial.n_subjects
         progress.part()
 
     def _check_size(self, trial: TrialData) -> None:
@@ -195,6 +203,9 @@ class BackwardLearner(Estimator):
                 found = self._fit_stage(trial, t, subjects, y[subjects], weights, rng)
                 chosen[t] = self._settle(*found, _names(*chosen[t + 1]) if chosen else None)
             machine, mine = chosen[t]
+            link = evaluation.links[t]
+            if link is not None and self._takes_own_loss():
+                machine.by_own_loss(link)
             hurried = mine.path is not None and mine.path.hurried
             if clock.reason is not None or hurried:
                 reason = clock.reason or "time budget, several columns left at once"
@@ -226,6 +237,10 @@ class BackwardLearner(Estimator):
     ) -> tuple[StageMachine, StageSelection]:
         """The stage once it is known which columns the next one needs (None at the last)."""
         return machine, chosen
+
+    def _takes_own_loss(self) -> bool:
+        """Whether the machines of binary and count rewards are fitted by the loss of these."""
+        return False
 
     def _revise(
         self, evaluation: Evaluation, machines: list[StageMachine], selections: list[StageSelection]
@@ -259,10 +274,11 @@ class BackwardLearner(Estimator):
             rows = machine.subjects
             history = stage.history[rows]
             allowed = stage.allowed(history)
-            taken, splits = evaluation.taken[t][rows], evaluation.splits[:, rows]
+            taken, weights = stage.shares(rows), evaluation.importance[t][rows]
+            splits = evaluation.splits[:, rows]
             try:
                 with present_clock().part(1.0 / (evaluation.trial.n_stages - t)):
-                    found = find_tailoring(machine, history, stage.action[rows], taken, allowed, splits)
+                    found = find_tailoring(machine, history, taken, weights, allowed, splits)
             except OutOfTime:
                 found = None
             # what was not looked at may decide
@@ -277,10 +293,11 @@ class BackwardLearner(Estimator):
         """Q-functions whose scores trees are learnt on; of another trial than the fitted one, its own."""
         if evaluation.trial is getattr(self, "_trial", None):
             return self._machines
-        return q_functions(evaluation, self._decide, "anova", rng)
+        return q_functions(evaluation, self._decide_for(evaluation.trial), "anova", rng)
 
-    def _grow(self, evaluation: Evaluation, depth: int, costs: Any) -> PolicyTree:
-        machines = self._tree_machines(evaluation, as_generator(self.random_state))
+    def _grow(
+        self, evaluation: Evaluation, machines: list[StageMachine], depth: int, costs: Any
+    ) -> PolicyTree:
         splits = evaluation.splits_into(_VALUE_FOLDS)
         if not all(machine.uses_kernel for machine in machines):
             splits = evaluation.splits[:1]
@@ -289,7 +306,7 @@ class BackwardLearner(Estimator):
         return grow_policy_tree(
             evaluation,
             machines,
-            self._decide,
+            self._decide_for(evaluation.trial),
             self.tailoring_,
             depth=depth,
             costs=costs,
@@ -340,7 +357,9 @@ class BackwardLearner(Estimator):
             raise ValueError(f"costs names the action(s) {strange}; the actions are {self.actions_}.")
         rng = as_generator(random_state)
         with jobs(self.n_jobs):
-            return self._grow(Evaluation(trial, self.discount, self._sign, _FOLDS, rng), depth, costs)
+            evaluation = Evaluation(trial, self.discount, self._sign, _FOLDS, rng)
+            machines = self._tree_machines(evaluation, as_generator(self.random_state))
+            return self._grow(evaluation, machines, depth, costs)
 
     def __getstate__(self) -> dict[str, Any]:
         # a file holds what was learnt, not whom it was learnt from
@@ -359,11 +378,25 @@ class BackwardLearner(Estimator):
         except OutOfTime:
             splits = evaluation.splits_into(2)[:1]
             scores = cross_fitted(evaluation, self._machines, [None], "dr", splits, patient=True)
-        return from_scores(scores, "dr", self.level)
+        return from_scores(scores, "dr", self.level, evaluation.trial.sample)
 
     def _decide(self, t: int, history: np.ndarray) -> np.ndarray:
         """Positions of the recommended actions at a stage, counted from 0, for rows of its history."""
         return best_feasible(self._machines[t].q_values(history), self._frames[t].allowed(history))
+
+    def _decide_for(self, trial: TrialData) -> Decide:
+        """The same for a trial, whose candidates may be other doses."""
+
+        def decide(t: int, history: np.ndarray) -> np.ndarray:
+            chosen, doses = self._decide(t, history), trial.stages[t].doses
+            if doses is None:
+                return chosen
+            nearest = doses.place(np.array(self._frames[t].labels)[chosen])
+            # doses of other subjects may be out of reach for these
+            away = np.abs(doses.grid - doses.grid[nearest][:, None])
+            return np.where(doses.allowed(history), away, np.inf).argmin(axis=1)
+
+        return decide
 
     def _signed_q_values(self, history: Any, stage: int | str) -> np.ndarray:
         t, rows = self._history(history, stage)
@@ -385,7 +418,10 @@ class BackwardLearner(Estimator):
                 f"the trial has {trial.n_stages} stage(s), the learner was fitted on {self.n_stages_}"
             )
         for stage, (mine, other) in enumerate(zip(self._frames, trial.stages, strict=True), start=1):
-            if mine.columns != other.columns or mine.labels != other.labels:
+            same = (mine.doses is None) == (other.doses is None)
+            if mine.doses is None:
+                same &= mine.labels == other.labels
+            if not same or mine.columns != other.columns:
                 raise ValueError(
                     f"stage {stage} of the trial has the history columns {_shortened(other.names)} and the "
                     f"actions {list(other.labels)}, the learner was fitted on {_shortened(mine.names)} and "
@@ -436,13 +472,13 @@ class BackwardLearner(Estimator):
         self._check_same(trial)
         rng = as_generator(random_state)
         evaluation = Evaluation(trial, self.discount, self._sign, _FOLDS, rng)
-        decide = feasible_only(self._decide, trial)
+        decide = feasible_only(self._decide_for(trial), trial)
         with jobs(self.n_jobs):
             value = estimate_value(evaluation, [decide], "dr", "anova", self.level, rng)
-        return value_section(value, from_scores(trial.returns(self.discount), "observed", self.level))
+        return value_section(value, observed_value(trial, self.discount, self.level), trial.n_subjects)
 
     def _report(self) -> dict[str, Any]:
-        return report_of(self, self._seconds)
+        return report_of(self, self._seconds, self._n_subjects, self._notes)
 
 
 def _names(machine: StageMachine, chosen: StageSelection) -> list[str]:

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -21,6 +21,8 @@ _MANY = 0.05
 _CONTRADICTED = 3.0
 # The same for estimated probabilities, beside plain frequencies, to be taken at their word.
 _PREDICTED = 2.0
+# smallest probability of a class of doses
+_LEAST_CLASS = 0.01
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,8 @@ def report_overlap(
         Probability of remaining of each subject who stayed.
     """
     rows = np.flatnonzero(stage.present)
+    if stage.doses is not None:
+        stage, chances = _in_thirds(stage, chances)
     action = stage.action[rows]
     weights = 1.0 / chances[np.arange(len(rows)), action]
     counts, sizes = {}, {}
@@ -132,6 +136,20 @@ def report_overlap(
         probabilities=chances,
         taken=action,
     )
+
+
+def _in_thirds(stage: StageData, chances: np.ndarray) -> tuple[StageData, np.ndarray]:
+    """Doses as three classes of equal size, with their probabilities (m, 3): these are to be compared."""
+    assert stage.doses is not None
+    low, high = np.quantile(stage.dose[stage.present], [1 / 3, 2 / 3])
+    labels = (f"up to {low:.3g}", f"up to {high:.3g}", f"above {high:.3g}")
+    action = np.where(stage.present, np.digitize(stage.dose, [low, high], right=True), -1)
+    third = np.digitize(stage.doses.grid, [low, high], right=True)
+    shares = np.column_stack([chances[:, third == k].sum(axis=1) for k in range(3)])
+    shares = np.maximum(shares, _LEAST_CLASS)
+    known = stage.propensity if isinstance(stage.propensity, str) else "estimate"
+    classes = replace(stage, labels=labels, action=action, doses=None, propensity=known)
+    return classes, shares / shares.sum(axis=1, keepdims=True)
 
 
 def warn_of_poor_overlap(reports: Sequence[OverlapReport]) -> None:

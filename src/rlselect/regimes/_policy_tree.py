@@ -110,7 +110,7 @@ class StageTree:
         """Positions of the recommended actions for rows of the stage's history."""
         wanted = np.empty(len(history), dtype=int)
         self._walk(self.root, history, np.arange(len(history)), wanted)
-        return feasible_instead(wanted, self.order, self.frame.allowed(history))
+        return feasible_instead(wanted, self.order, self.frame, history)
 
     def _walk(self, node: TreeNode, history: np.ndarray, rows: np.ndarray, wanted: np.ndarray) -> None:
         if node.low is None or node.high is None:
@@ -134,7 +134,9 @@ class StageTree:
             else f"always {self.frame.labels[action]}"
             for action, conditions in self._leaves(self.root, [])
         ]
-        if self.frame.feasible is not None:
+        if self.frame.doses is not None:
+            parts.append("where such subjects were not given that, the nearest dose that they were")
+        elif self.frame.feasible is not None:
             order = ", ".join(str(self.frame.labels[k]) for k in self.order)
             parts.append(f"where that is not feasible, the first that is of {order}")
         return "; ".join(parts)
@@ -168,8 +170,14 @@ def _nodes(node: TreeNode | None) -> list[TreeNode]:
     return [] if node is None else [node, *_nodes(node.low), *_nodes(node.high)]
 
 
-def feasible_instead(wanted: np.ndarray, order: Sequence[int], allowed: np.ndarray) -> np.ndarray:
-    """Wanted actions where they are allowed, else the first in an order that is."""
+def feasible_instead(
+    wanted: np.ndarray, order: Sequence[int], frame: StageFrame, history: np.ndarray
+) -> np.ndarray:
+    """Wanted actions where they are allowed, else the first in an order that is, or the nearest dose."""
+    allowed = frame.allowed(history)
+    if frame.doses is not None:
+        away = np.abs(frame.doses.grid - frame.doses.grid[wanted][:, None])
+        return np.where(allowed, away, np.inf).argmin(axis=1)
     ordered = np.asarray(order)
     instead = ordered[allowed[:, ordered].argmax(axis=1)]
     return np.where(allowed[np.arange(len(wanted)), wanted], wanted, instead)
@@ -185,10 +193,9 @@ def learn_stage_tree(
 ) -> StageTree:
     """The best tree of a stage for scores (m, K) of its subjects' actions."""
     order = tuple(int(k) for k in np.argsort(-scores.mean(axis=0), kind="stable"))
-    allowed = frame.allowed(history)
     rows = np.arange(len(history))
     # an action that is not feasible is worth what is done instead
-    meant = [feasible_instead(np.full(len(rows), k), order, allowed) for k in range(scores.shape[1])]
+    meant = [feasible_instead(np.full(len(rows), k), order, frame, history) for k in range(scores.shape[1])]
     scores = np.column_stack([scores[rows, chosen] for chosen in meant])
     sides = np.column_stack([np.empty((len(rows), 0), bool), *(split.is_low(history) for split in splits)])
     root = find_tree(sides, scores, depth, max(1, len(rows) // 50))

@@ -71,6 +71,8 @@ def _feasible_only(stage: StageData, chances: np.ndarray) -> np.ndarray:
 def stage_probabilities(stage: StageData) -> np.ndarray:
     """Probability of each action for each subject present, in their order: (m, K) array."""
     rows = np.flatnonzero(stage.present)
+    if stage.doses is not None:
+        return stage.doses.masses(stage.history[rows])
     action, K = stage.action[rows], len(stage.labels)
     counts = np.bincount(action, minlength=K)
     chances = np.tile(counts / len(rows), (len(rows), 1))

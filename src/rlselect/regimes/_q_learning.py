@@ -13,12 +13,16 @@ from rlselect.regimes._column_machine import columns_pay
 from rlselect.regimes._encoding import HistoryEncoder
 from rlselect.regimes._evaluation import Evaluation
 from rlselect.regimes._learner import BackwardLearner
-from rlselect.regimes._second_look import prune, recall, recall_pairs
+from rlselect.regimes._second_look import prune, recall, recall_pairs, recall_strong
 from rlselect.regimes._selection import FAMILIES, StageSelection, fit_q_function
 from rlselect.regimes._stage_machine import StageMachine
-from rlselect.regimes._stage_rfe import ALGORITHMS, StageRFE, as_selection
+from rlselect.regimes._stage_rfe import ALGORITHMS, BY_VALUE, StageRFE, as_selection
 from rlselect.regimes._trial import TrialData
-from rlselect.regimes._value_elimination import eliminate_by_value
+from rlselect.regimes._value_elimination import (
+    eliminate_by_stage_value,
+    eliminate_by_value,
+    make_stage,
+)
 
 __all__ = ["QLearning"]
 
@@ -39,15 +43,18 @@ class QLearning(BackwardLearner):
     model : {"auto", "anova", "rbf", "linear", "trees"} or regressor, default="auto"
         "anova": every column smoothly, alone and with the present and each past action; "rbf": a Gaussian
         kernel on everything, for interactions among covariates; "linear": linear effects and their products
-        with actions; "trees": extremely randomised trees. "auto" takes the one of the first three with the
-        smallest leave-one-out risk after its own elimination, "rbf" only where it is better by more than a
-        paired standard error and on held-out folds ("rbf" always for the dissertation's selections).
-    selection : {"loo", "rfe", "rfe-test", "rfe-vpred", None} or StageRFE, default="loo"
+        with actions, subjects weighted so that the history is balanced between actions where these were not
+        randomised alike; "trees": extremely randomised trees. "auto" takes the one of the first three with
+        the smallest leave-one-out risk after its own elimination, "rbf" only where it is better by more than
+        a paired standard error and on held-out folds ("rbf" always for the dissertation's selections).
+    selection : {"loo", "rfe", "rfe-test", "rfe-vpred", "rfe-vstage", None} or StageRFE, default="loo"
         "loo": elimination by regularised risk, size by out-of-sample risk; then, by the same, surplus
         columns of the last stage leave, and columns that the next stage needs and past actions together with
-        the covariate they act with are taken back. "rfe", "rfe-test" and "rfe-vpred" are Algorithms 25, 27
-        and 28 of [1]_ with its lambda, its bandwidths from 1 on, its stopping rules and its 5 % safeguard;
-        `StageRFE` has their numbers. None keeps everything.
+        the covariate they act with are taken back; with three and more actions, also columns that are plain
+        to see beside those that were kept. "rfe", "rfe-test" and "rfe-vpred" are Algorithms 25, 27 and 28 of
+        [1]_ with its lambda, its bandwidths from 1 on, its stopping rules and its 5 % safeguard; "rfe-vstage"
+        is what its Appendix C.1 proposes, elimination by the fitted value of each stage. `StageRFE` has their
+        numbers. None keeps everything.
     discount : float in [0, 1], default=1.0
         Weight of the next stage.
     maximize : bool, default=True
@@ -63,7 +70,7 @@ class QLearning(BackwardLearner):
         the decision features and folds of the value, at a time; see joblib. None leaves it to
         `joblib.parallel_config`. The answer does not depend on it.
     device : str, default="cpu"
-        Where "rfe", "rfe-test" and "rfe-vpred" solve Gaussian machines: "cpu" with NumPy, "torch" with torch
+        Where the dissertation's selections solve Gaussian machines: "cpu" with NumPy, "torch" with torch
         on the CPU, or any other device of torch such as "cuda", where batches of candidates are factorised at
         once. All else stays on the CPU, and a device is refused where nothing would use it.
     random_state : int, Generator, RandomState or None, default=None
@@ -88,6 +95,10 @@ class QLearning(BackwardLearner):
         much, to one standard error, as those of the best set by cross-fitted doubly robust value.
     prognostic_ : list of lists of str
         By stage: selected columns that matter for the outcome only.
+    tailoring_effects_ : list of lists of TailoringEffect
+        By stage: slope of the advantage of each action over the first one on each column of ``tailoring_``,
+        with intervals that are wide enough for all columns of the stage, so that selection does not spoil
+        them; rules of later stages are taken as known. Empty where actions are doses.
     value_ : RegimeValue
         Cross-fitted doubly robust value of the regime, averaged over three splits into ten folds (one for
         "trees" and estimators), with standard error and interval. Folds are refitted on the selected
@@ -101,7 +112,7 @@ class QLearning(BackwardLearner):
         regime.
     path_ : list of dict or None
         By stage: the elimination as equally long arrays, one entry per set of columns on its way:
-        ``n_features``, ``objective``, ``risk`` (out of sample; not for "rfe-vpred") and ``eliminated``, a
+        ``n_features``, ``objective``, ``risk`` (out of sample; not by value) and ``eliminated``, a
         tuple of the columns that left to get there. None where nothing was eliminated.
     tailoring_path_ : list of TailoringPath or None
     model_ : list
@@ -152,7 +163,7 @@ class QLearning(BackwardLearner):
         self,
         *,
         model: Any = "auto",
-        selection: Literal["loo", "rfe", "rfe-test", "rfe-vpred"] | StageRFE | None = "loo",
+        selection: Literal["loo", "rfe", "rfe-test", "rfe-vpred", "rfe-vstage"] | StageRFE | None = "loo",
         discount: float = 1.0,
         maximize: bool = True,
         level: float = 0.95,
@@ -175,15 +186,15 @@ class QLearning(BackwardLearner):
     def paper(
         cls,
         *,
-        algorithm: Literal["rfe", "rfe-test", "rfe-vpred"] = "rfe",
+        algorithm: Literal["rfe", "rfe-test", "rfe-vpred", "rfe-vstage"] = "rfe",
         **changes: Any,
     ) -> Self:
         """Chapter 4 of the dissertation: Algorithm 25, 27 or 28 with a Gaussian kernel and its numbers.
 
         Parameters
         ----------
-        algorithm : {"rfe", "rfe-test", "rfe-vpred"}, default="rfe"
-            RFE (Algorithm 25), RFE_test (27) or RFE_Vpred (28).
+        algorithm : {"rfe", "rfe-test", "rfe-vpred", "rfe-vstage"}, default="rfe"
+            RFE (Algorithm 25), RFE_test (27), RFE_Vpred (28), or the proposal of Appendix C.1.
         **changes
             Other parameters of `StageRFE`, where silences of the text are named, and of the constructor.
 
@@ -213,17 +224,17 @@ class QLearning(BackwardLearner):
         selection = as_selection(self.selection)
         if isinstance(selection, StageRFE):
             selection.check()
-            if selection.algorithm == "rfe-vpred" and self.model not in ("auto", "rbf", "anova", "linear"):
+            if selection.algorithm in BY_VALUE and self.model not in ("auto", "rbf", "anova", "linear"):
                 raise ValueError(
-                    f"selection='rfe-vpred' refits kernel machines, and model={self.model!r} is none; use "
-                    "model='auto', 'rbf', 'anova' or 'linear', or another selection."
+                    f"selection={selection.algorithm!r} refits kernel machines, and model={self.model!r} is "
+                    "none; use model='auto', 'rbf', 'anova' or 'linear', or another selection."
                 )
         if not isinstance(selection, StageRFE) or self.model not in ("auto", "rbf"):
             refuse_unused(
                 self,
                 ["device"],
                 f"model={self.model!r} and selection={self.selection!r}",
-                "leave it out, or use model='rbf' with selection='rfe', 'rfe-test' or 'rfe-vpred'",
+                "leave it out, or use model='rbf' with one of the dissertation's selections",
             )
         if self.device != "cpu":
             find_device(self.device)
@@ -234,7 +245,7 @@ class QLearning(BackwardLearner):
         kinds = [kind for kind in FAMILIES if kind != "rbf"] if self.model == "auto" else [self.model]
         for stage in trial.stages:
             rows = stage.present
-            encoder = HistoryEncoder(stage.columns, stage.history[rows], stage.labels)
+            encoder = HistoryEncoder(stage.columns, stage.history[rows], stage.labels, stage.codes)
             if not all(columns_pay(encoder, int(rows.sum()), kind, paper) for kind in kinds):
                 return True
         return False
@@ -249,7 +260,16 @@ class QLearning(BackwardLearner):
         rng: np.random.Generator,
     ) -> tuple[StageMachine, StageSelection]:
         selection = as_selection(self.selection)
-        return fit_q_function(trial.stages[t], subjects, y, weights, self.model, selection, rng, self.device)
+        if self.model == "linear" and not isinstance(selection, StageRFE):
+            weights = weights * _balance(trial, t, subjects)
+        stage = trial.stages[t]
+        found = fit_q_function(stage, subjects, y, weights, self.model, selection, rng, self.device)
+        if isinstance(selection, StageRFE) and selection.algorithm == "rfe-vstage" and found[1].groups:
+            machine, history = found[0], stage.history[subjects]
+            value_stage = make_stage(machine, history, stage.allowed(history), self.device)
+            chosen = eliminate_by_stage_value(value_stage, machine, selection.safeguard)
+            return machine.fit(chosen.groups), chosen
+        return found
 
     def _settle(
         self, machine: StageMachine, chosen: StageSelection, needed_next: list[str] | None
@@ -261,6 +281,8 @@ class QLearning(BackwardLearner):
             if needed_next is None and machine.uses_kernel:
                 # Earlier responses hold an estimated value, and what acts through it alone is weak.
                 machine, chosen = prune(machine, chosen)
+            if machine.uses_kernel and machine.kind != "rbf" and len(machine.encoder.labels) > 2:
+                machine, chosen = recall_strong(machine, chosen)
             if needed_next and self.discount > 0.0:
                 # Columns of the next stage's Q-function are part of this stage's response.
                 names = machine.encoder.names
@@ -269,6 +291,10 @@ class QLearning(BackwardLearner):
             if machine.uses_kernel and machine.kind == "anova":
                 machine, chosen = recall_pairs(machine, chosen)
         return machine, chosen
+
+    def _takes_own_loss(self) -> bool:
+        # the dissertation knows squared loss alone
+        return not isinstance(as_selection(self.selection), StageRFE)
 
     def _revise(
         self, evaluation: Evaluation, machines: list[StageMachine], selections: list[StageSelection]
@@ -298,3 +324,22 @@ class QLearning(BackwardLearner):
         (n, K) array
         """
         return self._signed_q_values(history, stage)
+
+
+def _balance(trial: TrialData, t: int, subjects: np.ndarray) -> np.ndarray:
+    """Weights (m,), of mean 1 for each action, under which histories are alike whatever the action.
+
+    They are in proportion to the inverse probability of the action taken over the sum of those of all: with
+    two actions, to the probability of the other one. A linear contrast is then right when the probabilities
+    are, even if the rest of the linear model is not; where actions were randomised alike for all, they are 1.
+    """
+    stage = trial.stages[t]
+    if stage.doses is not None:
+        return np.ones(len(subjects))
+    places = np.searchsorted(np.flatnonzero(stage.present), subjects)
+    chances = trial.action_probabilities(t + 1)[places]
+    shares = np.divide(1.0, chances, out=np.zeros_like(chances), where=chances > 0.0)
+    action = stage.action[subjects]
+    found = shares[np.arange(len(subjects)), action] / shares.sum(axis=1)
+    means = np.bincount(action, weights=found) / np.maximum(np.bincount(action), 1)
+    return found / means[action]

@@ -1,7 +1,9 @@
 """A fitted learner as plain values: which history matters, for what, and what the regime is worth."""
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
+from rlselect.regimes._contrasts import TailoringEffect
 from rlselect.regimes._estimates import RegimeValue
 from rlselect.regimes._overlap import OverlapReport
 from rlselect.regimes._policy_tree import PolicyTree
@@ -23,26 +25,34 @@ class Learnt(Protocol):
     stop_reason_: list[str]
     regime_: PolicyTree
     overlap_: list[OverlapReport]
+    tailoring_effects_: list[list[TailoringEffect]]
 
 
-def report_of(learner: Learnt, seconds: float) -> dict[str, Any]:
-    """Facts of a fit, tables and rules, as `rlselect.report.to_html` takes them."""
+def report_of(learner: Learnt, seconds: float, n_subjects: int, notes: Sequence[str]) -> dict[str, Any]:
+    """Facts of a fit, tables and rules, as `rlselect.report.to_html` takes them; `notes` are the trial's."""
     value, before = learner.value_, learner.observed_
     return {
         "title": f"{type(learner).__name__} ({learner.n_stages_} stages)",
         "seconds": seconds,
         "facts": {
-            "Subjects": len(value.scores),
+            "Subjects": n_subjects,
             "Value of the regime": str(value),
             "Value of what was done": str(before),
             "Difference": str(value.less(before)),
         },
-        "sections": [_history(learner), _rules(learner), _overlap(learner), _stages(learner)],
+        "sections": [
+            _history(learner),
+            _rules(learner),
+            _effects(learner),
+            _overlap(learner),
+            _stages(learner),
+        ],
         "notes": [
             "Values are means of the discounted sum of rewards; that of the regime is a cross-fitted doubly "
             "robust estimate. From observational data it can be trusted only if what moved both actions and "
             "rewards is among the history columns, and every action was taken often enough: see "
-            "TrialData.overlap."
+            "TrialData.overlap.",
+            *notes,
         ],
     }
 
@@ -69,6 +79,29 @@ def _rules(learner: Learnt) -> dict[str, Any]:
         "text": str(learner.regime_),
         "note": "Trees of depth two with a value of their own, beside that of the full regime, which predict "
         "gives.",
+    }
+
+
+def _effects(learner: Learnt) -> dict[str, Any]:
+    rows = [
+        [
+            f"stage {t + 1}",
+            one.column,
+            f"{one.action} against {one.reference}",
+            *(round(number, 4) for number in (one.slope, *one.interval)),
+        ]
+        for t, effects in enumerate(learner.tailoring_effects_)
+        for one in effects
+    ]
+    return {
+        "title": "How the decision leans on its columns",
+        "columns": ["Stage", "Column", "Advantage of", "Per sd", "From", "To"],
+        "rows": rows,
+        "note": "Slope of the advantage on each column alone, per standard deviation. Intervals hold for all "
+        "history columns of the stage together, so that those of selected columns are not too narrow; rules "
+        "of later stages are taken as known."
+        if rows
+        else "No column decides between labels.",
     }
 
 
@@ -108,7 +141,7 @@ def _stages(learner: Learnt) -> dict[str, Any]:
     }
 
 
-def value_section(value: RegimeValue, observed: RegimeValue) -> dict[str, Any]:
+def value_section(value: RegimeValue, observed: RegimeValue, n_subjects: int) -> dict[str, Any]:
     """What the regime is worth to other subjects than it was learnt from, beside what was done to them."""
     estimates = {"the regime": value, "what was done": observed, "difference": value.less(observed)}
     return {
@@ -118,6 +151,6 @@ def value_section(value: RegimeValue, observed: RegimeValue) -> dict[str, Any]:
             [name, *(round(number, 4) for number in (one.value, one.standard_error, *one.interval))]
             for name, one in estimates.items()
         ],
-        "note": f"{len(value.scores)} subjects, {100 * value.level:.4g} % intervals; that of the regime, as "
+        "note": f"{n_subjects} subjects, {100 * value.level:.4g} % intervals; that of the regime, as "
         "it was learnt before, is a cross-fitted doubly robust estimate.",
     }

@@ -8,7 +8,7 @@ from rlselect.machines import EliminationPath, paired_comparison
 from rlselect.regimes._selection import StageSelection
 from rlselect.regimes._stage_machine import StageMachine
 
-__all__ = ["prune", "recall", "recall_pairs"]
+__all__ = ["prune", "recall", "recall_pairs", "recall_strong"]
 
 
 def recall(
@@ -54,6 +54,34 @@ def prune(machine: StageMachine, chosen: StageSelection) -> tuple[StageMachine, 
     return machine, StageSelection(list(machine.groups), chosen.path, reason)
 
 
+def recall_strong(machine: StageMachine, chosen: StageSelection) -> tuple[StageMachine, StageSelection]:
+    """Take groups back, the best one first, as long as one lowers the risk by more than chance would.
+
+    For stages of three and more actions: a column has so many products with them that an elimination among
+    many columns, repeated on fewer rows, may lose one that is plain to see beside the columns that are left.
+    """
+    back = []
+    outside = [g for g in range(len(machine.encoder.groups)) if g not in set(machine.groups)]
+    while outside:
+        best = outside[int(np.argmin([machine.risk_with([*machine.groups, g]) for g in outside]))]
+        wider = machine.on_groups([*machine.groups, best])
+        # The best of many looks good by chance: the price of the search is twice its logarithm.
+        if _gain(machine.loo_risk, wider) <= 2.0 * np.log(len(outside) + 1.0):
+            break
+        machine = wider
+        outside.remove(best)
+        back.append(machine.encoder.names[best])
+    if not back:
+        return machine, chosen
+    reason = f"{chosen.reason}, and {', '.join(back)} beside them"
+    return machine, StageSelection(list(machine.groups), chosen.path, reason)
+
+
+def _gain(risk: float, wider: StageMachine) -> float:
+    """What a wider machine gains on a risk, in units of twice the log likelihood."""
+    return float(len(wider.y) * np.log(max(risk, 1e-300) / max(wider.loo_risk, 1e-300)))
+
+
 def recall_pairs(machine: StageMachine, chosen: StageSelection) -> tuple[StageMachine, StageSelection]:
     """Take a past action back together with the covariate it acts with, where only both lower the risk.
 
@@ -69,9 +97,8 @@ def recall_pairs(machine: StageMachine, chosen: StageSelection) -> tuple[StageMa
         wider = machine.on_groups([*machine.groups, *best])
         singles = [machine.on_groups([*machine.groups, group]) for group in best]
         apart = min(machine.loo_risk, *(single.loo_risk for single in singles))
-        gain = len(machine.y) * np.log(max(apart, 1e-300) / max(wider.loo_risk, 1e-300))
         # The best of many pairs looks good by chance: the price of the search is twice its logarithm.
-        if gain <= 2.0 * np.log(len(pairs)):
+        if _gain(apart, wider) <= 2.0 * np.log(len(pairs)):
             break
         machine = wider
         names = " with ".join(e.names[g] for g in best)

@@ -22,7 +22,7 @@ from rlselect.regimes._held_out_folds import (
     one_split,
 )
 from rlselect.regimes._stage_machine import StageMachine
-from rlselect.regimes._stage_rfe import Selection, StageRFE
+from rlselect.regimes._stage_rfe import BY_VALUE, Selection, StageRFE
 from rlselect.regimes._stages import StageData
 
 __all__ = ["FAMILIES", "MODEL", "StageSelection", "choose_machine", "fit_q_function", "select_features"]
@@ -78,8 +78,8 @@ def fit_q_function(
     rng : Generator
     device : str
     """
-    encoder = HistoryEncoder(stage.columns, stage.history[subjects], stage.labels)
-    X = encoder.encode(stage.history[subjects], stage.action[subjects])
+    encoder = HistoryEncoder(stage.columns, stage.history[subjects], stage.labels, stage.codes)
+    X = encoder.encode(stage.history[subjects], stage.shares(subjects))
     paper = selection if isinstance(selection, StageRFE) else None
     seed = int(rng.integers(2**31))
     kinds: Sequence[Any] = [model]
@@ -108,8 +108,8 @@ def select_features(
     ``path`` and ``first`` are the elimination of "loo" and its first split, where they are known already.
     """
     n_groups = len(machine.encoder.groups)
-    over_all_stages = isinstance(selection, StageRFE) and selection.algorithm == "rfe-vpred"
-    if selection is None or over_all_stages or n_groups == 0:
+    later = isinstance(selection, StageRFE) and selection.algorithm in BY_VALUE
+    if selection is None or later or n_groups == 0:
         return StageSelection(list(range(n_groups)), None, "all history columns are kept")
     if np.ptp(machine.y) <= 1e-12 * np.abs(machine.y).max():
         return StageSelection([], None, "the response is the same for everyone: no history column is needed")

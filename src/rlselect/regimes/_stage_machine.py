@@ -22,11 +22,14 @@ from rlselect.machines import (
 )
 from rlselect.regimes._anova_kernel import ActionAnovaState, KeptState
 from rlselect.regimes._encoding import HistoryEncoder
+from rlselect.regimes._own_loss import ResponseLink, fit_linked
 from rlselect.regimes._stage_rfe import StageRFE
 
 __all__ = ["ANOVA_WIDTH", "StageMachine", "paper_regularization", "within_reach"]
 
 ANOVA_WIDTH = 2.0
+# share of the largest eigenvalue of a kernel matrix below which others are rounding
+_ROUNDING = 1e-10
 
 
 def paper_regularization(y: np.ndarray) -> float:
@@ -68,12 +71,15 @@ class StageMachine:
         History columns it was fitted on, by their number in the encoder.
     loo_risk : float
         Out-of-sample risk of the fit.
+    link : ResponseLink or None
+        Of a Q-function that was fitted by the loss of its response.
     """
 
     groups: list[int]
     loo_risk: float
     losses: np.ndarray
     tuner: Tuner
+    link: ResponseLink | None = None
 
     def __init__(
         self,
@@ -238,8 +244,8 @@ class StageMachine:
         problem.refresh()
         self.loo_risk, self.losses = self.risk(problem), problem.losses
         self.lam, self.bandwidth, self.state = problem.lam, problem.bandwidth, problem.state
-        self.coefficients = problem.coefficients
-        remainder = self.y - problem.gram @ problem.coefficients - problem.ridge * problem.coefficients
+        self.coefficients = problem.coefficients[:, 0]
+        remainder = self.y - problem.gram @ self.coefficients - problem.ridge * self.coefficients
         self.intercept = float(remainder.mean())
         return self
 
@@ -252,6 +258,10 @@ class StageMachine:
 
     def refit(self, rows: np.ndarray, y: np.ndarray) -> "StageMachine":
         """The same machine with the same parameters on some of the rows and another response."""
+        other = self._refit(rows, y)
+        return other if self.link is None else other.by_own_loss(self.link, [self.lam])
+
+    def _refit(self, rows: np.ndarray, y: np.ndarray) -> "StageMachine":
         other = self.on_rows(rows)
         other.y, other.groups = y, self.groups
         if not self.uses_kernel:
@@ -264,15 +274,37 @@ class StageMachine:
         other.coefficients, other.intercept = solution.coefficients[:, 0], float(solution.intercept[0])
         return other
 
+    def by_own_loss(self, link: ResponseLink, lams: Sequence[float] | None = None) -> "StageMachine":
+        """Fit the chosen groups again by the loss of the response, with the best of some penalties."""
+        self.link = link
+        if self.uses_kernel:
+            Z, back = self._factor()
+            lams = self._make_tuner().lams.tolist() if lams is None else lams
+            fitted = fit_linked(Z, link.to_unit(self.y), self.weights, link.family, lams)
+            self.lam, self.coefficients, self.intercept = (
+                fitted.lam,
+                back @ fitted.coefficients,
+                fitted.intercept,
+            )
+        return self
+
+    def _factor(self) -> tuple[np.ndarray, np.ndarray]:
+        """Columns (n, r) whose inner product is the kernel, and what turns their coefficients into its."""
+        values, vectors = np.linalg.eigh(self.state.gram())
+        large = values > _ROUNDING * max(values[-1], 0.0)
+        root = np.sqrt(values[large])
+        return vectors[:, large] * root, vectors[:, large] / root
+
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Q-function of encoded rows."""
         if not self.uses_kernel:
-            return np.asarray(self.estimator.predict(X[:, self.columns]), dtype=float)
+            fitted = np.asarray(self.estimator.predict(X[:, self.columns]), dtype=float)
+            return fitted if self.link is None else self.link.within(fitted)
         return self._limited(self.state.cross(X, self.groups) @ self.coefficients + self.intercept)
 
     def _limited(self, fitted: np.ndarray) -> np.ndarray:
-        """Predictions within reach of the responses."""
-        return within_reach(fitted, self.y)
+        """Predictions within reach of the responses, or by their link."""
+        return within_reach(fitted, self.y) if self.link is None else self.link.mean(fitted, self.y)
 
     def q_values(self, history: np.ndarray) -> np.ndarray:
         """Q-function of rows of a history under each action: (m, K) array."""
@@ -285,8 +317,10 @@ class StageMachine:
         ----------
         q : (m, K) array
             Of the rows, as `q_values` gives them.
-        chosen, taken : (m,) int arrays
-            Positions of the actions that will be and that were taken.
+        chosen : (m,) int array
+            Positions of the actions that will be taken.
+        taken : (m, K) array
+            What was taken, as shares of the actions.
         y : (m,) array
             Their responses.
         """

@@ -8,9 +8,11 @@ import numpy as np
 
 from rlselect._options import anything, check_options, number, one_of, refuse_unused
 
-__all__ = ["ALGORITHMS", "Selection", "StageRFE", "as_selection"]
+__all__ = ["ALGORITHMS", "BY_VALUE", "Selection", "StageRFE", "as_selection"]
 
-ALGORITHMS = ("rfe", "rfe-test", "rfe-vpred")
+ALGORITHMS = ("rfe", "rfe-test", "rfe-vpred", "rfe-vstage")
+# those that remove what leaves the largest fitted value
+BY_VALUE = ("rfe-vpred", "rfe-vstage")
 
 
 def _are_positive(values: Any) -> bool:
@@ -27,10 +29,11 @@ class StageRFE:
 
     Parameters
     ----------
-    algorithm : {"rfe", "rfe-test", "rfe-vpred"}, default="rfe"
+    algorithm : {"rfe", "rfe-test", "rfe-vpred", "rfe-vstage"}, default="rfe"
         At each stage the column whose absence leaves the smallest regularised risk leaves (25), or the
         smallest one on held-out subjects (27); or, of all stages, the column whose absence leaves the largest
-        fitted value of the first stage (28).
+        fitted value of the first stage (28); or, at each stage, the column whose absence leaves the largest
+        fitted value of that stage, which Appendix C.1 proposes.
     safeguard : float in [0, 1), default=0.05
         So large a share of the columns is kept beyond what the stopping rule says.
     bandwidths : sequence of float, default=(1, 2, 4, ..., 128)
@@ -49,7 +52,7 @@ class StageRFE:
     0.5
     """
 
-    algorithm: Literal["rfe", "rfe-test", "rfe-vpred"] = "rfe"
+    algorithm: Literal["rfe", "rfe-test", "rfe-vpred", "rfe-vstage"] = "rfe"
     safeguard: float = 0.05
     bandwidths: Sequence[float] = tuple(2.0**k for k in range(8))
     degree: Literal[1, 2, 3] = 2

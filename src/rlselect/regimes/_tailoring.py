@@ -119,8 +119,8 @@ class _ColumnFold:
 def find_tailoring(
     machine: StageMachine,
     history: np.ndarray,
-    action: np.ndarray,
     taken: np.ndarray,
+    importance: np.ndarray,
     allowed: np.ndarray,
     splits: np.ndarray,
 ) -> TailoringPath | None:
@@ -130,8 +130,9 @@ def find_tailoring(
     ----------
     machine : StageMachine
         Fitted on the selected groups.
-    history, action, taken, allowed : arrays
-        Of the machine's rows: history, action taken and its probability, feasible actions.
+    history, taken, importance, allowed : arrays
+        Of the machine's rows: history, what was taken as shares of the actions, how much rows count for each
+        action, feasible actions.
     splits : (k, n) int array
         Folds of the machine's rows; the scores of a row are averaged over several splits, so that the answer
         does not hang on one of them.
@@ -160,7 +161,7 @@ def find_tailoring(
     problem.bandwidth = bandwidth
     lam = problem.lam
     path = eliminate(problem, adaptive_cycle)
-    tasks = ((machine, selected, path, lam, history, action, taken, allowed, folds) for folds in splits)
+    tasks = ((machine, selected, path, lam, history, taken, importance, allowed, folds) for folds in splits)
     scores = np.mean(run_tasks(_scores, tasks), axis=0)
     judged = EliminationPath(sizes=path.sizes, order=path.order, weights=weights, losses=list(-scores))
     found = TailoringPath(judged)
@@ -174,8 +175,8 @@ def _scores(
     path: EliminationPath,
     lam: float,
     history: np.ndarray,
-    action: np.ndarray,
     taken: np.ndarray,
+    importance: np.ndarray,
     allowed: np.ndarray,
     folds: np.ndarray,
 ) -> np.ndarray:
@@ -196,6 +197,6 @@ def _scores(
             outcome = q if outcome is None else outcome
             chosen = best_feasible(q, allowed[test])
             rows = np.arange(len(test))
-            residual = machine.y[test] - outcome[rows, action[test]]
-            scores[step, test] = outcome[rows, chosen] + (action[test] == chosen) / taken[test] * residual
+            residual = machine.y[test] - (outcome * taken[test]).sum(axis=1)
+            scores[step, test] = outcome[rows, chosen] + importance[test, chosen] * residual
     return scores

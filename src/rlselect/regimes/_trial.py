@@ -8,15 +8,21 @@ from typing import Any, Literal
 import numpy as np
 
 from rlselect.data import Columns, Covariate, read_labels, refuse_repeated_pairs
-from rlselect.regimes._accumulate import StageReading, accumulate
+from rlselect.regimes._accumulate import StageReading, accumulate, cut_at
+from rlselect.regimes._censoring import uncensored_probabilities
+from rlselect.regimes._dose import ActionType
+from rlselect.regimes._gaps import MISSING, MissingHistory
 from rlselect.regimes._overlap import OverlapReport, report_overlap
+from rlselect.regimes._own_loss import RewardType, read_reward_type
 from rlselect.regimes._propensity import remaining_probabilities, stage_probabilities
+from rlselect.regimes._sample import Sample, everyone_alike
 from rlselect.regimes._stage_names import find_stage, order_stages
 from rlselect.regimes._stages import StageData, readable_history
+from rlselect.regimes._trial_notes import describe_trial
 
 __all__ = ["TrialData"]
 
-_STAGE_KEYS = {"name", "history", "action", "reward", "feasible", "propensity"}
+_STAGE_KEYS = {"name", "history", "action", "reward", "censored", "action_type", "feasible", "propensity"}
 _LEAVING = ("ends", "weights")
 _NAMED_PROPENSITIES = ("estimate", "randomized")
 _RATIO = re.compile(r"(?:randomi[sz]ed )?(\d+(?:\.\d+)?(?::\d+(?:\.\d+)?)+)")
@@ -35,6 +41,9 @@ class TrialData:
     stage_names : list of str
         A name will do wherever the number of a stage does.
     leaving : {"ends", "weights"}
+    reward_type : {"number", "binary", "count"}
+    sample : Sample
+        Weights and clusters of the subjects.
 
     Examples
     --------
@@ -45,29 +54,57 @@ class TrialData:
     TrialData(4 subjects, 1 stage: 1 history column, actions drug/none)
     """
 
-    def __init__(self, stages: list[StageData], leaving: str) -> None:
+    def __init__(
+        self,
+        stages: list[StageData],
+        leaving: str,
+        *,
+        reward_type: RewardType = "auto",
+        sample: Sample | None = None,
+        horizon: float | None = None,
+    ) -> None:
         if leaving not in _LEAVING:
             raise ValueError(f"leaving={leaving!r} is not known; use one of {list(_LEAVING)}")
         self.stages = stages
         self.leaving = leaving
+        self.horizon = horizon
+        self.sample = everyone_alike(len(stages[0].action)) if sample is None else sample
+        self.reward_type = read_reward_type(reward_type, stages)
         self.n_subjects = len(stages[0].action)
         self.n_stages = len(stages)
         self.stage_names = [stage.name for stage in stages]
         self._chances: dict[int, np.ndarray] = {}
         self._overlap: list[OverlapReport] = []
+        self._uncensored: np.ndarray | None = None
+        censored = np.array([stage.censored for stage in stages])
+        if censored.any():
+            rewards, present = ([getattr(stage, what) for stage in stages] for what in ("reward", "present"))
+            self._uncensored = uncensored_probabilities(rewards, present, censored, self.sample.weights)
 
     def __repr__(self) -> str:
         parts = []
         for stage in self.stages:
             width = len(stage.columns)
             columns = f"{width} history column{'s' * (width != 1)}"
-            parts.append(f"{columns}, actions {'/'.join(map(str, stage.labels))}")
+            actions = f"actions {'/'.join(map(str, stage.labels))}"
+            if stage.doses is not None:
+                actions = f"doses {stage.labels[0]} to {stage.labels[-1]}"
+            parts.append(f"{columns}, {actions}")
         plural = "s" * (self.n_stages != 1)
         return f"TrialData({self.n_subjects} subjects, {self.n_stages} stage{plural}: {'; '.join(parts)})"
 
     @classmethod
     def from_wide(
-        cls, data: Any, stages: Sequence[Mapping], *, leaving: Literal["ends", "weights"] = "ends"
+        cls,
+        data: Any,
+        stages: Sequence[Mapping],
+        *,
+        leaving: Literal["ends", "weights"] = "ends",
+        reward_type: RewardType = "auto",
+        missing: MissingHistory = "error",
+        horizon: float | None = None,
+        sample_weight: Any = None,
+        cluster: Any = None,
     ) -> "TrialData":
         """One row per subject.
 
@@ -86,12 +123,35 @@ class TrialData:
               frequencies of the stage), a ratio such as "2:1:1" of the actions in sorted order, a mapping
               from action to probability, or a column or array with the probability of the action that was
               taken;
+            - ``action_type``: "label" (default), or "dose" for actions that are numbers, with ten different
+              ones at least: Q-functions see them through a cubic polynomial, values weigh them by a kernel
+              and the density of the dose given the history (the generalised propensity), and what is
+              recommended are doses that subjects of such a history were given. ``feasible`` is then the
+              smallest and the largest dose, ``propensity`` "estimate", "randomized", or a column with the
+              density of the dose that was given;
+            - ``censored``: a column or array of truth values: the reward is a time of which the subject's is
+              only a lower bound, because it was not followed any longer. Others stand for it, by the inverse
+              probability of being followed so long (Kaplan-Meier: censoring must not depend on the history);
             - ``name``: of the stage, beside its number ("stage 1", ... by default).
         leaving : {"ends", "weights"}, default="ends"
             What a missing action means: "ends", the subject's trial was over and nothing more is earned;
             "weights", the subject was lost, and those who stayed stand for it, weighted by the inverse
             probability of remaining. Who has no action but a reward, such as a responder who needs no second
             treatment, has come to an end and keeps that reward, whichever it is.
+        reward_type : {"auto", "number", "binary", "count"}, default="auto"
+            "binary": every reward is 0 or 1, and Q-functions are logistic, so that they stay within what
+            rewards can add up to (probabilities, if there is one reward); "count": whole numbers from 0 on,
+            and Q-functions are exponential; "number": neither. "auto" takes "binary" where all are 0 or 1.
+        missing : {"error", "indicator"}, default="error"
+            What to do with missing covariates: refuse them, or put the mean of the others in their place with
+            a 0/1 history column such as "age=missing" that tells; a missing category is a label of its own.
+        horizon : float, optional
+            With censored stages: the time up to which rewards count, added up over the stages.
+        sample_weight : str or array, optional
+            How much each subject counts, in what is learnt and in values.
+        cluster : str or array, optional
+            Which subjects belong together, such as those of one site: they stay in one fold of the values,
+            whose standard errors are those of independent clusters.
         """
         columns = Columns(data, "data")
         if isinstance(stages, (str, Mapping)) or not isinstance(stages, Sequence) or not len(stages):
@@ -100,7 +160,23 @@ class TrialData:
         names = [row.name for row in rows]
         if len(set(names)) < len(names):
             raise ValueError(f"the stages are called {names}; give each a name of its own")
-        return cls(accumulate(rows, leaving), leaving)
+        sample = _read_sample(columns, sample_weight, cluster, np.arange(len(rows[0].action)))
+        return cls._from_rows(rows, leaving, reward_type, missing, horizon, sample)
+
+    @classmethod
+    def _from_rows(
+        cls,
+        rows: Sequence[StageReading],
+        leaving: str,
+        reward_type: RewardType,
+        missing: MissingHistory,
+        horizon: float | None,
+        sample: Sample,
+    ) -> "TrialData":
+        if missing not in MISSING:
+            raise ValueError(f"missing={missing!r} was given; it must be one of {list(MISSING)}.")
+        stages = accumulate(cut_at(rows, horizon), leaving, missing)
+        return cls(stages, leaving, reward_type=reward_type, sample=sample, horizon=horizon)
 
     @classmethod
     def from_long(
@@ -115,7 +191,14 @@ class TrialData:
         stage_order: Sequence[Any] | None = None,
         feasible: Mapping[Any, Any] | None = None,
         propensity: Any = "estimate",
+        action_type: ActionType | Mapping[Any, ActionType] = "label",
+        censored: Any = None,
         leaving: Literal["ends", "weights"] = "ends",
+        reward_type: RewardType = "auto",
+        missing: MissingHistory = "error",
+        horizon: float | None = None,
+        sample_weight: Any = None,
+        cluster: Any = None,
     ) -> "TrialData":
         """One row per subject and stage, the stages in order of time; columns are called ``x_1, x_2``.
 
@@ -135,9 +218,15 @@ class TrialData:
             4" and "week 12" do.
         feasible : mapping, optional
             Stage (its value in the table) to what ``from_wide`` takes.
-        propensity, leaving
-            As in :meth:`from_wide`, the former for all stages or as a mapping from stage to what that takes
-            (stages that are not named are estimated).
+        propensity
+            As in :meth:`from_wide`, for all stages or as a mapping from stage to what that takes (stages that
+            are not named are estimated).
+        action_type : {"label", "dose"} or mapping, default="label"
+            As in :meth:`from_wide`, for all stages or by stage.
+        censored : str or array, optional
+            Truth values, one per row: the reward of the row is a lower bound of a time.
+        leaving, reward_type, missing, horizon, sample_weight, cluster
+            As in :meth:`from_wide`; weight and cluster of a subject are the same in all its rows.
         """
         columns = Columns(data, "data")
         subjects, stages = columns.distinct(id, "id"), columns.distinct(stage, "stage")
@@ -146,6 +235,11 @@ class TrialData:
         order = order_stages(found, stage_order)
         keys = [found[place] for place in order]
         feasible = _by_stage(feasible or {}, keys, "feasible")
+        types: dict[Any, str] = {}
+        if isinstance(action_type, Mapping):
+            types = _by_stage(action_type, keys, "action_type")
+        elif action_type != "label":
+            types = dict.fromkeys(keys, action_type)
         names = [covariates] if isinstance(covariates, str) else list(covariates)
         known = columns.covariates(names, "covariate")
         actions, rewards = columns.labels(action, "action"), columns.numbers(reward, "reward")
@@ -157,6 +251,9 @@ class TrialData:
         # subjects in the order in which they first appear
         first = np.unique(subjects.positions, return_index=True)[1]
         place = np.argsort(np.argsort(first))[subjects.positions]
+
+        flags = None if censored is None else columns.flags(censored, "censored").astype(float)
+        sample = _read_sample(columns, sample_weight, cluster, place)
 
         def spread(values: Any, rows: np.ndarray) -> Any:
             if not isinstance(values, np.ndarray):
@@ -172,6 +269,8 @@ class TrialData:
                 cover,
                 spread(actions, rows),
                 spread(rewards, rows),
+                None if flags is None else spread(flags, rows) == 1.0,
+                types.get(key, "label"),
                 feasible.get(key),
                 spread(chances.get(key, "estimate"), rows),
                 str(key),
@@ -180,7 +279,7 @@ class TrialData:
             )
             for key, rows, cover in zip(keys, seen, covers, strict=True)
         ]
-        return cls(accumulate(parts, leaving), leaving)
+        return cls._from_rows(parts, leaving, reward_type, missing, horizon, sample)
 
     def history(self, stage: int | str) -> dict[str, np.ndarray]:
         """History of the subjects present at a stage (counted from 1, or its name), as a dict of columns."""
@@ -196,27 +295,69 @@ class TrialData:
         return np.sum([discount**t * stage.reward for t, stage in enumerate(self.stages)], axis=0)
 
     def action_probabilities(self, stage: int | str) -> np.ndarray:
-        """Probability of each action (columns) for each subject present at a stage, known or estimated."""
+        """Probability of each action (columns) for each subject present at a stage, known or estimated.
+
+        Of doses, that of the neighbourhood of each candidate.
+        """
         stage = find_stage(stage, self.stage_names)
         if stage not in self._chances:
             self._chances[stage] = stage_probabilities(self.stage(stage))
         return self._chances[stage]
 
     def taken_probabilities(self, stage: int | str) -> np.ndarray:
-        """Probability of the action that each subject took at a stage; 1 for absent ones."""
+        """Probability of the action that each subject took at a stage, density of a dose; 1 for others."""
         data = self.stage(stage)
         chances = np.ones(self.n_subjects)
         rows = np.flatnonzero(data.present)
-        chances[rows] = self.action_probabilities(stage)[np.arange(len(rows)), data.action[rows]]
+        if data.doses is None:
+            chances[rows] = self.action_probabilities(stage)[np.arange(len(rows)), data.action[rows]]
+        elif isinstance(data.propensity, np.ndarray):
+            chances[rows] = data.propensity[rows]
+        else:
+            chances[rows] = data.doses.densities(data.history[rows], data.dose[rows])
         return chances
 
+    def importance(self, stage: int | str) -> np.ndarray:
+        """How much each subject counts for each action at a stage: (n, K), 0 for absent ones.
+
+        The inverse of its probability for the action that was taken, 0 for others; of doses a kernel about
+        the candidate, over the density of the dose.
+        """
+        data = self.stage(stage)
+        found = np.zeros((self.n_subjects, len(data.labels)))
+        rows = np.flatnonzero(data.present)
+        taken = self.taken_probabilities(stage)[rows]
+        matches = data.shares(rows) if data.doses is None else data.doses.kernel(data.dose[rows])
+        found[rows] = matches / taken[:, None]
+        return found
+
     def remaining_probabilities(self, stage: int | str) -> np.ndarray:
-        """Probability of each subject of still being there after a stage; 1 unless ``leaving="weights"``."""
+        """Probability of each subject of still being there after a stage.
+
+        It is 1 unless ``leaving="weights"`` or times are censored.
+        """
+        stage = find_stage(stage, self.stage_names)
+        chances = np.ones(self.n_subjects)
+        if self.leaving == "weights" and stage < self.n_stages:
+            data = self.stage(stage)
+            stays = self.stage(stage + 1).known | data.censored
+            chances = remaining_probabilities(data, stays)
+        return chances if self._uncensored is None else chances * self._uncensored[stage - 1]
+
+    def lost(self, stage: int | str) -> np.ndarray:
+        """Subjects lost after a stage, or censored in it: what came of them is not known, (n,) bool array.
+
+        Who has no action at the next stage but a reward has come to an end, and is not lost.
+        """
         stage = find_stage(stage, self.stage_names)
         data = self.stage(stage)
         if self.leaving == "ends" or stage == self.n_stages:
-            return np.ones(self.n_subjects)
-        return remaining_probabilities(data, self.stage(stage + 1).known)
+            return data.censored
+        return data.present & ~self.stage(stage + 1).known | data.censored
+
+    def notes(self) -> list[str]:
+        """What has to be known of the trial to read what is learnt from it, as sentences."""
+        return describe_trial(self)
 
     def overlap(self) -> list[OverlapReport]:
         """Overlap diagnostics of each stage; see :class:`~rlselect.regimes.OverlapReport`."""
@@ -226,7 +367,9 @@ class TrialData:
 
     def _report_overlap(self, number: int) -> OverlapReport:
         stage = self.stage(number)
-        stayed = stage.present if number == self.n_stages else stage.present & self.stage(number + 1).known
+        stayed = stage.present & ~self.lost(number)
+        if number < self.n_stages:
+            stayed &= self.stage(number + 1).known
         remaining = self.remaining_probabilities(number)[stayed]
         return report_overlap(number, stage, self.action_probabilities(number), remaining)
 
@@ -288,7 +431,8 @@ def _read_stage(columns: Columns, stage: Any, number: int) -> StageReading:
     if set(stage) - _STAGE_KEYS or "action" not in stage:
         raise ValueError(
             f"stage {number} has the keys {sorted(stage)}; 'history', 'action' and 'reward' are needed (the "
-            "last stage alone must have a reward), 'feasible', 'propensity' and 'name' are optional"
+            "last stage alone must have a reward), 'censored', 'action_type', 'feasible', 'propensity' and "
+            "'name' are optional"
         )
     role = f"stage {number}"
     history, reward = stage.get("history") or [], stage.get("reward")
@@ -299,6 +443,8 @@ def _read_stage(columns: Columns, stage: Any, number: int) -> StageReading:
         columns.covariates(names, f"{role} history"),
         columns.labels(stage["action"], f"{role} action"),
         None if reward is None else columns.numbers(reward, f"{role} reward"),
+        None if stage.get("censored") is None else columns.flags(stage["censored"], f"{role} censored"),
+        stage.get("action_type", "label"),
         stage.get("feasible"),
         _read_propensity(columns, stage.get("propensity", "estimate"), f"{role} propensity"),
         str(stage.get("name", role)),
@@ -321,3 +467,32 @@ def _read_propensity(columns: Columns, given: Any, role: str) -> Any:
             f"{error} Beside a column, 'estimate', 'randomized', a ratio such as '2:1' and a mapping from "
             "action to probability are known."
         ) from None
+
+
+def _read_sample(columns: Columns, sample_weight: Any, cluster: Any, place: np.ndarray) -> Sample:
+    """Weights and clusters of subjects, whose numbers `place` holds for each row of the table."""
+    n = int(place.max()) + 1
+    weights = columns.weights(sample_weight)
+    clusters = None if cluster is None else columns.distinct(cluster, "cluster").positions
+    by_subject: list[np.ndarray] = []
+    for what, values in (("sample_weight", weights), ("cluster", clusters)):
+        if values is None:
+            continue
+        mine = np.zeros(n, dtype=values.dtype)
+        mine[place] = values
+        strange = np.flatnonzero(mine[place] != values)
+        if len(strange):
+            raise ValueError(
+                f"{what} differs between the rows of a subject, one of them row {strange[0]}; it must be the "
+                "same in all of them."
+            )
+        by_subject.append(mine)
+    if clusters is not None:
+        clusters = np.unique(by_subject.pop(), return_inverse=True)[1]
+        if clusters.max() < 3:
+            raise ValueError(
+                f"cluster has {clusters.max() + 1} different value(s); at least 4 clusters are needed for a "
+                "standard error."
+            )
+    weights = by_subject[0] / by_subject[0].mean() if by_subject else np.ones(n)
+    return Sample(weights, clusters)

@@ -12,8 +12,8 @@ from rlselect._options import check_value, number, one_of, whole
 from rlselect._parallel import jobs, run_tasks
 from rlselect._random import RandomState, as_generator
 from rlselect.data import read_labels
-from rlselect.regimes._estimates import RegimeComparison, RegimeValue, from_scores
-from rlselect.regimes._estimation import estimate_value, feasible_only
+from rlselect.regimes._estimates import RegimeComparison, RegimeValue
+from rlselect.regimes._estimation import estimate_value, feasible_only, observed_value
 from rlselect.regimes._evaluation import Decide, Evaluation, Method
 from rlselect.regimes._learner import LEVEL, BackwardLearner, check_trial
 from rlselect.regimes._overlap import warn_of_poor_overlap
@@ -86,7 +86,7 @@ def regime_value(
     for name, allowed in _ALLOWED.items():
         check_value(name, given[name], allowed)
     if isinstance(regime, str) and regime == "observed":
-        return from_scores(trial.returns(discount), "observed", level)
+        return observed_value(trial, discount, level)
     warn_of_poor_overlap(trial.overlap())
     sign = 1.0 if learner is None or learner.maximize else -1.0
     rng = as_generator(random_state)
@@ -123,7 +123,7 @@ def _learn_without_folds(evaluation: Evaluation, learner: BackwardLearner) -> li
     """What the learner would do in each fold, learnt from the others."""
     folds = np.unique(evaluation.folds)
     tasks = ((learner, evaluation.trial, evaluation.folds != fold) for fold in folds)
-    return [fitted._decide for fitted in run_tasks(_learn_some, tasks)]
+    return [fitted._decide_for(evaluation.trial) for fitted in run_tasks(_learn_some, tasks)]
 
 
 def _learn_some(learner: BackwardLearner, trial: TrialData, rows: np.ndarray) -> BackwardLearner:
@@ -134,7 +134,7 @@ def _as_answer(regime: Any, trial: TrialData) -> Decide:
     """A fixed regime as a function from a stage, counted from 0, and a history to positions of actions."""
     if isinstance(regime, BackwardLearner):
         regime._check_same(trial)
-        return regime._decide
+        return regime._decide_for(trial)
     if callable(regime) or hasattr(regime, "predict"):
         ask = regime if callable(regime) else regime.predict
 
@@ -159,6 +159,8 @@ def _positions(labels: Any, stage: StageFrame, t: int, n: int) -> np.ndarray:
     found = read_labels(labels, f"the regime's answer at stage {t + 1}")
     if len(found) != n:
         raise ValueError(f"the regime returned {len(found)} actions for {n} subjects at stage {t + 1}")
+    if stage.doses is not None:
+        return _dose_positions(found, stage, t)
     place = {label: position for position, label in enumerate(stage.labels)}
     unknown = sorted({str(label) for label in found if label not in place})
     if unknown:
@@ -167,6 +169,23 @@ def _positions(labels: Any, stage: StageFrame, t: int, n: int) -> np.ndarray:
             f"are {list(stage.labels)}"
         )
     return np.array([place[label] for label in found])
+
+
+def _dose_positions(found: np.ndarray, stage: StageFrame, t: int) -> np.ndarray:
+    """Candidates next to the doses that a regime recommends."""
+    assert stage.doses is not None
+    try:
+        doses = found.astype(float)
+    except (TypeError, ValueError):
+        raise ValueError(f"the regime recommends {found[0]!r} at stage {t + 1}; doses are numbers") from None
+    low, high = stage.labels[0], stage.labels[-1]
+    outside = doses[~((doses >= low) & (doses <= high))]
+    if len(outside):
+        raise ValueError(
+            f"the regime recommends the dose {outside[0]:g} at stage {t + 1}; those given there were {low} "
+            f"to {high}"
+        )
+    return stage.doses.place(doses)
 
 
 def compare_regimes(

@@ -1,4 +1,4 @@
-"""Algorithm 28 (RFE_Vpred): elimination over all stages at once by the fitted value of stage 1."""
+"""Elimination by fitted values: of stage 1 over all stages (Algorithm 28), or of each stage (C.1)."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,7 +12,7 @@ from rlselect.regimes._selection import StageSelection
 from rlselect.regimes._stage_machine import StageMachine
 from rlselect.regimes._value_stages import GaussianStage, ValueStage
 
-__all__ = ["eliminate_by_value", "make_stage"]
+__all__ = ["eliminate_by_stage_value", "eliminate_by_value", "make_stage"]
 
 # Candidates of a task: some 50 ms of factorisations.
 _PARCEL = 2e8
@@ -129,11 +129,43 @@ def eliminate_by_value(
         track.append(found)
     stop = int(np.argmax(track[1:])) + 1 if len(track) > 1 else 0
     sizes = [len(machine.encoder.groups) for machine in machines]
-    return [_stage_selection(t, size, safeguard, order, stop, track) for t, size in enumerate(sizes)]
+    return [_stage_selection(t, size, safeguard, order, stop, track, 1) for t, size in enumerate(sizes)]
+
+
+def eliminate_by_stage_value(stage: ValueStage, machine: StageMachine, safeguard: float) -> StageSelection:
+    """Remove, one by one, the column of a stage whose absence leaves the largest fitted value of the stage.
+
+    Parameters
+    ----------
+    stage : ValueStage
+    machine : StageMachine
+        On the full history; its response is that of the stage.
+    safeguard : float
+        Share of the columns that is kept beyond the set with the largest value on the way.
+    """
+    track = [float(stage.values(machine.y[:, None]).mean())]
+    order: list[tuple[int, int]] = []
+    while len(stage.active) > 1:
+        try:
+            values = stage.values_without(machine.y, stage.active).mean(axis=0)
+        except OutOfTime:
+            break
+        best = int(np.argmax(values))
+        order.append((0, stage.active[best]))
+        track.append(float(values[best]))
+        stage.drop(order[-1][1])
+    stop = int(np.argmax(track[1:])) + 1 if len(track) > 1 else 0
+    return _stage_selection(0, len(machine.encoder.groups), safeguard, order, stop, track, None)
 
 
 def _stage_selection(
-    t: int, n_groups: int, safeguard: float, order: list[tuple[int, int]], stop: int, track: list[float]
+    t: int,
+    n_groups: int,
+    safeguard: float,
+    order: list[tuple[int, int]],
+    stop: int,
+    track: list[float],
+    judged: int | None,
 ) -> StageSelection:
     """A stage's part of what left (stage and group, in order) and of the values on the way."""
     gone = [group for stage, group in order if stage == t]
@@ -147,14 +179,16 @@ def _stage_selection(
         objective=[track[0], *[track[k + 1] for k, (stage, _) in enumerate(order) if stage == t]],
         order=[*gone, *left],
     )
-    return StageSelection(kept, path, f"largest fitted stage-1 value, and {extra} more as a safeguard")
+    value = "value of the stage" if judged is None else f"stage-{judged} value"
+    return StageSelection(kept, path, f"largest fitted {value}, and {extra} more as a safeguard")
 
 
 def make_stage(
     machine: StageMachine, history: np.ndarray, allowed: np.ndarray, device: str = "cpu"
 ) -> ValueStage:
     """The stage of a machine; Gaussian ones on whatever device."""
-    if machine.kind != "rbf":
+    # what another action changes is known of labels, which are all equally far from each other
+    if machine.kind != "rbf" or len(machine.encoder.codes) != machine.encoder.codes.shape[1] + 1:
         return ValueStage(machine, history, allowed)
     if device == "cpu":
         return GaussianStage(machine, history, allowed)

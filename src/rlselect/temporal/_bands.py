@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, TypeAlias, get_args
@@ -15,6 +16,7 @@ from rlselect._options import check_value, number, one_of, whole
 from rlselect.temporal._curves import FittedCurves
 from rlselect.temporal._estimate import Estimate, standard_errors
 from rlselect.temporal._hypotheses import FlaggedTimeWarning
+from rlselect.temporal._influence import Influence, each_covariate
 from rlselect.temporal._resample import sup_multiplier, sup_refit, variance_df
 from rlselect.temporal._small import sup_wild, warn_of_few
 from rlselect.temporal._splines import SplineCurves, spline_estimate
@@ -123,11 +125,13 @@ def contrast_band(
     check_value("level", level, _LEVEL)
     check_value("n_draws", n_draws, whole(1))
     shown, row = fitted.curves(smoothed), contrast[None, :]
-    curves = shown
+    curves, influence = shown, fitted.influence(smoothed)
     if smoothed and fitted.splines is not None:
-        curves = spline_estimate(fitted.design, fitted.equations, fitted.raw, fitted.splines, for_bands=True)
+        curves, influence = spline_estimate(
+            fitted.design, fitted.equations, fitted.raw, fitted.splines, for_bands=True
+        )
     where = np.flatnonzero(np.isfinite(curves.beta).all(axis=1))
-    psi = row @ curves.psi[where]
+    psi = influence.contrast(row, where)
     se = standard_errors(psi)
     if small_sample and fitted.few and not smoothed:
         warn_of_few(fitted.raw.n_available[where], len(fitted.design.names))
@@ -156,9 +160,10 @@ def _spline_band(
     if (method, resample) != ("sup", "multiplier"):
         raise ValueError("bands of splines are those of method='sup' with resample='multiplier'")
     shown = fitted.curves(smoothed=True)
-    curves = spline_estimate(fitted.design, fitted.equations, fitted.raw, splines, for_bands=True)
-    df = variance_df((curves.psi / curves.se[:, :, None] / curves.psi.shape[2]) ** 2)
-    critical = np.quantile(sup_multiplier(curves.psi, curves.se, df, n_draws, rng), level, axis=0)
+    curves, influence = spline_estimate(fitted.design, fitted.equations, fitted.raw, splines, for_bands=True)
+    every = np.arange(len(curves.se))
+    draws = _sup_draws(influence, influence, every, curves.se, n_draws, rng, student=True)
+    critical = np.quantile(draws, level, axis=0)
     return _around(fitted, shown.beta, curves, critical, level, "spline")
 
 
@@ -171,14 +176,35 @@ def _wild_draws(fitted: FittedCurves, n_draws: int, rng: np.random.Generator) ->
 def _multiplier_draws(
     fitted: FittedCurves, smoothed: bool, n_draws: int, rng: np.random.Generator, *, student: bool
 ) -> Array:
-    curves, sound = fitted.curves(smoothed), fitted.raw.sound
-    se, psi, df = curves.se, curves.psi, np.full(curves.se.shape, np.inf)
-    if student:
-        df = variance_df((psi / se[:, :, None] / psi.shape[2]) ** 2)
-        psi = fitted.drawn_psi(smoothed)
-    if not sound.all():
-        psi, se, df = psi[sound], se[sound], df[sound]
-    return sup_multiplier(psi, se, df, n_draws, rng)
+    where, se = np.flatnonzero(fitted.raw.sound), fitted.curves(smoothed).se
+    plain = fitted.influence(smoothed)
+    drawn = fitted.drawn_influence(smoothed) if student else plain
+    return _sup_draws(plain, drawn, where, se[where], n_draws, rng, student=student)
+
+
+def _sup_draws(
+    plain: Influence,
+    drawn: Influence,
+    where: NDArray[np.intp],
+    se: Array,
+    n_draws: int,
+    rng: np.random.Generator,
+    *,
+    student: bool,
+) -> Array:
+    """Draws of the supremum of each covariate, all from the same multipliers: (draws, covariates).
+
+    `student`: with the tails that standard errors made from the `plain` influence functions give.
+    """
+    out = []
+    for here, psi in each_covariate(plain, where):
+        df = np.full(psi.shape[:2], np.inf)
+        if student:
+            df = variance_df((psi / se[:, here, None] / psi.shape[2]) ** 2)
+        if drawn is not plain:
+            psi = drawn.contrast(np.eye(plain.shape[1])[here], where)
+        out.append(sup_multiplier(psi, se[:, here], df, n_draws, deepcopy(rng)))
+    return np.concatenate(out, axis=1)
 
 
 def _refit_draws(fitted: FittedCurves, smoothed: bool, n_draws: int, rng: np.random.Generator) -> Array:

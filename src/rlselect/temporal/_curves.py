@@ -1,20 +1,23 @@
 """Fitted curves, raw and smoothed: what bands, tests, predictions and reports are made of."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect._limits import require_memory
 from rlselect.temporal._design import ProcessDesign
 from rlselect.temporal._equations import Equations
-from rlselect.temporal._estimate import Estimate, ScoreParts, score_parts
+from rlselect.temporal._estimate import Estimate, estimate_under, score_parts
+from rlselect.temporal._influence import HeldInfluence, Influence, SolvedInfluence, errors_of
 from rlselect.temporal._small import ENOUGH, WildDraws
-from rlselect.temporal._smooth import Window, smooth, smooth_values
+from rlselect.temporal._smooth import Window, smooth_influence, smooth_values
 from rlselect.temporal._splines import SplineCurves, spline_estimate
 
 Array = NDArray[np.float64]
+Places = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -41,80 +44,124 @@ class FittedCurves:
 
     def curves(self, smoothed: bool) -> Estimate:
         """The raw or the smoothed curves."""
-        if not smoothed:
-            return self.raw
-        if self._smoothed is None:
-            raise ValueError("smoothed=True needs a smoothed fit; set bandwidth or n_splines and fit again")
-        return self._smoothed
+        return self._smoothed if smoothed else self.raw
 
     @cached_property
-    def _smoothed(self) -> Estimate | None:
+    def _smoothed(self) -> Estimate:
         if self.splines is not None:
-            return spline_estimate(self.design, self.equations, self.raw, self.splines)
-        return None if self.window is None else smooth(self.raw, self.design.clock, self.window)
+            return spline_estimate(self.design, self.equations, self.raw, self.splines)[0]
+        if self.window is None:
+            raise ValueError("smoothed=True needs a smoothed fit; set bandwidth or n_splines and fit again")
+        beta = smooth_values(self.raw.beta, self.raw.sound, self.design.clock, self.window)
+        se = errors_of(self.influence(smoothed=True), np.flatnonzero(self.raw.sound))
+        return replace(self.raw, beta=beta, se=se, psi=None)
+
+    def influence(self, smoothed: bool) -> Influence:
+        """Influence functions of the raw or the smoothed curves."""
+        if smoothed and self.splines is not None:
+            return spline_estimate(self.design, self.equations, self.raw, self.splines)[1]
+        raw = self._solved() if self.raw.psi is None else HeldInfluence(self.raw.psi)
+        return self._by_window(raw) if smoothed else raw
+
+    def _by_window(self, raw: Influence) -> Influence:
+        if self.window is None:
+            return raw
+        return smooth_influence(raw, self.raw.sound, self.design.clock, self.window)
+
+    def _solved(self, *, left_out: bool = False) -> SolvedInfluence:
+        equations = self.equations
+        return SolvedInfluence(
+            self.design, self.raw.beta, equations.link, equations.variance, left_out=left_out
+        )
+
+    def whole_influence(self) -> Array:
+        """All influence functions of the raw curves, (times, covariates, subjects), NaN at flagged times."""
+        if self.raw.psi is not None:
+            return self.raw.psi
+        found, p = self.influence(smoothed=False), len(self.design.names)
+        size = float(np.prod(found.shape))
+        require_memory(16.0 * size, f"{size:.3g} influence functions", "test, bands or covariance")
+        out = np.full(found.shape, np.nan)
+        where = np.flatnonzero(self.raw.sound)
+        out[where] = found.contrast(np.eye(p), where)
+        return out
 
     @property
     def few(self) -> bool:
         """Whether references of first order are not enough for so few subjects."""
         return self.design.n_independent < ENOUGH
 
-    def score_parts(self) -> ScoreParts | None:
-        """Scores and leverages at the sound times.
+    @property
+    def _has_leverage(self) -> bool:
+        """Whether leverages are known.
 
-        None with constant effects, which all times share, and with weights that were estimated: there only
-        the influence functions are known.
+        Not with constant effects, which all times share, and with weights that were estimated.
         """
-        if self.equations.constant or self.design.dropout is not None:
-            return None
-        return score_parts(self.design, self.raw, self.equations.link, self.equations.variance)
+        return not self.equations.constant and self.design.dropout is None
 
-    def leave_one_out_psi(self) -> Array:
-        """Changes of the sound times without each subject, times n: (times, covariates, subjects).
+    def leave_one_out(self) -> Influence:
+        """Changes of the raw curves without each subject, times n.
 
         Exact for linear models, to first order for others. With many subjects, and where leverage is not
         known, they are the plain ones.
         """
-        parts = self.score_parts() if self.few or self.equations.exact_leave_one_out else None
-        sound = self.raw.sound
-        if parts is not None:
-            return self.design.gather_psi(parts.pull * parts.enlarged(1.0)[:, None, :])
-        n = self.design.n_independent
-        return (self.raw.psi if sound.all() else self.raw.psi[sound]) * (
-            n / max(n - 1, 1) if self.few else 1.0
-        )
+        if self._has_leverage and (self.few or self.equations.exact_leave_one_out):
+            return self._solved(left_out=True)
+        plain, n = self.influence(smoothed=False), self.design.n_independent
+        if self.few and isinstance(plain, HeldInfluence):
+            return HeldInfluence(plain.psi * (n / max(n - 1, 1)))
+        return plain
 
-    def wild_draws(self, matrix: Array, where: NDArray[np.intp]) -> WildDraws:
+    def wild_draws(self, matrix: Array, where: Places) -> WildDraws:
         """Draws of contrasts (rows, covariates) or (times, rows, covariates) at some of the sound times."""
-        parts, psi = self.score_parts(), matrix @ self.raw.psi[where]
-        if parts is None:
+        psi = self.influence(smoothed=False).contrast(matrix, where)
+        if not self._has_leverage:
             return WildDraws(None, psi, psi)
-        some = np.isin(np.flatnonzero(self.raw.sound), where)
-        parts = parts if some.all() else parts.at(some)
+        design, equations = self.design.at_times(where), self.equations
+        parts = score_parts(design, self.raw.beta[where], equations.link, equations.variance)
         return WildDraws(parts, psi, matrix @ parts.pull, self.design)
 
-    def drawn_psi(self, smoothed: bool) -> Array:
-        """Influence functions (all times) for draws with many subjects: leave-one-out where exact."""
+    def null_draws(self, matrix: Array, value: Array, where: Places) -> WildDraws | None:
+        """Draws of contrasts around the curves nearest to the data that have the values (times, rows).
+
+        None where leverage is not known, or where no such curves can be estimated.
+        """
+        if not self._has_leverage:
+            return None
+        link, variance = self.equations.link, self.equations.variance
+        design = self.design.at_times(where)
+        matrix = np.broadcast_to(matrix, (len(where), *matrix.shape[-2:]))
+        found = estimate_under(design, matrix, value, link, variance)
+        if found is None:
+            return None
+        beta, free = found
+        pull = matrix @ score_parts(design, beta, link, variance).pull
+        psi = design.gather_psi(pull * free.score[:, None, :])
+        return WildDraws(free, psi, pull, self.design)
+
+    def drawn_influence(self, smoothed: bool) -> Influence:
+        """Influence functions for draws with many subjects: leave-one-out where exact."""
         if not self.equations.exact_leave_one_out:
-            return self.curves(smoothed).psi
-        psi = np.full_like(self.raw.psi, np.nan)
-        psi[self.raw.sound] = self.leave_one_out_psi()
-        if smoothed and self.window is not None:
-            return smooth_values(psi, self.raw.sound, self.design.clock, self.window)
-        return psi
+            return self.influence(smoothed)
+        found = self.leave_one_out()
+        return self._by_window(found) if smoothed else found
 
     def refitted_curve(self, design: ProcessDesign, smoothed: bool) -> Array:
         """The curves of resampled subjects, (times, covariates)."""
         raw = self.equations.solve(design)
         if smoothed and self.splines is not None:
-            return spline_estimate(design, self.equations, raw, self.splines, for_bands=True).beta
+            return spline_estimate(design, self.equations, raw, self.splines, for_bands=True)[0].beta
         if not smoothed or self.window is None or not raw.sound.any():
             return raw.beta
         return smooth_values(raw.beta, raw.sound, design.clock, self.window)
 
     def covariance(self, first: int, second: int, smoothed: bool) -> Array:
         """Covariance of the coefficients at two times, (covariates, covariates)."""
-        psi = self.curves(smoothed).psi
-        return psi[first] @ psi[second].T / psi.shape[2] ** 2
+        found, one = self.influence(smoothed), np.eye(len(self.design.names))
+        if not (np.isfinite(self.curves(smoothed).beta[[first, second]]).all()):
+            return np.full(one.shape, np.nan)
+        left, right = (found.contrast(one, np.array([time]))[0] for time in (first, second))
+        return left @ right.T / found.shape[2] ** 2
 
     def frame(self, values: Array) -> Any:
         """Pandas data frame, times x covariates."""

@@ -15,7 +15,10 @@ from rlselect.temporal._formula import ModelRows, model_rows, term_name
 from rlselect.temporal._visits import PlacedRows, Schedule, only_used, place_rows
 
 Array = NDArray[np.float64]
-# blocks of times x columns x subjects at one time, and about how many operations per number of them
+# numbers of times x columns x subjects up to which influence functions are held: beyond, they are worked out
+# anew for some times whenever they are needed
+HELD = 2**25
+# blocks of that size at one time, and about how many operations per number of them
 _COPIES, _OPERATIONS, _OVERHEAD = 4, 40.0, 20
 
 
@@ -125,8 +128,8 @@ class ProcessDesign:
                 "a sample of the subjects."
             )
 
-    def at_times(self, times: slice) -> "ProcessDesign":
-        """Some of the times, without copies."""
+    def at_times(self, times: slice | NDArray[np.intp]) -> "ProcessDesign":
+        """Some of the times, without copies where they are a slice."""
         return replace(
             self,
             x=self.x[times],
@@ -183,10 +186,9 @@ def build_design(formula: str | None, long: LongData, schedule: Schedule) -> Pro
         usable = usable & ~np.isnan(offset)
     groups = None if long.cluster is None else columns.distinct(long.cluster, "cluster")
     part = model_rows(formula, columns, y, usable, long.named())
-    values = [part.y, *part.x.T] if offset is None else [part.y, *part.x.T, offset[part.rows]]
     counted = np.ones(len(part.rows)) if weight is None else weight[part.rows]
-    placed = only_used(place_rows(schedule, part.rows, np.column_stack(values), counted, subjects, moments))
-    design = _dense(part, placed, subjects.values)
+    placed = only_used(place_rows(schedule, part.rows, counted, subjects, moments))
+    design = _dense(part, placed, subjects.values, None if offset is None else offset[part.rows])
     if long.dropout is not None:
         design = _with_dropout(design, long.dropout, schedule, columns, part, placed)
     clusters = _clusters(groups, subjects, placed)
@@ -227,35 +229,38 @@ def _clusters(groups: Distinct | None, subjects: Distinct, placed: PlacedRows) -
     return of_subject if placed.owner is None else of_subject[placed.owner]
 
 
-def _dense(part: ModelRows, placed: PlacedRows, subjects: NDArray[Any]) -> ProcessDesign:
-    at = (placed.time, placed.unit)
+def _dense(
+    part: ModelRows, placed: PlacedRows, subjects: NDArray[Any], offset: Array | None
+) -> ProcessDesign:
     times, p = placed.times, len(part.names)
     n = len(subjects) if placed.owner is None else len(placed.owner)
-    most = int(np.bincount(at[0]).max()) if len(at[0]) else 0
+    most = int(np.bincount(placed.time).max()) if len(placed.time) else 0
     if most <= p:
         # said before a block of times x subjects is laid out that nothing could be estimated from
         raise ValueError(
             f"too few subjects: no time has more than {most} available for {p} coefficients, at least "
             f"{p + 1} are needed; if subjects hardly share a time, set visits to 'carry', 'bin' or 'local'"
         )
+    size = len(times) * p * n
     require_memory(
-        8.0 * _COPIES * len(times) * (p + 2) * n,
+        8.0 * (len(times) * (p + 3) * n + _COPIES * min(size, HELD)),
         f"{len(times)} times by {p} columns by {n} subjects, and what is computed from them,",
         "fewer times (visits='bin'), or a sample of the subjects",
     )
 
     def block(values: Array) -> Array:
         out = np.zeros((len(times), n))
-        out[at] = values
+        placed.put(values, out, slice(0, len(values)))
         return out
 
     x = np.zeros((len(times), p, n))
-    for k in range(p):
-        x[:, k, :][at] = placed.columns[:, k + 1]
+    for stretch, some in part.covariates():
+        for k in range(p):
+            placed.put(some[:, k], x[:, k, :], stretch)
     return ProcessDesign(
         x,
-        block(placed.columns[:, 0]),
-        block(placed.weight),
+        block(part.y),
+        placed.weights((len(times), n)),
         part.names,
         part.terms,
         part.factors,
@@ -265,5 +270,5 @@ def _dense(part: ModelRows, placed: PlacedRows, subjects: NDArray[Any]) -> Proce
         part.response,
         part.spec,
         part.text,
-        offset=block(placed.columns[:, -1]) if placed.columns.shape[1] > p + 1 else None,
+        offset=None if offset is None else block(offset),
     )

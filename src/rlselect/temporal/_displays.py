@@ -82,7 +82,7 @@ class EffectCurveDisplay(Display):
         band: Band | bool = True,
         interval: bool = True,
         counts: bool = True,
-        smoothed: bool = False,
+        smoothed: bool | None = None,
         level: float = 0.95,
         random_state: RandomState = None,
         ax: Any = None,
@@ -99,8 +99,8 @@ class EffectCurveDisplay(Display):
             A band from ``estimator.bands(...)``, True to compute the default one, False for none.
         interval, counts : bool, default=True
             Draw the pointwise interval, and the number of available subjects.
-        smoothed : bool, default=False
-            Draw the smoothed curve.
+        smoothed : bool, optional
+            Draw the smoothed curve; by default where the model was smoothed.
         level : float, default=0.95
             Of the interval, and of the default band.
         random_state : int, Generator, RandomState or None
@@ -117,6 +117,7 @@ class EffectCurveDisplay(Display):
             raise ValueError(
                 f"{covariate!r} is not a covariate; covariates: {', '.join(estimator.coef_.columns)}"
             )
+        smoothed = hasattr(estimator, "smoothed_coef_") if smoothed is None else smoothed
         pointwise = estimator.conf_int(level, smoothed=smoothed)
         if band is True:
             band = estimator.bands(level, smoothed=smoothed, random_state=random_state)
@@ -221,7 +222,7 @@ class EffectCurvesDisplay(PanelDisplay):
         cls,
         estimator: TemporalProcessRegression,
         *,
-        smoothed: bool = False,
+        smoothed: bool | None = None,
         level: float = 0.95,
         random_state: RandomState = None,
         axes: Any = None,
@@ -232,8 +233,8 @@ class EffectCurvesDisplay(PanelDisplay):
         ----------
         estimator : TemporalProcessRegression
             Fitted.
-        smoothed : bool, default=False
-            Draw the smoothed curves.
+        smoothed : bool, optional
+            Draw the smoothed curves; by default where the model was smoothed.
         level : float, default=0.95
             Of intervals and bands.
         random_state : int, Generator, RandomState or None
@@ -246,6 +247,7 @@ class EffectCurvesDisplay(PanelDisplay):
         EffectCurvesDisplay
         """
         check_is_fitted(estimator)
+        smoothed = hasattr(estimator, "smoothed_coef_") if smoothed is None else smoothed
         pointwise = estimator.conf_int(level, smoothed=smoothed)
         band = estimator.bands(level, smoothed=smoothed, random_state=random_state)
         flagged = estimator.times_[[reason is not None for reason in estimator.flags_]]

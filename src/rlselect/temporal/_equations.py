@@ -29,7 +29,7 @@ class Equations:
             found = estimate_constant(design, shared, self.link, self.variance)
         else:
             found = estimate(design, self.link, self.variance)
-        if design.clusters is None and design.dropout is None:
+        if (design.clusters is None and design.dropout is None) or found.psi is None:
             return found
         psi = found.psi if design.dropout is None else design.dropout.corrected(found.psi)
         psi = design.gather_psi(psi)

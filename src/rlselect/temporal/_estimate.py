@@ -1,6 +1,6 @@
 """Estimates, influence functions and flags of all time points."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +17,14 @@ from rlselect.kernels import (
     whiten,
     working_quantities,
 )
-from rlselect.temporal._design import ProcessDesign
+from rlselect.temporal._design import HELD, ProcessDesign
 
 Array = NDArray[np.float64]
 
 # A linear predictor this far out sends the time point to the linear programme.
 _EXTREME = 20.0
 # Numbers of a block of times x covariates x subjects: several copies of it are made.
-_BLOCK = 8_000_000
+_BLOCK = 4_000_000
 # Here the link does not keep the mean where the variance is positive: a solution may sit on the edge.
 _LEAKY = (("identity", "binomial"), ("identity", "poisson"), ("log", "binomial"))
 
@@ -36,15 +36,16 @@ class Estimate:
     Attributes
     ----------
     beta, se : arrays of shape (times, covariates), NaN at flagged times
-    psi : array of shape (times, covariates, subjects)
-        Influence functions: ``beta_hat - beta`` is their mean over subjects, to first order.
+    psi : array of shape (times, covariates, subjects), or None
+        Influence functions: ``beta_hat - beta`` is their mean over subjects, to first order. None where they
+        are too many to be held, and of smoothed curves: see `FittedCurves.influence`.
     flags : one entry per time, a reason or None
     n_available : available subjects per time
     """
 
     beta: Array
     se: Array
-    psi: Array
+    psi: Array | None
     flags: list[str | None]
     n_available: NDArray[np.intp]
 
@@ -74,19 +75,31 @@ def check_response(design: ProcessDesign, link: str, variance: str) -> None:
         )
 
 
+def times_at_once(design: ProcessDesign) -> int:
+    """How many times are worked on together, so that blocks hold `_BLOCK` numbers."""
+    return max(1, _BLOCK // (design.x.shape[1] * design.x.shape[2]))
+
+
 def estimate(design: ProcessDesign, link: str, variance: str) -> Estimate:
     """Fit every time point by itself, as many at once as `_BLOCK` numbers hold: one time needs no other."""
     n_times, p, n = design.x.shape
-    some = max(1, _BLOCK // (p * n))
+    some = times_at_once(design)
     if n_times <= some:
         return _estimate_together(design, link, variance)
-    beta, se, psi = np.empty((n_times, p)), np.empty((n_times, p)), np.empty((n_times, p, n))
+    beta, se = np.empty((n_times, p)), np.empty((n_times, p))
+    # weights that were estimated need the influence functions of all times
+    psi = np.empty((n_times, p, n)) if n_times * p * n <= HELD or design.dropout is not None else None
     flags: list[str | None] = []
     counts = np.empty(n_times, dtype=np.intp)
     for first in range(0, n_times, some):
         here = slice(first, first + some)
         found = _estimate_together(design.at_times(here), link, variance)
-        beta[here], se[here], psi[here], counts[here] = found.beta, found.se, found.psi, found.n_available
+        assert found.psi is not None
+        beta[here], counts[here] = found.beta, found.n_available
+        if psi is not None:
+            se[here], psi[here] = found.se, found.psi
+        else:
+            se[here] = standard_errors(design.gather_psi(found.psi))
         flags += found.flags
     return Estimate(beta, se, psi, flags, counts)
 
@@ -147,27 +160,45 @@ class ScoreParts:
     score: Array
     leverage: Array
 
-    def at(self, times: NDArray[np.bool_]) -> "ScoreParts":
-        """Some of the times."""
-        return ScoreParts(*(getattr(self, part.name)[times] for part in fields(self)))
-
     def enlarged(self, power: float) -> Array:
         """Scores over ``(1 - leverage) ** power``: 1 is leave-one-subject-out (HC3), 1/2 is HC2."""
         return self.score / np.maximum(1.0 - self.leverage, 1e-8) ** power
 
 
-def score_parts(design: ProcessDesign, raw: Estimate, link: str, variance: str) -> ScoreParts:
-    """Scores, their leverage and what turns them into influence functions, at the sound times."""
-    sound = raw.sound
-    x, y, w = (part if sound.all() else part[sound] for part in (design.x, design.y, design.w))
-    q, z, _ = whiten(x, w)
-    theta = solve_each(z, raw.beta[sound][:, :, None])
-    known = design.offset if design.offset is None or sound.all() else design.offset[sound]
-    eta = with_offset((theta.swapaxes(1, 2) @ q)[:, 0, :], known)
-    weight, score = working_quantities(link, variance, eta, y, w)
+def score_parts(design: ProcessDesign, beta: Array, link: str, variance: str) -> ScoreParts:
+    """Scores, their leverage and what turns them into influence functions, where all times are sound."""
+    x = design.x
+    q, z, _ = whiten(x, design.w)
+    theta = solve_each(z, beta[:, :, None])
+    eta = with_offset((theta.swapaxes(1, 2) @ q)[:, 0, :], design.offset)
+    weight, score = working_quantities(link, variance, eta, design.y, design.w)
     back = _inverse(information(q, weight)) @ q
     leverage = weight * np.einsum("tki,tki->ti", back, q)
     return ScoreParts(q, back, z @ back * x.shape[2], weight, score, leverage)
+
+
+def estimate_under(
+    design: ProcessDesign, matrix: Array, value: Array, link: str, variance: str
+) -> tuple[Array, ScoreParts] | None:
+    """Curves with ``matrix @ beta = value`` at every time, and scores and leverages of what is left free.
+
+    `matrix` is (times, rows, covariates), `value` (times, rows). None where a time cannot be estimated so.
+    """
+    r, p = matrix.shape[1:]
+    base = (np.linalg.pinv(matrix) @ value[:, :, None])[:, :, 0]
+    free = np.linalg.svd(matrix)[2][:, r:]
+    known = with_offset((base[:, None, :] @ design.x)[:, 0, :], design.offset)
+    names = [f"free {k}" for k in range(p - r)]
+    part = replace(design, x=free @ design.x, offset=known, names=names, terms={}, factors={}, spec=None)
+    if r == p:
+        none = np.zeros_like(part.x)
+        weight, score = working_quantities(link, variance, known, design.y, design.w)
+        return base, ScoreParts(none, none, none, weight, score, np.zeros_like(score))
+    found = estimate(part, link, variance)
+    if not found.sound.all():
+        return None
+    beta = base + (found.beta[:, None, :] @ free)[:, 0, :]
+    return beta, score_parts(part, found.beta, link, variance)
 
 
 def with_offset(eta: Array, offset: Array | None) -> Array:

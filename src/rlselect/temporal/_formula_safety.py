@@ -3,7 +3,7 @@
 import ast
 import keyword
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NoReturn
 
 import numpy as np
@@ -33,6 +33,8 @@ _FUNCTIONS: dict[str, frozenset[str]] = {
     "cs": _SPLINE,
     "cc": _SPLINE,
 }
+# those that look at one row at a time: others learn from all rows
+_BY_ROWS = ("log", "log2", "log10", "log1p", "exp", "sqrt", "abs", "I")
 # those that the formula library does not bring
 CONTEXT: dict[str, Any] = {"sqrt": np.sqrt, "abs": np.abs, "log1p": np.log1p}
 ALLOWED = (
@@ -139,6 +141,11 @@ def variables_in(call: str, names: Collection[str], formula: str | None = None) 
     if not isinstance(tree, ast.Call):
         _refuse(formula, repr(call[:60]))
     return {quoted.get(name, name) for name in found}
+
+
+def by_rows(calls: Iterable[str]) -> bool:
+    """Whether calls such as ``log(x)`` give the same for a row whatever the other rows are."""
+    return all(name in _BY_ROWS for call in calls for name in re.findall(r"(\w+)\s*\(", call))
 
 
 class ForbiddenFormula(ValueError):

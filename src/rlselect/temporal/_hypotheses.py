@@ -67,7 +67,8 @@ class Process:
     """The tested difference on the times used: `value` (times, r), `psi` (times, r, subjects).
 
     `drawn` are `psi`, or their leave-one-out version; `wild` gives draws with standard errors of their own,
-    None with many subjects. With `average` (times,), the difference is from the average with these weights.
+    None with many subjects; `at_null` where they lie around the curves that the hypothesis allows. With
+    `average` (times,), the difference is from the average with these weights.
     """
 
     value: Array
@@ -78,14 +79,27 @@ class Process:
     where: NDArray[np.intp]
     excluded: NDArray[Any]
     label: str
+    at_null: bool = False
     average: Array | None = None
 
-    def wild_blocks(
-        self, n_draws: int, rng: np.random.Generator, power: float
-    ) -> Iterator[tuple[Array, Array]]:
+    @property
+    def judged(self) -> tuple[Array, Array]:
+        """The difference that is compared with draws, and its influence functions.
+
+        Around curves that the hypothesis allows it is one step away from them: that of the estimate in linear
+        models, and to first order in others.
+        """
+        if self.wild is None or not self.at_null:
+            return self.value, self.psi
+        psi = self.wild.psi
+        if self.average is not None:
+            psi = psi - np.einsum("t,tri->ri", self.average, psi)
+        return psi.mean(axis=2), psi
+
+    def wild_blocks(self, n_draws: int, rng: np.random.Generator) -> Iterator[tuple[Array, Array]]:
         """Draws of the difference (draws, times, r), and their influence functions."""
         assert self.wild is not None
-        for change, psi in self.wild.blocks(n_draws, rng, power=power):
+        for change, psi in self.wild.blocks(n_draws, rng, power=0.5):
             if self.average is None:
                 yield change, psi
             else:
@@ -94,8 +108,8 @@ class Process:
 
     @property
     def se(self) -> Array:
-        """Standard errors of the differences, HC0."""
-        return standard_errors(self.psi)
+        """Standard errors of the differences that are compared with draws, HC0."""
+        return standard_errors(self.judged[1])
 
 
 def contrast_matrix(contrast: Contrast, design: ProcessDesign) -> tuple[Array, str]:
@@ -163,23 +177,39 @@ def select_times(
 
 
 def build_process(
-    fitted: FittedCurves, contrast: Contrast, value: ArrayLike, interval: Any, *, small_sample: bool
+    fitted: FittedCurves,
+    contrast: Contrast,
+    value: ArrayLike,
+    interval: Any,
+    *,
+    small_sample: bool,
+    constant: bool = False,
 ) -> Process:
-    """Difference ``C(t) beta(t) - c(t)`` and its influence functions on the usable times."""
+    """Difference ``C(t) beta(t) - c(t)`` and its influence functions on the usable times.
+
+    `constant`: the hypothesis is that the difference does not change over time.
+    """
     raw, design = fitted.raw, fitted.design
     matrix, label = contrast_matrix(contrast, design)
     target = _value_array(value, len(design.times), matrix.shape[-2])
     where, lost = select_times(design, interval, raw.sound)
     c = matrix if matrix.ndim == 2 else matrix[where]
     difference = (c @ raw.beta[where][:, :, None])[:, :, 0] - target[where]
-    psi = drawn = c @ raw.psi[where]
-    wild = None
+    psi = drawn = fitted.influence(smoothed=False).contrast(c, where)
+    wild, at_null = None, False
     if small_sample:
-        drawn = c @ fitted.leave_one_out_psi()[np.isin(np.flatnonzero(raw.sound), where)]
+        drawn = fitted.leave_one_out().contrast(c, where)
     if small_sample and fitted.few:
         warn_of_few(raw.n_available[where], len(design.names))
-        wild = fitted.wild_draws(c, where)
-    return Process(difference, psi, drawn, wild, design.clock[where], where, lost, label)
+        allowed = target[where]
+        if constant:
+            # where an estimate is far out, so is its standard error
+            precision = 1.0 / np.maximum(standard_errors(psi), np.finfo(float).tiny) ** 2
+            allowed = allowed + (precision * difference).sum(axis=0) / precision.sum(axis=0)
+        wild = fitted.null_draws(c, allowed, where)
+        at_null = wild is not None
+        wild = wild or WildDraws(None, psi, psi)
+    return Process(difference, psi, drawn, wild, design.clock[where], where, lost, label, at_null)
 
 
 def integral_weights(clock: Array, integral: Integral) -> Array:
@@ -243,7 +273,9 @@ def run_test(
     check_value("n_draws", n_draws, whole(1))
     # with many subjects only the supremum is drawn with small samples in mind
     small_sample = small_sample and (kind == "sds" or fitted.few)
-    process = build_process(fitted, contrast, value, interval, small_sample=small_sample)
+    process = build_process(
+        fitted, contrast, value, interval, small_sample=small_sample, constant=against_average
+    )
     if against_average:
         process = centred(process, integral)
     n, r = process.psi.shape[2], process.value.shape[1]
@@ -255,7 +287,10 @@ def run_test(
     few = process.wild is not None
     total, cov = _integrated(process, process.drawn if few else process.psi, w, step, inflate)
     if kind == "ids":
-        statistic = float(total @ _solve(cov, total))
+        if process.at_null:
+            statistic = _score_statistic(process, w, step, inflate)
+        else:
+            statistic = float(total @ _solve(cov, total))
         pvalue = _hotelling(statistic, r, n) if few else float(chi2.sf(statistic, r))
     else:
         bounded = fitted.equations.bounded
@@ -276,6 +311,18 @@ def _integrated(process: Process, psi: Array, w: Array, step: Array, inflate: fl
     total = (weight * process.value).sum(axis=0)
     each = np.einsum("tr,tri->ri", weight, psi) / psi.shape[2]
     return total, each @ each.T * inflate
+
+
+def _score_statistic(process: Process, w: Array, step: Array, inflate: float) -> float:
+    """Hotelling's statistic of the integrated scores of the subjects, at the curves of the hypothesis."""
+    assert process.wild is not None
+    change, psi = process.judged
+    n = psi.shape[2]
+    total = (w * step[:, None] * change).sum(axis=0)
+    _, cov = _integrated(process, process.wild.enlarged(0.5), w, step, inflate)
+    length = float(total @ _solve(cov, total))
+    # from squares about zero to squares about the mean
+    return length * (n - 1) / max(n - length, np.finfo(float).tiny)
 
 
 def _hotelling(statistic: float, r: int, n: int) -> float:
@@ -315,24 +362,24 @@ def _wild_draws(
     bounded: bool,
 ) -> tuple[float, Array]:
     """The observed statistic, and its draws, each relative to standard errors of its own."""
-    n = process.psi.shape[2]
+    n, (value, own) = process.psi.shape[2], process.judged
     if kind == "squared":
         density = w * step[:, None]
-        observed, spread = (density * process.value**2).sum(), (density * process.se**2).sum()
+        observed, spread = (density * value**2).sum(), (density * process.se**2).sum()
         draws = [
             np.einsum("tr,btr->b", density, change**2)
             / np.einsum("tr,btr->b", density, np.vecdot(psi, psi) / n**2)
-            for change, psi in process.wild_blocks(n_draws, rng, 1.0)
+            for change, psi in process.wild_blocks(n_draws, rng)
         ]
         return float(observed), np.concatenate(draws) * spread
-    root, weight = _inverse_roots(process), _one_weight(w)
-    value = (root @ process.value[:, :, None])[:, :, 0]
+    root, weight = _inverse_roots(own), _one_weight(w)
+    value = (root @ value[:, :, None])[:, :, 0]
     observed = (weight * (value**2).sum(axis=1)).max() / inflate
     draws = []
-    for change, psi in process.wild_blocks(n_draws, rng, 0.5 if bounded else 1.0):
+    for change, psi in process.wild_blocks(n_draws, rng):
         change = (root @ change[..., None])[..., 0]
         length = (change**2).sum(axis=2)
-        if not bounded:
+        if process.at_null or not bounded:
             psi = root @ psi
             length = _wald(change, psi @ psi.swapaxes(2, 3) / n**2)
         draws.append((weight * length).max(axis=1) / inflate)
@@ -372,7 +419,7 @@ def _resampled(
         blocks = multiplier_blocks(process.psi, n_draws, rng)
         draws = [np.einsum("tr,btr->b", density, block**2) * inflate for block in blocks]
         return observed, np.concatenate(draws)
-    root, weight = _inverse_roots(process), _one_weight(w)
+    root, weight = _inverse_roots(process.psi), _one_weight(w)
     value = (root @ process.value[:, :, None])[:, :, 0]
     observed = float((weight * (value**2).sum(axis=1)).max() / inflate)
     standard = root @ process.psi
@@ -384,10 +431,9 @@ def _resampled(
     return observed, np.concatenate(draws)
 
 
-def _inverse_roots(process: Process) -> Array:
+def _inverse_roots(psi: Array) -> Array:
     """Per time, a matrix ``L`` with ``L cov L' = I``."""
-    n = process.psi.shape[2]
-    cov = process.psi @ process.psi.swapaxes(1, 2) / n**2
+    cov = psi @ psi.swapaxes(1, 2) / psi.shape[2] ** 2
     size = np.sqrt(np.einsum("trr->tr", cov))
     if not (size > 0).all():
         raise ValueError("a tested contrast has no variance at some time; test it on a shorter interval")

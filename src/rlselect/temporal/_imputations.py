@@ -125,7 +125,7 @@ def pool_imputations(models: Sequence[TemporalProcessRegression]) -> PooledCurve
 
 
 def _complete_df(model: TemporalProcessRegression) -> float:
-    return max(len(model.influence_) - model.coef_.shape[1], 1)
+    return max(model.n_independent_ - model.coef_.shape[1], 1)
 
 
 def _rubin(estimates: Array, errors: Array, complete: float) -> tuple[Array, Array, Array]:

@@ -147,10 +147,14 @@ class CurveInference(Estimator):
         random_state : int, Generator, RandomState or None
             Seed of the draws.
         small_sample : bool, default=True
-            As in `bands`, so that ``"sds"`` and band say the same. With fewer than 150 subjects, ``"ids"`` is
-            Hotelling's test with leave-one-subject-out influence functions, and ``"squared"`` is judged
-            relative to its variance in every draw; with more they are as with False, which gives the
-            first-order references of other software: chi-square, and normal multipliers.
+            With fewer than 150 subjects, tests look from the hypothesis: at the curves nearest to the data
+            that it allows, the scores of whole subjects for the tested effects are judged, ``"ids"`` by
+            Hotelling's test, the others by multiplying them by random numbers, with a covariance of its own
+            in every draw (`statistic` is theirs, and ``time_weight="inverse-se"`` has the standard errors
+            there). Levels then hold also where standard errors grow with an estimate; close to its limit a
+            band, which looks from the estimate, may say otherwise. With more subjects ``"sds"`` and band
+            agree, and the others are as with False: first-order references as in other software, chi-square
+            and normal multipliers.
 
         Returns
         -------

@@ -111,6 +111,8 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
         Of the model of staying; only with `dropout`.
     influence_ : array of shape (subjects, times, covariates)
         ``coef_ - beta`` is their mean over subjects, to first order; over clusters where they are given.
+    n_independent_ : int
+        Independent units: subjects, or clusters where they are given.
     n_available_ : array of shape (times,)
         Subjects with a row.
     flags_ : list
@@ -124,7 +126,9 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
 
     Notes
     -----
-    Cost: O(iterations x times x subjects x covariates^2), memory O(times x subjects x covariates). Not for
+    Cost: O(iterations x times x subjects x covariates^2); memory is that of one number per time, subject and
+    covariate, and some blocks: beyond 32 million of them influence functions are worked out anew, some times
+    at a time, whenever they are needed, and files are read by columns and stretches of rows. Not for
     data where hardly two subjects share a time: see `visits`. Responses are compared
     across subjects at one time, so a subject-specific trend is not modelled.
 
@@ -311,7 +315,7 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
         self._fitted = fitted
         self.times_, self.subjects_ = fitted.design.times, fitted.design.subjects
         self.coef_, self.se_ = fitted.frame(raw.beta), fitted.frame(raw.se)
-        self.influence_ = raw.psi.transpose(2, 0, 1)
+        self.n_independent_ = fitted.design.n_independent
         self.n_available_, self.flags_ = raw.n_available, raw.flags
         import pandas as pd
 
@@ -326,6 +330,12 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
         if fitted.is_smoothed:
             smoothed = fitted.curves(smoothed=True)
             self.smoothed_coef_, self.smoothed_se_ = fitted.frame(smoothed.beta), fitted.frame(smoothed.se)
+
+    @property
+    def influence_(self) -> Array:
+        """Influence functions, (subjects, times, covariates), where many worked out at every look."""
+        check_is_fitted(self)
+        return self._fitted.whole_influence().transpose(2, 0, 1)
 
     def backward_selection(
         self,

@@ -53,7 +53,9 @@ def report_of(
         facts["Smoothed"] = f"{fitted.window.kernel} kernel, bandwidth {fitted.window.width:.4g}"
     if fitted.splines is not None:
         facts["Smoothed"] = f"{fitted.splines.basis.shape[1]} penalised splines per curve"
-    band = simultaneous_band(fitted, level, n_draws=n_draws, rng=as_generator(random_state))
+    band = simultaneous_band(
+        fitted, level, smoothed=fitted.is_smoothed, n_draws=n_draws, rng=as_generator(random_state)
+    )
     return {
         "title": "TemporalProcessRegression",
         "facts": facts,
@@ -82,7 +84,7 @@ def _effects(fitted: FittedCurves, band: Band, n_draws: int, random_state: Rando
                 run_test(fitted, name, kind=kind, n_draws=n_draws, rng=as_generator(random_state))
                 for kind in ("ids", "sds")
             )
-        curve = fitted.raw.beta[:, k]
+        curve = fitted.curves(fitted.is_smoothed).beta[:, k]
         ends: list[Any] = []
         for at in (np.nanargmin(curve), np.nanargmax(curve)):
             ends += [float(curve[at]), time_label(fitted.design.times[at])]
@@ -95,8 +97,16 @@ def _effects(fitted: FittedCurves, band: Band, n_draws: int, random_state: Rando
         "rows": rows,
         "curves": curves,
         "note": "Effects are on the scale of the link. p (ids): the time average is zero; p (sds): the "
-        f"effect is zero at every time. The band covers a whole curve with probability {band.level:g}.",
+        f"effect is zero at every time. The band covers a whole curve with probability {band.level:g}."
+        + _smoothing_note(fitted),
     }
+
+
+def _smoothing_note(fitted: FittedCurves) -> str:
+    if not fitted.is_smoothed:
+        return ""
+    shown = " Range, band and pictures are of the smoothed curves, mean effects and tests of the raw ones"
+    return shown + (", and what a kernel flattens is not in its band." if fitted.window is not None else ".")
 
 
 def _curve(fitted: FittedCurves, band: Band, name: str) -> dict[str, Any]:

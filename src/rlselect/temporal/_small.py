@@ -48,6 +48,10 @@ def webb(size: int, n: int, rng: np.random.Generator) -> Array:
 class WildDraws:
     """Draws of a process that is linear in the scores, each with influence functions of its own.
 
+    Scores are those of the estimate, for bands, or of the curves that a hypothesis allows, for tests: there
+    the tested effects take no part, so that neither their estimate nor standard errors that grow with it
+    distort the level.
+
     The scores of a subject, at all times, are multiplied by one random number; the estimate moves by one
     step, and what is left of the scores there gives new influence functions. So a draw has standard errors
     that err as those of the data do, which normal multipliers on fixed standard errors miss.
@@ -55,7 +59,8 @@ class WildDraws:
     Attributes
     ----------
     parts : ScoreParts or None
-        None when leverage is not known (constant effects): influence functions are then taken as a sample.
+        Of what is estimated in every draw: all covariates, or what a hypothesis leaves free. None when
+        leverage is not known (constant effects): influence functions are then taken as a sample.
     psi : array of shape (times, rows, independent units)
         Influence functions of the process.
     pull : array of shape (times, rows, units)
@@ -83,6 +88,12 @@ class WildDraws:
             change = (self.pull * score[:, None, :]) @ g.T / n
             change = change.transpose(2, 0, 1)
             yield change, self._left(g, score, change)
+
+    def enlarged(self, power: float) -> Array:
+        """Influence functions from scores enlarged by their leverage, (times, rows, independent units)."""
+        assert self.parts is not None
+        assert self.design is not None
+        return self.design.gather_psi(self.pull * self.parts.enlarged(power)[:, None, :])
 
     def _left(self, g: Array, score: Array, change: Array) -> Array:
         if self.parts is None:

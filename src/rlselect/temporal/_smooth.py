@@ -1,7 +1,7 @@
 """Nadaraya-Watson smoothing of effect curves, and how much of it."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -13,7 +13,8 @@ from rlselect._parallel import run_tasks
 from rlselect.kernels import deviance
 from rlselect.temporal._design import ProcessDesign
 from rlselect.temporal._equations import Equations
-from rlselect.temporal._estimate import Estimate, standard_errors, with_offset
+from rlselect.temporal._estimate import Estimate, with_offset
+from rlselect.temporal._influence import HeldInfluence, Influence, SmoothedInfluence
 
 Array = NDArray[np.float64]
 
@@ -65,10 +66,13 @@ def smooth_values(values: Array, sound: NDArray[np.bool_], clock: Array, window:
     return out
 
 
-def smooth(raw: Estimate, clock: Array, window: Window) -> Estimate:
-    """Smoothed coefficients, standard errors and influence functions; flagged times stay NaN."""
-    beta, psi = (smooth_values(values, raw.sound, clock, window) for values in (raw.beta, raw.psi))
-    return replace(raw, beta=beta, se=standard_errors(psi), psi=psi)
+def smooth_influence(raw: Influence, sound: NDArray[np.bool_], clock: Array, window: Window) -> Influence:
+    """Influence functions of smoothed curves, held where the raw ones are."""
+    if isinstance(raw, HeldInfluence):
+        return HeldInfluence(smooth_values(raw.psi, sound, clock, window))
+    weights = np.zeros((len(clock), len(clock)))
+    weights[np.ix_(sound, sound)] = smoothing_matrix(clock, window, sound)[sound]
+    return SmoothedInfluence(raw, weights)
 
 
 def candidate_bandwidths(clock: Array) -> Array:
@@ -117,13 +121,13 @@ def _fold_score(
     sound = train.sound
     if not sound.any():
         return total, 0.0
-    weights = design.reweighted(held).w[sound]
-    known = None if design.offset is None else design.offset[sound]
+    judged = design.reweighted(held)
+    judged = judged if sound.all() else judged.at_times(np.flatnonzero(sound))
     for j, width in enumerate(candidates):
         beta = smoothing_matrix(design.clock, Window(width, kernel), sound)[sound] @ train.beta[sound]
-        eta = with_offset((beta[:, None, :] @ design.x[sound])[:, 0, :], known)
-        total[j] = deviance(equations.link, equations.variance, eta, design.y[sound], weights).sum()
-    return total, float(weights.sum())
+        eta = with_offset((beta[:, None, :] @ judged.x)[:, 0, :], judged.offset)
+        total[j] = deviance(equations.link, equations.variance, eta, judged.y, judged.w).sum()
+    return total, float(judged.w.sum())
 
 
 def time_fold_scores(raw: Estimate, clock: Array, kernel: Kernel, candidates: Array) -> Array:

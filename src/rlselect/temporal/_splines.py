@@ -17,7 +17,8 @@ from rlselect.kernels import (
 )
 from rlselect.temporal._design import ProcessDesign
 from rlselect.temporal._equations import Equations
-from rlselect.temporal._estimate import Estimate, standard_errors, with_offset
+from rlselect.temporal._estimate import Estimate, times_at_once, with_offset
+from rlselect.temporal._influence import SplineInfluence, errors_of
 
 Array = NDArray[np.float64]
 
@@ -26,8 +27,8 @@ _DEGREE = 3
 _ROUNDS, _CLOSE = 40, 0.02
 # relative to the information of a curve: keeps directions apart that no row speaks about
 _RIDGE = 1e-9
-# penalties from all but none to a straight line, relative to the information
-_LEAST, _MOST = 1e-8, 1e8
+# penalties from all but none to a straight line, relative to the information: larger ones drown in rounding
+_LEAST, _MOST = 1e-8, 1e5
 # left-out subjects cost a system of all coefficients each; with more subjects they change nothing
 _JACKKNIFE = 600
 
@@ -105,8 +106,8 @@ def spline_estimate(
     splines: SplineCurves,
     *,
     for_bands: bool = False,
-) -> Estimate:
-    """Curves, standard errors and influence functions at all times.
+) -> tuple[Estimate, SplineInfluence]:
+    """Curves with standard errors, and influence functions, at all times.
 
     For bands they are those without a penalty, which has pulled the curves towards straight lines, with
     leave-one-subject-out influence functions: what is left of the bias is below the splines' resolution.
@@ -121,22 +122,19 @@ def spline_estimate(
     if for_bands and scores.shape[1] <= _JACKKNIFE:
         scores = problem.left_out_scores(coef, cov, scores)
     p, n_splines = splines.coef.shape
-    pull = (cov @ scores).reshape(p, n_splines, -1) * scores.shape[1]
-    psi = np.einsum("tj,kji->tki", splines.basis, pull) / problem.scale[None, :, None]
+    pull = (cov @ scores).reshape(p, n_splines, -1) * (scores.shape[1] / problem.scale[:, None, None])
+    influence = SplineInfluence(splines.basis, pull)
     beta = splines.basis @ coef.reshape(p, n_splines).T / problem.scale
-    return replace(raw, beta=beta, se=standard_errors(psi), psi=psi)
+    se = errors_of(influence, np.arange(len(beta)))
+    return replace(raw, beta=beta, se=se, psi=None), influence
 
 
 class _Problem:
-    """The rows in units of each covariate's size, and what depends on coefficients (covariates x splines)."""
+    """The rows, and what depends on coefficients (covariates x splines) in units of each covariate's size."""
 
     def __init__(self, design: ProcessDesign, equations: Equations, basis: Array) -> None:
-        live = design.w > 0
-        top = np.abs(design.x).max(axis=(0, 2))
-        unit = design.x / top[:, None]
-        rms = np.sqrt((unit**2).sum(axis=(0, 2)) / live.sum())
-        self.scale = top * rms
-        self.x = unit / rms[:, None]
+        self.x, self.some = design.x, times_at_once(design)
+        self.scale = np.sqrt(np.einsum("tki,tki->k", design.x, design.x) / (design.w > 0).sum())
         self.y, self.w, self.offset, self.basis = design.y, design.w, design.offset, basis
         self.gather, self.clusters = design.gather, design.clusters
         self.link, self.variance = equations.link, equations.variance
@@ -163,15 +161,20 @@ class _Problem:
         return np.array([np.trace(hessian[own, own]) for own in self.slices]) / np.trace(self.penalty)
 
     def predictor(self, coef: Array) -> Array:
-        beta = self.basis @ coef.reshape(-1, self.basis.shape[1]).T
+        beta = self.basis @ coef.reshape(-1, self.basis.shape[1]).T / self.scale
         return with_offset((beta[:, None, :] @ self.x)[:, 0, :], self.offset)
 
     def at(self, coef: Array) -> tuple[Array, Array]:
         """Information (all coefficients) and the scores of the subjects (coefficients, subjects)."""
         weight, score = working_quantities(self.link, self.variance, self.predictor(coef), self.y, self.w)
-        return self._spread(information(self.x, weight)), self._scores(score)
+        return self._information(weight), self._scores(score)
 
-    def _spread(self, each: Array) -> Array:
+    def _information(self, weight: Array) -> Array:
+        """About all coefficients, from that about the curves at each time."""
+        steps = range(0, len(weight), self.some)
+        times = (slice(first, first + self.some) for first in steps)
+        each = np.concatenate([information(self.x[t], weight[t]) for t in times])
+        each /= self.scale[:, None] * self.scale
         size = each.shape[1] * self.basis.shape[1]
         whole = np.einsum("tj,tkl,tm->kjlm", self.basis, each, self.basis, optimize=True)
         return whole.reshape(size, size)
@@ -180,7 +183,7 @@ class _Problem:
         n = score.shape[1]
         out = np.zeros((self.x.shape[1], self.basis.shape[1], n))
         for k in range(self.x.shape[1]):
-            out[k] = self.basis.T @ (self.x[:, k, :] * score)
+            out[k] = self.basis.T @ (self.x[:, k, :] * (score / self.scale[k]))
         return self.gather(out.reshape(-1, n))
 
     def penalised(self, hessian: Array, lam: Array) -> Array:
@@ -209,7 +212,7 @@ class _Problem:
         def direction(coef: Array, here: NewtonPoint) -> NewtonStep:
             weight, score = working_quantities(self.link, self.variance, here.kept[0][0], self.y, self.w)
             gradient = self._gradient(score) - rough(coef[0])
-            step = np.linalg.solve(self.penalised(self._spread(information(self.x, weight)), lam), gradient)
+            step = np.linalg.solve(self.penalised(self._information(weight), lam), gradient)
             return NewtonStep(np.asarray(step[None], dtype=np.float64), np.array([step @ gradient]))
 
         with np.errstate(all="ignore"):
@@ -219,7 +222,7 @@ class _Problem:
         return found.coef[0]
 
     def _gradient(self, score: Array) -> Array:
-        return (self.basis.T @ (self.x @ score[:, :, None])[:, :, 0]).T.ravel()
+        return (self.basis.T @ ((self.x @ score[:, :, None])[:, :, 0] / self.scale)).T.ravel()
 
     def left_out_scores(self, coef: Array, cov: Array, scores: Array) -> Array:
         """Scores as they act without their subject: ``(I - H_i cov)^-1 u_i``, H_i its information."""
@@ -227,7 +230,8 @@ class _Problem:
         out, one = np.empty_like(scores), np.eye(len(cov))
         for i in range(scores.shape[1]):
             mine = [i] if self.clusters is None else np.flatnonzero(self.clusters == i)
-            rows = np.einsum("tj,tki->itkj", self.basis, self.x[:, :, mine]).reshape(-1, len(cov))
+            x = self.x[:, :, mine] / self.scale[:, None]
+            rows = np.einsum("tj,tki->itkj", self.basis, x).reshape(-1, len(cov))
             own = rows.T @ (rows * weight[:, mine].T.reshape(-1, 1))
             out[:, i] = np.linalg.solve(one - own @ cov, scores[:, i])
         return out

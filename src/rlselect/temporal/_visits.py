@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -39,30 +40,58 @@ class Schedule:
 
 @dataclass(frozen=True)
 class PlacedRows:
-    """Rows with their time and their unit (a subject, or in local estimation one of its visits).
+    """Where rows go: a time and a unit (a subject, or in local estimation one of its visits).
 
     Attributes
     ----------
-    time, unit : arrays of shape (rows,), positions
-    columns : array of shape (rows, columns), what is placed
-    weight : array of shape (rows,)
+    time, unit : arrays of shape (places,), positions
+    row : array of shape (places,), position among the complete rows; a row may be placed several times
+    weight : array of shape (places,)
     times, clock : the times, as given and as numbers
     owner : array of shape (units,), the subject of each unit; None where units are subjects
+    share : array of shape (places,), what a row counts in the mean of those at its place; None where each
+        has a place of its own
     """
 
     time: Places
     unit: Places
-    columns: Array
+    row: Places
     weight: Array
     times: NDArray[Any]
     clock: Array
     owner: Places | None = None
+    share: Array | None = None
+
+    def weights(self, shape: tuple[int, int]) -> Array:
+        """Weights at their places, (times, units)."""
+        out = np.zeros(shape)
+        np.add.at(out, (self.time, self.unit), self.weight)
+        return out
+
+    def put(self, values: Array, out: Array, stretch: slice) -> None:
+        """Place the values of a stretch of the complete rows into zeros of shape (times, units)."""
+        mine = self._places_of(stretch)
+        at, values = (self.time[mine], self.unit[mine]), values[self.row[mine] - stretch.start]
+        if self.share is None:
+            out[at] = values
+        else:
+            np.add.at(out, at, self.share[mine] * values)
+
+    def _places_of(self, stretch: slice) -> slice | Places:
+        if self._order is None:
+            return slice(*np.searchsorted(self.row, (stretch.start, stretch.stop)))
+        ends = np.searchsorted(self.row[self._order], (stretch.start, stretch.stop))
+        return self._order[slice(*ends)]
+
+    @cached_property
+    def _order(self) -> Places | None:
+        """Places by row; None where they are in this order."""
+        return None if (np.diff(self.row) >= 0).all() else np.argsort(self.row, kind="stable")
 
 
 def place_rows(
     schedule: Schedule,
     rows: Places,
-    columns: Array,
     weight: Array,
     subjects: Distinct,
     moments: Distinct,
@@ -72,12 +101,11 @@ def place_rows(
         if schedule.grid is not None:
             raise ValueError("grid was given; visits='exact' takes the times of the data: leave grid out.")
         refuse_repeated_pairs(subjects, moments, rows, "time")
-        clock = to_clock(moments.values)
-        return PlacedRows(
-            moments.positions[rows], subjects.positions[rows], columns, weight, moments.values, clock
-        )
+        time, unit = moments.positions[rows], subjects.positions[rows]
+        every = np.arange(len(rows))
+        return PlacedRows(time, unit, every, weight, moments.values, to_clock(moments.values))
     place = {"carry": _carried, "bin": _binned, "local": _local}[schedule.visits]
-    return place(schedule, rows, columns, weight, subjects, moments)
+    return place(schedule, rows, weight, subjects, moments)
 
 
 def _grid(schedule: Schedule, moments: Distinct, least: int) -> NDArray[Any]:
@@ -105,7 +133,7 @@ def _grid(schedule: Schedule, moments: Distinct, least: int) -> NDArray[Any]:
 
 
 def _carried(
-    schedule: Schedule, rows: Places, columns: Array, weight: Array, subjects: Distinct, moments: Distinct
+    schedule: Schedule, rows: Places, weight: Array, subjects: Distinct, moments: Distinct
 ) -> PlacedRows:
     """Jump processes: a row holds until the subject's next one, and none before the first or after the last.
 
@@ -127,45 +155,33 @@ def _carried(
         at, row = at[row >= 0], row[row >= 0]
         found.append((at, np.full(len(at), who), row))
     time, unit, row = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return PlacedRows(time, unit, columns[row], weight[row], grid, clock)
+    return PlacedRows(time, unit, row, weight[row], grid, clock)
 
 
 def _binned(
-    schedule: Schedule, rows: Places, columns: Array, weight: Array, subjects: Distinct, moments: Distinct
+    schedule: Schedule, rows: Places, weight: Array, subjects: Distinct, moments: Distinct
 ) -> PlacedRows:
     """One row per subject and bin, by the rule for several; bins hold their left edge, the last one both."""
     edges = _grid(schedule, moments, 1 if isinstance(schedule.grid, int) else 2)
     middle = edges[:-1] + (edges[1:] - edges[:-1]) / 2
     clock, sides = to_clock(middle), to_clock(edges)
     own = to_clock(moments.values)[moments.positions[rows]]
-    inside = (own >= sides[0]) & (own <= sides[-1])
-    own, columns, weight = own[inside], columns[inside], weight[inside]
+    row = np.flatnonzero((own >= sides[0]) & (own <= sides[-1]))
+    own, weight, unit = own[row], weight[row], subjects.positions[rows][row]
     time = np.minimum(np.searchsorted(sides, own, side="right") - 1, len(middle) - 1)
-    pair = time * len(subjects.values) + subjects.positions[rows][inside]
+    pair = time * len(subjects.values) + unit
     if schedule.several == "mean":
-        return _averaged(pair, columns, weight, len(subjects.values), middle, clock)
+        _, cell, counts = np.unique(pair, return_inverse=True, return_counts=True)
+        share = weight / np.bincount(cell, weights=weight)[cell]
+        return PlacedRows(time, unit, row, weight / counts[cell], middle, clock, share=share)
     rank = {"first": own, "last": -own, "nearest": np.abs(own - clock[time])}[schedule.several]
     order = np.lexsort((rank, pair))
     one = order[np.unique(pair[order], return_index=True)[1]]
-    time, unit = np.divmod(pair[one], len(subjects.values))
-    return PlacedRows(time, unit, columns[one], weight[one], middle, clock)
-
-
-def _averaged(
-    pair: Places, columns: Array, weight: Array, n: int, times: NDArray[Any], clock: Array
-) -> PlacedRows:
-    """Weighted means of a subject's rows in a bin; their mean weight."""
-    cells, cell, counts = np.unique(pair, return_inverse=True, return_counts=True)
-    total = np.bincount(cell, weights=weight)
-    mean = np.column_stack(
-        [np.bincount(cell, weights=weight * column) / total for column in columns.T] or [np.zeros(0)]
-    )
-    time, unit = np.divmod(cells, n)
-    return PlacedRows(time, unit, mean, total / counts, times, clock)
+    return PlacedRows(time[one], unit[one], row[one], weight[one], middle, clock)
 
 
 def _local(
-    schedule: Schedule, rows: Places, columns: Array, weight: Array, subjects: Distinct, moments: Distinct
+    schedule: Schedule, rows: Places, weight: Array, subjects: Distinct, moments: Distinct
 ) -> PlacedRows:
     """Every row at every grid time in reach, weighted by its nearness; units are visits of subjects."""
     assert schedule.nearness is not None
@@ -184,7 +200,7 @@ def _local(
     most = int(slot.max(initial=0)) + 1
     unit = who[row] * most + slot
     owner = np.repeat(np.arange(len(subjects.values)), most)
-    return PlacedRows(time, unit, columns[row], weight[row] * near[time, row], grid, clock, owner)
+    return PlacedRows(time, unit, row, weight[row] * near[time, row], grid, clock, owner)
 
 
 def only_used(placed: PlacedRows) -> PlacedRows:

@@ -69,10 +69,44 @@ def test_auto_is_what_left_out_rows_say(family):
         np.testing.assert_array_equal(model.predict(X), (method(X) > 0).astype(int))
 
 
+def test_probabilities_are_means_over_what_the_log_odds_may_be():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 4))
+    y = (rng.random(60) < expit(2.0 * X[:, 0] - 1.5 * X[:, 1])).astype(int)
+    model = REVS(random_state=0).fit(X, y)
+    average = model._average
+    away = X[:, average.columns] - average.centre
+    covariance = average.moments.toarray() - np.multiply.outer(average.coef, average.coef)
+    spread = np.sqrt(2.0 * np.einsum("ij,jk,ik->i", away, covariance, away))
+    eta = X @ model.coef_average_ + model.intercept_average_
+    nodes, weights = np.polynomial.hermite.hermgauss(40)
+    mean = expit(eta[:, None] + spread[:, None] * nodes) @ weights / np.sqrt(np.pi)
+    found = model.predict_proba(X, average=True)[:, 1]
+    np.testing.assert_allclose(found, mean, atol=0.01)
+    assert np.abs(expit(eta) - mean).max() > 0.03
+    np.testing.assert_allclose(
+        model.decision_function(X, offset=-eta, average=True), np.zeros(len(y)), atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("family", ["gaussian", "binomial"])
+def test_units_of_the_columns_do_not_matter(family):
+    X, y = few_columns(family)
+    model = REVS(random_state=0).fit(X, y)
+    method = "predict" if family == "gaussian" else "predict_proba"
+    unit = np.array([1e-4, 3.0, 250.0, 1.0])
+    other = REVS(random_state=0).fit(X * unit + [5.0, 0.0, -2.0, 0.0], y)
+    np.testing.assert_allclose(other.inclusion_, model.inclusion_, atol=1e-9)
+    for average in (False, True):
+        ours = getattr(model, method)(X, average=average)
+        theirs = getattr(other, method)(X * unit + [5.0, 0.0, -2.0, 0.0], average=average)
+        np.testing.assert_allclose(theirs, ours, atol=1e-8)
+
+
 @pytest.mark.parametrize("family", ["gaussian", "binomial"])
 def test_left_out_losses_are_those_of_fits_without_the_row(family):
     # every subset is visited, so that a fit without a row may say what the reweighted subsets do
-    X, y = few_columns(family, n=40, seed=1)
+    X, y = few_columns(family, n=60, seed=2)
     model = REVS(random_state=0).fit(X, y)
     loss = refit_loss = 0.0
     for i in range(len(y)):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import optimize, stats
 
 from rlselect import REVS
 from rlselect.data import open_source
@@ -40,6 +41,19 @@ def test_uneven_noise_makes_weights_and_heavy_tails_a_shorter_response(weighted)
     batch = noise.take(slice(3, 5), np.array([0, 2]))
     assert batch.X.shape == (2, 2)
     np.testing.assert_array_equal(batch.y, noise.y[3:5])
+
+
+def test_the_rows_are_those_of_the_most_likely_student_model():
+    X, y = linear("student")
+    noise = learn_noise(table_of(X, y), np.arange(4))
+    fit = fit_glm(X[:, :4], noise.y, "gaussian", noise.weight)
+
+    def loss(by):
+        residual = y - by[0] - X[:, :4] @ by[1:5]
+        return -stats.t.logpdf(residual, noise.degrees, scale=np.exp(by[5])).sum()
+
+    best = optimize.minimize(loss, [0.0, 0.8, -0.8, 0.8, -0.8, 0.0], tol=1e-8)
+    np.testing.assert_allclose([fit.intercept, *fit.coef], best.x[:5], atol=2e-3)
 
 
 @pytest.mark.parametrize("kind", ["student", "uneven"])

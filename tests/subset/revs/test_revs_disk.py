@@ -43,7 +43,7 @@ def test_same_support_from_a_part_of_the_rows(folder, data):
     assert np.array_equal(disk.support_[:P], memory.support_)
     assert np.array_equal(disk.support_[:P], data.support)
     assert disk.n_rows_read_ == memory.n_rows_read_ == 25_600
-    assert disk.n_rows_read_ <= disk.n_rows_decoded_ <= 2.5 * N
+    assert disk.n_rows_decoded_ == N
     assert disk.stop_reason_ == "decided"
     again = REVS(random_state=0, never_select=["w"]).fit(folder, "target")
     assert np.array_equal(again.coef_, disk.coef_)
@@ -64,6 +64,16 @@ def test_all_rows_give_the_answer_of_memory(tmp_path):
     assert np.allclose(disk._errors, memory._errors, atol=1e-6)
     assert disk.intercept_ == pytest.approx(memory.intercept_, abs=1e-6)
     assert disk.dispersion_ == pytest.approx(memory.dispersion_, rel=1e-6)
+
+
+def test_what_stays_in_memory_is_what_would_be_decoded_again(folder, monkeypatch):
+    held = REVS(random_state=0, min_effect=1e-6).fit(folder, "target")
+    monkeypatch.setattr("rlselect.data._part_table._HELD_BYTES", 0)
+    again = REVS(random_state=0, min_effect=1e-6).fit(folder, "target")
+    assert held.n_rows_decoded_ == N < again.n_rows_decoded_
+    assert held.n_rows_read_ == again.n_rows_read_ == N
+    assert np.array_equal(held.support_, again.support_)
+    np.testing.assert_allclose(held.coef_, again.coef_, rtol=1e-6, atol=1e-8)
 
 
 def test_wide_files_are_decoded_once_or_twice(tmp_path, monkeypatch):

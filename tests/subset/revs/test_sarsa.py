@@ -8,6 +8,7 @@ import time
 import numpy as np
 import pytest
 
+from rlselect import REVS
 from rlselect.learn import (
     UCB,
     Constant,
@@ -122,25 +123,45 @@ def naive_algorithm_1(X, y, settings, seed):
         rewards.append(r)
         s, a = following, b
         trace.append((r, s))
-    s = frozenset()
+    if settings.start != "last":
+        s = frozenset()
+    if settings.start == "random":
+        s = frozenset(np.flatnonzero(rng.random(p) < 0.5))
     a = greedy(s, 1)
-    for t in range(1, settings.max_stages + 1):
+    stages = settings.max_stages
+    if settings.stages_per_action is not None:
+        stages = round(settings.stages_per_action * (p + 1))
+    for t in range(1, stages + 1):
         following, r = reward_of(s, a)
         b = greedy(following, t)
         learn(t, s, a, r, following, b)
-        if r > np.quantile(rewards, 0.6 + 0.4 * t / settings.max_stages):
+        first = settings.first_quantile
+        known = rewards[-settings.reward_window :] if settings.reward_window else rewards
+        bar = np.quantile(known, first + (1.0 - first) * t / stages)
+        if r > bar and (r > 0 or not settings.only_gains):
             s, a = following, b
-        else:
+        elif settings.turned_down == "draw again":
             a = greedy(s, t)
         rewards.append(r)
         trace.append((r, s))
     return Q, trace
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_the_walk_is_algorithm_1(seed):
+@pytest.mark.parametrize(
+    ("seed", "reading"),
+    [
+        (0, {}),
+        (1, {}),
+        (2, {}),
+        (0, {"turned_down": "repeat"}),
+        (1, {"start": "random", "reward_window": 20}),
+        (2, {"start": "last", "only_gains": True}),
+        (3, {"stages_per_action": 20.0, "first_quantile": 0.9, "reward_window": 25, "only_gains": True}),
+    ],
+)
+def test_the_walk_is_algorithm_1_by_each_reading(seed, reading):
     X, y = regression(300, 5, [1.0, -0.7], seed)
-    settings = Sarsa(n_train=60, n_valid=60, n_preliminary=30, max_stages=120, patience=10**6)
+    settings = Sarsa(n_train=60, n_valid=60, n_preliminary=30, max_stages=120, patience=10**6, **reading)
     result = search(X, y, settings, seed)
     Q, trace = naive_algorithm_1(X, y, settings, seed)
     assert len(result.trajectory) == len(trace) == 150
@@ -514,3 +535,29 @@ def test_callback_counts_the_stages():
         X, y, Sarsa(n_preliminary=5, max_stages=20), callback=lambda done, most: calls.append((done, most))
     )
     assert calls == [(i, 25) for i in range(1, result.n_stages + 1)]
+
+
+def test_screening_leaves_the_strongest_units():
+    X, y = regression(400, 30, [1.0, -1.0, 1.0], 7)
+    settings = Sarsa(n_train=100, n_valid=100, n_preliminary=20, max_stages=100, n_screened=4)
+    always = np.arange(30) == 20
+    result = search(X, y, settings, always=always)
+    tried = np.unique(np.abs(result.trajectory.to_dict()["action"]))
+    assert len(set(tried) - {0}) == 4
+    assert {1, 2, 3} <= set(tried)
+    assert result.support_units[20]
+
+
+def test_the_published_reading():
+    search_settings = REVS.paper(reading="published", n_train=150).search
+    assert (search_settings.n_train, search_settings.reward_window, search_settings.only_gains) == (
+        150,
+        250,
+        True,
+    )
+    assert search_settings.for_actions(51).max_stages == 1020
+    assert REVS.paper().search == Sarsa()
+    with pytest.raises(ValueError, match="reading='words' was given"):
+        REVS.paper(reading="words")
+    with pytest.raises(ValueError, match="leave one of them out"):
+        REVS.paper(reading="published", search=Sarsa())

@@ -265,3 +265,13 @@ def test_reward_set_quantiles_are_numpy_quantiles():
         for tau in (0.0, 0.37, 0.6, 0.95, 1.0):
             assert rewards.quantile(tau) == pytest.approx(np.quantile(values, tau), abs=1e-12)
     assert len(rewards) == 200
+
+
+def test_a_window_of_rewards_forgets_the_oldest():
+    rng, rewards, seen = np.random.default_rng(3), RewardSet(window=7), []
+    for _ in range(40):
+        seen.append(float(rng.integers(5)))
+        rewards.add(seen[-1])
+        assert len(rewards) == min(len(seen), 7)
+        for tau in (0.0, 0.35, 0.9, 1.0):
+            assert rewards.quantile(tau) == pytest.approx(np.quantile(seen[-7:], tau))

@@ -13,7 +13,9 @@ from scipy.special import expit, logsumexp
 from rlselect.data._units import Units
 from rlselect.kernels import log_likelihood
 from rlselect.learn import UCB, EpsilonGreedy, Softmax, ThompsonSampling, subset_key
-from rlselect.subset.revs._walk import SizePrior, Tally, Walker, WalkPlan, run_walk, tune_prior
+from rlselect.subset.revs import _walk
+from rlselect.subset.revs._visited import Tally
+from rlselect.subset.revs._walk import SizePrior, Walker, WalkPlan, run_walk, tune_prior
 from rlselect.subset.revs.evidence._glm_subset import GlmSubset
 from rlselect.subset.revs.evidence._gram import LazyGram
 from rlselect.subset.revs.evidence._ridge_subset import RidgeSubset
@@ -405,3 +407,36 @@ def test_the_prior_is_read_off_the_subset():
     empty = make_walker(X, y)
     tune_prior(empty, shapes=2)
     assert empty.state.slab == 0.1 != slab
+
+
+def test_the_walk_is_over_subsets_and_priors():
+    X, y = problem(n=40, p=4, effect=0.6)
+    found = run_walk(make_walker(X, y), LONG, tune=True).inclusion
+    state = make_walker(X, y).state
+    slabs, every = state.slabs(), []
+    for mask, slab, shape in product(product([False, True], repeat=4), slabs, SHAPES):
+        state.reset(np.array(mask))
+        state.set_prior(slab, shape)
+        weight = state.evidence + state.alike + naive_prior(sum(mask), 4) + 0.5 * np.log(slab)
+        every.append((*mask, slab, weight))
+
+    def mean(rows):
+        return np.exp(rows[:, 5] - logsumexp(rows[:, 5])) @ rows[:, :4]
+
+    rows = np.array(every)
+    exact = mean(rows)
+    np.testing.assert_allclose(found, exact, atol=0.04)
+    # a single prior has another answer
+    assert np.abs(mean(rows[rows[:, 4] == slabs[-1]]) - exact).max() > 0.1
+
+
+def test_a_walk_that_has_found_nothing_keeps_its_prior(monkeypatch):
+    rng = np.random.default_rng(5)
+    X, noise = rng.standard_normal((60, 20)), rng.standard_normal(60)
+    drawn = []
+    monkeypatch.setattr(_walk, "_redraw_prior", drawn.append)
+    plan = replace(LONG, steps=100)
+    run_walk(make_walker(X, noise), plan, tune=True)
+    assert not drawn
+    run_walk(make_walker(X, 2.0 * X[:, 0] + noise), plan, tune=True)
+    assert len(drawn) == 8

@@ -55,7 +55,8 @@ def test_sequences_end_to_end():
     sequences = ["".join(rng.choice(list("ACGT"), size=40)) for _ in range(80)]
     labels = np.array(["GT" * 2 in s or "GTA" in s for s in sequences])
     pipeline = make_pipeline(
-        MismatchFeatures(k=3), RiskRFE(loss="hinge", kernel="linear", regularization=0.01, step=0.3)
+        MismatchFeatures(k=3),
+        RiskRFE(loss="hinge", kernel="linear", regularization=0.01, step=0.3, stopping="loo-2se"),
     )
     pipeline.fit(sequences, labels)
     names = pipeline[0].get_feature_names_out()

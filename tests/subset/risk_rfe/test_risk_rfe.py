@@ -506,12 +506,12 @@ def test_a_failed_refit_leaves_the_old_fit():
 def test_callbacks_see_every_removal_and_may_stop(Watch):
     pytest.importorskip("sklearn.callback")
     X, y = _regression(17)
-    quiet = RiskRFE().fit(X, y)
-    for step in (1, 4):
+    quiet = RiskRFE(kernel="rbf").fit(X, y)
+    for kernel, step, parts in (("rbf", 1, 9), ("rbf", 4, 9), ("auto", 1, 27)):
         watch = Watch()
-        RiskRFE(step=step).set_callbacks(watch).fit(X, y)
+        RiskRFE(kernel=kernel, step=step).set_callbacks(watch).fit(X, y)
         assert watch.ended
-        assert watch.parts == 9
+        assert watch.parts == parts
     stopped = RiskRFE().set_callbacks(Watch(most=3)).fit(X, y)
     assert stopped.stop_reason_.startswith("callback; ")
     np.testing.assert_allclose(stopped.path_["risk"], quiet.path_["risk"][:3])
@@ -549,3 +549,52 @@ def test_the_summary_says_what_the_attributes_say(kernel):
     assert "<svg" in selector.summary()._repr_html_()
     constant = RiskRFE(kernel=kernel).fit(X, np.ones(len(X))).summary()
     assert "No feature is needed." in str(constant)
+
+
+@pytest.mark.parametrize(
+    ("truth", "kernel"),
+    [
+        (lambda X: X[:, :4] @ [1.0, -1.0, 0.8, 0.6], "linear"),
+        (lambda X: np.sin(3.0 * X[:, 0]) + np.abs(X[:, 1]) + X[:, 2], "anova"),
+        (lambda X: 3.0 * np.tanh(X[:, 0] * X[:, 1] * X[:, 2]), "rbf"),
+    ],
+)
+def test_auto_finds_the_kernel_that_the_truth_needs(truth, kernel):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(160, 8))
+    y = truth(X) + 0.3 * rng.normal(size=160)
+    selector = RiskRFE().fit(X, y)
+    assert selector.kernel_ == kernel
+    assert hasattr(selector, "coef_") == (kernel == "linear")
+    alone = RiskRFE(kernel=kernel).fit(X, y)
+    np.testing.assert_array_equal(selector.ranking_, alone.ranking_)
+    np.testing.assert_allclose(selector.predict(X), alone.predict(X))
+
+
+def test_auto_is_the_gaussian_kernel_where_others_cannot_be_compared():
+    X, y = _regression(18)
+    labels = np.where(y > np.median(y), 1, 0)
+    for options in (
+        {"stopping": "change-point"},
+        {"stopping": "held-out"},
+        {"bandwidth": 3.0},
+        {"n_landmarks": 20},
+        {"criterion": "norm"},
+    ):
+        assert RiskRFE(random_state=0, **options).fit(X, y).kernel_ == "rbf"
+    assert RiskRFE(loss="hinge", regularization=0.1).fit(X, labels).kernel_ == "rbf"
+
+
+def test_several_classes_find_their_features():
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(200, 12))
+    y = np.digitize(X[:, 0] * X[:, 1] + X[:, 2] + 0.2 * rng.normal(size=200), [-1.3, -0.4, 0.4, 1.3])
+    selector = RiskRFE().fit(X, y)
+    assert np.flatnonzero(selector.support_).tolist() == [0, 1, 2]
+
+
+def test_a_hinge_that_is_constant_on_all_columns_comes_back():
+    # with ten columns nothing beats a constant here; with the two that matter nearly all rows are right
+    X, y, informative = make_annulus(100, random_state=400)
+    selector = RiskRFE(loss="hinge").fit(X, y)
+    np.testing.assert_array_equal(selector.support_, informative)

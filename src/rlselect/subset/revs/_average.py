@@ -81,11 +81,23 @@ class SubsetAverage:
         """Whether the refit is not clearly better, by more than a standard error, on left-out rows."""
         return self.loss - self.refit_loss <= self.doubt
 
-    def half_width(self, X: Any, level: float) -> Floats:
-        """Half of the interval that holds a new response with probability `level`; X has the u columns."""
+    def doubt_of(self, X: Any) -> Floats:
+        """Variance of the linear predictor over subsets and their coefficients; X has the u columns."""
         away = X - self.centre
         second = np.einsum("ij,ij->i", away @ self.moments, away)
-        variance = np.maximum(second - (away @ self.coef) ** 2, 0.0) + self.noise * (1.0 + 1.0 / self.rows)
+        return np.maximum(second - (away @ self.coef) ** 2, 0.0)
+
+    def caution(self, X: Any) -> Floats:
+        """What log odds are multiplied by to be those of the mean probability; X has the u columns.
+
+        The mean over what the log odds may be is nearer to one half than the probability of their mean
+        (MacKay 1992, The evidence framework applied to classification networks).
+        """
+        return _caution(self.doubt_of(X))
+
+    def half_width(self, X: Any, level: float) -> Floats:
+        """Half of the interval that holds a new response with probability `level`; X has the u columns."""
+        variance = self.doubt_of(X) + self.noise * (1.0 + 1.0 / self.rows)
         return np.asarray(stats.t.ppf(0.5 + 0.5 * level, max(self.rows - 1.0, 1.0)) * np.sqrt(variance))
 
 
@@ -146,6 +158,10 @@ def average_subsets(problem: Problem, found: Found, columns: NDArray[np.intp], r
         len(places),
         *losses,
     )
+
+
+def _caution(doubt: Floats) -> Floats:
+    return np.asarray(1.0 / np.sqrt(1.0 + np.pi / 8.0 * doubt))
 
 
 def _single(problem: Problem, found: Found, weight: Floats) -> Floats:
@@ -228,7 +244,14 @@ def _left_out_losses(
         number[kind] = i
         refits[i] = _left_out_refit(rows, likelihood, kinds[kind])
     refit = refits[number[kind_of.ravel()], np.arange(len(rows.y))]
-    own, other = (_losses(likelihood, rows.y, eta) for eta in ((share * predictor).sum(axis=0), refit))
+    eta = (share * predictor).sum(axis=0)
+    if likelihood.family == "binomial":
+        doubt = (predictor - eta) ** 2
+        for i, where in enumerate(places[:judges]):
+            Z = rows.columns[:, where]
+            doubt[i] += np.einsum("ij,ij->i", Z @ posteriors.variances[i], Z)
+        eta *= _caution((share * doubt).sum(axis=0))
+    own, other = (_losses(likelihood, rows.y, by) for by in (eta, refit))
     part = rows.weight / rows.weight.sum()
     loss, refit_loss = float(part @ own), float(part @ other)
     spread = float(part @ (own - other - loss + refit_loss) ** 2)

@@ -123,6 +123,18 @@ class SearchState:
         self.needed = 0.0 if self.confirmed is not None else outlook.n_rows * short**2
 
     @property
+    def crowd(self) -> float:
+        """Share of the units that are inside or that a look has shown to pay.
+
+        Every row that is drawn costs a product for each of their columns, where the pass over all rows costs
+        half a product for every column.
+        """
+        inside = self.walker.state.mask
+        if self.seen is not None and self.values is not None:
+            inside = inside | self.seen | (self.values > 0)
+        return float(inside.mean())
+
+    @property
     def is_confirmed(self) -> bool:
         """Whether a look has shown nothing beside the subset."""
         return self.confirmed is not None and np.array_equal(self.confirmed, self.walker.state.mask)
@@ -262,7 +274,8 @@ def _read_on(progress: SearchState, plan: EffortPlan) -> None:
     walker, sampler = progress.walker, progress.sampler
     state, values = walker.state, walker.rewards()
     block = plan.block_rows(state.units.n_columns)
-    needed = max(progress.needed, _rows_needed(walker))
+    # what a look has shown is yet to come in, and every row drawn for it has all these columns to carry
+    needed = max((1.0 + 2.0 * progress.crowd) * progress.needed, _rows_needed(walker))
     if _share(sampler, plan, needed) >= 1.0:
         # a pass over everything, in the order it lies in memory, costs less than picking most of it
         if progress.values is not None:
@@ -296,11 +309,14 @@ def _moved_on(progress: SearchState, tune: bool) -> bool:
 def _share(sampler: Sampler, plan: EffortPlan, needed: float) -> float:
     """How much of a pass over all rows it would take to go on drawing; from 1 on that pass is the better way.
 
-    A draw that decodes as much as the pass is no cheaper. Where the pass has to come anyway, since a quarter
-    of the rows cannot be enough, a draw has to be worth it for the columns alone that it shows.
+    Draws that decode as much as the pass, up to the rows that are needed, are no cheaper. Where the pass has
+    to come anyway, since a quarter of the rows cannot be enough, a draw has to be worth it for the columns
+    alone that it shows.
     """
     decoding = 2.0 if sampler.n_rows < 4 * plan.enough else 1.0
-    rows = max(4.0 * sampler.n_used, 2.0 * needed, decoding * sampler.decodes(sampler.n_used))
+    used = sampler.n_used
+    to_come = max(used, int(min(needed, sampler.n_rows)) - used)
+    rows = max(4.0 * used, 2.0 * needed, decoding * sampler.decodes(to_come))
     return rows / sampler.n_rows
 
 

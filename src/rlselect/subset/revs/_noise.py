@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlselect.data import Batch, DataSource
-from rlselect.kernels import log_variances, shorten, student_degrees
+from rlselect.kernels import noise_kind, shorten
 from rlselect.subset.revs.evidence import fit_glm
 
 Floats = NDArray[np.float64]
@@ -17,6 +17,9 @@ _TERM_PROOF = 2.0
 _TAIL_PROOF = 3.0
 # numbers of a table whose columns are all asked about the noise, and not the selected ones only
 _MOST_NUMBERS = 4_000_000
+# refits on the rows that the last one has made, until no response moves by this share of the scale
+_MOST_FITS = 20
+_SETTLED = 0.01
 
 
 @dataclass(frozen=True)
@@ -70,24 +73,29 @@ def learn_noise(table: DataSource, columns: NDArray[np.intp]) -> Noise | None:
     """
     batch = table.take(slice(0, table.n_rows))
     given = np.asarray(batch.y, dtype=np.float64)
+    known = np.zeros(len(given)) if batch.offset is None else batch.offset
     few = table.n_rows * table.n_columns > _MOST_NUMBERS
     X = batch.X[:, columns] if few else batch.X
     X = np.asarray(X.toarray() if table.is_sparse else X, dtype=np.float64)
     inside = X if few else X[:, columns]
     w = np.ones(len(X)) if batch.sample_weight is None else batch.sample_weight
-    fit = fit_glm(inside, given, "gaussian", batch.sample_weight, batch.offset)
-    fitted = fit.intercept + inside @ fit.coef
-    fitted = fitted if batch.offset is None else fitted + batch.offset
-    residual = given - fitted
-    if not w @ residual**2 > 1e-12 * (w @ (given - np.average(given, weights=w)) ** 2):
-        return None
     away = np.abs(X - np.average(X, axis=0, weights=w))
-    candidates = np.column_stack([X, away, fitted, np.abs(fitted - np.average(fitted, weights=w))])
-    logs = log_variances(residual, w, candidates, float(np.log(candidates.shape[1])) + _TERM_PROOF)
-    size = np.exp(0.5 * logs)
-    degrees, scale = student_degrees(residual / size, w, _TAIL_PROOF)
-    if not logs.any() and not np.isfinite(degrees):
-        return None
-    y = fitted + size * shorten(residual / size, degrees, scale)
-    weight = w / size**2
-    return Noise(table, degrees, float(np.std(logs)), y, weight * (w.sum() / weight.sum()))
+    y, weight, noise = given, w, None
+    for _ in range(_MOST_FITS):
+        fit = fit_glm(inside, y, "gaussian", weight, batch.offset)
+        fitted = fit.intercept + inside @ fit.coef + known
+        residual = given - fitted
+        if not w @ residual**2 > 1e-12 * (w @ (given - np.average(given, weights=w)) ** 2):
+            return None
+        candidates = np.column_stack([X, away, fitted, np.abs(fitted - np.average(fitted, weights=w))])
+        kind = noise_kind(residual, w, candidates, np.log(candidates.shape[1]) + _TERM_PROOF, _TAIL_PROOF)
+        if kind.plain:
+            return None
+        before, size = y, np.exp(0.5 * kind.logs)
+        y = fitted + size * shorten(residual / size, kind.degrees, kind.scale)
+        weight = w / size**2
+        weight *= w.sum() / weight.sum()
+        noise = Noise(table, kind.degrees, float(np.std(kind.logs)), y, weight)
+        if np.abs(y - before).max() <= _SETTLED * kind.scale:
+            break
+    return noise

@@ -20,32 +20,37 @@ _BREATH = 64
 class LookPlan:
     """How much of the data is looked at before a search may stop.
 
-    A look costs one product per number, about a tenth of a Gram pass over 200 columns. Up to `cells` numbers
-    all rows are looked at; of more, as many rows as make so many numbers, but never less than the share
-    `least` of them: then a stop costs a bounded time, or a bounded share of a pass. Where these show anything
-    that might be an effect, the rows looked at are doubled until that is settled, or all have been seen.
+    A look costs one product per number, about a tenth of a Gram pass over 200 columns. Up to nearly twice
+    `cells` numbers all rows are looked at; of more, as many rows as make one to two times `cells` numbers,
+    but never less than the share `least` of them: then a stop costs a bounded time, or a bounded share of a
+    pass. Where these show anything that might be an effect, the rows looked at are doubled until that is
+    settled, or all have been seen.
 
     Parameters
     ----------
     cells : float
-        Numbers looked at in any case. Two hundred million take less than a tenth of a second, about as long
-        as the search took to get there.
+        Numbers looked at in any case. They take less time than the search took to get there.
     least : float
         Smallest share of the rows. A quarter halves every z.
     slow_cells, slow_least : float
         The same where rows have to be decoded, which costs several times as much as the look itself.
+    alarm : float
+        How far a z may lie beyond the level of the largest noise before a partial look goes on. At that level
+        a fifth of all looks at pure noise would, with this a fifteenth.
     leftover : float
-        Signal that the two halves of a partial look may agree on, in standard errors, before it goes on.
+        Signal that the two halves of a partial look may agree on, in standard errors, before it goes on: a
+        tenth of all looks at pure noise do.
     blur : float
         Share of the variance of a z, because only some rows tell the products of columns, from which on a
         look that shows more is taken once again at the coefficients that it found.
     """
 
-    cells: float = 2e8
+    cells: float = 1.25e8
     least: float = 0.25
     slow_cells: float = 5e7
     slow_least: float = 0.1
-    leftover: float = 1.0
+    alarm: float = 0.25
+    leftover: float = 1.28
     blur: float = 0.05
 
     def rounds(self, sampler: Sampler, n_columns: int) -> int:
@@ -68,12 +73,15 @@ class Outlook:
         Of all rows.
     more : bool
         Whether they show another subset.
+    alarm : float
+        As in `LookPlan`.
     """
 
     walker: Walker
     n_rows: int
     share: float
     more: bool
+    alarm: float
 
     @property
     def detectable(self) -> NDArray[np.float64]:
@@ -82,7 +90,7 @@ class Outlook:
         if self.share == 1.0:
             return seen
         # to be looked into further it had to stand out from the noise, and with all rows it had to pay
-        noticed = (noise_level(self.walker) + _SPARE) * self.walker.state.resolution()
+        noticed = (noise_level(self.walker) + self.alarm + _SPARE) * self.walker.state.resolution()
         return np.maximum(noticed, np.sqrt(self.share) * seen)
 
 
@@ -149,7 +157,7 @@ def look_out(
         done = upto
         seen = replace(walker, state=walker.state.seen(look), rng=np.random.default_rng(seed))
         share = 1.0 if done >= n_rounds else look.n_rows / sampler.n_rows
-        outlook = Outlook(seen, look.n_rows, share, _shows_more(seen, tune))
+        outlook = Outlook(seen, look.n_rows, share, _shows_more(seen, tune), plan.alarm)
         if outlook.more and not sharp and _is_blurred(walker, look, plan, tune):
             # what seems to be left may be what the coefficients were off by: look again at better ones
             look, task = walker.state.look(walker.state.seen(look))
@@ -232,10 +240,11 @@ def _is_suspicious(
     walker, state = outlook.walker, outlook.walker.state
     outside = ~state.mask & walker.allowed
     single = outside & ~state.units.is_block
-    if state.units.spread(state.z_values())[single].max(initial=0.0) > noise_level(walker):
+    level = noise_level(walker)
+    if state.units.spread(state.z_values())[single].max(initial=0.0) > level + plan.alarm:
         return True
     # several columns together have no z: within log m of paying they are as near as the largest noise
-    if np.any(walker.rewards()[outside & state.units.is_block] > -0.5 * noise_level(walker) ** 2):
+    if np.any(walker.rewards()[outside & state.units.is_block] > -0.5 * level**2):
         return True
     if min_effect is not None and np.nanmax(outlook.detectable, initial=0.0) > min_effect:
         return True

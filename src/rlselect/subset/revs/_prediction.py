@@ -49,11 +49,16 @@ class SubsetPredictions(PredictingSelector):
         coef, intercept = (
             (self.coef_average_, self.intercept_average_) if averaged else (self.coef_, self.intercept_)
         )
+        cautious = self._average if averaged and self.family_ == "binomial" else None
         if is_source(X):
-            return _predictors(open_stream(X, self.encoder_, offset=offset, owner=name), coef, intercept)
+            rows = open_stream(X, self.encoder_, offset=offset, owner=name)
+            return _predictors(rows, coef, intercept, cautious)
         table = open_table(X, offset=offset, encoder=self.encoder_, owner=name)
         eta = np.concatenate([_predictor(batch.X, coef, intercept) for batch in table.scan()])
-        return _moved(eta, table.offset)
+        eta = _moved(eta, table.offset)
+        if cautious is not None:
+            eta *= np.concatenate([cautious.caution(_dense(b.X)) for b in table.scan(cautious.columns)])
+        return eta
 
     def predict(self, X: Any, offset: Any = None, average: bool | Literal["auto"] = "auto") -> Any:
         """Predict from the variables.
@@ -67,7 +72,7 @@ class SubsetPredictions(PredictingSelector):
         average : "auto" or bool, default="auto"
             Whether coefficients are `coef_average_`, the posterior mean over all subsets that were visited,
             or `coef_`, those of the selected variables alone. "auto" lets rows that were left out decide,
-            see `average_`.
+            see `average_`. Averaged probabilities are nearer to one half the less sure the log odds are.
 
         Returns
         -------
@@ -250,10 +255,13 @@ def _dense(X: Any) -> NDArray[np.float64]:
     return X.toarray() if sparse.issparse(X) else X
 
 
-def _predictors(rows: RowStream, coef: NDArray[np.float64], intercept: Any) -> Iterator[NDArray[np.float64]]:
-    used = np.flatnonzero(np.atleast_2d(coef).any(axis=0))
+def _predictors(
+    rows: RowStream, coef: NDArray[np.float64], intercept: Any, cautious: SubsetAverage | None
+) -> Iterator[NDArray[np.float64]]:
+    used = np.flatnonzero(np.atleast_2d(coef).any(axis=0)) if cautious is None else cautious.columns
     for batch in rows.scan(used):
-        yield _moved(_predictor(batch.X, coef[..., used], intercept), batch.offset)
+        eta = _moved(_predictor(batch.X, coef[..., used], intercept), batch.offset)
+        yield eta if cautious is None else eta * cautious.caution(_dense(batch.X))
 
 
 def _predictor(X: Any, coef: NDArray[np.float64], intercept: Any) -> NDArray[np.float64]:

@@ -16,7 +16,6 @@ from rlselect._options import (
     number,
     one_of,
     refuse_unused,
-    take_settings,
 )
 from rlselect._parallel import one_thread
 from rlselect._random import RandomState, as_generator
@@ -49,7 +48,7 @@ from rlselect.subset.revs._outcome_kind import CLASSES, OUTCOMES, is_survival, s
 from rlselect.subset.revs._outcome_model import OutcomeModel, outcome_model
 from rlselect.subset.revs._problem import COUNTS, FAMILIES, Problem, pose_problem
 from rlselect.subset.revs._report import report_of
-from rlselect.subset.revs._sarsa import Sarsa
+from rlselect.subset.revs._sarsa import Sarsa, paper_search
 from rlselect.subset.revs._search import Found, expected_steps, search_subset
 from rlselect.subset.revs._selections import RULES, SubsetSelections
 from rlselect.subset.revs._split import refit_apart, split_rows
@@ -86,9 +85,9 @@ class REVS(SubsetSelections):
     Cost: a step is O(p k) for a subset of k variables ("gaussian"; O(n p k) for the other families). Beyond
     2,000 variables no p x p matrix is formed: all of them are priced alone and beside the subset of a first
     climb, and the walk goes on among the best thousand. For large data the cost follows the rows read,
-    and the look before a stop: all rows up to two hundred million numbers in memory (fifty million where rows
-    have to be decoded); of more, as many rows as make so many, at least a quarter (a tenth), and the others
-    only where these leave doubts.
+    and the look before a stop: all rows up to 250 million numbers in memory (100 million where rows have to
+    be decoded); of more, as many rows as make at least half of that, and no less than a quarter (a tenth) of
+    them, and the others only where these leave doubts.
 
     Parameters
     ----------
@@ -324,14 +323,16 @@ class REVS(SubsetSelections):
         self.random_state = random_state
 
     @classmethod
-    def paper(cls, **changes: Any) -> Self:
+    def paper(cls, *, reading: Literal["literal", "published"] = "literal", **changes: Any) -> Self:
         """Algorithms 1 and 2 of the paper with its values; every silence it leaves is named in `Sarsa`.
 
         Parameters
         ----------
+        reading : {"literal", "published"}, default="literal"
+            "published" departs from the text to come nearer to the printed tables: 20 stages per variable,
+            the quantile over 250 rewards and from 0.9 on, moves on gains only.
         **changes
-            Settings of `Sarsa` (the paper takes ``n_train=n_valid=150`` when n = 200) and other parameters of
-            the constructor.
+            Settings of `Sarsa` (the paper takes ``n_train=n_valid=150`` for n = 200) and other parameters.
 
         Returns
         -------
@@ -344,7 +345,7 @@ class REVS(SubsetSelections):
         >>> REVS.paper(n_train=150, random_state=0).search.price
         0.2
         """
-        return cls(**{"search": Sarsa(**take_settings(Sarsa, changes)), **changes})
+        return cls(**{"search": paper_search(reading, changes), **changes})
 
     def _classifies(self) -> bool | None:
         family = getattr(self, "family_", self.family)

@@ -3,13 +3,13 @@
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect._options import NONE, check_options, number, whole
+from rlselect._options import NONE, check_options, check_value, flag, number, one_of, take_settings, whole
 from rlselect.learn import (
     EpsilonGreedy,
     LinearRamp,
@@ -34,6 +34,23 @@ _OPTIONS = {
     "discount": number("a number of at least 0 and below 1", least=0.0, below=1.0),
     "price": number("a number of at least 0", least=0.0),
     "patience": NONE | whole(1),
+    "turned_down": one_of("draw again", "repeat"),
+    "start": one_of("empty", "random", "last"),
+    "stages_per_action": NONE | number("a positive number of main stages for each action", above=0.0),
+    "reward_window": NONE | whole(1, "how many of the last rewards count"),
+    "first_quantile": number("a number from 0 to 1", least=0.0, most=1.0),
+    "only_gains": flag(),
+    "n_screened": NONE | whole(1, "how many units are left before the search"),
+}
+# reading of the paper -> settings
+READINGS: dict[str, dict[str, Any]] = {
+    "literal": {},
+    "published": {
+        "stages_per_action": 20.0,
+        "reward_window": 250,
+        "first_quantile": 0.9,
+        "only_gains": True,
+    },
 }
 
 
@@ -67,6 +84,23 @@ class Sarsa:
     patience : int, default=None
         The trajectory has converged when its state has not changed for this many main stages in a row. None
         is twice the number of actions, not above a quarter of ``max_stages``, and never below 100.
+    turned_down : {"draw again", "repeat"}, default="draw again"
+        What follows an action whose reward does not exceed the quantile: another draw in the same state
+        (section 3.2), or the same action until it passes (the box).
+    start : {"empty", "random", "last"}, default="empty"
+        First state of the main trajectory: the empty set, each unit with probability one half, or the last
+        state of the random trajectory.
+    stages_per_action : float, default=None
+        :math:`T_{max}` as a multiple of the number of actions, in place of ``max_stages``.
+    reward_window : int, default=None
+        The quantile is over the last so many rewards; None is all of them.
+    first_quantile : float, default=0.6
+        Where :math:`\tau_t` begins on its way to 1, if ``quantile`` is None.
+    only_gains : bool, default=False
+        Whether a reward must also be positive to move the trajectory.
+    n_screened : int, default=None
+        Before the search, all units but those with the so many largest correlations with the response (on
+        ``n_train + n_valid`` rows) are left out. None keeps all.
 
     Notes
     -----
@@ -81,6 +115,10 @@ class Sarsa:
 
     * *Stages* count from 1 in both trajectories (:math:`1/t` has no value at 0): :math:`T_0` and
       :math:`T_{max}` stages are played, and schedules start again with the main trajectory.
+    * *Readings* that contradict each other, or print, are parameters: ``turned_down``, ``start``,
+      ``stages_per_action``, ``reward_window``, ``first_quantile``, ``only_gains``, ``n_screened``. The
+      defaults are the text; ``REVS.paper(reading="published")`` is what comes nearest to the printed tables
+      (experiments/results/revs_readings.md).
     * *Initial states* of both trajectories are the empty set, plus the units that must always be in.
       :math:`Q_0 = 0`, and the main trajectory goes on with the Q of the preliminary one.
     * *Ties* in equation (5) share the mass of the best action; never-tried actions take part in the arg max
@@ -129,6 +167,13 @@ class Sarsa:
     learning_rate: float | Schedule = field(default_factory=lambda: PowerDecay(1.0))
     quantile: float | Schedule | None = None
     patience: int | None = None
+    turned_down: Literal["draw again", "repeat"] = "draw again"
+    start: Literal["empty", "random", "last"] = "empty"
+    stages_per_action: float | None = None
+    reward_window: int | None = None
+    first_quantile: float = 0.6
+    only_gains: bool = False
+    n_screened: int | None = None
 
     def __post_init__(self) -> None:
         check_options(self, _OPTIONS)
@@ -138,13 +183,31 @@ class Sarsa:
 
     def quantile_schedule(self) -> Schedule:
         """The quantile level of each main stage."""
-        return LinearRamp(0.6, 1.0, self.max_stages) if self.quantile is None else as_schedule(self.quantile)
+        if self.quantile is not None:
+            return as_schedule(self.quantile)
+        return LinearRamp(self.first_quantile, 1.0, self.max_stages)
+
+    def for_actions(self, n_actions: int) -> "Sarsa":
+        """The same search with its number of main stages as a number."""
+        if self.stages_per_action is None:
+            return self
+        return replace(
+            self, max_stages=max(1, round(self.stages_per_action * n_actions)), stages_per_action=None
+        )
 
     def stages_to_converge(self, n_actions: int) -> int:
         """Stages without a change after which the main trajectory has converged."""
         if self.patience is not None:
             return self.patience
         return max(100, min(2 * n_actions, self.max_stages // 4))
+
+
+def paper_search(reading: str, changes: dict[str, Any]) -> Sarsa:
+    """The paper's search by one of its readings, with what is a setting of it taken out of the changes."""
+    check_value("reading", reading, one_of(*READINGS))
+    if "search" in changes and reading != "literal":
+        raise ValueError(f"reading={reading!r} was given beside search; leave one of them out.")
+    return Sarsa(**{**READINGS[reading], **take_settings(Sarsa, changes)})
 
 
 StopReason = Literal["converged", "max_stages", "time_budget", "interrupted"]
@@ -215,6 +278,8 @@ def run_sarsa(
     SarsaResult
         The selected units and the record of the search.
     """
+    if settings.n_screened is not None:
+        allowed = _screened(take, n_rows, settings, units, allowed, always, rng)
     environment = Environment(
         take,
         n_rows,
@@ -228,12 +293,34 @@ def run_sarsa(
         rng=rng,
     )
     policy = EpsilonGreedy() if policy is None else policy
+    settings = settings.for_actions(environment.n_actions)
     walk = _Walk(environment, settings, rng, policy, deadline, callback)
     try:
         reason: StopReason = walk.play()
     except KeyboardInterrupt:
         reason = "interrupted"
     return walk.result(reason)
+
+
+def _screened(
+    take: Take,
+    n_rows: int,
+    settings: Sarsa,
+    units: Sequence[NDArray[np.integer]],
+    allowed: Bools,
+    always: Bools,
+    rng: np.random.Generator,
+) -> Bools:
+    """Units that may be selected and are among the largest correlations with the response."""
+    rows = np.sort(rng.choice(n_rows, min(n_rows, settings.n_train + settings.n_valid), replace=False))
+    X, y, *_ = take(rows)
+    X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
+    spread = np.maximum(X.std(axis=0), 1e-300)
+    strength = np.abs((X - X.mean(axis=0)).T @ (y - y.mean())) / spread
+    of_units = np.array([strength[unit].max(initial=0.0) for unit in units])
+    of_units[~(allowed & ~always)] = -1.0
+    best = np.argsort(-of_units, kind="stable")[: settings.n_screened]
+    return allowed & (always | np.isin(np.arange(len(units)), best))
 
 
 class _Walk:
@@ -252,7 +339,7 @@ class _Walk:
         self.deadline = math.inf if deadline is None else deadline
         self.callback = callback
         self.table = ValueTable(environment.n_actions)
-        self.rewards = RewardSet()
+        self.rewards = RewardSet(settings.reward_window)
         self.rate = as_schedule(settings.learning_rate)
         self.trajectory = Trajectory(len(environment.units), start=environment.always)
         self.visits: list[bytes] = []
@@ -264,8 +351,13 @@ class _Walk:
             return "converged"
         if not self._preliminary():
             return "time_budget"
-        self.state = np.zeros(self.environment.n_actions - 1, dtype=bool)
-        self.trajectory.restart(self.environment.always)
+        if self.settings.start != "last":
+            self.state = np.zeros(self.environment.n_actions - 1, dtype=bool)
+        if self.settings.start == "random":
+            self.state = self.rng.random(len(self.state)) < 0.5
+        first = self.environment.always.copy()
+        first[self.environment.free[self.state]] = True
+        self.trajectory.restart(first)
         return self._main()
 
     def _preliminary(self) -> bool:
@@ -298,13 +390,14 @@ class _Walk:
             step = self.environment.step(self.state, action)
             next_action = self._act(following, t)
             self._learn(t, action, step.reward, following, next_action)
-            transit = step.reward > self.rewards.quantile(tau(t))
+            least = self.rewards.quantile(tau(t))
+            transit = step.reward > (max(least, 0.0) if self.settings.only_gains else least)
             self.rewards.add(step.reward)
             stays = action == self.environment.n_actions - 1
             self._record(action, step, moved=transit)
             if transit:
                 self.state, action = following, next_action
-            else:
+            elif self.settings.turned_down == "draw again":
                 action = self._act(self.state, t)
             unchanged = unchanged + 1 if stays or not transit else 0
             self.visits.append(subset_key(self.state))

@@ -1,7 +1,8 @@
 """Actions and rewards of the paper's search: two fits on a training batch, compared on a validation batch."""
 
 import math
-from bisect import insort
+from bisect import bisect_left, insort
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -97,17 +98,27 @@ class RewardSet:
     """The growing set of rewards whose quantile decides about a transition.
 
     Kept sorted, so that a quantile is a look-up. Quantiles interpolate linearly between order statistics.
+
+    Parameters
+    ----------
+    window : int or None
+        Only the last so many rewards count; None is all of them.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, window: int | None = None) -> None:
         self._sorted: list[float] = []
+        self._latest: deque[float] | None = None if window is None else deque(maxlen=window)
 
     def __len__(self) -> int:
         """Number of rewards."""
         return len(self._sorted)
 
     def add(self, reward: float) -> None:
-        """Put one reward in."""
+        """Put one reward in, and the oldest out where the window is full."""
+        if self._latest is not None:
+            if len(self._latest) == self._latest.maxlen:
+                del self._sorted[bisect_left(self._sorted, self._latest[0])]
+            self._latest.append(reward)
         insort(self._sorted, reward)
 
     def quantile(self, tau: float) -> float:

@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from rlselect._clock import Clock
 from rlselect.data import Batch, DataSource, Units
-from rlselect.learn import Policy, Trajectory
+from rlselect.learn import UCB, Policy, Trajectory
 from rlselect.subset.revs._checkpoint import Checkpoint
 from rlselect.subset.revs._effort import EffortPlan, SearchState, begin, run_effort
 from rlselect.subset.revs._noise import Noise, learn_noise
@@ -26,6 +26,7 @@ from rlselect.subset.revs._walk import (
     WalkPlan,
     WalkResult,
     run_walk,
+    tune_prior,
 )
 from rlselect.subset.revs.evidence import (
     Block,
@@ -46,6 +47,8 @@ WIDE = 2000
 _KEPT = 750
 # a first selection under the wrong noise may be a poor one: the noise is looked at once more after the second
 _NOISE_ROUNDS = 2
+# and before that, as often as a greedy climb under the noise that was learnt finds another subset
+_NOISE_CLIMBS = 8
 # a whole Gram matrix is computed at once when that takes about a second
 _WHOLE_GRAM = 2e10
 # a Newton step over rows with workers takes a round trip: it pays when a pass takes longer than that
@@ -123,7 +126,8 @@ def is_large(table: DataSource) -> bool:
 def expected_steps(problem: Problem, search: Any) -> int:
     """Roughly how many steps the search takes, for progress."""
     if isinstance(search, Sarsa):
-        return search.n_preliminary + search.max_stages
+        free = int(np.count_nonzero(problem.allowed))
+        return search.n_preliminary + search.for_actions(free + 1).max_stages
     if is_large(problem.table) and problem.outcome is None:
         return 100
     plan = _plan(problem)
@@ -254,24 +258,51 @@ def _under_its_noise(
     problem: Problem, how: _How, allowed: NDArray[np.bool_], result: WalkResult, rows: Rows
 ) -> Found:
     """Walk again on rows that suit the noise, where residuals show it uneven or heavy in its tails."""
-    table, ways, kind = problem.table, list(result.trajectories), None
+    ways, noise = list(result.trajectories), None
     for _ in range(_NOISE_ROUNDS):
         likely = (result.inclusion > 0.5) | problem.always
-        noise = learn_noise(table, problem.columns_of(likely)) if result.stop_reason == "converged" else None
-        if noise is None:
+        suited = _suited(problem, how, allowed, likely) if result.stop_reason == "converged" else None
+        if suited is None:
             break
-        kind, rows = noise, Rows(noise.take, as_is=True)
-        state = _state("gaussian", problem.units, rows, [slice(0, table.n_rows)])
-        state.reset(problem.always)
-        walker = how.walker(state, allowed, table.n_rows, state.counted)
+        noise, walker = suited
+        reached, rows = walker.state.mask.copy(), walker.state.rows
+        walker.state.reset(problem.always)
+        walker.stand(walker.state)
         result = run_walk(walker, _plan(problem), tune=True, n_jobs=how.n_jobs)
         ways += result.trajectories
-        if np.array_equal(likely, (result.inclusion > 0.5) | problem.always):
+        if np.array_equal(reached, (result.inclusion > 0.5) | problem.always):
             break
     result.trajectories, result.n_stages = ways, sum(map(len, ways))
     found = _found(problem, result, rows)
-    found.noise = kind
+    found.noise = noise
     return found
+
+
+def _suited(
+    problem: Problem, how: _How, allowed: NDArray[np.bool_], likely: NDArray[np.bool_]
+) -> tuple[Noise, Walker] | None:
+    """Noise and the subset that a greedy climb reaches under it, each learnt from the other until they agree.
+
+    None where the noise of the likely units is even and normal.
+    """
+    table, suited, seen = problem.table, None, set[bytes]()
+    while likely.tobytes() not in seen and len(seen) < _NOISE_CLIMBS:
+        seen.add(likely.tobytes())
+        noise = learn_noise(table, problem.columns_of(likely))
+        if noise is None:
+            break
+        state = _state("gaussian", problem.units, Rows(noise.take, as_is=True), [slice(0, table.n_rows)])
+        state.reset(likely)
+        walker = how.walker(state, allowed, table.n_rows, state.counted)
+        walker.policy = UCB(0.0)
+        for _ in range(2):
+            tune_prior(walker, shapes=1)
+            walker.climb()
+        walker.policy = how.policy
+        likely, suited = state.mask.copy(), (noise, walker)
+        if walker.stopped:
+            break
+    return suited
 
 
 def _screen(walker: Walker) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
@@ -365,18 +396,17 @@ def _state(family: str, units: Units, rows: Rows, first: Iterable, parts: int = 
     if family != "gaussian":
         for block in first:
             rows.append(block)
-        return GlmSubset(rows, units, family)
+        return GlmSubset(rows, units, family, revisits=parts == 1)
     p = units.n_columns
     gram = LazyGram(rows, p, parts)
     gram.grow(first)
     if parts == 1 and rows.n_rows * float(p) ** 2 <= _WHOLE_GRAM and p <= WIDE:
         gram.fetch(range(p))
-    return RidgeSubset(gram, units)
+    return RidgeSubset(gram, units, revisits=parts == 1)
 
 
 def _varying(state: SubsetState, problem: Problem) -> NDArray[np.bool_]:
-    varies = state.varies()
-    return np.array([bool(varies[columns].any()) for columns in problem.units.columns])
+    return np.bincount(problem.units.unit_of, state.varies(), minlength=problem.units.n_units) > 0
 
 
 def _has_events(rows: Rows) -> bool:

@@ -1,12 +1,47 @@
 """The subsets that a walk has counted, and how much each of them weighs."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect.learn import key_mask
+from rlselect.learn import key_mask, subset_key
+
+
+@dataclass
+class Tally:
+    """Weighted mean of conditional inclusion probabilities, safe for weights of any size.
+
+    `seen` has the log weight of each subset by its key.
+    """
+
+    n_units: int
+    total: NDArray[np.float64] = field(init=False)
+    weight: float = 0.0
+    top: float = -np.inf
+    seen: dict[bytes, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.total = np.zeros(self.n_units)
+
+    def add(self, probability: NDArray[np.float64], log_weight: float, mask: NDArray[np.bool_]) -> None:
+        """Count one visited subset."""
+        key = subset_key(mask)
+        self.seen[key] = float(np.logaddexp(self.seen.get(key, -np.inf), log_weight))
+        if log_weight > self.top:
+            shrink = np.exp(self.top - log_weight)
+            self.total *= shrink
+            self.weight *= shrink
+            self.top = log_weight
+        weight = np.exp(log_weight - self.top)
+        self.total += weight * probability
+        self.weight += weight
+
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        """The weighted mean."""
+        return self.total / self.weight if self.weight else self.total
 
 
 @dataclass(frozen=True)

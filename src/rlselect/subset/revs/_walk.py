@@ -1,5 +1,6 @@
 """The walk over subsets of data that fit in memory: every move is priced at every step."""
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, cast
@@ -11,8 +12,8 @@ from scipy.special import expit
 
 from rlselect.data import Units
 from rlselect.learn import UCB, Policy, Softmax, Trajectory, subset_key
-from rlselect.subset.revs._visited import Visited, merge_visits
-from rlselect.subset.revs.evidence import SHAPES, Block, Look, Rows, Scores, Shape
+from rlselect.subset.revs._visited import Tally, Visited, merge_visits
+from rlselect.subset.revs.evidence import SHAPES, Block, Look, RidgeSubset, Rows, Scores, Shape
 
 Floats = NDArray[Any]
 
@@ -23,6 +24,8 @@ _MOST_RELEARNT = 8
 # a coefficient prior with a hole at zero needs several effects to be learnt from, and some proof
 _SHAPE_EFFECTS = 5
 _SHAPE_PROOF = 2.0
+# steps between two draws of the prior of the coefficients, once it is known well enough to count
+_REDRAW = 25
 # price of a unit between two subsets of different priors: what one more coefficient costs on other rows
 _LIGHT = 1.0
 
@@ -115,45 +118,10 @@ class SizePrior:
         if self.penalty is not None:
             return self.lenience - self.penalty
         if k >= self.most:
-            return -float(np.log(max(self.n_units, 2)))
-        empty = np.log(self.nothing) if k == 0 else 0.0
-        price = max(float(np.log(max(self.n_units - k, 1) / (k + 1.0))), self.least)
-        return self.lenience - price - float(empty)
-
-
-@dataclass
-class Tally:
-    """Weighted mean of conditional inclusion probabilities, safe for weights of any size.
-
-    `seen` has the log weight of each subset by its key.
-    """
-
-    n_units: int
-    total: Floats = field(init=False)
-    weight: float = 0.0
-    top: float = -np.inf
-    seen: dict[bytes, float] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.total = np.zeros(self.n_units)
-
-    def add(self, probability: Floats, log_weight: float, mask: NDArray[np.bool_]) -> None:
-        """Count one visited subset."""
-        key = subset_key(mask)
-        self.seen[key] = float(np.logaddexp(self.seen.get(key, -np.inf), log_weight))
-        if log_weight > self.top:
-            shrink = np.exp(self.top - log_weight)
-            self.total *= shrink
-            self.weight *= shrink
-            self.top = log_weight
-        weight = np.exp(log_weight - self.top)
-        self.total += weight * probability
-        self.weight += weight
-
-    @property
-    def mean(self) -> Floats:
-        """The weighted mean."""
-        return self.total / self.weight if self.weight else self.total
+            return -math.log(max(self.n_units, 2))
+        empty = math.log(self.nothing) if k == 0 else 0.0
+        price = max(math.log(max(self.n_units - k, 1) / (k + 1.0)), self.least)
+        return self.lenience - price - empty
 
 
 @dataclass
@@ -191,7 +159,8 @@ class Walker:
         self.trajectory = Trajectory(len(self.allowed), self.state.mask)
         self.tally = Tally(len(self.allowed))
         self._free = int(np.count_nonzero(self.allowed & self.state.mask))
-        self._always = self.state.mask & ~self.allowed
+        self._barred = np.flatnonzero(~self.allowed)
+        self._always = self._barred[self.state.mask[self._barred]]
         self._tried: dict[bytes, dict[int, int]] = {}
 
     def rewards(self) -> Floats:
@@ -199,7 +168,7 @@ class Walker:
         values = np.array(self.state.moves(), copy=True)
         k = self._free
         values += np.where(self.state.mask, -self.prior.add(k - 1) if k else 0.0, self.prior.add(k))
-        values[~self.allowed] = -np.inf
+        values[self._barred] = -np.inf
         return values
 
     def move(self, unit: int, reward: float) -> None:
@@ -392,28 +361,32 @@ def run_walk(walker: Walker, plan: WalkPlan, *, tune: bool, n_jobs: int | None =
     """
     few = bool(np.count_nonzero(walker.allowed) <= plan.enumerate_up_to)
     walker.order = np.argsort(-walker.rewards(), kind="stable")
-    _warm_up(walker, plan, tune, few)
+    known = _warm_up(walker, plan, tune, few)
     if few:
         _enumerate(walker, tune)
-        return _result(walker, [walker], [walker])
-    chains = _run_chains(walker, plan, n_jobs)
-    found = _result(walker, chains, [walker, *chains])
-    if tune or found.stop_reason != "converged":
+    chains = [] if few else _run_chains(walker, plan, n_jobs, redraw=tune and known)
+    found = _result(walker, chains or [walker], [walker, *chains])
+    if isinstance(walker.state, RidgeSubset) or found.stop_reason != "converged":
         return found
-    rival = _rival(walker, found.inclusion > 0.5, plan)
-    others = _run_chains(rival, plan, n_jobs)
-    other = _result(rival, others, [walker, *chains, rival, *others])
-    if other.stop_reason == "converged" and _standing(walker, found) >= _standing(walker, other):
+    rival = _rival(walker, found.inclusion > 0.5)
+    if few:
+        _enumerate(rival, tune=True)
+    else:
+        _settle(rival, plan)
+    others = [] if few else _run_chains(rival, plan, n_jobs, redraw=False)
+    other = _result(rival, others or [rival], [walker, *chains, rival, *others])
+    # of two that find the same units, the one whose prior is read off them says better how sure that is
+    if other.stop_reason == "converged" and _standing(walker, found) > _standing(walker, other):
         return replace(other, inclusion=found.inclusion, visited=found.visited, dispersion=found.dispersion)
     return other
 
 
-def _run_chains(walker: Walker, plan: WalkPlan, n_jobs: int | None) -> list[Walker]:
+def _run_chains(walker: Walker, plan: WalkPlan, n_jobs: int | None, redraw: bool) -> list[Walker]:
     """Chains that start where the walker stands, and have counted what they saw."""
     chains = [_branch(walker, rng) for rng in walker.rng.spawn(plan.chains)]
     if not walker.stopped:
         # threads unless the user says otherwise: the work is in BLAS, and the Gram matrix is shared
-        jobs = (delayed(_run_chain)(chain, plan.steps) for chain in chains)
+        jobs = (delayed(_run_chain)(chain, plan.steps, redraw) for chain in chains)
         done = Parallel(n_jobs=n_jobs, prefer="threads")(jobs)
         for chain, (tally, trajectory, stopped) in zip(chains, done, strict=True):
             chain.tally, chain.trajectory, chain.stopped = tally, trajectory, stopped
@@ -436,25 +409,31 @@ def _result(walker: Walker, counting: list[Walker], ways: list[Walker]) -> WalkR
     )
 
 
-def _run_chain(chain: Walker, steps: int) -> tuple[Tally, Trajectory, str | None]:
+def _run_chain(chain: Walker, steps: int, redraw: bool) -> tuple[Tally, Trajectory, str | None]:
     """Run a chain, here or in another process, and hand back what it saw."""
-    chain.run(steps)
+    for done in range(0, steps, _REDRAW):
+        if redraw:
+            _redraw_prior(chain)
+        chain.run(min(_REDRAW, steps - done))
     return chain.tally, chain.trajectory, chain.stopped
 
 
-def _warm_up(walker: Walker, plan: WalkPlan, tune: bool, few: bool) -> None:
+def _warm_up(walker: Walker, plan: WalkPlan, tune: bool, few: bool) -> bool:
+    """Stand in a likely subset under a prior that suits; whether there was anything to read the prior off."""
     if not few:
         _best_start(walker, plan, tune)
     for _ in range(3):
         walker.climb()
         if tune:
             tune_prior(walker, shapes=1 if few else len(SHAPES))
+        found = walker.state.size > 0
         if not few:
             walker.run(plan.settle // 3)
+    return found
 
 
-def _rival(walker: Walker, likely: NDArray[np.bool_], plan: WalkPlan) -> Walker:
-    """A chain from the likely units whose prior of the coefficients is read off the data.
+def _rival(walker: Walker, likely: NDArray[np.bool_]) -> Walker:
+    """A walker in the likely units, for a prior of the coefficients that is read off the data.
 
     The narrow prior that a Newton walk begins with makes correlated columns share an effect. Where effects
     are large and few, it spreads them over copies, and a wider prior finds the smaller subset.
@@ -466,11 +445,14 @@ def _rival(walker: Walker, likely: NDArray[np.bool_], plan: WalkPlan) -> Walker:
     if not rival.state.size:
         # nothing to read a prior off: one that large effects are likely under, if there are any
         cast(TunableState, rival.state).set_prior(1.0, SHAPES[0])
+    return rival
+
+
+def _settle(rival: Walker, plan: WalkPlan) -> None:
     for _ in range(3):
         tune_prior(rival, shapes=len(SHAPES))
         rival.climb()
         rival.run(plan.settle // 3)
-    return rival
 
 
 def _standing(walker: Walker, found: WalkResult) -> float:
@@ -526,6 +508,28 @@ def tune_prior(walker: Walker, shapes: int, proof: float = _SHAPE_PROOF) -> None
     table = _priced_table(state, among, proof)
     slab, shape = np.unravel_index(int(np.argmax(table)), table.shape)
     state.set_prior(state.slabs()[slab], among[shape])
+
+
+def _redraw_prior(walker: Walker) -> None:
+    """Draw the prior of the coefficients given the subset, so that the walk is over both.
+
+    The prior that suits one subset best is too sure of itself: effects that were seen are larger than those
+    still to be found. Visits of the walk follow the posterior times the `log_normaliser`, hence the second
+    draw. Other policies visit what they like, and keep their prior.
+    """
+    state, policy = cast(TunableState, walker.state), walker.policy
+    if walker.stopped or not isinstance(policy, Softmax):
+        return
+    # all shapes, and all standard deviations of the effects, are equally likely beforehand
+    table = state.evidence_table(SHAPES) + 0.5 * np.log(state.slabs())[:, None]
+    cumulative = np.cumsum(np.exp(table - table.max()))
+    drawn = int(np.searchsorted(cumulative, walker.rng.random() * cumulative[-1]))
+    slab, shape = np.unravel_index(drawn, table.shape)
+    before, t = (state.slab, Shape(state.shape, state.share)), len(walker.trajectory) + 1
+    old = policy.log_normaliser(walker.rewards(), t=t)
+    state.set_prior(state.slabs()[slab], SHAPES[shape])
+    if np.log(1.0 - walker.rng.random()) > policy.log_normaliser(walker.rewards(), t=t) - old:
+        state.set_prior(*before)
 
 
 def _priced_table(state: TunableState, shapes: Sequence[Shape], proof: float) -> Floats:

@@ -93,7 +93,7 @@ def fit_machine(
     machine : LinearMachine or KernelMachine
     lam, bandwidth : float
     """
-    problem, tuner = plan.pose(data.on_columns(columns))
+    problem, tuner = plan.pose(data.on_columns(columns), final=True)
     tuner.tune(problem)
     center, scale = center[columns], scale[columns]
     if isinstance(problem, RidgeProblem):

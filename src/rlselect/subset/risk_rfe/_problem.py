@@ -1,5 +1,6 @@
 """The elimination problem behind the options of RiskRFE."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -10,6 +11,7 @@ from sklearn.linear_model import LinearRegression
 from rlselect._limits import require_memory, seconds_for, warn_if_long
 from rlselect.machines import (
     AdditiveKernel,
+    AnovaKernel,
     ChiSquaredKernel,
     EliminationProblem,
     EstimatorProblem,
@@ -18,6 +20,7 @@ from rlselect.machines import (
     LinearKernel,
     SquaredKernelProblem,
     Tuner,
+    make_kernel,
     make_state,
 )
 from rlselect.subset.risk_rfe._inputs import RiskData
@@ -30,6 +33,8 @@ Array = NDArray[np.float64]
 Halves: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp]]
 # Beyond so many rows "auto" works from landmarks, of so many.
 _MANY_ROWS, _LANDMARKS, _FEW_LANDMARKS = 3000, 300, 50
+# up to which "auto" tries several kernels: an elimination by any of them takes seconds there
+_ROWS_FOR_SEVERAL = 1000
 # fits from landmarks that a time budget should allow for; a kernel value in operations of matrix products
 _PASSES, _VALUE = 24, 2000.0
 # n x n matrices that are there at one time
@@ -53,6 +58,8 @@ class MachinePlan:
     fit_intercept : bool
     n_landmarks : int or None
         Rows that span the machine's functions; all of them by default.
+    open_kernel : bool
+        Whether other kernels may be tried as well.
     """
 
     kernel: Any
@@ -61,16 +68,17 @@ class MachinePlan:
     criterion: str
     fit_intercept: bool
     n_landmarks: int | None = None
+    open_kernel: bool = False
 
     @property
     def uses_bandwidth(self) -> bool:
         """Whether the kernel has a width."""
-        return isinstance(self.kernel, AdditiveKernel) and self.kernel.uses_bandwidth
+        return bool(getattr(self.kernel, "uses_bandwidth", False))
 
     @property
     def is_trusted(self) -> bool:
         """Whether the kernel is one of ours, known to be sound."""
-        return isinstance(self.kernel, AdditiveKernel) and self.kernel.trusted
+        return bool(getattr(self.kernel, "trusted", False))
 
     @property
     def standardises(self) -> bool:
@@ -83,12 +91,26 @@ class MachinePlan:
         """Whether parameters are chosen once, on all features, as the dissertation does."""
         return "paper" in (self.regularization, self.bandwidth)
 
+    def _columns_together(self, groups: Sequence[NDArray[np.intp]]) -> int:
+        """Columns whose differences add up to the distances that a width is compared with."""
+        return 1 if isinstance(self.kernel, AnovaKernel) else sum(len(columns) for columns in groups)
+
+    def alternatives(self, data: RiskData, halves: Halves | None, one_curve: bool) -> "list[MachinePlan]":
+        """The plan itself and, with an open kernel, others where machines are cheap and comparable: exact
+        leave-one-out, all parameters free.
+        """
+        free = self.regularization == "auto" == self.bandwidth and self.criterion == "risk"
+        comparable = free and data.loss.squared and halves is None and not one_curve
+        small = self.n_landmarks is None and len(data.y) <= _ROWS_FOR_SEVERAL
+        others = ("linear", "anova") if self.open_kernel and comparable and small else ()
+        return [self, *(replace(self, kernel=make_kernel(name)) for name in others)]
+
     def with_parameters(self, lam: float, bandwidth: float) -> "MachinePlan":
         """The same machines with parameters that are known."""
         return replace(self, regularization=lam, bandwidth=bandwidth)
 
     def pose(
-        self, data: RiskData, halves: Halves | None = None
+        self, data: RiskData, halves: Halves | None = None, final: bool = False
     ) -> tuple[RidgeProblem | KernelProblem | LandmarkProblem, Tuner]:
         """The problem of all columns, and the choice of its parameters.
 
@@ -98,23 +120,29 @@ class MachinePlan:
             Dense, and standardised if the plan says so.
         halves : pair of int arrays, optional
             Rows to fit on and rows to judge by.
+        final : bool
+            Whether no column is going to leave any more.
         """
         tuner = Tuner(
             self.regularization,
             self.bandwidth,
             float(data.weights.sum()),
             self.uses_bandwidth,
-            lambda problem: sum(len(data.groups[g]) for g in problem.active),
+            lambda problem: self._columns_together([data.groups[g] for g in problem.active]),
             data.loss.squared,
+            # among many columns a hinge often finds nothing better than a constant, far from what few need
+            every_lambda=not data.loss.squared,
+            # among many columns out-of-sample risk asks for a wide kernel, which sees no short waves
+            narrow_first=isinstance(self.kernel, AnovaKernel) and not final,
         )
         lam, X, one_column = float(tuner.lams[0]), data.X, data.targets.shape[1] == 1
-        closed = data.loss.squared and one_column and halves is None
-        if closed and isinstance(self.kernel, LinearKernel):
+        closed = data.loss.squared and halves is None
+        if closed and one_column and isinstance(self.kernel, LinearKernel):
             y = data.targets[:, 0]
             return RidgeProblem(
                 X, y, data.weights, lam, self.fit_intercept, data.groups, self.criterion
             ), tuner
-        width = tuner.start_width(X.shape[1])
+        width = tuner.start_width(self._columns_together(data.groups))
         if self.n_landmarks is not None:
             landmarks = choose_landmarks(X, self.n_landmarks)
             parameters = (data.weights, lam, width, self.fit_intercept, data.groups, self.criterion)

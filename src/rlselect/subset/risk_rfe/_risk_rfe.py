@@ -51,6 +51,7 @@ from rlselect.machines import (
     eliminate,
     fit_clone,
     make_kernel,
+    name_of_kernel,
     needs_one_curve,
 )
 from rlselect.subset.risk_rfe._choice import Choice, choose, choose_nothing
@@ -65,12 +66,11 @@ from rlselect.subset.risk_rfe._inputs import (
 from rlselect.subset.risk_rfe._machine import ConstantMachine, FinalMachine, LinearMachine, fit_machine
 from rlselect.subset.risk_rfe._problem import Halves, MachinePlan, plan_size, pose_estimator
 from rlselect.subset.risk_rfe._report import report_of
+from rlselect.subset.risk_rfe._walk import SizeRule, best_elimination, nearest_place
 
 __all__ = ["RiskRFE"]
 
 Array = NDArray[np.float64]
-# of a time budget, for the first choice of parameters
-_FOR_TUNING = 0.25
 # beyond, squares of the coefficients are no numbers
 _NUMBER = number("a number from 1e-100 to 1e100", least=1e-100, most=1e100)
 
@@ -110,21 +110,28 @@ class RiskRFE(PredictingSelector):
         labels (more than twenty, with fewer than five rows each) are refused; quantities such as counts need
         ``loss="squared"``. With an `estimator`, "auto" goes by its kind: "squared", "logistic" or, without
         `predict_proba`, "hinge". ``EpsilonInsensitiveLoss(epsilon)`` changes the tube from 0.1.
-    kernel : {"rbf", "linear", "poly", "chi2"}, kernel object or callable, default="rbf"
-        "chi2" is for histograms (X >= 0). ``PolynomialKernel(degree, coef0)`` changes the polynomial from
-        ``(1 + <x, z> / bandwidth^2)^3``. :class:`~rlselect.subset.AdditiveKernel` declares a kernel as a
-        function of a sum over features. A callable ``kernel(A, B)`` may carry an attribute ``removal``:
-        "zero" (the default: removed columns are set to zero), "drop" (they are deleted) or a callable
-        ``removal(X, columns) -> X``.
+    kernel : {"auto", "rbf", "anova", "linear", "poly", "chi2"}, kernel object or callable, default="auto"
+        "auto" eliminates by "rbf", by "linear" and by "anova", and takes the one whose selection has the best
+        out-of-sample risk for its size; that is done where machines are cheap and can be compared (squared
+        losses, up to 1000 rows, parameters and criterion as by default, a size chosen by leave-one-out or
+        given), and "auto" is "rbf" elsewhere. "anova" is the product over features of ``1 + exp(-(x - z)^2 /
+        bandwidth^2) / d``: effects of single features weigh more than those of pairs, and pairs more than
+        triples, so that a wave in one of many features is seen. "chi2" is for histograms (X >= 0).
+        ``PolynomialKernel(degree, coef0)`` changes the polynomial from ``(1 + <x, z> / bandwidth^2)^3``.
+        :class:`~rlselect.subset.AdditiveKernel` declares a kernel as a function of a sum over features. A
+        callable ``kernel(A, B)`` may carry an attribute ``removal``: "zero" (the default: removed columns are
+        set to zero), "drop" (they are deleted) or a callable ``removal(X, columns) -> X``.
     regularization : float or {"auto", "paper"}, default="auto"
         :math:`\lambda`. "auto" chooses by out-of-sample risk over ``2 / (n lambda) = 0.01 x 10^i`` at the
-        start, whenever the set has halved and for the final machine. "paper" searches i = 0..4 once. A
+        start, whenever the set has halved, at each of the last eight sets (squared losses) and for the final
+        machine. "paper" searches i = 0..4 once. A
         number is never changed.
     bandwidth : float or {"auto", "paper"}, default="auto"
         :math:`\gamma` in ``exp(-|x - z|^2 / gamma^2)``; kernels without a width refuse one. "auto"
-        standardises the columns and searches multiples of ``sqrt(2 d)``, d being the number of columns left;
-        "paper" searches 1, 2, 3, 4 once on X as given. A number is never changed and X is used as given. (The
-        linear kernel standardises when ``regularization="auto"``.)
+        standardises the columns and searches multiples of ``sqrt(2 d)``, d being the number of columns left
+        ("anova": of ``sqrt(2)``, the narrowest first); "paper" searches 1, 2, 3, 4 once on X as given. A
+        number is never changed and X is used as given. (The linear kernel standardises when
+        ``regularization="auto"``.)
     criterion : {"risk", "norm"}, default="risk"
         "norm" removes the feature whose absence changes ``|f|^2`` least with the coefficients held fixed
         (Guyon et al.).
@@ -132,12 +139,13 @@ class RiskRFE(PredictingSelector):
         Features (groups) removed in one cycle: a number, a fraction of those left, or a function of their
         number.
     stopping : {"loo-2se", "loo-ric", "change-point", "held-out"}, Threshold, ChangePoint or int
-        "loo-2se", the default: the smallest set whose out-of-sample risk is within two paired standard errors
-        of the best. "loo-ric": the smallest ``n log(risk) + 2 k log(d)``. "change-point": where the objective
-        leaves its straight line. "held-out": half of the rows fit, the other half judge both removals and
-        size (Algorithm 26). ``Threshold(delta)``: a removal may raise the objective by ``delta`` at most
-        (Algorithms 2 and 21). An integer: so many features. Out-of-sample risk is exact leave-one-out for
-        the squared losses and five-fold otherwise.
+        "loo-ric", the default: the smallest ``n log(risk) + 2 (k + 1) log(d)`` for k of d features (groups),
+        where nothing at all costs nothing. "loo-2se": the smallest set whose out-of-sample risk is within two
+        paired standard errors of the best; it drops features that matter where rows are few. "change-point":
+        where the objective leaves its straight line. "held-out": half of the rows fit, the other half judge
+        both removals and size (Algorithm 26). ``Threshold(delta)``: a removal may raise the objective by
+        ``delta`` at most (Algorithms 2 and 21). An integer: so many features. Out-of-sample risk is exact
+        leave-one-out for the squared losses and five-fold otherwise.
     safeguard : float in [0, 1], default=0.0
         Also keep the ``floor(safeguard * d)`` next best features (groups).
     fit_intercept : bool, default=True
@@ -178,8 +186,8 @@ class RiskRFE(PredictingSelector):
     stop_reason_ : str
         Why the set has this size; begins with "interrupted", "time budget" or "callback" when the
         elimination was broken off.
-    loss_ : str
-        Name of the loss that was used.
+    loss_, kernel_ : str
+        Names of the loss and the kernel that were used (`kernel_` without an `estimator`).
     regularization_, bandwidth_ : float
         Of the final machine.
     n_landmarks_, kernel_error_ : int, float
@@ -217,8 +225,8 @@ class RiskRFE(PredictingSelector):
 
     Weights count rows: a weight of 2 is the same as the row twice.
 
-    Differs from [1]_: the squared losses, their leave-one-out rule and re-tuning are ours; :meth:`paper`
-    gives the dissertation's choices.
+    Differs from [1]_: the squared losses, the kernel "anova", the rules on out-of-sample risk and re-tuning
+    are ours; :meth:`paper` gives the dissertation's choices.
 
     References
     ----------
@@ -242,7 +250,7 @@ class RiskRFE(PredictingSelector):
         "estimator": NONE
         | with_methods("an estimator with fit and predict", "fit", "predict", "__sklearn_tags__"),
         "loss": one_of("auto", *LOSSES) | instance("a loss object", *LOSSES.values()),
-        "kernel": one_of(*KERNELS) | anything("a kernel object or a callable kernel(A, B)", callable),
+        "kernel": one_of("auto", *KERNELS) | anything("a kernel object or a callable kernel(A, B)", callable),
         "regularization": one_of("auto", "paper") | _NUMBER,
         "bandwidth": one_of("auto", "paper") | _NUMBER,
         "criterion": one_of("risk", "norm"),
@@ -267,9 +275,9 @@ class RiskRFE(PredictingSelector):
         *,
         loss: Literal["auto", "squared", "squared_label", "hinge", "epsilon_insensitive", "logistic"]
         | Loss = "auto",
-        kernel: Literal["rbf", "linear", "poly", "chi2"]
+        kernel: Literal["auto", "rbf", "anova", "linear", "poly", "chi2"]
         | AdditiveKernel
-        | Callable[[Array, Array], Array] = "rbf",
+        | Callable[[Array, Array], Array] = "auto",
         regularization: float | Literal["auto", "paper"] = "auto",
         bandwidth: float | Literal["auto", "paper"] = "auto",
         criterion: Literal["risk", "norm"] = "risk",
@@ -277,7 +285,7 @@ class RiskRFE(PredictingSelector):
         stopping: Literal["loo-2se", "loo-ric", "change-point", "held-out"]
         | Threshold
         | ChangePoint
-        | int = "loo-2se",
+        | int = "loo-ric",
         safeguard: float = 0.0,
         fit_intercept: bool = True,
         feature_groups: Any = None,
@@ -315,7 +323,8 @@ class RiskRFE(PredictingSelector):
         **changes
             Parameters of the constructor. The dissertation's machines are support vector machines with a
             Gaussian kernel (``loss="hinge"``, the default here) and support vector regression
-            (``loss="epsilon_insensitive"``).
+            (``loss="epsilon_insensitive"``). One thing differs: equations 3.2 and 3.4 have no intercept, the
+            machines of the dissertation's software have one; ``fit_intercept=False`` is the equations.
 
         Returns
         -------
@@ -332,6 +341,7 @@ class RiskRFE(PredictingSelector):
         if changes.get("estimator") is None:
             choices |= {"loss": "hinge", "regularization": "paper"}
             kernel = changes.get("kernel", "rbf")
+            choices["kernel"] = kernel
             kernel = KERNELS.get(kernel) if isinstance(kernel, str) else kernel
             if getattr(kernel, "uses_bandwidth", False):
                 choices["bandwidth"] = "paper"
@@ -391,12 +401,16 @@ class RiskRFE(PredictingSelector):
         data = read_data(table, loss, units.units, self._takes_sparse(), name)
         self._keep_table(table.encoder, data, plan)
         n_groups = units.units.n_units
-        clock = fit_clock(self.time_budget, n_groups, progress.begin(min(PARTS, n_groups)))
+        halves = data.halves(rng) if self.stopping == "held-out" else None
+        ways = 1
+        if self.estimator is None:
+            ways = len(plan.alternatives(data, halves, needs_one_curve(self.stopping)))
+        clock = fit_clock(self.time_budget, ways * n_groups, progress.begin(min(PARTS, ways * n_groups)))
         if not loss.classifies and self.fit_intercept and np.ptp(data.y) <= 1e-12 * np.abs(data.y).max():
             self._keep_choice(choose_nothing(units), units)
             self._machine: FinalMachine = ConstantMachine(data.weights @ data.targets / data.weights.sum())
+            self._kernel = plan.kernel
             return
-        halves = data.halves(rng) if self.stopping == "held-out" else None
         if self.estimator is not None:
             self._fit_estimator(data, units, halves, clock)
             return
@@ -409,8 +423,14 @@ class RiskRFE(PredictingSelector):
             ) from error
 
     def _plan(self) -> MachinePlan:
+        is_open = isinstance(self.kernel, str) and self.kernel == "auto"
         plan = MachinePlan(
-            make_kernel(self.kernel), self.regularization, self.bandwidth, self.criterion, self.fit_intercept
+            make_kernel("rbf" if is_open else self.kernel),
+            self.regularization,
+            self.bandwidth,
+            self.criterion,
+            self.fit_intercept,
+            open_kernel=is_open,
         )
         if self.estimator is not None:
             idle = ("kernel", "regularization", "bandwidth", "criterion", "fit_intercept", "n_landmarks")
@@ -443,20 +463,18 @@ class RiskRFE(PredictingSelector):
         data = replace(data, X=X)
         plan = plan_size(plan, data, halves, self.n_landmarks, clock.left, type(self).__name__)
         with clock:
-            problem, tuner = plan.pose(data, halves)
-            with clock.part(_FOR_TUNING):
-                tuner.tune(problem)
-            retune = None if needs_one_curve(self.stopping) else tuner.again
-            path = eliminate(problem, make_cycle(self.step), retune, hurry=True)
+            rule = SizeRule(self.step, self.stopping, self.safeguard)
+            plan, path = best_elimination(plan, data, units, halves, rule, clock)
         self._choose(path, units)
         if plan.once or path.broken_off:
             # no time is left to choose them for the set that was
-            chosen = 0 if plan.once else int(np.argmin(np.abs(self.path_["n_features"] - self.n_features_)))
+            chosen = 0 if plan.once else nearest_place(self.path_["n_features"], self.n_features_)
             plan = plan.with_parameters(path.lam[chosen], path.bandwidth[chosen])
         machine, self.regularization_, self.bandwidth_ = fit_machine(
             plan, data, self._columns, self.center_, self.scale_
         )
-        self._machine = machine
+        self._machine, self._kernel = machine, plan.kernel
+        self.kernel_ = name_of_kernel(plan.kernel)
         self.n_landmarks_ = len(data.y) if plan.n_landmarks is None else plan.n_landmarks
         self.kernel_error_ = getattr(machine, "kernel_error", 0.0)
         if isinstance(machine, LinearMachine):
@@ -471,7 +489,6 @@ class RiskRFE(PredictingSelector):
         self._keep_names(encoder.n_features_in_, encoder.feature_names_in_)
         self.column_names_ = list(encoder.column_names_)
         self.loss_ = data.loss.name
-        self._kernel = plan.kernel
         if data.classes is not None:
             self.classes_ = data.classes
             rows = data.y[:, None] == data.classes

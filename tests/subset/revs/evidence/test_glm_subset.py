@@ -13,7 +13,7 @@ from rlselect.data._units import Units
 from rlselect.kernels import log_likelihood
 from rlselect.subset.revs.evidence._glm_subset import GlmSubset
 from rlselect.subset.revs.evidence._rows import Rows
-from rlselect.subset.revs.evidence._ties import SHAPES
+from rlselect.subset.revs.evidence._ties import SHAPES, Shape
 
 FAMILIES = ["binomial", "poisson"]
 
@@ -316,3 +316,23 @@ def test_dispersed_counts_make_chance_effects_cheap():
     before = state.z_values().max()
     state.learn_dispersion()
     assert state.z_values().max() < 4.0 < before
+
+
+@pytest.mark.parametrize("share", [0.0, 0.9])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_walk_that_remembers_its_subsets_sees_what_one_without_memory_sees(family, share):
+    X, y, *_ = problem(family)
+    once, again = (make_subset(X, y, family, [0, 1, 2, 2, 3, 4, 5, 6], revisits=r) for r in (False, True))
+    for state in (once, again):
+        state.set_prior(0.5, Shape(1, share))
+    for unit in np.random.default_rng(3).integers(3, size=40):
+        for state in (once, again):
+            state.toggle(int(unit))
+        np.testing.assert_array_equal(again.mask, once.mask)
+        assert again.evidence == pytest.approx(once.evidence, abs=1e-4)
+        np.testing.assert_allclose(again.moves(), once.moves(), atol=1e-3)
+    fits = []
+    again._fit = lambda *_: fits.append(1)
+    for unit in (0, 1, 2, 1, 0, 2):
+        again.toggle(unit)
+    assert not fits

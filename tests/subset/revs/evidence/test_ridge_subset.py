@@ -10,10 +10,10 @@ from rlselect.data._units import Units
 from rlselect.subset.revs.evidence._gram import LazyGram
 from rlselect.subset.revs.evidence._ridge_subset import RidgeSubset
 from rlselect.subset.revs.evidence._rows import Rows
-from rlselect.subset.revs.evidence._ties import SHAPES
+from rlselect.subset.revs.evidence._ties import SHAPES, Shape
 
 
-def make_subset(X, y, unit_of=None, weight=None, cuts=None, n_parts=1, whole=True, **options):
+def make_subset(X, y, unit_of=None, weight=None, cuts=None, n_parts=1, whole=True, revisits=False, **options):
     def take(rows):
         return SimpleNamespace(
             X=X[rows],
@@ -27,7 +27,8 @@ def make_subset(X, y, unit_of=None, weight=None, cuts=None, n_parts=1, whole=Tru
     gram.grow(slice(a, b) for a, b in itertools.pairwise(cuts))
     if whole:
         gram.fetch(range(X.shape[1]))
-    return RidgeSubset(gram, Units(np.arange(X.shape[1]) if unit_of is None else np.array(unit_of)))
+    units = Units(np.arange(X.shape[1]) if unit_of is None else np.array(unit_of))
+    return RidgeSubset(gram, units, revisits=revisits)
 
 
 def problem(n=80, p=10, seed=0):
@@ -127,6 +128,34 @@ def test_copies_go_their_own_ways():
     fresh = make_subset(X, y, None, w)
     fresh.reset(twin.mask)
     np.testing.assert_allclose(twin.moves(), fresh.moves(), atol=1e-8)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.9])
+@pytest.mark.parametrize("unit_of", UNITS.values(), ids=UNITS.keys())
+def test_a_walk_that_remembers_its_subsets_sees_what_one_without_memory_sees(unit_of, share):
+    X, y, w = problem()
+    once, again = (make_subset(X, y, unit_of, w, revisits=revisits) for revisits in (False, True))
+    rng = np.random.default_rng(3)
+    for step, unit in enumerate(rng.integers(min(3, once.units.n_units), size=120)):
+        if step % 40 == 0:
+            for state in (once, again):
+                state.set_prior(0.1 + step / 100, Shape(1, share))
+            again = again.copy()
+        for state in (once, again):
+            state.toggle(int(unit))
+        np.testing.assert_array_equal(again.mask, once.mask)
+        assert again.evidence == pytest.approx(once.evidence, abs=1e-9)
+        assert again.alike == pytest.approx(once.alike, abs=1e-9)
+        np.testing.assert_allclose(again.moves(), once.moves(), atol=1e-8)
+    outside = np.flatnonzero(~once.mask)
+    if len(outside):
+        # from a remembered subset on to one that is new
+        once.toggle(int(outside[-1]))
+        again.toggle(int(outside[-1]))
+        np.testing.assert_allclose(again.moves(), once.moves(), atol=1e-8)
+    again.grow([slice(0, 40)])
+    once.grow([slice(0, 40)])
+    np.testing.assert_allclose(again.moves(), once.moves(), atol=1e-8)
 
 
 def test_growing_rows_keeps_the_subset_and_forgetting_columns_changes_nothing():

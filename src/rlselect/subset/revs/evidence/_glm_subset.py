@@ -11,24 +11,28 @@ from rlselect.data import Units
 from rlselect.kernels import (
     DISPERSION_PROOF,
     TiedMoves,
+    Ties,
     damped_newton,
     dispersion_likelihoods,
+    invert_positive,
     laplace_block_add,
     laplace_block_remove,
     likeliest_dispersion,
     log_likelihood,
     null_intercept,
+    prior_logdet,
     score_and_curvature,
     small_decrement,
     summed_problem,
     tied_adds,
-    tied_logdet,
     tied_removes,
 )
+from rlselect.learn import subset_key
 from rlselect.subset.revs.evidence._block import Block
 from rlselect.subset.revs.evidence._look import Look, Scores, glm_scores, paying_z
+from rlselect.subset.revs.evidence._recall import Recall
 from rlselect.subset.revs.evidence._rows import Rows
-from rlselect.subset.revs.evidence._ties import Shape, tied_rows
+from rlselect.subset.revs.evidence._ties import Shape, tie, tied_rows
 
 Floats = NDArray[np.float64]
 
@@ -41,6 +45,23 @@ _DESIGN_BYTES = 2**27
 _SLABS = 12
 # a dispersion that differs by less changes no price
 _SAME_DISPERSION = 0.02
+# what a subset is solved to
+_SOLVED = (
+    "_subset",
+    "_coef",
+    "_value",
+    "_inverse",
+    "_logdet",
+    "_ties",
+    "_score_parts",
+    "_residual",
+    "_within",
+    "_cross_parts",
+    "_cross",
+    "_curvature",
+    "_adds",
+    "_moves",
+)
 
 
 class GlmSubset:
@@ -64,9 +85,20 @@ class GlmSubset:
         g.
     shape : {0, 1}, default=1
         Whether the effects in the model are taken to be alike.
+    revisits : bool, default=False
+        Whether a walk will come back to its subsets, so that these are remembered.
     """
 
-    def __init__(self, rows: Rows, units: Units, family: str, slab: float = 0.03, shape: int = 1) -> None:
+    def __init__(
+        self,
+        rows: Rows,
+        units: Units,
+        family: str,
+        slab: float = 0.03,
+        shape: int = 1,
+        *,
+        revisits: bool = False,
+    ) -> None:
         self._rows = rows
         self.units = units
         self._proof = 0.0 if family == "negative_binomial" else DISPERSION_PROOF
@@ -75,6 +107,8 @@ class GlmSubset:
         self.shape = shape
         self.share = 0.0
         self.dispersion = 0.0
+        self._recall = Recall() if revisits else None
+        self._moves: Floats | None = None
         self._block_columns = [int(j) for u in units.blocks for j in units.columns[u]]
         self._in_block = np.zeros(units.n_columns, dtype=bool)
         self._in_block[self._block_columns] = True
@@ -105,7 +139,8 @@ class GlmSubset:
     def copy(self) -> "GlmSubset":
         """Another walker over the same rows."""
         twin = copy.copy(self)
-        twin.mask, twin._subset, twin._coef = self.mask.copy(), list(self._subset), self._coef.copy()
+        twin.mask, twin._subset = self.mask.copy(), list(self._subset)
+        twin._recall = None if self._recall is None else self._recall.copy()
         return twin
 
     apart = copy
@@ -130,17 +165,18 @@ class GlmSubset:
         for block_rows in rows:
             self._rows.append(block_rows)
         self._known = {}
+        self._recall = None if self._recall is None else Recall()
         self.reset(self.mask)
 
-    def _tied(self, share: float) -> Floats:
-        """Prior correlation of the subset's coefficients with all."""
-        rows = np.zeros((len(self._subset), self.units.n_columns))
-        if share:
-            new = [j for j in self._subset if j not in self._known]
-            if new:
-                self._known.update(zip(new, self._correlations(new), strict=True))
-            rows = np.array([self._known[j] for j in self._subset]).reshape(rows.shape)
-        return tied_rows(rows, self._subset, share, self._in_block)
+    def _tied(self, share: float) -> Ties | None:
+        """Prior correlation of the subset's coefficients with all; None where they are independent."""
+        if not share:
+            return None
+        new = [j for j in self._subset if j not in self._known]
+        if new:
+            self._known.update(zip(new, self._correlations(new), strict=True))
+        rows = np.array([self._known[j] for j in self._subset]).reshape(-1, self.units.n_columns)
+        return tie(tied_rows(rows, self._subset, share, self._in_block), self._subset)
 
     def _correlations(self, columns: list[int]) -> Floats:
         sums = np.zeros((len(columns) + 1, self.units.n_columns))
@@ -182,10 +218,15 @@ class GlmSubset:
     def _likelihood(self) -> tuple[str, float]:
         return self.family, self.dispersion
 
-    def _prior(self, slab: float, ties_inverse: NDArray[np.floating]) -> Floats:
+    def _prior(self, slab: float, ties: Ties | None) -> Floats:
         """Precision of the intercept and the coefficients."""
-        prior = np.zeros((len(self._coef), len(self._coef)))
-        prior[1:, 1:] = ties_inverse / slab
+        k = len(self._coef)
+        if ties is None:
+            prior = np.diag(np.full(k, 1.0 / slab))
+            prior[0, 0] = 0.0
+            return prior
+        prior = np.zeros((k, k))
+        prior[1:, 1:] = ties.inverse / slab
         return prior
 
     def _mode(
@@ -202,14 +243,14 @@ class GlmSubset:
     def _fit(self, steps: int = _NEWTON_STEPS) -> None:
         designs = self._designs()
         self._ties = self._tied(self.share)
-        self._ties_inverse = np.linalg.inv(self._ties[:, self._subset])
-        self._coef, self._value, _ = self._mode(self._prior(self.slab, self._ties_inverse), designs, steps)
-        self._price(designs)
+        prior = self._prior(self.slab, self._ties)
+        self._coef, self._value, _ = self._mode(prior, designs, steps)
+        self._price(designs, prior)
 
-    def _price(self, designs: list[Floats | None] | None) -> None:
+    def _price(self, designs: list[Floats | None] | None, hessian: Floats) -> None:
+        """Sums over the rows at the mode; the Hessian comes with the part of the prior."""
         k, p = len(self._coef), self.units.n_columns
         score, curvatures, cross = np.zeros((2, p)), np.zeros(p), np.zeros((2, k, p))
-        hessian = self._prior(self.slab, self._ties_inverse)
         blocks = [members for _, members in self.units.by_size]
         within = [np.zeros((*members.shape, members.shape[1])) for members in blocks]
 
@@ -223,11 +264,11 @@ class GlmSubset:
                 total += part
 
         self._rows.pour(add, _price_parts, self._subset, self._coef, self._likelihood, blocks, each=designs)
-        self._inverse = np.asarray(np.linalg.pinv(hessian, hermitian=True))
-        self._logdet = tied_logdet(hessian, self.slab, self._ties_inverse)
-        self._score_parts, self._residual, self._within = score, score.sum(axis=0), within
+        self._inverse, logdet = invert_positive(hessian)
+        self._logdet = logdet + prior_logdet(k - 1, self.slab, self._ties)
+        self._score_parts, self._residual, self._within = score, score.sum(axis=0), tuple(within)
         self._cross_parts, self._cross, self._curvature = cross, cross.sum(axis=0), curvatures
-        self._adds = self._priced_adds()
+        self._adds, self._moves = self._priced_adds(), None
 
     def _priced_adds(self) -> TiedMoves:
         return tied_adds(
@@ -237,7 +278,6 @@ class GlmSubset:
             self._inverse,
             self._coef[1:],
             self._ties,
-            self._ties_inverse,
             self.slab,
         )
 
@@ -257,9 +297,23 @@ class GlmSubset:
         return float(np.log((coef**2 + variance)[free] / slab).sum())
 
     def moves(self) -> Floats:
-        """Change of the log evidence when each unit is toggled."""
+        """Change of the log evidence when each unit is toggled; not to be changed in place."""
+        if self._moves is None:
+            self._moves = self._priced()
+            if self._recall is not None:
+                self._recall.put(self._name, {name: getattr(self, name) for name in _SOLVED})
+                # a memory of its own: the list goes on changing
+                self._subset = list(self._subset)
+        return self._moves
+
+    @property
+    def _name(self) -> tuple:
+        """Of what is remembered: the subset, the prior of its coefficients and the dispersion."""
+        return subset_key(self.mask), self.slab, self.shape, self.share, self.dispersion
+
+    def _priced(self) -> Floats:
         adds, subset = self._adds, self._subset
-        removes = tied_removes(self._inverse[1:, 1:], self._coef[1:], self._ties_inverse, self.slab)
+        removes = tied_removes(self._inverse[1:, 1:], self._coef[1:], self._ties, self.slab)
         columns = adds.fall - 0.5 * adds.logdet
         columns[subset] = removes.fall - 0.5 * removes.logdet
         if self.shape:
@@ -290,12 +344,12 @@ class GlmSubset:
         slabs, designs = self.slabs(), self._designs()
         table = np.zeros((len(slabs), len(shapes)))
         for share in {shape.share for shape in shapes}:
-            ties = np.linalg.inv(self._tied(share)[:, self._subset])
+            ties = self._tied(share)
             for i, slab in enumerate(slabs):
                 coef, value, hessian = self._mode(self._prior(slab, ties), designs, _NEWTON_STEPS)
-                evidence = value - 0.5 * tied_logdet(hessian, slab, ties)
-                variance = np.diagonal(np.linalg.pinv(hessian, hermitian=True))[1:]
-                alike = self._alike(coef[1:], variance, slab)
+                inverse, logdet = invert_positive(hessian)
+                evidence = value - 0.5 * (logdet + prior_logdet(len(coef) - 1, slab, ties))
+                alike = self._alike(coef[1:], inverse.diagonal()[1:], slab)
                 for column, shape in enumerate(shapes):
                     if shape.share == share:
                         table[i, column] = evidence + shape.alike * alike
@@ -349,20 +403,23 @@ class GlmSubset:
 
     def toggle(self, unit: int) -> None:
         """Add the unit when it is out, remove it when it is in, and refit."""
-        entering = not self.mask[unit]
+        self.mask[unit] = entering = not self.mask[unit]
+        solved = None if self._recall is None else self._recall.get(self._name)
+        if solved is not None:
+            self.__dict__.update(solved)
+            self._subset = list(solved["_subset"])
+            return
         for j in self.units.columns[unit]:
             if entering:
                 step = self._adds.mean[j] if len(self.units.columns[unit]) == 1 else 0.0
                 change = (self._inverse @ self._cross[:, j]) * step
-                size = len(change)
-                self._coef[:size] = self._coef[:size] - change
-                self._coef = np.append(self._coef, step)
+                rest = np.zeros(len(self._coef) - len(change))
+                self._coef = np.append(self._coef - np.append(change, rest), step)
                 self._subset.append(int(j))
             else:
                 place = self._subset.index(int(j))
                 self._coef = np.delete(self._coef, place + 1)
                 self._subset.pop(place)
-        self.mask[unit] = entering
         self._fit()
 
     def varies(self) -> NDArray[np.bool_]:
@@ -400,7 +457,7 @@ class GlmSubset:
         """
         twin = self.copy()
         twin._stretch = stretch = look.weight / self.counted
-        prior = self._prior(self.slab, self._ties_inverse)
+        prior = self._prior(self.slab, self._ties)
         hessian = stretch * (np.linalg.pinv(self._inverse, hermitian=True) - prior) + prior
         score = look.products.sum(axis=0)
         gradient = np.append(look.total.sum(), score[self._subset]) - prior @ look.coef
@@ -411,8 +468,8 @@ class GlmSubset:
         twin._score_parts = look.products - 0.5 * step @ twin._cross
         twin._residual = twin._score_parts.sum(axis=0)
         twin._curvature = stretch * self._curvature
-        twin._within = [stretch * within for within in self._within]
-        twin._adds = twin._priced_adds()
+        twin._within = tuple(stretch * within for within in self._within)
+        twin._adds, twin._moves = twin._priced_adds(), None
         return twin
 
     def paying(self, price: float) -> Floats:

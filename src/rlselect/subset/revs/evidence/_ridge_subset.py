@@ -8,6 +8,10 @@ from numpy.typing import NDArray
 
 from rlselect.data import Units
 from rlselect.kernels import (
+    TiedMoves,
+    Ties,
+    invert_positive,
+    prior_logdet,
     ridge_add,
     ridge_block_add,
     ridge_block_remove,
@@ -16,14 +20,15 @@ from rlselect.kernels import (
     ridge_remove,
     ridge_state,
     tied_adds,
-    tied_logdet,
     tied_removes,
 )
+from rlselect.learn import subset_key
 from rlselect.subset.revs.evidence._block import Block
 from rlselect.subset.revs.evidence._gram import PANEL, LazyGram, Moments
 from rlselect.subset.revs.evidence._look import Look, Scores, paying_z
+from rlselect.subset.revs.evidence._recall import Recall
 from rlselect.subset.revs.evidence._rows import Rows
-from rlselect.subset.revs.evidence._ties import Shape, tied_rows
+from rlselect.subset.revs.evidence._ties import Shape, tie, tied_rows
 
 Floats = NDArray[np.floating]
 
@@ -31,6 +36,20 @@ Floats = NDArray[np.floating]
 _REDO = 200
 # what a unit may be short of paying, in nats, for its columns to be expected in a pass over all rows
 _NEAR = 2.0
+# what a subset is solved to
+_SOLVED = (
+    "_subset",
+    "_inverse",
+    "_coef",
+    "_quad",
+    "_residual",
+    "_schur",
+    "_logdet",
+    "_ties",
+    "_adds",
+    "_since",
+    "_moves",
+)
 
 
 class RidgeSubset:
@@ -51,19 +70,25 @@ class RidgeSubset:
         What enters and leaves together.
     slab : float
         g.
+    revisits : bool, default=False
+        Whether a walk will come back to its subsets, so that these are remembered.
 
     References
     ----------
     .. [1] Johnson, Rossell (2012), Bayesian model selection in high-dimensional settings, JASA 107.
     """
 
-    def __init__(self, gram: LazyGram, units: Units, slab: float = 0.1) -> None:
+    def __init__(self, gram: LazyGram, units: Units, slab: float = 0.1, *, revisits: bool = False) -> None:
         self._gram = gram
         self.units = units
         self.slab = slab
         self.shape = 0
         self.share = 0.0
         self.dispersion = 0.0
+        self._recall = Recall() if revisits else None
+        self._ties: Ties | None = None
+        self._adds: TiedMoves | None = None
+        self._moves: Floats | None = None
         self._block_columns = [int(j) for u in units.blocks for j in units.columns[u]]
         self._watched = [gram.watch(columns) for _, columns in units.by_size]
         self._in_block = np.zeros(units.n_columns, dtype=bool)
@@ -91,7 +116,7 @@ class RidgeSubset:
         """Another walker over the same Gram matrix."""
         twin = copy.copy(self)
         twin.mask, twin._rows, twin._subset = self.mask.copy(), self._rows.copy(), list(self._subset)
-        twin._residual, twin._schur = self._residual.copy(), self._schur.copy()
+        twin._recall = None if self._recall is None else self._recall.copy()
         return twin
 
     def apart(self) -> "RidgeSubset":
@@ -128,6 +153,7 @@ class RidgeSubset:
             most = max(self._gram.panel + PANEL // 2, int(np.count_nonzero(values > -_NEAR)))
             near += [int(j) for u in _best(values, most) for j in self.units.columns[u]]
         self._gram.grow(rows, anew=anew, expect=near)
+        self._recall = None if self._recall is None else Recall()
         self.reset(self.mask)
 
     def _ensure(self, k: int) -> None:
@@ -136,11 +162,12 @@ class RidgeSubset:
 
     def _tied(self, share: float) -> Floats:
         """Prior correlation of the subset's coefficients with all."""
-        diagonal = np.maximum(self._gram.diagonal, 1e-300)
-        rows = self._rows[: len(self._subset)] / np.sqrt(np.outer(diagonal[self._subset], diagonal))
+        root = 1.0 / np.sqrt(np.maximum(self._gram.diagonal, 1e-300))
+        rows = self._rows[: len(self._subset)] * root * root[self._subset, None]
         return tied_rows(rows, self._subset, share, self._in_block)
 
     def _solve(self) -> None:
+        self._moves = self._ties = self._adds = None
         if self.share:
             self._solve_tied()
             return
@@ -158,23 +185,20 @@ class RidgeSubset:
 
     def _solve_tied(self) -> None:
         subset, rows = self._subset, self._rows[: len(self._subset)]
-        tied = self._tied(self.share)
-        self._ties_inverse = np.linalg.inv(tied[:, subset])
-        precision = rows[:, subset] + self._ties_inverse / self.slab
-        self._inverse = np.linalg.inv(precision)
+        self._ties = tie(self._tied(self.share), subset)
+        self._inverse, logdet = invert_positive(rows[:, subset] + self._ties.inverse / self.slab)
         self._coef = self._inverse @ self._gram.cross[subset]
         self._quad = max(self._gram.total - float(self._coef @ self._gram.cross[subset]), 1e-300)
         self._quad = max(self._quad, 1e-12 * self._gram.total)
         self._residual = self._gram.cross - self._coef @ rows
-        self._logdet = tied_logdet(precision, self.slab, self._ties_inverse)
+        self._logdet = logdet + prior_logdet(len(subset), self.slab, self._ties)
         self._adds = tied_adds(
             self._residual,
             self._gram.diagonal,
             rows,
             self._inverse,
             self._coef,
-            tied,
-            self._ties_inverse,
+            self._ties,
             self.slab,
         )
         self._schur = 1.0 / self._adds.variance
@@ -194,10 +218,24 @@ class RidgeSubset:
         return float(np.log(size[free] / (self.slab * self.noise)).sum())
 
     def moves(self) -> Floats:
-        """Change of the log evidence when each unit is toggled."""
+        """Change of the log evidence when each unit is toggled; not to be changed in place."""
+        if self._moves is None:
+            self._moves = self._priced()
+            if self._recall is not None:
+                self._recall.put(self._name, {name: getattr(self, name) for name in _SOLVED})
+                # a memory of its own: the list goes on changing
+                self._subset = list(self._subset)
+        return self._moves
+
+    @property
+    def _name(self) -> tuple:
+        """Of what is remembered: the subset and the prior of its coefficients."""
+        return subset_key(self.mask), self.slab, self.shape, self.share
+
+    def _priced(self) -> Floats:
         columns = (
-            self._tied_moves()
-            if self.share
+            self._tied_moves(self._adds)
+            if self._adds is not None
             else ridge_moves(
                 self._residual,
                 self._schur,
@@ -218,9 +256,9 @@ class RidgeSubset:
             moves[unit] = self._block_remove(int(unit))
         return moves
 
-    def _tied_moves(self) -> Floats:
-        removes = tied_removes(self._inverse, self._coef, self._ties_inverse, self.slab)
-        fall, logdet = self._adds.fall.copy(), self._adds.logdet.copy()
+    def _tied_moves(self, adds: TiedMoves) -> Floats:
+        removes = tied_removes(self._inverse, self._coef, self._ties, self.slab)
+        fall, logdet = adds.fall.copy(), adds.logdet.copy()
         fall[self._subset], logdet[self._subset] = removes.fall, removes.logdet
         left = np.maximum(1.0 - 2.0 * fall / self._quad, 1e-12)
         change = -0.5 * self._degrees * np.log(left)
@@ -229,7 +267,7 @@ class RidgeSubset:
     def _shape_moves(self) -> Floats:
         # log of E[beta^2] / (g s^2) for the column that moves
         scale = self.slab * self.noise
-        size = self._adds.mean.copy() if self.share else self._residual / self._schur
+        size = self._residual / self._schur if self._adds is None else self._adds.mean.copy()
         size *= size
         size += self.noise / self._schur
         if self._subset:
@@ -274,7 +312,15 @@ class RidgeSubset:
 
     def toggle(self, unit: int) -> None:
         """Add the unit when it is out, remove it when it is in."""
-        entering = not self.mask[unit]
+        self.mask[unit] = entering = not self.mask[unit]
+        solved = None if self._recall is None else self._recall.get(self._name)
+        if solved is not None:
+            self.__dict__.update(solved)
+            self._subset = list(solved["_subset"])
+            self._ensure(len(self._subset))
+            self._rows[: len(self._subset)] = self._gram.get(self._subset, self._subset)
+            return
+        self._moves = None
         columns = [int(j) for j in self.units.columns[unit]]
         if entering:
             for j, column in zip(columns, self._gram.get(columns, self._subset), strict=True):
@@ -282,7 +328,6 @@ class RidgeSubset:
         else:
             for j in columns:
                 self._leave(j)
-        self.mask[unit] = entering
         self._since += 1
         if self.share or self._since >= _REDO:
             self._solve()
@@ -303,11 +348,10 @@ class RidgeSubset:
         self._coef = np.append(self._coef, 0.0) + inverse[:, k] * residual
         self._inverse = inverse
         self._quad = max(self._quad - residual * step, 1e-12 * self._gram.total)
-        self._residual -= direction * step
+        self._residual = self._residual - direction * step
         direction *= direction
         direction /= schur
-        self._schur -= direction
-        np.maximum(self._schur, 1e-9 / self.slab, out=self._schur)
+        self._schur = np.maximum(self._schur - direction, 1e-9 / self.slab)
         self._logdet += float(np.log(self.slab * schur))
         self._rows[k] = column
         self._subset.append(j)
@@ -324,10 +368,10 @@ class RidgeSubset:
         self._coef = np.delete(self._coef - row * (coef * schur), place)
         self._inverse = inverse
         self._quad += coef * coef * schur
-        self._residual += direction * (coef * schur)
+        self._residual = self._residual + direction * (coef * schur)
         direction *= direction
         direction *= schur
-        self._schur += direction
+        self._schur = self._schur + direction
         self._schur[j], self._residual[j] = schur, coef * schur
         self._logdet -= float(np.log(self.slab * schur))
         self._rows[place : k - 1] = self._rows[place + 1 : k]

@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect.kernels import Ties, invert_positive
+
 Floats = NDArray[Any]
 
 
@@ -58,7 +60,13 @@ def tied_rows(correlations: Floats, subset: list[int], share: float, alone: NDAr
     .. [1] Krishna, Bondell, Ghosh (2009), Bayesian variable selection using an adaptive powered correlation
        prior, Journal of Statistical Planning and Inference 139.
     """
-    ties = share * np.where(alone, 0.0, correlations)
+    ties = share * correlations
+    ties[:, alone] = 0.0
     ties[alone[subset]] = 0.0
     ties[np.arange(len(subset)), subset] = 1.0
     return ties
+
+
+def tie(rows: Floats, subset: list[int]) -> Ties:
+    """What ties the effects of a subset, from its rows of the prior correlation, shape (k, p)."""
+    return Ties(rows, *invert_positive(rows[:, subset]))

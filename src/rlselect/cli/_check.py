@@ -1,0 +1,35 @@
+"""The look at the data, on its own and before a selection."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rlselect.cli._errors import Problems
+from rlselect.preflight import find_problems, tell
+
+__all__ = ["refuse_problems"]
+
+
+def refuse_problems(frame: Any, target: str, *, missing: str, mended: Sequence[str] = ()) -> None:
+    """Refuse what cannot be fitted, all of it in one list, each with the flag that helps.
+
+    Parameters
+    ----------
+    frame : table
+        What would be fitted.
+    target : str
+        Column to explain.
+    missing : str
+        What is done about missing values.
+    mended : sequence of str
+        What a method takes care of by itself.
+    """
+    taken = {"error": (), "drop": ("missing values", "missing target"), "indicator": ("missing values",)}
+    known = {*taken[missing], *mended}
+    found = [finding for finding in find_problems(frame, target) if finding.what not in known]
+    if not found:
+        return
+    if len(found) == 1:
+        mend = f" Use {found[0].command}." if found[0].command.startswith("--") else ""
+        raise ValueError(found[0].text + mend)
+    lines = "\n".join(tell(finding, "command") for finding in found)
+    raise Problems(f"{len(found)} things are in the way:\n{lines}")

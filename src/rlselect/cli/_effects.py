@@ -1,0 +1,68 @@
+"""Temporal process regression by the words of the command line."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rlselect.data import read_file
+from rlselect.temporal import TemporalProcessRegression
+
+__all__ = ["read_grid", "read_width", "run_effects"]
+
+
+def read_grid(text: str | None) -> Any:
+    """How many times, or the times themselves: ``12``, ``0,30,60`` or dates.
+
+    Examples
+    --------
+    >>> read_grid("12"), read_grid("0,30,60.5"), read_grid(None)
+    (12, array([ 0. , 30. , 60.5]), None)
+    """
+    if text is None:
+        return None
+    words = [word.strip() for word in text.split(",")]
+    if len(words) == 1 and words[0].isdigit():
+        return int(words[0])
+    try:
+        return np.array([float(word) for word in words])
+    except ValueError:
+        pass
+    try:
+        return np.array(words, dtype="datetime64")
+    except ValueError:
+        raise ValueError(
+            f"--grid {text!r} is not understood; give how many times, or times with commas between them."
+        ) from None
+
+
+def read_width(text: str | None) -> Any:
+    """A bandwidth: a number, or the name of a rule."""
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return text
+
+
+def run_effects(path: Path, missing_marks: Sequence[str], fit: dict[str, Any], **params: Any) -> Any:
+    """Fit a file, which is read by columns and not loaded unless it needs marks of missing values.
+
+    Parameters
+    ----------
+    path : Path
+        Of the data.
+    missing_marks : sequence of str
+        Cells of a CSV that mean missing.
+    fit : dict
+        Arguments of `TemporalProcessRegression.fit`; those that are None or empty are left out.
+    **params : object
+        Parameters of `TemporalProcessRegression`.
+
+    Returns
+    -------
+    TemporalProcessRegression
+    """
+    data = read_file(path, missing_marks=missing_marks) if missing_marks else str(path)
+    given = {name: value for name, value in fit.items() if value}
+    return TemporalProcessRegression(**params).fit(data, **given)

@@ -1,0 +1,37 @@
+"""What went wrong, in the words of the command line."""
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from rlselect.report import printable
+
+__all__ = ["BadInput", "Problems", "one_sentence"]
+
+
+class BadInput(click.ClickException):
+    """Something the user can correct: one sentence, exit code 2."""
+
+    exit_code = 2
+
+
+class Problems(ValueError):
+    """Several things that are in the way, a line or two each."""
+
+
+@contextmanager
+def one_sentence() -> Iterator[None]:
+    """Turn what the library refuses into one sentence, and its warnings into lines on stderr."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        try:
+            yield
+        except Problems as error:
+            raise BadInput(printable(str(error), lines=True)) from error
+        except (ValueError, TypeError, OSError) as error:
+            raise BadInput(printable(" ".join(str(error).split())) or type(error).__name__) from error
+        finally:
+            for text in dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, UserWarning)):
+                click.echo(f"Warning: {printable(' '.join(text.split()))}", err=True)

@@ -1,0 +1,106 @@
+"""What commands read and where they write."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+__all__ = ["check_outputs", "name_targets", "open_data", "read_columns", "title_of", "with_numbers"]
+
+# a text file of up to so many bytes is read whole
+_SMALL = 2**28
+
+
+def check_outputs(data: str | Path | Sequence[str], *paths: Path | None) -> None:
+    """Refuse outputs that cannot be written, or would replace the data, before the search, not after it."""
+    given = [path for path in paths if path is not None]
+    read = [Path(one) for one in ([data] if isinstance(data, str | Path) else data) if "://" not in str(one)]
+    for k, path in enumerate(given):
+        if any(_same_file(path, one) for one in read):
+            raise ValueError(f"{str(path)!r} is the file of the data; give another name for what is written.")
+        if any(_same_file(path, other) for other in given[:k]):
+            raise ValueError(f"{str(path)!r} is named for two outputs; give each a name of its own.")
+        if path.is_dir():
+            raise ValueError(f"{str(path)!r} is a folder; give the name of a file to write.")
+        if not path.absolute().parent.is_dir():
+            raise ValueError(f"The folder of {str(path)!r} does not exist; make it first.")
+        if not os.access(os.path.dirname(os.path.realpath(path)), os.W_OK):
+            raise ValueError(f"The folder of {str(path)!r} may not be written to: permission denied.")
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    """Whether two names, with links of either kind followed, lead to one file."""
+    if os.path.realpath(one) == os.path.realpath(other):
+        return True
+    return one.exists() and other.exists() and os.path.samefile(one, other)
+
+
+def name_targets(target: str, weight: str | None) -> dict[str, str]:
+    return {"--target": target} if weight is None else {"--target": target, "--weight": weight}
+
+
+def read_columns(path: Path, named: Mapping[str, str], drop: tuple[str, ...], na: tuple[str, ...]) -> Any:
+    """A file without the columns to drop, given the options that name columns of it."""
+    from rlselect.data import read_file
+
+    frame = read_file(path, missing_marks=na)
+    _check_names(frame.column_names, path.name, named, drop)
+    return frame.drop_columns(list(drop)) if drop else frame
+
+
+def open_data(
+    data: Sequence[str], named: Mapping[str, str], drop: tuple[str, ...], na: tuple[str, ...]
+) -> Any:
+    """What the words of a command name: a table for a file of text, else a source that is read in parts.
+
+    Parameters
+    ----------
+    data : sequence of str
+        Files, folders, globs or one URL.
+    named : mapping
+        Options that name columns, and the names.
+    drop, na : tuple of str
+        Columns to leave out, and cells that mean missing.
+    """
+    from rlselect.data import Without, column_names, kind_of
+
+    single = len(data) == 1 and "://" not in data[0] and Path(data[0]).is_file()
+    if single and kind_of(data[0]) != "parquet" and Path(data[0]).stat().st_size <= _SMALL:
+        return read_columns(Path(data[0]), named, drop, na)
+    if na:
+        raise ValueError(
+            "--na works for a single text file of up to 256 MB; leave such cells of these data empty."
+        )
+    source = data[0] if len(data) == 1 else list(data)
+    _check_names(column_names(source), title_of(data), named, drop)
+    return Without(source, drop) if drop else source
+
+
+def with_numbers(data: Any) -> Any:
+    """The rows in memory, with numbers in the place of dates."""
+    from rlselect.data import load_source
+    from rlselect.preflight import expand_dates
+
+    return expand_dates(load_source(data, "--expand-dates"))
+
+
+def title_of(data: Sequence[str]) -> str:
+    """What the data are called."""
+    first = data[0].rstrip("/").rsplit("/", 1)[-1] or data[0]
+    return first if len(data) == 1 else f"{first} and {len(data) - 1} more"
+
+
+def _check_names(columns: Sequence[str], where: str, named: Mapping[str, str], drop: tuple[str, ...]) -> None:
+    """Refuse options that name columns which are not there."""
+    from rlselect.data import nearest_names
+
+    for option, name in [*named.items(), *(("--drop", d) for d in drop)]:
+        if name not in columns:
+            close = nearest_names(name, columns)
+            hint = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
+            raise ValueError(f"{option} {name!r} is not a column of {where}.{hint}")
+    for option, name in named.items():
+        if name in drop:
+            raise ValueError(
+                f"{name!r} is both {option} and --drop; it is never a variable: leave out --drop."
+            )

@@ -1,0 +1,74 @@
+"""Reports on the terminal and in files."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rlselect.report import printable, write_whole
+
+__all__ = ["deliver", "report_of", "show_report"]
+
+
+def report_of(selector: Any) -> dict[str, Any]:
+    report = dict(selector._report())
+    report.pop("title", None)
+    return {"method": type(selector).__name__, **report}
+
+
+def show_report(report: Mapping[str, Any]) -> None:
+    """Print a report: its facts, then the selected variables as a table."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from rlselect.report import COLUMNS, LEGEND, fact_rows, section_rows, variable_rows
+
+    console = Console(highlight=False, emoji=False, markup=False)
+    console.print(Text(printable(report["title"]), style="bold"))
+    for label, text in fact_rows(report):
+        console.print(printable(f"{label}: {text}"))
+
+    def show_table(columns: Sequence[str], rows: list[list[str]]) -> None:
+        table = Table(printable(columns[0]), box=box.SIMPLE_HEAD, pad_edge=False)
+        table.columns[0].overflow = "fold"
+        for name in columns[1:]:
+            table.add_column(printable(name), justify="right", no_wrap=True)
+        for row in rows:
+            table.add_row(*(Text(printable(cell)) for cell in row))
+        console.print(table)
+
+    if "variables" in report or "sections" not in report:
+        rows, more = variable_rows(report)
+        if rows:
+            show_table(COLUMNS, rows)
+            console.print(LEGEND)
+        else:
+            console.print("No variable was selected.")
+        if more:
+            console.print(f"{more} more variables are not shown; --json holds all of them.")
+    for section in report.get("sections", ()):
+        console.print(Text(f"\n{printable(section['title'])}", style="bold"))
+        rows, more = section_rows(section)
+        if rows:
+            show_table(section["columns"], rows)
+        if more:
+            console.print(f"{more} more rows are not shown; --json holds all of them.")
+        for text in (section.get("text"), section.get("note")):
+            if text is not None:
+                console.print(printable(text, lines=True))
+    for note in report.get("notes", ()):
+        console.print(printable(f"Note: {note}"))
+
+
+def deliver(report: Mapping[str, Any], json_path: Path | None, html_path: Path | None) -> None:
+    """Print a report, and write it where that was asked for."""
+    from rlselect.report import to_html, to_json
+
+    show_report(report)
+    for path, write in ((json_path, to_json), (html_path, to_html)):
+        if path is not None:
+            write_whole(path, write(report))
+            click.echo(f"Wrote {printable(path)}", err=True)

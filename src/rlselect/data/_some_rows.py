@@ -1,0 +1,136 @@
+"""Some rows of whatever holds data, as they are: for a look before anything is learnt."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from scipy import sparse
+
+from rlselect.data._first_look import PROBED, spread_parts
+from rlselect.data._open import is_source, open_parts, refuse_used_up
+from rlselect.data._parts import Parts, Pick
+from rlselect.data._read import as_frame, read_table
+from rlselect.data._streams import Stream
+
+__all__ = ["SomeRows", "some_rows"]
+
+
+class SomeRows(NamedTuple):
+    """Raw rows, and where they come from.
+
+    Attributes
+    ----------
+    table : pyarrow.Table
+        The rows, with the types they came with.
+    n_rows : int or None
+        How many there are in all; None where only a whole pass would tell.
+    neighbours : bool
+        Whether rows that follow each other here do so there.
+    """
+
+    table: pa.Table
+    n_rows: int | None
+    neighbours: bool
+
+
+def some_rows(X: Any, most: int = 100_000) -> SomeRows:
+    """Up to so many rows of a table or a source, numbers, text and dates as they are.
+
+    Parameters
+    ----------
+    X : table or source
+        What `open_source` takes, dates and other columns that no estimator takes included.
+    most : int, default=100_000
+        Rows to take: every k-th of a table in memory, the first ones of up to 16 parts of a source.
+    """
+    refuse_used_up(X)
+    if not is_source(X):
+        return _of_memory(X, most)
+    opened = open_parts(X)
+    if isinstance(opened, pa.Table):
+        return _of_memory(opened, most)
+    names = list(opened.schema.names)
+    if hasattr(opened, "visit"):
+        return _of_parts(opened, names, most)
+    return _of_stream(opened, names, most)
+
+
+def _of_memory(X: Any, most: int) -> SomeRows:
+    table = _as_arrow(X, most)
+    if not len(table):
+        raise ValueError("X holds no rows.")
+    n_rows = X.shape[0] if sparse.issparse(X) else len(table)
+    if len(table) > most:
+        return SomeRows(table.take(_spread(len(table), most)), n_rows, False)
+    return SomeRows(table, n_rows, len(table) == n_rows)
+
+
+def _spread(n_rows: int, most: int) -> np.ndarray:
+    return np.linspace(0, n_rows - 1, most).astype(np.int64)
+
+
+def _as_arrow(X: Any, most: int) -> pa.Table:
+    if isinstance(X, pa.Table):
+        return X
+    frame = as_frame(X)
+    if frame is not None:
+        return pa.table({str(name): _column(frame[name]) for name in frame.columns})
+    store = read_table(X)  # refuses what is no table
+    if sparse.issparse(X):
+        rows = _spread(X.shape[0], most) if X.shape[0] > most else np.arange(X.shape[0])
+        values: Any = sparse.csr_array(X)[rows].toarray()
+    else:
+        values = np.asarray(X)
+    names = store.names or [f"x{j}" for j in range(values.shape[1])]
+    return pa.table({name: _array(values[:, j]) for j, name in enumerate(names)})
+
+
+def _column(series: Any) -> Any:
+    values = series.to_numpy() if series.dtype.is_numeric() else None
+    if values is not None and values.dtype.kind in "fiu" and values.ndim == 1:
+        return _array(values)
+    try:
+        return series.to_arrow()
+    except (pa.ArrowException, TypeError, ValueError):
+        return pa.array([None if v is None else str(v) for v in series.to_list()])
+
+
+def _array(values: np.ndarray) -> pa.Array:
+    if values.dtype == np.longdouble or values.dtype == np.float16:
+        values = values.astype(np.float64)
+    try:
+        return pa.array(values, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return pa.array([None if v is None else str(v) for v in values.tolist()])
+
+
+def _of_parts(parts: Parts, names: list[str], most: int) -> SomeRows:
+    n_rows = int(parts.lengths.sum())
+    looked = range(len(parts.lengths)) if n_rows <= most else spread_parts(parts, PROBED)
+    share = -(-most // max(len(looked), 1))
+    picks = [
+        Pick(g) if n_rows <= most else Pick(g, np.arange(min(share, int(parts.lengths[g])))) for g in looked
+    ]
+    tables = [table for table in parts.visit(picks, names) if len(table)]
+    if not tables:
+        raise ValueError("X holds no rows.")
+    return SomeRows(pa.concat_tables(tables, promote_options="permissive"), n_rows, True)
+
+
+def _of_stream(stream: Stream, names: list[str], most: int) -> SomeRows:
+    settled = False
+    while not settled:
+        kept: list[pa.Table] = []
+        settled = whole = True
+        for table in stream.tables(names):
+            if table is None:  # a type has changed: all before it is void
+                settled = False
+                break
+            kept.append(table)
+            if sum(map(len, kept)) >= most:
+                whole = False
+                break
+    if not sum(map(len, kept)):
+        raise ValueError("X holds no rows.")
+    table = pa.concat_tables(kept, promote_options="permissive").slice(0, most)
+    return SomeRows(table, len(table) if whole else None, True)

@@ -1,0 +1,217 @@
+"""What is seen in the columns: gaps, constants, repeats, ids, dates, codes for missing, twins."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+import numpy as np
+
+from rlselect.data import names_rows
+from rlselect.preflight._columns import ColumnFacts
+from rlselect.preflight._findings import Finding, SeenRows, named
+
+__all__ = ["look_at_features"]
+
+# numbers that people write for "missing"
+_CODES = (-9.0, -99.0, -999.0, -9999.0, 99.0, 999.0, 9999.0, 99999.0)
+_FEW_NUMBERS = 10
+# columns and rows whose correlations are looked at
+_MOST_COLUMNS, _MOST_ROWS, _ALIKE = 500, 2000, 0.98
+
+
+def look_at_features(look: SeenRows) -> Iterator[Finding]:
+    """All that the columns show.
+
+    Parameters
+    ----------
+    look : SeenRows
+        The rows.
+    """
+    for check in (_gaps, _empty, _dates, _others, _names, _copies, _codes, _class_like, _twins):
+        yield from check(look)
+
+
+def is_constant(column: ColumnFacts) -> bool:
+    """Whether there is nothing to learn from a column."""
+    return column.n_distinct <= 1 and column.kind != "other"
+
+
+def is_id(column: ColumnFacts, n_seen: int) -> bool:
+    """Whether a column names rows: text of too many levels, or whole numbers that count."""
+    if column.is_text:
+        return column.kind == "text" and names_rows(column.n_distinct, n_seen)
+    if not column.is_whole or column.n_missing or column.n_distinct != n_seen or n_seen < 20:
+        return False
+    steps = np.diff(np.sort(column.values))
+    return bool(np.all(np.diff(column.values) > 0)) or bool(np.all(steps == 1))
+
+
+def _gaps(look: SeenRows) -> Iterator[Finding]:
+    found = [c for c in look.columns if 0 < c.n_missing < look.n_seen]
+    if found:
+        worst = max(found, key=lambda c: c.n_missing)
+        share = 100.0 * worst.n_missing / look.n_seen
+        yield Finding(
+            "missing values",
+            "problem",
+            [c.name for c in found],
+            f"{len(found)} of {len(look.columns)} columns have gaps: {named([c.name for c in found])}; most "
+            f"in {worst.name!r} ({share:.2g} % of the rows).",
+            'missing="indicator" imputes and marks them, missing="drop" leaves their rows out',
+            "--missing indicator, or --missing drop",
+        )
+
+
+def _empty(look: SeenRows) -> Iterator[Finding]:
+    found = [c.name for c in look.columns if is_constant(c)]
+    if found:
+        yield Finding(
+            "constants",
+            "note",
+            found,
+            f"{named(found)} {_have(found)} one value only and cannot be selected.",
+            f"leave out {named(found)}",
+            _drop(found),
+        )
+
+
+def _dates(look: SeenRows) -> Iterator[Finding]:
+    found = [c.name for c in look.columns if c.is_date]
+    if found:
+        yield Finding(
+            "dates",
+            "problem" if any(c.kind == "date" for c in look.columns) else "warning",
+            found,
+            f"{named(found)} {_have(found, 'holds', 'hold')} dates, which are no numbers and no categories.",
+            f"rlselect.expand_dates(X, {found[:5]!r}) makes days, months and weekdays of them",
+            "--expand-dates, or " + _drop(found),
+        )
+
+
+def _others(look: SeenRows) -> Iterator[Finding]:
+    found = [c.name for c in look.columns if c.kind == "other"]
+    if found:
+        yield Finding(
+            "no table cells",
+            "problem",
+            found,
+            f"{named(found)} {_have(found, 'holds', 'hold')} lists, bytes or other things that are neither "
+            "numbers nor text.",
+            f"leave out {named(found)}",
+            _drop(found),
+        )
+
+
+def _names(look: SeenRows) -> Iterator[Finding]:
+    found = [c for c in look.columns if is_id(c, look.n_seen)]
+    if found:
+        names = [c.name for c in found]
+        free = [c.name for c in found if c.is_text]
+        more = f" ({named(free)}: {max(c.n_distinct for c in found if c.is_text):,} levels)" if free else ""
+        yield Finding(
+            "ids and free text",
+            "warning",
+            names,
+            f"{named(names)} {_have(names, 'names', 'name')} rows, not what they have in common{more}.",
+            f"leave out {named(names)}",
+            _drop(names),
+        )
+
+
+def _copies(look: SeenRows) -> Iterator[Finding]:
+    first: dict[bytes, str] = {}
+    same: dict[str, list[str]] = defaultdict(list)
+    for column in look.columns:
+        if is_constant(column):
+            continue
+        key = column.kind.encode() + np.ascontiguousarray(column.values).tobytes()
+        if key in first:
+            same[first[key]].append(column.name)
+        else:
+            first[key] = column.name
+    if same:
+        told = "; ".join(
+            f"{named(others)} {_have(others, 'repeats', 'repeat')} {name!r}" for name, others in same.items()
+        )
+        names = [other for others in same.values() for other in others]
+        yield Finding(
+            "repeated columns",
+            "note",
+            names,
+            f"{told}: nobody can tell which of them matters.",
+            f"leave out {named(names)}",
+            _drop(names),
+        )
+
+
+def _codes(look: SeenRows) -> Iterator[Finding]:
+    for column in look.columns:
+        if column.kind != "number" or column.n_distinct < 5:
+            continue
+        known = column.values[column.present]
+        for code in _CODES:
+            if code not in (known.min(), known.max()):
+                continue
+            count, rest = int((known == code).sum()), known[known != code]
+            low, high = np.quantile(rest, [0.25, 0.75])
+            gap = float(np.abs(rest - code).min())
+            if count >= max(3, 0.005 * len(known)) and gap > 3.0 * max(high - low, 1e-12):
+                yield Finding(
+                    "codes for missing",
+                    "warning",
+                    [column.name],
+                    f"{column.name!r} is {code:g} in {count} rows, far from all its other values: that looks "
+                    "like a code for missing.",
+                    f"replace {code:g} by NaN and set missing",
+                    f"--na {code:g} --missing indicator",
+                )
+
+
+def _class_like(look: SeenRows) -> Iterator[Finding]:
+    found = [c.name for c in look.columns if c.is_whole and 3 <= c.n_distinct <= _FEW_NUMBERS]
+    if found:
+        yield Finding(
+            "numbers that may be categories",
+            "note",
+            found,
+            f"{named(found)} {_have(found, 'holds', 'hold')} a few whole numbers: amounts, or names of "
+            "categories? They are taken as amounts.",
+            "make them text where they are names",
+            "",
+        )
+
+
+def _twins(look: SeenRows) -> Iterator[Finding]:
+    """Columns so alike that only together can one be sure of them."""
+    numbers = [c for c in look.columns if c.kind == "number" and not is_constant(c)]
+    if not 2 <= len(numbers) <= _MOST_COLUMNS:
+        return
+    rows = look.rows(_MOST_ROWS)
+    values = np.stack([np.nan_to_num(c.values[rows], nan=float(np.nanmean(c.values))) for c in numbers])
+    values = values - values.mean(axis=1, keepdims=True)
+    size = np.sqrt((values**2).sum(axis=1))
+    usable = np.isfinite(size) & (size > 0)
+    numbers = [c for c, is_usable in zip(numbers, usable, strict=True) if is_usable]
+    values = values[usable] / size[usable, None]
+    close = np.argwhere(np.triu(np.abs(values @ values.T) > _ALIKE, 1))
+    pairs = [
+        (numbers[i].name, numbers[j].name)
+        for i, j in close
+        if not np.array_equal(numbers[i].values, numbers[j].values, equal_nan=True)
+    ]
+    if pairs:
+        shown = ", ".join(f"{a!r} and {b!r}" for a, b in pairs[:3]) + (" ..." if len(pairs) > 3 else "")
+        yield Finding(
+            "stand-ins",
+            "note",
+            sorted({name for pair in pairs for name in pair}),
+            f"{len(pairs)} {'pair' if len(pairs) == 1 else 'pairs'} of columns correlate beyond {_ALIKE}: "
+            f"{shown}. One of a pair will often be selected for both; look at credible_groups_.",
+        )
+
+
+def _have(names: list[str], one: str = "has", many: str = "have") -> str:
+    return one if len(names) == 1 else many
+
+
+def _drop(names: list[str]) -> str:
+    return " ".join(f"--drop {name}" for name in names[:8]) + (" ..." if len(names) > 8 else "")

@@ -1,0 +1,148 @@
+"""Which method suits the data, with the line of code and the command."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from rlselect._limits import available_memory
+from rlselect.preflight._curves import bends
+from rlselect.preflight._findings import Finding, SeenRows
+from rlselect.preflight._rows import find_visits
+from rlselect.preflight._target import Outcome, find_outcome
+
+__all__ = ["QUESTIONS", "Question", "Recommendation", "recommend"]
+
+Question = Literal["everyone", "case", "decision", "moment"]
+QUESTIONS: tuple[Question, ...] = ("everyone", "case", "decision", "moment")
+# from here on one subset stands out, and the question is how many rows it takes to see it
+_MANY_ROWS = 5000
+# the most columns in which curves and products are searched for
+_BENT_COLUMNS = 300
+_FAMILIES: dict[Outcome, str] = {"number": "gaussian", "two classes": "binomial", "count": "poisson"}
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """What to run.
+
+    Attributes
+    ----------
+    method : str
+        The class.
+    why : str
+        A sentence.
+    python, command : str
+        The line of code, and the command.
+    seconds : tuple of float
+        About how long it takes, at least and at most.
+    memory : float
+        About how many bytes it takes.
+    """
+
+    method: str
+    why: str
+    python: str
+    command: str
+    seconds: tuple[float, float]
+    memory: float
+
+
+def recommend(look: SeenRows, findings: list[Finding], question: Question, data: str) -> Recommendation:
+    """Choose a method for a question and the data.
+
+    Parameters
+    ----------
+    look : SeenRows
+        The rows.
+    findings : list of Finding
+        What was seen in them: columns to leave out, gaps to fill.
+    question : {"everyone", "case", "decision", "moment"}
+        For whom, or when, variables matter.
+    data : str
+        What the data are called in the code and the command.
+    """
+    drop = [name for f in findings if f.what in ("ids and free text", "no table cells") for name in f.columns]
+    dates = any(f.what == "dates" for f in findings)
+    gaps = any(f.what in ("missing values", "missing target") for f in findings)
+    visits = find_visits(look)
+    if question == "everyone" and visits is not None and visits.time:
+        question = "moment"
+    n = look.n_rows or look.n_seen
+    p = len(look.columns) - len(drop)
+    target = look.target.name if look.target else "TARGET"
+    flags = [*(f"--drop {name}" for name in drop), *(["--expand-dates"] if dates else [])]
+    frame = _frame(data, drop, dates)
+    if question == "moment":
+        id_, time = (visits.subject, visits.time or "TIME") if visits else ("ID", "TIME")
+        command = f'rlselect effects {data} --formula "{target} ~ ..." --id {id_} --time {time}'
+        return Recommendation(
+            "TemporalProcessRegression",
+            "The same subjects come several times: their effects are curves in time.",
+            f'TemporalProcessRegression("{target} ~ ...").fit({frame}, id={id_!r}, time={time!r})',
+            command,
+            (0.5, 5.0 + 1e-6 * n * p),
+            16.0 * n * p,
+        )
+    if question == "decision":
+        return Recommendation(
+            "QLearning",
+            "What to do at each stage is learnt from what was done, and what came of it.",
+            f"QLearning().fit(TrialData.from_long({frame}, id=..., stage=..., action=..., "
+            f"reward={target!r}))",
+            f"rlselect regimes {data} --id ID --stage STAGE --action ACTION --reward {target}",
+            (0.5, 2.0 + 3e-4 * n * p),
+            64.0 * n * p,
+        )
+    if question == "case":
+        return Recommendation(
+            "DatumwiseClassifier",
+            "Features are bought one by one for each case, until the answer is sure enough for their price.",
+            f"DatumwiseClassifier(feature_cost=0.01).fit({frame}, {target!r})",
+            " ".join(["rlselect datumwise", data, f"--target {target}", "--feature-cost 0.01", *flags]),
+            (1.0, 5.0 + 5e-4 * n * p),
+            40.0 * n * p,
+        )
+    outcome = find_outcome(look.target) if look.target else "number"
+    missing = ', missing="indicator"' if gaps else ""
+    flags += ["--missing indicator"] if gaps else []
+    bent = bends(look) if p <= _BENT_COLUMNS and n <= 20 * _MANY_ROWS else None
+    if bent or outcome == "classes":
+        why = (
+            "A forest predicts better than straight lines do: curves and products are searched for."
+            if bent
+            else f"The target has {look.target.n_distinct if look.target else 'several'} classes."
+        )
+        return Recommendation(
+            "ActorCriticPredictor",
+            why,
+            f"ActorCriticPredictor({missing.removeprefix(', ')}).fit({frame}, {target!r})",
+            " ".join(["rlselect select", data, f"--target {target}", "--method acp", *flags]),
+            (2.0, 10.0 + 2e-4 * min(n, _MANY_ROWS) * p),
+            48.0 * n * p,
+        )
+    family = _FAMILIES[outcome]
+    why = {
+        "number": "Numbers explained by straight lines",
+        "two classes": "Two classes explained by straight lines",
+        "count": "Counts explained by straight lines in their logarithm",
+    }[outcome]
+    many = n > _MANY_ROWS
+    return Recommendation(
+        "REVS",
+        f"{why}: subsets are priced by their evidence"
+        + (", on as many rows as it takes." if many else ", and averaged over."),
+        f'REVS(family="{family}"{missing}).fit({frame}, {target!r})',
+        " ".join(["rlselect select", data, f"--target {target}", f"--family {family}", *flags]),
+        (0.2, 2.0 + 2e-7 * n * p) if many else (0.2, 2.0 + (0.02 if outcome == "number" else 0.05) * p),
+        min(16.0 * n * p, 0.5 * available_memory()) if many else 24.0 * n * p,
+    )
+
+
+def _frame(data: str, drop: list[str], dates: bool) -> str:
+    """The table in a line of code, without what is to be left out."""
+    if data.startswith("DATA"):
+        name = "X"
+    else:
+        name = f"pd.read_{'parquet' if data.endswith(('.parquet', '.pq')) else 'csv'}({data!r})"
+    if drop:
+        name += f".drop(columns={drop[:8]!r})"
+    return f"rlselect.expand_dates({name})" if dates else name

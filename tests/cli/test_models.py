@@ -1,0 +1,134 @@
+"""From a file to a model and to predictions of other files."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+from pyarrow import feather
+
+import rlselect
+from rlselect.cli import main
+
+
+@pytest.fixture
+def folder(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.standard_normal((240, 4)), columns=list("abcd"))
+    frame["when"] = pd.date_range("2024-01-01", periods=240)
+    frame["y"] = 2 * frame.a + 0.01 * np.arange(240) + rng.standard_normal(240)
+    frame.to_parquet(tmp_path / "all.parquet")
+    frame.to_csv(tmp_path / "all.csv", index=False)
+    (tmp_path / "parts").mkdir()
+    for k in range(3):
+        frame.drop(columns="when").iloc[80 * k : 80 * (k + 1)].to_parquet(tmp_path / f"parts/{k}.parquet")
+    frame.drop(columns="when").to_json(tmp_path / "all.jsonl", orient="records", lines=True)
+    return tmp_path
+
+
+def run(*words):
+    return CliRunner().invoke(main, [str(word) for word in words])
+
+
+def test_select_save_predict(folder):
+    done = run("select", folder / "parts", "--target", "y", "--save", folder / "m.rls")
+    assert done.exit_code == 0, done.output
+    done = run("predict", folder / "m.rls", folder / "all.jsonl", "--out", folder / "p.csv")
+    assert done.exit_code == 0, done.output
+    frame = pd.read_parquet(folder / "all.parquet")
+    expected = rlselect.load(folder / "m.rls").predict(frame[list("abcd")])
+    np.testing.assert_allclose(pd.read_csv(folder / "p.csv")["prediction"], expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "feather"])
+def test_predictions_of_a_source_are_those_of_its_rows(kind, folder):
+    run("select", folder / "parts", "--target", "y", "--save", folder / "m.rls")
+    out = folder / f"p.{kind}"
+    done = run("predict", folder / "m.rls", folder / "parts/*.parquet", "--out", out)
+    assert done.exit_code == 0, done.output
+    read = {"csv": pd.read_csv, "parquet": pd.read_parquet, "feather": feather.read_feather}[kind]
+    frame = pd.read_parquet(folder / "all.parquet")[list("abcd")]
+    np.testing.assert_allclose(
+        read(out)["prediction"], rlselect.load(folder / "m.rls").predict(frame), rtol=1e-9
+    )
+
+
+def test_dates_are_expanded_alike(folder):
+    done = run("select", folder / "all.csv", "--target", "y", "--expand-dates", "--save", folder / "m.rls")
+    assert done.exit_code == 0, done.output
+    assert "when.days" in rlselect.load(folder / "m.rls").get_feature_names_out()
+    first = run("predict", folder / "m.rls", folder / "all.csv", "--out", folder / "a.csv", "--expand-dates")
+    second = run(
+        "predict", folder / "m.rls", folder / "all.parquet", "--out", folder / "b.csv", "--expand-dates"
+    )
+    assert first.exit_code == second.exit_code == 0, first.output + second.output
+    np.testing.assert_allclose(pd.read_csv(folder / "a.csv"), pd.read_csv(folder / "b.csv"), rtol=1e-12)
+
+
+def test_classes_have_probabilities(folder):
+    frame = pd.read_parquet(folder / "all.parquet").drop(columns="when")
+    frame["y"] = np.where(frame.y > 1, "high", "low")
+    frame.to_csv(folder / "two.csv", index=False)
+    run("select", folder / "two.csv", "--target", "y", "--save", folder / "m.rls")
+    done = run("predict", folder / "m.rls", folder / "two.csv", "--out", folder / "p.csv", "--proba")
+    assert done.exit_code == 0, done.output
+    told = pd.read_csv(folder / "p.csv")
+    np.testing.assert_allclose(told["p(high)"] + told["p(low)"], 1.0)
+    assert set(told.prediction) == {"high", "low"}
+
+
+def test_what_is_in_the_way_is_told_at_once_with_flags(folder):
+    frame = pd.read_parquet(folder / "all.parquet")
+    frame.loc[3, "a"] = np.nan
+    frame.to_csv(folder / "bad.csv", index=False)
+    done = run("select", folder / "bad.csv", "--target", "y")
+    assert done.exit_code == 2
+    assert "--missing indicator" in done.output
+    assert "--expand-dates" in done.output
+
+
+def test_check_and_report(folder):
+    done = run("check", folder / "all.csv", "--target", "y", "--html", folder / "c.html")
+    assert done.exit_code == 0, done.output
+    assert "rlselect select" in done.output
+    assert "--expand-dates" in done.output
+    assert (folder / "c.html").exists()
+    run("select", folder / "parts", "--target", "y", "--save", folder / "m.rls")
+    done = run("report", folder / "m.rls")
+    assert done.exit_code == 0
+    assert "Selected: 1 of 4" in done.output or "Selected: 2 of 4" in done.output
+
+
+def test_columns_that_are_dropped_are_not_read(folder):
+    table = pa.table({"a": [1.0, 2.0] * 20, "y": list(np.arange(40.0)), "odd": [[1]] * 40})
+    feather.write_feather(table, folder / "odd.feather")
+    import pyarrow.parquet as parquet
+
+    parquet.write_table(table, folder / "odd.parquet")
+    done = run("select", folder / "odd.parquet", "--target", "y", "--drop", "odd")
+    assert done.exit_code == 0, done.output
+    done = run("select", folder / "odd.parquet", "--target", "y", "--drop", "add")
+    assert "Did you mean 'odd'" in done.output
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["predict", "none.rls", "all.csv", "--out", "p.csv"], "There is no file"),
+        (["predict", "m.rls", "all.csv", "--out", "p.xls"], "must end in .csv, .parquet, .feather"),
+        (["predict", "m.rls", "all.csv", "--out", "m.rls"], "give another name"),
+        (["predict", "m.rls", "all.jsonl", "--out", "p.csv", "--proba"], "leave out --proba"),
+    ],
+)
+def test_errors_name_the_flag(words, message, folder):
+    run("select", folder / "parts", "--target", "y", "--save", folder / "m.rls")
+    done = run(*(folder / w if "." in w and not w.startswith("-") else w for w in words))
+    assert done.exit_code == 2
+    assert message in " ".join(done.output.split())
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_learn_the_words(shell):
+    done = run("completion", shell)
+    assert done.exit_code == 0
+    assert "_RLSELECT_COMPLETE" in done.output

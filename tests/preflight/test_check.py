@@ -1,0 +1,175 @@
+"""What a look at data finds, and what it does not make up."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from scipy import sparse
+
+import rlselect
+from rlselect.preflight import check
+
+
+@pytest.fixture
+def houses():
+    """Plain data: three columns of numbers and one of text, a target of two of them."""
+    rng = np.random.default_rng(0)
+    n = 300
+    frame = pd.DataFrame(rng.standard_normal((n, 3)), columns=["area", "noise", "age"])
+    frame["city"] = rng.choice(["Rome", "Oslo", "Bonn"], n)
+    frame["price"] = 2 * frame.area - frame.age + rng.standard_normal(n)
+    return frame
+
+
+def seen(found):
+    return {finding.what: finding for finding in found.findings}
+
+
+def test_plain_data_have_nothing_in_the_way(houses):
+    found = check(houses, "price")
+    assert found.findings == []
+    assert found.recommendation.method == "REVS"
+    assert "nothing that is in the way" in str(found)
+
+
+def test_the_line_of_code_runs(houses):
+    found = check(houses, "price")
+    names = {"X": houses, "REVS": rlselect.REVS}
+    fitted = eval(found.recommendation.python, names)
+    assert fitted.get_feature_names_out().tolist() == ["area", "age"]
+
+
+SPOILT = {
+    "missing values": lambda f, rng: f.assign(area=f.area.where(rng.random(len(f)) > 0.1)),
+    "constants": lambda f, rng: f.assign(one=1.0),
+    "dates": lambda f, rng: f.assign(sold=pd.date_range("2024-01-01", periods=len(f))),
+    "no table cells": lambda f, rng: f.assign(rooms=[[1, 2]] * len(f)),
+    "ids and free text": lambda f, rng: f.assign(owner=[f"o{i}" for i in range(len(f))]),
+    "repeated columns": lambda f, rng: f.assign(again=f.noise),
+    "codes for missing": lambda f, rng: f.assign(noise=f.noise.where(rng.random(len(f)) > 0.05, -999.0)),
+    "numbers that may be categories": lambda f, rng: f.assign(kind=rng.integers(1, 5, len(f))),
+    "stand-ins": lambda f, rng: f.assign(near=f.noise + 0.01 * rng.standard_normal(len(f))),
+    "leaks": lambda f, rng: f.assign(tax=3 * f.price + 0.001 * rng.standard_normal(len(f))),
+    "missing target": lambda f, rng: f.assign(price=f.price.where(rng.random(len(f)) > 0.05)),
+    "constant target": lambda f, rng: f.assign(price=1.0),
+    "no target": lambda f, rng: f.assign(price=pd.date_range("2024-01-01", periods=len(f))),
+    "sorted rows": lambda f, rng: f.sort_values("price"),
+    "repeated rows": lambda f, rng: pd.concat([f, f.iloc[:30]]),
+    "rows that follow each other": lambda f, rng: f.assign(price=np.cumsum(rng.standard_normal(len(f)) ** 3)),
+    "target: amounts or classes": lambda f, rng: f.assign(price=rng.integers(1, 5, len(f))),
+    "rare classes": lambda f, rng: f.assign(price=["dear"] * 4 + ["cheap", "fair"] * ((len(f) - 4) // 2)),
+}
+
+
+@pytest.mark.parametrize("what", SPOILT)
+def test_what_is_spoilt_is_found(what, houses):
+    rng = np.random.default_rng(1)
+    found = seen(check(SPOILT[what](houses, rng), "price"))
+    assert what in found
+    assert found[what].text
+
+
+def test_dates_written_as_text_are_dates(houses):
+    houses["sold"] = [f"{1 + k % 28:02d}.{1 + k % 12:02d}.2023" for k in range(len(houses))]
+    assert seen(check(houses, "price"))["dates"].columns == ["sold"]
+
+
+def test_real_classes_are_no_leaks(houses):
+    houses["dear"] = np.where(
+        houses.area + 0.5 * np.random.default_rng(2).standard_normal(300) > 0, "yes", "no"
+    )
+    found = check(houses.drop(columns="price"), "dear")
+    assert "leaks" not in seen(found)
+    houses["bought_for_more"] = houses.dear.map({"yes": 1.0, "no": 0.0})
+    assert seen(check(houses.drop(columns="price"), "dear"))["leaks"].columns == ["bought_for_more"]
+
+
+def test_subjects_that_come_again_lead_to_curves():
+    rng = np.random.default_rng(3)
+    n, times = 40, 5
+    frame = pd.DataFrame(
+        {
+            "patient": np.repeat([f"p{i}" for i in range(n)], times),
+            "week": np.tile(np.arange(times), n),
+            "sex": np.repeat(rng.integers(0, 2, n), times),
+            "pain": rng.standard_normal(n * times),
+        }
+    )
+    found = check(frame, "pain")
+    assert seen(found)["repeated measures"].columns == ["patient", "week"]
+    assert found.recommendation.method == "TemporalProcessRegression"
+    assert "--id patient --time week" in found.recommendation.command
+
+
+@pytest.mark.parametrize(
+    ("y", "method", "family"),
+    [
+        (lambda X, rng: X[:, 0] + rng.standard_normal(400), "REVS", "gaussian"),
+        (lambda X, rng: np.where(X[:, 0] + rng.logistic(size=400) > 0, "a", "b"), "REVS", "binomial"),
+        (lambda X, rng: rng.poisson(np.exp(0.3 * X[:, 0])), "REVS", "poisson"),
+        (lambda X, rng: 3.0 * X[:, 0] * X[:, 1] + 0.3 * rng.standard_normal(400), "ActorCriticPredictor", ""),
+    ],
+)
+def test_the_method_suits_the_target(y, method, family):
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((400, 5))
+    found = check(X, y(X, rng)).recommendation
+    assert found.method == method
+    assert family in found.python
+
+
+@pytest.mark.parametrize("question", ["case", "decision", "moment"])
+def test_questions_have_their_rooms(question, houses):
+    assert check(houses, "price", question=question).recommendation.method in (
+        "DatumwiseClassifier",
+        "QLearning",
+        "TemporalProcessRegression",
+    )
+
+
+def test_any_container_shows_the_same(houses, tmp_path):
+    houses.loc[3, "area"] = np.nan
+    first = [(f.what, f.columns) for f in check(houses, "price").findings]
+    houses.to_csv(tmp_path / "houses.csv", index=False)
+    houses.iloc[:100].to_parquet(tmp_path / "a.parquet")
+    houses.iloc[100:].to_parquet(tmp_path / "b.parquet")
+    for other in (
+        pl.from_pandas(houses),
+        pa.Table.from_pandas(houses),
+        str(tmp_path / "houses.csv"),
+        str(tmp_path / "*.parquet"),
+        pl.from_pandas(houses).lazy(),
+        lambda: iter([houses.iloc[:150], houses.iloc[150:]]),
+    ):
+        assert [(f.what, f.columns) for f in check(other, "price").findings] == first
+
+
+def test_arrays_and_sparse_matrices():
+    X = np.random.default_rng(5).standard_normal((80, 4))
+    X[:, 2] = 0.0
+    for other in (X, sparse.csr_matrix(X), X.astype(object)):
+        assert seen(check(other, X[:, 0]))["constants"].columns == ["x2"]
+
+
+def test_only_some_rows_of_many_are_looked_at(houses):
+    found = check(houses, "price", most_rows=50)
+    assert "Looked at: 50 rows" in str(found)
+    assert "Rows: 300" in str(found)
+
+
+def test_pages_and_values(houses, tmp_path):
+    houses["<b>bold</b>"] = 1.0
+    found = check(houses, "price")
+    page = found.save(tmp_path / "check.html").read_text(encoding="utf-8")
+    assert "<b>bold" not in page
+    assert found.dict["recommendation"]["method"] == "REVS"
+
+
+def test_errors_say_the_fix(houses):
+    with pytest.raises(ValueError, match="everyone, case, decision, moment"):
+        check(houses, "price", question="me")
+    with pytest.raises(ValueError, match=r"'prise'.*price"):
+        check(houses, "prise")
+    with pytest.raises(ValueError, match="same number"):
+        check(houses, np.zeros(3))

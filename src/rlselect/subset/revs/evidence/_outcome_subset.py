@@ -38,7 +38,6 @@ class _Priced(NamedTuple):
     evidence: float
     alike: float
     moves: Floats
-    information: float
 
 
 class OutcomeSubset:
@@ -88,7 +87,12 @@ class OutcomeSubset:
         self._in_block[[j for u in units.blocks for j in units.columns[u]]] = True
         # where the last fit ended: a subset next to it is a few steps away
         self._last: tuple[Floats, dict[int, Floats]] = (outcome.start(), {})
-        self._seen: dict[bytes, _Priced] = {}
+        # what is known of subsets, by the prior of the coefficients; and which prior suits each
+        self._seen: dict[tuple[bytes, float, int], _Priced] = {}
+        self._tables: dict[bytes, tuple[Floats, Floats]] = {}
+        none = outcome.at(outcome.start(), np.zeros((outcome.n_predictors, columns.shape[1])))
+        own = none.squares(self._columns, self._squared)
+        self._information = float(np.median(np.einsum("paa->pa", own)))
         self.reset(np.zeros(units.n_units, dtype=bool))
 
     @property
@@ -115,7 +119,7 @@ class OutcomeSubset:
     def copy(self) -> "OutcomeSubset":
         """Another walker over the same rows; what it comes to know is its own."""
         twin = copy.copy(self)
-        twin.mask, twin._seen = self.mask.copy(), dict(self._seen)
+        twin.mask, twin._seen, twin._tables = self.mask.copy(), dict(self._seen), dict(self._tables)
         return twin
 
     def moves(self) -> Floats:
@@ -150,8 +154,8 @@ class OutcomeSubset:
         self._priced = self._seen[self._key]
 
     @property
-    def _key(self) -> bytes:
-        return np.packbits(self.mask).tobytes()
+    def _key(self) -> tuple[bytes, float, int]:
+        return np.packbits(self.mask).tobytes(), self.slab, self.shape
 
     def learn_dispersion(self) -> bool:
         """Nothing to learn."""
@@ -170,28 +174,28 @@ class OutcomeSubset:
 
     def slabs(self) -> Floats:
         """The prior variances that `evidence_table` compares, as in `GlmSubset`."""
-        information = max(self._priced.information, 1e-300)
+        information = max(self._information, 1e-300)
         smallest = min(2.0 * np.log(max(self.units.n_units, 3)) / information, 1.0)
         return np.geomspace(smallest, 4.0, _SLABS)
 
     def evidence_table(self, shapes: Sequence[Shape]) -> Floats:
         """Log evidence of the subset for every slab and shape; effects are not tied here."""
-        slabs, subset = self.slabs(), self._subset()
-        table = np.full((len(slabs), len(shapes)), -np.inf)
-        for i, slab in enumerate(slabs):
-            mode = self._mode(subset, float(slab))
-            alike = self._alike(subset, mode, float(slab))
-            for column, shape in enumerate(shapes):
-                if not shape.share:
-                    table[i, column] = mode.evidence + shape.alike * alike
-        return table
+        key = self._key[0]
+        if key not in self._tables:
+            subset, found = self._subset(), []
+            for slab in self.slabs():
+                mode = self._mode(subset, float(slab))
+                found.append((mode.evidence, self._alike(subset, mode, float(slab))))
+            evidence, alike = np.array(found).T
+            self._tables[key] = evidence, alike
+        evidence, alike = self._tables[key]
+        table = [np.full(_SLABS, -np.inf) if s.share else evidence + s.alike * alike for s in shapes]
+        return np.column_stack(table)
 
     def set_prior(self, slab: float, shape: Shape) -> None:
         """Change the prior of the coefficients."""
-        if (float(slab), shape.alike) != (self.slab, self.shape):
-            self.slab, self.shape = float(slab), shape.alike
-            self._seen = {}
-            self.reset(self.mask)
+        self.slab, self.shape = float(slab), shape.alike
+        self.reset(self.mask)
 
     def _subset(self) -> list[int]:
         return [int(j) for u in np.flatnonzero(self.mask) for j in self.units.columns[u]]
@@ -231,8 +235,7 @@ class OutcomeSubset:
         for units, members in self.units.by_size:
             moves[units] = self._block_adds(members, point, cross, pull, score)
         self._removes(moves, subset, mode)
-        information = float(np.median(own[:, np.arange(q), np.arange(q)]))
-        return _Priced(mode.coef, mode.evidence, self._alike(subset, mode, self.slab), moves, information)
+        return _Priced(mode.coef, mode.evidence, self._alike(subset, mode, self.slab), moves)
 
     def _cross(self, point: OutcomePoint, subset: list[int]) -> Floats:
         """Curvature between the parameters of the subset's model and all columns, shape (f + kq, p, q)."""

@@ -375,8 +375,9 @@ def run_walk(walker: Walker, plan: WalkPlan, *, tune: bool, n_jobs: int | None =
         _settle(rival, plan)
     others = [] if few else _run_chains(rival, plan, n_jobs, redraw=False)
     other = _result(rival, others or [rival], [walker, *chains, rival, *others])
+    standing, new = _standing(walker, found), _standing(walker, other)
     # of two that find the same units, the one whose prior is read off them says better how sure that is
-    if other.stop_reason == "converged" and _standing(walker, found) > _standing(walker, other):
+    if other.stop_reason == "converged" and (standing > new or np.isneginf(new)):
         return replace(other, inclusion=found.inclusion, visited=found.visited, dispersion=found.dispersion)
     return other
 

@@ -73,7 +73,9 @@ def saved(tmp_path_factory):
     path = tmp_path_factory.mktemp("models") / "ill.model"
     frame = make_frame()
     groups = {"person": ["age", "town"]}
-    model = DatumwiseClassifier(feature_groups=groups, feature_cost=0.005, time_budget=3, random_state=0)
+    model = DatumwiseClassifier(
+        scoring="bins", feature_groups=groups, feature_cost=0.005, time_budget=3, random_state=0
+    )
     save(model.fit(frame.drop(columns="ill"), frame["ill"]), path)
     return path
 

@@ -1,7 +1,7 @@
 """Size and power of the tests of effect curves at the 5 % level, from few subjects to many.
 
 python experiments/temporal_size.py --replicates 600 --seed 901 --draws 199 --subjects 20 40 60 --default-only
-python experiments/temporal_size.py --replicates 100 --seed 902 --draws 199 --subjects 10 20 150 400 \
+python experiments/temporal_size.py --replicates 100 --seed 902 --draws 199 --subjects 10 20 100 \
     --name temporal_size_range
 python experiments/temporal_size.py --power --subjects 100 150 300 --links identity logit --times 24 \
     --seed 102 --name temporal_power

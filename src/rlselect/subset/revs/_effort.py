@@ -274,8 +274,9 @@ def _read_on(progress: SearchState, plan: EffortPlan) -> None:
     walker, sampler = progress.walker, progress.sampler
     state, values = walker.state, walker.rewards()
     block = plan.block_rows(state.units.n_columns)
-    needed = max(progress.needed, _rows_needed(walker))
-    if _share(sampler, plan, needed * (1.0 + 2.0 * progress.crowd)) >= 1.0:
+    # what a look has shown is yet to come in, and every row drawn for it has all these columns to carry
+    needed = max((1.0 + 2.0 * progress.crowd) * progress.needed, _rows_needed(walker))
+    if _share(sampler, plan, needed) >= 1.0:
         # a pass over everything, in the order it lies in memory, costs less than picking most of it
         if progress.values is not None:
             # what a look has shown will be found again: its columns come in the same pass

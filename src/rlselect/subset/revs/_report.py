@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from rlselect.subset.revs._outcome_kind import OUTCOMES
+
 AFTER_SELECTION = (
     "Standard errors are those of a refit that does not know the variables were selected: they are too "
     'optimistic. For honest ones, let inference="split" keep half of the rows out of the selection.'
@@ -17,11 +19,8 @@ def report_of(selector: Any) -> dict[str, Any]:
     variables = []
     for feature in sorted(np.flatnonzero(selector.support_), key=lambda f: selector.ranking_[f]):
         columns = np.flatnonzero(column_feature == feature)
-        coef, error = (
-            {selector.column_names_[c]: float(values[c]) for c in columns}
-            for values in (selector.coef_, selector._errors)
-        )
-        single = len(columns) == 1
+        coef, error = (_by_name(selector, values, columns) for values in (selector.coef_, selector._errors))
+        single = len(coef) == 1
         variables.append(
             {
                 "name": names[feature],
@@ -69,6 +68,17 @@ def report_of(selector: Any) -> dict[str, Any]:
     }
 
 
+def _by_name(selector: Any, values: Any, columns: Any) -> dict[str, float]:
+    """Numbers of some design columns by their names, and of each class where there are several."""
+    if values.ndim == 1:
+        return {selector.column_names_[c]: float(values[c]) for c in columns}
+    return {
+        f"{selector.column_names_[c]} ({label})": float(row[c])
+        for c in columns
+        for label, row in zip(selector.classes_, values, strict=True)
+    }
+
+
 def _after_selection(selector: Any) -> str:
     if not selector._n_apart:
         return AFTER_SELECTION
@@ -84,15 +94,16 @@ def _prediction(selector: Any) -> list[str]:
     if not np.isfinite(average.loss):
         return []
     what = "squared error" if selector.family_ == "gaussian" else "minus log likelihood"
+    left_out = "in five held-out folds" if selector.family_ in OUTCOMES else "on rows left out one by one"
     over = f"{average.n_subsets} subset" + ("s" if average.n_subsets > 1 else "")
     if selector.average_:
         return [
-            f"Predictions average over {over}: on rows left out one by one the refit is not clearly better "
+            f"Predictions average over {over}: {left_out} the refit is not clearly better "
             f"({what} {average.refit_loss:.4g}, of the average {average.loss:.4g}). With average=False they "
             "come from the selected variables alone."
         ]
     return [
-        "Predictions come from the refit of the selected variables: on rows left out one by one it is "
+        f"Predictions come from the refit of the selected variables: {left_out} it is "
         f"clearly better than an average over {over} ({what} {average.refit_loss:.4g}, of the average "
         f"{average.loss:.4g})."
     ]

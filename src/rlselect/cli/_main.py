@@ -254,6 +254,13 @@ Examples:
 @click.option("--budget", type=int, help="Most features per case.")
 @click.option("--cost-budget", type=float, metavar="PRICE", help="Most that the features of a case may cost.")
 @click.option(
+    "--scoring",
+    type=click.Choice(["auto", "bins", "linear", "network"]),
+    default="auto",
+    show_default=True,
+    help="How values make scores; bins take seconds, networks about a minute.",
+)
+@click.option(
     "--test-share",
     type=float,
     default=0.25,
@@ -270,6 +277,7 @@ def learn(
     cost: tuple[str, ...],
     budget: int | None,
     cost_budget: float | None,
+    scoring: str,
     test_share: float,
     save_path: Path | None,
     weight: str | None,
@@ -298,6 +306,7 @@ def learn(
             costs=parse_costs(cost),
             budget=budget,
             cost_budget=cost_budget,
+            scoring=scoring,
             time_budget=time_budget,
         )
         report = {**report, "title": f"{target} in {data.name}"}

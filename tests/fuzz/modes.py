@@ -37,9 +37,11 @@ def fit_rows(estimator, X, y, weight):
 
 
 def fit_times(estimator, X, y, weight):
-    """The target as times from its smallest value on, nine of ten with an event."""
-    y = np.asarray(y, dtype=float)
-    times = {"time": y - y.min(initial=0.0), "event": np.arange(len(y)) % 10 > 0}
+    """Numbers as times from the smallest one on, nine of ten with an event; others as they are."""
+    values = np.asarray(y)
+    if values.dtype.kind in "fiu" and values.ndim == 1:
+        y = values - values.min(initial=0)
+    times = {"time": y, "event": np.arange(len(values)) % 10 > 0}
     given = {} if weight is None else {"sample_weight": weight}
     return estimator.fit(X, times, **given), X
 

@@ -43,7 +43,7 @@ def datumwise(X, y, given=None, how="DatumwiseClassifier", tree=False, **options
 
 def datumwise_default():
     X, y = three_classes()
-    model = make("DatumwiseClassifier", random_state=recorded_seed())
+    model = make("DatumwiseClassifier", scoring="bins", random_state=recorded_seed())
     call(model, "fit", X[:100], y[:100])
     return traced(model, DATUMWISE) | bought(model, X[100:]) | {"tree": str(call(model, "question_tree", X))}
 

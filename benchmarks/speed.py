@@ -49,7 +49,7 @@ def problems():
 
     def datumwise():
         # a generator means the same to every version, a seed may not
-        return r.DatumwiseClassifier(random_state=np.random.default_rng(1)).fit(C, exclusive)
+        return r.DatumwiseClassifier(scoring="bins", random_state=np.random.default_rng(1)).fit(C, exclusive)
 
     yield "DatumwiseClassifier, 400 x 10", datumwise, 2
     yield "QLearning, 150 subjects, 2 stages", lambda: r.QLearning(random_state=0).fit(trial), 3

@@ -29,7 +29,7 @@ others, truth = make_patients(1500, seed=1)
 costs = {"age": 0.01, "pulse": 0.1, "temperature": 0.1, "blood": 1.0, "scan": 4.0}
 errors = np.array([[0.0, 15.0], [60.0, 0.0]])  # rows: said ill, said well; columns: is ill, is well
 
-model = DatumwiseClassifier(costs=costs, error_costs=errors, random_state=0)
+model = DatumwiseClassifier(scoring="bins", costs=costs, error_costs=errors, random_state=0)
 model.fit(patients, diagnosis)
 print(model.summary())
 print()
@@ -43,10 +43,15 @@ def mean_cost(answers, spent):
 
 bought = model.acquire(others)
 ours = mean_cost(model.predict(others), model.cost(others))
-everyone = DatumwiseClassifier(feature_cost=0.0, error_costs=errors, random_state=0).fit(patients, diagnosis)
+everyone = DatumwiseClassifier(scoring="bins", feature_cost=0.0, error_costs=errors, random_state=0).fit(
+    patients, diagnosis
+)
 scan_all = mean_cost(everyone.predict(others), sum(costs.values()))
 nobody = mean_cost(
-    DatumwiseClassifier(budget=0, error_costs=errors).fit(patients, diagnosis).predict(others), 0
+    DatumwiseClassifier(scoring="bins", budget=0, error_costs=errors)
+    .fit(patients, diagnosis)
+    .predict(others),
+    0,
 )
 print()
 print(f"Scanned: {bought[:, 4].mean():.0%} of the new patients")

@@ -19,7 +19,7 @@ class Datumwise:
         return list(self.prices)
 
     def fit(self, X, y, setting, seed):
-        options = {"feature_cost": setting, "random_state": seed} | self.options
+        options = {"feature_cost": setting, "random_state": seed, "scoring": "bins"} | self.options
         model = DatumwiseClassifier(**options).fit(X, y)
         return lambda rows: (model.predict(rows), model.acquire(rows))
 

@@ -105,7 +105,11 @@ def one(name, price, seed, n_train):
     warnings.filterwarnings("ignore", "X has levels that were not there in fit")
     start = time.process_time()
     model = DatumwiseClassifier(
-        feature_cost=price, feature_groups=groups, random_state=seed, **OPTIONS.get(name, {})
+        scoring="bins",
+        feature_cost=price,
+        feature_groups=groups,
+        random_state=seed,
+        **OPTIONS.get(name, {}),
     ).fit(X, y)
     seconds = time.process_time() - start
     used = model.acquire(X_test)

@@ -110,7 +110,8 @@ def table(args, records):
         "wide2000: 8 of 2,000, 1 each. One fit at a price of .01 and 24 prices after it; L1: logistic "
         f"regression at 25 penalties. Seeds from {args.seed}.",
         "",
-        f"    RLSELECT_DATA=... python experiments/datumwise_many.py --replicates {args.replicates}",
+        f"    RLSELECT_DATA=... python experiments/datumwise_many.py "
+        f"--replicates {args.replicates} --device {args.device}",
         "",
         "| design | runs | count | network | bins | L1 | network behind L1 | CPU s of network |",
         "|---|---:|---:|---:|---:|---:|---:|---:|",

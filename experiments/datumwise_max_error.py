@@ -100,12 +100,12 @@ def main():
             own = [run["promises"][k] for run in found]
             some = [one for one in own if one["given"]]
             given = sum(one["given"] for one in some)
-            share = sum(one["wrong"] * one["given"] for one in some) / given if given else np.nan
+            share = f"{sum(one['wrong'] * one['given'] for one in some) / given:.3f}" if given else "-"
             broken = sum(one["wrong"] > first["max_error"] for one in some)
             lines.append(
                 f"| {name} | {wrong:.3f}, {bought:.1f} | {first['max_error']} | "
                 f"{'buys more' if first['buy_more'] else 'stops'} | "
-                f"{np.mean([one['answered'] for one in own]):.2f} | {share:.3f} | {broken} of {len(some)} | "
+                f"{np.mean([one['answered'] for one in own]):.2f} | {share} | {broken} of {len(some)} | "
                 f"{np.mean([one['bought'] for one in own]):.1f} |"
             )
     write(lines, args.out)

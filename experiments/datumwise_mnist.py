@@ -53,7 +53,12 @@ def fit(args, price, unrelated, seed):
     related = {} if unrelated is None else {"related": touch, "relation": "any", "unrelated_cost": unrelated}
     start = time.process_time()
     model = DatumwiseClassifier(
-        feature_cost=price, feature_groups=blocks(), n_bins=args.n_bins, random_state=seed, **related
+        scoring="bins",
+        feature_cost=price,
+        feature_groups=blocks(),
+        n_bins=args.n_bins,
+        random_state=seed,
+        **related,
     )
     model.fit(X, y[train])
     return model, X_test, y[test], time.process_time() - start

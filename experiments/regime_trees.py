@@ -37,7 +37,7 @@ def one(seed):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--replicates", type=int, default=60)
+    parser.add_argument("--replicates", type=int, default=17)
     parser.add_argument("--seed", type=int, default=5000)
     parser.add_argument("--records", type=Path, default=None, help="JSON lines; known ones are kept")
     parser.add_argument("--out", type=Path, default=None)

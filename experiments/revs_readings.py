@@ -3,7 +3,7 @@
 Runs that are in the file of replicates are not repeated; --seconds stops before the next run that would begin
 later. The table holds what there is.
 
-python experiments/revs_readings.py --seconds 240 --out experiments/results/revs_readings.md
+python experiments/revs_readings.py --replicates 1 --out experiments/results/revs_readings.md
 """
 
 import argparse
@@ -110,7 +110,7 @@ def main():
     lines = [
         "REVS, F1 of the paper's search by readings (`REVS.paper`, settings of `Sarsa`), linear n = 200 and",
         f"logistic n = 500, replicates from seed {args.seed}, as many as are named. Made by",
-        "`python experiments/revs_readings.py --seconds 240 --out experiments/results/revs_readings.md`,",
+        "`python experiments/revs_readings.py --replicates 1 --out experiments/results/revs_readings.md`,",
         "once or more.",
         "",
         *table(done),

@@ -58,6 +58,28 @@ def classes(n=120, p=6, seed=0):
     return X, np.where(y > 0, "yes", "no")
 
 
+def ordered(n=150, p=6, seed=0):
+    """Three classes in their order."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p))
+    return X, np.digitize(2.0 * X[:, 0] - 2.0 * X[:, 2] + rng.logistic(size=n), [-1.5, 1.5])
+
+
+def labels(n=150, p=6, seed=0):
+    """Three classes by name."""
+    X, y = ordered(n, p, seed)
+    return X, np.array(["low", "mid", "top"], dtype=object)[y]
+
+
+def times(n=150, p=6, seed=0):
+    """Times until an event, most of them seen."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p))
+    y = np.zeros(n, dtype=[("event", bool), ("time", float)])
+    y["event"], y["time"] = rng.random(n) < 0.8, rng.exponential(np.exp(X[:, 2] - X[:, 0]))
+    return X, y
+
+
 def switch(n=300, p=6, seed=0):
     """The first column says which of two others to read."""
     X = np.random.default_rng(seed).integers(0, 2, size=(n, p)).astype(float)
@@ -156,6 +178,9 @@ SHORT = {"n_train": 80, "n_valid": 40, "n_preliminary": 40}
 CASES = {
     "REVS": Case(seeded(REVS), numbers, selects(0, 2)),
     "REVS, classes": Case(seeded(REVS), classes, selects(0, 2)),
+    "REVS, many classes": Case(seeded(REVS), labels, selects(0, 2)),
+    "REVS, ordered": Case(seeded(REVS, family="ordinal"), ordered, selects(0, 2)),
+    "REVS, times": Case(seeded(REVS), times, selects(0, 2)),
     "REVS.paper": Case(seeded(REVS.paper, **SHORT), numbers, selects(0, 2)),
     "ActorCriticPredictor": Case(seeded(ActorCriticPredictor, predictor="linear"), numbers, selects(0, 2)),
     "ActorCriticPredictor.paper": Case(
@@ -163,7 +188,7 @@ CASES = {
     ),
     "RiskRFE": Case(seeded(RiskRFE), numbers, selects(0, 2)),
     "RiskRFE, classes": Case(seeded(RiskRFE), classes, finds(0, 2)),
-    "DatumwiseClassifier": Case(seeded(DatumwiseClassifier), switch, selects(0, 1, 2)),
+    "DatumwiseClassifier": Case(seeded(DatumwiseClassifier, scoring="bins"), switch, selects(0, 1, 2)),
     "DatumwiseRegressor": Case(
         seeded(DatumwiseRegressor, scoring="bins", feature_cost=0.04), switched_numbers, selects(0, 1, 2)
     ),

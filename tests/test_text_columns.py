@@ -35,7 +35,9 @@ FITS = {
     "REVS": lambda X, y: REVS(random_state=0).fit(X, y),
     "ActorCriticPredictor": lambda X, y: ActorCriticPredictor(time_budget=1.0, random_state=0).fit(X, y),
     "RiskRFE": lambda X, y: RiskRFE(time_budget=1.0).fit(X, y),
-    "DatumwiseClassifier": lambda X, y: DatumwiseClassifier(time_budget=1.0, random_state=0).fit(X, y > 0),
+    "DatumwiseClassifier": lambda X, y: DatumwiseClassifier(
+        scoring="bins", time_budget=1.0, random_state=0
+    ).fit(X, y > 0),
     "DivideAndConquer": lambda X, y: DivideAndConquer(Lasso(0.1), random_state=0).fit(X, y),
 }
 

@@ -64,7 +64,7 @@ def test_risk_rfe(shape, kind):
 @pytest.mark.parametrize(("n", "p"), [(60, 6), (12, 12), (10, 30)])
 def test_datumwise(n, p):
     X, y, weight = problem(n, p, "binomial")
-    mine, other = both(lambda: DatumwiseClassifier(random_state=0), X, y, weight)
+    mine, other = both(lambda: DatumwiseClassifier(scoring="bins", random_state=0), X, y, weight)
     assert_same(mine, other, ["support_", "inclusion_"])
     np.testing.assert_array_equal(mine.predict(X), other.predict(X))
 

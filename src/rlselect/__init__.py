@@ -14,6 +14,7 @@ _ROOMS = {
     "AdvantageLearning": "regimes",
     "CorrelationFeatureSelection": "subset",
     "DatumwiseClassifier": "datumwise",
+    "DatumwiseRegressor": "datumwise",
     "DivideAndConquer": "subset",
     "FSTD": "subset",
     "FUSE": "subset",
@@ -29,6 +30,7 @@ _ROOMS = {
     "compare_regimes": "regimes",
     "expand_dates": "preflight",
     "load": "persist",
+    "outcome_weighted_regime": "regimes",
     "pool_imputations": "temporal",
     "regime_value": "regimes",
     "save": "persist",
@@ -37,10 +39,17 @@ _ROOMS = {
 }
 
 if TYPE_CHECKING:
-    from rlselect.datumwise import DatumwiseClassifier
+    from rlselect.datumwise import DatumwiseClassifier, DatumwiseRegressor
     from rlselect.persist import load, save
     from rlselect.preflight import check, expand_dates
-    from rlselect.regimes import AdvantageLearning, QLearning, TrialData, compare_regimes, regime_value
+    from rlselect.regimes import (
+        AdvantageLearning,
+        QLearning,
+        TrialData,
+        compare_regimes,
+        outcome_weighted_regime,
+        regime_value,
+    )
     from rlselect.subset import (
         FSTD,
         FUSE,
@@ -63,6 +72,7 @@ __all__ = [
     "AdvantageLearning",
     "CorrelationFeatureSelection",
     "DatumwiseClassifier",
+    "DatumwiseRegressor",
     "DivideAndConquer",
     "MismatchFeatures",
     "QLearning",
@@ -76,6 +86,7 @@ __all__ = [
     "compare_regimes",
     "expand_dates",
     "load",
+    "outcome_weighted_regime",
     "pool_imputations",
     "regime_value",
     "save",

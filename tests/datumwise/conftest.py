@@ -19,4 +19,4 @@ def iris():
 
 @pytest.fixture(scope="module")
 def fitted(iris):
-    return DatumwiseClassifier(feature_cost=0.02, random_state=0).fit(iris[0], iris[2])
+    return DatumwiseClassifier(scoring="bins", feature_cost=0.02, random_state=0).fit(iris[0], iris[2])

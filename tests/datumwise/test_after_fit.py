@@ -24,7 +24,7 @@ def fitted(request):
         rng = np.random.default_rng(0)
         X = rng.integers(0, 2, size=(300, 3)).astype(float)
         y = np.where(rng.random(300) < 0.9, np.where(X[:, 0] == 1, X[:, 1], X[:, 2]), 0).astype(int)
-        return DatumwiseClassifier(random_state=0).fit(X, y), X, y
+        return DatumwiseClassifier(scoring="bins", random_state=0).fit(X, y), X, y
     X, y = make_data()
     return (
         DatumwiseClassifier(scoring=request.param, search=QUICK[request.param], random_state=0).fit(X, y),

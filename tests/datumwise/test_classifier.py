@@ -3,6 +3,7 @@
 import pickle
 import sys
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -119,12 +120,14 @@ def test_sparse_input_learns_from_what_is_there():
 
 def test_budget_zero_gives_the_prior_class():
     X, y = make_data()
-    model = DatumwiseClassifier(budget=0).fit(X, y)
+    model = DatumwiseClassifier(scoring="bins", budget=0).fit(X, y)
     labels, counts = np.unique(y, return_counts=True)
     assert set(model.predict(X)) == {labels[counts.argmax()]}
     assert model.predict_proba(X)[0] == pytest.approx(counts / len(y))
     assert model.sparsity(X) == 1.0
-    dear = DatumwiseClassifier(budget=0, error_costs=[[0, 9, 9], [1, 0, 1], [9, 9, 0]]).fit(X, y)
+    dear = DatumwiseClassifier(scoring="bins", budget=0, error_costs=[[0, 9, 9], [1, 0, 1], [9, 9, 0]]).fit(
+        X, y
+    )
     assert set(dear.predict(X)) == {labels[1]}
 
 
@@ -153,7 +156,7 @@ def test_relations_shape_what_is_bought():
 def test_an_expensive_feature_is_avoided():
     X, y = make_data()
     X = np.hstack([X, X[:, :1]])
-    model = DatumwiseClassifier(costs=[0.05] * 7 + [0.0], random_state=0).fit(X, y)
+    model = DatumwiseClassifier(scoring="bins", costs=[0.05] * 7 + [0.0], random_state=0).fit(X, y)
     assert model.inclusion_[7] > 0.9 > 0.3 > model.inclusion_[0]
 
 
@@ -237,7 +240,7 @@ def test_errors_say_what_is_wrong(params, message):
         DatumwiseClassifier(**params).fit(X, y)
 
 
-@pytest.mark.parametrize("make", [DatumwiseClassifier, DatumwiseClassifier.paper])
+@pytest.mark.parametrize("make", [partial(DatumwiseClassifier, scoring="bins"), DatumwiseClassifier.paper])
 def test_a_budget_beyond_all_features_is_none(make):
     X, y = make_data()
     X, y = X[:40], y[:40]
@@ -248,9 +251,9 @@ def test_a_budget_beyond_all_features_is_none(make):
 def test_errors_of_rows():
     X, y = make_data()
     with pytest.raises(ValueError, match="only one class"):
-        DatumwiseClassifier().fit(X, np.zeros(len(y)))
+        DatumwiseClassifier(scoring="bins").fit(X, np.zeros(len(y)))
     with pytest.raises(ValueError, match="at least one weight must be positive"):
-        DatumwiseClassifier().fit(X, y, sample_weight=np.zeros(len(y)))
+        DatumwiseClassifier(scoring="bins").fit(X, y, sample_weight=np.zeros(len(y)))
 
 
 def test_what_is_bought_by_feature():

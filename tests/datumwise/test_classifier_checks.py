@@ -7,7 +7,7 @@ from rlselect import DatumwiseClassifier
 from rlselect.datumwise import DatumwiseRegressor, PolicyIteration
 
 
-@parametrize_with_checks([DatumwiseClassifier()])
+@parametrize_with_checks([DatumwiseClassifier(scoring="bins")])
 def test_estimator_checks(estimator, check):
     check(estimator)
 

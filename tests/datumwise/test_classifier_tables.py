@@ -46,7 +46,7 @@ def test_all_frames_are_the_same_table(scoring):
 def test_a_category_is_worth_its_levels():
     columns, y = make_columns(n=600)
     frame = pd.DataFrame(columns)
-    model = DatumwiseClassifier(random_state=0).fit(frame[:400], y[:400])
+    model = DatumwiseClassifier(scoring="bins", random_state=0).fit(frame[:400], y[:400])
     # eight levels in no order: quantile bins of their numbers would mix them
     assert model.score(frame[400:], y[400:]) > 0.9
     assert model.unit_inclusion_[1] > 0.9
@@ -101,7 +101,7 @@ def test_exact_solution_knows_levels():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"key": rng.choice(list("abc"), 200), "u": rng.random(200) < 0.5})
     y = np.where(frame["key"] == "b", frame["u"], frame["key"] == "c").astype(int)
-    model = DatumwiseClassifier().fit(frame, y)
+    model = DatumwiseClassifier(scoring="bins").fit(frame, y)
     assert model.stop_reason_.startswith("solved exactly, 12 states")
     assert model.score(frame, y) == 1.0
     assert (model.acquire(frame)[:, 1] == (frame["key"] == "b")).all()
@@ -164,7 +164,7 @@ def test_pictures_of_tables():
 
 def test_lists_of_rows_and_numbers_stay_what_they_are():
     rows = [[1.0, "a"], [2.0, "b"], [3.0, "a"], [4.0, "b"]] * 10
-    model = DatumwiseClassifier().fit(rows, [0, 1, 0, 1] * 10)
+    model = DatumwiseClassifier(scoring="bins").fit(rows, [0, 1, 0, 1] * 10)
     assert model.units_ == ["x0", "x1"]
     assert model.predict([[9.0, "b"]])[0] == 1
     with pytest.raises(TypeError, match="'x0' of X holds text"):

@@ -25,13 +25,13 @@ def close_figures():
 
 def test_frontier_holds_the_test_points_of_every_price_and_peer(iris):
     X, X_test, y, y_test = iris
-    template = DatumwiseClassifier(random_state=0)
+    template = DatumwiseClassifier(scoring="bins", random_state=0)
     shown = FrontierDisplay.from_estimator(
         template, X, y, X_test=X_test, y_test=y_test, feature_costs=(0.02, 0.9), peers=("cart", "lars")
     )
     assert list(shown.curves) == ["datum-wise", "CART", "LARS"]
     ours = shown.curves["datum-wise"]
-    again = DatumwiseClassifier(feature_cost=0.02, random_state=0).fit(X, y)
+    again = DatumwiseClassifier(scoring="bins", feature_cost=0.02, random_state=0).fit(X, y)
     assert ours["accuracy"][0] == again.score(X_test, y_test)
     assert ours["sparsity"][0] == pytest.approx(1 - again.acquire(X_test).mean())
     # nobody pays .9 for a feature; the peers' paths begin without features, too
@@ -45,11 +45,11 @@ def test_frontier_holds_the_test_points_of_every_price_and_peer(iris):
 def test_frontier_refuses_what_it_cannot_draw(iris):
     X, X_test, y, y_test = iris
     rows = {"X_test": X_test, "y_test": y_test}
-    model = DatumwiseClassifier()
+    model = DatumwiseClassifier(scoring="bins")
     with pytest.raises(ValueError, match="'svm' is none of 'cart', 'l1-svm', 'lars'"):
         FrontierDisplay.from_estimator(model, X, y, **rows, peers=["svm"])
     with pytest.raises(ValueError, match="costs=None"):
-        FrontierDisplay.from_estimator(DatumwiseClassifier(costs=[1, 1, 1, 1]), X, y, **rows)
+        FrontierDisplay.from_estimator(DatumwiseClassifier(scoring="bins", costs=[1, 1, 1, 1]), X, y, **rows)
     with pytest.raises(ValueError, match="feature_costs is empty"):
         FrontierDisplay.from_estimator(model, X, y, **rows, feature_costs=())
     gaps = np.where(np.arange(X.size).reshape(X.shape) == 5, np.nan, X)
@@ -85,7 +85,9 @@ def test_feature_use_bars_are_the_shares(iris, fitted):
 def test_block_use_counts_right_answers_only():
     X, y = load_digits(n_class=3, return_X_y=True)
     groups = (np.arange(64) // 8 // 4) * 2 + np.arange(64) % 8 // 4
-    model = DatumwiseClassifier(feature_cost=0.05, feature_groups=groups, random_state=0).fit(X, y)
+    model = DatumwiseClassifier(scoring="bins", feature_cost=0.05, feature_groups=groups, random_state=0).fit(
+        X, y
+    )
     shown = BlockUseDisplay.from_estimator(model, X, y, shape=(8, 8))
     used, right = model.acquire(X), model.predict(X) == y
     for c in range(3):

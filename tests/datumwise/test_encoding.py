@@ -98,7 +98,7 @@ def test_n_bins_matters():
 @pytest.mark.parametrize("n_bins", [(), (3, 1), "five", 2.5])
 def test_wrong_numbers_of_bins(n_bins):
     with pytest.raises(ValueError, match=r"n_bins=.* must be an integer of at least 2 or a list"):
-        DatumwiseClassifier(n_bins=n_bins).fit(np.eye(4), [0, 1, 0, 1])
+        DatumwiseClassifier(scoring="bins", n_bins=n_bins).fit(np.eye(4), [0, 1, 0, 1])
 
 
 @pytest.mark.parametrize("search", ["auto", PaperIteration(states_per_row=4)])

@@ -30,6 +30,43 @@ console.log(JSON.stringify(cases.map((values) => {
 """
 
 
+# as much of a browser as the page needs: a tree of elements, to fill in and to submit
+BROWSER = """
+class Element {
+  constructor(tag) { this.tag = tag; this.children = []; this.style = {}; this.value = ""; this.text = ""; }
+  get textContent() { return this.text + this.children.map((child) => child.textContent).join("\\n"); }
+  set textContent(text) { this.text = text; this.children = []; }
+  appendChild(child) { this.children.push(child); return child; }
+  focus() {}
+  all(tag) {
+    const below = this.children.flatMap((child) => child.all(tag));
+    return this.tag === tag ? [this, ...below] : below;
+  }
+}
+const parts = { policy: new Element("script") };
+parts.policy.textContent = require("fs").readFileSync(process.argv[2], "utf8");
+const document = {
+  getElementById: (id) => parts[id] || (parts[id] = new Element(id)),
+  createElement: (tag) => new Element(tag),
+};
+"""
+ANSWER = """
+const values = JSON.parse(process.argv[3]), log = [];
+for (let k = 0; k < 50 && parts.main.all("form").length; k++) {
+  const [form] = parts.main.all("form"), names = [];
+  for (const label of form.all("label")) {
+    const field = [...form.all("input"), ...form.all("select")].find((own) => own.id === label.htmlFor);
+    names.push(label.textContent.slice(0, -1));
+    field.value = String(values[names.at(-1)] ?? "");
+  }
+  log.push([names, form.all("p").at(-1).textContent]);
+  const known = names.some((name) => values[name] !== null);
+  if (known) form.onsubmit({ preventDefault() {} }); else form.all("button").at(-1).onclick();
+}
+console.log(JSON.stringify([log, parts.main.all("h2")[0].textContent, parts.spent.textContent]));
+"""
+
+
 def make_frame(n=150, seed=0):
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame(rng.normal(size=(n, 4)), columns=["a", "b", "c", "d</script>"])
@@ -132,6 +169,51 @@ def test_the_page_plays_as_a_session_does(name, tmp_path):
     if name != "numbers":
         assert [got[5] for got in played] == model.decided(frame[:25]).tolist()
     assert len({tuple(order) for order in orders}) > 1
+
+
+@pytest.mark.skipif(NODE is None, reason="Node is not installed")
+@pytest.mark.parametrize("name", ["bins", "overlap", "promise", "numbers"])
+def test_the_page_asks_explains_and_answers(name, tmp_path):
+    frame, y = make_frame(400)
+    search = MODELS["bins"]["search"]
+    if name == "numbers":
+        model = DatumwiseRegressor(scoring="bins", search=search, random_state=0)
+        model.fit(frame[:200], 3.0 * (y == "yes")[:200] + frame["b"][:200])
+    else:
+        options = MODELS["overlap" if name == "overlap" else "bins"]
+        model = DatumwiseClassifier(random_state=0, **options).fit(frame[:200], y[:200])
+    if name == "promise":
+        model = model.with_max_error(0.15, frame[200:], y[200:], buy_more=True)
+    model.export(tmp_path / "page.html")
+    policy, program = re.findall(
+        r"<script[^>]*>(.*?)</script>", (tmp_path / "page.html").read_text(), flags=re.DOTALL
+    )
+    (tmp_path / "policy.json").write_text(policy)
+    (tmp_path / "page.js").write_text(BROWSER + program + ANSWER)
+    texts = set()
+    for row in frame[:6].to_dict("records"):
+        session, asked = model.start(), []
+        while session.next() is not None:
+            names = [field for field, _ in session.fields()]
+            asked.append([names, str(session.explain()).replace("%", " %")])
+            session.tell({field: row[field] for field in names})
+        result = session.result()
+        codes = {
+            field: model._fitted.features.encode_value(j, row[field]) for j, field in enumerate(frame.columns)
+        }
+        given = {field: None if np.isnan(code) else code for field, code in codes.items()}
+        given["kind"] = int(codes["kind"])
+        command = [NODE, tmp_path / "page.js", tmp_path / "policy.json", json.dumps(given)]
+        log, answer, spent = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+        assert [names for names, _ in log] == [names for names, _ in asked]
+        for (_, shown), (_, said) in zip(log, asked, strict=True):
+            assert shown.lower().split(" for ")[0].split()[:2] == said.lower().split()[:2]
+            assert ("opens the way to" in shown) == ("opens the way to" in said)
+        label = f"{result.label:.4g}, give or take" if name == "numbers" else result.label
+        assert answer.startswith(f"Answer: {'' if result.decided else 'undecided; most likely '}{label}")
+        assert spent == f"Spent: {result.cost:.4g}"
+        texts.add(answer)
+    assert len(texts) > 1
 
 
 def test_what_cannot_be_exported_is_refused(tmp_path):

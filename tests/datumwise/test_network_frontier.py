@@ -55,7 +55,12 @@ def test_height_is_that_of_the_hull():
     assert better.height() > -1 + (0.05 + 0.5) / 2
 
 
-def test_temperatures_make_probabilities_as_sure_as_they_are_right():
+@pytest.mark.parametrize(
+    "losses",
+    [1.0 - np.eye(3), np.subtract.outer([0.0, 1.0, 3.0], [0.0, 1.0, 3.0]) ** 2],
+    ids=["classes", "numbers"],
+)
+def test_temperatures_make_answers_cost_what_is_expected(losses):
     rng = np.random.default_rng(0)
     logits = rng.normal(size=(5, 4000, 3)) * 2
     logs = logits - np.log(np.exp(logits).sum(axis=2, keepdims=True))
@@ -64,6 +69,6 @@ def test_temperatures_make_probabilities_as_sure_as_they_are_right():
     for sharper in (0.5, 1.0, 2.0):
         others = sharper * logs
         others = others - np.log(np.exp(others).sum(axis=2, keepdims=True))
-        found = best_temperatures(others, labels, np.ones((5, 4000)))
+        found = best_temperatures(others, labels, np.ones((5, 4000)), losses)
         np.testing.assert_allclose(found, sharper, rtol=0.12)
-    assert (best_temperatures(others, labels, np.zeros((5, 4000))) == 1.0).all()
+    assert (best_temperatures(others, labels, np.zeros((5, 4000)), losses) == 1.0).all()

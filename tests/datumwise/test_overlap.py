@@ -170,4 +170,4 @@ def test_saving_keeps_what_is_shared(tmp_path):
 def test_what_cannot_be():
     X, y = make_data(40)
     with pytest.raises(ValueError, match="same features in 'a' and 'b'; leave one of them out"):
-        DatumwiseClassifier(feature_groups={"a": [0, 1], "b": [1, 0]}).fit(X, y)
+        DatumwiseClassifier(scoring="bins", feature_groups={"a": [0, 1], "b": [1, 0]}).fit(X, y)

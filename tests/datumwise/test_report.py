@@ -135,7 +135,7 @@ def test_reports_of_other_kinds():
     report = grouped.report(frame, "ill").dict
     assert report["facts"]["To buy"].startswith("2 groups")
     assert section(report, "How many groups a case needs")
-    nothing = DatumwiseClassifier(budget=0).fit(frame, "ill").report(frame, "ill")
+    nothing = DatumwiseClassifier(scoring="bins", budget=0).fit(frame, "ill").report(frame, "ill")
     assert section(nothing.dict, "What is bought")["rows"] == []
     assert "-> no" in str(nothing)
     screened = DatumwiseClassifier(search=PolicyIteration(n_iter=1, screen=2), random_state=0)

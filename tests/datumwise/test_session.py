@@ -108,7 +108,9 @@ def test_sessions_take_raw_values(params):
 def test_sessions_are_told_what_they_cannot_use():
     columns, _ = make_columns()
     frame = pd.DataFrame({"colour": columns["colour"]})
-    model = DatumwiseClassifier(feature_cost=0.0).fit(frame, np.isin(columns["colour"], COLOURS[::3]))
+    model = DatumwiseClassifier(scoring="bins", feature_cost=0.0).fit(
+        frame, np.isin(columns["colour"], COLOURS[::3])
+    )
     session = model.start()
     assert session.next() == "colour"
     with pytest.raises(ValueError, match="takes one of its levels, but"):
@@ -118,7 +120,9 @@ def test_sessions_are_told_what_they_cannot_use():
     assert session.next() is None
     assert session.result().acquired == []
 
-    numbers = DatumwiseClassifier(feature_cost=0.0).fit(frame.assign(colour=range(300)), np.arange(300) > 150)
+    numbers = DatumwiseClassifier(scoring="bins", feature_cost=0.0).fit(
+        frame.assign(colour=range(300)), np.arange(300) > 150
+    )
     session = numbers.start()
     for wrong in ("blue", {1, 2}, b"7", [[1.0]]):
         with pytest.raises(ValueError, match="'colour' is a number, but"):

@@ -26,7 +26,7 @@ def test_question_tree_tells_the_first_questions():
     cut = DatumwiseClassifier().fit(X, y).question_tree(X, max_depth=1)
     assert all(node.cut for _, node in cut.branches)
     X[:30, 0] = np.nan
-    gaps = DatumwiseClassifier(random_state=0).fit(X, y).question_tree(X)
+    gaps = DatumwiseClassifier(scoring="bins", random_state=0).fit(X, y).question_tree(X)
     assert "not available" in str(gaps)
     groups = DatumwiseClassifier(feature_groups=[[0, 1], [2]], search=FAST, random_state=0).fit(X, y)
     assert groups.question_tree(X).share == 1.0

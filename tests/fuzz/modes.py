@@ -36,6 +36,16 @@ def fit_rows(estimator, X, y, weight):
     return estimator.fit(X, y, **given), X
 
 
+def fit_times(estimator, X, y, weight):
+    """Numbers as times from the smallest one on, nine of ten with an event; others as they are."""
+    values = np.asarray(y)
+    if values.dtype.kind in "fiu" and values.ndim == 1:
+        y = values - values.min(initial=0)
+    times = {"time": y, "event": np.arange(len(values)) % 10 > 0}
+    given = {} if weight is None else {"sample_weight": weight}
+    return estimator.fit(X, times, **given), X
+
+
 def _named(X):
     """Arrays as columns with names, which is what a trial is made of."""
     if isinstance(X, list):
@@ -141,6 +151,15 @@ MODES = {
     "REVS, counts": Mode(
         "REVS", seeded(REVS, family="poisson"), "counts", weighted=True, finds=ROWS_OF_CLASSES, keeps=_ALL
     ),
+    "REVS, many classes": Mode(
+        "REVS",
+        seeded(REVS, family="multinomial"),
+        "classes",
+        weighted=True,
+        finds=ROWS_OF_CLASSES,
+        keeps=_ALL,
+    ),
+    "REVS, times": Mode("REVS", seeded(REVS, family="cox"), fit=fit_times, weighted=True, keeps=_SAME),
     "REVS, gaps": Mode("REVS", seeded(REVS, missing="indicator"), weighted=True, finds=ROWS, keeps=_ALL),
     "REVS, rows dropped": Mode("REVS", seeded(REVS, missing="drop"), weighted=True, keeps=_ALL),
     "REVS, UCB": Mode("REVS", seeded(REVS, policy="ucb"), weighted=True, keeps=_SAME),

@@ -108,6 +108,7 @@ def test_subjects_that_come_again_lead_to_curves():
         (lambda X, rng: X[:, 0] + rng.standard_normal(400), "REVS", "gaussian"),
         (lambda X, rng: np.where(X[:, 0] + rng.logistic(size=400) > 0, "a", "b"), "REVS", "binomial"),
         (lambda X, rng: rng.poisson(np.exp(0.3 * X[:, 0])), "REVS", "poisson"),
+        (lambda X, rng: np.array(list("abc"))[np.digitize(X[:, 0], [-0.5, 0.5])], "REVS", "multinomial"),
         (lambda X, rng: 3.0 * X[:, 0] * X[:, 1] + 0.3 * rng.standard_normal(400), "ActorCriticPredictor", ""),
     ],
 )

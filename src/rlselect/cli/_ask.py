@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
+from rlselect.cli._models import load_model
 from rlselect.datumwise import DatumwiseClassifier, DatumwiseRegressor, Session
-from rlselect.persist import load
 from rlselect.report import printable
 
 __all__ = ["ask_questions", "open_session"]
@@ -21,7 +21,7 @@ _CLASSES, _LEVELS = 5, 12
 
 def open_session(path: Path, known: Sequence[str]) -> Session:
     """A session of the model in a file, with what is known from the start as words such as ``age=31``."""
-    model = load(path)
+    model = load_model(path)
     if not isinstance(model, DatumwiseClassifier | DatumwiseRegressor):
         raise ValueError(
             f"{str(path)!r} holds a {type(model).__name__}; ask needs a DatumwiseClassifier or a "

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import train_test_split
 
+from rlselect.cli._models import save_model
 from rlselect.data import find_task, read_vectors
 from rlselect.datumwise import DatumwiseClassifier, DatumwiseRegressor
-from rlselect.persist import save
 
 __all__ = ["parse_costs", "run_command"]
 
@@ -94,8 +94,7 @@ def run_command(
         train, test = frame.take(rows), frame.take(held_out)
         note = f"Judged on {len(held_out)} rows that took no part in learning."
     model.fit(train, target, sample_weight=weight)
-    if save_path is not None:
-        save(model, save_path)
+    save_model(model, save_path)
     report = model.report(test, target, sample_weight=weight).dict
     return {**report, "notes": [note], "method": kind.__name__}
 

@@ -65,7 +65,12 @@ def main() -> None:
     "--family",
     default="auto",
     show_default=True,
-    help="auto, gaussian, binomial, poisson or negative_binomial.",
+    help="auto, gaussian, binomial, poisson, negative_binomial, multinomial, ordinal or cox.",
+)
+@click.option(
+    "--event",
+    metavar="COLUMN",
+    help="Whether the target is the time of an event (1) or of the last look (0); revs only.",
 )
 @click.option(
     "--missing",
@@ -84,6 +89,7 @@ def select(
     target: str,
     method: str,
     family: str,
+    event: str | None,
     weight: str | None,
     drop: tuple[str, ...],
     missing: str,
@@ -109,11 +115,16 @@ def select(
         )
         if weight is not None and "sample_weight" not in signature(selector.fit).parameters:
             raise ValueError(f"--method {method} takes no weights; leave out --weight, or use --method revs.")
-        table = open_data(data, name_targets(target, weight), drop, na)
+        if event is not None and method != "revs":
+            raise ValueError(f"--method {method} knows no events; leave out --event, or use --method revs.")
+        named = name_targets(target, weight) | ({} if event is None else {"--event": event})
+        table = open_data(data, named, drop, na)
         if expand_dates:
             table = with_numbers(table)
-        refuse_problems(table, target, missing=missing)
-        selector.fit(table, target, **({} if weight is None else {"sample_weight": weight}))
+        given = {} if weight is None else {"sample_weight": weight}
+        if event is None:
+            refuse_problems(table, target, missing=missing)
+        selector.fit(table, target if event is None else (target, event), **given)
         save_model(selector, model_path)
         report = {"title": f"{target} in {title_of(data)}", **report_of(selector)}
         deliver(report, json_path, html_path)
@@ -243,6 +254,13 @@ Examples:
 @click.option("--budget", type=int, help="Most features per case.")
 @click.option("--cost-budget", type=float, metavar="PRICE", help="Most that the features of a case may cost.")
 @click.option(
+    "--scoring",
+    type=click.Choice(["auto", "bins", "linear", "network"]),
+    default="auto",
+    show_default=True,
+    help="How values make scores; bins take seconds, networks about a minute.",
+)
+@click.option(
     "--test-share",
     type=float,
     default=0.25,
@@ -259,6 +277,7 @@ def learn(
     cost: tuple[str, ...],
     budget: int | None,
     cost_budget: float | None,
+    scoring: str,
     test_share: float,
     save_path: Path | None,
     weight: str | None,
@@ -287,6 +306,7 @@ def learn(
             costs=parse_costs(cost),
             budget=budget,
             cost_budget=cost_budget,
+            scoring=scoring,
             time_budget=time_budget,
         )
         report = {**report, "title": f"{target} in {data.name}"}

@@ -1,7 +1,7 @@
 """The door: tables in memory on one side, sources that are read in parts on the other."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -257,6 +257,7 @@ def open_source(
     missing: str = "error",
     validate: str = "read",
     owner: str = "TableEncoder",
+    extra: Mapping[str, Any] | None = None,
 ) -> DataSource:
     """Open a table that is in memory, or a source that is read in parts, to learn from it.
 
@@ -274,6 +275,9 @@ def open_source(
         parts, spread over the source, or in all of it with ``validate="all"``.
     validate : {"read", "all"}, default="read"
         Check the rows that are read, or pass over all of a source first.
+    extra : mapping, optional
+        Further roles of rows (of a survival time, of clusters): values, or the name of a column. Such a table
+        is in memory.
 
     Returns
     -------
@@ -291,8 +295,10 @@ def open_source(
     check_missing_mode(missing)
     if validate not in ("read", "all"):
         raise ValueError(f"validate={validate!r} is not known; use 'read' or 'all'.")
-    given = {"y": y, "sample_weight": sample_weight, "offset": offset}
+    given = {"y": y, "sample_weight": sample_weight, "offset": offset, **(extra or {})}
     refuse_used_up(X)
+    if extra and is_source(X):
+        X = load_source(X, owner)
     if not is_source(X):
         return make_table(X, given, missing, None, owner)
     opened = open_parts(X)

@@ -1,7 +1,7 @@
 """A table in memory, with its target, weights and offset: rows out, encoded and checked."""
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from hashlib import sha256
 from typing import Any
@@ -25,6 +25,8 @@ _LARGEST_WEIGHT = 1e15
 _MOST_OF_ONE = 1e10
 # rows of an array that are kept beside it
 _FEW_BYTES = 2**25
+# what every table has; others come with an outcome
+_ROLES = ("y", "sample_weight", "offset")
 
 
 class Table:
@@ -46,6 +48,8 @@ class Table:
         Whether batches are CSR arrays.
     dtype : dtype
         float32 or float64, the dtype of batches.
+    extra : dict
+        Further vectors that go with the rows, by role.
     rows_dropped : int
         Rows left out by ``missing="drop"``.
     """
@@ -63,6 +67,7 @@ class Table:
         sample_weight: np.ndarray | None = None,
         offset: np.ndarray | None = None,
         kept: np.ndarray | None = None,
+        extra: Mapping[str, np.ndarray] | None = None,
     ) -> None:
         self._store = store
         self._kept = kept
@@ -70,6 +75,7 @@ class Table:
         self.y = y
         self.sample_weight = sample_weight
         self.offset = offset
+        self.extra = dict(extra or {})
         self.n_rows = store.n_rows if kept is None else len(kept)
         self.n_columns = len(encoder.column_names_)
         self.is_sparse = store.is_sparse
@@ -211,7 +217,8 @@ class Table:
         y, weight, offset = (
             None if v is None else v[rows] for v in (self.y, self.sample_weight, self.offset)
         )
-        return Table(self._store, self.encoder, y, weight, offset, self.row_index_[rows])
+        extra = {role: values[rows] for role, values in self.extra.items()}
+        return Table(self._store, self.encoder, y, weight, offset, self.row_index_[rows], extra)
 
     def scan(
         self, columns: Sequence[int] | np.ndarray | None = None, *, count: bool = True
@@ -248,7 +255,7 @@ def _content(values: np.ndarray) -> Any:
 def make_table(
     X: Any, given: dict[str, Any], missing: str, encoder: TableEncoder | None, owner: str
 ) -> Table:
-    """Open a table that is in memory, see `open_table`; `given` are its y, sample_weight and offset."""
+    """Open a table that is in memory, see `open_table`; `given` are what goes with its rows, by role."""
     store, vectors, named = read_with_vectors(X, given, () if encoder is None else encoder.ignored_names_)
     target = vectors["y"]
     if encoder is None:
@@ -264,7 +271,10 @@ def make_table(
     refuse_missing_target(vectors["y"], fix)
     weight = check_weight(vectors["sample_weight"], store.n_rows if kept is None else len(kept))
     shift = _check_numbers(vectors["offset"], "offset", store.n_rows if kept is None else len(kept))
-    return Table(store, encoder, vectors["y"], weight, shift, kept)
+    extra = {role: v for role, v in vectors.items() if role not in _ROLES and v is not None}
+    for role, values in extra.items():
+        _refuse_gaps(values, role)
+    return Table(store, encoder, vectors["y"], weight, shift, kept, extra)
 
 
 def read_with_vectors(
@@ -349,6 +359,14 @@ def _kept_rows(store: Store, y: np.ndarray | None) -> np.ndarray | None:
             'missing="indicator".'
         )
     return np.flatnonzero(~lost) if lost.any() else None
+
+
+def _refuse_gaps(values: np.ndarray, role: str) -> None:
+    count = int(missing_mask(values).sum())
+    if count:
+        raise ValueError(
+            f"{role} has missing values (NaN) in {count} of {len(values)} rows. Remove these rows."
+        )
 
 
 def _refuse_infinite_target(y: np.ndarray) -> None:

@@ -37,5 +37,6 @@ def stage_temperatures(problem: PurchaseProblem, policies: list[AdditivePolicy],
     out = np.ones(stages)
     for stage in range(1, stages):
         found, others = np.concatenate(rows[stage]), np.concatenate(logs[stage])[None]
-        out[stage] = best_temperatures(others, problem.labels[found], problem.weights[found][None])[0]
+        counts = problem.weights[found][None]
+        out[stage] = best_temperatures(others, problem.labels[found], counts, problem.rules.losses)[0]
     return out

@@ -47,12 +47,13 @@ class DatumwiseClassifier(ClassifierMixin, FeatureBuyer):
 
     Parameters
     ----------
-    scoring : {"bins", "linear", "network", "auto"}, default="bins"
+    scoring : {"auto", "bins", "linear", "network"}, default="auto"
         How values make scores. "bins" and "linear" are sums: what a bought value adds to the score of each
         action is a number looked up by its quantile bin, or, as in [1]_, a constant and a multiple of the
-        value. "network" has networks that see how values act together, learned for all prices at once.
-        "auto" learns bins and networks and keeps what does better on rows left out; small problems are
-        solved exactly. With a `search` it is the scoring that the search learns.
+        value; they take seconds. "network" has networks that see how values act together, learned for all
+        prices at once in about a minute. "auto" learns bins and networks and keeps networks unless bins do
+        clearly better on rows left out; small problems are solved exactly. With a `search` it is the scoring
+        that the search learns.
     feature_cost : float, default=0.01
         Cost of each feature (group). As an error costs 1, a feature is bought as long as it prevents more
         than one error in a hundred cases.
@@ -167,7 +168,7 @@ class DatumwiseClassifier(ClassifierMixin, FeatureBuyer):
     """
 
     _options: ClassVar[Mapping[str, Allowed]] = {
-        "scoring": one_of("bins", "linear", "network", "auto"),
+        "scoring": one_of("auto", "bins", "linear", "network"),
         "feature_cost": PRICE,
         "budget": NONE | whole(0, "an integer of at least 0, the most purchases per case"),
         "cost_budget": NONE | number("a finite number of at least 0, in units of the costs", least=0.0),
@@ -187,7 +188,7 @@ class DatumwiseClassifier(ClassifierMixin, FeatureBuyer):
     def __init__(
         self,
         *,
-        scoring: Literal["bins", "linear", "network", "auto"] = "bins",
+        scoring: Literal["auto", "bins", "linear", "network"] = "auto",
         feature_cost: float = 0.01,
         costs: Mapping[Any, float] | ArrayLike | None = None,
         budget: int | None = None,

@@ -150,11 +150,11 @@ def learn_policy(
         learned = iterate_as_paper(problem, task.search, rng, stop)
     elif can_solve(problem, task.search.exact_states):
         return problem, solve(problem)
-    elif task.scoring == "auto":
+    elif task.scoring == "auto" and problem.rules.budget != 0:
         return _learn_best(table, known, problem, task.search, rng, n_jobs, stop, task.device)
     else:
         learned = iterate_policies(problem, task.search, rng, n_jobs, stop)
-    learned.scoring = task.scoring
+    learned.scoring = "linear" if task.scoring == "linear" else "bins"
     return problem, learned
 
 

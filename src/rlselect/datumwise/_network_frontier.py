@@ -101,21 +101,22 @@ def upper_hull(x: NDArray, y: NDArray) -> NDArray:
     return np.array(hull)
 
 
-def best_temperatures(others: NDArray, labels: NDArray, weights: NDArray) -> NDArray:
-    """Temperature at each price by which answers are as sure as they are right, with neighbouring prices.
+def best_temperatures(others: NDArray, labels: NDArray, weights: NDArray, losses: NDArray) -> NDArray:
+    """Temperature at each price by which answers cost what they are expected to, with neighbouring prices.
 
-    `others` (prices, rows, classes) are log probabilities, `labels` (rows,), `weights` (prices, rows). One
-    where there is nothing to tell by; half a row is counted as wrong.
+    Of classes: by which they are as sure as they are right. `others` (prices, rows, classes) are log
+    probabilities, `labels` (rows,), `weights` (prices, rows), `losses` (answers, classes). One where there
+    is nothing to tell by; half a row is taken to cost most.
     """
     near = np.abs(np.subtract.outer(np.arange(len(others)), np.arange(len(others)))) <= _NEIGHBOURS
     total = weights.sum(axis=1) @ near
-    right = ((others.argmax(axis=2) == labels) * weights).sum(axis=1) @ near
-    wanted = right * (1 - 0.5 / np.maximum(total, 0.5))
+    answers = (np.exp(others) @ losses.T).argmin(axis=2)
+    paid = (losses[answers, labels] * weights).sum(axis=1) @ near + 0.5 * np.ptp(losses)
     tried = np.geomspace(*_TEMPERATURES, 41)
     gap = np.empty((len(tried), len(others)))
     for k, temperature in enumerate(tried):
-        sure = special.softmax(others / temperature, axis=2).max(axis=2)
-        gap[k] = np.abs((sure * weights).sum(axis=1) @ near - wanted)
+        expected = (special.softmax(others / temperature, axis=2) * losses[answers]).sum(axis=2)
+        gap[k] = np.abs((expected * weights).sum(axis=1) @ near - paid)
     return np.where(total > 1, tried[gap.argmin(axis=0)], 1.0)
 
 

@@ -111,7 +111,7 @@ class NetworkPlan:
     weights: tuple[float, float] = (10.0, 1.0)
     grid: int = 16
     judged: int = 1000
-    averaged: float = 0.8
+    averaged: float = 0.9
     sparsities: tuple[float, float] = (0.5, 0.95)
 
 

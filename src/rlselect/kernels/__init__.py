@@ -7,6 +7,12 @@ from rlselect.kernels._arc_cosine import network_kernel, network_loo_residuals
 from rlselect.kernels._change_point import (
     change_point,
 )
+from rlselect.kernels._class_outcomes import (
+    CanonicalOutcome,
+    ClassOutcome,
+    OrdinalOutcome,
+    class_contrasts,
+)
 from rlselect.kernels._families import (
     BOUNDED_LINKS,
     CANONICAL_LINK,
@@ -89,6 +95,14 @@ from rlselect.kernels._noise import (
     noise_kind,
     shorten,
 )
+from rlselect.kernels._outcomes import (
+    Outcome,
+    OutcomePoint,
+)
+from rlselect.kernels._partial_likelihood import (
+    CoxOutcome,
+    concordance,
+)
 from rlselect.kernels._ridge import (
     ridge_add,
     ridge_block_add,
@@ -159,12 +173,18 @@ __all__ = [
     "SQUARE_DECAY",
     "USUAL_VARIANCE",
     "VARIANCES",
+    "CanonicalOutcome",
+    "ClassOutcome",
+    "CoxOutcome",
     "FactoredInverse",
     "Minimum",
     "Networks",
     "NewtonPoint",
     "NewtonProblem",
     "NewtonStep",
+    "OrdinalOutcome",
+    "Outcome",
+    "OutcomePoint",
     "Singles",
     "Standardised",
     "TiedMoves",
@@ -177,6 +197,8 @@ __all__ = [
     "best_removals",
     "change_point",
     "chi_squared_part",
+    "class_contrasts",
+    "concordance",
     "damped_newton",
     "deviance",
     "deviance_changes",

@@ -17,7 +17,12 @@ QUESTIONS: tuple[Question, ...] = ("everyone", "case", "decision", "moment")
 _MANY_ROWS = 5000
 # the most columns in which curves and products are searched for
 _BENT_COLUMNS = 300
-_FAMILIES: dict[Outcome, str] = {"number": "gaussian", "two classes": "binomial", "count": "poisson"}
+_FAMILIES: dict[Outcome, str] = {
+    "number": "gaussian",
+    "two classes": "binomial",
+    "classes": "multinomial",
+    "count": "poisson",
+}
 
 
 @dataclass(frozen=True)
@@ -105,15 +110,10 @@ def recommend(look: SeenRows, findings: list[Finding], question: Question, data:
     missing = ', missing="indicator"' if gaps else ""
     flags += ["--missing indicator"] if gaps else []
     bent = bends(look) if p <= _BENT_COLUMNS and n <= 20 * _MANY_ROWS else None
-    if bent or outcome == "classes":
-        why = (
-            "A forest predicts better than straight lines do: curves and products are searched for."
-            if bent
-            else f"The target has {look.target.n_distinct if look.target else 'several'} classes."
-        )
+    if bent:
         return Recommendation(
             "ActorCriticPredictor",
-            why,
+            "A forest predicts better than straight lines do: curves and products are searched for.",
             f"ActorCriticPredictor({missing.removeprefix(', ')}).fit({frame}, {target!r})",
             " ".join(["rlselect select", data, f"--target {target}", "--method acp", *flags]),
             (2.0, 10.0 + 2e-4 * min(n, _MANY_ROWS) * p),
@@ -123,6 +123,7 @@ def recommend(look: SeenRows, findings: list[Finding], question: Question, data:
     why = {
         "number": "Numbers explained by straight lines",
         "two classes": "Two classes explained by straight lines",
+        "classes": "Several classes explained by straight lines",
         "count": "Counts explained by straight lines in their logarithm",
     }[outcome]
     many = n > _MANY_ROWS

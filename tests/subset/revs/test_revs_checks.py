@@ -29,6 +29,7 @@ def expected_failures(estimator):
         REVS(random_state=0),
         REVS(family="binomial", random_state=0),
         REVS(family="poisson", random_state=0),
+        REVS(family="multinomial", random_state=0),
         REVS(family="gaussian", missing="indicator", random_state=0),
         REVS.paper(n_preliminary=20, max_stages=60, random_state=0),
     ],

@@ -334,10 +334,26 @@ def test_enumeration_is_exact_for_other_families(family):
     y = (rng.random(120) < expit(eta)).astype(float) if family == "binomial" else rng.poisson(np.exp(eta))
     y = y.astype(float)
     walker = make_walker(X, y, family)
-    result = run_walk(walker, WalkPlan(), tune=False)
+    _walk._enumerate(walker, tune=False)
     expected = naive_inclusion(lambda c: naive_glm(X, y, family, c, walker.state.slab), 5)
     # fits stop within a ten-thousandth of a nat of their mode
-    np.testing.assert_allclose(result.inclusion, expected, atol=2e-3)
+    np.testing.assert_allclose(walker.tally.mean, expected, atol=2e-3)
+
+
+def test_few_columns_of_classes_learn_their_prior_too():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 4))
+    y = (rng.random(60) < expit(2.0 * X[:, 0] - 1.5 * X[:, 1])).astype(float)
+    narrow = make_walker(X, y, "binomial")
+    _walk._enumerate(narrow, tune=False)
+    found = run_walk(make_walker(X, y, "binomial"), WalkPlan(), tune=False).inclusion
+    assert narrow.tally.mean[:2].max() < 0.9 < 0.98 < found[:2].min()
+    # where there is nothing to read a prior off, the first one stands
+    noise = rng.integers(0, 2, 60).astype(float)
+    narrow = make_walker(X, noise, "binomial")
+    _walk._enumerate(narrow, tune=False)
+    found = run_walk(make_walker(X, noise, "binomial"), WalkPlan(), tune=False).inclusion
+    np.testing.assert_allclose(found, narrow.tally.mean, atol=1e-3)
 
 
 # ---- a walk instead ----

@@ -8,15 +8,12 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
-from scipy.stats import chi2, f
+from scipy.stats import f
 
 Array = NDArray[np.float64]
 
 # expected share of useless variables among the selected ones
 _FALSE_SHARE = 0.03
-# share of data sets without any effect in which a subset of some size may look like one
-_FALSE_ALARMS = 0.01
 _LEAST = 0.5
 # learnt prices: least mean gain believed, what a held-out error charges beyond doubt, and the floor
 _WEAK, _CHARGED, _LEAST_LEARNT = 8.0, 1.3, 2.0
@@ -74,17 +71,6 @@ def learnt_prices(size: float, n_variables: int, count: int) -> Array:
     prior = 2.0 * np.log(np.maximum(n_variables - found, 1) / (found + 1.0))
     evidence = math.log1p(max(size, _WEAK))
     return np.maximum(evidence + prior - _CHARGED, _LEAST_LEARNT)
-
-
-def least_gain(n_variables: int, n_responses: int, size: int) -> float:
-    """What a subset of some size has to gain over no variable at all, where none matters.
-
-    Of all subsets of this size the best one gains more in one data set of a hundred at most, by a bound on
-    their number. Prices of single variables that were learnt from the subset itself say nothing about this.
-    """
-    ways = gammaln(n_variables + 1) - gammaln(size + 1) - gammaln(n_variables - size + 1)
-    level = math.exp(math.log(_FALSE_ALARMS) - ways)
-    return float(chi2.isf(max(level, 1e-300), size * n_responses)) / n_responses - 2.0 * size
 
 
 def noise_price(gains: Array, n_variables: int, size: int) -> float:

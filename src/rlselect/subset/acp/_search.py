@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rlselect._clock import Clock, OutOfTime, while_time
 from rlselect.data import Units
 from rlselect.learn import Critic, LogitActor, sample_masks
-from rlselect.subset.acp._price import Tariff, learnt_prices, least_gain, least_prices, noise_price
+from rlselect.subset.acp._price import Tariff, learnt_prices, least_prices, noise_price
 from rlselect.subset.acp.masked import MaskedPredictor
 
 Array = NDArray[np.float64]
@@ -372,23 +372,8 @@ class Actor:
             values = self.criterion(both)
             gains.append(values[1] - values[0])
         # what noise gains beside good company says nothing of what it gains alone
-        size = int(self._sizes[mode].sum())
-        price = max(self.tariff.least_total(size), self._least_gain(size))
+        price = self.tariff.least_total(int(self._sizes[mode].sum()))
         return sum(gains) / max(len(gains), 1) * self.predictor.n_rows - price > NOTHING
-
-    def _least_gain(self, size: int) -> float:
-        """What a subset of so many columns has to gain over none, for one who learns what a column costs."""
-        if not self.learns or size >= self.n_variables:
-            return 0.0
-        gain = least_gain(self.n_variables, max(self.predictor.target.n_classes - 1, 1), size)
-        if self.adapts and not self.predictor.slow:
-            # a draw of its own: what follows does not depend on whether this was asked
-            n, rng = self.predictor.n_rows, np.random.default_rng(size)
-            alone = np.zeros(self.units.n_columns, dtype=bool)
-            useless = n * self.predictor.noise_gains(alone, _NOISE_COLUMNS, rng)
-            self.effort.fits += _NOISE_COLUMNS
-            gain = max(gain, size * noise_price(useless, self.n_variables, 0))
-        return gain
 
 
 def _neighbours(mode: NDArray[np.bool_]) -> Masks:

@@ -46,7 +46,7 @@ class SubsetAverage:
     coef : array of shape (u,)
         Their mean coefficients on the scale of the data.
     intercept : float
-        The mean intercept.
+        The mean intercept; one per class where there are several.
     centre : array of shape (u,)
         Where the columns lie in the middle.
     moments : sparse array of shape (u, u)

@@ -1,25 +1,28 @@
 """Predictions of a fitted selector: of the refit, or of the average over subsets."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import expit
+from scipy.special import expit, softmax
 from sklearn.metrics import d2_tweedie_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from rlselect._estimator import PredictingSelector
 from rlselect._options import AUTO, check_value, flag, number
-from rlselect.data import RowStream, is_source, load_source, open_stream, open_table
+from rlselect.data import RowStream, as_numbers, is_source, load_source, open_stream, open_table, read_vectors
+from rlselect.kernels import concordance
 from rlselect.subset.revs._average import SubsetAverage
+from rlselect.subset.revs._outcome_kind import CLASSES, read_events, survival_parts
 from rlselect.subset.revs._problem import COUNTS
 
 
-def _is_binomial(estimator: Any) -> bool:
-    return getattr(estimator, "family_", estimator.family) == "binomial"
+def _of_family(*families: str) -> Any:
+    return lambda estimator: getattr(estimator, "family_", estimator.family) in families
 
 
 class SubsetPredictions(PredictingSelector):
@@ -29,11 +32,14 @@ class SubsetPredictions(PredictingSelector):
     family_: str
     classes_: NDArray
     coef_: NDArray[np.float64]
-    intercept_: float
+    intercept_: Any
     coef_average_: NDArray[np.float64]
-    intercept_average_: float
+    intercept_average_: Any
     average_: bool
     _average: SubsetAverage
+    event_times_: NDArray[np.float64]
+    strata_: NDArray
+    _baselines: dict[str, list[tuple]]
 
     def _linear_predictor(self, X: Any, offset: Any, average: bool | Literal["auto"]) -> Any:
         check_is_fitted(self)
@@ -48,13 +54,8 @@ class SubsetPredictions(PredictingSelector):
             rows = open_stream(X, self.encoder_, offset=offset, owner=name)
             return _predictors(rows, coef, intercept, cautious)
         table = open_table(X, offset=offset, encoder=self.encoder_, owner=name)
-        eta = np.empty(table.n_rows)
-        done = 0
-        for batch in table.scan():
-            stop = done + batch.X.shape[0]
-            eta[done:stop] = batch.X @ coef + intercept
-            done = stop
-        eta = eta if table.offset is None else eta + table.offset
+        eta = np.concatenate([_predictor(batch.X, coef, intercept) for batch in table.scan()])
+        eta = _moved(eta, table.offset)
         if cautious is not None:
             eta *= np.concatenate([cautious.caution(_dense(b.X)) for b in table.scan(cautious.columns)])
         return eta
@@ -76,7 +77,8 @@ class SubsetPredictions(PredictingSelector):
         Returns
         -------
         array of shape (n_samples,)
-            Labels for "binomial", means otherwise. An iterator of such arrays for a source.
+            Labels of classes; the log of the relative hazard for "cox", the larger the sooner; means
+            otherwise. An iterator of such arrays for a source.
         """
         eta = self._linear_predictor(X, offset, average)
         return self._mean(eta) if isinstance(eta, np.ndarray) else map(self._mean, eta)
@@ -118,11 +120,13 @@ class SubsetPredictions(PredictingSelector):
     def _mean(self, eta: NDArray[np.float64]) -> NDArray:
         if self.family_ == "binomial":
             return self.classes_[(eta > 0).astype(int)]
+        if self.family_ in CLASSES:
+            return self.classes_[np.argmax(_probabilities(eta, self.family_), axis=1)]
         return np.exp(eta) if self.family_ in COUNTS else eta
 
-    @available_if(_is_binomial)
+    @available_if(_of_family("binomial", "multinomial"))
     def decision_function(self, X: Any, offset: Any = None, average: bool | Literal["auto"] = "auto") -> Any:
-        """Log odds of the second class.
+        """Log odds of the second class; of several, logs of their probabilities up to a constant per row.
 
         Parameters
         ----------
@@ -131,13 +135,13 @@ class SubsetPredictions(PredictingSelector):
 
         Returns
         -------
-        array of shape (n_samples,)
+        array of shape (n_samples,) or (n_samples, n_classes)
         """
         return self._linear_predictor(X, offset, average)
 
-    @available_if(_is_binomial)
+    @available_if(_of_family(*CLASSES))
     def predict_proba(self, X: Any, offset: Any = None, average: bool | Literal["auto"] = "auto") -> Any:
-        """Probabilities of the two classes.
+        """Probabilities of the classes.
 
         Parameters
         ----------
@@ -146,10 +150,100 @@ class SubsetPredictions(PredictingSelector):
 
         Returns
         -------
-        array of shape (n_samples, 2)
+        array of shape (n_samples, n_classes)
         """
         eta = self._linear_predictor(X, offset, average)
-        return _probabilities(eta) if isinstance(eta, np.ndarray) else map(_probabilities, eta)
+        probabilities = partial(_probabilities, family=self.family_)
+        return probabilities(eta) if isinstance(eta, np.ndarray) else map(probabilities, eta)
+
+    @available_if(_of_family("cox"))
+    def predict_survival_function(
+        self,
+        X: Any,
+        times: Any = None,
+        offset: Any = None,
+        stratum: Any = None,
+        average: bool | Literal["auto"] = "auto",
+    ) -> NDArray[np.float64]:
+        """Probability that the event has not happened by each of some times.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features), or a source
+            New rows; those of a source are loaded.
+        times : array-like of shape (n_times,), optional
+            The times, by default `event_times_`.
+        offset, average
+            As in `predict`.
+        stratum : array-like of shape (n_samples,) or one label, optional
+            Stratum of each row, where `fit` had strata.
+
+        Returns
+        -------
+        array of shape (n_samples, n_times)
+        """
+        check_is_fitted(self)
+        X = load_source(X, f"{type(self).__name__}.predict_survival_function")
+        eta = self._linear_predictor(X, offset, average)
+        averaged = self.average_ if average == "auto" else bool(average)
+        wanted = self.event_times_ if times is None else np.asarray(times, dtype=np.float64)
+        curves = self._baselines["average" if averaged else "refit"]
+        number = self._strata_of(stratum, len(eta), len(curves))
+        out = np.empty((len(eta), len(wanted)))
+        for s, (at, hazard, middle) in enumerate(curves):
+            mine = number == s
+            reached = np.concatenate([[0.0], hazard])[np.searchsorted(at, wanted, side="right")]
+            with np.errstate(over="ignore"):
+                out[mine] = np.exp(-np.multiply.outer(np.exp(eta[mine] - middle), reached))
+        return out
+
+    def _strata_of(self, stratum: Any, n: int, n_strata: int) -> NDArray[np.intp]:
+        if n_strata == 1:
+            return np.zeros(n, dtype=np.intp)
+        if stratum is None:
+            raise ValueError(
+                "stratum=None was given, but fit had strata, each with its own baseline; give the stratum "
+                "of each row."
+            )
+        labels = np.broadcast_to(np.asarray(stratum, dtype=self.strata_.dtype), n)
+        number = np.minimum(np.searchsorted(self.strata_, labels), n_strata - 1)
+        strange = self.strata_[number] != labels
+        if strange.any():
+            raise ValueError(f"stratum holds {labels[strange][0]!r}, which fit has not seen.")
+        return number
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy of classes; R squared of numbers, the share of deviance explained of counts.
+
+        For "cox" the concordance (Harrell's C): the share of pairs in which the event of the row with the
+        larger risk comes first.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features), or a source
+            Rows; those of a source are loaded.
+        y : array-like of shape (n_samples,) or str
+            True target, or the name of its column in X; as in `fit` for "cox".
+        sample_weight : array-like of shape (n_samples,) or str, optional
+            How often each row counts.
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        if self.family_ != "cox":
+            return super().score(X, y, sample_weight)
+        X = load_source(X, f"{type(self).__name__}.score")
+        parts = survival_parts(y)
+        given = {"y": parts["time"], "event": parts["event"], "sample_weight": sample_weight}
+        rows = read_vectors(X, given)
+        time, event = rows["y"], rows["event"]
+        assert time is not None
+        assert event is not None
+        return concordance(
+            as_numbers(time, "time"), read_events(event), self.predict(X), rows["sample_weight"]
+        )
 
     def _measure(self, y: Any, predicted: Any, sample_weight: Any) -> float:
         if self.family_ in COUNTS:
@@ -162,15 +256,28 @@ def _dense(X: Any) -> NDArray[np.float64]:
 
 
 def _predictors(
-    rows: RowStream, coef: NDArray[np.float64], intercept: float, cautious: SubsetAverage | None
+    rows: RowStream, coef: NDArray[np.float64], intercept: Any, cautious: SubsetAverage | None
 ) -> Iterator[NDArray[np.float64]]:
-    used = np.flatnonzero(coef) if cautious is None else cautious.columns
+    used = np.flatnonzero(np.atleast_2d(coef).any(axis=0)) if cautious is None else cautious.columns
     for batch in rows.scan(used):
-        eta = batch.X @ coef[used] + intercept
-        eta = eta if batch.offset is None else eta + batch.offset
+        eta = _moved(_predictor(batch.X, coef[..., used], intercept), batch.offset)
         yield eta if cautious is None else eta * cautious.caution(_dense(batch.X))
 
 
-def _probabilities(eta: NDArray[np.float64]) -> NDArray[np.float64]:
-    second = expit(eta)
-    return np.column_stack([1.0 - second, second])
+def _predictor(X: Any, coef: NDArray[np.float64], intercept: Any) -> NDArray[np.float64]:
+    """Linear predictors of some rows, (n,) or (n, classes or cut points)."""
+    eta = X @ coef.T
+    return (eta[:, None] if eta.ndim < 1 + np.ndim(intercept) else eta) + intercept
+
+
+def _moved(eta: NDArray[np.float64], offset: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    return eta if offset is None else eta + (offset if eta.ndim == 1 else offset[:, None])
+
+
+def _probabilities(eta: NDArray[np.float64], family: str) -> NDArray[np.float64]:
+    if family == "multinomial":
+        return softmax(eta, axis=1)
+    above = expit(eta)
+    if family == "binomial":
+        return np.column_stack([1.0 - above, above])
+    return np.column_stack([1.0 - above[:, 0], above[:, :-1] - above[:, 1:], above[:, -1]])

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from rlselect.data import (
     DataSource,
     FeatureUnits,
+    Table,
     Units,
     all_finite,
     as_numbers,
@@ -17,10 +18,11 @@ from rlselect.data import (
     read_features,
     read_units,
 )
+from rlselect.subset.revs._outcome_kind import OUTCOMES, OutcomeKind, read_survival
 
 # beside larger ones the prior of the coefficients is lost in rounding
 _MOST_COUNTS = 1e12
-FAMILIES = ("auto", "gaussian", "binomial", "poisson", "negative_binomial")
+FAMILIES = ("auto", "gaussian", "binomial", "poisson", "negative_binomial", *OUTCOMES)
 COUNTS = ("poisson", "negative_binomial")
 
 
@@ -33,15 +35,17 @@ class Problem:
     table : DataSource
         The rows; its y is the numeric response.
     family : str
-        "gaussian", "binomial", "poisson" or "negative_binomial".
+        One of `FAMILIES`, no longer "auto".
     classes : array or None
-        The two labels of "binomial".
+        The labels of classes; of "cox" those of the strata.
     groups : FeatureUnits
         What enters and leaves together.
     allowed, always : bool array over units
         What may move, and what stays in whatever happens.
     twin_of : array of int
         For a unit that repeats another one, the one that represents both; itself otherwise.
+    outcome : OutcomeKind, optional
+        What makes a likelihood of the response, where that is none of numbers, two classes or counts.
     """
 
     table: DataSource
@@ -51,6 +55,7 @@ class Problem:
     allowed: NDArray[np.bool_]
     always: NDArray[np.bool_]
     twin_of: NDArray[np.intp]
+    outcome: OutcomeKind | None = None
 
     @property
     def units(self) -> Units:
@@ -74,7 +79,13 @@ class Problem:
 
 
 def pose_problem(
-    table: DataSource, *, family: str, feature_groups: Any, always_select: Any, never_select: Any
+    table: DataSource,
+    *,
+    family: str,
+    feature_groups: Any,
+    always_select: Any,
+    never_select: Any,
+    ties: str = "efron",
 ) -> Problem:
     """Read the options of a selector.
 
@@ -82,7 +93,7 @@ def pose_problem(
     ----------
     table : DataSource
         The open table, with its raw y.
-    family, feature_groups, always_select, never_select
+    family, feature_groups, always_select, never_select, ties
         As the user gave them.
 
     Returns
@@ -90,7 +101,16 @@ def pose_problem(
     Problem
     """
     names = table.encoder.feature_names
-    family, classes, numbers = read_response(table.targets(), family)
+    outcome: OutcomeKind | None = None
+    classes: NDArray | None
+    if family == "cox":
+        assert isinstance(table, Table)
+        outcome, numbers, classes = read_survival(table.targets(), table.extra, ties)
+    else:
+        family, classes, numbers = read_response(table.targets(), family)
+        if family in OUTCOMES and classes is not None:
+            _require_classes(table, classes, numbers, family)
+            outcome = OutcomeKind(family, len(classes))
     table.set_response(Response(family, classes), numbers)
     groups = read_units(table.encoder, feature_groups)
     units, unit_of_feature = groups.units, groups.unit_of_feature
@@ -103,16 +123,38 @@ def pose_problem(
         )
     twin_of = _represent(find_twins(table, units), always, never)
     allowed = ~always & ~never & (twin_of == np.arange(units.n_units))
-    return Problem(table, family, classes, groups, allowed, always, twin_of)
+    return Problem(table, family, classes, groups, allowed, always, twin_of, outcome)
+
+
+def _require_classes(table: DataSource, classes: NDArray, codes: NDArray, family: str) -> None:
+    """Refuse rows that are read in parts, and classes that no row counts for."""
+    if not isinstance(table, Table):
+        raise ValueError(
+            f"family={family!r} needs the rows in memory, but they are read in parts: load them, or a sample."
+        )
+    if table.sample_weight is not None:
+        totals = np.bincount(codes.astype(np.intp), table.sample_weight, minlength=len(classes))
+        if not totals.all():
+            raise ValueError(
+                f"y has no row with a weight above zero of class {classes[int(np.argmin(totals))]}: leave "
+                "out the rows of this class."
+            )
 
 
 def read_response(y: NDArray, family: str) -> tuple[str, NDArray | None, NDArray[np.float64]]:
     """Family, class labels and numeric response.
 
-    "auto" takes two distinct values, text and truth values as classes, and other numbers as "gaussian".
+    "auto" takes two distinct values, text and truth values as classes, of which three or more are
+    "multinomial", and other numbers as "gaussian".
     """
     if family == "auto":
         family = "binomial" if find_task(y, labels="two values") == "classification" else "gaussian"
+        if family == "binomial" and y.dtype.kind == "O" and len(np.unique(y)) > 2:
+            family = "multinomial"
+    if family in ("multinomial", "ordinal"):
+        labels, numbers = _read_classes(y, family)
+        # two classes are a model of one number
+        return "binomial" if family == "multinomial" and len(labels) == 2 else family, labels, numbers
     if family == "binomial":
         classes, codes = np.unique(y, return_inverse=True)
         if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
@@ -125,7 +167,8 @@ def read_response(y: NDArray, family: str) -> tuple[str, NDArray | None, NDArray
                 kind = "continuous values"
             raise ValueError(
                 f"y has {kind} ({found}), but family='binomial' needs exactly two. Only binary "
-                "classification is supported: keep two classes, or use family='gaussian' for numbers."
+                "classification is supported by it: keep two classes, use family='multinomial' for more, or "
+                "family='gaussian' for numbers."
             )
         return family, classes, codes.astype(np.float64)
     response = as_numbers(y, "y")
@@ -141,6 +184,26 @@ def read_response(y: NDArray, family: str) -> tuple[str, NDArray | None, NDArray
             f"{response.max():g}; count in larger units, or use family='gaussian' for quantities."
         )
     return family, None, response
+
+
+def _read_classes(y: NDArray, family: str) -> tuple[NDArray, NDArray[np.float64]]:
+    if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
+        raise ValueError("y contains NaN or infinity; drop or mend these rows.")
+    if family == "ordinal" and y.dtype.kind == "O":
+        raise ValueError(
+            f"y holds text ({y[0]!r}), whose order family='ordinal' cannot know: code the classes by numbers "
+            "that rise with them, or use family='multinomial'."
+        )
+    classes, codes = np.unique(y, return_inverse=True)
+    if y.dtype.kind == "f" and np.any(classes != np.round(classes)):
+        raise ValueError(
+            f"y holds continuous values such as {classes[classes != np.round(classes)][0]:g}, but "
+            f"family={family!r} needs classes; use family='gaussian' for numbers."
+        )
+    if len(classes) < 2 or 2 * len(classes) > len(y):
+        what = "only one class" if len(classes) < 2 else f"{len(classes)} classes in {len(y)} rows"
+        raise ValueError(f"y has {what}; family={family!r} needs two or more, and two rows for each.")
+    return classes, codes.astype(np.float64)
 
 
 @dataclass(frozen=True)

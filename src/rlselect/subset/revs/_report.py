@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from rlselect.report import answer_selection, name_some, stopped_early
+from rlselect.subset.revs._outcome_kind import OUTCOMES
 from rlselect.subset.revs._sarsa import Sarsa
 
 AFTER_SELECTION = (
@@ -20,11 +21,8 @@ def report_of(selector: Any) -> dict[str, Any]:
     variables = []
     for feature in sorted(np.flatnonzero(selector.support_), key=lambda f: selector.ranking_[f]):
         columns = np.flatnonzero(column_feature == feature)
-        coef, error = (
-            {selector.column_names_[c]: float(values[c]) for c in columns}
-            for values in (selector.coef_, selector._errors)
-        )
-        single = len(columns) == 1
+        coef, error = (_by_name(selector, values, columns) for values in (selector.coef_, selector._errors))
+        single = len(coef) == 1
         variables.append(
             {
                 "name": names[feature],
@@ -52,7 +50,7 @@ def report_of(selector: Any) -> dict[str, Any]:
     groups = [g for g in selector.credible_groups_ if len(g["features"]) > 1]
     return {
         "title": f"{type(selector).__name__} ({selector.family_})",
-        "answer": _answer(selector, [v["name"] for v in variables], effect, groups),
+        "answer": _answer(selector, [str(v["name"]) for v in variables], effect, groups),
         "family": selector.family_,
         "n_rows": selector._n_rows,
         "n_rows_read": selector.n_rows_read_,
@@ -99,6 +97,17 @@ def _answer(selector: Any, chosen: list[str], effect: float | None, groups: list
     return answer_selection(selector.n_features_in_, kinds, *further, *stopped_early(selector.stop_reason_))
 
 
+def _by_name(selector: Any, values: Any, columns: Any) -> dict[str, float]:
+    """Numbers of some design columns by their names, and of each class where there are several."""
+    if values.ndim == 1:
+        return {selector.column_names_[c]: float(values[c]) for c in columns}
+    return {
+        f"{selector.column_names_[c]} ({label})": float(row[c])
+        for c in columns
+        for label, row in zip(selector.classes_, values, strict=True)
+    }
+
+
 def _after_selection(selector: Any) -> str:
     if not selector._n_apart:
         return AFTER_SELECTION
@@ -114,15 +123,16 @@ def _prediction(selector: Any) -> list[str]:
     if not np.isfinite(average.loss):
         return []
     what = "squared error" if selector.family_ == "gaussian" else "minus log likelihood"
+    left_out = "in five held-out folds" if selector.family_ in OUTCOMES else "on rows left out one by one"
     over = f"{average.n_subsets} subset" + ("s" if average.n_subsets > 1 else "")
     if selector.average_:
         return [
-            f"Predictions average over {over}: on rows left out one by one the refit is not clearly better "
+            f"Predictions average over {over}: {left_out} the refit is not clearly better "
             f"({what} {average.refit_loss:.4g}, of the average {average.loss:.4g}). With average=False they "
             "come from the selected variables alone."
         ]
     return [
-        "Predictions come from the refit of the selected variables: on rows left out one by one it is "
+        f"Predictions come from the refit of the selected variables: {left_out} it is "
         f"clearly better than an average over {over} ({what} {average.refit_loss:.4g}, of the average "
         f"{average.loss:.4g})."
     ]

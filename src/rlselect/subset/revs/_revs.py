@@ -1,12 +1,10 @@
 """REVS: reinforcement learning for variable selection."""
 
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, cast
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from rlselect._clock import PARTS, fit_clock, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
@@ -14,13 +12,10 @@ from rlselect._estimator import rank
 from rlselect._options import (
     AUTO,
     NONE,
-    check_value,
     instance,
     number,
     one_of,
     refuse_unused,
-    whole,
-    with_methods,
 )
 from rlselect._parallel import one_thread
 from rlselect._random import RandomState, as_generator
@@ -30,22 +25,18 @@ from rlselect.data import (
     MissingMode,
     load_source,
     open_source,
-    read_vectors,
     require_rows,
     require_target,
 )
 from rlselect.learn import (
-    Cutoff,
     DecisionRule,
     EpsilonGreedy,
-    MostProbable,
     Policy,
     PolicyName,
     RuleName,
     Softmax,
     as_policy,
     as_rule,
-    read_rule,
 )
 from rlselect.subset.revs._average import average_subsets
 from rlselect.subset.revs._checkpoint import Checkpoint
@@ -53,11 +44,13 @@ from rlselect.subset.revs._choices import Choices
 from rlselect.subset.revs._credible import credible_groups, name_groups
 from rlselect.subset.revs._final import final_model, fitted_family
 from rlselect.subset.revs._noise import kind_of_noise
-from rlselect.subset.revs._prediction import SubsetPredictions
+from rlselect.subset.revs._outcome_kind import CLASSES, OUTCOMES, is_survival, survival_parts
+from rlselect.subset.revs._outcome_model import OutcomeModel, outcome_model
 from rlselect.subset.revs._problem import COUNTS, FAMILIES, Problem, pose_problem
 from rlselect.subset.revs._report import report_of
 from rlselect.subset.revs._sarsa import Sarsa, paper_search
 from rlselect.subset.revs._search import Found, expected_steps, search_subset
+from rlselect.subset.revs._selections import RULES, SubsetSelections
 from rlselect.subset.revs._split import refit_apart, split_rows
 
 # reasons after which a search would not go on if it were started again
@@ -71,10 +64,7 @@ _FINISHED = (
 )
 
 
-_RULES = one_of("auto", "f1") | with_methods("a rule such as FalseDiscovery(0.1)", "choose")
-
-
-class REVS(SubsetPredictions):
+class REVS(SubsetSelections):
     r"""Select variables of a linear, logistic or count model by a walk over subsets.
 
     The state is a subset s of the variables and an action adds or removes one of them. One pass prices every
@@ -101,11 +91,14 @@ class REVS(SubsetPredictions):
 
     Parameters
     ----------
-    family : {"auto", "gaussian", "binomial", "poisson", "negative_binomial"}, default="auto"
-        Distribution of y. "auto" takes text, truth values and two distinct values as classes, and other
-        numbers as "gaussian". "poisson" looks whether the counts are more spread than that (by half a unit of
-        log likelihood) and takes "negative_binomial" then, see `family_` and `overdispersion_`: Poisson's
-        likelihood would find a reason for every large count.
+    family : str, default="auto"
+        Distribution of y: "gaussian", "binomial", "poisson", "negative_binomial", "multinomial" (several
+        classes), "ordinal" (classes in the order of their numbers, proportional odds) or "cox" (censored
+        times, partial likelihood). "auto" takes text, truth values and two distinct values as classes,
+        "multinomial" for three or more, times with events as "cox", and other numbers as "gaussian". A
+        variable of several classes enters with a coefficient for each. "poisson" looks whether the counts are
+        more spread than that (by half a unit of log likelihood) and takes "negative_binomial" then, see
+        `family_` and `overdispersion_`: Poisson's likelihood would find a reason for every large count.
     policy : {"auto", "softmax", "epsilon-greedy", "ucb", "thompson"} or object, default="auto"
         How an action is chosen from the rewards of all actions. "auto" is the softmax, which alone makes the
         visits follow the posterior (the others count each visited subset once, by its posterior weight), and
@@ -115,6 +108,8 @@ class REVS(SubsetPredictions):
         makes it log((m - k) / (k + 1)) for adding to k of m variables, never below log 2 (log 8 for
         "binomial" and "poisson") and log m once there is a variable for every four rows. "No variable at all"
         has twenty times the chance of any other size.
+    ties : {"efron", "breslow"}, default="efron"
+        What is done with events of the same time; for "cox".
     rule : {"auto", "f1"}, FalseDiscovery, MostProbable or Cutoff, default="auto"
         How `support_` follows from `inclusion_`: "auto" takes what is more likely in than out, "f1" the set
         of largest expected F1 (never empty), ``FalseDiscovery(0.1)`` as many as keep the expected share of
@@ -175,11 +170,13 @@ class REVS(SubsetPredictions):
         selected, or would save when it is not; five folds of at most 2,000 rows (copies of a
         row share one). Of more than 5,000 rows or 2,000 columns only the selected features are judged, and
         the others are NaN.
-    coef_ : array of shape (n_columns,)
-        Coefficients of the refit, zero where not selected; one per design column (see `column_names_`).
-    intercept_ : float
-        Intercept of the refit.
-    coef_average_, intercept_average_ : array of shape (n_columns,) and float
+    coef_ : array of shape (n_columns,) or (n_classes, n_columns)
+        Coefficients of the refit, zero where not selected; one per design column (see `column_names_`), and
+        for "multinomial" a row per class, which add up to zero.
+    intercept_ : float or array
+        Intercept of the refit: zero for "cox", one per class for "multinomial", and for "ordinal" the log
+        odds of a class above each but the last, so that P(y > c) = expit(X coef_ + intercept_[c]).
+    coef_average_, intercept_average_ : like coef_ and intercept_
         Posterior means over all subsets that were visited, weighted by their visits; of families other than
         "gaussian" over the fifty heaviest. The refit's where one subset stands for all (more than 5,000
         rows, or ``search=Sarsa()``).
@@ -216,8 +213,10 @@ class REVS(SubsetPredictions):
         "unevenness", the standard deviation of the log variance over the rows (zero where all have the same).
         Where they show in the residuals, rows count by the inverse of their variance and heavy tails are
         shortened, in the search and in the refit.
-    classes_ : array of shape (2,)
-        Labels, for "binomial".
+    classes_ : array of shape (n_classes,)
+        Labels, for "binomial", "multinomial" and "ordinal".
+    event_times_, strata_ : array
+        Distinct times of events, and labels of the strata, for "cox".
     encoder_ : TableEncoder
         How a table becomes a design.
     n_features_in_, feature_names_in_
@@ -237,7 +236,8 @@ class REVS(SubsetPredictions):
 
     Weights count rows: a weight of 2 is the same as the row twice.
 
-    Not meant for effects that are not linear on the link's scale, or for more than two classes.
+    Not meant for effects that are not linear on the link's scale. The families "multinomial", "ordinal" and
+    "cox" walk over all rows, which have to be in memory: a step costs O(n p k) for each pair of classes.
 
     References
     ----------
@@ -260,7 +260,8 @@ class REVS(SubsetPredictions):
     _options: ClassVar = {
         "family": one_of(*FAMILIES),
         "penalty": AUTO | number(),
-        "rule": _RULES,
+        "ties": one_of("efron", "breslow"),
+        "rule": RULES,
         "missing": one_of(*MISSING_MODES),
         "search": AUTO | instance("a Sarsa object", Sarsa),
         "time_budget": NONE | number("a positive number of seconds", above=0.0),
@@ -274,9 +275,19 @@ class REVS(SubsetPredictions):
     def __init__(
         self,
         *,
-        family: Literal["auto", "gaussian", "binomial", "poisson", "negative_binomial"] = "auto",
+        family: Literal[
+            "auto",
+            "gaussian",
+            "binomial",
+            "poisson",
+            "negative_binomial",
+            "multinomial",
+            "ordinal",
+            "cox",
+        ] = "auto",
         policy: PolicyName | Policy = "auto",
         penalty: float | Literal["auto"] = "auto",
+        ties: Literal["efron", "breslow"] = "efron",
         rule: RuleName | DecisionRule = "auto",
         feature_groups: Any = None,
         always_select: Any = (),
@@ -295,6 +306,7 @@ class REVS(SubsetPredictions):
         self.family = family
         self.policy = policy
         self.penalty = penalty
+        self.ties = ties
         self.rule = rule
         self.feature_groups = feature_groups
         self.always_select = always_select
@@ -337,13 +349,16 @@ class REVS(SubsetPredictions):
 
     def _classifies(self) -> bool | None:
         family = getattr(self, "family_", self.family)
-        return None if family == "auto" else family == "binomial"
+        return None if family == "auto" else family in CLASSES
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.positive_only = getattr(self, "family_", self.family) in COUNTS
         if tags.classifier_tags is not None:
-            tags.classifier_tags.multi_class = False
+            tags.classifier_tags.multi_class = getattr(self, "family_", self.family) in (
+                "multinomial",
+                "ordinal",
+            )
         return tags
 
     @with_callbacks
@@ -360,7 +375,10 @@ class REVS(SubsetPredictions):
             an iterable of data frames, the same ones at every call. Queries and CSV files are read once,
             into a temporary file.
         y : array-like of shape (n_samples,) or str
-            Target, or the name of its column in X.
+            Target, or the name of its column in X. Of "cox" a structured array with the fields "event" and
+            "time" (as in scikit-survival), the names ``("time", "event")`` of two columns of X, or a mapping
+            with these keys to arrays or names. Fields (keys) "entry", after which a row is at risk (left
+            truncation), and "stratum" may come with them.
         sample_weight : array-like of shape (n_samples,) or str, optional
             How often each row counts: a weight of k says the same as k copies of the row. The answers agree
             to rounding as long as the copies are at most 5,000 rows (`gain_`: 2,000). Of more rows parts are
@@ -379,14 +397,20 @@ class REVS(SubsetPredictions):
         name = type(self).__name__
         require_target(y, name)
         policy, rng = self._policy(), as_generator(self.random_state)
+        family = "cox" if self.family == "auto" and is_survival(y) else self.family
+        self._refuse_idle(family, offset)
+        extra = survival_parts(y) if family == "cox" else {}
+        if family in OUTCOMES:
+            X = load_source(X, f"{name}(family={family!r})")
         table = open_source(
             X,
-            y,
+            extra.pop("time") if family == "cox" else y,
             sample_weight=sample_weight,
             offset=offset,
             missing=self.missing,
             validate=self.validate,
             owner=name,
+            extra=extra,
         )
         weight = getattr(table, "sample_weight", None)
         # rows that count zero times are no rows
@@ -394,10 +418,11 @@ class REVS(SubsetPredictions):
         table.start(rng)
         problem = pose_problem(
             table,
-            family=self.family,
+            family=family,
             feature_groups=self.feature_groups,
             always_select=self.always_select,
             never_select=self.never_select,
+            ties=self.ties,
         )
         checkpoint = self._open_checkpoint(table)
         apart = None
@@ -443,6 +468,23 @@ class REVS(SubsetPredictions):
             return EpsilonGreedy() if isinstance(self.search, Sarsa) else Softmax()
         return as_policy(self.policy)
 
+    def _refuse_idle(self, family: str, offset: Any) -> None:
+        """Options that a family has no use for."""
+        if family != "cox":
+            refuse_unused(self, ("ties",), f"family={family!r}", "leave it out, or use family='cox'")
+        if family not in OUTCOMES:
+            return
+        what = f"family={family!r}"
+        refuse_unused(self, ("min_effect", "checkpoint"), what, "leave it out: all rows are used")
+        if isinstance(self.search, Sarsa):
+            raise ValueError(
+                f"{what} was given with search=Sarsa(...), which does not know it; use search='auto'."
+            )
+        if family == "multinomial" and offset is not None:
+            raise ValueError(
+                f"offset was given with {what}, where it would move all classes alike; leave it out."
+            )
+
     def _open_checkpoint(self, table: DataSource) -> Checkpoint | None:
         if self.checkpoint is None:
             return None
@@ -458,7 +500,10 @@ class REVS(SubsetPredictions):
         self.family_ = fitted_family(problem, found)
         if self.family_ == "gaussian":
             self.noise_ = kind_of_noise(found.noise)
-        if problem.classes is not None:
+        if problem.family == "cox":
+            assert problem.classes is not None
+            self.strata_ = problem.classes
+        elif problem.classes is not None:
             self.classes_ = problem.classes
         self.column_names_ = list(encoder.column_names_)
         self.inclusion_ = problem.to_features(found.inclusion)
@@ -474,8 +519,11 @@ class REVS(SubsetPredictions):
         self._n_rows = problem.table.n_rows
 
     def _refit(self, problem: Problem, found: Found, apart: Problem | None, rng: np.random.Generator) -> None:
-        columns, fit, gains = final_model(problem, found, rng)
         self._n_apart = 0
+        if problem.outcome is not None:
+            self._keep_outcome(problem, outcome_model(problem, found, apart, rng), apart)
+            return
+        columns, fit, gains = final_model(problem, found, rng)
         if apart is not None:
             fit, self._n_apart = refit_apart(apart, columns), apart.table.n_rows
         self.coef_ = np.zeros(len(self.column_names_))
@@ -486,104 +534,30 @@ class REVS(SubsetPredictions):
         self.dispersion_ = fit.dispersion
         if self.family_ in COUNTS:
             self.overdispersion_ = fit.overdispersion
-        self.gain_ = problem.to_features(gains)
-        # selected first, then by inclusion; held-out worth breaks ties
-        worth = np.nan_to_num(self.gain_, nan=-np.inf)
-        self.ranking_ = rank(self.inclusion_, worth, support=self.support_)
+        self._keep_ranks(problem.to_features(gains))
         self._average = average = average_subsets(problem, found, columns, fit)
         self.coef_average_ = np.zeros(len(self.column_names_))
         self.coef_average_[average.columns] = average.coef
         self.intercept_average_ = average.intercept
         self.average_ = bool(average.serves)
 
-    def select(
-        self,
-        *,
-        threshold: float | None = None,
-        fdr: float | None = None,
-        k: int | None = None,
-        rule: RuleName | DecisionRule | None = None,
-    ) -> NDArray[np.bool_]:
-        """Select features from `inclusion_` by another rule, without a refit.
+    def _keep_outcome(self, problem: Problem, model: OutcomeModel, apart: Problem | None) -> None:
+        self._n_apart = 0 if apart is None else apart.table.n_rows
+        self.coef_, self.intercept_, self._errors = model.refit
+        self.coef_average_, self.intercept_average_, _ = model.average
+        self.dispersion_ = 1.0
+        self._average, self.average_ = model.averaged, bool(model.averaged.serves)
+        self._keep_ranks(problem.to_features(model.gains))
+        if problem.family == "cox":
+            self._baselines = model.baselines
+            times = [curve[0] for curve in model.baselines["refit"]]
+            self.event_times_ = np.unique(np.concatenate(times))
 
-        Parameters
-        ----------
-        threshold : float, optional
-            Take what has a larger probability.
-        fdr : float, optional
-            Take the most probable features as long as the expected share of wrong ones is at most this.
-        k : int, optional
-            Take so many, the most probable ones; features that enter together count as one.
-        rule : {"auto", "f1"} or object, optional
-            As in the constructor, whose rule is the default.
-
-        Returns
-        -------
-        bool array of shape (n_features,)
-            Features of `always_select` are in it by any rule, and those of `never_select` are not.
-
-        Examples
-        --------
-        >>> from rlselect import REVS
-        >>> from rlselect.simulate import make_revs
-        >>> data = make_revs(n=60, p=100, structure="block", random_state=0)
-        >>> selector = REVS(random_state=0).fit(data.X, data.y)
-        >>> [int(selector.select(**rule).sum()) for rule in ({"fdr": 0.1}, {"k": 5}, {"rule": "f1"})]
-        [4, 5, 17]
-        """
-        check_is_fitted(self)
-        if rule is not None:
-            check_value("rule", rule, _RULES)
-        chosen = read_rule(threshold=threshold, fdr=fdr, k=k, rule=rule) or as_rule(self.rule)
-        if isinstance(self.search, Sarsa) and not isinstance(chosen, Cutoff | MostProbable):
-            raise ValueError(
-                "inclusion_ holds how often the paper's search visited a feature, which is no probability: "
-                "give threshold or k, or fit with search='auto'."
-            )
-        return self._choices.features(chosen)
-
-    def stability(
-        self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None, n_splits: int = 10
-    ) -> NDArray[np.float64]:
-        """How often each feature is selected from a random half of the rows; takes twice `n_splits` fits.
-
-        Every split gives two halves that share no row. What is selected nearly always does not hang on a few
-        rows. Shares are no probabilities: half of the rows show less than all of them.
-
-        Parameters
-        ----------
-        X, y, sample_weight, offset
-            As in `fit`; rows of a source are loaded.
-        n_splits : int, default=10
-            Number of splits.
-
-        Returns
-        -------
-        array of shape (n_features,)
-            Shares. A fit of this selector is not needed, and not changed.
-
-        Examples
-        --------
-        >>> from rlselect import REVS
-        >>> from rlselect.simulate import make_revs
-        >>> data = make_revs(n=100, p=50, structure="block", n_nonzero=2, random_state=0)
-        >>> REVS(random_state=0).stability(data.X, data.y, n_splits=2)[:4]
-        array([1., 1., 0., 0.])
-        """
-        check_value("n_splits", n_splits, whole(1))
-        require_target(y, type(self).__name__)
-        X = load_source(X, f"{type(self).__name__}.stability")
-        given = read_vectors(X, {"y": y, "sample_weight": sample_weight})
-        n = len(cast(NDArray, given["y"]))
-        weight = np.ones(n) if given["sample_weight"] is None else given["sample_weight"]
-        rng = as_generator(self.random_state)
-        chosen = []
-        for _ in range(n_splits):
-            half = rng.permutation(n) % 2
-            for side, seed in enumerate(rng.integers(2**31, size=2)):
-                part = clone(self).set_params(random_state=int(seed), checkpoint=None)
-                chosen.append(part.fit(X, y, weight * (half == side), offset).support_)
-        return np.mean(chosen, axis=0)
+    def _keep_ranks(self, gain: NDArray[np.float64]) -> None:
+        self.gain_ = gain
+        # selected first, then by inclusion; held-out worth breaks ties
+        worth = np.nan_to_num(gain, nan=-np.inf)
+        self.ranking_ = rank(self.inclusion_, worth, support=self.support_)
 
     def _report(self) -> dict[str, Any]:
         return report_of(self)

@@ -118,7 +118,8 @@ class Sarsa:
     * *Readings* that contradict each other, or print, are parameters: ``turned_down``, ``start``,
       ``stages_per_action``, ``reward_window``, ``first_quantile``, ``only_gains``, ``n_screened``. The
       defaults are the text; ``REVS.paper(reading="published")`` is what comes nearest to the printed tables
-      (experiments/results/revs_readings.md).
+      (experiments/results/revs_readings.md). Classes need ``price=0.01`` besides: no gain in log-likelihood
+      per row is as large as 0.2.
     * *Initial states* of both trajectories are the empty set, plus the units that must always be in.
       :math:`Q_0 = 0`, and the main trajectory goes on with the Q of the preliminary one.
     * *Ties* in equation (5) share the mass of the best action; never-tried actions take part in the arg max

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,16 @@ from rlselect.subset.revs._walk import (
     run_walk,
     tune_prior,
 )
-from rlselect.subset.revs.evidence import GlmSubset, LazyGram, Moments, OverflowedColumns, RidgeSubset, Rows
+from rlselect.subset.revs.evidence import (
+    Block,
+    GlmSubset,
+    LazyGram,
+    Moments,
+    OutcomeSubset,
+    OverflowedColumns,
+    RidgeSubset,
+    Rows,
+)
 
 # up to here all rows are used at once and the walk averages over subsets; beyond, one subset stands out and
 # the question is how many rows it takes to see it
@@ -119,7 +128,7 @@ def expected_steps(problem: Problem, search: Any) -> int:
     if isinstance(search, Sarsa):
         free = int(np.count_nonzero(problem.allowed))
         return search.n_preliminary + search.for_actions(free + 1).max_stages
-    if is_large(problem.table):
+    if is_large(problem.table) and problem.outcome is None:
         return 100
     plan = _plan(problem)
     free = int(np.count_nonzero(problem.allowed))
@@ -169,7 +178,7 @@ def search_subset(
         return _nothing_to_do(problem)
     how = _How(policy, penalty, n_jobs, rng, clock)
     try:
-        if is_large(problem.table):
+        if is_large(problem.table) and problem.outcome is None:
             return _search_large(problem, how, EffortPlan(min_effect=min_effect), checkpoint)
         return _search_walk(problem, how)
     except OverflowedColumns as error:
@@ -202,7 +211,7 @@ class _How(NamedTuple):
     def walker(self, state: SubsetState, allowed: NDArray[np.bool_], rows: int, counted: float) -> Walker:
         """A chain on so many rows, which count as so many."""
         # the narrow prior of the coefficients in `GlmSubset` hardly charges for a unit: the price must
-        least = np.log(2.0 if isinstance(state, RidgeSubset) else 8.0)
+        least = np.log(8.0 if isinstance(state, GlmSubset) else 2.0)
         most = max(counted / 4.0, 10.0)
         prior = SizePrior(int(np.count_nonzero(allowed)), self.penalty, least=float(least), most=most)
         return Walker(state, prior, self.policy, allowed, self.rng, self.clock.tick, rows)
@@ -211,17 +220,16 @@ class _How(NamedTuple):
 def _search_walk(problem: Problem, how: _How) -> Found:
     """All rows at once: several subsets may explain them, and the walk averages over these."""
     table, linear = problem.table, problem.family == "gaussian"
-    rows = _rows(table, linear)
-    everything = [slice(0, table.n_rows)]
-    state = _state(problem.family, problem.units, rows, everything)
+    rows = _rows(table, linear) if problem.outcome is None else Rows(table.take)
+    state = _walk_state(problem, problem.units, rows)
     allowed = problem.allowed & _varying(state, problem)
     if not allowed.any() or (problem.family in COUNTS and not _has_events(rows)):
         return _nothing_to_do(problem)
     state.reset(problem.always)
     walker = how.walker(state, allowed, table.n_rows, state.counted)
-    plan = _plan(problem)
+    plan, tune = _plan(problem), linear or problem.outcome is not None
     if np.count_nonzero(allowed) <= WIDE:
-        result = run_walk(walker, plan, tune=linear, n_jobs=how.n_jobs)
+        result = run_walk(walker, plan, tune=tune, n_jobs=how.n_jobs)
         return (
             _under_its_noise(problem, how, allowed, result, rows) if linear else _found(problem, result, rows)
         )
@@ -230,11 +238,11 @@ def _search_walk(problem: Problem, how: _How) -> Found:
     columns = problem.columns_of(kept)
     units = Units(np.searchsorted(labels, problem.units.unit_of[columns]))
     narrow_rows = Rows(lambda where: table.take(where, columns), as_is=linear)
-    narrow = _state(problem.family, units, narrow_rows, everything)
+    narrow = _walk_state(problem, units, narrow_rows)
     narrow.reset(walker.state.mask[labels])
     narrow_walker = how.walker(narrow, allowed[labels], table.n_rows, state.counted)
     narrow_walker.prior, narrow_walker.stopped = walker.prior, walker.stopped
-    result = run_walk(narrow_walker, plan, tune=linear, n_jobs=how.n_jobs)
+    result = run_walk(narrow_walker, plan, tune=tune, n_jobs=how.n_jobs)
     inclusion[labels] = result.inclusion
     result.inclusion = inclusion
     result.visited = result.visited and result.visited.relabelled(labels)
@@ -368,6 +376,20 @@ def _rows(table: DataSource, linear: bool) -> Rows:
         workers=table.workers,
         nearby=0 if linear else _NEARBY_BYTES,
     )
+
+
+def _walk_state(problem: Problem, units: Units, rows: Rows) -> SubsetState:
+    """A subset of all rows at once."""
+    everything = [slice(0, problem.table.n_rows)]
+    if problem.outcome is None:
+        return _state(problem.family, units, rows, everything)
+    block = rows.append(everything[0])
+    assert isinstance(block, Block)
+    outcome = problem.outcome.make(block.y, block.weight, block.offset)
+    columns = block.columns(np.arange(units.n_columns)).astype(np.float64, copy=False)
+    state = OutcomeSubset(columns, units, outcome, rows.counted)
+    # the walk asks for no more than it offers: what is missing is about samples of rows
+    return cast(SubsetState, state)
 
 
 def _state(family: str, units: Units, rows: Rows, first: Iterable, parts: int = 1) -> RidgeSubset | GlmSubset:

@@ -13,7 +13,7 @@ from scipy.special import expit
 from rlselect.data import Units
 from rlselect.learn import UCB, Policy, Softmax, Trajectory, subset_key
 from rlselect.subset.revs._visited import Tally, Visited, merge_visits
-from rlselect.subset.revs.evidence import SHAPES, Block, Look, RidgeSubset, Rows, Scores, Shape
+from rlselect.subset.revs.evidence import SHAPES, Block, Look, OutcomeSubset, RidgeSubset, Rows, Scores, Shape
 
 Floats = NDArray[Any]
 
@@ -366,7 +366,7 @@ def run_walk(walker: Walker, plan: WalkPlan, *, tune: bool, n_jobs: int | None =
         _enumerate(walker, tune)
     chains = [] if few else _run_chains(walker, plan, n_jobs, redraw=tune and known)
     found = _result(walker, chains or [walker], [walker, *chains])
-    if isinstance(walker.state, RidgeSubset) or found.stop_reason != "converged":
+    if isinstance(walker.state, RidgeSubset | OutcomeSubset) or found.stop_reason != "converged":
         return found
     rival = _rival(walker, found.inclusion > 0.5)
     if few:
@@ -375,8 +375,9 @@ def run_walk(walker: Walker, plan: WalkPlan, *, tune: bool, n_jobs: int | None =
         _settle(rival, plan)
     others = [] if few else _run_chains(rival, plan, n_jobs, redraw=False)
     other = _result(rival, others or [rival], [walker, *chains, rival, *others])
+    standing, new = _standing(walker, found), _standing(walker, other)
     # of two that find the same units, the one whose prior is read off them says better how sure that is
-    if other.stop_reason == "converged" and _standing(walker, found) > _standing(walker, other):
+    if other.stop_reason == "converged" and (standing > new or np.isneginf(new)):
         return replace(other, inclusion=found.inclusion, visited=found.visited, dispersion=found.dispersion)
     return other
 

@@ -16,6 +16,16 @@ from rlselect.subset.revs.evidence._look import (
     Look,
     Scores,
 )
+from rlselect.subset.revs.evidence._outcome_refit import (
+    OutcomeFit,
+    fit_outcome,
+    outcome_gains,
+)
+from rlselect.subset.revs.evidence._outcome_subset import (
+    OutcomeMode,
+    OutcomeSubset,
+    outcome_mode,
+)
 from rlselect.subset.revs.evidence._posterior import (
     Posteriors,
     RowLikelihood,
@@ -58,6 +68,9 @@ __all__ = [
     "LazyGram",
     "Look",
     "Moments",
+    "OutcomeFit",
+    "OutcomeMode",
+    "OutcomeSubset",
     "OverflowedColumns",
     "Posteriors",
     "RidgeSubset",
@@ -72,10 +85,13 @@ __all__ = [
     "fit_glm_blocks",
     "fit_linear_blocks",
     "fit_moments",
+    "fit_outcome",
     "glm_posteriors",
     "heldout_gains",
     "is_precise",
     "left_out_predictor",
     "linear_posteriors",
+    "outcome_gains",
+    "outcome_mode",
     "standardise",
 ]

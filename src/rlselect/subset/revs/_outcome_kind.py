@@ -1,0 +1,147 @@
+"""Responses that are no numbers: several classes, ordered ones, times until an event."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlselect.data import as_numbers
+from rlselect.kernels import ClassOutcome, CoxOutcome, OrdinalOutcome, Outcome
+
+Floats = NDArray[np.float64]
+
+# families whose variable is a group of coefficients, or whose rows are not independent terms
+OUTCOMES = ("multinomial", "ordinal", "cox")
+CLASSES = ("binomial", "multinomial", "ordinal")
+_SURVIVAL = ("time", "event", "entry", "stratum")
+
+
+@dataclass(frozen=True)
+class OutcomeKind:
+    """What makes a likelihood of the numbers that stand for responses.
+
+    Attributes
+    ----------
+    family : str
+        One of `OUTCOMES`.
+    n_classes : int
+        Of classes.
+    records : array of shape (m, 4), optional
+        Distinct times, events, entries and strata of "cox": a row's response is the number of its record.
+    late, strata : bool
+        Whether rows enter late, and whether there are strata.
+    ties : {"efron", "breslow"}
+        Of "cox".
+    """
+
+    family: str
+    n_classes: int = 0
+    records: Floats | None = None
+    late: bool = False
+    strata: bool = False
+    ties: str = "efron"
+
+    def make(self, y: Floats, weight: Floats | None, offset: Floats | None) -> Outcome:
+        """The likelihood of some rows."""
+        codes = np.asarray(y).astype(np.intp)
+        w = np.ones(len(codes)) if weight is None else np.asarray(weight, dtype=np.float64)
+        known = np.zeros(len(codes)) if offset is None else np.asarray(offset, dtype=np.float64)
+        if self.family == "multinomial":
+            return ClassOutcome(codes, self.n_classes, w)
+        if self.family == "ordinal":
+            return OrdinalOutcome(codes, self.n_classes, w, known)
+        return self.survival(codes, w, known)
+
+    def survival(self, codes: NDArray[np.intp], weight: Floats, offset: Floats) -> CoxOutcome:
+        """The partial likelihood of some rows."""
+        assert self.records is not None
+        time, event, entry, stratum = self.records[codes].T
+        return CoxOutcome(
+            time,
+            event > 0,
+            weight,
+            offset,
+            entry=entry if self.late else None,
+            stratum=stratum.astype(np.intp) if self.strata else None,
+            ties=self.ties,
+        )
+
+
+def is_survival(y: Any) -> bool:
+    """Whether a response is made of several parts, as times until an event are."""
+    names = getattr(getattr(y, "dtype", None), "names", None)
+    pair = isinstance(y, tuple) and len(y) == 2 and all(isinstance(name, str) for name in y)
+    return names is not None or isinstance(y, Mapping) or pair
+
+
+def survival_parts(y: Any) -> dict[str, Any]:
+    """Time, event, entry and stratum of a response as the user gave it: values, or names of columns.
+
+    Parameters
+    ----------
+    y : structured array, tuple of two names, or mapping
+        With fields (keys) "time" and "event", and "entry" and "stratum" where wanted. A structured array of
+        two fields, of which the first holds truth values, needs no such names.
+    """
+    names = getattr(getattr(y, "dtype", None), "names", None)
+    if names is not None:
+        parts = {name: np.asarray(y[name]) for name in names}
+        if len(names) == 2 and parts[names[0]].dtype.kind == "b":
+            parts = {"event": parts[names[0]], "time": parts[names[1]]}
+    elif isinstance(y, tuple) and len(y) == 2 and all(isinstance(name, str) for name in y):
+        parts = dict(zip(("time", "event"), y, strict=True))
+    elif isinstance(y, Mapping):
+        parts = dict(y)
+    else:
+        raise ValueError(
+            f"family='cox' was given with a y of type {type(y).__name__}; y must be a structured array with "
+            "the fields 'event' and 'time', the names y=('time', 'event') of two columns of X, or a mapping "
+            "with the keys 'time', 'event' and, where wanted, 'entry' and 'stratum'."
+        )
+    strange = [str(name) for name in parts if name not in _SURVIVAL]
+    lost = [name for name in ("time", "event") if parts.get(name) is None]
+    if strange or lost:
+        what = f"has no {lost[0]!r}" if lost else f"has a field {strange[0]!r}"
+        raise ValueError(f"y {what}; its fields are 'time' and 'event', and may be 'entry' and 'stratum'.")
+    return parts
+
+
+def read_survival(
+    time: NDArray, parts: Mapping[str, NDArray], ties: str
+) -> tuple[OutcomeKind, Floats, NDArray]:
+    """Records of times until an event, the number of each row's record, and the labels of the strata."""
+    ends = as_numbers(time, "time")
+    _refuse(~np.isfinite(ends) | (ends < 0), "time", ends, "times of zero or more")
+    happened = read_events(parts["event"])
+    entry = np.zeros(len(ends)) if parts.get("entry") is None else as_numbers(parts["entry"], "entry")
+    _refuse(~np.isfinite(entry) | ((entry >= ends) & (entry > 0)), "entry", entry, "entries before the time")
+    late = bool((entry > 0).any())
+    # who is there from the start is at risk at any time, zero included
+    entry = np.where(entry > 0, entry, -np.inf if late else 0.0)
+    labels, stratum = np.zeros(1), np.zeros(len(ends), dtype=np.intp)
+    if parts.get("stratum") is not None:
+        labels, stratum = np.unique(parts["stratum"], return_inverse=True)
+    if not happened.any():
+        raise ValueError("y holds no event: every row is censored, and nothing can be learnt from that.")
+    every = np.column_stack([ends, happened, entry, stratum]).astype(np.float64)
+    records, codes = np.unique(every, axis=0, return_inverse=True)
+    kind = OutcomeKind("cox", records=records, late=late, strata=len(labels) > 1, ties=ties)
+    return kind, codes.ravel().astype(np.float64), labels
+
+
+def read_events(event: NDArray) -> NDArray[np.bool_]:
+    """Truth values, or zeros and ones."""
+    values = np.asarray(event)
+    if values.dtype.kind != "b":
+        numbers = as_numbers(values, "event")
+        _refuse((numbers != 0) & (numbers != 1), "event", numbers, "truth values, or 0 and 1")
+        values = numbers == 1
+    return values
+
+
+def _refuse(bad: NDArray[np.bool_], name: str, values: Floats, needed: str) -> None:
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(f"{name} holds {values[row]:g} (row {row}); {needed} are needed.")

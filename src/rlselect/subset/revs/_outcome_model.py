@@ -1,0 +1,251 @@
+"""The model of the selected columns, and of the average over subsets, for responses that are no numbers."""
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from rlselect.kernels import class_contrasts
+from rlselect.subset.revs._average import SubsetAverage
+from rlselect.subset.revs._outcome_kind import OutcomeKind
+from rlselect.subset.revs._problem import Problem
+from rlselect.subset.revs._search import Found, rows_of
+from rlselect.subset.revs._visited import Visited
+from rlselect.subset.revs.evidence import (
+    OutcomeFit,
+    SeparationWarning,
+    fit_outcome,
+    outcome_gains,
+    outcome_mode,
+    standardise,
+)
+
+Floats = NDArray[np.float64]
+
+# a mode takes a fit: the heaviest subsets do as well as all
+_MOST = 50
+# subsets that are fitted again on other rows, to be compared with the refit
+_JUDGES = 10
+_FOLDS = 5
+_SLABS = 8
+
+
+class Linear(NamedTuple):
+    """Coefficients and intercepts as users see them, and standard errors like the coefficients."""
+
+    coef: Any
+    intercept: Any
+    errors: Any
+
+
+class OutcomeModel(NamedTuple):
+    """All that is kept of the model of an outcome.
+
+    `gains` are by unit; `baselines` (of "cox") hold for the refit and the average, by stratum, times, the
+    cumulative hazard at the middle of the columns, and that middle's predictor.
+    """
+
+    columns: NDArray[np.intp]
+    refit: Linear
+    average: Linear
+    averaged: SubsetAverage
+    gains: Floats
+    baselines: dict[str, list[tuple[Floats, Floats, float]]]
+
+
+def outcome_model(
+    problem: Problem, found: Found, apart: Problem | None, rng: np.random.Generator
+) -> OutcomeModel:
+    """Refit the selected columns, average over the subsets that were counted, and compare the two.
+
+    Parameters
+    ----------
+    problem, found : Problem, Found
+        The data and what the search has found.
+    apart : Problem, optional
+        Rows that give the coefficients instead, because they took no part in the selection.
+    rng : Generator
+        Deals out the folds.
+
+    Returns
+    -------
+    OutcomeModel
+    """
+    kind = problem.outcome
+    assert kind is not None
+    columns = problem.columns_of(found.support)
+    rows = _counting(found.gather(columns))
+    own = rows if apart is None else rows_of(apart.table, None)(columns)
+    fit = fit_outcome(own[0], own[1], kind.make, own[2], own[3])
+    number = _distinct(_counting(found.gather(np.arange(problem.table.n_columns))))
+    n = int(number.max(initial=-1)) + 1
+    folds = (rng.permutation(n) % _FOLDS)[number]
+    gains = np.full(problem.units.n_units, np.nan)
+    enough = n >= 4 * _FOLDS and n - n // _FOLDS > fit.coef.size + len(fit.own)
+    chosen = np.flatnonzero(found.support)
+    if enough and len(chosen):
+        members = [np.searchsorted(columns, problem.units.columns[u]) for u in chosen]
+        gains[chosen] = outcome_gains(rows[0], rows[1], kind.make, members, rows[2], rows[3], folds)
+    averaged, average = _average(problem, found, kind, columns, fit, folds if enough else None)
+    shown = _linear(kind, fit, problem.table.n_columns, columns)
+    baselines = {}
+    if kind.family == "cox":
+        baselines["refit"] = _baseline(kind, own, fit.coef[:, 0])
+        everything = found.gather(averaged.columns)
+        baselines["average"] = _baseline(kind, everything, average.coef[averaged.columns])
+    return OutcomeModel(columns, shown, average, averaged, gains, baselines)
+
+
+def _counting(rows: tuple) -> tuple[Any, ...]:
+    """Rows that count."""
+    weight = rows[2]
+    return rows if weight is None or weight.all() else _part(rows, weight > 0)
+
+
+def _distinct(rows: tuple) -> NDArray[np.intp]:
+    """Number of each row by what it holds: copies share one, and the order of the rows does not matter."""
+    X, y, _, offset = rows
+    # one number per row in place of its columns, summed up in the same order for every row
+    mark = np.einsum("ij,j->i", X, np.random.default_rng(0).standard_normal(X.shape[1])) + 0.0
+    every = np.column_stack([mark, y] if offset is None else [mark, y, offset])
+    return np.unique(every, axis=0, return_inverse=True)[1].ravel()
+
+
+def _linear(kind: OutcomeKind, fit: OutcomeFit, p: int, columns: NDArray[np.intp]) -> Linear:
+    """What `coef_` and `intercept_` hold."""
+    k, q = fit.coef.shape
+    coef, errors = np.zeros((q, p)), np.zeros((q, p))
+    if kind.family != "multinomial":
+        coef[0, columns] = fit.coef[:, 0]
+        errors[0, columns] = np.sqrt(np.maximum(np.diagonal(fit.covariance), 0.0))
+        # the log odds of a class above each cut point
+        return Linear(coef[0], -fit.own if kind.family == "ordinal" else 0.0, errors[0])
+    contrasts = class_contrasts(kind.n_classes)
+    coef[:, columns] = fit.coef.T
+    blocks = np.einsum("iaib->iab", fit.covariance.reshape(k, q, k, q))
+    spread = np.zeros((kind.n_classes, p))
+    spread[:, columns] = np.sqrt(np.maximum(np.einsum("ca,iab,cb->ci", contrasts, blocks, contrasts), 0.0))
+    return Linear(contrasts @ coef, contrasts @ fit.own, spread)
+
+
+def _baseline(kind: OutcomeKind, rows: tuple, coef: Floats) -> list[tuple[Floats, Floats, float]]:
+    A, y, weight, offset = rows
+    w = np.ones(len(y)) if weight is None else weight
+    known = np.zeros(len(y)) if offset is None else offset
+    middle = float(np.average(A @ coef, weights=w)) if len(coef) else 0.0
+    outcome = kind.survival(y.astype(np.intp), w, known)
+    eta = (A @ coef - middle)[outcome.order]
+    return [(times, hazard, middle) for times, hazard in outcome.baseline(eta[None])]
+
+
+def _average(
+    problem: Problem,
+    found: Found,
+    kind: OutcomeKind,
+    columns: NDArray[np.intp],
+    fit: OutcomeFit,
+    folds: NDArray[np.intp] | None,
+) -> tuple[SubsetAverage, Linear]:
+    """Modes of the heaviest subsets, weighted by their visits; the refit where nothing was counted."""
+    p = problem.table.n_columns
+    refit = _linear(kind, fit, p, columns)
+    count = float(found.n_rows_read)
+    if found.visited is None:
+        return _kept(columns, refit, count, 1), refit
+    visited = found.visited.heaviest(_MOST)
+    every = [problem.columns_of(np.isin(np.arange(problem.units.n_units), s)) for s in visited.subsets]
+    union = np.unique(np.concatenate(every)).astype(np.intp)
+    places = [np.searchsorted(union, c) for c in every]
+    rows = _counting(found.gather(union))
+    slab = _slab(problem, kind, rows, places, visited.weights)
+    mean = _mean_of(kind, rows, places, visited.weights, slab)
+    shown = _linear(kind, mean, p, union)
+    losses = (np.nan, np.nan, np.nan)
+    if folds is not None:
+        chosen = np.searchsorted(union, columns) if np.isin(columns, union).all() else None
+        if chosen is not None:
+            losses = _held_out(kind, rows, places, visited, slab, chosen, folds)
+    return _kept(union, shown, count, len(places), losses), shown
+
+
+def _kept(
+    columns: NDArray[np.intp], shown: Linear, rows: float, n: int, losses: tuple = (np.nan,) * 3
+) -> SubsetAverage:
+    none = sparse.csr_array((len(columns), len(columns)))
+    coef = np.atleast_2d(shown.coef)[:, columns]
+    return SubsetAverage(columns, coef, shown.intercept, np.zeros(len(columns)), none, 1.0, rows, n, *losses)
+
+
+def _mean_of(
+    kind: OutcomeKind, rows: tuple, places: list[NDArray[np.intp]], weights: Floats, slab: float
+) -> OutcomeFit:
+    """Mean of the modes of some subsets, on the scale of the data."""
+    A, y, weight, offset = rows
+    outcome = kind.make(y, weight, offset)
+    w = np.ones(len(y)) if weight is None else weight
+    Z, shift, scale = standardise(np.asarray(A, dtype=np.float64), w)
+    standard = np.ascontiguousarray(Z.T if outcome.order is None else Z.T[:, outcome.order])
+    f, q = outcome.n_own, outcome.n_predictors
+    own, coef = np.zeros(f), np.zeros((A.shape[1], q))
+    for where, share in zip(places, weights / weights.sum(), strict=True):
+        start = np.concatenate([outcome.start(), np.zeros(len(where) * q)])
+        mode = outcome_mode(outcome, standard[where], slab, start)
+        own += share * mode.coef[:f]
+        coef[where] += share * mode.coef[f:].reshape(-1, q)
+    coef /= scale[:, None]
+    size = coef.size
+    return OutcomeFit(outcome.absorb(own, -shift @ coef), coef, np.zeros((size, size)), False, np.nan)
+
+
+def _slab(
+    problem: Problem, kind: OutcomeKind, rows: tuple, places: list[NDArray[np.intp]], weights: Floats
+) -> float:
+    """Prior variance of the coefficients that the heaviest subset with any column speaks for."""
+    sizes = [len(where) for where in places]
+    first = int(np.argmax(np.asarray(sizes) > 0))
+    A, y, weight, offset = rows
+    w = np.ones(len(y)) if weight is None else weight
+    smallest = min(2.0 * np.log(max(problem.units.n_units, 3)) / float(w.sum()), 1.0)
+    slabs = np.geomspace(smallest, 4.0, _SLABS)
+    if not sizes[first]:
+        return float(slabs[0])
+    outcome = kind.make(y, weight, offset)
+    Z = standardise(np.asarray(A, dtype=np.float64)[:, places[first]], w)[0].T
+    Z = np.ascontiguousarray(Z if outcome.order is None else Z[:, outcome.order])
+    start = np.concatenate([outcome.start(), np.zeros(len(Z) * outcome.n_predictors)])
+    return float(slabs[int(np.argmax([outcome_mode(outcome, Z, float(g), start).evidence for g in slabs]))])
+
+
+def _part(rows: tuple, mask: NDArray[np.bool_]) -> tuple[Any, ...]:
+    return tuple(None if v is None else v[mask] for v in rows)
+
+
+def _held_out(
+    kind: OutcomeKind,
+    rows: tuple,
+    places: list[NDArray[np.intp]],
+    visited: Visited,
+    slab: float,
+    chosen: NDArray[np.intp],
+    folds: NDArray[np.intp],
+) -> tuple[float, float, float]:
+    """Mean losses of held-out folds, of the average and the refit, and the error of their difference."""
+    A, _, weight, _ = rows
+    w = np.ones(len(A)) if weight is None else weight
+    losses = np.zeros((_FOLDS, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SeparationWarning)
+        for fold in range(_FOLDS):
+            inside, outside = _part(rows, folds != fold), _part(rows, folds == fold)
+            mean = _mean_of(kind, inside, places[:_JUDGES], visited.weights[:_JUDGES], slab)
+            refit = fit_outcome(inside[0][:, chosen], inside[1], kind.make, inside[2], inside[3])
+            judge = kind.make(outside[1], outside[2], outside[3])
+            for i, (fit, X) in enumerate(((mean, outside[0]), (refit, outside[0][:, chosen]))):
+                eta = (X @ fit.coef).T
+                eta = eta if judge.order is None else eta[:, judge.order]
+                losses[fold, i] = -judge.at(fit.own, eta).value / float(w[folds == fold].sum())
+    loss, refit_loss = losses.mean(axis=0)
+    doubt = float(np.std(losses[:, 0] - losses[:, 1], ddof=1) / np.sqrt(_FOLDS))
+    return float(loss), float(refit_loss), doubt

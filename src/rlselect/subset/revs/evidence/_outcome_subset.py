@@ -1,0 +1,354 @@
+"""A subset of columns under any likelihood that is an `Outcome`, and the reward of every move from it."""
+
+import copy
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlselect.data import Units
+from rlselect.kernels import (
+    Outcome,
+    OutcomePoint,
+    damped_newton,
+    laplace_block_add,
+    laplace_block_remove,
+    small_decrement,
+    summed_problem,
+)
+from rlselect.subset.revs.evidence._ties import Shape
+
+Floats = NDArray[np.float64]
+
+_NEWTON_STEPS = 25
+# as in `GlmSubset`: a hundredth of a standard error
+_DECREMENT = 1e-4
+_SLABS = 12
+# squares of the columns are kept up to this size
+_SQUARES_KEPT = 2**28
+# subsets whose prices are remembered
+_MOST_SEEN = 4000
+
+
+class _Priced(NamedTuple):
+    """A subset that was fitted: coefficients, log evidence, shape factor, and the changes by each move."""
+
+    coef: Floats
+    evidence: float
+    alike: float
+    moves: Floats
+
+
+class OutcomeSubset:
+    r"""Laplace log evidence of a subset under an `Outcome`, with all moves priced by one Newton step.
+
+    Each column has q coefficients with the prior :math:`N(0, g I)` on the standardised scale, and enters or
+    leaves with all of them. ``shape=1`` multiplies the prior density of a column by
+    :math:`|\beta|^2 / (g q)`, as in `GlmSubset`. A walk comes back to the same subsets again and again: their
+    prices are remembered.
+
+    Parameters
+    ----------
+    columns : array of shape (p, n)
+        Standardised columns, as rows, in the order of the table.
+    units : Units
+        What enters and leaves together.
+    outcome : Outcome
+        The likelihood.
+    counted : float
+        What the rows count.
+    slab : float, default=0.03
+        g.
+    shape : {0, 1}, default=1
+        Whether the effects in the model are taken to be alike.
+    """
+
+    share = 0.0
+    dispersion = 0.0
+    noise = 1.0
+
+    def __init__(
+        self,
+        columns: Floats,
+        units: Units,
+        outcome: Outcome,
+        counted: float,
+        slab: float = 0.03,
+        shape: int = 1,
+    ) -> None:
+        self._columns = columns if outcome.order is None else np.ascontiguousarray(columns[:, outcome.order])
+        kept = columns.nbytes <= _SQUARES_KEPT
+        self._squared = self._columns * self._columns if kept else None
+        self._varies = np.abs(columns).max(axis=1, initial=0.0) > 0
+        self.units, self.outcome, self.counted = units, outcome, counted
+        self.slab, self.shape = slab, shape
+        self._in_block = np.zeros(units.n_columns, dtype=bool)
+        self._in_block[[j for u in units.blocks for j in units.columns[u]]] = True
+        # where the last fit ended: a subset next to it is a few steps away
+        self._last: tuple[Floats, dict[int, Floats]] = (outcome.start(), {})
+        # what is known of subsets, by the prior of the coefficients; and which prior suits each
+        self._seen: dict[tuple[bytes, float, int], _Priced] = {}
+        self._tables: dict[bytes, tuple[Floats, Floats]] = {}
+        none = outcome.at(outcome.start(), np.zeros((outcome.n_predictors, columns.shape[1])))
+        own = none.squares(self._columns, self._squared)
+        self._information = float(np.median(np.einsum("paa->pa", own)))
+        self.reset(np.zeros(units.n_units, dtype=bool))
+
+    @property
+    def size(self) -> int:
+        """Number of units in the subset."""
+        return int(np.count_nonzero(self.mask))
+
+    @property
+    def evidence(self) -> float:
+        """Laplace log evidence of the subset (the shape factor apart)."""
+        return self._priced.evidence
+
+    @property
+    def alike(self) -> float:
+        """Log of the shape factor of the subset, zero when it is not in use."""
+        return self._priced.alike if self.shape else 0.0
+
+    @property
+    def coef(self) -> tuple[Floats, Floats]:
+        """Own parameters of the likelihood, and coefficients (k, q) of the columns of the subset."""
+        f = self.outcome.n_own
+        return self._priced.coef[:f], self._priced.coef[f:].reshape(-1, self.outcome.n_predictors)
+
+    def copy(self) -> "OutcomeSubset":
+        """Another walker over the same rows; what it comes to know is its own."""
+        twin = copy.copy(self)
+        twin.mask, twin._seen, twin._tables = self.mask.copy(), dict(self._seen), dict(self._tables)
+        return twin
+
+    def moves(self) -> Floats:
+        """Change of the log evidence when each unit is toggled."""
+        return self._priced.moves
+
+    def toggle(self, unit: int) -> None:
+        """Add the unit when it is out, remove it when it is in, and refit.
+
+        A move that was made has its true price from then on, both ways: where one Newton step is far off, a
+        climb would go to and fro.
+        """
+        before, mask = self._key, self.mask.copy()
+        mask[unit] = not mask[unit]
+        start = self.evidence + self.alike
+        self.reset(mask)
+        change = self.evidence + self.alike - start
+        for key, price in ((before, change), (self._key, -change)):
+            if key in self._seen:
+                moves = self._seen[key].moves.copy()
+                moves[unit] = price
+                self._seen[key] = self._seen[key]._replace(moves=moves)
+        self._priced = self._seen[self._key]
+
+    def reset(self, mask: NDArray[np.bool_]) -> None:
+        """Stand in another subset."""
+        self.mask = np.array(mask, dtype=bool)
+        if self._key not in self._seen:
+            if len(self._seen) >= _MOST_SEEN:
+                self._seen.clear()
+            self._seen[self._key] = self._price()
+        self._priced = self._seen[self._key]
+
+    @property
+    def _key(self) -> tuple[bytes, float, int]:
+        return np.packbits(self.mask).tobytes(), self.slab, self.shape
+
+    def learn_dispersion(self) -> bool:
+        """Nothing to learn."""
+        return False
+
+    def prepare(self, unit: int, values: Floats) -> None:
+        """Nothing to prepare: the rows are at hand."""
+
+    def at_hand(self, values: Floats) -> NDArray[np.intp]:
+        """None: every move takes a fit."""
+        return np.empty(0, dtype=np.intp)
+
+    def varies(self) -> NDArray[np.bool_]:
+        """Columns that are not constant."""
+        return self._varies
+
+    def slabs(self) -> Floats:
+        """The prior variances that `evidence_table` compares, as in `GlmSubset`."""
+        information = max(self._information, 1e-300)
+        smallest = min(2.0 * np.log(max(self.units.n_units, 3)) / information, 1.0)
+        return np.geomspace(smallest, 4.0, _SLABS)
+
+    def evidence_table(self, shapes: Sequence[Shape]) -> Floats:
+        """Log evidence of the subset for every slab and shape; effects are not tied here."""
+        key = self._key[0]
+        if key not in self._tables:
+            subset, found = self._subset(), []
+            for slab in self.slabs():
+                mode = self._mode(subset, float(slab))
+                found.append((mode.evidence, self._alike(subset, mode, float(slab))))
+            evidence, alike = np.array(found).T
+            self._tables[key] = evidence, alike
+        evidence, alike = self._tables[key]
+        table = [np.full(_SLABS, -np.inf) if s.share else evidence + s.alike * alike for s in shapes]
+        return np.column_stack(table)
+
+    def set_prior(self, slab: float, shape: Shape) -> None:
+        """Change the prior of the coefficients."""
+        self.slab, self.shape = float(slab), shape.alike
+        self.reset(self.mask)
+
+    def _subset(self) -> list[int]:
+        return [int(j) for u in np.flatnonzero(self.mask) for j in self.units.columns[u]]
+
+    def _mode(self, subset: list[int], slab: float) -> "OutcomeMode":
+        own, known = self._last
+        none = np.zeros(self.outcome.n_predictors)
+        start = np.concatenate([own, *(known.get(j, none) for j in subset)])
+        mode = outcome_mode(self.outcome, self._columns[subset], slab, start)
+        f = self.outcome.n_own
+        self._last = mode.coef[:f], dict(zip(subset, mode.coef[f:].reshape(-1, len(none)), strict=True))
+        return mode
+
+    def _alike(self, subset: list[int], mode: "OutcomeMode", slab: float) -> float:
+        f, q = self.outcome.n_own, self.outcome.n_predictors
+        square = mode.coef[f:] ** 2 + np.diagonal(mode.inverse)[f:]
+        free = ~self._in_block[subset]
+        return float(np.log(square.reshape(-1, q).sum(axis=1)[free] / (slab * q)).sum())
+
+    def _price(self) -> _Priced:
+        subset = self._subset()
+        mode = self._mode(subset, self.slab)
+        q, p = self.outcome.n_predictors, self.units.n_columns
+        point, inverse = mode.point, mode.inverse
+        score = (point.score @ self._columns.T).T
+        own = point.squares(self._columns, self._squared)
+        cross = self._cross(point, subset)
+        pull = (inverse @ cross.reshape(len(inverse), p * q)).reshape(cross.shape)
+        schur = own - np.einsum("kpa,kpb->pab", cross, pull) + np.eye(q) / self.slab
+        # of a column that the subset explains altogether only its prior is left
+        schur = np.where(np.eye(q, dtype=bool), np.maximum(schur, 1e-9 * np.maximum(own, 1.0)), schur)
+        columns = np.zeros(p)
+        single = np.flatnonzero(~self._in_block)
+        columns[single] = self._single_adds(schur[single], score[single])
+        moves = self.units.spread(columns)
+        moves = moves.copy() if moves is columns else moves
+        for units, members in self.units.by_size:
+            moves[units] = self._block_adds(members, point, cross, pull, score)
+        self._removes(moves, subset, mode)
+        return _Priced(mode.coef, mode.evidence, self._alike(subset, mode, self.slab), moves)
+
+    def _cross(self, point: OutcomePoint, subset: list[int]) -> Floats:
+        """Curvature between the parameters of the subset's model and all columns, shape (f + kq, p, q)."""
+        f, q = self.outcome.n_own, self.outcome.n_predictors
+        n, p = self._columns.shape[1], self.units.n_columns
+        k = len(subset)
+        out = np.empty((f + k * q, p, q))
+        own = point.mixed.reshape(f * q, n) @ self._columns.T
+        out[:f] = own.reshape(f, q, p).transpose(0, 2, 1)
+        bent = point.bend(self._columns[subset]).reshape(q * q * k, n) @ self._columns.T
+        out[f:] = bent.reshape(q, q, k, p).transpose(2, 0, 3, 1).reshape(k * q, p, q)
+        return out
+
+    def _single_adds(self, schur: Floats, score: Floats) -> Floats:
+        change = laplace_block_add(schur, score, self.slab)
+        if self.shape:
+            inverse = np.linalg.inv(schur)
+            mean = (inverse @ score[:, :, None])[:, :, 0]
+            size = (mean * mean).sum(axis=1) + np.einsum("paa->p", inverse)
+            change = change + np.log(size / (self.slab * score.shape[1]))
+        return change
+
+    def _block_adds(
+        self, members: NDArray[np.intp], point: OutcomePoint, cross: Floats, pull: Floats, score: Floats
+    ) -> Floats:
+        """Changes by units of the same number of columns, given by the rows of `members`."""
+        q, (b, m) = self.outcome.n_predictors, members.shape
+        out = np.empty(b)
+        for i, columns in enumerate(members):
+            own = np.einsum("abmn,ln->malb", point.bend(self._columns[columns]), self._columns[columns])
+            inside = np.einsum("kma,klb->malb", cross[:, columns], pull[:, columns])
+            schur = (own - inside).reshape(m * q, m * q) + np.eye(m * q) / self.slab
+            out[i] = laplace_block_add(schur, score[columns].ravel(), self.slab)
+        return out
+
+    def _removes(self, moves: Floats, subset: list[int], mode: "OutcomeMode") -> None:
+        f, q = self.outcome.n_own, self.outcome.n_predictors
+        at = 0
+        for unit in np.flatnonzero(self.mask):
+            size = len(self.units.columns[unit]) * q
+            places = slice(f + at, f + at + size)
+            block, coef = mode.inverse[places, places], mode.coef[places]
+            moves[unit] = laplace_block_remove(block, coef, self.slab)
+            if self.shape and size == q:
+                moves[unit] -= np.log((coef @ coef + np.trace(block)) / (self.slab * q))
+            at += size
+
+
+class OutcomeMode(NamedTuple):
+    """The mode of a posterior: parameters, the point there, the inverse Hessian, the log evidence."""
+
+    coef: Floats
+    point: OutcomePoint
+    inverse: Floats
+    evidence: float
+    converged: bool
+
+
+def outcome_mode(
+    outcome: Outcome,
+    columns: Floats,
+    slab: float,
+    start: Floats,
+    *,
+    tolerance: float = _DECREMENT,
+    most_steps: int = _NEWTON_STEPS,
+) -> OutcomeMode:
+    """Newton's method for some columns (k, n), in the order of the outcome; an infinite slab is no prior."""
+    f, q, k = outcome.n_own, outcome.n_predictors, len(columns)
+    prior = np.concatenate([outcome.precision, np.full(k * q, 1.0 / slab)])
+
+    def point_at(coef: Floats) -> OutcomePoint:
+        return outcome.at(coef[:f], coef[f:].reshape(k, q).T @ columns)
+
+    def sums(coef: Floats) -> tuple[float, Floats, Floats]:
+        point = point_at(coef)
+        pull = prior * coef
+        gradient = np.concatenate([point.own_score, (columns @ point.score.T).ravel()]) - pull
+        return (
+            0.5 * float(coef @ pull) - point.value,
+            _hessian(outcome, columns, point) + np.diag(prior),
+            gradient,
+        )
+
+    converged, coef = True, start
+    if len(start):
+        found = damped_newton(
+            summed_problem(sums), start[None], small_decrement(tolerance), most_steps=most_steps
+        )
+        coef, converged = found.coef[0], bool(found.converged[0])
+    point = point_at(coef)
+    hessian = _hessian(outcome, columns, point) + np.diag(prior)
+    value = point.value - 0.5 * float(coef @ (prior * coef))
+    logdet = float(np.linalg.slogdet(hessian)[1]) if len(start) else 0.0
+    evidence = value - 0.5 * (logdet + k * q * float(np.log(slab)))
+    inverse = np.asarray(np.linalg.pinv(hessian, hermitian=True)) if len(start) else hessian
+    return OutcomeMode(coef, point, inverse, evidence, converged)
+
+
+def outcome_hessian(outcome: Outcome, columns: Floats, coef: Floats) -> Floats:
+    """Minus the second derivatives of the log likelihood by own parameters, then coefficients."""
+    f, q = outcome.n_own, outcome.n_predictors
+    point = outcome.at(coef[:f], coef[f:].reshape(len(columns), q).T @ columns)
+    return _hessian(outcome, columns, point)
+
+
+def _hessian(outcome: Outcome, columns: Floats, point: OutcomePoint) -> Floats:
+    f, q, (k, n) = outcome.n_own, outcome.n_predictors, columns.shape
+    out = np.empty((f + k * q, f + k * q))
+    out[:f, :f] = point.own_curvature
+    mixed = (point.mixed.reshape(f * q, n) @ columns.T).reshape(f, q, k)
+    out[:f, f:] = mixed.transpose(0, 2, 1).reshape(f, k * q)
+    out[f:, :f] = out[:f, f:].T
+    bent = point.bend(columns).reshape(q * q * k, n) @ columns.T
+    out[f:, f:] = bent.reshape(q, q, k, k).transpose(2, 0, 3, 1).reshape(k * q, k * q)
+    return out

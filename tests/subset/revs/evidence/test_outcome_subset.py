@@ -1,0 +1,97 @@
+"""Prices of moves under an outcome against the moves themselves."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from rlselect.data import Units
+from rlselect.kernels import ClassOutcome, CoxOutcome, OrdinalOutcome
+from rlselect.subset.revs.evidence import SHAPES, OutcomeSubset, Shape
+
+
+def state_of(name, n=240, shape=1):
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((6, n))
+    Z = (Z - Z.mean(axis=1, keepdims=True)) / Z.std(axis=1, keepdims=True)
+    weight = rng.integers(1, 3, n).astype(float)
+    eta = 0.4 * Z[0] - 0.3 * Z[2]
+    codes = np.digitize(eta + rng.logistic(size=n), [-0.5, 0.7])
+    if name == "multinomial":
+        outcome = ClassOutcome(codes, 3, weight)
+    elif name == "ordinal":
+        outcome = OrdinalOutcome(codes, 3, weight, np.zeros(n))
+    else:
+        time = np.round(rng.exponential(np.exp(-eta)), 1) + 0.1
+        outcome = CoxOutcome(time, rng.random(n) < 0.7, weight, np.zeros(n))
+    state = OutcomeSubset(Z, Units(np.array([0, 1, 2, 3, 4, 4])), outcome, weight.sum(), shape=shape)
+    return state, Z
+
+
+@pytest.mark.parametrize("shape", [0, 1])
+@pytest.mark.parametrize("name", ["multinomial", "ordinal", "cox"])
+def test_every_move_has_about_the_price_of_making_it(name, shape):
+    state, _ = state_of(name, shape=shape)
+    state.reset(np.array([True, False, True, False, False]))
+    here, prices = state.evidence + state.alike, state.moves().copy()
+    for unit, price in enumerate(prices):
+        state.toggle(unit)
+        assert state.evidence + state.alike - here == pytest.approx(price, abs=0.2 + 0.03 * abs(price))
+        made = state.evidence + state.alike - here
+        state.toggle(unit)
+        # a move that was made has its true price
+        assert state.moves()[unit] == pytest.approx(made, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["multinomial", "ordinal", "cox"])
+def test_evidence_is_laplace_at_the_mode(name):
+    state, Z = state_of(name)
+    state.reset(np.array([True, False, True, False, False]))
+    outcome, f, q = state.outcome, state.outcome.n_own, state.outcome.n_predictors
+    A = Z[[0, 2]] if outcome.order is None else Z[[0, 2]][:, outcome.order]
+
+    def loss(theta):
+        prior = 0.5 * theta[f:] @ theta[f:] / state.slab
+        return prior - outcome.at(theta[:f], theta[f:].reshape(2, q).T @ A).value
+
+    start = np.concatenate([outcome.start(), np.zeros(2 * q)])
+    best = minimize(
+        loss, start, method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-11, "maxfev": 20000}
+    )
+    own, coef = state.coef
+    np.testing.assert_allclose(np.concatenate([own, coef.ravel()]), best.x, atol=1e-4)
+    h = 1e-3 * np.eye(len(start))
+    hessian = [
+        [
+            (loss(best.x + a + b) - loss(best.x + a - b) - loss(best.x - a + b) + loss(best.x - a - b)) / 4e-6
+            for a in h
+        ]
+        for b in h
+    ]
+    logdet = np.linalg.slogdet(hessian)[1] + 2 * q * np.log(state.slab)
+    assert state.evidence == pytest.approx(-best.fun - 0.5 * logdet, abs=1e-3)
+
+
+def test_relabelled_classes_have_the_same_evidence():
+    state, Z = state_of("multinomial")
+    codes = np.array([2, 0, 1])[state.outcome._codes]
+    other = OutcomeSubset(Z, state.units, ClassOutcome(codes, 3, state.outcome._weight), state.counted)
+    for mask in ([0, 0, 0, 0, 0], [1, 0, 1, 0, 1]):
+        state.reset(np.array(mask, dtype=bool))
+        other.reset(np.array(mask, dtype=bool))
+        assert other.evidence == pytest.approx(state.evidence, abs=1e-6)
+        np.testing.assert_allclose(other.moves(), state.moves(), atol=1e-5)
+
+
+def test_prior_follows_the_table_and_prices_are_forgotten_with_it():
+    state, _ = state_of("cox")
+    state.reset(np.array([True, False, True, False, False]))
+    table = state.evidence_table(SHAPES)
+    assert np.isneginf(table[:, [shape.share > 0 for shape in SHAPES]]).all()
+    slab = float(state.slabs()[5])
+    state.set_prior(slab, Shape(0, 0.0))
+    assert state.alike == 0.0
+    assert state.evidence == pytest.approx(table[5, 0], abs=1e-5)
+    twin = state.copy()
+    twin.toggle(0)
+    assert state.mask[0]
+    assert not twin.mask[0]

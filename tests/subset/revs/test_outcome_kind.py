@@ -1,0 +1,144 @@
+"""What y may be for classes, ordered classes and times, and what is said otherwise."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rlselect import REVS
+from rlselect.subset.revs._outcome_kind import is_survival, read_survival, survival_parts
+from rlselect.subset.revs._problem import read_response
+
+TIME, EVENT = np.array([3.0, 1.0, 3.0, 2.0]), np.array([True, False, True, True])
+
+
+def structured(names):
+    y = np.zeros(4, dtype=[(names[0], bool), (names[1], float)])
+    y[names[0]], y[names[1]] = EVENT, TIME
+    return y
+
+
+@pytest.mark.parametrize(
+    "y", [structured(("event", "time")), structured(("died", "days")), {"time": TIME, "event": EVENT}]
+)
+def test_times_come_in_several_forms(y):
+    assert is_survival(y)
+    parts = survival_parts(y)
+    np.testing.assert_array_equal(parts["time"], TIME)
+    np.testing.assert_array_equal(parts["event"], EVENT)
+
+
+def test_equal_rows_share_a_record():
+    kind, codes, strata = read_survival(TIME, {"event": EVENT.astype(int)}, "efron")
+    assert codes[0] == codes[2] != codes[1]
+    np.testing.assert_array_equal(kind.records[codes.astype(int)][:, 0], TIME)
+    assert not kind.late
+    assert not kind.strata
+    assert len(strata) == 1
+    more = {"event": EVENT, "entry": [0, 0.5, 1, 0], "stratum": np.array(list("abab"), dtype=object)}
+    kind, codes, strata = read_survival(TIME, {k: np.asarray(v) for k, v in more.items()}, "breslow")
+    assert kind.late
+    assert kind.strata
+    np.testing.assert_array_equal(strata, ["a", "b"])
+    assert len(np.unique(codes)) == 4
+
+
+def test_an_event_at_the_start_is_at_risk():
+    parts = {"event": np.ones(3, dtype=bool), "entry": np.array([0.0, 0.0, 1.0])}
+    kind, codes, _ = read_survival(np.array([0.0, 2.0, 3.0]), parts, "efron")
+    outcome = kind.make(codes, None, None)
+    # one of two, then of two, then alone
+    assert outcome.at(np.zeros(0), np.zeros((1, 3))).value == pytest.approx(-2 * np.log(2))
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (TIME, "structured array with the fields 'event' and 'time'"),
+        ({"time": TIME}, "y has no 'event'"),
+        ({"time": TIME, "event": EVENT, "age": TIME}, "y has a field 'age'"),
+    ],
+)
+def test_other_forms_are_refused(y, message):
+    with pytest.raises(ValueError, match=message):
+        survival_parts(y)
+
+
+@pytest.mark.parametrize(
+    ("time", "parts", "message"),
+    [
+        (-TIME, {"event": EVENT}, r"time holds -3 \(row 0\); times of zero or more"),
+        (TIME, {"event": np.array([0, 1, 2, 0])}, r"event holds 2 \(row 2\); truth values"),
+        (TIME, {"event": EVENT, "entry": np.array([0, 1.0, 0, 0])}, r"entry holds 1 \(row 1\)"),
+        (TIME, {"event": np.zeros(4, dtype=bool)}, "no event"),
+    ],
+)
+def test_impossible_times_are_told(time, parts, message):
+    with pytest.raises(ValueError, match=message):
+        read_survival(time, parts, "efron")
+
+
+def test_three_labels_are_classes():
+    text = np.array(["b", "a", "c"] * 3, dtype=object)
+    family, classes, codes = read_response(text, "auto")
+    assert family == "multinomial"
+    np.testing.assert_array_equal(classes[codes.astype(int)], text)
+    # three whole numbers are numbers unless the user says otherwise
+    assert read_response(np.array([0, 1, 2] * 3), "auto")[0] == "gaussian"
+    assert read_response(np.array([0, 1, 2] * 3), "ordinal")[1].tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("y", "family", "message"),
+    [
+        (np.array(["low", "high"] * 3, dtype=object), "ordinal", "whose order .* cannot know"),
+        (np.array([0.5, 1.5, 0.5, 1.5]), "multinomial", "continuous values such as 0.5"),
+        (np.ones(4), "ordinal", "only one class"),
+        (np.arange(4), "multinomial", "4 classes in 4 rows"),
+    ],
+)
+def test_what_is_no_class_is_refused(y, family, message):
+    with pytest.raises(ValueError, match=message):
+        read_response(y, family)
+
+
+def rows(n=30):
+    rng = np.random.default_rng(0)
+    return rng.standard_normal((n, 3)), np.arange(n) % 3
+
+
+@pytest.mark.parametrize(
+    ("options", "given", "message"),
+    [
+        ({"family": "multinomial", "min_effect": 0.1}, {}, "min_effect"),
+        ({"family": "ordinal", "checkpoint": "file"}, {}, "checkpoint"),
+        ({"family": "ordinal", "ties": "breslow"}, {}, "ties"),
+        ({"family": "multinomial"}, {"offset": np.zeros(30)}, "move all classes alike"),
+        (
+            {"family": "multinomial"},
+            {"sample_weight": (np.arange(30) % 3 > 0) * 1.0},
+            "no row with a weight above zero of class 0",
+        ),
+    ],
+)
+def test_options_without_effect_are_refused(options, given, message):
+    with pytest.raises(ValueError, match=message):
+        REVS(**options).fit(*rows(), **given)
+
+
+def test_the_paper_knows_two_classes_only():
+    with pytest.raises(ValueError, match="Sarsa"):
+        REVS.paper(family="multinomial").fit(*rows())
+
+
+def test_a_frame_may_hold_the_times():
+    X, _ = rows(60)
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    frame["days"], frame["died"] = rng.exponential(np.exp(-1.5 * X[:, 0])), rng.random(60) < 0.8
+    fit = REVS(random_state=0).fit(frame, ("days", "died"))
+    y = {"time": frame["days"].to_numpy(), "event": frame["died"].to_numpy()}
+    other = REVS(family="cox", random_state=0).fit(frame[["a", "b", "c"]], y)
+    assert fit.family_ == "cox"
+    assert fit.n_features_in_ == 3
+    np.testing.assert_array_equal(fit.coef_, other.coef_)
+    assert fit.score(frame, ("days", "died")) == other.score(frame[["a", "b", "c"]], y) > 0.7

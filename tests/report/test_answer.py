@@ -8,7 +8,7 @@ from rlselect.report import answer_selection, name_some, stopped_early, to_html,
 @pytest.mark.parametrize(
     ("kinds", "told"),
     [
-        ({}, "None of the 9 variables is worth its price"),
+        ({}, "None of the 9 variables was selected: the data do not show that any one"),
         (
             {"near certain": ["a"], "likely": []},
             "1 of 9 variables matters for the target: a, which is near certain.",

@@ -82,9 +82,7 @@ def answer_selection(
     chosen = {kind: names for kind, names in kinds.items() if len(names)}
     total = sum(map(len, chosen.values()))
     if not total:
-        told = (
-            f"None of the {n_features:,} {noun}s is worth its price: the data do not show that any matters."
-        )
+        told = f"None of the {n_features:,} {noun}s was selected: the data do not show that any one matters."
         return " ".join([told, *further])
     verb = "matters" if total == 1 else "matter"
     nouns = noun if n_features == 1 else f"{noun}s"

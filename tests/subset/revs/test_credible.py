@@ -1,5 +1,6 @@
 """Features that stand in for one another are reported as a set."""
 
+from copy import copy
 from itertools import combinations
 
 import numpy as np
@@ -67,6 +68,14 @@ def test_they_are_shown_and_kept(fitted, tmp_path):
     text = str(model.summary())
     assert "Variables that stand in for one another" in text
     assert "x3, x4" in text
+    several = sum(len(g["features"]) > 1 for g in model.credible_groups_)
+    told = "One of x" if several == 1 else f"In {several} sets of variables"
+    answer = model.summary().dict["answer"]
+    assert told in answer
+    assert answer.endswith("the data do not tell which.")
+    nothing = copy(model)
+    nothing.support_ = np.zeros_like(model.support_)
+    assert f". But {told[0].lower()}{told[1:]}" in nothing.summary().dict["answer"]
     assert "| Variable" in text or "| variable" in text
     assert model.summary().dict["credible_groups"] == model.credible_groups_
     save(model, tmp_path / "model")

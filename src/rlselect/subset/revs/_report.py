@@ -86,14 +86,12 @@ def _answer(selector: Any, chosen: list[str], effect: float | None, groups: list
     further = []
     if not chosen and effect is not None:
         further.append(f"An effect of {effect:.2g} standard units would have been seen with probability 0.9.")
-    if len(groups) == 1:
-        rivals = name_some(groups[0]["features"])
-        further.append(f"One of {rivals} is near certain, but the data do not tell which.")
-    elif groups:
-        further.append(
-            f"In {len(groups)} sets of variables that stand in for one another one each is near certain, but "
-            "the data do not tell which."
-        )
+    if groups:
+        where = f"One of {name_some(groups[0]['features'])}"
+        if len(groups) > 1:
+            where = f"In {len(groups)} sets of variables that stand in for one another one each"
+        where = where if chosen else f"But {where[0].lower()}{where[1:]}"
+        further.append(f"{where} is near certain, while the data do not tell which.")
     return answer_selection(selector.n_features_in_, kinds, *further, *stopped_early(selector.stop_reason_))
 
 

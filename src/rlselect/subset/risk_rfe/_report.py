@@ -25,6 +25,7 @@ def report_of(selector: Any) -> dict[str, Any]:
         facts["Landmarks"] = f"{selector.n_landmarks_} rows, kernel error {selector.kernel_error_:.2g}"
     risk = path["risk"][np.flatnonzero(sizes >= selector.n_features_)[-1]]
     facts["Out-of-sample risk"] = f"{risk:.4g} with the selected features, {path['risk'][0]:.4g} with all"
+    word = "with" if selector.n_features_ else "without"
     return {
         "title": f"{type(selector).__name__} ({what})",
         "answer": answer_selection(
@@ -35,7 +36,7 @@ def report_of(selector: Any) -> dict[str, Any]:
                     for j in sorted(np.flatnonzero(selector.support_), key=selector.ranking_.__getitem__)
                 ]
             },
-            f"The out-of-sample risk is {risk:.3g} with them, {path['risk'][0]:.3g} with all.",
+            f"The out-of-sample risk is {risk:.3g} {word} them, {path['risk'][0]:.3g} with all.",
             *stopped_early(selector.stop_reason_),
             noun="feature",
         ),

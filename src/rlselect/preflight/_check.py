@@ -60,7 +60,7 @@ def check(
     most_rows: int = 100_000,
     name: str | None = None,
 ) -> DataCheck:
-    """SeenRows at data before anything is selected: what is in the way, and which method suits them.
+    """Look at data before anything is selected: what is in the way, and which method suits them.
 
     Parameters
     ----------

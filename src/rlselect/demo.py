@@ -225,7 +225,7 @@ def main(html: Path, seed: int, compare: bool) -> None:
         reports = []
         for number, (when, (sentence, answer)) in enumerate(asked.items(), 1):
             click.secho(f"{number}. {when.capitalize()}", bold=True)
-            click.echo(f"{sentence}\n")
+            click.echo(f"{click.wrap_text(sentence, 80)}\n")
             reports.append(answer(seed, compare))
             show_report(_short(reports[-1]))
             click.echo()

@@ -3,7 +3,7 @@
 The dissertation does not say how many rows it trains on: several sizes are shown, each with its own procedure
 (`RiskRFE.paper()`), our machines with its loss, and our default.
 
-python experiments/table_3_2.py --sizes 100 200 400 --replicates 2 --out experiments/results/table_3_2.md
+python experiments/table_3_2.py --sizes 100 200 --replicates 2 --out experiments/results/table_3_2.md
 """
 
 import numpy as np

@@ -188,7 +188,7 @@ CASES = {
     ),
     "RiskRFE": Case(seeded(RiskRFE), numbers, selects(0, 2)),
     "RiskRFE, classes": Case(seeded(RiskRFE), classes, finds(0, 2)),
-    "DatumwiseClassifier": Case(seeded(DatumwiseClassifier), switch, selects(0, 1, 2)),
+    "DatumwiseClassifier": Case(seeded(DatumwiseClassifier, scoring="bins"), switch, selects(0, 1, 2)),
     "DatumwiseRegressor": Case(
         seeded(DatumwiseRegressor, scoring="bins", feature_cost=0.04), switched_numbers, selects(0, 1, 2)
     ),

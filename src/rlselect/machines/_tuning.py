@@ -78,9 +78,7 @@ class Tuner:
         else:
             self.widths = np.array([1.0 if isinstance(bandwidth, str) else float(bandwidth)])
         self.place: tuple[int, int] | None = None
-        self.first_widths = range(
-            len(self.widths) - 1 if narrow_first and self.relative else 0, len(self.widths)
-        )
+        self.narrow_first = narrow_first
 
     @property
     def free(self) -> bool:
@@ -103,7 +101,9 @@ class Tuner:
             # the last choice has to do
             pass
         elif self.place is None or not self.free:
-            self._search(problem, every[0], self.first_widths, known)
+            # widths may have been replaced since the tuner was made
+            first = len(self.widths) - 1 if self.narrow_first and self.relative else 0
+            self._search(problem, every[0], range(first, len(self.widths)), known)
         else:
             if self.every_lambda:
                 self._search(problem, every[0], range(self.place[1], self.place[1] + 1), known)

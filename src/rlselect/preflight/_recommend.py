@@ -109,7 +109,8 @@ def recommend(look: SeenRows, findings: list[Finding], question: Question, data:
             "Features are bought one by one for each case, until the answer is sure enough for their price.",
             f"{method}(feature_cost=0.01).fit({frame}, {target!r})",
             " ".join(["rlselect datumwise", data, f"--target {column}", "--feature-cost 0.01", *flags]),
-            (1.0, 5.0 + 5e-4 * n * p),
+            # bins at least, networks at most
+            (1.0, 60.0 + 5e-4 * n * p),
             40.0 * n * p,
         )
     flags += ["--expand-dates"] if dates else []

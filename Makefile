@@ -9,7 +9,7 @@ DEPS   := pyproject.toml
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo       select variables on bundled and simulated data, write demo.html"
+	@echo "make demo       the four questions on small data, one page with pictures: demo.html"
 	@echo "make test       run the tests"
 	@echo "make lint       ruff and mypy"
 	@echo "make docs       build the documentation into docs/_build/html"
@@ -29,7 +29,7 @@ $(VENV)/.%: $(DEPS) | $(BIN)/python
 	$(PIP) install -e '.[$*]'
 	@touch $@
 
-demo: $(VENV)/.core
+demo: $(VENV)/.temporal
 	$(BIN)/python -m rlselect.demo --html demo.html
 
 # two workers with one BLAS thread each: more threads than cores only wait for each other

@@ -16,6 +16,7 @@ import shlex
 import sys
 import tempfile
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,9 @@ PAGES = [
     ROOT / "README.md",
     *sorted(p for p in (ROOT / "docs").rglob("*.md") if "_build" not in p.parts),
 ]
+
+# packages for users; the others serve these
+ROOMS = ("subset", "datumwise", "regimes", "temporal", "preflight", "datasets", "simulate")
 
 _BLOCK = re.compile(
     r"^```(python|console)\n(.*?)^```\n(?:\n*```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL
@@ -127,6 +131,20 @@ def test_every_how_to_has_code():
     for page in PAGES:
         if page.parent.name == "howto":
             assert read_blocks(page.read_text(encoding="utf-8")), page
+
+
+@pytest.mark.parametrize("room", ["", *(f".{name}" for name in ROOMS)])
+def test_every_public_name_is_in_the_reference(room):
+    text = "\n".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "api").glob("*.md"))
+    told = {name.rsplit(".", 1)[-1] for name in re.findall(r"auto(?:class|function)::\s+(\S+)", text)}
+    public = set(import_module(f"rlselect{room}").__all__) - {"__version__"}
+    assert not public - told, f"rlselect{room}: name these in docs/api"
+
+
+def test_every_page_is_in_the_contents():
+    contents = (ROOT / "docs" / "index.md").read_text(encoding="utf-8").splitlines()
+    pages = {page.relative_to(ROOT / "docs").with_suffix("").as_posix() for page in PAGES[1:]} - {"index"}
+    assert not pages - set(contents)
 
 
 def test_comparison_of_outputs():

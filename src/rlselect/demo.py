@@ -1,12 +1,15 @@
-"""A demonstration: selection on a small real dataset, and on a large simulated one."""
+"""A demonstration: the four questions on small data that come along, on one page."""
 
 import time
 import warnings
+from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
+import pyarrow as pa
 
 from rlselect.cli import one_sentence, show_report
 from rlselect.report import printable, to_html, write_whole
@@ -15,7 +18,7 @@ _PEER = "scikit-learn's LassoCV"
 
 
 def crime_report(seed: int = 0, *, compare: bool = True) -> dict[str, Any]:
-    """Select the variables behind violent crime in 1993 US communities, and try them on a held-out quarter.
+    """For everyone: the variables behind violent crime in 1993 US communities, tried on a held-out quarter.
 
     Parameters
     ----------
@@ -33,8 +36,7 @@ def crime_report(seed: int = 0, *, compare: bool = True) -> dict[str, Any]:
     from rlselect.datasets import load_crime
 
     crime = load_crime()
-    order = np.random.default_rng(seed).permutation(len(crime.target))
-    test, train = np.sort(order[: len(order) // 4]), np.sort(order[len(order) // 4 :])
+    test, train = _split(len(crime.target), seed)
     selector, seconds = _timed(REVS(random_state=seed), crime.frame.take(train), "target")
     score = selector.score(crime.frame.take(test), crime.target[test])
     facts = {f"R² on the other {len(test)} communities": f"{score:.2f}"}
@@ -43,47 +45,127 @@ def crime_report(seed: int = 0, *, compare: bool = True) -> dict[str, Any]:
         score = lasso.score(crime.data[test], crime.target[test])
         n_chosen = int(np.count_nonzero(lasso.coef_))
         facts[_PEER] = f"{n_chosen} of {len(lasso.coef_)} variables, R² {score:.2f}, {slow:.1f} s"
-    title = f"Violent crime in {len(train):,} US communities, {crime.data.shape[1]} variables"
+    title = f"For everyone: violent crime in {len(train):,} US communities, {crime.data.shape[1]} variables"
     return {**selector.summary().dict, "title": title, "seconds": seconds, "facts": facts}
 
 
-def simulated_report(rows: int, columns: int, seed: int = 0, *, compare: bool = True) -> dict[str, Any]:
-    """Select on a simulated problem with correlated columns, and compare with the truth.
+def biopsy_report(seed: int = 0, **options: Any) -> dict[str, Any]:
+    """For this case: which measurements of a biopsy to ask for, tried on a held-out quarter.
 
     Parameters
     ----------
-    rows, columns : int
-        Size of the problem; 25 of the columns carry the signal.
     seed : int
-        Seed of the data and of the search.
-    compare : bool
-        Whether to fit the peer on the same data.
+        Random state of the split and of the learner.
+    **options
+        Further options of the learner.
 
     Returns
     -------
     dict
-        Report of the selection, with the found, missed and false variables among its facts.
+        Report on the cases held out.
     """
-    from rlselect import REVS
-    from rlselect.simulate import make_revs
+    from sklearn.datasets import load_breast_cancer
 
-    data = make_revs(n=rows, p=columns, structure="banded", dtype=np.float32, random_state=seed)
-    selector, seconds = _timed(REVS(random_state=seed), data.X, data.y)
-    chosen, truth = np.asarray(selector.support_), data.support
-    facts = {
-        "Found": f"{np.count_nonzero(chosen & truth)} of {np.count_nonzero(truth)} true variables",
-        "Missed": _names(truth & ~chosen),
-        "False": _names(chosen & ~truth),
+    from rlselect import DatumwiseClassifier
+
+    data = load_breast_cancer()
+    frame = pa.table(
+        {str(name): values for name, values in zip(data.feature_names, data.data.T, strict=True)}
+        | {"diagnosis": data.target_names[data.target]}
+    )
+    test, train = _split(len(frame), seed)
+    learner = DatumwiseClassifier(feature_cost=0.002, scoring="bins", random_state=seed, **options)
+    learner.fit(frame.take(train), "diagnosis")
+    report = learner.report(frame.take(test), "diagnosis").dict
+    return {**report, "title": f"For this case: biopsies of {len(train)} patients, 30 measurements to buy"}
+
+
+def trial_report(seed: int = 0) -> dict[str, Any]:
+    """For this decision: what a simulated trial of two stages says about drug and therapy.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of the data and of the learner.
+
+    Returns
+    -------
+    dict
+        Report of the regime, with the rules that made the data among its facts.
+    """
+    from rlselect import QLearning, TrialData
+
+    columns, stages = _simulate_trial(np.random.default_rng(seed), 300)
+    learner = QLearning(model="linear", random_state=seed).fit(TrialData.from_wide(columns, stages))
+    report = learner.report().dict
+    truth = "severity above 0 calls for the drug first; a response above 0 for going on"
+    return {
+        **report,
+        "title": "For this decision: drug or therapy, for 300 simulated patients at two stages",
+        "facts": {**report["facts"], "The truth": truth},
+        "sections": [*report["sections"], _drug_by_severity(learner, columns, stages[0]["history"])],
     }
-    if compare:
-        lasso, slow = _timed(_peer(), data.X, data.y)
-        kept = lasso.coef_ != 0
-        facts[_PEER] = (
-            f"found {np.count_nonzero(kept & truth)}, false {np.count_nonzero(kept & ~truth)}, {slow:.1f} s"
-        )
-    title = f"Simulated problem, {rows:,} rows, {columns} correlated variables"
-    # here the truth is known, and the warning about standard errors stands beside the real data
-    return {**selector.summary().dict, "title": title, "seconds": seconds, "facts": facts, "notes": []}
+
+
+def visits_report(seed: int = 0) -> dict[str, Any]:
+    """At this moment: when the drug of a simulated trial begins to help.
+
+    Parameters
+    ----------
+    seed : int
+        Seed of the bands.
+
+    Returns
+    -------
+    dict
+        Report of the curves.
+    """
+    from rlselect import TemporalProcessRegression
+    from rlselect.datasets import load_simulated_visits
+
+    model = TemporalProcessRegression("score ~ arm + age")
+    model.fit(load_simulated_visits().path, id="patient", time="visit")
+    report = model.report(random_state=seed).dict
+    return {**report, "title": "At this moment: symptoms of 160 simulated patients at eight visits"}
+
+
+def _simulate_trial(rng: np.random.Generator, n: int) -> tuple[dict[str, np.ndarray], list[dict[str, Any]]]:
+    """Columns of (n,) values and the stages of a randomised trial, in which one column decides at each."""
+    names = ["severity", "age", "sleep", "weight", "income", "distance"]
+    columns = {name: rng.standard_normal(n) for name in names}
+    first = rng.choice(["drug", "therapy"], n)
+    drug = np.where(first == "drug", 1.0, -1.0)
+    relief = columns["severity"] * drug - 0.5 * columns["age"] + 0.5 * rng.standard_normal(n)
+    response = 0.5 * relief + rng.standard_normal(n)
+    second = rng.choice(["go on", "change"], n)
+    later = response * np.where(second == "go on", 1.0, -1.0) + 0.5 * rng.standard_normal(n)
+    columns |= {"first": first, "relief": relief, "response": response, "second": second, "later": later}
+    return columns, [
+        {"history": names, "action": "first", "reward": "relief", "propensity": "1:1"},
+        {"history": ["response"], "action": "second", "reward": "later", "propensity": "1:1"},
+    ]
+
+
+def _drug_by_severity(learner: Any, columns: dict[str, np.ndarray], names: list[str]) -> dict[str, Any]:
+    """A section with the advantage of the drug along severity, all other columns at their means."""
+    severity = np.linspace(-2.0, 2.0, 41)
+    history = {name: np.full(len(severity), columns[name].mean()) for name in names}
+    q = learner.q_values({**history, "severity": severity})
+    of = {action: q[:, k] for k, action in enumerate(learner.actions_[0])}
+    curve = {
+        "title": "advantage of the drug over the therapy, by severity",
+        "x": severity,
+        "y": of["drug"] - of["therapy"],
+        "reference": 0.0,
+    }
+    note = "Above the dashed line the drug is better: the decision turns where the curve crosses it."
+    return {"title": "Where the first decision turns", "curves": [curve], "note": note}
+
+
+def _split(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Row numbers, sorted: a quarter to judge by, and the rest."""
+    order = np.random.default_rng(seed).permutation(n)
+    return np.sort(order[: n // 4]), np.sort(order[n // 4 :])
 
 
 def _timed(estimator: Any, X: Any, y: Any) -> tuple[Any, float]:
@@ -104,28 +186,65 @@ def _peer() -> Any:
     return LassoCV()
 
 
-def _names(mask: np.ndarray) -> list[str]:
-    return [f"x{j}" for j in np.flatnonzero(mask)]
+_QUESTIONS: dict[str, tuple[str, Callable[[int, bool], dict[str, Any]]]] = {
+    "for everyone": (
+        "Which of 100 variables go with violent crime? REVS walks over subsets of them, and says how sure it "
+        "is of each.",
+        lambda seed, compare: crime_report(seed, compare=compare),
+    ),
+    "for this case": (
+        "Which measurements does this biopsy need? DatumwiseClassifier buys one after the other, until the "
+        "answer is worth no further price.",
+        lambda seed, compare: biopsy_report(seed),
+    ),
+    "for this decision": (
+        "Drug or therapy for this patient, and then? QLearning finds the history that each decision needs, "
+        "and what deciding by it is worth.",
+        lambda seed, compare: trial_report(seed),
+    ),
+    "at this moment": (
+        "When does a drug begin to help? TemporalProcessRegression draws effects as curves in time, with "
+        "bands that hold a whole curve.",
+        lambda seed, compare: visits_report(seed),
+    ),
+}
 
 
 @click.command()
 @click.option("--html", type=click.Path(path_type=Path), default=Path("demo.html"), show_default=True)
-@click.option("--rows", type=click.IntRange(min=50), default=200_000, show_default=True)
-@click.option("--columns", type=click.IntRange(min=45), default=400, show_default=True)
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--compare/--no-compare", default=True, show_default=True, help=f"Run {_PEER} too.")
-def main(html: Path, rows: int, columns: int, seed: int, compare: bool) -> None:
-    """Run the demonstration, print its tables, and write them as a web page with pictures of the search."""
+def main(html: Path, seed: int, compare: bool) -> None:
+    """Answer the four questions on small data, print the answers, and write them as a page with pictures."""
     with one_sentence():
-        click.echo("REVS selects variables, twice. All times are on one thread.\n")
-        click.echo("1. Real data that come with the package: which variables go with violent crime?\n")
-        crime = crime_report(seed, compare=compare)
-        show_report(crime)
-        click.echo(f"\n2. {rows:,} x {columns} made on the spot: 25 variables are true, does it find them?\n")
-        simulated = simulated_report(rows, columns, seed, compare=compare)
-        show_report(simulated)
-        write_whole(html, to_html([crime, simulated]))
-        click.echo(f"\nWrote {printable(html)}: the same tables, with pictures of the two searches.")
+        click.echo("Which variables matter? Four questions; the whole takes less than a minute.\n")
+        asked = dict(_QUESTIONS)
+        if find_spec("formulaic") is None or find_spec("pandas") is None:
+            asked.pop("at this moment")
+            click.echo("Curves in time are left out: they need pip install 'rlselect[temporal]'.\n")
+        reports = []
+        for number, (when, (sentence, answer)) in enumerate(asked.items(), 1):
+            click.secho(f"{number}. {when.capitalize()}", bold=True)
+            click.echo(f"{click.wrap_text(sentence, 80)}\n")
+            reports.append(answer(seed, compare))
+            show_report(_short(reports[-1]))
+            click.echo()
+        write_whole(html, to_html([_opening(asked), *reports]))
+        click.echo(f"Wrote {printable(html)}: the whole answers, with pictures; open it in a browser.")
+
+
+def _short(report: dict[str, Any]) -> dict[str, Any]:
+    """What fits a screen: the first table; all others are on the page."""
+    return {**report, "notes": [], **({"sections": report["sections"][:1]} if "sections" in report else {})}
+
+
+def _opening(asked: dict[str, Any]) -> dict[str, Any]:
+    """The top of the page: the questions, a sentence each."""
+    sections = [
+        {"title": f"{number}. {when.capitalize()}", "note": sentence}
+        for number, (when, (sentence, _)) in enumerate(asked.items(), 1)
+    ]
+    return {"title": "Which variables matter?", "sections": sections}
 
 
 if __name__ == "__main__":

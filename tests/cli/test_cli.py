@@ -11,7 +11,6 @@ from click.testing import CliRunner
 from pyarrow import parquet
 
 import rlselect
-from rlselect import demo
 from rlselect.cli import _main as cli
 from rlselect.cli._selectors import SELECTORS
 from rlselect.data import as_numbers, open_table
@@ -283,26 +282,3 @@ def test_revs_from_the_command_line(run, houses, tmp_path):
     run(path, "--target", "price", "--drop", "weight", "--json", again, method="revs")
     assert json.loads(again.read_text())["path"]["size"] == report["path"]["size"]
     refused(run(path, "--target", "city", "--family", "gaussian", method="revs"), "text")
-
-
-def test_demo_writes_a_page(tmp_path):
-    page = tmp_path / "demo.html"
-    result = runner().invoke(demo.main, ["--html", str(page), "--rows", "2000", "--columns", "60"])
-    assert result.exit_code == 0, result.output
-    assert "Found: 25 of 25 true variables" in result.stdout
-    assert "Missed: none" in result.stdout
-    assert "LassoCV: found 25, false " in result.stdout
-    assert "R² on the other 498 communities: 0.6" in result.stdout
-    text = page.read_text()
-    assert text.count("<section ") == 2
-    assert text.count("<svg") == 5  # what is selected and the search of each, and one set of stand-ins
-    assert "http" not in text
-
-
-def test_demo_without_the_peer(tmp_path):
-    page = tmp_path / "demo.html"
-    result = runner().invoke(
-        demo.main, ["--html", str(page), "--rows", "2000", "--columns", "60", "--no-compare"]
-    )
-    assert result.exit_code == 0, result.output
-    assert "LassoCV" not in result.stdout + page.read_text()

@@ -57,6 +57,9 @@ def test_dates_are_expanded_alike(folder):
     done = run("select", folder / "all.csv", "--target", "y", "--expand-dates", "--save", folder / "m.rls")
     assert done.exit_code == 0, done.output
     assert "when.days" in rlselect.load(folder / "m.rls").get_feature_names_out()
+    bare = run("predict", folder / "m.rls", folder / "all.csv", "--out", folder / "a.csv")
+    assert bare.exit_code == 2
+    assert "use --expand-dates" in bare.output
     first = run("predict", folder / "m.rls", folder / "all.csv", "--out", folder / "a.csv", "--expand-dates")
     second = run(
         "predict", folder / "m.rls", folder / "all.parquet", "--out", folder / "b.csv", "--expand-dates"

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 from pyarrow import parquet
 
-from rlselect.cli import main
+from rlselect.cli import main, show_report
 
 # clear the screen, set a title, C1 escape, right-to-left override, isolate, line separator, carriage return
 NASTY = [
@@ -128,3 +128,15 @@ def test_outputs_through_a_link_keep_the_link_and_the_mode(tmp_path):
     assert link.is_symlink()
     assert real.read_text().startswith("{")
     assert stat.S_IMODE(real.stat().st_mode) == 0o640
+
+
+def test_tables_wider_than_the_terminal_are_shown_uncut(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    names = [f"column number {k}" for k in range(9)]
+    rows = [[f"row {i}", *(f"cell {i} {k}" for k in range(1, 9))] for i in range(2)]
+    show_report({"title": "Wide", "sections": [{"title": "Table", "columns": names, "rows": rows}]})
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 60
+    for words in (names[1:], rows[0][1:], rows[1][1:]):
+        assert all(sum(word in line for line in lines) == 1 for word in words)
+    assert sum("row 1" in line for line in lines) == sum(names[0] in line for line in lines) > 1

@@ -1,5 +1,7 @@
 """What a look at data finds, and what it does not make up."""
 
+import shlex
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -44,6 +46,7 @@ SPOILT = {
     "missing values": lambda f, rng: f.assign(area=f.area.where(rng.random(len(f)) > 0.1)),
     "constants": lambda f, rng: f.assign(one=1.0),
     "dates": lambda f, rng: f.assign(sold=pd.date_range("2024-01-01", periods=len(f))),
+    "numbers with commas": lambda f, rng: f.assign(area=[f"{a:.2f}".replace(".", ",") for a in f.area]),
     "no table cells": lambda f, rng: f.assign(rooms=[[1, 2]] * len(f)),
     "ids and free text": lambda f, rng: f.assign(owner=[f"o{i}" for i in range(len(f))]),
     "repeated columns": lambda f, rng: f.assign(again=f.noise),
@@ -123,7 +126,7 @@ def test_the_method_suits_the_target(y, method, family):
 @pytest.mark.parametrize("question", ["case", "decision", "moment"])
 def test_questions_have_their_rooms(question, houses):
     assert check(houses, "price", question=question).recommendation.method in (
-        "DatumwiseClassifier",
+        "DatumwiseRegressor",
         "QLearning",
         "TemporalProcessRegression",
     )
@@ -182,3 +185,29 @@ def test_the_answer_is_what_is_in_the_way_or_what_to_run(houses):
     assert check(houses, "price").dict["made"]["code"].endswith("check(X, 'price')")
     gaps = check(houses.assign(area=houses.area.where(houses.age > 0)), "price").dict["answer"]
     assert "is to be mended: missing values. Then REVS" in gaps
+
+
+def test_numbers_with_commas_are_no_ids_and_codes_are_no_numbers(houses):
+    houses["area"] = [f"{a:.6f}".replace(".", ",") for a in houses.area]
+    houses["code"] = [f"{k % 7},b" for k in range(len(houses))]
+    found = seen(check(houses, "price"))
+    assert found["numbers with commas"].columns == ["area"]
+    assert "ids and free text" not in found
+
+
+def test_commands_can_be_pasted_into_a_shell(houses):
+    houses["owner's name"] = [f"o{i}" for i in range(len(houses))]
+    command = check(houses.rename(columns={"price": "price in £"}), "price in £").recommendation.command
+    words = shlex.split(command)
+    assert words[words.index("--drop") + 1] == "owner's name"
+    assert words[words.index("--target") + 1] == "price in £"
+
+
+def test_cases_with_numbers_are_for_the_regressor_and_its_command_takes_no_dates(houses):
+    houses["sold"] = pd.date_range("2024-01-01", periods=len(houses))
+    advice = check(houses, "price", question="case").recommendation
+    assert advice.method == "DatumwiseRegressor"
+    assert advice.python.startswith("DatumwiseRegressor(")
+    assert "--drop sold" in advice.command
+    assert "--expand-dates" not in advice.command
+    assert check(houses, "city", question="case").recommendation.method == "DatumwiseClassifier"

@@ -55,6 +55,9 @@ def write_predictions(path: Path, data: Any, out: Path, *, proba: bool) -> None:
         raise ValueError(f"{str(path)!r} predicts numbers, not classes; leave out --proba.")
     names = getattr(model, "feature_names_in_", None)
     if isinstance(data, pa.Table) and names is not None:
+        expanded = {name.removesuffix(".days") for name in set(names) - set(data.column_names)}
+        if expanded & set(data.column_names):
+            raise ValueError(f"{str(path)!r} was fitted on dates made numbers; use --expand-dates here, too.")
         data = data.select([name for name in data.column_names if name in set(names)])
     count = 0
 

@@ -34,13 +34,14 @@ def show_report(report: Mapping[str, Any]) -> None:
         console.print(printable(f"{label}: {text}"))
 
     def show_table(columns: Sequence[str], rows: list[list[str]]) -> None:
-        table = Table(printable(columns[0]), box=box.SIMPLE_HEAD, pad_edge=False)
-        table.columns[0].overflow = "fold"
-        for name in columns[1:]:
-            table.add_column(printable(name), justify="right", no_wrap=True)
-        for row in rows:
-            table.add_row(*(Text(printable(cell)) for cell in row))
-        console.print(table)
+        for shown in _fitting(columns, rows, console.width):
+            table = Table(printable(columns[0]), box=box.SIMPLE_HEAD, pad_edge=False)
+            table.columns[0].overflow = "fold"
+            for k in shown:
+                table.add_column(printable(columns[k]), justify="right", no_wrap=True)
+            for row in rows:
+                table.add_row(*(Text(printable(row[k])) for k in (0, *shown)))
+            console.print(table)
 
     if "variables" in report or "sections" not in report:
         rows, more = variable_rows(report)
@@ -63,6 +64,17 @@ def show_report(report: Mapping[str, Any]) -> None:
                 console.print(printable(text, lines=True))
     for note in report.get("notes", ()):
         console.print(printable(f"Note: {note}"))
+
+
+def _fitting(columns: Sequence[str], rows: list[list[str]], width: int) -> list[list[int]]:
+    """Columns but the first, in as many tables as a narrow terminal needs to show them uncut."""
+    widths = [max(len(printable(cell)) for cell in cells) + 3 for cells in zip(columns, *rows, strict=True)]
+    tables: list[list[int]] = [[]]
+    for k in range(1, len(columns)):
+        if tables[-1] and widths[0] + sum(widths[j] for j in tables[-1]) + widths[k] > width:
+            tables.append([])
+        tables[-1].append(k)
+    return tables
 
 
 def deliver(report: Mapping[str, Any], json_path: Path | None, html_path: Path | None) -> None:

@@ -62,9 +62,10 @@ class DatumwiseRegressor(RegressorMixin, FeatureBuyer):
     related : matrix or callable, optional
         Which features (groups) are related: a square boolean matrix, or a function of two names.
     relation : {"any", "all", "pairs"}, default="any"
-        Whether a feature must be related to one of those bought, or to all of them (Table 2 of [1]_). With
+        Whether a feature must be related to one of those bought, or to all of them (Table 2 of the paper that
+        `DatumwiseClassifier` names). With
         "pairs" a case pays for every pair of features it has bought, by whether they are related (equation
-        10 of [1]_, which says otherwise than the table), and for each feature once as related to itself.
+        10, which says otherwise than the table), and for each feature once as related to itself.
     unrelated_cost : float, sequence or mapping, optional
         Cost of a feature (group) that is not related to what is bought; the first purchase is never
         unrelated. None with `related` forbids such purchases.

@@ -60,7 +60,7 @@ def check(
     most_rows: int = 100_000,
     name: str | None = None,
 ) -> DataCheck:
-    """SeenRows at data before anything is selected: what is in the way, and which method suits them.
+    """Look at data before anything is selected: what is in the way, and which method suits them.
 
     Parameters
     ----------
@@ -216,7 +216,8 @@ def tell(finding: Finding, words: Literal["python", "command"]) -> str:
         The interface.
     """
     mend = getattr(finding, words)
-    lines = textwrap.wrap(finding.text, 84) + ([f"-> {mend}"] if mend else [])
+    # with the weight before it, a line fits a terminal of 80 columns
+    lines = textwrap.wrap(finding.text, 71) + ([f"-> {mend}"] if mend else [])
     return "\n".join(f"{finding.weight if k == 0 else '':8} {line}" for k, line in enumerate(lines))
 
 

@@ -1,5 +1,6 @@
 """What a column holds: numbers, truth values, text, dates."""
 
+import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -22,6 +23,7 @@ _DATES = (
 )
 # cells of text that are tried, and the share of them that has to be a date
 _TRIED, _MOSTLY = 1000, 0.95
+_COMMA, _WHOLE = re.compile(r"\s*[-+]?\d+(,\d+)+([.eE][-+]?\d+)?\s*"), re.compile(r"\s*[-+]?\d+\s*")
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,14 @@ class ColumnFacts:
     def is_date(self) -> bool:
         """Whether its values are days, written as such or as text."""
         return self.kind in ("date", "text date")
+
+    @property
+    def has_commas(self) -> bool:
+        """Whether it is text that most readers would take for numbers: 3,5 or 1,000."""
+        tried = self.levels[:_TRIED] if self.is_text else []
+        n_commas = sum(_COMMA.fullmatch(level) is not None for level in tried)
+        n_numbers = n_commas + sum(_WHOLE.fullmatch(level) is not None for level in tried)
+        return n_commas > 1 and n_numbers >= _MOSTLY * len(tried)
 
     @property
     def is_whole(self) -> bool:

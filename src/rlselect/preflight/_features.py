@@ -7,7 +7,7 @@ import numpy as np
 
 from rlselect.data import names_rows
 from rlselect.preflight._columns import ColumnFacts
-from rlselect.preflight._findings import Finding, SeenRows, named
+from rlselect.preflight._findings import Finding, SeenRows, drop_flags, named
 
 __all__ = ["look_at_features"]
 
@@ -26,7 +26,7 @@ def look_at_features(look: SeenRows) -> Iterator[Finding]:
     look : SeenRows
         The rows.
     """
-    for check in (_gaps, _empty, _dates, _others, _names, _copies, _codes, _class_like, _twins):
+    for check in (_gaps, _empty, _dates, _commas, _others, _names, _copies, _codes, _class_like, _twins):
         yield from check(look)
 
 
@@ -38,7 +38,7 @@ def is_constant(column: ColumnFacts) -> bool:
 def is_id(column: ColumnFacts, n_seen: int) -> bool:
     """Whether a column names rows: text of too many levels, or whole numbers that count."""
     if column.is_text:
-        return column.kind == "text" and names_rows(column.n_distinct, n_seen)
+        return column.kind == "text" and not column.has_commas and names_rows(column.n_distinct, n_seen)
     if not column.is_whole or column.n_missing or column.n_distinct != n_seen or n_seen < 20:
         return False
     steps = np.diff(np.sort(column.values))
@@ -70,7 +70,7 @@ def _empty(look: SeenRows) -> Iterator[Finding]:
             found,
             f"{named(found)} {_have(found)} one value only and cannot be selected.",
             f"leave out {named(found)}",
-            _drop(found),
+            drop_flags(found),
         )
 
 
@@ -83,7 +83,22 @@ def _dates(look: SeenRows) -> Iterator[Finding]:
             found,
             f"{named(found)} {_have(found, 'holds', 'hold')} dates, which are no numbers and no categories.",
             f"rlselect.expand_dates(X, {found[:5]!r}) makes days, months and weekdays of them",
-            "--expand-dates, or " + _drop(found),
+            "--expand-dates, or " + drop_flags(found),
+        )
+
+
+def _commas(look: SeenRows) -> Iterator[Finding]:
+    columns = [*look.columns, *([look.target] if look.target else [])]
+    found = [c.name for c in columns if c.has_commas]
+    if found:
+        yield Finding(
+            "numbers with commas",
+            "warning",
+            found,
+            f"{named(found)} {_have(found, 'holds', 'hold')} numbers written with commas, which are read as "
+            "text.",
+            'read the file with decimal="," or thousands=","',
+            "write them with a point, such as 3.5, and without commas between thousands",
         )
 
 
@@ -97,7 +112,7 @@ def _others(look: SeenRows) -> Iterator[Finding]:
             f"{named(found)} {_have(found, 'holds', 'hold')} lists, bytes or other things that are neither "
             "numbers nor text.",
             f"leave out {named(found)}",
-            _drop(found),
+            drop_flags(found),
         )
 
 
@@ -113,7 +128,7 @@ def _names(look: SeenRows) -> Iterator[Finding]:
             names,
             f"{named(names)} {_have(names, 'names', 'name')} rows, not what they have in common{more}.",
             f"leave out {named(names)}",
-            _drop(names),
+            drop_flags(names),
         )
 
 
@@ -139,7 +154,7 @@ def _copies(look: SeenRows) -> Iterator[Finding]:
             names,
             f"{told}: nobody can tell which of them matters.",
             f"leave out {named(names)}",
-            _drop(names),
+            drop_flags(names),
         )
 
 
@@ -211,7 +226,3 @@ def _twins(look: SeenRows) -> Iterator[Finding]:
 
 def _have(names: list[str], one: str = "has", many: str = "have") -> str:
     return one if len(names) == 1 else many
-
-
-def _drop(names: list[str]) -> str:
-    return " ".join(f"--drop {name}" for name in names[:8]) + (" ..." if len(names) > 8 else "")

@@ -1,5 +1,6 @@
 """What is found in a table, one thing each, with its mend in Python and on the command line."""
 
+import shlex
 from dataclasses import dataclass
 from typing import Literal
 
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 
 from rlselect.preflight._columns import ColumnFacts
 
-__all__ = ["Finding", "SeenRows", "named"]
+__all__ = ["Finding", "SeenRows", "drop_flags", "named"]
 
 Weight = Literal["problem", "warning", "note"]
 
@@ -66,6 +67,18 @@ class SeenRows:
     def rows(self, most: int) -> NDArray[np.intp]:
         """Some of the rows, spread evenly, for what takes longer."""
         return np.unique(np.linspace(0, self.n_seen - 1, min(self.n_seen, most)).astype(np.intp))
+
+
+def drop_flags(columns: list[str], most: int = 8) -> str:
+    """Flags of the command line that leave columns out, as a shell reads them.
+
+    Examples
+    --------
+    >>> drop_flags(["id", "clinic name"]), drop_flags(["a", "b"], most=1)
+    ("--drop id --drop 'clinic name'", '--drop a ...')
+    """
+    shown = " ".join(f"--drop {shlex.quote(name)}" for name in columns[:most])
+    return shown + (" ..." if len(columns) > most else "")
 
 
 def named(columns: list[str], most: int = 5) -> str:

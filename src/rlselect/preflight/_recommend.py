@@ -1,11 +1,12 @@
 """Which method suits the data, with the line of code and the command."""
 
+import shlex
 from dataclasses import dataclass
 from typing import Literal
 
 from rlselect._limits import available_memory
 from rlselect.preflight._curves import bends
-from rlselect.preflight._findings import Finding, SeenRows
+from rlselect.preflight._findings import Finding, SeenRows, drop_flags
 from rlselect.preflight._rows import find_visits
 from rlselect.preflight._target import Outcome, find_outcome
 
@@ -66,7 +67,7 @@ def recommend(look: SeenRows, findings: list[Finding], question: Question, data:
         What the data are called in the code and the command.
     """
     drop = [name for f in findings if f.what in ("ids and free text", "no table cells") for name in f.columns]
-    dates = any(f.what == "dates" for f in findings)
+    dates = [name for f in findings if f.what == "dates" for name in f.columns]
     gaps = any(f.what in ("missing values", "missing target") for f in findings)
     visits = find_visits(look)
     if question == "everyone" and visits is not None and visits.time:
@@ -74,8 +75,9 @@ def recommend(look: SeenRows, findings: list[Finding], question: Question, data:
     n = look.n_rows or look.n_seen
     p = len(look.columns) - len(drop)
     target = look.target.name if look.target else "TARGET"
-    flags = [*(f"--drop {name}" for name in drop), *(["--expand-dates"] if dates else [])]
-    frame = _frame(data, drop, dates)
+    column = shlex.quote(target)
+    flags = [drop_flags(drop, most=len(drop))] if drop else []
+    frame = _frame(data, drop, bool(dates))
     if question == "moment":
         id_, time = (visits.subject, visits.time or "TIME") if visits else ("ID", "TIME")
         command = f'rlselect effects {data} --formula "{target} ~ ..." --id {id_} --time {time}'
@@ -93,20 +95,25 @@ def recommend(look: SeenRows, findings: list[Finding], question: Question, data:
             "What to do at each stage is learnt from what was done, and what came of it.",
             f"QLearning().fit(TrialData.from_long({frame}, id=..., stage=..., action=..., "
             f"reward={target!r}))",
-            f"rlselect regimes {data} --id ID --stage STAGE --action ACTION --reward {target}",
+            f"rlselect regimes {data} --id ID --stage STAGE --action ACTION --reward {column}",
             (0.5, 2.0 + 3e-4 * n * p),
             64.0 * n * p,
         )
+    outcome = find_outcome(look.target) if look.target else "number"
     if question == "case":
+        method = "DatumwiseRegressor" if outcome in ("number", "count") else "DatumwiseClassifier"
+        # its command takes no dates
+        flags += [drop_flags(dates, most=len(dates))] if dates else []
         return Recommendation(
-            "DatumwiseClassifier",
+            method,
             "Features are bought one by one for each case, until the answer is sure enough for their price.",
-            f"DatumwiseClassifier(feature_cost=0.01).fit({frame}, {target!r})",
-            " ".join(["rlselect datumwise", data, f"--target {target}", "--feature-cost 0.01", *flags]),
-            (1.0, 5.0 + 5e-4 * n * p),
+            f"{method}(feature_cost=0.01).fit({frame}, {target!r})",
+            " ".join(["rlselect datumwise", data, f"--target {column}", "--feature-cost 0.01", *flags]),
+            # bins at least, networks at most
+            (1.0, 60.0 + 5e-4 * n * p),
             40.0 * n * p,
         )
-    outcome = find_outcome(look.target) if look.target else "number"
+    flags += ["--expand-dates"] if dates else []
     missing = ', missing="indicator"' if gaps else ""
     flags += ["--missing indicator"] if gaps else []
     bent = bends(look) if p <= _BENT_COLUMNS and n <= 20 * _MANY_ROWS else None
@@ -115,7 +122,7 @@ def recommend(look: SeenRows, findings: list[Finding], question: Question, data:
             "ActorCriticPredictor",
             "A forest predicts better than straight lines do: curves and products are searched for.",
             f"ActorCriticPredictor({missing.removeprefix(', ')}).fit({frame}, {target!r})",
-            " ".join(["rlselect select", data, f"--target {target}", "--method acp", *flags]),
+            " ".join(["rlselect select", data, f"--target {column}", "--method acp", *flags]),
             (2.0, 10.0 + 2e-4 * min(n, _MANY_ROWS) * p),
             48.0 * n * p,
         )
@@ -132,7 +139,7 @@ def recommend(look: SeenRows, findings: list[Finding], question: Question, data:
         f"{why}: subsets are priced by their evidence"
         + (", on as many rows as it takes." if many else ", and averaged over."),
         f'REVS(family="{family}"{missing}).fit({frame}, {target!r})',
-        " ".join(["rlselect select", data, f"--target {target}", f"--family {family}", *flags]),
+        " ".join(["rlselect select", data, f"--target {column}", f"--family {family}", *flags]),
         (0.2, 2.0 + 2e-7 * n * p) if many else (0.2, 2.0 + (0.02 if outcome == "number" else 0.05) * p),
         min(16.0 * n * p, 0.5 * available_memory()) if many else 24.0 * n * p,
     )

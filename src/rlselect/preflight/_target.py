@@ -9,7 +9,7 @@ from scipy.stats import rankdata
 
 from rlselect.preflight._columns import ColumnFacts
 from rlselect.preflight._features import is_constant, is_id
-from rlselect.preflight._findings import Finding, SeenRows, named
+from rlselect.preflight._findings import Finding, SeenRows, drop_flags, named
 
 __all__ = ["Outcome", "find_outcome", "look_at_target"]
 
@@ -84,7 +84,7 @@ def look_at_target(look: SeenRows) -> Iterator[Finding]:
             f"{named(leaks)} {'tells' if len(leaks) == 1 else 'tell'} {y.name!r} nearly without error: is "
             "that known before the target is?",
             f"leave out {named(leaks)} if it is not",
-            " ".join(f"--drop {name}" for name in leaks[:8]),
+            drop_flags(leaks),
         )
 
 

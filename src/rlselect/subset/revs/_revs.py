@@ -175,8 +175,9 @@ class REVS(SubsetSelections):
         for "multinomial" a row per class, which add up to zero.
     intercept_ : float or array
         Intercept of the refit: zero for "cox", one per class for "multinomial", and for "ordinal" the log
-        odds of a class above each but the last, so that P(y > c) = expit(X coef_ + intercept_[c]).
-    coef_average_, intercept_average_ : like coef_ and intercept_
+        odds of a class above each but the last, so that
+        ``P(y > c) = expit(X coef_ + intercept_[c])``.
+    coef_average_, intercept_average_ : like `coef_` and `intercept_`
         Posterior means over all subsets that were visited, weighted by their visits; of families other than
         "gaussian" over the fifty heaviest. The refit's where one subset stands for all (more than 5,000
         rows, or ``search=Sarsa()``).

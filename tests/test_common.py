@@ -287,7 +287,7 @@ def test_a_fit_that_breaks_leaves_the_old_one_or_a_new_one(name, error):
     before = answers(case, estimator)
     new = answers(case, case.fitted(*other))
     _, calls = fit_breaking_at(case, case.make(), other, -1, error)
-    for moment in np.random.default_rng(0).integers(1, calls + 1, size=3):
+    for moment in np.random.default_rng(0).integers(1, calls + 1, size=2):
         ended, _ = fit_breaking_at(case, estimator, other, int(moment), error)
         if ended and estimator.stop_reason_ != "interrupted":
             assert_same(answers(case, estimator), new)

@@ -7,7 +7,7 @@ from rlselect import DatumwiseClassifier
 from rlselect.datumwise import DatumwiseRegressor, PolicyIteration
 
 
-@parametrize_with_checks([DatumwiseClassifier(scoring="bins")])
+@parametrize_with_checks([DatumwiseClassifier(scoring="bins", search=PolicyIteration(n_iter=3))])
 def test_estimator_checks(estimator, check):
     check(estimator)
 

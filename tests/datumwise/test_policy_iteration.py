@@ -20,6 +20,7 @@ def test_fewer_states_than_folds(most):
     assert model.predict(X).shape == (60,)
 
 
+@pytest.mark.slow
 def test_many_weak_features_do_not_end_with_one_question():
     rng = np.random.default_rng(7001)
     X = rng.normal(size=(2400, 40))

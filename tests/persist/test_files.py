@@ -47,7 +47,9 @@ def test_a_frame_with_text_and_gaps(data, tmp_path):
         loaded.predict(frame.drop(columns="text"))
 
 
-@pytest.mark.parametrize("predictor", ["linear", "logistic", "kernel", "network"])
+@pytest.mark.parametrize(
+    "predictor", ["linear", "logistic", "kernel", pytest.param("network", marks=pytest.mark.slow)]
+)
 def test_classes_of_every_predictor(data, predictor, tmp_path):
     X, y = data
     labels = np.where(y > 1, "up", np.where(y < -1, "down", "flat"))

@@ -328,7 +328,7 @@ def test_command_line(tmp_path):
     frame.assign(a=frame["a"].where(frame.index > 5)).to_csv(tmp_path / "data.csv", index=False)
     result = CliRunner().invoke(cli.main, arguments)
     assert result.exit_code == 2
-    assert "missing values" in result.output
+    assert "--missing indicator" in result.output
     result = CliRunner().invoke(cli.main, [*arguments, "--missing", "drop"])
     assert result.exit_code == 0, result.output
     assert "Rows read: 54" in result.output

@@ -49,7 +49,7 @@ def test_noise_seldom_surprises_and_many_columns_are_not_looked_at():
     assert surprising_triples(X, (X[:, 0] * X[:, 1] * X[:, 2])[:, None]) == []
 
 
-@pytest.mark.parametrize("classes", [False, True])
+@pytest.mark.parametrize("classes", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_truth_of_third_order_is_selected(classes):
     X = normal(400, 15, seed=6)
     y = X[:, 1] * X[:, 6] * X[:, 11]

@@ -60,7 +60,7 @@ def sources(tmp_path_factory):
     return {"npz": folder / "weak.npz", "parquet": folder / "weak.parquet"}
 
 
-@pytest.mark.parametrize("kind", ["npz", "parquet"])
+@pytest.mark.parametrize("kind", [pytest.param("npz", marks=pytest.mark.slow), "parquet"])
 def test_killed_at_random_moments(sources, kind, tmp_path):
     source = sources[kind]
     alone = _start(source, tmp_path / "alone.npz", tmp_path / "state-alone")

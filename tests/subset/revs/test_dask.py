@@ -259,7 +259,7 @@ class TestDask:
         assert np.array_equal(named.support_, data.support)
 
     @pytest.mark.filterwarnings("ignore")
-    @pytest.mark.parametrize("family", ["binomial", "poisson"])
+    @pytest.mark.parametrize("family", ["binomial", pytest.param("poisson", marks=pytest.mark.slow)])
     def test_newton_steps_on_the_workers(self, cluster, monkeypatch, family):
         import dask
         import dask.array as da

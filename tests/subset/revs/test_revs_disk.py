@@ -133,7 +133,7 @@ def test_a_third_class_deep_inside(tmp_path):
     labels[-1] = "perhaps"
     source = write(tmp_path / "labels", data.X, labels)
     fit = REVS(random_state=0, validate="read")
-    with pytest.raises(ValueError, match=r"third value \('perhaps'\)|3 classes"):
+    with pytest.raises(ValueError, match=r"third value \('perhaps'\)|multinomial.*in memory"):
         fit.fit(source, "target")
 
 

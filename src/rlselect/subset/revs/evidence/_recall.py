@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 # of two hundred columns some thousand subsets; of many columns the few that a walk goes to and fro between
-_BYTES = 2**25
+_BYTES = 3 * 2**23
 
 
 class Recall:

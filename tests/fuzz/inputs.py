@@ -42,7 +42,10 @@ def _cell(value):
 def _replace(make):
     def break_it(columns, rng):
         j, n = rng.integers(len(columns)), len(columns[0])
-        columns[j] = make(n, rng, columns[j])
+        old = columns[j]
+        # a column that another fault has made of something else than numbers is drawn anew
+        is_number = isinstance(old, np.ndarray) and old.dtype.kind in "fiub"
+        columns[j] = make(n, rng, old if is_number else rng.standard_normal(n))
 
     return break_it
 

@@ -1,6 +1,7 @@
 """From rows to a policy: units worth learning about, codes of their values, and the search."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -28,6 +29,9 @@ Additive: TypeAlias = Literal["bins", "linear"]
 
 # of a time budget, where networks learn as well
 _FOR_BINS = 0.3
+# seconds per row and feature that networks take at least, to learn a little and to be judged at all prices;
+# of more features than that few are bought
+_TO_JUDGE, _MOST_JUDGED = 6e-5, 250
 
 # by how much bins have to be better, as a share of what the worst answer costs more than the best: networks
 # are learned for all prices, bins for theirs alone
@@ -170,10 +174,16 @@ def _learn_best(
 ) -> tuple[CaseRows, Learned]:
     """Additive scores of bins or networks, whichever does better on rows left out."""
     for_bins, for_networks = rng.spawn(2)
-    with present_clock().part(_FOR_BINS) as clock:
-        bins = iterate_policies(problem, search, for_bins, n_jobs, lambda: clock.tick() is not None)
+    left = present_clock().left
+    least = 1.0 + _TO_JUDGE * len(problem.labels) * min(len(known), _MOST_JUDGED)
+    hurried = left is not None and (1.0 - _FOR_BINS) * left < least
+    with nullcontext() if hurried else present_clock().part(_FOR_BINS) as clock:
+        until = stop if clock is None else lambda: clock.tick() is not None
+        bins = iterate_policies(problem, search, for_bins, n_jobs, until)
     bins.scoring = bins.words = "bins"
-    if stop():
+    if hurried:
+        bins.reason += ", no time for networks"
+    if hurried or stop():
         return problem, bins
     rows = table.pose_for_networks(known)
     networks = learn_networks(rows, NetworkTraining(), for_networks, n_jobs, stop, device)

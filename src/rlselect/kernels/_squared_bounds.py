@@ -196,6 +196,8 @@ def best_removals(
             for column, start in zip(targets, starts, strict=True)
         ]
     )
+    # where a plane is degenerate, as with targets whose squares are zero, there is no other bound
+    lowest = np.maximum(lowest, 0.0)
     bounds = lowest.sum(axis=0)
     if not exact:
         return [(candidates[i], float(bounds[i])) for i in np.argsort(bounds, kind="stable")[:count]]

@@ -193,7 +193,9 @@ def eliminate(
             with clock.part(_FOR_RETUNING):
                 retune(problem)
         try:
-            problem.refresh()
+            # the first set is judged in any case: there has to be something to go by
+            with nullcontext() if path.sizes else undisturbed():
+                problem.refresh()
         except OutOfTime:
             return _broken_off(path, problem, clock, ranked)
         path.add(problem)

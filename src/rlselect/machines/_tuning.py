@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect._clock import time_is_up, while_time
+from rlselect._clock import OutOfTime, time_is_up, while_time
 from rlselect.machines._elimination import TunableProblem
 
 __all__ = ["Tuner"]
@@ -124,12 +124,15 @@ class Tuner:
         if len(rows) * len(columns) == 1:
             self.place = (rows[0], columns[0])
             return
-        best = (np.inf, rows[0], columns[0])
+        best = (np.inf, rows[len(rows) // 2], columns[0])
         for column in while_time(columns):
             if column in known:
                 risks = known[column][rows.start : rows.stop]
             else:
-                risks = problem.risk_at(self.lams[rows.start : rows.stop], self._width(column, problem))
+                try:
+                    risks = problem.risk_at(self.lams[rows.start : rows.stop], self._width(column, problem))
+                except OutOfTime:  # what is known by now has to do
+                    break
             if len(risks) == len(self.lams):
                 known[column] = risks
             # out of time, the last ones are not known

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from rlselect._clock import stop_if_late
+from rlselect._clock import stop_if_late, undisturbed
 from rlselect.machines import ColumnProblem
 from rlselect.regimes._action_columns import ActionColumns
 from rlselect.regimes._encoding import HistoryEncoder
@@ -86,7 +86,8 @@ class ByColumns(StageMachine):
         """Fit on some groups, with parameters tuned for them."""
         self.groups = list(groups)
         problem = self.make_problem(groups)
-        problem.refresh()
+        with undisturbed():
+            problem.refresh()
         self.loo_risk, self.losses = self.risk(problem), problem.losses
         self._take(problem)
         return self
@@ -97,7 +98,8 @@ class ByColumns(StageMachine):
         other.y, other.groups = y, self.groups
         problem = other._problem_on(self.groups)
         problem.lam, problem.judged = self.lam, False
-        problem.refresh()
+        with undisturbed():
+            problem.refresh()
         other._take(problem)
         return other
 

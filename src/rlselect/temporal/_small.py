@@ -114,5 +114,9 @@ def sup_wild(draws: WildDraws, se: Array, n_draws: int, rng: np.random.Generator
     out = []
     for change, psi in draws.blocks(n_draws, rng, power=0.5 if bounded else 1.0):
         size = se if bounded else np.sqrt(np.vecdot(psi, psi)) / psi.shape[-1]
-        out.append(np.abs(change / size).max(axis=1))
+        # a draw without any spread at a time, as with very few subjects, says nothing there
+        steps = np.divide(
+            np.abs(change), size, out=np.zeros_like(change), where=np.broadcast_to(size > 0, change.shape)
+        )
+        out.append(steps.max(axis=1))
     return np.concatenate(out)

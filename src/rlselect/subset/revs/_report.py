@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from rlselect.data import read_features
 from rlselect.report import answer_selection, name_some, stopped_early
 from rlselect.subset.revs._outcome_kind import OUTCOMES
 from rlselect.subset.revs._sarsa import Sarsa
@@ -74,7 +75,7 @@ def report_of(selector: Any) -> dict[str, Any]:
 def _answer(selector: Any, chosen: list[str], effect: float | None, groups: list[dict[str, Any]]) -> str:
     """How many variables matter, how sure each is, and what the data do not tell."""
     names = [str(name) for name in selector.encoder_.feature_names]
-    given = {names[g] if isinstance(g, int | np.integer) else str(g) for g in selector.always_select}
+    given = {names[j] for j in read_features(selector.always_select, names, "always_select")}
     sure = dict(zip(names, selector.inclusion_, strict=True))
     kinds: dict[str, list[str]] = {"near certain": [], "likely": [], "doubtful": [], "kept as asked": []}
     for name in chosen:

@@ -182,7 +182,7 @@ def _learn_best(
         bins = iterate_policies(problem, search, for_bins, n_jobs, until)
     bins.scoring = bins.words = "bins"
     if hurried:
-        bins.reason += ", no time for networks"
+        bins.reason = f"time budget, no time for networks; {bins.reason}"
     if hurried or stop():
         return problem, bins
     rows = table.pose_for_networks(known)

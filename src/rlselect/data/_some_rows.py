@@ -56,33 +56,27 @@ def some_rows(X: Any, most: int = 100_000) -> SomeRows:
 
 
 def _of_memory(X: Any, most: int) -> SomeRows:
-    table = _as_arrow(X, most)
-    if not len(table):
+    """Rows are chosen first: what is not looked at is not converted."""
+    frame = None if isinstance(X, pa.Table) else as_frame(X)
+    names = None
+    if frame is None and not isinstance(X, pa.Table):
+        names = read_table(X).names  # refuses what is no table
+        X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
+    n_rows = X.shape[0] if frame is None else len(frame)
+    if not n_rows:
         raise ValueError("X holds no rows.")
-    n_rows = X.shape[0] if sparse.issparse(X) else len(table)
-    if len(table) > most:
-        return SomeRows(table.take(_spread(len(table), most)), n_rows, False)
-    return SomeRows(table, n_rows, len(table) == n_rows)
-
-
-def _spread(n_rows: int, most: int) -> np.ndarray:
-    return np.linspace(0, n_rows - 1, most).astype(np.int64)
-
-
-def _as_arrow(X: Any, most: int) -> pa.Table:
+    rows = np.linspace(0, n_rows - 1, most).astype(np.int64) if n_rows > most else None
     if isinstance(X, pa.Table):
-        return X
-    frame = as_frame(X)
-    if frame is not None:
-        return pa.table({str(name): _column(frame[name]) for name in frame.columns})
-    store = read_table(X)  # refuses what is no table
-    if sparse.issparse(X):
-        rows = _spread(X.shape[0], most) if X.shape[0] > most else np.arange(X.shape[0])
-        values: Any = sparse.csr_array(X)[rows].toarray()
+        table = X if rows is None else X.take(rows)
+    elif frame is not None:
+        some = frame if rows is None else frame[rows]
+        table = pa.table({str(name): _column(some[name]) for name in some.columns})
     else:
-        values = np.asarray(X)
-    names = store.names or [f"x{j}" for j in range(values.shape[1])]
-    return pa.table({name: _array(values[:, j]) for j, name in enumerate(names)})
+        values = X if rows is None else X[rows]
+        values = values.toarray() if sparse.issparse(values) else values
+        names = names or [f"x{j}" for j in range(values.shape[1])]
+        table = pa.table({name: _array(values[:, j]) for j, name in enumerate(names)})
+    return SomeRows(table, n_rows, rows is None)
 
 
 def _column(series: Any) -> Any:

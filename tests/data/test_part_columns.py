@@ -79,7 +79,7 @@ def test_small_files_and_queries_are_loaded(frame, tmp_path):
 def test_a_large_csv_is_read_once(frame, tmp_path, monkeypatch):
     frame.to_csv(tmp_path / "t.csv", index=False)
     monkeypatch.setattr(door, "_SMALL_COLUMNS", 100)
-    monkeypatch.setattr(door, "_SMALL_CSV", 100)
+    monkeypatch.setattr(door, "SMALL_CSV", 100)
     columns = Columns(tmp_path / "t.csv", "data")
     (tmp_path / "t.csv").unlink()
     np.testing.assert_allclose(columns.numbers("x", "y"), frame["x"])

@@ -282,7 +282,7 @@ def test_one_large_csv_is_read_in_parts(tmp_path, rows, monkeypatch):
     path = write(tmp_path / "d", rows, ".csv") / "part-0.csv"
     whole = rows.slice(0, len(pieces(rows)[0]))
     assert open_source(path, "spent").in_memory
-    monkeypatch.setattr("rlselect.data._open._SMALL_CSV", 100)
+    monkeypatch.setattr("rlselect.data._open.SMALL_CSV", 100)
     monkeypatch.setattr("rlselect.data._open._SMALL", 10)
     source = open_source(path, "spent")
     assert isinstance(source, PartTable)

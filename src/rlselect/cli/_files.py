@@ -7,9 +7,6 @@ from typing import Any
 
 __all__ = ["check_outputs", "name_targets", "open_data", "read_columns", "title_of", "with_numbers"]
 
-# a text file of up to so many bytes is read whole
-_SMALL = 2**28
-
 
 def check_outputs(data: str | Path | Sequence[str], *paths: Path | None) -> None:
     """Refuse outputs that cannot be written, or would replace the data, before the search, not after it."""
@@ -62,10 +59,10 @@ def open_data(
     drop, na : tuple of str
         Columns to leave out, and cells that mean missing.
     """
-    from rlselect.data import Without, column_names, kind_of
+    from rlselect.data import SMALL_CSV, Without, column_names, kind_of
 
     single = len(data) == 1 and "://" not in data[0] and Path(data[0]).is_file()
-    if single and kind_of(data[0]) != "parquet" and Path(data[0]).stat().st_size <= _SMALL:
+    if single and kind_of(data[0]) != "parquet" and Path(data[0]).stat().st_size <= SMALL_CSV:
         return read_columns(Path(data[0]), named, drop, na)
     if na:
         raise ValueError(

@@ -22,7 +22,15 @@ from rlselect.data._design import names_rows
 from rlselect.data._encoder import TableEncoder
 from rlselect.data._file import read_file
 from rlselect.data._groups import FeatureGroups, read_features, read_groups
-from rlselect.data._open import column_names, is_source, load_source, open_source, open_stream, open_table
+from rlselect.data._open import (
+    SMALL_CSV,
+    column_names,
+    is_source,
+    load_source,
+    open_source,
+    open_stream,
+    open_table,
+)
 from rlselect.data._paths import kind_of
 from rlselect.data._read import as_numbers
 from rlselect.data._some_rows import SomeRows, some_rows
@@ -43,6 +51,7 @@ from rlselect.data._without import Without
 
 __all__ = [
     "MISSING_MODES",
+    "SMALL_CSV",
     "TASKS",
     "Batch",
     "CodedFeatures",

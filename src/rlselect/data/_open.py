@@ -33,7 +33,7 @@ from rlselect.data._without import Without, narrowed
 # up to so many rows a source is simply loaded
 _SMALL = 5000
 # and so is a single CSV file of up to so many bytes: it has to be read whole anyway
-_SMALL_CSV = 2**28
+SMALL_CSV = 2**28
 # and columns that are read by name, of up to so many bytes as numbers
 _SMALL_COLUMNS = 2**27
 # memory where nobody says how much there is
@@ -65,7 +65,7 @@ def _is_dataset(X: Any) -> bool:
 def _is_small_csv(X: Any) -> bool:
     if isinstance(X, list | tuple) or not is_paths(X) or kind_of(X) != "csv":
         return False
-    return os.path.isfile(X) and os.path.getsize(X) <= _SMALL_CSV
+    return os.path.isfile(X) and os.path.getsize(X) <= SMALL_CSV
 
 
 def open_table(

@@ -12,6 +12,7 @@ from rlselect._estimator import rank
 from rlselect._options import (
     AUTO,
     NONE,
+    flag,
     instance,
     number,
     one_of,
@@ -42,6 +43,7 @@ from rlselect.subset.revs._average import average_subsets
 from rlselect.subset.revs._checkpoint import Checkpoint
 from rlselect.subset.revs._choices import Choices
 from rlselect.subset.revs._credible import credible_groups, name_groups
+from rlselect.subset.revs._dependence import refuse_together
 from rlselect.subset.revs._final import final_model, fitted_family
 from rlselect.subset.revs._noise import kind_of_noise
 from rlselect.subset.revs._outcome_kind import CLASSES, OUTCOMES, is_survival, survival_parts
@@ -137,10 +139,15 @@ class REVS(SubsetSelections):
         and options goes on from there, to the same answer; the file is removed when the search has ended by
         itself. Loading it runs no code; a file that was changed or belongs to other data is refused. A disk
         that is full or cannot be written is a warning.
+    time_ordered : bool, default=False
+        Whether rows come in the order of time, so that the noise of neighbours may be alike: variables are
+        priced by what is left once rows may follow a course that remembers itself (an autoregression, learnt
+        from the rows). With `groups`, each cluster is a series of its own. All rows are used.
     inference : {"refit", "split"}, default="refit"
         Which rows give `coef_` and the standard errors of the summary: the same that selected the variables,
         so that the errors are too small, or a random half of them that takes no part in the selection, which
-        costs half of the rows for each. "split" needs the table in memory.
+        costs half of the rows for each. "split" needs the table in memory. Clusters stay whole, and a series
+        is cut in the middle.
     validate : {"read", "all"}, default="read"
         Of a source that is read in parts, check the rows that are read, or pass over all of them first.
     transform_as : {"columns", "design"}, default="columns"
@@ -214,6 +221,11 @@ class REVS(SubsetSelections):
         "unevenness", the standard deviation of the log variance over the rows (zero where all have the same).
         Where they show in the residuals, rows count by the inverse of their variance and heavy tails are
         shortened, in the search and in the refit.
+    dependence_ : dict
+        With `groups` or `time_ordered`, beside the selected variables: "clusters", "correlation" of two rows
+        of a cluster (or of a course with its noise), "memory" of the course (1 within clusters), and
+        "effective_rows", as many independent rows as all of them are for a variable that is the same
+        throughout a cluster, or slow.
     classes_ : array of shape (n_classes,)
         Labels, for "binomial", "multinomial" and "ordinal".
     event_times_, strata_ : array
@@ -268,6 +280,7 @@ class REVS(SubsetSelections):
         "time_budget": NONE | number("a positive number of seconds", above=0.0),
         "min_effect": NONE | number("a positive number", above=0.0),
         "checkpoint": NONE | instance("the path of a file", str, Path),
+        "time_ordered": flag(),
         "inference": one_of("refit", "split"),
         "validate": one_of("read", "all"),
         "transform_as": one_of("columns", "design"),
@@ -298,6 +311,7 @@ class REVS(SubsetSelections):
         time_budget: float | None = None,
         min_effect: float | None = None,
         checkpoint: str | Path | None = None,
+        time_ordered: bool = False,
         inference: Literal["refit", "split"] = "refit",
         validate: Literal["read", "all"] = "read",
         transform_as: Literal["columns", "design"] = "columns",
@@ -317,6 +331,7 @@ class REVS(SubsetSelections):
         self.time_budget = time_budget
         self.min_effect = min_effect
         self.checkpoint = checkpoint
+        self.time_ordered = time_ordered
         self.inference = inference
         self.validate = validate
         self.transform_as = transform_as
@@ -363,7 +378,9 @@ class REVS(SubsetSelections):
         return tags
 
     @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None, groups: Any = None
+    ) -> Self:
         """Select variables, then refit the selected ones.
 
         Parameters
@@ -386,22 +403,29 @@ class REVS(SubsetSelections):
             taken at random, and a row has one chance to be among them, its copies one each.
         offset : array-like of shape (n_samples,) or str, optional
             Known part of the linear predictor, such as the log of an exposure.
+        groups : array-like of shape (n_samples,) or str, optional
+            Cluster of each row, for rows that belong together: patients of a clinic, visits of a patient.
+            Variables are priced by what is left once rows of a cluster are allowed to be alike. All rows are
+            used, and have to be in memory; not to be had for "multinomial", "ordinal" and "cox".
 
         Returns
         -------
         self
             Fitted, also when the search was stopped by `time_budget` or Ctrl-C.
         """
-        return self._learn_aside(X, y, sample_weight, offset)
+        return self._learn_aside(X, y, sample_weight, offset, groups)
 
-    def _fit(self, progress: Progress, X: Any, y: Any, sample_weight: Any, offset: Any) -> None:
+    def _fit(self, progress: Progress, X: Any, y: Any, sample_weight: Any, offset: Any, groups: Any) -> None:
         name = type(self).__name__
         require_target(y, name)
         policy, rng = self._policy(), as_generator(self.random_state)
         family = "cox" if self.family == "auto" and is_survival(y) else self.family
         self._refuse_idle(family, offset)
+        refuse_together(self, family, groups)
         extra = survival_parts(y) if family == "cox" else {}
-        if family in OUTCOMES:
+        if groups is not None:
+            extra["groups"] = groups
+        if family in OUTCOMES or self.time_ordered:
             X = load_source(X, f"{name}(family={family!r})")
         table = open_source(
             X,
@@ -424,7 +448,9 @@ class REVS(SubsetSelections):
             always_select=self.always_select,
             never_select=self.never_select,
             ties=self.ties,
+            time_ordered=self.time_ordered,
         )
+        refuse_together(self, problem.family, groups)
         checkpoint = self._open_checkpoint(table)
         apart = None
         if self.inference == "split":
@@ -525,6 +551,8 @@ class REVS(SubsetSelections):
             self._keep_outcome(problem, outcome_model(problem, found, apart, rng), apart)
             return
         columns, fit, gains = final_model(problem, found, rng)
+        if found.dependence is not None:
+            self.dependence_ = found.dependence.as_dict()
         if apart is not None:
             fit, self._n_apart = refit_apart(apart, columns), apart.table.n_rows
         self.coef_ = np.zeros(len(self.column_names_))

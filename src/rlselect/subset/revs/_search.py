@@ -11,8 +11,10 @@ from scipy.special import expit
 
 from rlselect._clock import Clock
 from rlselect.data import Batch, DataSource, Units
+from rlselect.kernels import Levels
 from rlselect.learn import UCB, Policy, Trajectory
 from rlselect.subset.revs._checkpoint import Checkpoint
+from rlselect.subset.revs._dependence import Dependence
 from rlselect.subset.revs._effort import EffortPlan, SearchState, begin, run_effort
 from rlselect.subset.revs._noise import Noise, learn_noise
 from rlselect.subset.revs._problem import COUNTS, Problem
@@ -20,6 +22,7 @@ from rlselect.subset.revs._sarsa import Sarsa, run_sarsa
 from rlselect.subset.revs._visited import Visited
 from rlselect.subset.revs._walk import (
     GLM_PLAN,
+    LONG_TABLE_PLAN,
     SizePrior,
     SubsetState,
     Walker,
@@ -30,6 +33,9 @@ from rlselect.subset.revs._walk import (
 )
 from rlselect.subset.revs.evidence import (
     Block,
+    DependentGlm,
+    DependentRidge,
+    DependentRows,
     GlmSubset,
     LazyGram,
     Moments,
@@ -96,6 +102,8 @@ class Found:
         Of linear models, where it is uneven or has heavy tails.
     visited : Visited, optional
         The subsets that were counted; None where one subset stands for all.
+    dependence : Dependence, optional
+        What rows share, where they belong together.
     """
 
     inclusion: NDArray[np.float64]
@@ -115,6 +123,7 @@ class Found:
     dispersion: float = 0.0
     noise: Noise | None = None
     visited: Visited | None = None
+    dependence: Dependence | None = None
 
 
 def is_large(table: DataSource) -> bool:
@@ -128,7 +137,7 @@ def expected_steps(problem: Problem, search: Any) -> int:
     if isinstance(search, Sarsa):
         free = int(np.count_nonzero(problem.allowed))
         return search.n_preliminary + search.for_actions(free + 1).max_stages
-    if is_large(problem.table) and problem.outcome is None:
+    if _grows(problem):
         return 100
     plan = _plan(problem)
     free = int(np.count_nonzero(problem.allowed))
@@ -137,7 +146,14 @@ def expected_steps(problem: Problem, search: Any) -> int:
     return len(plan.starts) * plan.ramp + plan.settle + plan.chains * plan.steps
 
 
+def _grows(problem: Problem) -> bool:
+    """Whether rows are taken until they are enough; what rows share is only to be seen in all of them."""
+    return is_large(problem.table) and problem.outcome is None and problem.levels is None
+
+
 def _plan(problem: Problem) -> WalkPlan:
+    if problem.levels is not None and is_large(problem.table):
+        return LONG_TABLE_PLAN
     return WalkPlan() if problem.family == "gaussian" else GLM_PLAN
 
 
@@ -178,7 +194,7 @@ def search_subset(
         return _nothing_to_do(problem)
     how = _How(policy, penalty, n_jobs, rng, clock)
     try:
-        if is_large(problem.table) and problem.outcome is None:
+        if _grows(problem):
             return _search_large(problem, how, EffortPlan(min_effect=min_effect), checkpoint)
         return _search_walk(problem, how)
     except OverflowedColumns as error:
@@ -220,7 +236,8 @@ class _How(NamedTuple):
 def _search_walk(problem: Problem, how: _How) -> Found:
     """All rows at once: several subsets may explain them, and the walk averages over these."""
     table, linear = problem.table, problem.family == "gaussian"
-    rows = _rows(table, linear) if problem.outcome is None else Rows(table.take)
+    plain = problem.outcome is None and problem.levels is None
+    rows = _rows(table, linear) if plain else Rows(table.take)
     state = _walk_state(problem, problem.units, rows)
     allowed = problem.allowed & _varying(state, problem)
     if not allowed.any() or (problem.family in COUNTS and not _has_events(rows)):
@@ -231,13 +248,15 @@ def _search_walk(problem: Problem, how: _How) -> Found:
     if np.count_nonzero(allowed) <= WIDE:
         result = run_walk(walker, plan, tune=tune, n_jobs=how.n_jobs)
         return (
-            _under_its_noise(problem, how, allowed, result, rows) if linear else _found(problem, result, rows)
+            _under_its_noise(problem, how, allowed, result, rows)
+            if linear and plain
+            else _found(problem, result, rows)
         )
     inclusion, kept = _screen(walker)
     labels = np.flatnonzero(kept)
     columns = problem.columns_of(kept)
     units = Units(np.searchsorted(labels, problem.units.unit_of[columns]))
-    narrow_rows = Rows(lambda where: table.take(where, columns), as_is=linear)
+    narrow_rows = Rows(lambda where: table.take(where, columns), as_is=linear and plain)
     narrow = _walk_state(problem, units, narrow_rows)
     narrow.reset(walker.state.mask[labels])
     narrow_walker = how.walker(narrow, allowed[labels], table.n_rows, state.counted)
@@ -381,15 +400,27 @@ def _rows(table: DataSource, linear: bool) -> Rows:
 def _walk_state(problem: Problem, units: Units, rows: Rows) -> SubsetState:
     """A subset of all rows at once."""
     everything = [slice(0, problem.table.n_rows)]
-    if problem.outcome is None:
+    if problem.outcome is None and problem.levels is None:
         return _state(problem.family, units, rows, everything)
     block = rows.append(everything[0])
     assert isinstance(block, Block)
+    if problem.levels is not None:
+        return _dependent_state(problem.family, units, rows, problem.levels)
+    assert problem.outcome is not None
     outcome = problem.outcome.make(block.y, block.weight, block.offset)
     columns = block.columns(np.arange(units.n_columns)).astype(np.float64, copy=False)
     state = OutcomeSubset(columns, units, outcome, rows.counted)
     # the walk asks for no more than it offers: what is missing is about samples of rows
     return cast(SubsetState, state)
+
+
+def _dependent_state(family: str, units: Units, rows: Rows, levels: Levels) -> DependentRidge | DependentGlm:
+    """A subset of rows that share levels."""
+    if family != "gaussian":
+        return DependentGlm(rows, units, family, levels)
+    X, y, weight, offset = rows.gather(np.arange(units.n_columns))
+    w = np.ones(len(y)) if weight is None else weight
+    return DependentRidge(DependentRows(X, y if offset is None else y - offset, w, levels), units)
 
 
 def _state(family: str, units: Units, rows: Rows, first: Iterable, parts: int = 1) -> RidgeSubset | GlmSubset:

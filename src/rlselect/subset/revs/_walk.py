@@ -340,6 +340,9 @@ class WalkPlan:
 # a Newton fit per step costs more than a rank-one update
 GLM_PLAN = WalkPlan(starts=(0.5, 1.5), ramp=120, settle=240, steps=400, enumerate_up_to=8)
 
+# of so many rows one subset stands out
+LONG_TABLE_PLAN = WalkPlan(starts=(0.5,), ramp=40, settle=60, steps=100, enumerate_up_to=6)
+
 
 def run_walk(walker: Walker, plan: WalkPlan, *, tune: bool, n_jobs: int | None = None) -> WalkResult:
     """Warm up, learn the prior of the coefficients, then let several chains count.

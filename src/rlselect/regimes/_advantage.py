@@ -169,7 +169,7 @@ class AdvantageLearning(BackwardLearner):
             part_done()
 
     def _tree_machines(self, evaluation: Evaluation, rng: np.random.Generator) -> list[StageMachine]:
-        # contrasts alone say nothing of what an action is worth; out of time, lines do for the scores of trees
+        # contrasts alone say nothing of what an action is worth; out of time, lines do for scores
         model = "linear" if time_is_up() else "anova"
         return q_functions(evaluation, self._decide_for(evaluation.trial), model, rng)
 

@@ -65,7 +65,7 @@ class Dependence:
         """Plain numbers."""
         return {
             "clusters": self.n_clusters,
-            "correlation": self.share,
+            "correlation": self.share * self.spread.memory,
             "memory": self.spread.memory,
             "effective_rows": self.effective,
         }
@@ -92,7 +92,7 @@ def say_dependence(given: dict[str, float], n_rows: int, time_ordered: bool) -> 
     if time_ordered:
         return (
             f"{whose}: beside the selected variables, neighbouring rows have the correlation "
-            f"{alike * given['memory']:.2g}. Evidence is deflated accordingly: of a variable that changes "
+            f"{alike:.2g}. Evidence is deflated accordingly: of a variable that changes "
             f"slowly they say as much as {rows:,.0f} independent rows."
         )
     return (

@@ -3,12 +3,14 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rlselect.data import read_features
 from rlselect.report import answer_selection, name_some, stopped_early
 from rlselect.subset.revs._dependence import say_dependence
 from rlselect.subset.revs._outcome_kind import OUTCOMES
 from rlselect.subset.revs._sarsa import Sarsa
+from rlselect.subset.revs._search import Found
 
 AFTER_SELECTION = (
     "Standard errors are those of a refit that does not know the variables were selected: they are too "
@@ -152,3 +154,15 @@ def _stand_ins(groups: list[dict[str, Any]]) -> dict[str, Any]:
         "bars": [(f"one of {name_some(g['features'], 4)}", g["inclusion"]) for g in groups],
         "note": "One of them is in the model; which one, the data do not tell.",
     }
+
+
+def path_of(found: Found) -> dict[str, NDArray]:
+    """The visited subsets, chain by chain, as arrays."""
+    parts = [trajectory.to_dict() for trajectory in found.trajectories]
+    for part, labels in zip(parts, found.labels or [None] * len(parts), strict=True):
+        if labels is not None:
+            action = part["action"]
+            part["action"] = np.sign(action) * (np.append(labels, 0)[np.abs(action) - 1] + 1)
+    path = {key: np.concatenate([p[key] for p in parts]) for key in parts[0]}
+    path["chain"] = np.repeat(np.arange(len(parts)), [len(p["size"]) for p in parts])
+    return path

@@ -39,6 +39,7 @@ from rlselect.learn import (
     as_policy,
     as_rule,
 )
+from rlselect.subset.revs._autocorrelation import warn_if_alike
 from rlselect.subset.revs._average import average_subsets
 from rlselect.subset.revs._checkpoint import Checkpoint
 from rlselect.subset.revs._choices import Choices
@@ -49,7 +50,7 @@ from rlselect.subset.revs._noise import kind_of_noise
 from rlselect.subset.revs._outcome_kind import CLASSES, OUTCOMES, is_survival, survival_parts
 from rlselect.subset.revs._outcome_model import OutcomeModel, outcome_model
 from rlselect.subset.revs._problem import COUNTS, FAMILIES, Problem, pose_problem
-from rlselect.subset.revs._report import report_of
+from rlselect.subset.revs._report import path_of, report_of
 from rlselect.subset.revs._sarsa import Sarsa, paper_search
 from rlselect.subset.revs._search import Found, expected_steps, search_subset
 from rlselect.subset.revs._selections import RULES, SubsetSelections
@@ -222,9 +223,9 @@ class REVS(SubsetSelections):
         Where they show in the residuals, rows count by the inverse of their variance and heavy tails are
         shortened, in the search and in the refit.
     dependence_ : dict
-        With `groups` or `time_ordered`, beside the selected variables: "clusters", "correlation" of two rows
-        of a cluster (or of a course with its noise), "memory" of the course (1 within clusters), and
-        "effective_rows", as many independent rows as all of them are for a variable that is the same
+        With `groups` or `time_ordered`, beside the selected variables: number of "clusters", "correlation"
+        of two rows of a cluster (of two neighbours in time, from where it falls by "memory" per row), and
+        "effective_rows": how many independent rows would say as much of a variable that is the same
         throughout a cluster, or slow.
     classes_ : array of shape (n_classes,)
         Labels, for "binomial", "multinomial" and "ordinal".
@@ -541,7 +542,7 @@ class REVS(SubsetSelections):
         self.n_rows_seen_ = max(int(found.n_rows_seen), self.n_rows_read_)
         self.detectable_ = problem.detectable(found.detectable)
         self.stop_reason_ = found.stop_reason
-        self.path_ = _path(found)
+        self.path_ = path_of(found)
         self.credible_groups_ = name_groups(problem, credible_groups(problem, found))
         self._n_rows = problem.table.n_rows
 
@@ -553,6 +554,7 @@ class REVS(SubsetSelections):
         columns, fit, gains = final_model(problem, found, rng)
         if found.dependence is not None:
             self.dependence_ = found.dependence.as_dict()
+        warn_if_alike(problem, columns, fit)
         if apart is not None:
             fit, self._n_apart = refit_apart(apart, columns), apart.table.n_rows
         self.coef_ = np.zeros(len(self.column_names_))
@@ -590,14 +592,3 @@ class REVS(SubsetSelections):
 
     def _report(self) -> dict[str, Any]:
         return report_of(self)
-
-
-def _path(found: Found) -> dict[str, NDArray]:
-    parts = [trajectory.to_dict() for trajectory in found.trajectories]
-    for part, labels in zip(parts, found.labels or [None] * len(parts), strict=True):
-        if labels is not None:
-            action = part["action"]
-            part["action"] = np.sign(action) * (np.append(labels, 0)[np.abs(action) - 1] + 1)
-    path = {key: np.concatenate([p[key] for p in parts]) for key in parts[0]}
-    path["chain"] = np.repeat(np.arange(len(parts)), [len(p["size"]) for p in parts])
-    return path

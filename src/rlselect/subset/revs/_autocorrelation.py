@@ -1,0 +1,99 @@
+"""Whether neighbouring rows are so much alike that a selection is too sure of itself."""
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlselect._compat import user_level
+from rlselect.kernels import score_and_curvature
+from rlselect.subset.revs._problem import COUNTS, Problem
+from rlselect.subset.revs.evidence import Fit
+
+Floats = NDArray[np.float64]
+
+# consecutive rows that are looked at, and the fewest that say anything
+_MOST_ROWS = 5000
+_FEWEST_ROWS = 30
+_LAGS = 20
+# one in a thousand, one-sided
+_SURE = 3.09
+# evidence that is too large by less than a third changes few inclusions
+_INFLATED = 1.33
+
+
+class AutocorrelationWarning(UserWarning):
+    """Residuals of neighbouring rows are alike, and so are values of a selected variable."""
+
+
+class Alike(NamedTuple):
+    """How much rows that follow each other are alike.
+
+    `first` is the correlation of neighbouring residuals, `z` says how sure it is, and `inflation` how many
+    times too large the evidence for each column is.
+    """
+
+    first: float
+    z: float
+    inflation: Floats
+
+
+def neighbours_alike(residual: Floats, columns: Floats) -> Alike:
+    """Correlation of residuals in the order of the rows, and what it does to the evidence for columns.
+
+    Parameters
+    ----------
+    residual : array of shape (n,)
+        Of equal variance.
+    columns : array of shape (n, k)
+        Columns of the model.
+    """
+    r = residual - residual.mean()
+    products = r[1:] * r[:-1]
+    # each product has a variance of its own: neither heavy tails nor classes make it larger than it is
+    z = float(products.sum()) / max(float(np.linalg.norm(products)), 1e-300)
+    x = columns - columns.mean(axis=0)
+    inflation = np.ones(x.shape[1])
+    square, squares = max(float(r @ r), 1e-300), np.maximum(np.einsum("ij,ij->j", x, x), 1e-300)
+    first = float(products.sum()) / square
+    for lag in range(1, min(_LAGS, len(r) - 1) + 1):
+        own = float(r[lag:] @ r[:-lag]) / square
+        if own < 2.0 / np.sqrt(len(r)):
+            break
+        inflation += 2.0 * own * np.einsum("ij,ij->j", x[lag:], x[:-lag]) / squares
+    return Alike(first, z, inflation)
+
+
+def warn_if_alike(problem: Problem, columns: NDArray[np.intp], fit: Fit) -> None:
+    """Warn where the residuals of the final model, in the order of the rows, make its columns too sure.
+
+    Rows that others hold are not fetched for it.
+    """
+    table = problem.table
+    if not len(columns) or problem.levels is not None or table.workers is not None:
+        return
+    batch = table.first_rows(_MOST_ROWS, columns)
+    X = np.asarray(batch.X.toarray() if table.is_sparse else batch.X, dtype=np.float64)
+    y, weight, offset = (None if v is None else np.asarray(v, dtype=np.float64) for v in batch[1:])
+    assert y is not None
+    # who has sorted the rows by the response has made neighbours alike
+    if len(y) < _FEWEST_ROWS or (np.diff(y) >= 0).all() or (np.diff(y) <= 0).all():
+        return
+    eta = X @ fit.coef + fit.intercept + (0.0 if offset is None else offset)
+    family = "poisson" if problem.family in COUNTS else problem.family
+    score, curvature = score_and_curvature(family, y, eta, fit.overdispersion)
+    residual = score / np.sqrt(np.maximum(curvature, 1e-12))
+    counted = np.ones(len(y), dtype=bool) if weight is None else weight > 0
+    alike = neighbours_alike(residual[counted], X[counted])
+    worst = int(np.argmax(alike.inflation))
+    if alike.z < _SURE or alike.inflation[worst] < _INFLATED:
+        return
+    warnings.warn(
+        f"Residuals of neighbouring rows have the correlation {alike.first:.2g}, and values of "
+        f"{table.columns[int(columns[worst])]!r} are alike too: the evidence for it counts every row "
+        f"as {alike.inflation[worst]:.2g}. Where rows come in the order of time, set time_ordered=True; "
+        "where they belong to clusters, give groups; where they were sorted, shuffle them.",
+        AutocorrelationWarning,
+        stacklevel=user_level(),
+    )

@@ -79,6 +79,8 @@ def main() -> None:
     show_default=True,
     help="Missing values: refuse them, leave their rows out, or impute and mark them.",
 )
+@click.option("--groups", metavar="COLUMN", help="Column that says which rows belong together.")
+@click.option("--time-ordered", is_flag=True, help="Rows come in the order of time.")
 @click.option("--expand-dates", is_flag=True, help="Make days, months and weekdays of dates.")
 @click.option(
     "--save", "model_path", type=click.Path(path_type=Path), help="Write the fitted model to a file."
@@ -93,6 +95,8 @@ def select(
     weight: str | None,
     drop: tuple[str, ...],
     missing: str,
+    groups: str | None,
+    time_ordered: bool,
     expand_dates: bool,
     na: tuple[str, ...],
     seed: int,
@@ -117,11 +121,20 @@ def select(
             raise ValueError(f"--method {method} takes no weights; leave out --weight, or use --method revs.")
         if event is not None and method != "revs":
             raise ValueError(f"--method {method} knows no events; leave out --event, or use --method revs.")
+        if (groups is not None or time_ordered) and method != "revs":
+            what = "--time-ordered" if groups is None else "--groups"
+            raise ValueError(
+                f"--method {method} takes every row for itself; leave out {what}, or use --method revs."
+            )
+        if time_ordered:
+            selector.set_params(time_ordered=True)
         named = name_targets(target, weight) | ({} if event is None else {"--event": event})
+        named |= {} if groups is None else {"--groups": groups}
         table = open_data(data, named, drop, na)
         if expand_dates:
             table = with_numbers(table)
         given = {} if weight is None else {"sample_weight": weight}
+        given |= {} if groups is None else {"groups": groups}
         if event is None:
             refuse_problems(table, target, missing=missing)
         selector.fit(table, target if event is None else (target, event), **given)

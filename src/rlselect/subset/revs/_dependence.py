@@ -74,14 +74,16 @@ class Dependence:
 def describe(spread: Spread, row_noise: float, table: DataSource, time_ordered: bool) -> Dependence:
     """What a spread says of the rows of a table; `row_noise` is the variance of a row's own noise."""
     share = spread.size / (spread.size + row_noise)
-    codes, n = cluster_codes(table), table.n_rows
-    sizes = np.bincount(np.zeros(n, dtype=np.intp) if codes is None else codes)
+    codes = cluster_codes(table)
+    weight = getattr(table, "sample_weight", None)
+    sizes = np.bincount(np.zeros(table.n_rows, dtype=np.intp) if codes is None else codes, weight)
+    sizes = sizes[sizes > 0].astype(np.float64)
     if time_ordered:
         # the variance of a sum over a long series
         alike = 1.0 + 2.0 * share * spread.memory / (1.0 - spread.memory)
-        effective = float((sizes / np.clip(alike, 1.0, np.maximum(sizes, 1))).sum())
+        effective = float((sizes / np.clip(alike, 1.0, np.maximum(sizes, 1.0))).sum())
     else:
-        effective = float((sizes / (1.0 + (sizes - 1.0) * share)).sum())
+        effective = float((sizes / (1.0 + np.maximum(sizes - 1.0, 0.0) * share)).sum())
     return Dependence(spread, float(share), 0 if codes is None else len(sizes), effective)
 
 

@@ -92,7 +92,7 @@ def _sandwich(bread: Floats, scores: Floats, codes: NDArray[np.intp]) -> Floats:
     n, k = scores.shape
     sums = np.zeros((int(codes.max(initial=0)) + 1, k))
     np.add.at(sums, codes, scores)
-    count = len(sums)
+    count = np.count_nonzero(np.abs(sums).max(axis=1))
     factor = count / max(count - 1.0, 1.0) * (n - 1.0) / max(n - k, 1.0)
     half = sums @ bread
     return factor * half.T @ half

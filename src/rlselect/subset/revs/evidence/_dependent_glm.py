@@ -25,6 +25,9 @@ Floats = NDArray[np.float64]
 
 # a row whose response is certain says next to nothing, but its working response is still a number
 _LEAST_CURVATURE = 1e-8
+# prior variance of the coefficients beside which levels are learnt, and Newton steps to them
+_WIDE_SLAB = 4.0
+_WIDE_STEPS = 10
 
 
 class DependentGlm(GlmSubset):
@@ -111,7 +114,9 @@ class DependentGlm(GlmSubset):
     def learn_dispersion(self) -> bool:
         """Learn what rows share beside the subset, and the dispersion of counts; whether either changed."""
         block = self._block
-        design, eta = self._point(self._coef, None)
+        # a narrow prior of the coefficients would leave their part to the levels, and look from a wrong place
+        wide = self._mode(self._prior(_WIDE_SLAB, None), None, _WIDE_STEPS)[0]
+        design, eta = self._point(wide, None)
         score, curvature = score_and_curvature(self._likelihood[0], block.y, eta, self._likelihood[1])
         curvature = np.maximum(curvature, _LEAST_CURVATURE)
         working = eta + score / curvature - (0.0 if block.offset is None else block.offset)

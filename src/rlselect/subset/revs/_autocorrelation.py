@@ -17,6 +17,8 @@ Floats = NDArray[np.float64]
 _MOST_ROWS = 5000
 _FEWEST_ROWS = 30
 _LAGS = 20
+# columns beside the selected ones by which rows are told from copies
+_COMPARED = 50
 # one in a thousand, one-sided
 _SURE = 3.09
 # evidence that is too large by less than a third changes few inclusions
@@ -73,18 +75,23 @@ def warn_if_alike(problem: Problem, columns: NDArray[np.intp], fit: Fit) -> None
     table = problem.table
     if not len(columns) or problem.levels is not None or table.workers is not None:
         return
-    batch = table.first_rows(_MOST_ROWS, columns)
+    some = np.linspace(0, table.n_columns - 1, min(_COMPARED, table.n_columns)).astype(np.intp)
+    read = np.union1d(columns, some)
+    batch = table.first_rows(_MOST_ROWS, read)
     X = np.asarray(batch.X.toarray() if table.is_sparse else batch.X, dtype=np.float64)
     y, weight, offset = (None if v is None else np.asarray(v, dtype=np.float64) for v in batch[1:])
     assert y is not None
+    # copies of a row that follow each other are one row that counts twice
+    counted = np.append(True, np.any(X[1:] != X[:-1], axis=1) | (y[1:] != y[:-1]))
+    X = X[:, np.searchsorted(read, columns)]
     # who has sorted the rows by the response has made neighbours alike
-    if len(y) < _FEWEST_ROWS or (np.diff(y) >= 0).all() or (np.diff(y) <= 0).all():
+    if np.count_nonzero(counted) < _FEWEST_ROWS or (np.diff(y) >= 0).all() or (np.diff(y) <= 0).all():
         return
     eta = X @ fit.coef + fit.intercept + (0.0 if offset is None else offset)
     family = "poisson" if problem.family in COUNTS else problem.family
     score, curvature = score_and_curvature(family, y, eta, fit.overdispersion)
     residual = score / np.sqrt(np.maximum(curvature, 1e-12))
-    counted = np.ones(len(y), dtype=bool) if weight is None else weight > 0
+    counted &= True if weight is None else weight > 0
     alike = neighbours_alike(residual[counted], X[counted])
     worst = int(np.argmax(alike.inflation))
     if alike.z < _SURE or alike.inflation[worst] < _INFLATED:

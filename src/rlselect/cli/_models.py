@@ -6,10 +6,11 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any
 
-import click
 import numpy as np
 import pyarrow as pa
 
+from rlselect._watch import tell
+from rlselect.cli._progress import say
 from rlselect.persist import load, save
 from rlselect.report import printable, replace_file
 
@@ -20,7 +21,7 @@ def save_model(estimator: Any, path: Path | None) -> None:
     """Write a fitted estimator, where that was asked for."""
     if path is not None:
         save(estimator, path)
-        click.echo(f"Wrote {printable(path)}", err=True)
+        say(f"Wrote {printable(path)}")
 
 
 def load_model(path: Path) -> Any:
@@ -30,7 +31,7 @@ def load_model(path: Path) -> Any:
     return load(path)
 
 
-def write_predictions(path: Path, data: Any, out: Path, *, proba: bool) -> None:
+def write_predictions(path: Path, data: Any, out: Path, *, proba: bool) -> int:
     """Predict new rows and write one line for each.
 
     Parameters
@@ -43,6 +44,11 @@ def write_predictions(path: Path, data: Any, out: Path, *, proba: bool) -> None:
         .csv, .parquet or .feather.
     proba : bool
         Whether to add the probabilities of the classes.
+
+    Returns
+    -------
+    int
+        The number of rows.
     """
     open_writer = _writer(out)
     model = load_model(path)
@@ -69,12 +75,13 @@ def write_predictions(path: Path, data: Any, out: Path, *, proba: bool) -> None:
             writer = writer or open_writer(file, table.schema)
             writer.write_table(table)
             count += len(table)
+            tell(rows=count)
             yield file.taken()
         writer.close()
         yield file.taken()
 
     replace_file(out, pieces())
-    click.echo(f"Wrote {printable(out)} ({count:,} rows)", err=True)
+    return count
 
 
 def _tables(model: Any, data: Any, proba: bool) -> Iterator[pa.Table]:

@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 from rlselect._options import check_value, one_of
+from rlselect._watch import tell
 from rlselect.data import TASKS, open_table, read_numbers_or_classes, read_task, require_target
 from rlselect.report import PanelDisplay
 from rlselect.subset.rivals._any_selector import chosen_columns, column_order, copy_selector
@@ -140,7 +141,10 @@ def compare(
     judge = _Judge(learner, design, target, of_column, classes is not None)
     rows = []
     for name, selector in named.items():
-        fits = [_fit_fold(selector, design, target, train, of_column, len(names)) for train, _ in folds]
+        fits = []
+        for k, (train, _) in enumerate(folds):
+            tell(doing=f"{name}, fold {k + 1} of {len(folds)}")
+            fits.append(_fit_fold(selector, design, target, train, of_column, len(names)))
         rows.append({"selector": name, **_measure(fits, folds, judge, sizes, true)})
     return Comparison(rows, "accuracy" if classes is not None else "R squared", sizes)
 

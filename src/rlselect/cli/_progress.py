@@ -19,7 +19,7 @@ _QUIET = "rlselect.quiet"
 _PATIENCE, _EVERY = 0.4, 0.1
 # seconds after which it is worth saying how to end the work
 _LONG = 5.0
-_BAR = 16
+_BAR = 10
 _HINT = "Ctrl-C ends it with what was found"
 
 
@@ -110,7 +110,7 @@ class _Line:
         if "rows" in facts:
             pieces.append(f"{facts['rows']:,} rows")
         if "best" in facts:
-            pieces.append(f"best reward {facts['best']:.4g}")
+            pieces.append(f"best {facts['best']:.4g}")
         if seconds > _LONG and share is not None:
             pieces.append(_HINT)
         return "  ".join(piece for piece in pieces if piece)

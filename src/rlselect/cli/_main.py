@@ -13,18 +13,22 @@ from rlselect.cli._files import check_outputs, name_targets, open_data, title_of
 from rlselect.cli._help import Contents, examples
 from rlselect.cli._options import (
     data_argument,
+    expand_option,
     marks_option,
+    missing_option,
     model_argument,
     output_options,
     quiet_option,
     read_options,
     save_option,
     shared_options,
+    target_option,
 )
 from rlselect.cli._progress import say, shown_progress
 from rlselect.cli._questions import datumwise, effects, regimes
 from rlselect.cli._selectors import make_selector
 from rlselect.cli._show import deliver, report_of
+from rlselect.cli._studies import compare, reproduce, simulate
 from rlselect.report import printable
 
 _HEADINGS = {
@@ -62,7 +66,7 @@ def main() -> None:
     short_help="for everyone: the variables that explain a target",
 )
 @data_argument
-@click.option("--target", required=True, metavar="COLUMN", help="Column to explain.")
+@target_option
 @click.option(
     "--method",
     default="revs",
@@ -80,14 +84,8 @@ def main() -> None:
     metavar="COLUMN",
     help="Whether the target is the time of an event (1) or of the last look (0); revs only.",
 )
-@click.option(
-    "--missing",
-    type=click.Choice(["error", "drop", "indicator"]),
-    default="error",
-    show_default=True,
-    help="Missing values: refuse them, leave their rows out, or impute and mark them.",
-)
-@click.option("--expand-dates", is_flag=True, help="Make days, months and weekdays of dates.")
+@missing_option
+@expand_option
 @save_option
 @shared_options
 def select(
@@ -185,10 +183,13 @@ def check(
 @model_argument
 @data_argument
 @click.option(
-    "--out", required=True, type=click.Path(path_type=Path), help="File to write: .csv, .parquet or .feather."
+    "--out",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="File to write: .csv, .parquet, .feather or .jsonl.",
 )
 @click.option("--proba", is_flag=True, help="Probabilities of the classes, too.")
-@click.option("--expand-dates", is_flag=True, help="Make days, months and weekdays of dates, as for select.")
+@expand_option
 @marks_option
 @quiet_option
 def predict(
@@ -236,7 +237,7 @@ def completion(shell: str) -> None:
     click.echo(kind(main, {}, "rlselect", "_RLSELECT_COMPLETE").source())
 
 
-for command in (datumwise, regimes, effects):
+for command in (datumwise, regimes, effects, compare, simulate, reproduce):
     main.add_command(command)
 
 

@@ -9,17 +9,22 @@ import click
 from rlselect.cli._progress import be_quiet
 
 __all__ = [
+    "budget_option",
     "data_argument",
+    "expand_option",
     "file_options",
     "marks_option",
+    "missing_option",
     "model_argument",
     "output_options",
     "quiet_option",
     "read_options",
     "report_options",
     "save_option",
+    "seed_option",
     "shared_options",
     "subject_option",
+    "target_option",
 ]
 
 Command = Callable[..., None]
@@ -31,6 +36,15 @@ model_argument = click.argument("model", type=_PATH)
 subject_option = click.option(
     "--id", "subject", required=True, metavar="COLUMN", help="Column that tells subjects apart."
 )
+target_option = click.option("--target", required=True, metavar="COLUMN", help="Column to explain.")
+missing_option = click.option(
+    "--missing",
+    type=click.Choice(["error", "drop", "indicator"]),
+    default="error",
+    show_default=True,
+    help="Missing values: refuse them, leave their rows out, or impute and mark them.",
+)
+expand_option = click.option("--expand-dates", is_flag=True, help="Make days, months and weekdays of dates.")
 save_option = click.option("--save", "model_path", type=_PATH, help="Write the fitted model to a file.")
 
 
@@ -52,9 +66,11 @@ marks_option = click.option(
     help="Cell of a CSV that means missing, such as '?'; may be repeated.",
 )
 _drop = click.option("--drop", multiple=True, metavar="COLUMN", help="Column to leave out; may be repeated.")
-_seed = click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same answer.")
+seed_option = click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same answer.")
 _weight = click.option("--weight", metavar="COLUMN", help="Column of sample weights.")
-_budget = click.option("--time-budget", type=float, metavar="SECONDS", help="Stop searching after so long.")
+budget_option = click.option(
+    "--time-budget", type=float, metavar="SECONDS", help="Stop searching after so long."
+)
 quiet_option = click.option(
     "--quiet",
     "-q",
@@ -72,8 +88,8 @@ output_options = _all(
 # what a look takes
 read_options = _all(_drop, marks_option, output_options)
 # what a fit takes of a file whose columns it names
-report_options = _all(marks_option, _seed, output_options)
+report_options = _all(marks_option, seed_option, output_options)
 # what a fit takes that reads all columns of a file
 file_options = _all(_drop, report_options)
 # what a fit takes that explains a target
-shared_options = _all(_weight, _budget, file_options)
+shared_options = _all(_weight, budget_option, file_options)

@@ -78,6 +78,7 @@ def compare(
     sizes: Sequence[int] = _SIZES,
     learner: Any = None,
     task: Literal["auto", "regression", "classification"] = "auto",
+    missing: Literal["error", "drop", "indicator"] = "error",
 ) -> Comparison:
     """Fit several selectors on the same folds and judge them on the rows left out.
 
@@ -100,6 +101,9 @@ def compare(
         features at all are judged by a constant.
     task : {"auto", "regression", "classification"}, default="auto"
         What y is.
+    missing : {"error", "drop", "indicator"}, default="error"
+        What to do with missing values, before the folds are made: refuse them, leave their rows out, or put
+        the mean in their place and mark them.
 
     Returns
     -------
@@ -126,7 +130,7 @@ def compare(
     check_value("task", task, one_of(*TASKS))
     require_target(y, "compare")
     named = _named(selectors)
-    table = open_table(X, y, owner="compare")
+    table = open_table(X, y, missing=missing, owner="compare")
     assert table.y is not None
     target, classes = read_numbers_or_classes(table.y, read_task(table.y, task))
     design = table.take().X

@@ -11,7 +11,7 @@ import pyarrow as pa
 from rlselect import simulate
 from rlselect.simulate import SimulatedTrial, Simulation
 
-__all__ = ["DESIGNS", "Design", "MadeTable", "list_designs", "make_design"]
+__all__ = ["DESIGNS", "MadeTable", "NamedDesign", "list_designs", "make_design"]
 
 # rows that are written at once
 _BLOCK = 65_536
@@ -41,7 +41,7 @@ class MadeTable:
 
 
 @dataclass(frozen=True)
-class Design:
+class NamedDesign:
     """A way to simulate a table.
 
     Attributes
@@ -265,20 +265,20 @@ _EVERYONE, _CASE, _DECISION, _MOMENT = (
 )
 _FAMILIES = ("gaussian", "binomial", "poisson")
 
-DESIGNS: Mapping[str, Design] = {
-    "revs-block": Design(
+DESIGNS: Mapping[str, NamedDesign] = {
+    "revs-block": NamedDesign(
         _EVERYONE, "runs of five true columns, blocks of one factor", 200, 200, _revs("block"), _FAMILIES
     ),
-    "revs-banded": Design(
+    "revs-banded": NamedDesign(
         _EVERYONE, "runs of five true columns, neighbours correlated", 200, 200, _revs("banded"), _FAMILIES
     ),
-    "revs-sparse": Design(
+    "revs-sparse": NamedDesign(
         _EVERYONE, "runs of five true columns, sparse precision matrix", 200, 200, _revs("sparse"), _FAMILIES
     ),
-    "weak-levels": Design(
+    "weak-levels": NamedDesign(
         _EVERYONE, "25 effects of .05 to .3 among correlated columns", 20_000, 100, _weak("levels"), _FAMILIES
     ),
-    "weak-gap": Design(
+    "weak-gap": NamedDesign(
         _EVERYONE,
         "15 effects of .3 and ten of .03: stopping early loses ten",
         20_000,
@@ -286,29 +286,33 @@ DESIGNS: Mapping[str, Design] = {
         _weak("gap"),
         _FAMILIES,
     ),
-    "acp-linear": Design(_EVERYONE, "a sum of eight columns", 200, 50, _acp("linear")),
-    "acp-correlated": Design(
+    "acp-linear": NamedDesign(_EVERYONE, "a sum of eight columns", 200, 50, _acp("linear")),
+    "acp-correlated": NamedDesign(
         _EVERYONE, "a sum of eight, neighbours correlated .9", 200, 50, _acp("correlated")
     ),
-    "acp-interaction": Design(_EVERYONE, "four columns and two products", 200, 50, _acp("interaction")),
-    "acp-network": Design(_EVERYONE, "a network of eight columns", 200, 50, _acp("network")),
-    "acp-logistic": Design(_EVERYONE, "two classes by a sum of eight", 200, 50, _acp("logistic")),
-    "acp-multiclass": Design(_EVERYONE, "five classes, clouds in eight columns", 200, 50, _acp("multiclass")),
-    "sparse-classes": Design(
+    "acp-interaction": NamedDesign(_EVERYONE, "four columns and two products", 200, 50, _acp("interaction")),
+    "acp-network": NamedDesign(_EVERYONE, "a network of eight columns", 200, 50, _acp("network")),
+    "acp-logistic": NamedDesign(_EVERYONE, "two classes by a sum of eight", 200, 50, _acp("logistic")),
+    "acp-multiclass": NamedDesign(
+        _EVERYONE, "five classes, clouds in eight columns", 200, 50, _acp("multiclass")
+    ),
+    "sparse-classes": NamedDesign(
         _EVERYONE, "two classes by four of fifteen columns", 100, 15, _sparse("classification")
     ),
-    "sparse-numbers": Design(_EVERYONE, "numbers by four of fifteen columns", 100, 15, _sparse("regression")),
-    "annulus": Design(_EVERYONE, "classes inside and outside of a square", 200, 10, _annulus),
-    "rational": Design(_EVERYONE, "a curved surface of two columns, no noise", 200, 10, _rational),
-    "routes": Design(_CASE, "one column tells which of four others counts", 2000, 20, _routes),
-    "regime-1": Design(_DECISION, "two stages, setting I of the dissertation", 200, 10, _trial("I")),
-    "regime-2": Design(_DECISION, "two stages, setting II", 200, 10, _trial("II")),
-    "regime-3": Design(_DECISION, "three stages, setting III", 200, 10, _trial("III")),
-    "adherence-weekly": Design(
+    "sparse-numbers": NamedDesign(
+        _EVERYONE, "numbers by four of fifteen columns", 100, 15, _sparse("regression")
+    ),
+    "annulus": NamedDesign(_EVERYONE, "classes inside and outside of a square", 200, 10, _annulus),
+    "rational": NamedDesign(_EVERYONE, "a curved surface of two columns, no noise", 200, 10, _rational),
+    "routes": NamedDesign(_CASE, "one column tells which of four others counts", 2000, 20, _routes),
+    "regime-1": NamedDesign(_DECISION, "two stages, setting I of the dissertation", 200, 10, _trial("I")),
+    "regime-2": NamedDesign(_DECISION, "two stages, setting II", 200, 10, _trial("II")),
+    "regime-3": NamedDesign(_DECISION, "three stages, setting III", 200, 10, _trial("III")),
+    "adherence-weekly": NamedDesign(
         _MOMENT, "two drugs, 24 weeks, a response in the end", 401, 0, _adherence("weekly")
     ),
-    "adherence-daily": Design(_MOMENT, "the daily drug alone, 168 days", 401, 0, _adherence("daily")),
-    "adherence-visits": Design(
+    "adherence-daily": NamedDesign(_MOMENT, "the daily drug alone, 168 days", 401, 0, _adherence("daily")),
+    "adherence-visits": NamedDesign(
         _MOMENT, "symptoms and laboratory values at six visits", 401, 0, _adherence("visits")
     ),
 }

@@ -13,7 +13,7 @@ SOURCE = Path(rlselect.__file__).parent
 ROOMS = ("subset", "datumwise", "regimes", "temporal")
 # from the ground up; packages of one floor do not know each other
 FLOORS = [
-    {"_compat"},
+    {"_compat", "_watch"},
     {"_options", "_random", "_parallel", "_devices", "_clock", "_limits"},
     {"kernels"},
     {"data"},

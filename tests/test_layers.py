@@ -22,7 +22,7 @@ FLOORS = [
     {"persist"},
     {*ROOMS, "preflight"},
     {"cli"},
-    {"demo"},
+    {"demo", "__main__"},
 ]
 HEIGHT = {name: height for height, floor in enumerate(FLOORS) for name in floor}
 # what lies under the rooms serves two or more of their methods

@@ -33,6 +33,7 @@ from rlselect.data._open import (
 )
 from rlselect.data._paths import kind_of
 from rlselect.data._read import as_numbers
+from rlselect.data._responses import Responses, read_responses
 from rlselect.data._some_rows import SomeRows, some_rows
 from rlselect.data._source import Batch, DataSource, RowStream, Sampler, Workers
 from rlselect.data._table import Table, read_vectors
@@ -62,6 +63,7 @@ __all__ = [
     "FeatureGroups",
     "FeatureUnits",
     "MissingMode",
+    "Responses",
     "RowStream",
     "Sampler",
     "SomeRows",
@@ -92,6 +94,7 @@ __all__ = [
     "read_groups",
     "read_labels",
     "read_numbers_or_classes",
+    "read_responses",
     "read_task",
     "read_units",
     "read_vectors",

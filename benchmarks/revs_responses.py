@@ -113,7 +113,9 @@ METHODS = {"shared": Shared, "each": Each, "multitask": MultiTask}
 def cells(n_true):
     """One cell per design."""
     return [
-        _runner.Cell(name, "classes" if name.startswith("classes") else "numbers", partial(make, name, n_true))
+        _runner.Cell(
+            name, "classes" if name.startswith("classes") else "numbers", partial(make, name, n_true)
+        )
         for name in DESIGNS
     ]
 

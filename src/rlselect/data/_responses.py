@@ -96,7 +96,9 @@ def _as_columns(y: Any) -> np.ndarray | None:
     except ValueError:  # rows of different lengths: who reads a single target says so
         return None
     # numbers that became text because they stand beside text are numbers again in their own column
-    return np.asarray(y, dtype=object) if values.dtype.kind in "US" and isinstance(y, list | tuple) else values
+    return (
+        np.asarray(y, dtype=object) if values.dtype.kind in "US" and isinstance(y, list | tuple) else values
+    )
 
 
 def _named(X: Any, names: list[str]) -> Responses | None:

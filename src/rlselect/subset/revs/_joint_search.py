@@ -246,9 +246,9 @@ def _independent(
     left = _left_over(A, Y, w)
     scale = np.sqrt(np.average(left**2, axis=0, weights=w))
     Y, left = Y / scale, left / scale
-    roots = np.sqrt(w[w > 0] / w[w > 0].mean())[:, None]
-    values, vectors = np.linalg.eigh(ledoit_wolf(left[w > 0] * roots, assume_centered=True)[0])
-    kept = values > _LEAST_VARIANCE
+    noise = left[w > 0] * np.sqrt(w[w > 0] / w[w > 0].mean())[:, None]
+    values, vectors = np.linalg.eigh(ledoit_wolf(noise, assume_centered=True)[0])
+    kept = np.mean((noise @ vectors) ** 2, axis=0) > _LEAST_VARIANCE
     turn = vectors[:, kept] / np.sqrt(values[kept])
     if kept.all():
         # each stays as near as can be to the response it was

@@ -11,9 +11,7 @@ from rlselect.subset.revs._search import rows_of
 from rlselect.subset.revs.evidence import Fit, fit_glm
 
 
-def split_rows(
-    problems: Sequence[Problem], rng: np.random.Generator
-) -> tuple[list[Problem], list[Problem]]:
+def split_rows(problems: Sequence[Problem], rng: np.random.Generator) -> tuple[list[Problem], list[Problem]]:
     """Two halves of the rows at random, each class divided evenly: to select, and to estimate.
 
     The problems are those of the same rows, one per response.

@@ -376,7 +376,10 @@ def run_walk(walker: Walker, plan: WalkPlan, *, tune: bool, n_jobs: int | None =
         _enumerate(walker, tune)
     chains = [] if few else _run_chains(walker, plan, n_jobs, redraw=tune and known)
     found = _result(walker, chains or [walker], [walker, *chains])
-    if isinstance(walker.state, RidgeSubset | OutcomeSubset | JointSubset) or found.stop_reason != "converged":
+    if (
+        isinstance(walker.state, RidgeSubset | OutcomeSubset | JointSubset)
+        or found.stop_reason != "converged"
+    ):
         return found
     rival = _rival(walker, found.inclusion > 0.5)
     if few:

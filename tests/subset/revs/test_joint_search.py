@@ -14,7 +14,7 @@ from rlselect.subset.revs._walk import SizePrior
 
 def problems_of(X, Y, family="auto", weight=None):
     table = open_table(X, Y[:, 0], sample_weight=weight)
-    options = dict(family=family, feature_groups=None, always_select=(), never_select=())
+    options = {"family": family, "feature_groups": None, "always_select": (), "never_select": ()}
     return [pose_problem(table.with_target(y), **options) for y in Y.T]
 
 

@@ -117,7 +117,7 @@ def test_summary_tells_of_every_response(shared, each):
     assert "v0 (a)" in text
     assert "One selection serves all responses" in text
     told = each.summary()
-    rows = [s for s in told.dict["sections"] if s["title"] == "Responses"][0]["rows"]
+    rows = next(s for s in told.dict["sections"] if s["title"] == "Responses")["rows"]
     assert [row[:2] for row in rows] == [["a", "gaussian"], ["label", "binomial"]]
 
 

@@ -153,11 +153,11 @@ def _common_family(problems: Sequence[Problem]) -> str:
 
 def _varies(problem: Problem) -> bool:
     """Whether a response says anything: its rows that count differ."""
-    batch = problem.table.take(None, np.empty(0, dtype=np.intp))
-    y = batch.y if batch.sample_weight is None else batch.y[batch.sample_weight > 0]
-    if problem.family == "gaussian" and batch.offset is not None:
-        y = batch.y - batch.offset
-    return bool(np.ptp(y) > 1e-12 * np.abs(y).max(initial=0.0)) if len(y) else False
+    _, y, weight, offset = rows_of(problem.table, None)(np.empty(0, dtype=np.intp))
+    if problem.family == "gaussian" and offset is not None:
+        y = y - offset
+    y = y if weight is None else y[weight > 0]
+    return bool(np.ptp(y) > 1e-12 * np.abs(y).max())
 
 
 def _settled(
@@ -205,7 +205,7 @@ def _walker(
 def _joint(
     problems: Sequence[Problem], informed: list[int], likely: NDArray[np.bool_], *, noisy: bool
 ) -> JointResponses:
-    """Responses turned by the noise that some units leave; its tails and evenness are looked at if `noisy`."""
+    """Responses turned by the noise that some units leave; `noisy` looks at its tails and evenness too."""
     table, columns = problems[0].table, problems[0].columns_of(likely)
     linear = [i for i in informed if problems[i].family == "gaussian"]
     others = [i for i in informed if problems[i].family != "gaussian"]
@@ -214,7 +214,8 @@ def _joint(
         noise = learn_noise(problems[i].table, columns)
         if noise is not None:
             noises[i] = noise
-    parts, takes, residuals = [problems[i] for i in others], [problems[i].table.take for i in others], []
+    parts, residuals = [problems[i] for i in others], []
+    takes: list[Callable[..., Batch]] = [problems[i].table.take for i in others]
     if linear:
         turned, weight, left = _independent(problems, linear, noises, columns)
         parts += [problems[linear[0]]] * turned.shape[1]

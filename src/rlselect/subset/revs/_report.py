@@ -3,11 +3,13 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rlselect.data import read_features
 from rlselect.report import answer_selection, name_some, stopped_early
 from rlselect.subset.revs._outcome_kind import OUTCOMES
 from rlselect.subset.revs._sarsa import Sarsa
+from rlselect.subset.revs._search import Found
 
 AFTER_SELECTION = (
     "Standard errors are those of a refit that does not know the variables were selected: they are too "
@@ -30,7 +32,7 @@ def report_of(selector: Any) -> dict[str, Any]:
                 "inclusion": float(selector.inclusion_[feature]),
                 "coef": next(iter(coef.values())) if single else coef,
                 "error": next(iter(error.values())) if single else error,
-                "gain": _gain(selector, feature),
+                "gain": _gain(selector, int(feature)),
             }
         )
     sizes = selector.detectable_[np.isfinite(selector.detectable_)]
@@ -195,3 +197,15 @@ def _stand_ins(groups: list[dict[str, Any]]) -> dict[str, Any]:
         "bars": [(f"one of {name_some(g['features'], 4)}", g["inclusion"]) for g in groups],
         "note": "One of them is in the model; which one, the data do not tell.",
     }
+
+
+def path_of(found: Found) -> dict[str, NDArray]:
+    """What `path_` holds: the visited subsets of all chains, in units of the table."""
+    parts = [trajectory.to_dict() for trajectory in found.trajectories]
+    for part, labels in zip(parts, found.labels or [None] * len(parts), strict=True):
+        if labels is not None:
+            action = part["action"]
+            part["action"] = np.sign(action) * (np.append(labels, 0)[np.abs(action) - 1] + 1)
+    path = {key: np.concatenate([p[key] for p in parts]) for key in parts[0]}
+    path["chain"] = np.repeat(np.arange(len(parts)), [len(p["size"]) for p in parts])
+    return path

@@ -48,7 +48,7 @@ from rlselect.subset.revs._noise import kind_of_noise
 from rlselect.subset.revs._outcome_kind import CLASSES, OUTCOMES, is_survival, survival_parts
 from rlselect.subset.revs._outcome_model import OutcomeModel, outcome_model
 from rlselect.subset.revs._problem import COUNTS, FAMILIES, Problem, pose_problem
-from rlselect.subset.revs._report import report_of
+from rlselect.subset.revs._report import path_of, report_of
 from rlselect.subset.revs._sarsa import Sarsa, paper_search
 from rlselect.subset.revs._search import Found, expected_steps, search_subset
 from rlselect.subset.revs._selections import RULES, SubsetSelections
@@ -397,10 +397,11 @@ class REVS(SubsetSelections):
             into a temporary file.
         y : array-like of shape (n_samples,) or (n_samples, n_responses), str, or list of str
             Target, or the name of its column in X. Several are columns of an array or a data frame, or a
-            list of names, see `responses`; with ``family="auto"`` each is read by itself. Of "cox" a structured array with the fields "event" and
-            "time" (as in scikit-survival), the names ``("time", "event")`` of two columns of X, or a mapping
-            with these keys to arrays or names. Fields (keys) "entry", after which a row is at risk (left
-            truncation), and "stratum" may come with them.
+            list of names, see `responses`; with ``family="auto"`` each is read by itself. Of "cox" a
+            structured array with the fields "event" and "time" (as in scikit-survival), the names
+            ``("time", "event")`` of two columns of X, or a mapping with these keys to arrays or names.
+            Fields (keys) "entry", after which a row is at risk (left truncation), and "stratum" may come
+            with them.
         sample_weight : array-like of shape (n_samples,) or str, optional
             How often each row counts: a weight of k says the same as k copies of the row. The answers agree
             to rounding as long as the copies are at most 5,000 rows (`gain_`: 2,000). Of more rows parts are
@@ -541,7 +542,7 @@ class REVS(SubsetSelections):
         self.n_rows_seen_ = max(int(found.n_rows_seen), self.n_rows_read_)
         self.detectable_ = problem.detectable(found.detectable)
         self.stop_reason_ = found.stop_reason
-        self.path_ = _path(found)
+        self.path_ = path_of(found)
         self.credible_groups_ = name_groups(problem, credible_groups(problem, found))
         self._n_rows = problem.table.n_rows
 
@@ -588,14 +589,3 @@ class REVS(SubsetSelections):
 
     def _report(self) -> dict[str, Any]:
         return report_of(self)
-
-
-def _path(found: Found) -> dict[str, NDArray]:
-    parts = [trajectory.to_dict() for trajectory in found.trajectories]
-    for part, labels in zip(parts, found.labels or [None] * len(parts), strict=True):
-        if labels is not None:
-            action = part["action"]
-            part["action"] = np.sign(action) * (np.append(labels, 0)[np.abs(action) - 1] + 1)
-    path = {key: np.concatenate([p[key] for p in parts]) for key in parts[0]}
-    path["chain"] = np.repeat(np.arange(len(parts)), [len(p["size"]) for p in parts])
-    return path

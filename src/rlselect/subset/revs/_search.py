@@ -396,8 +396,8 @@ def walk_state(
     block = rows.append(everything[0])
     assert isinstance(block, Block)
     outcome = problem.outcome.make(block.y, block.weight, block.offset)
-    columns = block.columns(np.arange(units.n_columns)).astype(np.float64, copy=False)
-    state = OutcomeSubset(columns, units, outcome, rows.counted)
+    values = block.columns(np.arange(units.n_columns)).astype(np.float64, copy=False)
+    state = OutcomeSubset(values, units, outcome, rows.counted)
     # the walk asks for no more than it offers: what is missing is about samples of rows
     return cast(SubsetState, state)
 

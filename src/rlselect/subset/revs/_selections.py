@@ -52,7 +52,8 @@ class SubsetSelections(SubsetPredictions):
         Returns
         -------
         bool array of shape (n_features,)
-            Of a selection for each of several responses, with a row per response. Features of `always_select` are in it by any rule, and those of `never_select` are not.
+            With a row per response, where each of several has a selection of its own. Features of
+            `always_select` are in it by any rule, and those of `never_select` are not.
 
         Examples
         --------

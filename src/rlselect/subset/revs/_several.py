@@ -154,9 +154,8 @@ def _pose(
         extra={f"y column {other!r}": v for other, v in zip(given.names[1:], given.values[1:], strict=True)},
     )
     assert isinstance(table, Table)
-    require_rows(
-        table.n_rows if table.sample_weight is None else np.count_nonzero(table.sample_weight), 3, name
-    )
+    weights = table.sample_weight
+    require_rows(table.n_rows if weights is None else int(np.count_nonzero(weights)), 3, name)
     table.start(rng)
     problems = []
     for response, y in zip(given.names, [table.targets(), *table.extra.values()], strict=True):

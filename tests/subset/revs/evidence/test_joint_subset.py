@@ -36,7 +36,7 @@ def ridge_evidence(X, y, slab):
     """Log evidence of a linear model with the prior N(0, slab s^2), as the formula says, up to a constant."""
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     t = (y - y.mean()) / y.std()
-    n, k = Z.shape
+    n = len(Z)
     cover = np.eye(n) + slab * Z @ Z.T
     quad = t @ np.linalg.solve(cover, t)
     return -0.5 * (n - 1) * np.log(quad) - 0.5 * np.linalg.slogdet(cover)[1]

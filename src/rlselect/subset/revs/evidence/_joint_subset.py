@@ -100,7 +100,7 @@ class JointSubset:
 
     def learn_dispersion(self) -> bool:
         """Read the dispersion of counts off the residuals; whether any has changed."""
-        return any([part.learn_dispersion() for part in self.parts])
+        return bool(np.any([part.learn_dispersion() for part in self.parts]))
 
     def prepare(self, unit: int, values: Floats) -> None:
         """Have the columns of a unit ready."""

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect._capabilities import Takes
 from rlselect._clock import PARTS, Clock, fit_clock, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
 from rlselect._estimator import PredictingSelector, rank
@@ -28,7 +29,6 @@ from rlselect.data import (
     open_table,
     read_task,
     require_rows,
-    require_target,
 )
 from rlselect.subset.acp._inputs import Inputs, read_inputs
 from rlselect.subset.acp._machine import FittedMachine, final_model
@@ -177,6 +177,10 @@ class ActorCriticPredictor(FittedMachine, PredictingSelector):
     'kernel'
     """
 
+    _takes: ClassVar = Takes(
+        outcomes=("numbers", "two classes", "several classes", "several responses"),
+        data=("missing values", "text columns", "sparse tables", "time budget"),
+    )
     _options: ClassVar = {
         "task": one_of(*TASKS),
         "threshold": number("a number between 0 and 1", above=0.0, below=1.0),
@@ -283,7 +287,7 @@ class ActorCriticPredictor(FittedMachine, PredictingSelector):
 
     def _fit(self, progress: Progress, X: Any, y: Any) -> None:
         name = type(self).__name__
-        require_target(y, name)
+        self._require_target(y)
         if isinstance(self.search, PolicyGradient):
             idle = ("penalty",) if self.screening is None else ("penalty", "screening")
             fix = "the paper's search has no price and no screening"

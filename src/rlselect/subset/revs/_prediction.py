@@ -21,7 +21,6 @@ from rlselect.data import (
     load_source,
     open_stream,
     open_table,
-    read_responses,
     read_vectors,
 )
 from rlselect.kernels import concordance
@@ -277,8 +276,6 @@ class SubsetPredictions(PredictingSelector):
         float
         """
         check_is_fitted(self)
-        if self._has_several:
-            return self._mean_score(X, y, sample_weight)
         if self.family_ != "cox":
             return super().score(X, y, sample_weight)
         X = load_source(X, f"{type(self).__name__}.score")
@@ -292,14 +289,8 @@ class SubsetPredictions(PredictingSelector):
             as_numbers(time, "time"), read_events(event), self.predict(X), rows["sample_weight"]
         )
 
-    def _mean_score(self, X: Any, y: Any, sample_weight: Any) -> float:
-        given = read_responses(load_source(X, f"{type(self).__name__}.score"), y)
-        if given is None or len(given) != len(self.estimators_):
-            raise ValueError(f"y must have {len(self.estimators_)} columns, one per response, as in fit.")
-        scores = [
-            e.score(given.X, v, sample_weight) for e, v in zip(self.estimators_, given.values, strict=True)
-        ]
-        return float(np.mean(scores))
+    def _score_of(self, response: int, X: Any, y: Any, sample_weight: Any) -> float:
+        return self.estimators_[response].score(X, y, sample_weight)
 
     def _measure(self, y: Any, predicted: Any, sample_weight: Any) -> float:
         if self.family_ in COUNTS:

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect._capabilities import EVERYTHING
 from rlselect._clock import PARTS, fit_clock, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
 from rlselect._estimator import rank
@@ -27,7 +28,6 @@ from rlselect.data import (
     open_source,
     read_responses,
     require_rows,
-    require_target,
 )
 from rlselect.learn import (
     DecisionRule,
@@ -274,6 +274,7 @@ class REVS(SubsetSelections):
     (200, 25)
     """
 
+    _takes: ClassVar = EVERYTHING
     _options: ClassVar = {
         "family": one_of(*FAMILIES),
         "penalty": AUTO | number(),
@@ -418,7 +419,7 @@ class REVS(SubsetSelections):
 
     def _fit(self, progress: Progress, X: Any, y: Any, sample_weight: Any, offset: Any) -> None:
         name = type(self).__name__
-        require_target(y, name)
+        self._require_target(y)
         given = None if self.family == "cox" or is_survival(y) else read_responses(X, y)
         if given is not None:
             fit_several(self, progress, given, sample_weight, offset)

@@ -19,15 +19,14 @@ from rlselect.subset.revs._problem import COUNTS, Problem
 from rlselect.subset.revs._sarsa import Sarsa, run_sarsa
 from rlselect.subset.revs._visited import Visited
 from rlselect.subset.revs._walk import (
-    GLM_PLAN,
     SizePrior,
     SubsetState,
     Walker,
-    WalkPlan,
     WalkResult,
     run_walk,
     tune_prior,
 )
+from rlselect.subset.revs._walk_plan import GLM_PLAN, WalkPlan
 from rlselect.subset.revs.evidence import (
     Block,
     GlmSubset,

@@ -11,6 +11,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from rlselect._capabilities import Takes
 from rlselect._clock import PARTS, Clock, fit_clock, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
 from rlselect._estimator import PredictingSelector
@@ -34,7 +35,6 @@ from rlselect.data import (
     TableEncoder,
     open_table,
     read_units,
-    require_target,
 )
 from rlselect.machines import (
     KERNELS,
@@ -246,6 +246,17 @@ class RiskRFE(PredictingSelector):
     array([1, 4])
     """
 
+    _takes: ClassVar = Takes(
+        outcomes=("numbers", "two classes", "several classes", "several responses"),
+        data=(
+            "sample weights",
+            "feature groups",
+            "missing values",
+            "text columns",
+            "sparse tables",
+            "time budget",
+        ),
+    )
     _options: ClassVar = {
         "estimator": NONE
         | with_methods("an estimator with fit and predict", "fit", "predict", "__sklearn_tags__"),
@@ -393,7 +404,7 @@ class RiskRFE(PredictingSelector):
     def _fit(self, progress: Progress, X: Any, y: Any, sample_weight: Any) -> None:
         name = type(self).__name__
         plan, rng = self._plan(), as_generator(self.random_state)
-        require_target(y, name)
+        self._require_target(y)
         table = open_table(X, y, sample_weight=sample_weight, missing=self.missing, owner=name)
         assert table.y is not None
         loss = choose_loss(self.loss, table.y, self.estimator)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["DATA", "EVERYTHING", "OUTCOMES", "Takes", "refuse_outcome"]
+__all__ = ["DATA", "EVERYTHING", "OUTCOMES", "TABLES", "Takes", "refuse_outcome"]
 
 # what y may be; what stands there as a word is read by `option` where an estimator has to be told
 OUTCOMES = (
@@ -28,6 +28,8 @@ DATA = (
     "time budget",
     "checkpoint",
 )
+# what all that read a table take
+TABLES = ("missing values", "text columns", "sparse tables", "time budget")
 # who takes what most do not: a test holds it against the declarations
 ADVICE: Mapping[str, str] = {
     "censored times": "REVS does (family='cox')",

@@ -263,6 +263,7 @@ class PredictingSelector(Selector):
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = self.missing == "indicator"
         tags.target_tags.required = True
+        tags.target_tags.multi_output = "several responses" in self._takes
         classifies = self._classifies()
         if classifies is not None:
             tags.estimator_type = "classifier" if classifies else "regressor"

@@ -33,7 +33,13 @@ from rlselect.data._open import (
 )
 from rlselect.data._paths import kind_of
 from rlselect.data._read import as_numbers
-from rlselect.data._responses import Responses, read_responses
+from rlselect.data._responses import (
+    NumberResponses,
+    Responses,
+    number_responses,
+    open_responses,
+    read_responses,
+)
 from rlselect.data._some_rows import SomeRows, some_rows
 from rlselect.data._source import Batch, DataSource, RowStream, Sampler, Workers
 from rlselect.data._table import Table, read_vectors
@@ -63,6 +69,7 @@ __all__ = [
     "FeatureGroups",
     "FeatureUnits",
     "MissingMode",
+    "NumberResponses",
     "Responses",
     "RowStream",
     "Sampler",
@@ -84,7 +91,9 @@ __all__ = [
     "load_source",
     "names_rows",
     "nearest_names",
+    "number_responses",
     "open_coded",
+    "open_responses",
     "open_source",
     "open_stream",
     "open_table",

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from rlselect.data._checks import unknown_column
-from rlselect.data._open import column_names, is_source
-from rlselect.data._read import as_frame
+from rlselect.data._open import column_names, is_source, load_source, open_source
+from rlselect.data._read import as_frame, as_numbers
+from rlselect.data._table import Table
 from rlselect.data._without import Without
 
-__all__ = ["Responses", "read_responses"]
+__all__ = ["NumberResponses", "Responses", "number_responses", "open_responses", "read_responses"]
 
 
 @dataclass(frozen=True)
@@ -119,3 +120,89 @@ def _named(X: Any, names: list[str]) -> Responses | None:
         return Responses(names, list(names), X, tuple(names))
     features = frame.drop(names).to_native()
     return Responses(names, [frame.get_column(name) for name in names], features, tuple(names))
+
+
+def open_responses(
+    given: Responses, *, sample_weight: Any = None, offset: Any = None, missing: str = "error", owner: str
+) -> tuple[Table, list[np.ndarray]]:
+    """All rows in memory, and the values of every target; the first one is that of the table.
+
+    Parameters
+    ----------
+    given : Responses
+        The targets and the features.
+    sample_weight, offset, missing, owner
+        As in `open_source`; with ``missing="drop"``, rows without one of the targets are left out too.
+
+    Returns
+    -------
+    table : Table
+    targets : list of arrays of shape (n_rows,)
+    """
+    if len(set(given.names)) < len(given.names):
+        raise ValueError(f"y has two columns {max(given.names, key=given.names.count)!r}; rename one.")
+    X = load_source(given.X, owner)
+    if is_source(given.X):
+        frame = as_frame(X)
+        assert frame is not None
+        values = [frame.get_column(name) for name in given.taken]
+        X = frame.drop(list(given.taken)).to_native()
+    else:
+        values = given.values
+    table = open_source(
+        X,
+        values[0],
+        sample_weight=sample_weight,
+        offset=offset,
+        missing=missing,
+        owner=owner,
+        extra={f"y column {name!r}": v for name, v in zip(given.names[1:], values[1:], strict=True)},
+    )
+    assert isinstance(table, Table)
+    table.encoder.ignored_names_ = (*table.encoder.ignored_names_, *given.taken)
+    return table, [table.targets(), *table.extra.values()]
+
+
+@dataclass(frozen=True)
+class NumberResponses:
+    """Several targets that are numbers, each with mean zero and variance one.
+
+    Attributes
+    ----------
+    names : list of str
+    values : array of shape (n_rows, n_responses)
+    center, scale : array of shape (n_responses,)
+        What was subtracted and divided.
+    """
+
+    names: list[str]
+    values: np.ndarray
+    center: np.ndarray
+    scale: np.ndarray
+
+
+def number_responses(
+    names: list[str], targets: list[np.ndarray], weight: np.ndarray | None, owner: str
+) -> NumberResponses:
+    """Read targets that have to be numbers; others are refused with the name of who takes them.
+
+    Parameters
+    ----------
+    names, targets : list
+        As `open_responses` has them.
+    weight : array of shape (n_rows,), optional
+        What each row counts.
+    owner : str
+        Who asks.
+    """
+    for name, y in zip(names, targets, strict=True):
+        if y.dtype.kind in "OUSb":
+            raise ValueError(
+                f"Response {name!r} holds {y[0]!r}: several responses of {owner} are numbers; REVS takes "
+                "classes beside others."
+            )
+    Y = np.column_stack([as_numbers(y, f"y column {name!r}") for name, y in zip(names, targets, strict=True)])
+    center = np.average(Y, axis=0, weights=weight)
+    scale = np.sqrt(np.average((Y - center) ** 2, axis=0, weights=weight))
+    scale[~(scale > 1e-12 * np.abs(Y).max(axis=0))] = 1.0
+    return NumberResponses(list(names), (Y - center) / scale, center, scale)

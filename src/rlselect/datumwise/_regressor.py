@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rlselect._capabilities import Takes
+from rlselect._capabilities import TABLES, Takes
 from rlselect._compat import with_callbacks
 from rlselect._options import AUTO, NONE, Allowed, anything, instance, number, one_of, whole
 from rlselect._random import RandomState
@@ -145,14 +145,7 @@ class DatumwiseRegressor(RegressorMixin, FeatureBuyer):
 
     _takes: ClassVar = Takes(
         outcomes=("numbers",),
-        data=(
-            "sample weights",
-            "feature groups",
-            "missing values",
-            "text columns",
-            "sparse tables",
-            "time budget",
-        ),
+        data=("sample weights", "feature groups", *TABLES),
     )
     _options: ClassVar[Mapping[str, Allowed]] = {
         "scoring": one_of("bins", "linear", "network", "auto"),

@@ -374,7 +374,6 @@ class REVS(SubsetSelections):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
         tags.target_tags.positive_only = getattr(self, "family_", self.family) in COUNTS
         if tags.classifier_tags is not None:
             tags.classifier_tags.multi_class = getattr(self, "family_", self.family) in (

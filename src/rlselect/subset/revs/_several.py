@@ -12,7 +12,7 @@ from rlselect._estimator import rank
 from rlselect._options import refuse_unused
 from rlselect._parallel import one_thread
 from rlselect._random import as_generator
-from rlselect.data import Responses, Table, load_source, open_source, require_rows
+from rlselect.data import Responses, open_responses, require_rows
 from rlselect.learn import as_rule
 from rlselect.subset.revs._choices import Choices
 from rlselect.subset.revs._joint_search import search_shared
@@ -37,17 +37,15 @@ class _Portion(Progress):
 
 def fit_several(selector: Any, progress: Progress, given: Responses, weight: Any, offset: Any) -> None:
     """Fit an unfitted `REVS` to several responses; it holds a fitted one for each in the end."""
-    if len(set(given.names)) < len(given.names):
-        raise ValueError(f"y has two columns {max(given.names, key=given.names.count)!r}; rename one.")
     refuse_unused(selector, ("checkpoint",), "several responses", "leave it out")
     if selector.responses == "each":
         estimators = _fit_each(selector, progress, given, weight, offset)
+        for fitted in estimators:
+            ignored = (*fitted.encoder_.ignored_names_, *given.taken)
+            fitted.encoder_.ignored_names_ = tuple(dict.fromkeys(ignored))
         _keep_each(selector, given.names, estimators)
     else:
         estimators = _fit_shared(selector, progress, given, weight, offset)
-    for fitted in (selector, *estimators):
-        names = (*fitted.encoder_.ignored_names_, *given.taken)
-        fitted.encoder_.ignored_names_ = tuple(dict.fromkeys(names))
     selector.estimators_, selector.response_names_ = estimators, list(given.names)
     _keep_models(selector, estimators)
 
@@ -143,22 +141,14 @@ def _pose(
 ) -> list[Problem]:
     """The same rows and units with each of the responses."""
     name = type(selector).__name__
-    table = open_source(
-        load_source(given.X, f"{name}(responses='shared')"),
-        given.values[0],
-        sample_weight=weight,
-        offset=offset,
-        missing=selector.missing,
-        validate=selector.validate,
-        owner=name,
-        extra={f"y column {other!r}": v for other, v in zip(given.names[1:], given.values[1:], strict=True)},
+    table, targets = open_responses(
+        given, sample_weight=weight, offset=offset, missing=selector.missing, owner=name
     )
-    assert isinstance(table, Table)
     weights = table.sample_weight
     require_rows(table.n_rows if weights is None else int(np.count_nonzero(weights)), 3, name)
     table.start(rng)
     problems = []
-    for response, y in zip(given.names, [table.targets(), *table.extra.values()], strict=True):
+    for response, y in zip(given.names, targets, strict=True):
         with _named(response):
             problem = pose_problem(
                 table.with_target(y),

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from rlselect._capabilities import Takes
+from rlselect._capabilities import TABLES, Takes
 from rlselect._estimator import Selector, rank
 from rlselect.data import (
     FeatureUnits,
@@ -67,7 +67,7 @@ class RivalSelector(Selector):
 
     _takes: ClassVar = Takes(
         outcomes=("numbers", "two classes", "several classes"),
-        data=("missing values", "text columns", "sparse tables", "time budget"),
+        data=TABLES,
     )
     missing: str
     stop_reason_: str

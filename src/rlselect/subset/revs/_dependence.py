@@ -1,16 +1,12 @@
 """Rows that belong together: clusters, panels, and rows in the order of time."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect._options import refuse_unused
 from rlselect.data import DataSource
 from rlselect.kernels import ClusterLevels, CourseLevels, Levels, Spread
-from rlselect.subset.revs._outcome_kind import OUTCOMES
-from rlselect.subset.revs._sarsa import Sarsa
 
 # parts of a series that stand for clusters where something has to be divided
 _PARTS = 20
@@ -102,19 +98,3 @@ def say_dependence(given: dict[str, float], n_rows: int, time_ordered: bool) -> 
         f"Evidence is deflated accordingly: of a variable that is the same for all rows of a cluster they "
         f"say as much as {rows:,.0f} independent rows."
     )
-
-
-def refuse_together(selector: Any, family: str, groups: Any) -> None:
-    """Refuse families, searches and options that take every row for itself."""
-    if groups is None and not selector.time_ordered:
-        return
-    what = "groups" if groups is not None else "time_ordered=True"
-    if family in OUTCOMES:
-        raise ValueError(
-            f"{what} was given with family={family!r}, whose rows each stand for themselves; leave it out."
-        )
-    if isinstance(selector.search, Sarsa):
-        raise ValueError(
-            f"{what} was given with search=Sarsa(...), which draws every row for itself; use search='auto'."
-        )
-    refuse_unused(selector, ("min_effect", "checkpoint"), what, "leave it out: all rows are used")

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +22,19 @@ from rlselect.data import (
 from rlselect.kernels import Levels
 from rlselect.subset.revs._dependence import codes_together, levels_of
 from rlselect.subset.revs._outcome_kind import OUTCOMES, OutcomeKind, read_survival
+from rlselect.subset.revs.evidence import JointSubset
 
 # beside larger ones the prior of the coefficients is lost in rounding
 _MOST_COUNTS = 1e12
 FAMILIES = ("auto", "gaussian", "binomial", "poisson", "negative_binomial", *OUTCOMES)
 COUNTS = ("poisson", "negative_binomial")
+
+
+class JointRows(Protocol):
+    """Rows with several responses."""
+
+    def state(self, units: Units, columns: NDArray[np.intp] | None = None) -> JointSubset:
+        """The empty subset of all responses together; of some design columns only, where these are given."""
 
 
 @dataclass
@@ -51,6 +59,8 @@ class Problem:
         What makes a likelihood of the response, where that is none of numbers, two classes or counts.
     time_ordered : bool
         Whether rows that follow each other may be alike.
+    joint : JointRows, optional
+        Several responses that one subset is to serve.
     """
 
     table: DataSource
@@ -62,6 +72,7 @@ class Problem:
     twin_of: NDArray[np.intp]
     outcome: OutcomeKind | None = None
     time_ordered: bool = False
+    joint: "JointRows | None" = None
 
     @cached_property
     def levels(self) -> Levels | None:

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect._capabilities import EVERYTHING
 from rlselect._clock import PARTS, fit_clock, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
 from rlselect._estimator import rank
@@ -26,8 +27,8 @@ from rlselect.data import (
     MissingMode,
     load_source,
     open_source,
+    read_responses,
     require_rows,
-    require_target,
 )
 from rlselect.learn import (
     DecisionRule,
@@ -44,16 +45,17 @@ from rlselect.subset.revs._average import average_subsets
 from rlselect.subset.revs._checkpoint import Checkpoint
 from rlselect.subset.revs._choices import Choices
 from rlselect.subset.revs._credible import credible_groups, name_groups
-from rlselect.subset.revs._dependence import refuse_together
 from rlselect.subset.revs._final import final_model, fitted_family
 from rlselect.subset.revs._noise import kind_of_noise
 from rlselect.subset.revs._outcome_kind import CLASSES, OUTCOMES, is_survival, survival_parts
 from rlselect.subset.revs._outcome_model import OutcomeModel, outcome_model
 from rlselect.subset.revs._problem import COUNTS, FAMILIES, Problem, pose_problem
+from rlselect.subset.revs._refusals import refuse_idle, refuse_together, refuse_with_search
 from rlselect.subset.revs._report import path_of, report_of
 from rlselect.subset.revs._sarsa import Sarsa, paper_search
 from rlselect.subset.revs._search import Found, expected_steps, search_subset
 from rlselect.subset.revs._selections import RULES, SubsetSelections
+from rlselect.subset.revs._several import fit_several
 from rlselect.subset.revs._split import refit_apart, split_rows
 
 # reasons after which a search would not go on if it were started again
@@ -111,6 +113,12 @@ class REVS(SubsetSelections):
         makes it log((m - k) / (k + 1)) for adding to k of m variables, never below log 2 (log 8 for
         "binomial" and "poisson") and log m once there is a variable for every four rows. "No variable at all"
         has twenty times the chance of any other size.
+    responses : {"shared", "each"}, default="shared"
+        Of a y with several columns: one selection of variables for all of them, or one for each. A variable
+        of a shared selection has a coefficient for every response, and is worth it by the sum of the log
+        evidences; numbers whose noise is correlated are turned before, so that repeated measures of one thing
+        are no reason to be more sure. "each" is the same as a fit to each column by itself. "shared" needs
+        the rows in memory.
     ties : {"efron", "breslow"}, default="efron"
         What is done with events of the same time; for "cox".
     rule : {"auto", "f1"}, FalseDiscovery, MostProbable or Cutoff, default="auto"
@@ -214,7 +222,7 @@ class REVS(SubsetSelections):
         of them does), "all rows", "time budget", "interrupted", "callback", "max stages" or "nothing to
         choose from".
     family_ : str
-        The family that was fitted.
+        The family that was fitted; "mixed" where several responses have different ones.
     overdispersion_ : float
         The a of counts whose variance is mean + a mean^2, zero for Poisson's; for the two families of counts.
     noise_ : dict
@@ -231,6 +239,14 @@ class REVS(SubsetSelections):
         Labels, for "binomial", "multinomial" and "ordinal".
     event_times_, strata_ : array
         Distinct times of events, and labels of the strata, for "cox".
+    estimators_ : list of REVS
+        Of several responses, a fitted selector for each. `coef_`, `coef_average_` and `gain_` have a row, and
+        the intercepts an entry per response then (lists where these differ in shape).
+    response_names_ : list of str
+        Names of several responses.
+    support_by_response_, inclusion_by_response_ : array of shape (n_responses, n_features)
+        The selection of each response. With ``responses="each"``, `support_` says what is selected for any,
+        and `inclusion_` how probable it is that a feature belongs in one model or more.
     encoder_ : TableEncoder
         How a table becomes a design.
     n_features_in_, feature_names_in_
@@ -271,9 +287,11 @@ class REVS(SubsetSelections):
     (200, 25)
     """
 
+    _takes: ClassVar = EVERYTHING
     _options: ClassVar = {
         "family": one_of(*FAMILIES),
         "penalty": AUTO | number(),
+        "responses": one_of("shared", "each"),
         "ties": one_of("efron", "breslow"),
         "rule": RULES,
         "missing": one_of(*MISSING_MODES),
@@ -302,6 +320,7 @@ class REVS(SubsetSelections):
         ] = "auto",
         policy: PolicyName | Policy = "auto",
         penalty: float | Literal["auto"] = "auto",
+        responses: Literal["shared", "each"] = "shared",
         ties: Literal["efron", "breslow"] = "efron",
         rule: RuleName | DecisionRule = "auto",
         feature_groups: Any = None,
@@ -322,6 +341,7 @@ class REVS(SubsetSelections):
         self.family = family
         self.policy = policy
         self.penalty = penalty
+        self.responses = responses
         self.ties = ties
         self.rule = rule
         self.feature_groups = feature_groups
@@ -393,11 +413,13 @@ class REVS(SubsetSelections):
             LazyFrame of polars, a relation of DuckDB, a Dask DataFrame or Array, or a function that returns
             an iterable of data frames, the same ones at every call. Queries and CSV files are read once,
             into a temporary file.
-        y : array-like of shape (n_samples,) or str
-            Target, or the name of its column in X. Of "cox" a structured array with the fields "event" and
-            "time" (as in scikit-survival), the names ``("time", "event")`` of two columns of X, or a mapping
-            with these keys to arrays or names. Fields (keys) "entry", after which a row is at risk (left
-            truncation), and "stratum" may come with them.
+        y : array-like of shape (n_samples,) or (n_samples, n_responses), str, or list of str
+            Target, or the name of its column in X. Several are columns of an array or a data frame, or a
+            list of names, see `responses`; with ``family="auto"`` each is read by itself. Of "cox" a
+            structured array with the fields "event" and "time" (as in scikit-survival), the names
+            ``("time", "event")`` of two columns of X, or a mapping with these keys to arrays or names.
+            Fields (keys) "entry", after which a row is at risk (left truncation), and "stratum" may come
+            with them.
         sample_weight : array-like of shape (n_samples,) or str, optional
             How often each row counts: a weight of k says the same as k copies of the row. The answers agree
             to rounding as long as the copies are at most 5,000 rows (`gain_`: 2,000). Of more rows parts are
@@ -418,10 +440,15 @@ class REVS(SubsetSelections):
 
     def _fit(self, progress: Progress, X: Any, y: Any, sample_weight: Any, offset: Any, groups: Any) -> None:
         name = type(self).__name__
-        require_target(y, name)
+        self._require_target(y)
+        given = None if self.family == "cox" or is_survival(y) else read_responses(X, y)
+        if given is not None:
+            fit_several(self, progress, given, sample_weight, offset, groups)
+            return
+        refuse_unused(self, ("responses",), "a single response", "leave it out")
         policy, rng = self._policy(), as_generator(self.random_state)
         family = "cox" if self.family == "auto" and is_survival(y) else self.family
-        self._refuse_idle(family, offset)
+        refuse_idle(self, family, offset)
         refuse_together(self, family, groups)
         extra = survival_parts(y) if family == "cox" else {}
         if groups is not None:
@@ -455,7 +482,7 @@ class REVS(SubsetSelections):
         checkpoint = self._open_checkpoint(table)
         apart = None
         if self.inference == "split":
-            problem, apart = split_rows(problem, rng)
+            (problem,), (apart,) = split_rows([problem], rng)
         with (
             one_thread(),
             fit_clock(self.time_budget, expected_steps(problem, self.search), progress.begin(PARTS)) as clock,
@@ -482,36 +509,10 @@ class REVS(SubsetSelections):
             checkpoint.remove()
 
     def _policy(self) -> Policy:
-        if isinstance(self.search, Sarsa):
-            idle = ("penalty", "rule", "min_effect", "checkpoint")
-            refuse_unused(self, idle, "search=Sarsa(...)", "use Sarsa(price=...), or search='auto'")
-            if self.family == "negative_binomial":
-                raise ValueError(
-                    "family='negative_binomial' was given with search=Sarsa(...), whose reward knows no "
-                    "dispersion; use family='poisson', or search='auto'."
-                )
-        if self.inference == "split":
-            refuse_unused(self, ("checkpoint",), "inference='split'", "leave it out, or use 'refit'")
+        refuse_with_search(self)
         if isinstance(self.policy, str) and self.policy == "auto":
             return EpsilonGreedy() if isinstance(self.search, Sarsa) else Softmax()
         return as_policy(self.policy)
-
-    def _refuse_idle(self, family: str, offset: Any) -> None:
-        """Options that a family has no use for."""
-        if family != "cox":
-            refuse_unused(self, ("ties",), f"family={family!r}", "leave it out, or use family='cox'")
-        if family not in OUTCOMES:
-            return
-        what = f"family={family!r}"
-        refuse_unused(self, ("min_effect", "checkpoint"), what, "leave it out: all rows are used")
-        if isinstance(self.search, Sarsa):
-            raise ValueError(
-                f"{what} was given with search=Sarsa(...), which does not know it; use search='auto'."
-            )
-        if family == "multinomial" and offset is not None:
-            raise ValueError(
-                f"offset was given with {what}, where it would move all classes alike; leave it out."
-            )
 
     def _open_checkpoint(self, table: DataSource) -> Checkpoint | None:
         if self.checkpoint is None:

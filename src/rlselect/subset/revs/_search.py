@@ -21,16 +21,14 @@ from rlselect.subset.revs._problem import COUNTS, Problem
 from rlselect.subset.revs._sarsa import Sarsa, run_sarsa
 from rlselect.subset.revs._visited import Visited
 from rlselect.subset.revs._walk import (
-    GLM_PLAN,
-    LONG_TABLE_PLAN,
     SizePrior,
     SubsetState,
     Walker,
-    WalkPlan,
     WalkResult,
     run_walk,
     tune_prior,
 )
+from rlselect.subset.revs._walk_plan import GLM_PLAN, LONG_TABLE_PLAN, WalkPlan
 from rlselect.subset.revs.evidence import (
     Block,
     DependentGlm,
@@ -132,6 +130,13 @@ def is_large(table: DataSource) -> bool:
     return table.n_rows > WALK_ROWS or (weight is not None and float(np.sum(weight)) > WALK_ROWS)
 
 
+def _grows(problem: Problem) -> bool:
+    """Whether the search takes more and more rows, instead of walking on all of them."""
+    # what rows share is only to be seen in all of them
+    alone = problem.outcome is None and problem.joint is None and problem.levels is None
+    return is_large(problem.table) and alone
+
+
 def expected_steps(problem: Problem, search: Any) -> int:
     """Roughly how many steps the search takes, for progress."""
     if isinstance(search, Sarsa):
@@ -144,11 +149,6 @@ def expected_steps(problem: Problem, search: Any) -> int:
     if free <= plan.enumerate_up_to:
         return int(2**free)
     return len(plan.starts) * plan.ramp + plan.settle + plan.chains * plan.steps
-
-
-def _grows(problem: Problem) -> bool:
-    """Whether rows are taken until they are enough; what rows share is only to be seen in all of them."""
-    return is_large(problem.table) and problem.outcome is None and problem.levels is None
 
 
 def _plan(problem: Problem) -> WalkPlan:
@@ -238,26 +238,25 @@ def _search_walk(problem: Problem, how: _How) -> Found:
     table, linear = problem.table, problem.family == "gaussian"
     plain = problem.outcome is None and problem.levels is None
     rows = _rows(table, linear) if plain else Rows(table.take)
-    state = _walk_state(problem, problem.units, rows)
+    state = walk_state(problem, problem.units, rows)
     allowed = problem.allowed & _varying(state, problem)
     if not allowed.any() or (problem.family in COUNTS and not _has_events(rows)):
         return _nothing_to_do(problem)
     state.reset(problem.always)
     walker = how.walker(state, allowed, table.n_rows, state.counted)
-    plan, tune = _plan(problem), linear or problem.outcome is not None
+    plan = _plan(problem)
+    tune = linear or problem.outcome is not None or problem.joint is not None
     if np.count_nonzero(allowed) <= WIDE:
         result = run_walk(walker, plan, tune=tune, n_jobs=how.n_jobs)
-        return (
-            _under_its_noise(problem, how, allowed, result, rows)
-            if linear and plain
-            else _found(problem, result, rows)
-        )
+        if linear and plain and problem.joint is None:
+            return _under_its_noise(problem, how, allowed, result, rows)
+        return _found(problem, result, rows)
     inclusion, kept = _screen(walker)
     labels = np.flatnonzero(kept)
     columns = problem.columns_of(kept)
     units = Units(np.searchsorted(labels, problem.units.unit_of[columns]))
     narrow_rows = Rows(lambda where: table.take(where, columns), as_is=linear and plain)
-    narrow = _walk_state(problem, units, narrow_rows)
+    narrow = walk_state(problem, units, narrow_rows, columns)
     narrow.reset(walker.state.mask[labels])
     narrow_walker = how.walker(narrow, allowed[labels], table.n_rows, state.counted)
     narrow_walker.prior, narrow_walker.stopped = walker.prior, walker.stopped
@@ -397,8 +396,12 @@ def _rows(table: DataSource, linear: bool) -> Rows:
     )
 
 
-def _walk_state(problem: Problem, units: Units, rows: Rows) -> SubsetState:
-    """A subset of all rows at once."""
+def walk_state(
+    problem: Problem, units: Units, rows: Rows, columns: NDArray[np.intp] | None = None
+) -> SubsetState:
+    """A subset of all rows at once; the rows have these columns, or all."""
+    if problem.joint is not None:
+        return cast(SubsetState, problem.joint.state(units, columns))
     everything = [slice(0, problem.table.n_rows)]
     if problem.outcome is None and problem.levels is None:
         return _state(problem.family, units, rows, everything)
@@ -408,8 +411,8 @@ def _walk_state(problem: Problem, units: Units, rows: Rows) -> SubsetState:
         return _dependent_state(problem.family, units, rows, problem.levels)
     assert problem.outcome is not None
     outcome = problem.outcome.make(block.y, block.weight, block.offset)
-    columns = block.columns(np.arange(units.n_columns)).astype(np.float64, copy=False)
-    state = OutcomeSubset(columns, units, outcome, rows.counted)
+    values = block.columns(np.arange(units.n_columns)).astype(np.float64, copy=False)
+    state = OutcomeSubset(values, units, outcome, rows.counted)
     # the walk asks for no more than it offers: what is missing is about samples of rows
     return cast(SubsetState, state)
 

@@ -1,5 +1,6 @@
 """Rows that take no part in a selection, so that what they say of it is honest."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,50 +14,65 @@ from rlselect.subset.revs._search import rows_of
 from rlselect.subset.revs.evidence import Fit, fit_glm
 
 
-def split_rows(problem: Problem, rng: np.random.Generator) -> tuple[Problem, Problem]:
+def split_rows(problems: Sequence[Problem], rng: np.random.Generator) -> tuple[list[Problem], list[Problem]]:
     """Two halves of the rows at random, each class divided evenly: to select, and to estimate.
 
-    Clusters stay whole, and a series is cut in the middle: its first part selects.
+    The problems are those of the same rows, one per response. Clusters stay whole, and a series is cut in the
+    middle: its first part selects.
     """
-    table = problem.table
+    table = problems[0].table
     if not isinstance(table, Table):
         raise ValueError(
             'inference="split" was given, but the rows are read in parts: load them (or a sample), or use '
             'inference="refit".'
         )
     require_rows(table.n_rows, 6, "REVS(inference='split')")
-    halves = [table.part(np.flatnonzero(side)) for side in _sides(problem, table, rng)]
-    for half in halves:
-        half.start(rng)
-    first, second = (replace(problem, table=half) for half in halves)
-    return first, second
+    first = _first_half(problems, table, rng)
+    return _half(problems, np.flatnonzero(first), rng), _half(problems, np.flatnonzero(~first), rng)
 
 
-def _sides(
-    problem: Problem, table: Table, rng: np.random.Generator
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which rows each half has."""
-    number, y = problem.together, table.targets()
-    if number is None:
-        number = np.arange(table.n_rows)
-    mean = np.bincount(number, y) / np.bincount(number)
-    order = rng.permutation(len(mean))
-    if problem.classes is not None:
-        order = order[np.argsort(mean[order], kind="stable")]
-    second = np.zeros(len(mean), dtype=bool)
-    second[order[1::2]] = True
-    if problem.time_ordered and cluster_codes(table) is None:
-        second = np.arange(len(mean)) >= (len(mean) + 1) // 2
-    side = second[number]
-    for rows in (side, ~side):
-        alike = problem.classes is not None and len(np.unique(y[rows])) < len(problem.classes)
-        if problem.together is not None and (np.count_nonzero(rows) < 3 or alike):
-            what = "a class is missing in" if alike else "there are fewer than three rows in"
-            raise ValueError(
-                f'inference="split" was given, but {what} one half of the clusters (or of the series): use '
-                'inference="refit".'
-            )
-    return ~side, side
+def _half(problems: Sequence[Problem], rows: np.ndarray, rng: np.random.Generator) -> list[Problem]:
+    half = []
+    for problem in problems:
+        assert isinstance(problem.table, Table)
+        table = problem.table.part(np.sort(rows))
+        table.start(rng)
+        half.append(replace(problem, table=table))
+    return half
+
+
+def _first_half(problems: Sequence[Problem], table: Table, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Which rows select."""
+    together = problems[0].together
+    number = np.arange(table.n_rows) if together is None else together
+    size = np.bincount(number)
+    order = rng.permutation(len(size))
+    for problem in problems:
+        if problem.classes is not None:
+            mean = np.bincount(number, problem.table.targets()) / size
+            order = order[np.argsort(mean[order], kind="stable")]
+    part = np.zeros(len(size), dtype=bool)
+    part[order[::2]] = True
+    if problems[0].time_ordered and cluster_codes(table) is None:
+        part = np.arange(len(size)) < (len(size) + 1) // 2
+    first = part[number]
+    if together is not None:
+        _require_both(problems, first)
+    return first
+
+
+def _require_both(problems: Sequence[Problem], first: NDArray[np.bool_]) -> None:
+    """Refuse halves of clusters that are too small, or lack a class."""
+    for problem in problems:
+        y, classes = problem.table.targets(), problem.classes
+        for rows in (first, ~first):
+            lacks = classes is not None and len(np.unique(y[rows])) < len(classes)
+            if lacks or np.count_nonzero(rows) < 3:
+                what = "a class is missing in" if lacks else "there are fewer than three rows in"
+                raise ValueError(
+                    f'inference="split" was given, but {what} one half of the clusters (or of the series): '
+                    'use inference="refit".'
+                )
 
 
 def refit_apart(apart: Problem, columns: np.ndarray) -> Fit:

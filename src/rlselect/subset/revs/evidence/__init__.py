@@ -19,6 +19,9 @@ from rlselect.subset.revs.evidence._gram import (
     LazyGram,
     Moments,
 )
+from rlselect.subset.revs.evidence._joint_subset import (
+    JointSubset,
+)
 from rlselect.subset.revs.evidence._look import (
     Look,
     Scores,
@@ -75,6 +78,7 @@ __all__ = [
     "DependentRows",
     "Fit",
     "GlmSubset",
+    "JointSubset",
     "LazyGram",
     "Look",
     "Moments",

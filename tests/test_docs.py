@@ -141,6 +141,34 @@ def test_every_public_name_is_in_the_reference(room):
     assert not public - told, f"rlselect{room}: name these in docs/api"
 
 
+def test_pictures_and_links_of_the_gallery_have_their_example():
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        used = re.findall(
+            r"auto_(examples|guides)/(?:(\w+)/)?images/(?:thumb/)?sphx_glr_(\w+?)_(?:\d+|thumb)", text
+        )
+        used += re.findall(r"[`<]/?auto_(examples|guides)/(?:(\w+)/)?(\w+)[`>]", text)
+        for gallery, folder, stem in used:
+            source = ROOT / "examples" if gallery == "examples" else ROOT / "docs" / "guides"
+            assert stem == "index" or (source / folder / f"{stem}.py").is_file(), (page.name, folder, stem)
+
+
+def test_comparison_with_other_tools_quotes_its_tables():
+    """Every figure of two or more digits stands in a table that its row names, up to rounding."""
+    results = [ROOT / room / "results" for room in ("benchmarks", "experiments")]
+    rows = (ROOT / "docs" / "other_tools.md").read_text(encoding="utf-8").splitlines()
+    checked = 0
+    for row in [line for line in rows if line.startswith("|") and ".md`" in line]:
+        files = [folder / name for name in re.findall(r"`(\w+\.md)`", row) for folder in results]
+        tables = " ".join(file.read_text(encoding="utf-8") for file in files if file.is_file())
+        values = [float(n) for n in re.findall(r"\d+\.\d+", tables)]
+        for figure in re.findall(r"(?<![\w.])\d*\.\d{2,}", row):
+            half = 0.5 * 10.0 ** -len(figure.split(".")[1])
+            assert any(abs(float(figure) - v) <= half * 1.0001 for v in values), f"{figure} in {row[:60]}"
+            checked += 1
+    assert checked > 40
+
+
 def test_every_page_is_in_the_contents():
     contents = (ROOT / "docs" / "index.md").read_text(encoding="utf-8").splitlines()
     pages = {page.relative_to(ROOT / "docs").with_suffix("").as_posix() for page in PAGES[1:]} - {"index"}

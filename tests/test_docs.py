@@ -15,6 +15,7 @@ import re
 import shlex
 import sys
 import tempfile
+import tomllib
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -167,6 +168,15 @@ def test_comparison_with_other_tools_quotes_its_tables():
             assert any(abs(float(figure) - v) <= half * 1.0001 for v in values), f"{figure} in {row[:60]}"
             checked += 1
     assert checked > 40
+
+
+def test_readme_has_absolute_links_once_the_project_has_a_home():
+    """The package index shows the README without the repository around it."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    relative = re.findall(r"\]\((?!https?://)([^)#]+)\)", text)
+    assert all((ROOT / link).exists() for link in relative)
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        assert not relative or "urls" not in tomllib.load(file)["project"]
 
 
 def test_every_page_is_in_the_contents():

@@ -144,7 +144,7 @@ class CourseLevels:
     @property
     def spreads(self) -> list[Spread]:
         """What is compared, in units of the variance of a row's own noise."""
-        return [Spread(float(s / (1.0 - s)), float(m)) for s in _SHARES for m in _MEMORIES]
+        return [Spread(float(s / (1.0 - s)), float(m)) for s in _SHARES[::2] for m in _MEMORIES]
 
     def to_rows(self, v: Array) -> Array:
         """Z v: the level of each row."""

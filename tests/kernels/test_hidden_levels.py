@@ -135,6 +135,19 @@ def test_what_rows_share_is_learnt():
     assert nothing.size < 0.06
 
 
+def test_a_long_course_is_learnt_from_some_of_its_rows():
+    rng = np.random.default_rng(5)
+    code = np.array([1, 0] * 3000)
+    levels, rows = CourseLevels(code).telling()
+    # the first series, and as much of the second as there is room for
+    assert np.count_nonzero(code[rows] == 0) == 3000
+    assert np.count_nonzero(code[rows] == 1) == 2000
+    y = rng.normal(size=6000)
+    ones = np.ones((6000, 1))
+    whole = learn_spread(CourseLevels(code), ones, y, np.ones(6000))
+    assert whole == learn_spread(levels, ones[rows], y[rows], np.ones(5000))
+
+
 def test_two_clusters_are_not_taken_for_independent():
     rng = np.random.default_rng(4)
     found = learn_spread(

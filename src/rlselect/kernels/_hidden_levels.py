@@ -23,6 +23,8 @@ _SHARES = np.array([0.0, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 
 _MEMORIES = np.array([-0.6, -0.3, 0.2, 0.4, 0.6, 0.75, 0.9, 0.97])
 # levels of no variance at all have no precision
 _LEAST_SIZE = 1e-6
+# rows of a course that tell how it remembers; many spreads are compared on them
+_TELLING_ROWS = 5000
 _NEWTON_STEPS = 50
 # half the squared distance from the mode, in standard errors
 _DECREMENT = 1e-10
@@ -61,6 +63,7 @@ class Levels(Protocol):
     def spreads(self) -> list[Spread]: ...
     @property
     def n_nodes(self) -> int: ...
+    def telling(self) -> "tuple[Levels, Ints | slice]": ...
     def to_rows(self, v: Array) -> Array: ...
     def collect(self, V: Array) -> Array: ...
     def pull(self, v: Array, spread: Spread) -> Array: ...
@@ -89,6 +92,10 @@ class ClusterLevels:
     def spreads(self) -> list[Spread]:
         """What is compared, in units of the variance of a row's own noise."""
         return [Spread(float(s / (1.0 - s))) for s in _SHARES]
+
+    def telling(self) -> tuple[Levels, Ints | slice]:
+        """Levels and numbers of rows that say how large they are: all of them."""
+        return self, slice(None)
 
     def to_rows(self, v: Array) -> Array:
         """Z v: the level of each row."""
@@ -133,6 +140,7 @@ class CourseLevels:
     """
 
     def __init__(self, code: Ints) -> None:
+        self._code = code
         self._order = np.argsort(code, kind="stable")
         self._first = np.diff(code[self._order], prepend=-1) != 0
 
@@ -144,7 +152,14 @@ class CourseLevels:
     @property
     def spreads(self) -> list[Spread]:
         """What is compared, in units of the variance of a row's own noise."""
-        return [Spread(float(s / (1.0 - s)), float(m)) for s in _SHARES[::2] for m in _MEMORIES]
+        return [Spread(float(s / (1.0 - s)), float(m)) for s in _SHARES for m in _MEMORIES]
+
+    def telling(self) -> tuple[Levels, Ints | slice]:
+        """Levels and numbers of rows that say how they remember: some thousands that follow each other."""
+        if self.n_nodes <= _TELLING_ROWS:
+            return self, slice(None)
+        rows = np.sort(self._order[:_TELLING_ROWS])
+        return CourseLevels(self._code[rows]), rows
 
     def to_rows(self, v: Array) -> Array:
         """Z v: the level of each row."""
@@ -331,6 +346,8 @@ def learn_spread(
     Spread
         In units of the noise, or as it is where that is known.
     """
+    levels, rows = levels.telling()
+    A, y, weight = A[rows], y[rows], weight[rows]
     unit, known = 1.0 if row_noise is None else row_noise, row_noise is not None
     spreads = levels.spreads
     scaled = [s._replace(size=s.size * unit) for s in spreads]

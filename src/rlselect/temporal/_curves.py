@@ -121,23 +121,29 @@ class FittedCurves:
         parts = score_parts(design, self.raw.beta[where], equations.link, equations.variance)
         return WildDraws(parts, psi, matrix @ parts.pull, self.design)
 
-    def null_draws(self, matrix: Array, value: Array, where: Places) -> WildDraws | None:
-        """Draws of contrasts around the curves nearest to the data that have the values (times, rows).
+    def null_draws(self, matrix: Array, value: Array, where: Places) -> tuple[WildDraws, Places] | None:
+        """Draws of contrasts around the curves nearest to the data that have the values, and their times.
 
-        None where leverage is not known, or where no such curves can be estimated.
+        `matrix` (times, rows, covariates) and `value` (times, rows) are of all times. Of the times `where`,
+        separated ones count too if the curves that the hypothesis allows can be estimated there: left out,
+        tests would not see where an effect is largest. None where leverage is not known, or where these
+        curves cannot be estimated at a sound time.
         """
         if not self._has_leverage:
             return None
-        link, variance = self.equations.link, self.equations.variance
-        design = self.design.at_times(where)
-        matrix = np.broadcast_to(matrix, (len(where), *matrix.shape[-2:]))
-        found = estimate_under(design, matrix, value, link, variance)
-        if found is None:
+        link, variance, sound = self.equations.link, self.equations.variance, self.raw.sound
+        where = where[sound[where] | self.raw.separated[where]]
+        there, beta, free = estimate_under(
+            self.design.at_times(where), matrix[where], value[where], link, variance
+        )
+        if (sound[where] & ~there).any():
             return None
-        beta, free = found
-        pull = matrix @ score_parts(design, beta, link, variance).pull
-        psi = design.gather_psi(pull * free.score[:, None, :])
-        return WildDraws(free, psi, pull, self.design)
+        where = where[there]
+        design = self.design.at_times(where)
+        parts = score_parts(design, beta, link, variance)
+        pull = matrix[where] @ parts.pull
+        psi = design.gather_psi(pull * parts.score[:, None, :])
+        return WildDraws(parts, psi, pull, self.design, free), where
 
     def drawn_influence(self, smoothed: bool) -> Influence:
         """Influence functions for draws with many subjects: leave-one-out where exact."""

@@ -149,12 +149,14 @@ class CurveInference(Estimator):
         small_sample : bool, default=True
             With fewer than 150 subjects, tests look from the hypothesis: at the curves nearest to the data
             that it allows, the scores of whole subjects for the tested effects are judged, ``"ids"`` by
-            Hotelling's test, the others by multiplying them by random numbers, with a covariance of its own
-            in every draw (`statistic` is theirs, and ``time_weight="inverse-se"`` has the standard errors
-            there). Levels then hold also where standard errors grow with an estimate; close to its limit a
+            Hotelling's test, the others by the step from there to the estimate, with the signs of whole
+            subjects drawn at random and a covariance of its own in every draw (`statistic` is theirs, and
+            ``time_weight="inverse-se"`` has the standard errors of the hypothesis). Levels then hold also
+            where standard errors grow with an estimate, and times at which the estimate is infinite
+            (separation) take part as long as the hypothesis can be estimated there. Close to its limit a
             band, which looks from the estimate, may say otherwise. With more subjects ``"sds"`` and band
             agree, and the others are as with False: first-order references as in other software, chi-square
-            and normal multipliers.
+            and normal multipliers, without flagged times.
 
         Returns
         -------

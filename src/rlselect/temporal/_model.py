@@ -117,7 +117,8 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
         Subjects with a row.
     flags_ : list
         One entry per time: None where the estimate is sound, otherwise why it is not. A flagged time is NaN
-        in all curves and takes no part in tests; the others are what they would be without it.
+        in all curves, the others are what they would be without it. It takes no part in tests, but for
+        separated times of few subjects, see `test`.
 
     See Also
     --------

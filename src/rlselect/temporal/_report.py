@@ -88,7 +88,7 @@ def _answer(fitted: FittedCurves, rows: list[list[Any]], level: float) -> str:
         parts.append(f"Each was tested on its own, at {100 * (1.0 - level):.3g} %.")
     flagged = sum(map(bool, fitted.raw.flags))
     if flagged:
-        parts.append(f"Nothing can be said of {flagged} of {len(design.times)} times.")
+        parts.append(f"There is no estimate at {flagged} of {len(design.times)} times.")
     return " ".join(parts)
 
 
@@ -159,6 +159,7 @@ def _flagged(fitted: FittedCurves) -> list[dict[str, Any]]:
             "title": "Flagged times",
             "columns": ["Why nothing could be estimated", "Times"],
             "rows": [[reason, at] for reason, at in times.items()],
-            "note": "They are missing in all curves and take no part in tests.",
+            "note": "They are missing in all curves and take no part in tests"
+            + (", but for separated times." if fitted.few else "."),
         }
     ]

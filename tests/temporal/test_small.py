@@ -9,7 +9,6 @@ from scipy.stats import f, ttest_1samp
 
 from rlselect import TemporalProcessRegression
 from rlselect.kernels import working_quantities
-from rlselect.temporal import SmallSampleWarning
 from rlselect.temporal._small import signs, webb
 
 
@@ -209,15 +208,6 @@ def test_many_subjects_keep_the_plain_references(make_data):
             for small in (True, False)
         )
         assert (mine.statistic, mine.pvalue) == (plain.statistic, plain.pvalue)
-
-
-def test_too_few_subjects_are_said(make_data):
-    model = fitted(make_data(n=9, missing=0))
-    with pytest.warns(SmallSampleWarning, match="9 subjects at some time for 3 coefficients"):
-        model.test("x")
-    with pytest.warns(SmallSampleWarning, match="at least 7 subjects more"):
-        model.bands(n_draws=9, random_state=0)
-    model.test("x", small_sample=False)
 
 
 @pytest.mark.slow

@@ -12,11 +12,12 @@ from scipy.stats import chi2, f
 from rlselect._compat import user_level
 from rlselect._options import check_value, one_of, whole
 from rlselect.data import to_clock
-from rlselect.temporal._curves import FittedCurves
+from rlselect.temporal._curves import FittedCurves, contrasted
 from rlselect.temporal._design import ProcessDesign
 from rlselect.temporal._estimate import standard_errors
+from rlselect.temporal._few import warn_of_few
 from rlselect.temporal._resample import multiplier_blocks, stretch, variance_df
-from rlselect.temporal._small import WildDraws, warn_of_few
+from rlselect.temporal._small import WildDraws
 
 Array = NDArray[np.float64]
 
@@ -186,19 +187,21 @@ def _warn_of_lost(lost: NDArray[Any]) -> None:
 
 def build_process(
     fitted: FittedCurves,
-    contrast: Contrast,
+    contrast: tuple[Array, str],
     value: ArrayLike,
     interval: Any,
     *,
     small_sample: bool,
+    few: bool,
     constant: bool = False,
 ) -> Process:
     """Difference ``C(t) beta(t) - c(t)`` and its influence functions on the usable times.
 
-    `constant`: the hypothesis is that the difference does not change over time.
+    `few`: with draws for few subjects. `constant`: the hypothesis is that the difference does not change over
+    time.
     """
     raw, design = fitted.raw, fitted.design
-    matrix, label = contrast_matrix(contrast, design)
+    matrix, label = contrast
     target = _value_array(value, len(design.times), matrix.shape[-2])
     inside = np.flatnonzero(_inside(design, interval))
     where = shown = inside[raw.sound[inside]]
@@ -210,9 +213,8 @@ def build_process(
     psi = drawn = fitted.influence(smoothed=False).contrast(c, shown)
     wild, found = None, None
     if small_sample:
-        drawn = fitted.leave_one_out().contrast(c, shown)
-    if small_sample and fitted.few:
-        warn_of_few(raw.n_available[shown], len(design.names))
+        drawn = fitted.leave_one_out(few=few).contrast(c, shown)
+    if few:
         if constant:
             # where an estimate is far out, so is its standard error
             precision = 1.0 / np.maximum(standard_errors(psi), np.finfo(float).tiny) ** 2
@@ -285,10 +287,20 @@ def run_test(
     check_value("convention", convention, one_of(*get_args(Convention)))
     check_value("integral", integral, one_of(*get_args(Integral)))
     check_value("n_draws", n_draws, whole(1))
+    matrix, label = contrast_matrix(contrast, fitted.design)
+    few = small_sample and fitted.few(matrix)
+    if small_sample:
+        warn_of_few(fitted.design, contrasted(matrix))
     # with many subjects only the supremum is drawn with small samples in mind
-    small_sample = small_sample and (kind == "sds" or fitted.few)
+    small_sample = small_sample and (kind == "sds" or few)
     process = build_process(
-        fitted, contrast, value, interval, small_sample=small_sample, constant=against_average
+        fitted,
+        (matrix, label),
+        value,
+        interval,
+        small_sample=small_sample,
+        few=few,
+        constant=against_average,
     )
     if against_average:
         process = centred(process, integral)
@@ -298,8 +310,7 @@ def run_test(
     inflate = 1.0 if convention == "n" else n / (n - 1)
     w = _weight_array(time_weight, process, len(fitted.design.times), kind)
     step = integral_weights(process.clock, integral)
-    few, seen = process.wild is not None, process.seen
-    shown = (w * step[:, None])[seen]
+    shown = (w * step[:, None])[process.seen]
     total, cov = _integrated(process.value, process.drawn if few else process.psi, shown, inflate)
     if kind == "ids":
         if process.at_null:

@@ -1,44 +1,20 @@
 """Few subjects: leave-one-out influence functions, and draws whose standard errors are estimated anew."""
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect._compat import user_level
 from rlselect.temporal._design import ProcessDesign
 from rlselect.temporal._estimate import ScoreParts
 
 Array = NDArray[np.float64]
 
-# From this number of subjects on, first-order references hold their level (experiments/results/
-# temporal_size.md), and draws with new standard errors, subjects x times each, would only be slow.
-ENOUGH = 150
-# Residual subjects below which that table says nothing: it starts with 10 subjects and 3 coefficients.
-_FEWEST = 7
 # Units from which on signs alone give thousands of patterns.
 _MANY_SIGNS = 12
 # numbers of a block of draws: it stays within the cache of a small machine
 _BLOCK = 2_000_000
-
-
-class SmallSampleWarning(UserWarning):
-    """Fewer subjects than any for which the level of tests and bands has been measured."""
-
-
-def warn_of_few(n_available: NDArray[np.intp], n_coefficients: int) -> None:
-    """Say that a level is not known for so few subjects."""
-    fewest = int(n_available.min())
-    if fewest - n_coefficients < _FEWEST:
-        warnings.warn(
-            f"{fewest} subjects at some time for {n_coefficients} coefficients: levels of tests and bands "
-            f"were measured with at least {_FEWEST} subjects more than coefficients; take p-values and bands "
-            "here as rough",
-            SmallSampleWarning,
-            stacklevel=user_level(),
-        )
 
 
 def webb(size: int, n: int, rng: np.random.Generator) -> Array:

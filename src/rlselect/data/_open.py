@@ -26,7 +26,7 @@ from rlselect.data._part_table import PartTable
 from rlselect.data._parts import Parts, all_parts
 from rlselect.data._paths import find_files, is_paths, kind_of
 from rlselect.data._source import DataSource, RowStream
-from rlselect.data._streams import OnePass, Stream, is_query, open_query, open_scan, spill
+from rlselect.data._streams import OnePass, PartStream, Stream, is_query, open_query, open_scan, spill
 from rlselect.data._table import Table, make_table
 from rlselect.data._without import Without, narrowed
 
@@ -191,7 +191,8 @@ def open_columns(X: Any, owner: str) -> Any:
     Parameters
     ----------
     X : table or source
-        See `open_source`. Queries, filtered datasets and large CSV files are run once, into a temporary file.
+        See `open_source`. Queries, filtered datasets and large CSV files are run once, into a temporary file,
+        and so are large Dask collections and iterators.
     owner : str
         Who asks, for messages.
 
@@ -205,8 +206,8 @@ def open_columns(X: Any, owner: str) -> Any:
     stream = _stream_of(X)
     parts = _parts_of(X) if stream is None else spill(stream)
     n_rows = int(parts.lengths.sum())
-    if isinstance(parts, FileParts) and 8 * n_rows * len(parts.schema) > _SMALL_COLUMNS:
-        return PartColumns(parts)
+    if 8 * n_rows * len(parts.schema) > _SMALL_COLUMNS:
+        return PartColumns(parts if isinstance(parts, FileParts) else spill(PartStream(parts)))
     _refuse_large(n_rows, len(parts.schema), owner)
     return _load(parts.visit(all_parts(parts), parts.schema.names), owner)
 

@@ -1,13 +1,13 @@
 """Size and power of the tests of effect curves at the 5 % level, from few subjects to many.
 
 python experiments/temporal_size.py --replicates 500 --seed 911 --draws 199 --subjects 20 40 60 --default-only
-python experiments/temporal_size.py --replicates 120 --seed 912 --draws 199 --subjects 10 20 100 150 400 \
+python experiments/temporal_size.py --replicates 60 --seed 912 --draws 199 --subjects 10 100 150 400 \
     --name temporal_size_range
 python experiments/temporal_size.py --replicates 250 --seed 913 --draws 199 --subjects 40 200 --times 8 \
     --arms 3 4 5 6 8 12 25 --default-only --name temporal_size_arms
-python experiments/temporal_size.py --replicates 250 --seed 914 --draws 199 --subjects 40 --times 8 \
+python experiments/temporal_size.py --replicates 100 --seed 914 --draws 199 --subjects 40 --times 8 \
     --links logit log --intercepts -3 -2.5 -2 -1.5 --default-only --name temporal_size_events
-python experiments/temporal_size.py --power --replicates 100 --seed 915 --draws 199 --subjects 60 150 300 \
+python experiments/temporal_size.py --power --replicates 80 --seed 915 --draws 199 --subjects 60 150 300 \
     --times 24 --links identity logit --name temporal_power
 
 A broken run goes on after the cells that it has done, which are kept in a temporary file,

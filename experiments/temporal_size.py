@@ -10,8 +10,7 @@ python experiments/temporal_size.py --replicates 100 --seed 914 --draws 199 --su
 python experiments/temporal_size.py --power --replicates 80 --seed 915 --draws 199 --subjects 60 150 300 \
     --times 24 --links identity logit --name temporal_power
 
-A broken run goes on after the cells that it has done, which are kept in a temporary file,
-until the table is written.
+A broken run goes on after the cells it has done, which a temporary file keeps until the table is written.
 """
 
 import argparse

@@ -57,7 +57,10 @@ def naive_null(model, link, variance, tested, value):
         inner = np.linalg.inv((x[free] * weight) @ x[free].T)
         leverage = weight * np.einsum("ki,kl,li->i", x[free], inner, x[free])
         bread = np.linalg.inv((x * weight) @ x.T)
-        out.append((x, weight, score, leverage, bread, x.shape[1] * (bread @ x)[tested]))
+        pull = x.shape[1] * (bread @ x)[tested]
+        # where the mean is bounded standard errors are those of the hypothesis, else those of the estimate
+        x, bread = (x[free], inner) if link == "logit" else (x, bread)
+        out.append((x, weight, score, leverage, bread, pull))
     return out
 
 

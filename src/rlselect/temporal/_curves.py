@@ -145,9 +145,11 @@ class FittedCurves:
             return None
         where = where[there]
         design = self.design.at_times(where)
-        parts = score_parts(design, beta, link, variance)
-        pull = matrix[where] @ parts.pull
-        psi = design.gather_psi(pull * parts.score[:, None, :])
+        whole = score_parts(design, beta, link, variance)
+        pull = matrix[where] @ whole.pull
+        psi = design.gather_psi(pull * whole.score[:, None, :])
+        # where an estimate may be infinite nothing is left at it that could tell a standard error
+        parts = free if self.equations.bounded or not sound[where].all() else whole
         return WildDraws(parts, psi, pull, self.design, free), where
 
     def drawn_influence(self, smoothed: bool) -> Influence:

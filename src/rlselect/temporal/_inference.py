@@ -152,7 +152,8 @@ class CurveInference(Estimator):
             arm among many), tests look from the hypothesis: at the curves nearest to the data that it allows,
             the scores of whole subjects for the tested effects are judged, ``"ids"`` by Hotelling's test, the
             others by the step from there to the estimate, with the signs of whole subjects drawn at random
-            and a covariance of its own in every draw (`statistic` is theirs, and
+            and a covariance of its own in every draw: that of the estimate, but with bounded links and at
+            separated times, where that may vanish, that of the hypothesis (`statistic` is theirs, and
             ``time_weight="inverse-se"`` has the standard errors of the hypothesis). Levels then hold also
             where standard errors grow with an estimate, and times at which the estimate is infinite
             (separation) take part as long as the hypothesis can be estimated there. Close to its limit a

@@ -42,8 +42,9 @@ class WildDraws:
     Attributes
     ----------
     parts : ScoreParts or None
-        Of all covariates, at the curves around which is drawn. None when leverage is not known (constant
-        effects): influence functions are then taken as a sample.
+        Of what is estimated in every draw, at the curves around which is drawn: all covariates, or what a
+        hypothesis leaves free. None when leverage is not known (constant effects): influence functions are
+        then taken as a sample.
     psi : array of shape (times, rows, independent units)
         Influence functions of the process.
     pull : array of shape (times, rows, units)

@@ -60,7 +60,7 @@ class Browser:
         os.close(its_input)
         os.close(its_output)
         self._number, self._rest, self._session = 0, b"", None
-        self.events = []
+        self.events, self._runs_scripts = [], True
         target = next(t for t in self._targets() if t["type"] == "page")
         attached = self.call("Target.attachToTarget", targetId=target["targetId"], flatten=True)
         self._session = attached["sessionId"]
@@ -105,17 +105,11 @@ class Browser:
         message, self._rest = self._rest.split(b"\0", 1)
         return json.loads(message)
 
-    def open(self, path, *, width=1200, height=900, dark=False, script=True, print_=False):
+    def open(self, path, *, width=1200, dark=False, script=True):
         """Load a file as a reader would see it, and wait until it is there."""
-        self.call(
-            "Emulation.setDeviceMetricsOverride",
-            width=width,
-            height=height,
-            deviceScaleFactor=1,
-            mobile=width < 600,
-        )
-        self.look(dark=dark, print_=print_)
+        self._runs_scripts = script
         self.call("Emulation.setScriptExecutionDisabled", value=not script)
+        self.look(width=width, dark=dark)
         self.events.clear()
         self.call("Page.navigate", url=Path(path).resolve().as_uri())
         while not any(e["method"] == "Page.loadEventFired" for e in self.events):
@@ -123,13 +117,18 @@ class Browser:
             if "method" in got:
                 self.events.append(got)
 
-    def look(self, *, dark=False, print_=False):
-        """Switch the loaded page to dark, or to how it is printed."""
-        self.call(
-            "Emulation.setEmulatedMedia",
-            media="print" if print_ else "screen",
-            features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}],
-        )
+    def look(self, *, width=1200, dark=False, print_=False):
+        """See the loaded page in another window, in the dark, or as it is printed."""
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+        self.call("Emulation.setDeviceMetricsOverride", **size)
+        theme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.call("Emulation.setEmulatedMedia", media="print" if print_ else "screen", features=[theme])
+        self._draw()
+
+    def _draw(self):
+        """Wait until the page has heard of what happened, and is drawn again."""
+        if self._runs_scripts:
+            self.run("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
 
     def run(self, code):
         """The value of an expression in the page."""
@@ -151,6 +150,7 @@ class Browser:
     def hover(self, x, y):
         """Move the mouse to a place of the window."""
         self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+        self._draw()
 
     def click(self, x, y):
         """Press and release the mouse at a place of the window."""

@@ -41,7 +41,7 @@ def table_html(
         kinds[beside] = "picture"
     # names are broken only where they are longer than this
     wide = min(max(len(row[0]) for row in rows), _NAME)
-    heads = f'<th scope="col" class="{kinds[0]}" style="min-width:{wide}ch">{escape(columns[0])}</th>'
+    heads = f'<th scope="col" class="{kinds[0]}" style="--name: {wide}ch">{escape(columns[0])}</th>'
     heads += "".join(
         f'<th scope="col" class="{kind}">{escape(c)}</th>'
         for c, kind in zip(columns[1:], kinds[1:], strict=True)

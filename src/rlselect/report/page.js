@@ -13,7 +13,7 @@ for (const table of document.querySelectorAll(".rlselect table.sorts")) {
     const groups = [];
     /* rows that belong to the one above them go where it goes */
     for (const row of body.rows) row.classList.contains("sub") ? groups[groups.length - 1].push(row) : groups.push([row]);
-    const numbers = head.classList.contains("n");
+    const numbers = head.matches(".n, .picture");
     const down = head.getAttribute("aria-sort") ? head.getAttribute("aria-sort") === "ascending" : numbers;
     const sign = (a, b) => (isBlank(a) || isBlank(b) ? 1 : down ? -1 : 1);
     groups.sort((a, b) => sign(cell(a, k), cell(b, k)) * compare(cell(a, k), cell(b, k), numbers));
@@ -30,10 +30,15 @@ for (const table of document.querySelectorAll(".rlselect table.sorts")) {
     head.append(button);
   });
 }
-/* a box that has nothing to scroll is no place to stop at with the keyboard */
-function stops() {
-  for (const box of document.querySelectorAll(".rlselect .scroll"))
+/* A box that has nothing to scroll is no place to stop at with the keyboard; one that has more fades out. */
+const boxes = [...document.querySelectorAll(".rlselect .scroll")];
+const fade = (box) => box.classList.toggle("cut", box.scrollLeft + box.clientWidth < box.scrollWidth - 2);
+function look() {
+  for (const box of boxes) {
     box.scrollWidth > box.clientWidth ? box.setAttribute("tabindex", "0") : box.removeAttribute("tabindex");
+    fade(box);
+  }
 }
-addEventListener("resize", stops);
-stops();
+for (const box of boxes) box.onscroll = () => fade(box);
+addEventListener("resize", look);
+look();

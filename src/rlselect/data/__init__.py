@@ -24,13 +24,14 @@ from rlselect.data._file import read_file
 from rlselect.data._groups import FeatureGroups, read_features, read_groups
 from rlselect.data._open import (
     SMALL_CSV,
-    column_names,
     is_source,
     load_source,
+    open_once,
     open_source,
     open_stream,
     open_table,
 )
+from rlselect.data._opened import Opened
 from rlselect.data._paths import kind_of
 from rlselect.data._read import as_numbers
 from rlselect.data._some_rows import SomeRows, some_rows
@@ -47,7 +48,6 @@ from rlselect.data._task import (
 )
 from rlselect.data._twins import find_twins, selectable_units
 from rlselect.data._units import FeatureUnits, Units, read_units
-from rlselect.data._without import Without
 
 __all__ = [
     "MISSING_MODES",
@@ -62,6 +62,7 @@ __all__ = [
     "FeatureGroups",
     "FeatureUnits",
     "MissingMode",
+    "Opened",
     "RowStream",
     "Sampler",
     "SomeRows",
@@ -69,11 +70,9 @@ __all__ = [
     "TableEncoder",
     "Task",
     "Units",
-    "Without",
     "Workers",
     "all_finite",
     "as_numbers",
-    "column_names",
     "doubtful_classes",
     "find_task",
     "find_twins",
@@ -83,6 +82,7 @@ __all__ = [
     "names_rows",
     "nearest_names",
     "open_coded",
+    "open_once",
     "open_source",
     "open_stream",
     "open_table",

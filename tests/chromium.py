@@ -14,6 +14,8 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 FLAGS = (
     "--headless=new",
     "--remote-debugging-pipe",
+    # root and containers have no sandbox; what is loaded is our own
+    "--no-sandbox",
     "--disable-gpu",
     "--disable-dev-shm-usage",
     "--disable-background-networking",
@@ -46,8 +48,6 @@ class Browser:
         its_input, self._to = os.pipe()
         self._from, its_output = os.pipe()
         flags = [*FLAGS, f"--user-data-dir={self.folder}"]
-        if os.geteuid() == 0:
-            flags.append("--no-sandbox")
         # the pipe is expected at 3 and 4, whatever numbers it has here
         shell = f'exec "$@" 3<&{its_input} 4>&{its_output}'
         self.process = subprocess.Popen(

@@ -42,6 +42,9 @@ def browser():
     """One browser for all tests of a process."""
     if find_chromium() is None:
         pytest.skip("Chromium is not installed (on Debian and Ubuntu: apt-get install chromium)")
-    running = Browser()
+    try:
+        running = Browser()
+    except (ConnectionError, BrokenPipeError) as error:
+        pytest.skip(f"Chromium does not start: {error}")
     yield running
     running.close()

@@ -9,10 +9,12 @@ import numpy as np
 # rows that a text shows, and a page, which folds what is long; JSON holds all of them
 MAX_ROWS, MAX_PAGE_ROWS = 100, 1000
 COLUMNS = ("Variable", "Inclusion", "Coefficient", "Std. error", "Gain")
-LEGEND = (
-    "Inclusion: how sure the selection is of a variable, from 0 to 1. Coefficient: of a refit on the "
-    "selected variables. Gain: held-out loss that the variable saves."
-)
+LEGENDS = {
+    "Inclusion": "Inclusion: how sure the selection is of a variable, from 0 to 1.",
+    "Coefficient": "Coefficient: of a refit on the selected variables.",
+    "Gain": "Gain: held-out loss that the variable saves.",
+}
+LEGEND = " ".join(LEGENDS.values())
 
 # what a search says in a word, for readers who have not read about it; other reasons are shown as they are
 _REASONS = {

@@ -8,7 +8,7 @@ from typing import Any
 
 from rlselect.report._cells import bar_pictures
 from rlselect.report._files import printable
-from rlselect.report._format import COLUMNS, LEGEND, MAX_PAGE_ROWS, fact_rows, plain, show, variable_rows
+from rlselect.report._format import COLUMNS, LEGENDS, MAX_PAGE_ROWS, fact_rows, plain, show, variable_rows
 from rlselect.report._sections import curve_html, sections_html
 from rlselect.report._svg import search_curves
 from rlselect.report._tables import table_html
@@ -62,7 +62,7 @@ _PAGE_STYLE = """
 body { margin: 0; }
 main { max-width: 60rem; margin: 2.5rem auto; padding: 0 1.25rem; }
 @media (max-width: 34rem) { main { margin: 1.25rem auto; padding: 0 1rem; } }
-@media print { :root { color-scheme: light; } main { max-width: none; margin: 0; padding: 0; } }
+@media print { :root { color-scheme: light; font-size: 13px; } main { max-width: none; margin: 0; padding: 0; } }
 """
 
 
@@ -153,12 +153,15 @@ def _selection_html(report: Mapping[str, Any]) -> list[str]:
         coef = variable.get("coef")
         shares.append(plain(variable.get("inclusion")))
         shares += [None] * (len(coef) if isinstance(coef, Mapping) else 0)
-    pictures = bar_pictures(shares, COLUMNS.index("Inclusion"))
-    parts = [
-        table_html(COLUMNS, rows, "Selected variables", pictures),
-        f'<p class="note">{escape(LEGEND)}</p>',
-    ]
-    return [*parts, f'<p class="note">{more:,} more variables are not shown.</p>'] if more else parts
+    # a selector that gives no coefficients has no column of them
+    filled = [k for k in range(len(COLUMNS)) if any(row[k] not in ("", "-") for row in rows)]
+    columns = [COLUMNS[k] for k in filled]
+    bars = bar_pictures(shares, columns.index("Inclusion")) if "Inclusion" in columns else None
+    parts = [table_html(columns, [[row[k] for k in filled] for row in rows], "Selected variables", bars)]
+    if more:
+        parts.append(f'<p class="note">{more:,} more variables are not shown.</p>')
+    legend = " ".join(text for name, text in LEGENDS.items() if name in columns)
+    return [*parts, f'<p class="note">{escape(legend)}</p>']
 
 
 def _made_html(made: Mapping[str, Any]) -> list[str]:

@@ -135,10 +135,18 @@ def test_bars_have_the_length_of_their_shares():
     widths = [[r.get("width") for r in svg.iter("rect")] for svg in cells({"bars": bars})]
     assert widths == [["100%", "98.0%"], ["100%", "50.0%"], ["100%", "100.0%"], ["100%", "0.0%"]]
     table = {"columns": ["Name", "Price", "Share"], "rows": [[n, 3, s] for n, s in bars], "bars": bars}
-    page = to_html({"sections": [{"title": "T", "pictured": 2, **table}]})
-    # beside its number, in the column that is named
+    page = to_html({"sections": [{"title": "T", **table}]})
+    # beside its number, wherever that stands
     assert re.search(r'<td class="n">3</td><td class="picture"><div><span>0.98</span><svg', page)
     assert page.count("<svg") == 4
+    for cells_of in (lambda s: f"{s:.1%}", lambda s: f"{s:.0%}", lambda s: np.float64(s)):
+        table = {"columns": ["Name", "Share"], "rows": [[n, cells_of(s)] for n, s in bars], "bars": bars}
+        assert "</span><svg" in to_html({"sections": [{"title": "T", **table}]})
+    # bars of something that the table does not say have a column of their own
+    table["rows"] = [[n, 0.123] for n, _ in bars]
+    page = to_html({"sections": [{"title": "T", **table}]})
+    assert '<td class="picture"><svg' in page
+    assert "</span><svg" not in page
 
 
 def test_intervals_stand_on_one_axis():

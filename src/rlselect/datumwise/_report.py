@@ -62,7 +62,6 @@ class PurchaseAccount:
                 for name, u in zip(names, order, strict=True)
             ],
             "bars": [(name, float(self.inclusion[u])) for name, u in zip(names, order, strict=True)],
-            "pictured": 2,
             "note": f"Shares of the training rows. Never bought: {rules.n_units - len(order)}.",
         }
         why = _reasons(self.fitted, self.fitted.reasons, self.inclusion[self.fitted.known])
@@ -241,7 +240,6 @@ def _use(fitted: FittedPurchases, episodes: Episodes, weights: NDArray) -> dict[
         "columns": ["Feature or group", "Price", "Bought by", "Bought first by", "Mean place"],
         "rows": rows,
         "bars": bars,
-        "pictured": 2,
         "note": f"Shares of the cases. Never bought: {rules.n_units - len(rows)}.",
     }
 

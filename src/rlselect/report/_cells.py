@@ -22,14 +22,14 @@ class RowPictures(NamedTuple):
     axis: str = ""
 
 
-def bar_pictures(shares: Sequence[float | None], column: int) -> RowPictures:
+def bar_pictures(shares: Sequence[float | None], column: int | None) -> RowPictures:
     """Draw shares as bars from 0 to 1; none has no bar.
 
     Parameters
     ----------
     shares : sequence of float
         By row.
-    column : int
+    column : int, optional
         Where their numbers stand.
     """
     rows = []

@@ -30,9 +30,9 @@ def to_html(report: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
         ``name``, ``inclusion``, ``coef``, ``error``, ``gain``; ``coef`` and ``error`` may map several columns
         to their values), ``path`` (``stage``, ``size``, ``score``), ``facts`` (further lines, label to
         value), ``notes`` (list of str). Beside or in place of ``variables`` there may be ``sections``: a list
-        of ``title`` and, where wanted, ``columns`` and ``rows`` of a table, ``bars`` (list of name and share;
-        ``pictured`` is the number of the column that has them, 1 by default) or ``intervals`` (list of name,
-        estimate and ends), one for each row of the table if there is one, ``curves`` (list, each as
+        of ``title`` and, where wanted, ``columns`` and ``rows`` of a table, ``bars`` (list of name and
+        share) or ``intervals`` (list of name, estimate and ends), one for each row of the table if there is
+        one, ``curves`` (list, each as
         `curve_svg` takes it), ``text`` with lines of its own, ``findings`` (list of ``weight``, ``text`` and
         ``mend``, which a page shows in place of the text), and a ``note``; ``path`` may then say in
         ``titles`` what its two curves are. ``made`` tells at the end of the page how to get the same again:
@@ -62,7 +62,10 @@ _PAGE_STYLE = """
 body { margin: 0; }
 main { max-width: 60rem; margin: 2.5rem auto; padding: 0 1.25rem; }
 @media (max-width: 34rem) { main { margin: 1.25rem auto; padding: 0 1rem; } }
-@media print { :root { color-scheme: light; font-size: 13px; } main { max-width: none; margin: 0; padding: 0; } }
+@media print {
+  :root { color-scheme: light; font-size: 13px; }
+  main { max-width: none; margin: 0; padding: 0; }
+}
 """
 
 

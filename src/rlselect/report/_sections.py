@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from rlselect.report._cells import bar_pictures, interval_pictures
+from rlselect.report._cells import RowPictures, bar_pictures, interval_pictures
 from rlselect.report._format import MAX_PAGE_ROWS, MAX_ROWS, plain, show_column
 from rlselect.report._svg import curve_svg
 from rlselect.report._tables import table_html
@@ -66,23 +66,43 @@ def sections_html(sections: Sequence[Mapping[str, Any]], level: int) -> str:
 def _table_parts(section: Mapping[str, Any], title: str) -> list[str]:
     """The table with a picture in each row; pictures of something else have a table of their own."""
     bars, intervals = (list(section.get(key, ()))[:MAX_PAGE_ROWS] for key in ("bars", "intervals"))
+    drawn = intervals or bars
     rows, more = section_rows(section, MAX_PAGE_ROWS)
-    fits = len(rows) == len(intervals or bars)
-    pictures = None
-    if intervals:
-        pictures = interval_pictures(intervals)
-    elif bars:
-        pictures = bar_pictures(
-            [plain(share) for _, share in bars], section.get("pictured", 1) if fits else 1
-        )
-    parts = [table_html(section["columns"], rows, title, pictures if fits else None)] if rows else []
+    fits, parts = len(rows) == len(drawn), []
+    if rows:
+        pictures = _pictures(bars, intervals, section["rows"]) if fits else None
+        parts.append(table_html(section["columns"], rows, title, pictures))
     if more:
         parts.append(f'<p class="note">{more:,} more rows are not shown.</p>')
-    if pictures is not None and not fits:
+    if drawn and not fits:
         columns = ("Value of", "Estimate", "From", "To") if intervals else ("Name", "Share")
-        cells, _ = section_rows({"rows": intervals or bars}, MAX_PAGE_ROWS)
-        parts.append(table_html(columns, cells, title, pictures))
+        cells, _ = section_rows({"rows": drawn}, MAX_PAGE_ROWS)
+        parts.append(table_html(columns, cells, title, _pictures(bars, intervals, drawn)))
     return parts
+
+
+def _pictures(
+    bars: Sequence[tuple[str, float]],
+    intervals: Sequence[tuple[str, float, float, float]],
+    rows: Sequence[Sequence[Any]],
+) -> RowPictures | None:
+    """Pictures for the rows of a table; bars stand beside the numbers that they show."""
+    if intervals:
+        return interval_pictures(intervals)
+    shares = [plain(share) for _, share in bars]
+    columns = range(1, len(rows[0]) if rows else 0)
+    same = (
+        k for k in columns if all(_shows(row[k], share) for row, share in zip(rows, shares, strict=False))
+    )
+    return bar_pictures(shares, next(same, None)) if bars else None
+
+
+def _shows(cell: Any, share: float | None) -> bool:
+    """Whether a cell says the same as a share: as a number, or in per cent."""
+    value = plain(cell)
+    if isinstance(value, str) and value.endswith("%"):
+        return share is not None and value in (f"{share:.{k}%}" for k in range(4))
+    return value == share
 
 
 def curve_html(curve: Mapping[str, Any]) -> str:

@@ -41,10 +41,9 @@ def table_html(
         kinds[beside] = "picture"
     # names are broken only where they are longer than this
     wide = min(max(len(row[0]) for row in rows), _NAME)
-    heads = f'<th scope="col" class="{kinds[0]}" style="--name: {wide}ch">{escape(columns[0])}</th>'
-    heads += "".join(
-        f'<th scope="col" class="{kind}">{escape(c)}</th>'
-        for c, kind in zip(columns[1:], kinds[1:], strict=True)
+    heads = "".join(
+        f'<th scope="col" class="{kind}">{escape(name)}</th>' if name else f'<td class="{kind}"></td>'
+        for name, kind in zip(columns, kinds, strict=True)
     )
     lines, place = [], -1
     for k, row in enumerate(rows):
@@ -67,9 +66,11 @@ def table_html(
         below = f'<td colspan="{len(columns)}"></td><td class="picture">{pictures.axis}</td>'
         foot = f"<tfoot><tr>{below}</tr></tfoot>" if pictures.axis else ""
     # one row cannot be sorted
-    name = ' class="sorts"' if place > 0 else ""
+    marks = f'class="{"sorts" * (place > 0)}" style="--name: {wide}ch"'
     table = (
-        f"<table{name}><thead><tr>{heads}</tr></thead><tbody>" + "\n".join(lines) + f"</tbody>{foot}</table>"
+        f"<table {marks}><thead><tr>{heads}</tr></thead><tbody>"
+        + "\n".join(lines)
+        + f"</tbody>{foot}</table>"
     )
     table = f"{_box(f'Table: {about}')}{table}</div>"
     if len(rows) <= _LONG:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from sklearn.linear_model import Lasso
 
@@ -123,10 +124,9 @@ def comparison():
     from rlselect.cli._compare import run_comparison
 
     frame, y = make_table(60)
-    options = {"truth": ["v0", "v1"], "folds": 2, "task": "auto", "missing": "error"}
-    report = run_comparison(
-        frame.assign(y=y), "y", ["cfs", "thompson"], **options, time_budget=None, random_state=0
-    )
+    table = pa.Table.from_pandas(frame.assign(y=y))
+    options = {"folds": 2, "task": "auto", "missing": "error", "time_budget": None, "random_state": 0}
+    report = run_comparison(table, "y", ["cfs", "thompson"], truth=["v0", "v1"], **options)
     return Summary({"title": "Comparison", **report})
 
 

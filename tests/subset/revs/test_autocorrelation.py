@@ -67,6 +67,21 @@ def test_a_fit_warns_where_it_is_too_sure(family, tmp_path):
             REVS(random_state=0).fit(Z, Z[:, 0] + steps[:, 4])
 
 
+def test_piles_of_classes_are_no_series():
+    rng = np.random.default_rng(4)
+    y = np.repeat([0, 1, 0], 60)
+    X = rng.normal(size=(180, 3))
+    X[:, 0] += 1.2 * y + np.repeat([-1.0, 0.0, 1.0], 60)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert REVS(random_state=0).fit(X, y).support_[0]
+    # copies of a row that follow each other count as one
+    Z = rng.normal(size=(60, 3)).repeat(4, axis=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        REVS(random_state=0).fit(Z, Z[:, 0] + rng.normal(size=60).repeat(4))
+
+
 def test_rows_of_a_file_are_looked_at_in_their_order(tmp_path):
     rng = np.random.default_rng(3)
     steps = remembering(rng, 20_000, 4, 0.8)

@@ -17,6 +17,8 @@ Floats = NDArray[np.float64]
 _MOST_ROWS = 5000
 _FEWEST_ROWS = 30
 _LAGS = 20
+# changes of the response from row to row, up to which rows lie in piles
+_PILES = 4
 # columns beside the selected ones by which rows are told from copies
 _COMPARED = 50
 # one in a thousand, one-sided
@@ -73,7 +75,7 @@ def warn_if_alike(problem: Problem, columns: NDArray[np.intp], fit: Fit) -> None
     Rows that others hold are not fetched for it.
     """
     table = problem.table
-    if not len(columns) or problem.levels is not None or table.workers is not None:
+    if not len(columns) or fit.separated or problem.levels is not None or table.workers is not None:
         return
     some = np.linspace(0, table.n_columns - 1, min(_COMPARED, table.n_columns)).astype(np.intp)
     read = np.union1d(columns, some)
@@ -84,8 +86,10 @@ def warn_if_alike(problem: Problem, columns: NDArray[np.intp], fit: Fit) -> None
     # copies of a row that follow each other are one row that counts twice
     counted = np.append(True, np.any(X[1:] != X[:-1], axis=1) | (y[1:] != y[:-1]))
     X = X[:, np.searchsorted(read, columns)]
-    # who has sorted the rows by the response has made neighbours alike
-    if np.count_nonzero(counted) < _FEWEST_ROWS or (np.diff(y) >= 0).all() or (np.diff(y) <= 0).all():
+    steps = np.diff(y)
+    # who has sorted the rows by the response, or put them in piles of a class, has made neighbours alike
+    sorted_rows = (steps >= 0).all() or (steps <= 0).all() or np.count_nonzero(steps) <= _PILES
+    if np.count_nonzero(counted) < _FEWEST_ROWS or sorted_rows:
         return
     eta = X @ fit.coef + fit.intercept + (0.0 if offset is None else offset)
     family = "poisson" if problem.family in COUNTS else problem.family

@@ -266,3 +266,16 @@ def test_gaps_in_labels_are_refused():
         REVS().fit(X, y, groups=np.where(members == 1, np.nan, members))
     with pytest.raises(ValueError, match="groups"):
         REVS().fit(X, y, groups=members[:-1])
+
+
+def test_several_responses_are_served_one_by_one():
+    X, y = clustered()
+    Y = np.column_stack([y, X[:, 1] + 0.5 * y])
+    model = REVS(random_state=0, responses="each").fit(X, Y, groups=members)
+    alone = REVS(random_state=0).fit(X, y, groups=members)
+    np.testing.assert_allclose(model.estimators_[0].inclusion_, alone.inclusion_)
+    assert model.estimators_[1].dependence_["clusters"] == 12
+    with pytest.raises(ValueError, match="use responses='each'"):
+        REVS().fit(X, Y, groups=members)
+    with pytest.raises(ValueError, match="use responses='each'"):
+        REVS(time_ordered=True).fit(X, Y)

@@ -21,7 +21,7 @@ from rlselect._clock import BEGAN, PRESENT
 from rlselect._compat import CallbackSupportMixin, Progress, in_container, output_kind, user_level
 from rlselect._options import Allowed, check_options
 from rlselect.data import TableEncoder, is_source, load_source, open_stream, open_table, read_vectors
-from rlselect.report import Summary, how_made
+from rlselect.report import Display, FitDisplay, PathWords, Summary, Sureness, how_made
 
 __all__ = ["Estimator", "PredictingSelector", "Selector", "rank"]
 
@@ -34,6 +34,10 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
 
     # option -> what it may be; options that need the data are checked in `_fit`
     _options: ClassVar[Mapping[str, Allowed]] = {}
+    # its three pictures: what was selected and how sure, how it was found, what it means
+    displays: ClassVar[tuple[type[Display], ...]] = ()
+    # what `path_` holds, for `PathDisplay`
+    _path_words: ClassVar[PathWords]
 
     def _learn_aside(self, *data: Any) -> Self:
         """Learn on an unfitted twin, then take over what it has learnt: an error leaves the old fit."""
@@ -92,6 +96,24 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         check_is_fitted(self)
         return self._tell(self._report())
 
+    def plot(self, X: Any = None, y: Any = None, *, columns: int = 3) -> FitDisplay:
+        """Draw the pictures of the fit: what was selected and how sure, how it was found, what it means.
+
+        Parameters
+        ----------
+        X, y : optional
+            Rows and their target, best others than those of `fit`: some pictures need them, and say so.
+        columns : int, default=3
+            Pictures in a row; 1 stacks them, for a narrow page.
+
+        Returns
+        -------
+        FitDisplay
+            ``figure_`` is the figure, ``displays_`` are the pictures; ``displays`` of the estimator are their
+            classes, to draw one alone.
+        """
+        return FitDisplay.from_estimator(self, X, y, columns=columns)
+
     def _tell(self, report: dict[str, Any]) -> Summary:
         """A report with what it takes to make the fit again, as far as the estimator knows."""
         name, module = type(self).__name__, type(self).__module__
@@ -119,12 +141,17 @@ class Selector(SelectorMixin, Estimator, auto_wrap_output_keys=()):  # type: ign
     """
 
     support_: NDArray[np.bool_]
+    inclusion_: NDArray[np.float64]
     encoder_: TableEncoder
     transform_as: Literal["columns", "design"] = "columns"
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
         return self.support_
+
+    def _sureness(self) -> Sureness:
+        """How sure the selection is of each feature; those without `inclusion_` say it otherwise."""
+        return Sureness(self.inclusion_)
 
     @property
     def _design_columns(self) -> NDArray[np.intp]:

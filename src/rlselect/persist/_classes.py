@@ -31,6 +31,7 @@ _HOMES = {
     "datumwise._rules": "PurchaseRules",
     "datumwise._settings": "NetworkTraining PaperIteration PolicyIteration",
     "datumwise._sure": "Promise",
+    "datumwise._tree": "QuestionNode",
     "kernels._networks": "Networks",
     "kernels._tied_moves": "TiedMoves Ties",
     "learn._decisions": "Cutoff ExpectedF1 FalseDiscovery MostProbable",

@@ -18,6 +18,7 @@ from rlselect._parallel import jobs
 from rlselect._random import RandomState, as_generator
 from rlselect.machines import EliminationPath
 from rlselect.regimes._contrasts import TailoringEffect, tailoring_effects
+from rlselect.regimes._displays import StageObjectiveDisplay, TailoringDisplay
 from rlselect.regimes._estimates import RegimeValue, from_scores
 from rlselect.regimes._estimation import estimate_value, feasible_only, observed_value, q_functions
 from rlselect.regimes._evaluation import Decide, Evaluation, cross_fitted
@@ -31,6 +32,7 @@ from rlselect.regimes._stage_machine import StageMachine
 from rlselect.regimes._stage_names import find_stage
 from rlselect.regimes._stages import best_feasible
 from rlselect.regimes._tailoring import find_tailoring
+from rlselect.regimes._tree_display import PolicyTreeDisplay
 from rlselect.regimes._trial import TrialData
 from rlselect.report import Summary
 
@@ -67,6 +69,7 @@ class BackwardLearner(Estimator):
     all of them in the end (`_revise`).
     """
 
+    displays: ClassVar = (TailoringDisplay, StageObjectiveDisplay, PolicyTreeDisplay)
     _options: ClassVar = {
         "model": MODEL,
         "discount": number("a number between 0 and 1", least=0.0, most=1.0),

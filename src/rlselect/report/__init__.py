@@ -1,38 +1,88 @@
 """Result -> plain dict -> HTML, Markdown, JSON."""
 
 from rlselect.report._answer import answer_selection, name_some, stopped_early
-from rlselect.report._display import Display, PanelDisplay, pyplot
+from rlselect.report._display import (
+    TEXT,
+    Display,
+    FitDisplay,
+    NotDrawnError,
+    below_axes,
+    draw_names,
+    label_axes,
+    name_room,
+    names_height,
+    pyplot,
+    short_name,
+    shown_of,
+    whole_ticks,
+    wrap_words,
+)
 from rlselect.report._files import printable, replace_file, write_whole
 from rlselect.report._format import COLUMNS, LEGEND, fact_rows, variable_rows
 from rlselect.report._made import how_made
+from rlselect.report._palette import FAINT, GREY, PALETTE, colour, line_style
 from rlselect.report._sections import section_rows
+from rlselect.report._selection_displays import (
+    GainDisplay,
+    PathDisplay,
+    PathWords,
+    PerformanceDisplay,
+    SelectionDisplay,
+    Sureness,
+)
 from rlselect.report._summary import Summary
 from rlselect.report._svg import bars_svg, curve_svg, inclusion_svg, intervals_svg, search_svg
+from rlselect.report._tree_picture import TreeBox, draw_tree, tree_size
 from rlselect.report._write import to_html, to_json, to_markdown
 
 __all__ = [
     "COLUMNS",
+    "FAINT",
+    "GREY",
     "LEGEND",
+    "PALETTE",
+    "TEXT",
     "Display",
-    "PanelDisplay",
+    "FitDisplay",
+    "GainDisplay",
+    "NotDrawnError",
+    "PathDisplay",
+    "PathWords",
+    "PerformanceDisplay",
+    "SelectionDisplay",
     "Summary",
+    "Sureness",
+    "TreeBox",
     "answer_selection",
     "bars_svg",
+    "below_axes",
+    "colour",
     "curve_svg",
+    "draw_names",
+    "draw_tree",
     "fact_rows",
     "how_made",
     "inclusion_svg",
     "intervals_svg",
+    "label_axes",
+    "line_style",
+    "name_room",
     "name_some",
+    "names_height",
     "printable",
     "pyplot",
     "replace_file",
     "search_svg",
     "section_rows",
+    "short_name",
+    "shown_of",
     "stopped_early",
     "to_html",
     "to_json",
     "to_markdown",
+    "tree_size",
     "variable_rows",
+    "whole_ticks",
+    "wrap_words",
     "write_whole",
 ]

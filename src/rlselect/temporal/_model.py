@@ -18,6 +18,7 @@ from rlselect.kernels import LINKS, USUAL_VARIANCE, VARIANCES
 from rlselect.report import Summary
 from rlselect.temporal._curves import FittedCurves
 from rlselect.temporal._design import LongData, ProcessDesign, build_design
+from rlselect.temporal._displays import AvailabilityDisplay, EffectCurvesDisplay, MeanEffectDisplay
 from rlselect.temporal._equations import Equations, Link, Variance
 from rlselect.temporal._estimate import Estimate, check_response
 from rlselect.temporal._hypotheses import Statistic
@@ -122,7 +123,7 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
     See Also
     --------
     rlselect.temporal.two_sample_cvm : do two groups differ in repeated measures?
-    rlselect.temporal.EffectCurveDisplay : plot of a curve with its band.
+    rlselect.temporal.EffectCurvesDisplay : plot of the curves with their bands.
 
     Notes
     -----
@@ -161,6 +162,7 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
     True
     """
 
+    displays: ClassVar = (MeanEffectDisplay, AvailabilityDisplay, EffectCurvesDisplay)
     _options: ClassVar = {
         "formula": NONE | instance("text such as 'y ~ x'", str),
         "link": one_of(*LINKS),

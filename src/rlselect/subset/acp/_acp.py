@@ -30,6 +30,8 @@ from rlselect.data import (
     require_rows,
     require_target,
 )
+from rlselect.report import GainDisplay, SelectionDisplay
+from rlselect.subset.acp._displays import ThetaDisplay
 from rlselect.subset.acp._inputs import Inputs, read_inputs
 from rlselect.subset.acp._machine import FittedMachine, final_model
 from rlselect.subset.acp._paper import READINGS, PolicyGradient, paper_search
@@ -177,6 +179,7 @@ class ActorCriticPredictor(FittedMachine, PredictingSelector):
     'kernel'
     """
 
+    displays: ClassVar = (SelectionDisplay, ThetaDisplay, GainDisplay)
     _options: ClassVar = {
         "task": one_of(*TASKS),
         "threshold": number("a number between 0 and 1", above=0.0, below=1.0),

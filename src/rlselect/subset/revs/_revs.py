@@ -38,6 +38,7 @@ from rlselect.learn import (
     as_policy,
     as_rule,
 )
+from rlselect.report import GainDisplay, PathDisplay, PathWords, SelectionDisplay
 from rlselect.subset.revs._average import average_subsets
 from rlselect.subset.revs._checkpoint import Checkpoint
 from rlselect.subset.revs._choices import Choices
@@ -258,6 +259,8 @@ class REVS(SubsetSelections):
     (200, 25)
     """
 
+    displays: ClassVar = (SelectionDisplay, PathDisplay, GainDisplay)
+    _path_words = PathWords("stage", {"size": "size of the subset", "score": "score", "rows": "rows used"})
     _options: ClassVar = {
         "family": one_of(*FAMILIES),
         "penalty": AUTO | number(),

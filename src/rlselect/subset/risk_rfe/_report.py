@@ -5,9 +5,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect.report import answer_selection, stopped_early
+from rlselect.report import Sureness, answer_selection, stopped_early
 
-__all__ = ["report_of"]
+__all__ = ["report_of", "sureness_of"]
+
+
+def sureness_of(path: dict[str, NDArray], ranking: NDArray[np.intp]) -> Sureness:
+    """How much worse than the best set the first one without each feature is; NaN for those that stayed."""
+    gone = [np.flatnonzero(path["n_features"] < rank)[:1] for rank in ranking]
+    values, errors = (
+        np.array([path[key][at[0]] if len(at) else np.nan for at in gone])
+        for key in ("difference", "difference_standard_error")
+    )
+    return Sureness(values, "risk above the best, once it has left", errors)
 
 
 def report_of(selector: Any) -> dict[str, Any]:

@@ -54,7 +54,9 @@ from rlselect.machines import (
     name_of_kernel,
     needs_one_curve,
 )
+from rlselect.report import PerformanceDisplay, SelectionDisplay, Sureness
 from rlselect.subset.risk_rfe._choice import Choice, choose, choose_nothing
+from rlselect.subset.risk_rfe._display import ReverseScreeDisplay
 from rlselect.subset.risk_rfe._inputs import (
     RiskData,
     choose_loss,
@@ -65,7 +67,7 @@ from rlselect.subset.risk_rfe._inputs import (
 )
 from rlselect.subset.risk_rfe._machine import ConstantMachine, FinalMachine, LinearMachine, fit_machine
 from rlselect.subset.risk_rfe._problem import Halves, MachinePlan, plan_size, pose_estimator
-from rlselect.subset.risk_rfe._report import report_of
+from rlselect.subset.risk_rfe._report import report_of, sureness_of
 from rlselect.subset.risk_rfe._walk import SizeRule, best_elimination, nearest_place
 
 __all__ = ["RiskRFE"]
@@ -246,6 +248,7 @@ class RiskRFE(PredictingSelector):
     array([1, 4])
     """
 
+    displays: ClassVar = (SelectionDisplay, ReverseScreeDisplay, PerformanceDisplay)
     _options: ClassVar = {
         "estimator": NONE
         | with_methods("an estimator with fit and predict", "fit", "predict", "__sklearn_tags__"),
@@ -580,6 +583,9 @@ class RiskRFE(PredictingSelector):
         if share.shape[1] == 1:
             return np.column_stack([1.0 - share[:, 0], share[:, 0]])
         return share / np.maximum(share.sum(axis=1, keepdims=True), 1e-300)
+
+    def _sureness(self) -> Sureness:
+        return sureness_of(self.path_, self.ranking_)
 
     def _report(self) -> dict[str, Any]:
         return report_of(self)

@@ -21,7 +21,14 @@ from rlselect.data import (
     selectable_units,
 )
 from rlselect.kernels import standardise
-from rlselect.report import answer_selection, stopped_early
+from rlselect.report import (
+    PathDisplay,
+    PerformanceDisplay,
+    SelectionDisplay,
+    Sureness,
+    answer_selection,
+    stopped_early,
+)
 
 Array = NDArray[np.float64]
 
@@ -69,6 +76,7 @@ class RivalSelector(Selector):
     stop_reason_: str
     # the attribute that says what each feature is worth
     _worth_name: ClassVar[str] = "inclusion_"
+    displays: ClassVar = (SelectionDisplay, PathDisplay, PerformanceDisplay)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -105,6 +113,9 @@ class RivalSelector(Selector):
     def _worth_words(self) -> str:
         """Head of the column of worths."""
         return "Share of votes"
+
+    def _sureness(self) -> Sureness:
+        return Sureness(getattr(self, self._worth_name), self._worth_words().lower())
 
     def _report(self) -> dict[str, Any]:
         names = self.encoder_.feature_names

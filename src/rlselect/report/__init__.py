@@ -12,7 +12,6 @@ from rlselect.report._display import (
     name_room,
     names_height,
     pyplot,
-    short_name,
     shown_of,
     whole_ticks,
     wrap_words,
@@ -20,6 +19,7 @@ from rlselect.report._display import (
 from rlselect.report._files import printable, replace_file, write_whole
 from rlselect.report._format import COLUMNS, LEGEND, fact_rows, variable_rows
 from rlselect.report._made import how_made
+from rlselect.report._names import short_name, short_names
 from rlselect.report._palette import FAINT, GREY, PALETTE, colour, line_style
 from rlselect.report._sections import section_rows
 from rlselect.report._selection_displays import (
@@ -75,6 +75,7 @@ __all__ = [
     "search_svg",
     "section_rows",
     "short_name",
+    "short_names",
     "shown_of",
     "stopped_early",
     "to_html",

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from rlselect.report._names import short_names
 from rlselect.report._palette import PALETTE
 
 __all__ = [
@@ -20,7 +21,6 @@ __all__ = [
     "name_room",
     "names_height",
     "pyplot",
-    "short_name",
     "shown_of",
     "whole_ticks",
     "wrap_words",
@@ -28,7 +28,6 @@ __all__ = [
 
 # points of the smallest text, and from one line of names to the next
 TEXT, _LINE = 8.0, 12.5
-_LETTERS = 28
 
 
 class NotDrawnError(ValueError):
@@ -151,21 +150,6 @@ def _divided(ax: Any, rows: int, columns: int) -> list[Any]:
     ]
 
 
-def short_name(name: Any, letters: int = _LETTERS) -> str:
-    """A name of at most so many letters: its beginning and its end, which often tells it from others.
-
-    Examples
-    --------
-    >>> short_name("share of households without a car, 1990", 20)
-    'share of ho…car, 1990'
-    """
-    text = " ".join(str(name).split()).replace("$", r"\$")
-    if len(text) <= letters:
-        return text
-    end = (letters - 1) * 9 // 20
-    return f"{text[: letters - end]}…{text[-end:]}"
-
-
 def name_room(ax: Any) -> int:
     """How many lines of names stand one below the other beside axes."""
     box = ax.get_window_extent()
@@ -186,7 +170,7 @@ def draw_names(ax: Any, names: Sequence[Any]) -> None:
     ax : matplotlib axes
     names : sequence
     """
-    ax.set_yticks(range(len(names)), [short_name(name) for name in names], fontsize=TEXT + 0.5)
+    ax.set_yticks(range(len(names)), short_names(names), fontsize=TEXT + 0.5)
     ax.set_ylim(max(len(names), 3) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
     ax.spines[["top", "right", "left"]].set_visible(False)

@@ -132,11 +132,11 @@ class SelectionDisplay(Display):
         ).plot(ax=ax)
 
     def _panel_size(self) -> tuple[float, float]:
-        return (5.4, names_height(len(self.names) + (len(self._drawn_groups()) > 0)))
+        return (5.4, names_height(len(self.names) + 2 * (len(self._drawn_groups(self.names)) > 0)))
 
-    def _drawn_groups(self) -> list[Mapping[str, Any]]:
-        """Sets of which something is seen, each once."""
-        return [group for group in self.groups if set(group["features"]) & set(self.names)]
+    def _drawn_groups(self, names: list[str]) -> list[Mapping[str, Any]]:
+        """Sets of which something is seen."""
+        return [group for group in self.groups if set(group["features"]) & set(names)]
 
     def _draw(self, axes: list[Any]) -> None:
         (ax,) = axes
@@ -144,7 +144,7 @@ class SelectionDisplay(Display):
         names, selected = self.names[:count], self.selected[:count]
         values = np.nan_to_num(self.sureness.values[:count])
         places = range(count)
-        groups = self._drawn_groups()
+        groups = self._drawn_groups(names)
         # sets that stand in for one another: the first colour is for those that stand for themselves
         owner = {name: k for k, group in reversed(list(enumerate(groups))) for name in group["features"]}
         tones = [colour(1 + owner[n] % (len(PALETTE) - 1)) if n in owner else colour(0) for n in names]

@@ -4,7 +4,8 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
-from rlselect.report._display import TEXT, short_name
+from rlselect.report._display import TEXT
+from rlselect.report._names import short_name
 
 __all__ = ["TreeBox", "draw_tree", "tree_size"]
 

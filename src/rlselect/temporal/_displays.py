@@ -37,8 +37,8 @@ __all__ = [
     "MeanEffectDisplay",
 ]
 
-# curves of a picture that was not told which
-_PANELS = 12
+# curves of a picture that was not told which, and letters of a name that stands in one line with other words
+_PANELS, _BESIDE = 12, 16
 
 Array = NDArray[np.float64]
 
@@ -190,8 +190,9 @@ class EffectCurveDisplay(Display):
         ax.axhline(0.0, color="0.3", lw=0.8, ls=":")
         if len(self.flagged):
             _mark_flagged(ax, self.flagged)
-        label_axes(ax, "time", f"effect of {short_name(self.covariate)}")
-        _turn_dates(ax, self.times)
+        name = short_name(self.covariate)
+        label_axes(ax, "time", f"effect of{' ' if len(name) <= _BESIDE else chr(10)}{name}")
+        _write_dates(ax, self.times)
         if self.n_available is not None:
             self._draw_counts(ax, self.n_available)
 
@@ -202,7 +203,7 @@ class EffectCurveDisplay(Display):
         below.set_ylim(0, max(1, most) * 5)
         below.set_yticks([0, most])
         below.tick_params(labelsize=TEXT)
-        below.set_ylabel("n", loc="bottom", fontsize=TEXT + 1)
+        below.set_ylabel("n", loc="bottom", rotation=0, fontsize=TEXT + 1)
         below.spines["top"].set_visible(False)
         self.count_ax_ = below
 
@@ -464,7 +465,7 @@ class AvailabilityDisplay(Display):
         ax.set_ylim(bottom=0)
         title = f"{len(self.times) - len(self.flagged):,} of {len(self.times):,} times are estimated"
         label_axes(ax, "time", "subjects", title)
-        _turn_dates(ax, self.times)
+        _write_dates(ax, self.times)
         if len(self.flagged):
             _mark_flagged(ax, self.flagged)
             ax.legend(fontsize=TEXT)
@@ -501,10 +502,14 @@ def _mark_flagged(ax: Any, flagged: Any) -> None:
     ax.plot(flagged, np.zeros(len(flagged)), "x", transform=ax.get_xaxis_transform(), **marks)
 
 
-def _turn_dates(ax: Any, times: NDArray[Any]) -> None:
-    """Dates are long: turned, they do not run into each other."""
+def _write_dates(ax: Any, times: NDArray[Any]) -> None:
+    """Few and short dates, which do not run into each other."""
     if np.asarray(times).dtype.kind == "M":
-        ax.tick_params(axis="x", rotation=30)
+        from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+        locator = AutoDateLocator(maxticks=5)
+        ax.xaxis.set_major_locator(locator)
+        ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))
 
 
 def _sides(band: Band, covariate: str) -> tuple[Array, Array]:

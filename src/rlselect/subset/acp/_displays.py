@@ -15,7 +15,7 @@ from rlselect.report import (
     colour,
     label_axes,
     line_style,
-    short_name,
+    short_names,
 )
 
 __all__ = ["RewardDisplay", "ThetaDisplay"]
@@ -72,6 +72,10 @@ class ThetaDisplay(Display):
         names = estimator.encoder_.feature_names
         return cls(path["theta"][rows], estimator.support_, names, estimator.threshold).plot(ax=ax)
 
+    def _panel_size(self) -> tuple[float, float]:
+        # the names stand below, two in a line
+        return (5.0, 3.4 + 0.1 * min(int(self.selected.sum()) + 1, _NAMED + 2))
+
     def _draw(self, axes: list[Any]) -> None:
         (ax,) = axes
         steps = np.arange(1, len(self.theta) + 1)
@@ -81,8 +85,9 @@ class ThetaDisplay(Display):
             ax.plot([], [], color=FAINT, label=f"{len(others):,} not selected")
         chosen = np.flatnonzero(self.selected)
         chosen = chosen[np.argsort(-self.theta[-1, chosen], kind="stable")]
+        labels = short_names(self.names[feature] for feature in chosen[:_NAMED])
         for k, feature in enumerate(chosen):
-            label = short_name(self.names[feature]) if k < _NAMED else "_nolegend_"
+            label = labels[k] if k < _NAMED else "_nolegend_"
             ax.plot(steps, self.theta[:, feature], linewidth=1.6, label=label, **line_style(k))
         if len(chosen) > _NAMED:
             ax.plot([], [], alpha=0.0, label=f"{len(chosen) - _NAMED:,} more selected")

@@ -19,7 +19,17 @@ from sklearn.svm import SVC, SVR
 
 from rlselect._options import check_value, one_of
 from rlselect.data import TASKS, open_table, read_numbers_or_classes, read_task, require_target
-from rlselect.report import TEXT, Display, below_axes, draw_names, line_style, names_height, short_name
+from rlselect.report import (
+    TEXT,
+    Display,
+    below_axes,
+    draw_names,
+    label_axes,
+    line_style,
+    names_height,
+    short_name,
+    whole_ticks,
+)
 from rlselect.subset.rivals._any_selector import chosen_columns, column_order, copy_selector
 
 __all__ = ["Comparison", "ComparisonDisplay", "compare"]
@@ -301,7 +311,7 @@ class ComparisonDisplay(Display):
         return 2, 2
 
     def _panel_size(self) -> tuple[float, float]:
-        return (5.0, names_height(len(self.comparison.rows) + 4))
+        return (5.0, names_height(len(self.comparison.rows) + 8))
 
     def _draw(self, axes: list[Any]) -> None:
         left, right = axes
@@ -311,7 +321,8 @@ class ComparisonDisplay(Display):
             scores = [row[f"score at {size}"] for size in known.sizes]
             name, mark = short_name(row["selector"]), marks[k % len(marks)]
             left.plot(known.sizes, scores, marker=mark, label=name, **line_style(k))
-        left.set(xlabel="number of features", ylabel=f"{known.metric} on left-out rows")
+        label_axes(left, "number of features", f"{known.metric} on left-out rows")
+        whole_ticks(left.xaxis)
         below_axes(left, 0.5, ncols=2)
         measure = "f1" if "f1" in known.rows[0] else "stability"
         places = np.arange(len(known.rows))
@@ -320,4 +331,5 @@ class ComparisonDisplay(Display):
             told = f"{row['selected']:.3g} features, {row['seconds']:.2g} s"
             right.text(0.01, place, told, va="center", fontsize=TEXT)
         draw_names(right, [row["selector"] for row in known.rows])
-        right.set(xlabel="F1 against the truth" if measure == "f1" else "stability", xlim=(0.0, 1.0))
+        right.set_xlim(0.0, 1.0)
+        label_axes(right, "F1 against the truth" if measure == "f1" else "stability")

@@ -21,7 +21,7 @@ from rlselect._clock import BEGAN, PRESENT
 from rlselect._compat import CallbackSupportMixin, Progress, in_container, output_kind, user_level
 from rlselect._options import Allowed, check_options
 from rlselect.data import TableEncoder, is_source, load_source, open_stream, open_table, read_vectors
-from rlselect.report import Display, FitDisplay, PathWords, Summary, Sureness, how_made
+from rlselect.report import Display, FitDisplay, Marked, Marks, PathWords, Summary, Sureness, how_made
 
 __all__ = ["Estimator", "PredictingSelector", "Selector", "rank"]
 
@@ -152,6 +152,13 @@ class Selector(SelectorMixin, Estimator, auto_wrap_output_keys=()):  # type: ign
     def _sureness(self) -> Sureness:
         """How sure the selection is of each feature; those without `inclusion_` say it otherwise."""
         return Sureness(self.inclusion_)
+
+    def _marks(self) -> Marks:
+        """What the fit says of each feature, for `rlselect.report.side_by_side`."""
+        sure, names = self._sureness(), self.encoder_.feature_names
+        order = np.argsort(self.ranking_)
+        marked = {str(names[j]): Marked(bool(self.support_[j]), float(sure.values[j])) for j in order}
+        return Marks(marked, sure.words)
 
     @property
     def _design_columns(self) -> NDArray[np.intp]:

@@ -18,7 +18,7 @@ from rlselect._random import RandomState, as_generator
 from rlselect.data import CodedFeatures, open_coded, require_target
 from rlselect.datumwise._after_fit import AfterFit
 from rlselect.datumwise._content_order import by_content
-from rlselect.datumwise._displays import FeatureUseDisplay
+from rlselect.datumwise._displays import FeatureUseDisplay, feature_names
 from rlselect.datumwise._fitted import FittedPurchases
 from rlselect.datumwise._learn import CaseTable, LearningTask, learn_policy, resolve
 from rlselect.datumwise._policy import Episodes
@@ -30,7 +30,7 @@ from rlselect.datumwise._session import Session
 from rlselect.datumwise._settings import NetworkTraining, PaperIteration, PolicyIteration
 from rlselect.datumwise._tree import QuestionNode
 from rlselect.datumwise._tree_display import QuestionTreeDisplay
-from rlselect.report import NotDrawnError, PathDisplay, PathWords, Summary
+from rlselect.report import Marked, Marks, NotDrawnError, PathDisplay, PathWords, Summary
 
 __all__ = ["FeatureBuyer", "are_bins"]
 
@@ -315,6 +315,12 @@ class FeatureBuyer(AfterFit, Estimator):
 
     def _report(self) -> dict[str, Any]:
         return self._account().of_training()
+
+    def _marks(self) -> Marks:
+        """What the fit says of each feature, for `rlselect.report.side_by_side`."""
+        names, order = feature_names(self), np.argsort(self.ranking_)
+        marked = {names[j]: Marked(bool(self.support_[j]), float(self.inclusion_[j])) for j in order}
+        return Marks(marked, "share of the training rows that buy it")
 
     def _account(self) -> PurchaseAccount:
         return PurchaseAccount(

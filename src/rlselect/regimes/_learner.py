@@ -26,7 +26,7 @@ from rlselect.regimes._grow_trees import grow_policy_tree
 from rlselect.regimes._history import read_history
 from rlselect.regimes._overlap import warn_of_poor_overlap
 from rlselect.regimes._policy_tree import PolicyTree
-from rlselect.regimes._report import answer_of, report_of, value_section
+from rlselect.regimes._report import answer_of, marks_of, report_of, value_section
 from rlselect.regimes._selection import MODEL, StageSelection
 from rlselect.regimes._stage_machine import StageMachine
 from rlselect.regimes._stage_names import find_stage
@@ -34,7 +34,7 @@ from rlselect.regimes._stages import best_feasible
 from rlselect.regimes._tailoring import find_tailoring
 from rlselect.regimes._tree_display import PolicyTreeDisplay
 from rlselect.regimes._trial import TrialData
-from rlselect.report import Summary
+from rlselect.report import Marks, Summary
 
 __all__ = ["LEVEL", "BackwardLearner", "PartDone", "check_trial"]
 
@@ -485,6 +485,10 @@ class BackwardLearner(Estimator):
 
     def _report(self) -> dict[str, Any]:
         return report_of(self, self._seconds, self._n_subjects, self._notes)
+
+    def _marks(self) -> Marks:
+        """What the fit says of each history column, for `rlselect.report.side_by_side`."""
+        return marks_of(self)
 
 
 def _names(machine: StageMachine, chosen: StageSelection) -> list[str]:

@@ -1,5 +1,11 @@
 """Result -> plain dict -> HTML, Markdown, JSON."""
 
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
 from rlselect.report._answer import answer_selection, name_some, stopped_early
 from rlselect.report._display import (
     TEXT,
@@ -30,6 +36,7 @@ from rlselect.report._selection_displays import (
     SelectionDisplay,
     Sureness,
 )
+from rlselect.report._side_by_side import Marked, Marks, side_by_side
 from rlselect.report._summary import Summary
 from rlselect.report._svg import bars_svg, curve_svg, inclusion_svg, intervals_svg, search_svg
 from rlselect.report._tree_picture import TreeBox, draw_tree, tree_size
@@ -45,6 +52,8 @@ __all__ = [
     "Display",
     "FitDisplay",
     "GainDisplay",
+    "Marked",
+    "Marks",
     "NotDrawnError",
     "PathDisplay",
     "PathWords",
@@ -77,6 +86,7 @@ __all__ = [
     "short_name",
     "short_names",
     "shown_of",
+    "side_by_side",
     "stopped_early",
     "to_html",
     "to_json",
@@ -87,3 +97,22 @@ __all__ = [
     "wrap_words",
     "write_whole",
 ]
+
+
+class _Reports(ModuleType):
+    """A package that puts fits side by side when it is called: ``rlselect.report([a, b], "both.html")``."""
+
+    def __call__(
+        self,
+        fits: Mapping[str, Any] | Sequence[Any],
+        path: str | Path | None = None,
+        *,
+        X: Any = None,
+        y: Any = None,
+    ) -> Summary:
+        """As `side_by_side`."""
+        return side_by_side(fits, path, X=X, y=y)
+
+
+# the package and the function that users look for have one name
+sys.modules[__name__].__class__ = _Reports

@@ -135,35 +135,27 @@ class SelectionDisplay(Display):
         return (5.4, names_height(len(self.names) + 2 * (len(self._drawn_groups(self.names)) > 0)))
 
     def _drawn_groups(self, names: list[str]) -> list[Mapping[str, Any]]:
-        """Sets of which something is seen."""
-        return [group for group in self.groups if set(group["features"]) & set(names)]
+        """Sets of which something is seen, as many as there are colours for."""
+        seen = [group for group in self.groups if set(group["features"]) & set(names)]
+        return seen[: len(PALETTE) - 1]
 
     def _draw(self, axes: list[Any]) -> None:
         (ax,) = axes
         count = min(len(self.names), name_room(ax))
         names, selected = self.names[:count], self.selected[:count]
-        values = np.nan_to_num(self.sureness.values[:count])
+        values = np.nan_to_num(self.sureness.values[:count], posinf=0.0, neginf=0.0)
         places = range(count)
         groups = self._drawn_groups(names)
         # sets that stand in for one another: the first colour is for those that stand for themselves
         owner = {name: k for k, group in reversed(list(enumerate(groups))) for name in group["features"]}
-        tones = [colour(1 + owner[n] % (len(PALETTE) - 1)) if n in owner else colour(0) for n in names]
-        ax.barh(
-            places, values, 0.7, color=[t if s else _paler(t) for t, s in zip(tones, selected, strict=True)]
-        )
+        tones = [colour(1 + owner[name]) if name in owner else colour(0) for name in names]
+        shades = [tone if is_in else _paler(tone) for tone, is_in in zip(tones, selected, strict=True)]
+        ax.barh(places, values, 0.7, color=shades)
         if self.sureness.errors is not None:
-            ax.errorbar(
-                values,
-                places,
-                xerr=2.0 * np.nan_to_num(self.sureness.errors[:count]),
-                fmt="none",
-                ecolor="0.25",
-                elinewidth=1.0,
-                capsize=2,
-            )
+            half = 2.0 * np.nan_to_num(self.sureness.errors[:count])
+            ax.errorbar(values, places, xerr=half, fmt="none", ecolor="0.25", elinewidth=1.0, capsize=2)
         draw_names(ax, names)
-        finite = values[np.isfinite(values)]
-        if np.all((finite >= 0.0) & (finite <= 1.0)) and self.sureness.errors is None:
+        if np.all((values >= 0.0) & (values <= 1.0)) and self.sureness.errors is None:
             ax.set_xlim(0.0, 1.0)
         whiskers = "" if self.sureness.errors is None else "; whiskers: 2 standard errors"
         title = f"{self.n_selected:,} of {self.n_features:,} selected"
@@ -176,10 +168,10 @@ class SelectionDisplay(Display):
 
         handles = [
             Patch(
-                color=colour(1 + k % (len(PALETTE) - 1)),
+                color=colour(1 + k),
                 label=f"{len(group['features'])} that stand in for one another: {group['inclusion']:.2f}",
             )
-            for k, group in enumerate(groups[: len(PALETTE) - 1])
+            for k, group in enumerate(groups)
         ]
         if handles:
             below_axes(ax, 0.55, handles=handles, title="one of them matters: chance that it does")

@@ -24,15 +24,23 @@ from rlselect.data._file import read_file
 from rlselect.data._groups import FeatureGroups, read_features, read_groups
 from rlselect.data._open import (
     SMALL_CSV,
-    column_names,
     is_source,
     load_source,
+    open_once,
     open_source,
     open_stream,
     open_table,
 )
+from rlselect.data._opened import Opened
 from rlselect.data._paths import kind_of
 from rlselect.data._read import as_numbers
+from rlselect.data._responses import (
+    NumberResponses,
+    Responses,
+    number_responses,
+    open_responses,
+    read_responses,
+)
 from rlselect.data._some_rows import SomeRows, some_rows
 from rlselect.data._source import Batch, DataSource, RowStream, Sampler, Workers
 from rlselect.data._table import Table, read_vectors
@@ -47,7 +55,6 @@ from rlselect.data._task import (
 )
 from rlselect.data._twins import find_twins, selectable_units
 from rlselect.data._units import FeatureUnits, Units, read_units
-from rlselect.data._without import Without
 
 __all__ = [
     "MISSING_MODES",
@@ -62,6 +69,9 @@ __all__ = [
     "FeatureGroups",
     "FeatureUnits",
     "MissingMode",
+    "NumberResponses",
+    "Opened",
+    "Responses",
     "RowStream",
     "Sampler",
     "SomeRows",
@@ -69,11 +79,9 @@ __all__ = [
     "TableEncoder",
     "Task",
     "Units",
-    "Without",
     "Workers",
     "all_finite",
     "as_numbers",
-    "column_names",
     "doubtful_classes",
     "find_task",
     "find_twins",
@@ -82,7 +90,10 @@ __all__ = [
     "load_source",
     "names_rows",
     "nearest_names",
+    "number_responses",
     "open_coded",
+    "open_once",
+    "open_responses",
     "open_source",
     "open_stream",
     "open_table",
@@ -92,6 +103,7 @@ __all__ = [
     "read_groups",
     "read_labels",
     "read_numbers_or_classes",
+    "read_responses",
     "read_task",
     "read_units",
     "read_vectors",

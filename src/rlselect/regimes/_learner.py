@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from rlselect._capabilities import Takes
 from rlselect._clock import OutOfTime, fit_clock, present_clock, stop_if_late, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
 from rlselect._estimator import Estimator, rank
@@ -16,6 +17,7 @@ from rlselect._limits import require_memory, seconds_for, warn_if_long
 from rlselect._options import NONE, anything, check_options, check_value, flag, number
 from rlselect._parallel import jobs
 from rlselect._random import RandomState, as_generator
+from rlselect._watch import tell
 from rlselect.machines import EliminationPath
 from rlselect.regimes._contrasts import TailoringEffect, tailoring_effects
 from rlselect.regimes._displays import StageObjectiveDisplay, TailoringDisplay
@@ -70,6 +72,7 @@ class BackwardLearner(Estimator):
     """
 
     displays: ClassVar = (TailoringDisplay, StageObjectiveDisplay, PolicyTreeDisplay)
+    _takes: ClassVar = Takes(outcomes=("numbers", "censored times"), data=("time budget",))
     _options: ClassVar = {
         "model": MODEL,
         "discount": number("a number between 0 and 1", least=0.0, most=1.0),
@@ -202,6 +205,7 @@ class BackwardLearner(Estimator):
                 raise ValueError(
                     f"stage {t + 1} has {len(subjects)} subject(s) to learn from; at least 4 are needed"
                 )
+            tell(doing=f"stage {t + 1} of {trial.n_stages}")
             with present_clock().part(1.0 / (t + 1)) as clock:
                 found = self._fit_stage(trial, t, subjects, y[subjects], weights, rng)
                 chosen[t] = self._settle(*found, _names(*chosen[t + 1]) if chosen else None)

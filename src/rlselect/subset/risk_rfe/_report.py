@@ -1,13 +1,29 @@
 """What a fitted RiskRFE says about itself, as plain values."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect.report import Sureness, answer_selection, stopped_early
+from rlselect._estimator import PredictingSelector
+from rlselect.report import PerformanceDisplay, SelectionDisplay, Sureness, answer_selection, stopped_early
+from rlselect.subset.risk_rfe._display import ReverseScreeDisplay
 
-__all__ = ["report_of", "sureness_of"]
+__all__ = ["ReportedElimination"]
+
+
+class ReportedElimination(PredictingSelector):
+    """A selector that eliminates, with its pictures and its account; it sets ``path_`` and ``ranking_``."""
+
+    path_: dict[str, NDArray]
+    ranking_: NDArray[np.intp]
+    displays: ClassVar = (SelectionDisplay, ReverseScreeDisplay, PerformanceDisplay)
+
+    def _sureness(self) -> Sureness:
+        return sureness_of(self.path_, self.ranking_)
+
+    def _report(self) -> dict[str, Any]:
+        return report_of(self)
 
 
 def sureness_of(path: dict[str, NDArray], ranking: NDArray[np.intp]) -> Sureness:
@@ -27,6 +43,8 @@ def report_of(selector: Any) -> dict[str, Any]:
     what = f"{selector.loss_} loss"
     what += f", {type(selector.estimator).__name__}" if selector.estimator is not None else ""
     facts: dict[str, Any] = {"Selected": f"{selector.n_features_} of {len(selector.support_)} features"}
+    if hasattr(selector, "response_names_"):
+        facts["Responses"] = ", ".join(selector.response_names_)
     for label, name in (("Regularization", "regularization_"), ("Bandwidth", "bandwidth_")):
         value = getattr(selector, name, None)
         if value is not None and np.isfinite(value):

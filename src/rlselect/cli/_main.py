@@ -209,18 +209,29 @@ def predict(
 
 
 @main.command(
-    epilog=examples("rlselect report price.model --html price.html"), short_help="what it found, once more"
+    epilog=examples(
+        "rlselect report price.model --html price.html",
+        "rlselect report before.model after.model --html changed.html",
+    ),
+    short_help="what it found, once more, or what changed",
 )
-@model_argument
+@click.argument("models", metavar="MODEL...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @output_options
-def report(model: Path, json_path: Path | None, html_path: Path | None) -> None:
-    """Show again what a MODEL found that --save has written."""
+def report(models: tuple[Path, ...], json_path: Path | None, html_path: Path | None) -> None:
+    """Show again what a MODEL found that --save has written; of several, what changed between them."""
     from rlselect.cli._models import load_model
+    from rlselect.report import side_by_side
 
     with one_sentence():
-        check_outputs(str(model), json_path, html_path)
-        fitted = load_model(model)
-        deliver({"title": model.name, **report_of(fitted)}, json_path, html_path)
+        check_outputs([str(model) for model in models], json_path, html_path)
+        fits = [load_model(model) for model in models]
+        if len(fits) == 1:
+            told = {"title": models[0].name, **report_of(fits[0])}
+        else:
+            short = len({model.name for model in models}) == len(models)
+            names = [model.name if short else str(model) for model in models]
+            told = side_by_side(dict(zip(names, fits, strict=True))).dict
+        deliver(told, json_path, html_path)
 
 
 @main.command(

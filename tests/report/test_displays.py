@@ -113,6 +113,14 @@ def test_many_long_names_are_readable(kind, assert_readable):
     assert_readable(many(kind).plot().figure_)
 
 
+def test_what_is_worth_nothing_is_readable_too(assert_readable):
+    words = ["0.1 ± 0.2", "-0.3 ± 0.2"]
+    assert_readable(
+        GainDisplay(["a", "b"], np.array([-1.0, np.nan]), np.array([1, -1]), words).plot().figure_
+    )
+    assert_readable(GainDisplay(["a", "b"], np.zeros(2), sign, words).plot().figure_)
+
+
 def test_in_a_small_place_fewer_names_are_shown_and_told(assert_readable):
     figure, axes = plt.subplots(1, 2, figsize=(10, 3), layout="constrained")
     for kind, ax in zip((SelectionDisplay, GainDisplay), axes, strict=True):

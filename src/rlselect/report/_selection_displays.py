@@ -332,10 +332,12 @@ class GainDisplay(Display):
         chosen = np.flatnonzero(estimator.support_)
         if not len(chosen):
             raise NotDrawnError("No variable was selected: the model is a constant.")
-        order = chosen[np.argsort(-np.nan_to_num(estimator.gain_[chosen], nan=-np.inf), kind="stable")][:most]
+        # of several responses, the one to which a variable is worth most
+        gain = np.nan_to_num(np.atleast_2d(estimator.gain_), nan=-np.inf).max(axis=0)
+        order = chosen[np.argsort(-gain[chosen], kind="stable")][:most]
         names = [str(estimator.encoder_.feature_names[j]) for j in order]
         sign, words = _directions(estimator, order)
-        return cls(names, estimator.gain_[order], sign, words, len(chosen)).plot(ax=ax)
+        return cls(names, gain[order], sign, words, len(chosen)).plot(ax=ax)
 
     def _panel_size(self) -> tuple[float, float]:
         return (5.4, names_height(len(self.names) + 1))
@@ -343,7 +345,7 @@ class GainDisplay(Display):
     def _draw(self, axes: list[Any]) -> None:
         (ax,) = axes
         count = min(len(self.names), name_room(ax))
-        gain = np.nan_to_num(self.gain[:count])
+        gain = np.nan_to_num(self.gain[:count], neginf=0.0)
         sign = np.zeros(count, dtype=int) if self.sign is None else self.sign[:count]
         kinds = {1: ("the target rises with it", colour(0)), -1: ("the target falls with it", colour(1))}
         kinds[0] = ("", colour(0)) if self.sign is None else ("several columns or classes", GREY)
@@ -365,7 +367,9 @@ class GainDisplay(Display):
             )
         if any(self.words):
             # room for what stands at the ends of the bars
-            ax.set_xlim(right=max(gain.max(initial=0.0), 1e-12) * 1.45)
+            low, high = gain.min(initial=0.0), gain.max(initial=0.0)
+            span = (high - low) or 1.0
+            ax.set_xlim(low - 0.03 * span, high + 0.45 * span)
         beside = "\n(at the bars: coefficient ± standard error)" if any(self.words) else ""
         title = f"What each is worth{shown_of(count, self.total)}"
         label_axes(ax, f"held-out loss that it saves{beside}", title=title)
@@ -456,6 +460,8 @@ class PerformanceDisplay(Display):
                 )
             risk = (path["n_features"], path["risk"], path["standard_error"])
             return cls(*risk, n_selected, "out-of-sample risk").plot(ax=ax)
+        if np.ndim(y) > 1:
+            raise NotDrawnError("What more variables are worth is judged for one response; give y of one.")
         table = open_table(X, y, encoder=estimator.encoder_)
         if table.y is None:
             raise ValueError("X was given without y; give the target of the rows as well.")

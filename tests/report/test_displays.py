@@ -115,10 +115,9 @@ def test_many_long_names_are_readable(kind, assert_readable):
 
 def test_what_is_worth_nothing_is_readable_too(assert_readable):
     words = ["0.1 ± 0.2", "-0.3 ± 0.2"]
-    assert_readable(
-        GainDisplay(["a", "b"], np.array([-1.0, np.nan]), np.array([1, -1]), words).plot().figure_
-    )
-    assert_readable(GainDisplay(["a", "b"], np.zeros(2), sign, words).plot().figure_)
+    sign = np.array([1, -1])
+    for gain in (np.array([-1.0, np.nan]), np.zeros(2)):
+        assert_readable(GainDisplay(["a", "b"], gain, sign, words).plot().figure_)
 
 
 def test_in_a_small_place_fewer_names_are_shown_and_told(assert_readable):

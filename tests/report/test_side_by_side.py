@@ -54,8 +54,8 @@ def test_variables_gained_and_lost(fits):
     assert [rows[name][-1] for name in ("age", "<b>dose</b>", "sex", "noise")] == ["-", "-", "lost", "gained"]
     assert "other" not in rows
     free, narrow = fits.values()
-    assert rows["noise"][0] == f"no ({free.inclusion_[3]:.3g})"
-    assert rows["noise"][1] == f"yes ({narrow.inclusion_[3]:.3g})"
+    assert rows["noise"][0] == f"no ({free.inclusion_[3]:.2f})"
+    assert rows["noise"][1] == f"yes ({narrow.inclusion_[3]:.2f})"
     assert list(rows)[:2] == ["age", "<b>dose</b>"]
     shared, *own = found.dict["answer"].split(". ")
     assert shared == "Both fits select age and <b>dose</b>"
@@ -75,7 +75,7 @@ def test_settings_facts_and_scores(fits, table):
     assert facts["Selected"] == ["3 of 5 variables"] * 2
     assert all(time.endswith(" s") for time in facts["Time"])
     assert facts["Stopped"] == ["the search has converged"] * 2
-    assert rows_of(found, "What each says")["free"] == [fits["free"].summary().dict["answer"]]
+    assert section(found, "What free says")["note"] == fits["free"].summary().dict["answer"]
 
 
 def test_across_selectors_of_one_room(table):
@@ -124,7 +124,7 @@ def test_other_rooms():
         for cost in (0.01, 0.9)
     )
     both = side_by_side({"cheap": cheap, "dear": dear})
-    assert rows_of(both, "What was selected") == {"x1": ["yes (1)", "no (0)", "lost"]}
+    assert rows_of(both, "What was selected") == {"x1": ["yes (1.00)", "no (<0.01)", "lost"]}
     simulated = make_regime_trial("I", 60, 5, random_state=0)
     trial = TrialData.from_wide(simulated.columns, simulated.stages)
     learners = [QLearning(model="linear", random_state=0, selection=s).fit(trial) for s in ("loo", None)]

@@ -103,7 +103,10 @@ def side_by_side(
                 _variables(marked, list(dict.fromkeys(one.words for one in marks.values()))),
                 _facts(named, reports, X, y),
                 _settings(named),
-                _answers(reports),
+                *(
+                    {"title": f"What {name} says", "note": report["answer"]}
+                    for name, report in reports.items()
+                ),
             ],
             "made": _made({name: report["made"] for name, report in reports.items()}),
         }
@@ -204,8 +207,11 @@ def _variables(marked: Mapping[str, Mapping[str, Marked]], words: Sequence[str])
 def _cell(mark: Marked | None) -> str:
     if mark is None:
         return "not in its data"
-    sure = "" if mark.sureness is None or not np.isfinite(mark.sureness) else f" ({mark.sureness:.3g})"
-    return f"{'yes' if mark.selected else 'no'}{sure}"
+    said = "yes" if mark.selected else "no"
+    if mark.sureness is None or not np.isfinite(mark.sureness):
+        return said
+    small = 0.0 <= mark.sureness < 0.01
+    return f"{said} (<0.01)" if small else f"{said} ({mark.sureness:.2f})"
 
 
 def _change(variable: str, marked: Mapping[str, Mapping[str, Marked]]) -> str:
@@ -228,7 +234,7 @@ def _facts(
         told[name].setdefault("Time", f"{fit._seconds:.2f} s")
     labels = list(dict.fromkeys(label for facts in told.values() for label in facts))
     rows = [[label, *(facts.get(label, "-") for facts in told.values())] for label in labels]
-    section = {"title": "How they went", "columns": ["", *named], "rows": rows}
+    section = {"title": "How they went", "columns": ["Of the fit", *named], "rows": rows}
     if X is not None:
         scores = [float(fit.score(X, y)) if hasattr(fit, "score") else None for fit in named.values()]
         rows.insert(0, ["Score on the rows given", *map(show, scores)])
@@ -256,18 +262,16 @@ def _settings(named: Mapping[str, Any]) -> dict[str, Any]:
         "title": "Settings that differ",
         "columns": ["Option", *named],
         "rows": rows,
-        "note": "A dash: the estimator has no such option." if rows else "All fits have the same settings.",
+        "note": _note_on_settings(rows),
     }
+
+
+def _note_on_settings(rows: list[list[str]]) -> str:
+    if not rows:
+        return "All fits have the same settings."
+    return "A dash: the estimator has no such option." if any("-" in row for row in rows) else ""
 
 
 def _is_default(fit: Any, option: str, value: Any) -> bool:
     default = signature(type(fit).__init__).parameters[option].default
     return repr(value) == repr(default)
-
-
-def _answers(reports: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    return {
-        "title": "What each says",
-        "columns": ["Fit", "Answer"],
-        "rows": [[name, report.get("answer", "-")] for name, report in reports.items()],
-    }

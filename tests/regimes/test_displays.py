@@ -1,7 +1,9 @@
+import numpy as np
 import pytest
 
-from rlselect import QLearning, compare_regimes
+from rlselect import QLearning, TrialData, compare_regimes
 from rlselect.regimes import DecisionMapDisplay, RegimeValueDisplay, StageObjectiveDisplay, TailoringDisplay
+from rlselect.report import NotDrawnError
 
 
 def test_displays(learner, trial):
@@ -32,3 +34,14 @@ def test_displays(learner, trial):
     with pytest.raises(ValueError, match="eliminated nothing"):
         StageObjectiveDisplay.from_estimator(QLearning(model="linear", selection=None).fit(trial))
     plt.close("all")
+
+
+def test_a_map_of_one_column_is_refused():
+    pytest.importorskip("matplotlib").use("agg")
+    rng = np.random.default_rng(0)
+    x, action = rng.normal(size=60), rng.integers(0, 2, 60)
+    table = {"x": x, "a": action, "r": x * action + 0.1 * rng.normal(size=60)}
+    trial = TrialData.from_wide(table, [{"history": ["x"], "action": "a", "reward": "r"}])
+    learner = QLearning(model="linear", selection=None, random_state=0).fit(trial)
+    with pytest.raises(NotDrawnError, match="two columns of numbers; the history of stage 1 has 1"):
+        DecisionMapDisplay.from_estimator(learner)

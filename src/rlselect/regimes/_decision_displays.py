@@ -131,6 +131,10 @@ def _two_columns(
     if features is None:
         coded = {column.name for column in data.columns if column.labels}
         features = [name for name in dict.fromkeys(wanted) if name not in coded][:2]
+        if len(features) < 2:
+            raise NotDrawnError(
+                f"A map takes two columns of numbers; the history of stage {stage} has {len(features)}."
+            )
     if len(features) != 2 or any(name not in names for name in features):
         raise ValueError(f"features={features!r} was given; it must be two history columns of stage {stage}.")
     places = [names.index(name) for name in features]

@@ -1,9 +1,14 @@
 """What tests of several rooms share."""
 
-from itertools import combinations
+import sys
+from pathlib import Path
 
-import numpy as np
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import figures
+from chromium import Browser, find_chromium
 
 
 class _Watch:
@@ -33,64 +38,19 @@ def Watch():
     return _Watch
 
 
-# ---- whether a figure can be read ----
-
-_SMALLEST = 8.0  # points
-
-
-def _axes_texts(ax):
-    """Texts of axes that are drawn: those of ticks outside the limits are not."""
-    texts = [*ax.texts]
-    if ax.axison:
-        texts += [ax.xaxis.label, ax.yaxis.label]
-        for axis in (ax.xaxis, ax.yaxis):
-            low, high = sorted(axis.get_view_interval())
-            slack = 1e-9 * (high - low)
-            for tick in axis.get_major_ticks():
-                if low - slack <= tick.get_loc() <= high + slack:
-                    texts += [label for label in (tick.label1, tick.label2) if label.get_visible()]
-    texts += [ax.title, ax._left_title, ax._right_title]
-    legend = ax.get_legend()
-    if legend is not None:
-        texts += [legend.get_title(), *legend.get_texts()]
-    return texts
-
-
-def _texts_of(figure):
-    """All texts that a figure shows."""
-    found = [*figure.texts]
-    for ax in figure.get_axes():
-        if ax.figure is figure:
-            found += _axes_texts(ax)
-    for part in figure.subfigs:
-        found += _texts_of(part)
-    return [text for text in found if text.get_visible() and text.get_text().strip()]
-
-
-def _assert_readable(figure):
-    """No text is too small, cut off, or on top of another."""
-    figure.canvas.draw()
-    figure.canvas.draw()  # the layout settles after the ticks are known
-    texts = list({id(text): text for text in _texts_of(figure)}.values())
-    small = {text.get_text(): text.get_fontsize() for text in texts if text.get_fontsize() < _SMALLEST}
-    assert not small
-    renderer = figure.canvas.get_renderer()
-    boxes = [(text.get_text(), np.array(text.get_window_extent(renderer).extents)) for text in texts]
-    width, height = figure.get_size_inches() * figure.dpi
-    outside = [
-        said
-        for said, (left, low, right, high) in boxes
-        if left < -1 or low < -1 or right > width + 1 or high > height + 1
-    ]
-    assert not outside, "cut off"
-    over = [(a[0], b[0]) for a, b in combinations(boxes, 2) if _overlap(a[1], b[1])]
-    assert not over
-
-
-def _overlap(a, b, slack=1.0):
-    return min(a[2], b[2]) - max(a[0], b[0]) > slack and min(a[3], b[3]) - max(a[1], b[1]) > slack
+@pytest.fixture(scope="session")
+def browser():
+    """One browser for all tests of a process."""
+    if find_chromium() is None:
+        pytest.skip("Chromium is not installed (on Debian and Ubuntu: apt-get install chromium)")
+    try:
+        running = Browser()
+    except (ConnectionError, BrokenPipeError) as error:
+        pytest.skip(f"Chromium does not start: {error}")
+    yield running
+    running.close()
 
 
 @pytest.fixture
 def assert_readable():
-    return _assert_readable
+    return figures.assert_readable

@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from rlselect.report._answer import answer_selection, name_some, stopped_early
+from rlselect.report._cited import cited_works
 from rlselect.report._display import (
     TEXT,
     Display,
@@ -26,6 +27,7 @@ from rlselect.report._files import printable, replace_file, write_whole
 from rlselect.report._format import COLUMNS, LEGEND, fact_rows, variable_rows
 from rlselect.report._made import how_made
 from rlselect.report._names import short_name, short_names
+from rlselect.report._page import to_html, to_notebook
 from rlselect.report._palette import FAINT, GREY, PALETTE, colour, line_style
 from rlselect.report._sections import section_rows
 from rlselect.report._selection_displays import (
@@ -38,9 +40,9 @@ from rlselect.report._selection_displays import (
 )
 from rlselect.report._side_by_side import Marked, Marks, side_by_side
 from rlselect.report._summary import Summary
-from rlselect.report._svg import bars_svg, curve_svg, inclusion_svg, intervals_svg, search_svg
+from rlselect.report._svg import curve_svg, search_curves
 from rlselect.report._tree_picture import TreeBox, draw_tree, tree_size
-from rlselect.report._write import to_html, to_json, to_markdown
+from rlselect.report._write import to_json, to_markdown
 
 __all__ = [
     "COLUMNS",
@@ -63,16 +65,14 @@ __all__ = [
     "Sureness",
     "TreeBox",
     "answer_selection",
-    "bars_svg",
     "below_axes",
+    "cited_works",
     "colour",
     "curve_svg",
     "draw_names",
     "draw_tree",
     "fact_rows",
     "how_made",
-    "inclusion_svg",
-    "intervals_svg",
     "label_axes",
     "line_style",
     "name_room",
@@ -81,7 +81,7 @@ __all__ = [
     "printable",
     "pyplot",
     "replace_file",
-    "search_svg",
+    "search_curves",
     "section_rows",
     "short_name",
     "short_names",
@@ -91,6 +91,7 @@ __all__ = [
     "to_html",
     "to_json",
     "to_markdown",
+    "to_notebook",
     "tree_size",
     "variable_rows",
     "whole_ticks",

@@ -9,11 +9,11 @@ from rlselect.temporal._displays import (
     EffectCurvesDisplay,
     MeanEffectDisplay,
 )
+from rlselect.temporal._few import SmallSampleWarning
 from rlselect.temporal._hypotheses import FlaggedTimeWarning, ProcessTest
 from rlselect.temporal._imputations import PooledCurves, pool_imputations, wide_to_long
 from rlselect.temporal._model import TemporalProcessRegression
 from rlselect.temporal._selection import Selection
-from rlselect.temporal._small import SmallSampleWarning
 
 __all__ = [
     "AvailabilityDisplay",

@@ -26,8 +26,8 @@ from rlselect.report import (
 )
 from rlselect.temporal._bands import Band
 from rlselect.temporal._cvm import CvMTest
+from rlselect.temporal._few import SmallSampleWarning
 from rlselect.temporal._hypotheses import FlaggedTimeWarning
-from rlselect.temporal._small import SmallSampleWarning
 
 __all__ = [
     "AvailabilityDisplay",

@@ -74,6 +74,7 @@ _HOMES = {
     "subset.revs._effort": "SearchState",
     "subset.revs._revs": "REVS",
     "subset.revs._sarsa": "Sarsa",
+    "subset.revs._structure": "Structure",
     "subset.revs._visited": "Tally",
     "subset.revs._walk": "SizePrior Walker",
     "subset.revs.evidence._glm_subset": "GlmSubset",

@@ -19,6 +19,7 @@ from rlselect.data import (
     read_units,
 )
 from rlselect.subset.revs._outcome_kind import OUTCOMES, OutcomeKind, read_survival
+from rlselect.subset.revs._structure import Structure
 
 # beside larger ones the prior of the coefficients is lost in rounding
 _MOST_COUNTS = 1e12
@@ -46,6 +47,8 @@ class Problem:
         For a unit that repeats another one, the one that represents both; itself otherwise.
     outcome : OutcomeKind, optional
         What makes a likelihood of the response, where that is none of numbers, two classes or counts.
+    structure : Structure, optional
+        Rules that subsets have to follow, where not all may be selected.
     """
 
     table: DataSource
@@ -56,6 +59,7 @@ class Problem:
     always: NDArray[np.bool_]
     twin_of: NDArray[np.intp]
     outcome: OutcomeKind | None = None
+    structure: Structure | None = None
 
     @property
     def units(self) -> Units:
@@ -69,6 +73,17 @@ class Problem:
     def columns_of(self, unit_mask: NDArray[np.bool_]) -> NDArray[np.intp]:
         """Design columns of some units, in order."""
         return np.flatnonzero(unit_mask[self.units.unit_of])
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether there is a largest number of anything."""
+        return self.structure is not None and self.structure.is_limited
+
+    def wrong_unit(self, columns: NDArray[np.intp], coef: NDArray, errors: NDArray) -> int | None:
+        """A unit with a coefficient of the wrong sign, the clearest first; None if all are right."""
+        if self.structure is None or not self.structure.is_signed:
+            return None
+        return self.structure.wrong_unit(self.units, columns, coef, errors)
 
     def detectable(self, sizes: NDArray | None) -> NDArray[np.float64]:
         """Sizes of effects per column as sizes per input feature: the largest of its columns, or NaN."""

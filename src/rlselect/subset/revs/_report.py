@@ -40,7 +40,7 @@ def report_of(selector: Any) -> dict[str, Any]:
         if variables
         else ["No variable is worth its price: the model is a constant."]
     )
-    notes += _prediction(selector)
+    notes += _rules(selector) + _prediction(selector)
     if effect is not None:
         unit = "standard deviations of y" if selector.family_ == "gaussian" else "units of the link"
         notes.append(
@@ -114,6 +114,21 @@ def _after_selection(selector: Any) -> str:
         f"Standard errors are honest: the variables were selected on {selector._n_rows} rows, and their "
         f"coefficients come from {selector._n_apart} others."
     )
+
+
+def _rules(selector: Any) -> list[str]:
+    """What selections had to follow."""
+    said = []
+    if selector.max_features is not None:
+        said.append(f"at most {selector.max_features} features")
+    for features, most in (selector.at_most or {}).items():
+        some = [features] if isinstance(features, str | int) else list(features)
+        said.append(f"at most {most} of {name_some([str(f) for f in some])}")
+    if selector.signs is not None:
+        signs = selector.signs
+        some = [signs] if isinstance(signs, str) else [f"{name} {sign}" for name, sign in signs.items()]
+        said.append(f"coefficients of given signs ({name_some(some)})")
+    return [f"As asked, subsets have {'; '.join(said)}."] if said else []
 
 
 def _prediction(selector: Any) -> list[str]:

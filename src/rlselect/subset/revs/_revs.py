@@ -1,5 +1,6 @@
 """REVS: reinforcement learning for variable selection."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -15,13 +16,11 @@ from rlselect._options import (
     instance,
     number,
     one_of,
-    refuse_unused,
 )
 from rlselect._parallel import one_thread
 from rlselect._random import RandomState, as_generator
 from rlselect.data import (
     MISSING_MODES,
-    DataSource,
     MissingMode,
     load_source,
     open_source,
@@ -30,16 +29,11 @@ from rlselect.data import (
 )
 from rlselect.learn import (
     DecisionRule,
-    EpsilonGreedy,
     Policy,
     PolicyName,
     RuleName,
-    Softmax,
-    as_policy,
-    as_rule,
 )
 from rlselect.subset.revs._average import average_subsets
-from rlselect.subset.revs._checkpoint import Checkpoint
 from rlselect.subset.revs._choices import Choices
 from rlselect.subset.revs._credible import credible_groups, name_groups
 from rlselect.subset.revs._final import final_model, fitted_family
@@ -47,11 +41,13 @@ from rlselect.subset.revs._noise import kind_of_noise
 from rlselect.subset.revs._outcome_kind import CLASSES, OUTCOMES, is_survival, survival_parts
 from rlselect.subset.revs._outcome_model import OutcomeModel, outcome_model
 from rlselect.subset.revs._problem import COUNTS, FAMILIES, Problem, pose_problem
+from rlselect.subset.revs._reading import open_checkpoint, read_policy, refuse_idle
 from rlselect.subset.revs._report import report_of
 from rlselect.subset.revs._sarsa import Sarsa, paper_search
-from rlselect.subset.revs._search import Found, expected_steps, search_subset
+from rlselect.subset.revs._search import Found, expected_steps, path_of, search_subset
 from rlselect.subset.revs._selections import RULES, SubsetSelections
 from rlselect.subset.revs._split import refit_apart, split_rows
+from rlselect.subset.revs._structure_options import read_structure
 
 # reasons after which a search would not go on if it were started again
 _FINISHED = (
@@ -119,6 +115,15 @@ class REVS(SubsetSelections):
         Features that enter and leave together. The indicators of a text or categorical column always do.
     always_select, never_select : list of names or positions, default=()
         Features that are in every subset, or in none.
+    max_features : int, optional
+        Largest number of features in a subset; features that enter together count as one.
+    at_most : mapping, optional
+        How many of some features may be in a subset: ``{("a", "b", "c"): 1}``. Where this or `max_features`
+        is given, `predict` uses the selected features alone unless told otherwise.
+    signs : {"+", "-"} or mapping, optional
+        Sign that coefficients must not be against: of all features that are numbers, or of some,
+        ``{"age": "+", "price": "-"}``. A subset whose best coefficients have a wrong sign is not selected,
+        which loses nothing: the best ones with right signs are those of a smaller subset.
     missing : {"error", "drop", "indicator"}, default="error"
         What to do with missing values: refuse them, leave out their rows, or impute the mean and add an
         indicator.
@@ -293,6 +298,9 @@ class REVS(SubsetSelections):
         feature_groups: Any = None,
         always_select: Any = (),
         never_select: Any = (),
+        max_features: int | None = None,
+        at_most: Mapping[Any, int] | None = None,
+        signs: Literal["+", "-"] | Mapping[Any, str] | None = None,
         missing: MissingMode = "error",
         search: Sarsa | Literal["auto"] = "auto",
         time_budget: float | None = None,
@@ -312,6 +320,9 @@ class REVS(SubsetSelections):
         self.feature_groups = feature_groups
         self.always_select = always_select
         self.never_select = never_select
+        self.max_features = max_features
+        self.at_most = at_most
+        self.signs = signs
         self.missing = missing
         self.search = search
         self.time_budget = time_budget
@@ -397,9 +408,9 @@ class REVS(SubsetSelections):
     def _fit(self, progress: Progress, X: Any, y: Any, sample_weight: Any, offset: Any) -> None:
         name = type(self).__name__
         require_target(y, name)
-        policy, rng = self._policy(), as_generator(self.random_state)
+        policy, rng = read_policy(self), as_generator(self.random_state)
         family = "cox" if self.family == "auto" and is_survival(y) else self.family
-        self._refuse_idle(family, offset)
+        refuse_idle(self, family, offset)
         extra = survival_parts(y) if family == "cox" else {}
         if family in OUTCOMES:
             X = load_source(X, f"{name}(family={family!r})")
@@ -425,7 +436,8 @@ class REVS(SubsetSelections):
             never_select=self.never_select,
             ties=self.ties,
         )
-        checkpoint = self._open_checkpoint(table)
+        problem.structure = read_structure(self, problem)
+        checkpoint = open_checkpoint(self, table)
         apart = None
         if self.inference == "split":
             problem, apart = split_rows(problem, rng)
@@ -445,54 +457,21 @@ class REVS(SubsetSelections):
                 checkpoint=checkpoint,
             )
         warn_if_interrupted(found.stop_reason, name, f"{found.n_stages} stages")
-        self._choices = Choices(problem.groups, found.inclusion, problem.allowed, problem.always)
+        self._choices = Choices(
+            problem.groups,
+            found.inclusion,
+            problem.allowed,
+            problem.always,
+            problem.structure,
+            found.likeliest if problem.is_limited else None,
+        )
         if not isinstance(self.search, Sarsa):
-            found.support = self._choices.units(as_rule(self.rule))
+            found.support = self._choices.by(self.rule)
         self._keep(problem, found)
         self._refit(problem, found, apart, rng)
         table.check_unchanged()
         if checkpoint is not None and found.stop_reason in _FINISHED:
             checkpoint.remove()
-
-    def _policy(self) -> Policy:
-        if isinstance(self.search, Sarsa):
-            idle = ("penalty", "rule", "min_effect", "checkpoint")
-            refuse_unused(self, idle, "search=Sarsa(...)", "use Sarsa(price=...), or search='auto'")
-            if self.family == "negative_binomial":
-                raise ValueError(
-                    "family='negative_binomial' was given with search=Sarsa(...), whose reward knows no "
-                    "dispersion; use family='poisson', or search='auto'."
-                )
-        if self.inference == "split":
-            refuse_unused(self, ("checkpoint",), "inference='split'", "leave it out, or use 'refit'")
-        if isinstance(self.policy, str) and self.policy == "auto":
-            return EpsilonGreedy() if isinstance(self.search, Sarsa) else Softmax()
-        return as_policy(self.policy)
-
-    def _refuse_idle(self, family: str, offset: Any) -> None:
-        """Options that a family has no use for."""
-        if family != "cox":
-            refuse_unused(self, ("ties",), f"family={family!r}", "leave it out, or use family='cox'")
-        if family not in OUTCOMES:
-            return
-        what = f"family={family!r}"
-        refuse_unused(self, ("min_effect", "checkpoint"), what, "leave it out: all rows are used")
-        if isinstance(self.search, Sarsa):
-            raise ValueError(
-                f"{what} was given with search=Sarsa(...), which does not know it; use search='auto'."
-            )
-        if family == "multinomial" and offset is not None:
-            raise ValueError(
-                f"offset was given with {what}, where it would move all classes alike; leave it out."
-            )
-
-    def _open_checkpoint(self, table: DataSource) -> Checkpoint | None:
-        if self.checkpoint is None:
-            return None
-        # time, threads and what `transform` returns do not decide the answer
-        apart = ("checkpoint", "time_budget", "n_jobs", "validate", "transform_as", "rule")
-        options = {k: v for k, v in self.get_params(deep=False).items() if k not in apart}
-        return Checkpoint(self.checkpoint, table, options)
 
     def _keep(self, problem: Problem, found: Found) -> None:
         encoder = problem.table.encoder
@@ -508,25 +487,27 @@ class REVS(SubsetSelections):
             self.classes_ = problem.classes
         self.column_names_ = list(encoder.column_names_)
         self.inclusion_ = problem.to_features(found.inclusion)
-        self.support_ = problem.to_features(found.support).astype(bool)
         self.n_stages_ = found.n_stages
         self.n_rows_read_ = int(found.n_rows_read)
         self.n_rows_decoded_ = problem.table.n_rows_decoded or self.n_rows_read_
         self.n_rows_seen_ = max(int(found.n_rows_seen), self.n_rows_read_)
         self.detectable_ = problem.detectable(found.detectable)
         self.stop_reason_ = found.stop_reason
-        self.path_ = _path(found)
+        self.path_ = path_of(found)
         self.credible_groups_ = name_groups(problem, credible_groups(problem, found))
         self._n_rows = problem.table.n_rows
 
     def _refit(self, problem: Problem, found: Found, apart: Problem | None, rng: np.random.Generator) -> None:
         self._n_apart = 0
         if problem.outcome is not None:
-            self._keep_outcome(problem, outcome_model(problem, found, apart, rng), apart)
+            model = outcome_model(problem, found, apart, rng)
+            self.support_ = problem.to_features(found.support).astype(bool)
+            self._keep_outcome(problem, model, apart)
             return
         columns, fit, gains = final_model(problem, found, rng)
+        self.support_ = problem.to_features(found.support).astype(bool)
         if apart is not None:
-            fit, self._n_apart = refit_apart(apart, columns), apart.table.n_rows
+            (columns, fit), self._n_apart = refit_apart(apart, columns), apart.table.n_rows
         self.coef_ = np.zeros(len(self.column_names_))
         self.coef_[columns] = fit.coef
         self.intercept_ = fit.intercept
@@ -540,14 +521,15 @@ class REVS(SubsetSelections):
         self.coef_average_ = np.zeros(len(self.column_names_))
         self.coef_average_[average.columns] = average.coef
         self.intercept_average_ = average.intercept
-        self.average_ = bool(average.serves)
+        self.average_ = bool(average.serves) and not problem.is_limited
 
     def _keep_outcome(self, problem: Problem, model: OutcomeModel, apart: Problem | None) -> None:
         self._n_apart = 0 if apart is None else apart.table.n_rows
         self.coef_, self.intercept_, self._errors = model.refit
         self.coef_average_, self.intercept_average_, _ = model.average
         self.dispersion_ = 1.0
-        self._average, self.average_ = model.averaged, bool(model.averaged.serves)
+        self._average = model.averaged
+        self.average_ = bool(model.averaged.serves) and not problem.is_limited
         self._keep_ranks(problem.to_features(model.gains))
         if problem.family == "cox":
             self._baselines = model.baselines
@@ -562,14 +544,3 @@ class REVS(SubsetSelections):
 
     def _report(self) -> dict[str, Any]:
         return report_of(self)
-
-
-def _path(found: Found) -> dict[str, NDArray]:
-    parts = [trajectory.to_dict() for trajectory in found.trajectories]
-    for part, labels in zip(parts, found.labels or [None] * len(parts), strict=True):
-        if labels is not None:
-            action = part["action"]
-            part["action"] = np.sign(action) * (np.append(labels, 0)[np.abs(action) - 1] + 1)
-    path = {key: np.concatenate([p[key] for p in parts]) for key in parts[0]}
-    path["chain"] = np.repeat(np.arange(len(parts)), [len(p["size"]) for p in parts])
-    return path

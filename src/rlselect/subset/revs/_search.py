@@ -17,11 +17,12 @@ from rlselect.subset.revs._effort import EffortPlan, SearchState, begin, run_eff
 from rlselect.subset.revs._noise import Noise, learn_noise
 from rlselect.subset.revs._problem import COUNTS, Problem
 from rlselect.subset.revs._sarsa import Sarsa, run_sarsa
+from rlselect.subset.revs._structure import Structure
+from rlselect.subset.revs._subset_state import SubsetState
 from rlselect.subset.revs._visited import Visited
 from rlselect.subset.revs._walk import (
     GLM_PLAN,
     SizePrior,
-    SubsetState,
     Walker,
     WalkPlan,
     WalkResult,
@@ -116,6 +117,15 @@ class Found:
     noise: Noise | None = None
     visited: Visited | None = None
 
+    @property
+    def likeliest(self) -> NDArray[np.bool_]:
+        """The subset that was counted most, or the one that stands for all."""
+        if self.visited is None:
+            return self.support.copy()
+        mask = np.zeros(len(self.support), dtype=bool)
+        mask[self.visited.subsets[0]] = True
+        return mask
+
 
 def is_large(table: DataSource) -> bool:
     """Whether so many rows count that one subset stands out; a weight of k is the row k times."""
@@ -176,7 +186,7 @@ def search_subset(
         return _search_sarsa(problem, search, policy, rng, clock)
     if not problem.allowed.any():
         return _nothing_to_do(problem)
-    how = _How(policy, penalty, n_jobs, rng, clock)
+    how = _How(policy, penalty, n_jobs, rng, clock, problem.structure)
     try:
         if is_large(problem.table) and problem.outcome is None:
             return _search_large(problem, how, EffortPlan(min_effect=min_effect), checkpoint)
@@ -207,6 +217,7 @@ class _How(NamedTuple):
     n_jobs: int | None
     rng: np.random.Generator
     clock: Clock
+    structure: Structure | None = None
 
     def walker(self, state: SubsetState, allowed: NDArray[np.bool_], rows: int, counted: float) -> Walker:
         """A chain on so many rows, which count as so many."""
@@ -214,7 +225,9 @@ class _How(NamedTuple):
         least = np.log(8.0 if isinstance(state, GlmSubset) else 2.0)
         most = max(counted / 4.0, 10.0)
         prior = SizePrior(int(np.count_nonzero(allowed)), self.penalty, least=float(least), most=most)
-        return Walker(state, prior, self.policy, allowed, self.rng, self.clock.tick, rows)
+        return Walker(
+            state, prior, self.policy, allowed, self.rng, self.clock.tick, rows, structure=self.structure
+        )
 
 
 def _search_walk(problem: Problem, how: _How) -> Found:
@@ -240,6 +253,8 @@ def _search_walk(problem: Problem, how: _How) -> Found:
     narrow_rows = Rows(lambda where: table.take(where, columns), as_is=linear)
     narrow = _walk_state(problem, units, narrow_rows)
     narrow.reset(walker.state.mask[labels])
+    if how.structure is not None:
+        how = how._replace(structure=how.structure.narrowed(labels, columns))
     narrow_walker = how.walker(narrow, allowed[labels], table.n_rows, state.counted)
     narrow_walker.prior, narrow_walker.stopped = walker.prior, walker.stopped
     result = run_walk(narrow_walker, plan, tune=tune, n_jobs=how.n_jobs)
@@ -432,6 +447,18 @@ def _found(problem: Problem, result: WalkResult, rows: Rows) -> Found:
         dispersion=result.dispersion,
         visited=result.visited,
     )
+
+
+def path_of(found: Found) -> dict[str, NDArray]:
+    """Every visited subset of a search, as `path_` holds it."""
+    parts = [trajectory.to_dict() for trajectory in found.trajectories]
+    for part, labels in zip(parts, found.labels or [None] * len(parts), strict=True):
+        if labels is not None:
+            action = part["action"]
+            part["action"] = np.sign(action) * (np.append(labels, 0)[np.abs(action) - 1] + 1)
+    path = {key: np.concatenate([p[key] for p in parts]) for key in parts[0]}
+    path["chain"] = np.repeat(np.arange(len(parts)), [len(p["size"]) for p in parts])
+    return path
 
 
 def rows_of(table: DataSource, rows: Any) -> Gather:

@@ -1,19 +1,21 @@
 """The walk over subsets of data that fit in memory: every move is priced at every step."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from rlselect.data import Units
 from rlselect.learn import UCB, Policy, Softmax, Trajectory, subset_key
+from rlselect.subset.revs._structure import Structure
+from rlselect.subset.revs._structure_moves import draw_swap, make_swap
+from rlselect.subset.revs._subset_state import SubsetState, TunableState
 from rlselect.subset.revs._visited import Tally, Visited, merge_visits
-from rlselect.subset.revs.evidence import SHAPES, Block, Look, OutcomeSubset, RidgeSubset, Rows, Scores, Shape
+from rlselect.subset.revs.evidence import SHAPES, OutcomeSubset, RidgeSubset, Shape
 
 Floats = NDArray[Any]
 
@@ -28,56 +30,6 @@ _SHAPE_PROOF = 2.0
 _REDRAW = 25
 # price of a unit between two subsets of different priors: what one more coefficient costs on other rows
 _LIGHT = 1.0
-
-
-class SubsetState(Protocol):
-    """A subset that can price and make all its moves; `RidgeSubset` and `GlmSubset` say what each does."""
-
-    mask: NDArray[np.bool_]
-    units: Units
-    slab: float
-    shape: int
-    share: float
-    dispersion: float
-
-    @property
-    def size(self) -> int: ...
-    @property
-    def evidence(self) -> float: ...
-    @property
-    def alike(self) -> float: ...
-    @property
-    def rows(self) -> Rows: ...
-    @property
-    def noise(self) -> float: ...
-    @property
-    def counted(self) -> float: ...
-    def moves(self) -> Floats: ...
-    def learn_dispersion(self) -> bool: ...
-    def toggle(self, unit: int) -> None: ...
-    def reset(self, mask: NDArray[np.bool_]) -> None: ...
-    def prepare(self, unit: int, values: Floats) -> None: ...
-    def at_hand(self, values: Floats) -> NDArray[np.intp]: ...
-    def trim(self, values: Floats, keep: NDArray[np.intp]) -> None: ...
-    def grow(self, rows: Iterable, *, anew: bool = False, values: Floats | None = None) -> None: ...
-    def varies(self) -> NDArray[np.bool_]: ...
-    def z_values(self) -> Floats: ...
-    def tangle(self, which: NDArray[np.bool_]) -> float: ...
-    def resolution(self) -> Floats: ...
-    def leftover(self, probes: NDArray[np.intp]) -> float: ...
-    def paying(self, price: float) -> Floats: ...
-    def look(self, at: Any = None) -> tuple[Look, Callable[[Block], Scores]]: ...
-    def seen(self, look: Look) -> "SubsetState": ...
-    def copy(self) -> "SubsetState": ...
-    def apart(self) -> "SubsetState": ...
-
-
-class TunableState(SubsetState, Protocol):
-    """A subset whose prior of the coefficients can be read off the data."""
-
-    def slabs(self) -> Floats: ...
-    def evidence_table(self, shapes: Sequence[Shape]) -> Floats: ...
-    def set_prior(self, slab: float, shape: Shape) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -151,6 +103,8 @@ class Walker:
     rows: int
     # in which a policy looks at the units: draws follow it, whatever the order of the columns is
     order: NDArray[np.intp] | None = None
+    # which subsets may be visited, where not all may
+    structure: Structure | None = None
     trajectory: Trajectory = field(init=False)
     tally: Tally = field(init=False)
     stopped: str | None = None
@@ -162,6 +116,8 @@ class Walker:
         self._barred = np.flatnonzero(~self.allowed)
         self._always = self._barred[self.state.mask[self._barred]]
         self._tried: dict[bytes, dict[int, int]] = {}
+        # moves that turned out to lead outside the structure, by the subset they were tried from
+        self._refused: dict[bytes, list[int]] = {}
 
     def rewards(self) -> Floats:
         """Change of the log posterior when each unit is toggled; -inf where that is not allowed."""
@@ -169,7 +125,34 @@ class Walker:
         k = self._free
         values += np.where(self.state.mask, -self.prior.add(k - 1) if k else 0.0, self.prior.add(k))
         values[self._barred] = -np.inf
+        if self.structure is not None:
+            values[self.structure.barred(self.state)] = -np.inf
+            values[self._refused.get(subset_key(self.state.mask), [])] = -np.inf
         return values
+
+    @property
+    def admitted(self) -> bool:
+        """Whether the subset may be selected."""
+        return self.structure is None or self.structure.admits(self.state)
+
+    def attempt(self, unit: int, reward: float) -> bool:
+        """Toggle a unit, unless that leads to a subset that may not be selected; whether it was done."""
+        before = subset_key(self.state.mask)
+        self.move(unit, reward)
+        if self.admitted:
+            return True
+        self.move(unit, -reward)
+        self._refused.setdefault(before, []).append(unit)
+        return False
+
+    def mend(self) -> None:
+        """Leave units until the subset may be selected: other rows, or another prior, may turn a sign."""
+        while not self.admitted:
+            assert self.structure is not None
+            unit = self.structure.fault(self.state, self.allowed)
+            if unit is None:
+                return
+            self.move(unit, np.nan)
 
     def move(self, unit: int, reward: float) -> None:
         """Toggle a unit and record it."""
@@ -203,6 +186,8 @@ class Walker:
         dispersion of counts, which falls as more of what moves them is known, is learnt before and after.
         """
         self.state.learn_dispersion()
+        self._refused.clear()
+        self.mend()
         relearnt = 0
         for done in range(_MOST_MOVES):
             self.stopped = self.stopped or self.tick()
@@ -211,6 +196,8 @@ class Walker:
             if self.stopped:
                 return done
             if not paying.any():
+                if self.structure is not None and make_swap(self):
+                    continue
                 if relearnt == _MOST_RELEARNT or not self.state.learn_dispersion():
                     return done
                 relearnt += 1
@@ -219,7 +206,7 @@ class Walker:
             errors = np.sqrt(2.0 * np.where(paying, values, 0.0))
             unit = self._pick(worth, errors=errors)
             self.state.prepare(unit, values)
-            self.move(unit, float(values[unit]))
+            self.attempt(unit, float(values[unit]))
         return _MOST_MOVES
 
     def pair_up(self, doubtful: Sequence[int] | NDArray[np.intp] = ()) -> bool:
@@ -231,6 +218,7 @@ class Walker:
         """
         values = self.rewards()
         outside = self.state.at_hand(np.where(self.state.mask, -np.inf, values))
+        outside = outside[np.isfinite(values[outside])]
         best, pair = 0.0, (-1, -1)
         for unit in [*outside, *doubtful]:
             entering = not self.state.mask[unit]
@@ -249,11 +237,19 @@ class Walker:
             values = self.rewards()
             self.state.prepare(unit, values)
             self.move(unit, float(values[unit]))
+        if not self.admitted:
+            for unit in reversed(pair):
+                self.move(unit, np.nan)
+            return False
         return True
 
     def step(self) -> None:
         """Count the subset, then take one step of the policy."""
+        self.mend()
         values = self.rewards()
+        if self.structure is not None and not np.isfinite(values).any():
+            self.tally.add(self.state.mask.astype(float), 0.0, self.state.mask)
+            return
         probability = expit(np.where(self.state.mask, -values, values))
         probability[self._always] = 1.0
         if isinstance(self.policy, Softmax):
@@ -265,10 +261,14 @@ class Walker:
         else:
             self._count_once(probability)
             unit = self._choose(values)
-        self.move(unit, float(values[unit]))
+        self.attempt(unit, float(values[unit]))
+        if self.structure is not None and isinstance(self.policy, Softmax):
+            draw_swap(self, self.policy)
 
     def count(self) -> float:
         """Count the subset itself by its posterior weight, without a step; that weight."""
+        if not self.admitted:
+            return -np.inf
         posterior = self.posterior
         self.tally.add(self.state.mask.astype(float), posterior, self.state.mask)
         return posterior
@@ -519,7 +519,7 @@ def _redraw_prior(walker: Walker) -> None:
     draw. Other policies visit what they like, and keep their prior.
     """
     state, policy = cast(TunableState, walker.state), walker.policy
-    if walker.stopped or not isinstance(policy, Softmax):
+    if walker.stopped or not isinstance(policy, Softmax) or not np.isfinite(walker.rewards()).any():
         return
     # all shapes, and all standard deviations of the effects, are equally likely beforehand
     table = state.evidence_table(SHAPES) + 0.5 * np.log(state.slabs())[:, None]

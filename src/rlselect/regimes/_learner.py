@@ -116,10 +116,10 @@ class BackwardLearner(Estimator):
         self._check_combinations()
         progress.begin(2 * trial.n_stages + 1)
         self._check_size(trial)
-        self.overlap_ = trial.overlap()
-        warn_of_poor_overlap(self.overlap_)
         everyone = np.ones(trial.n_subjects, dtype=bool)
         with jobs(self.n_jobs), fit_clock(self.time_budget) as clock:
+            self.overlap_ = trial.overlap()
+            warn_of_poor_overlap(self.overlap_)
             began = time.perf_counter()
             try:
                 with clock.part(_FOR_STAGES):

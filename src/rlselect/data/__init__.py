@@ -31,6 +31,7 @@ from rlselect.data._open import (
     open_stream,
     open_table,
 )
+from rlselect.data._pairs import ColumnPairs, PairTable
 from rlselect.data._paths import kind_of
 from rlselect.data._read import as_numbers
 from rlselect.data._some_rows import SomeRows, some_rows
@@ -55,6 +56,7 @@ __all__ = [
     "TASKS",
     "Batch",
     "CodedFeatures",
+    "ColumnPairs",
     "Columns",
     "Covariate",
     "DataSource",
@@ -62,6 +64,7 @@ __all__ = [
     "FeatureGroups",
     "FeatureUnits",
     "MissingMode",
+    "PairTable",
     "RowStream",
     "Sampler",
     "SomeRows",

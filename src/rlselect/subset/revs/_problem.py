@@ -89,7 +89,8 @@ class Problem:
         """Sizes of effects per column as sizes per input feature: the largest of its columns, or NaN."""
         out = np.full(len(self.table.encoder.feature_names), np.nan)
         if sizes is not None:
-            np.fmax.at(out, self.table.encoder.column_feature_, sizes)
+            features = self.table.encoder.column_feature_
+            np.fmax.at(out, features, sizes[: len(features)])
         return out
 
 

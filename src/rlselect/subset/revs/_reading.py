@@ -13,7 +13,7 @@ from rlselect.subset.revs._sarsa import Sarsa
 def read_policy(selector: Any) -> Policy:
     """How actions are chosen; options that have no effect beside others are refused."""
     if isinstance(selector.search, Sarsa):
-        idle = ("penalty", "rule", "min_effect", "checkpoint", "max_features", "at_most", "signs")
+        idle = ("penalty", "rule", "min_effect", "checkpoint", "max_features", "at_most", "signs", "order")
         refuse_unused(selector, idle, "search=Sarsa(...)", "use Sarsa(price=...), or search='auto'")
         if selector.family == "negative_binomial":
             raise ValueError(
@@ -22,6 +22,8 @@ def read_policy(selector: Any) -> Policy:
             )
     if selector.inference == "split":
         refuse_unused(selector, ("checkpoint",), "inference='split'", "leave it out, or use 'refit'")
+    if selector.order == 2:
+        refuse_unused(selector, ("checkpoint",), "order=2", "leave it out, or use order=1")
     if isinstance(selector.policy, str) and selector.policy == "auto":
         return EpsilonGreedy() if isinstance(selector.search, Sarsa) else Softmax()
     return as_policy(selector.policy)

@@ -16,6 +16,7 @@ from rlselect._options import (
     instance,
     number,
     one_of,
+    whole,
 )
 from rlselect._parallel import one_thread
 from rlselect._random import RandomState, as_generator
@@ -41,6 +42,7 @@ from rlselect.subset.revs._noise import kind_of_noise
 from rlselect.subset.revs._outcome_kind import CLASSES, OUTCOMES, is_survival, survival_parts
 from rlselect.subset.revs._outcome_model import OutcomeModel, outcome_model
 from rlselect.subset.revs._problem import COUNTS, FAMILIES, Problem, pose_problem
+from rlselect.subset.revs._products import keep_products, with_products
 from rlselect.subset.revs._reading import open_checkpoint, read_policy, refuse_idle
 from rlselect.subset.revs._report import report_of
 from rlselect.subset.revs._sarsa import Sarsa, paper_search
@@ -124,6 +126,9 @@ class REVS(SubsetSelections):
         Sign that coefficients must not be against: of all features that are numbers, or of some,
         ``{"age": "+", "price": "-"}``. A subset whose best coefficients have a wrong sign is not selected,
         which loses nothing: the best ones with right signs are those of a smaller subset.
+    order : {1, 2}, default=1
+        With 2, products of two columns may be selected beside both of them, see `interactions_`. Of all
+        products, the hundred or so that say most are searched; up to 1,500 columns; rows of a source are loaded.
     missing : {"error", "drop", "indicator"}, default="error"
         What to do with missing values: refuse them, leave out their rows, or impute the mean and add an
         indicator.
@@ -190,7 +195,10 @@ class REVS(SubsetSelections):
         Whether `predict` uses the average unless told otherwise: it does unless the refit predicts rows that
         are left out one by one better, by more than one standard error of the difference.
     column_names_ : list of str
-        Names of the design columns: features, indicators "city=Paris", gaps "age=missing".
+        Names of the design columns: features, indicators "city=Paris", gaps "age=missing", and with
+        ``order=2`` products "age:city=Paris" (of columns about their means) that have a coefficient.
+    interactions_ : list of dicts
+        With ``order=2``, "name", "features", "inclusion", "gain" and "selected" of each of these products.
     path_ : dict of arrays
         Every visited subset: chain, action (+j adds unit j - 1, -j removes it), size, reward, score, rows
         read and seconds.
@@ -268,6 +276,7 @@ class REVS(SubsetSelections):
         "penalty": AUTO | number(),
         "ties": one_of("efron", "breslow"),
         "rule": RULES,
+        "order": whole(1, "1 or 2", most=2),
         "missing": one_of(*MISSING_MODES),
         "search": AUTO | instance("a Sarsa object", Sarsa),
         "time_budget": NONE | number("a positive number of seconds", above=0.0),
@@ -301,6 +310,7 @@ class REVS(SubsetSelections):
         max_features: int | None = None,
         at_most: Mapping[Any, int] | None = None,
         signs: Literal["+", "-"] | Mapping[Any, str] | None = None,
+        order: Literal[1, 2] = 1,
         missing: MissingMode = "error",
         search: Sarsa | Literal["auto"] = "auto",
         time_budget: float | None = None,
@@ -323,6 +333,7 @@ class REVS(SubsetSelections):
         self.max_features = max_features
         self.at_most = at_most
         self.signs = signs
+        self.order = order
         self.missing = missing
         self.search = search
         self.time_budget = time_budget
@@ -412,8 +423,8 @@ class REVS(SubsetSelections):
         family = "cox" if self.family == "auto" and is_survival(y) else self.family
         refuse_idle(self, family, offset)
         extra = survival_parts(y) if family == "cox" else {}
-        if family in OUTCOMES:
-            X = load_source(X, f"{name}(family={family!r})")
+        if family in OUTCOMES or self.order == 2:
+            X = load_source(X, f"{name}({f'family={family!r}' if family in OUTCOMES else 'order=2'})")
         table = open_source(
             X,
             extra.pop("time") if family == "cox" else y,
@@ -445,11 +456,14 @@ class REVS(SubsetSelections):
             one_thread(),
             fit_clock(self.time_budget, expected_steps(problem, self.search), progress.begin(PARTS)) as clock,
         ):
+            penalty = None if self.penalty == "auto" else float(self.penalty)
+            if self.order == 2:
+                problem, apart = with_products(problem, apart, penalty, rng, clock)
             found = search_subset(
                 problem,
                 search=self.search,
                 policy=policy,
-                penalty=None if self.penalty == "auto" else float(self.penalty),
+                penalty=penalty,
                 n_jobs=self.n_jobs,
                 rng=rng,
                 clock=clock,
@@ -468,7 +482,10 @@ class REVS(SubsetSelections):
         if not isinstance(self.search, Sarsa):
             found.support = self._choices.by(self.rule)
         self._keep(problem, found)
-        self._refit(problem, found, apart, rng)
+        gains = self._refit(problem, found, apart, rng)
+        if self.order == 2:
+            keep_products(self, problem, found, gains)
+        self._keep_ranks(problem.to_features(gains))
         table.check_unchanged()
         if checkpoint is not None and found.stop_reason in _FINISHED:
             checkpoint.remove()
@@ -485,7 +502,7 @@ class REVS(SubsetSelections):
             self.strata_ = problem.classes
         elif problem.classes is not None:
             self.classes_ = problem.classes
-        self.column_names_ = list(encoder.column_names_)
+        self.column_names_ = list(problem.table.columns)
         self.inclusion_ = problem.to_features(found.inclusion)
         self.n_stages_ = found.n_stages
         self.n_rows_read_ = int(found.n_rows_read)
@@ -497,13 +514,16 @@ class REVS(SubsetSelections):
         self.credible_groups_ = name_groups(problem, credible_groups(problem, found))
         self._n_rows = problem.table.n_rows
 
-    def _refit(self, problem: Problem, found: Found, apart: Problem | None, rng: np.random.Generator) -> None:
+    def _refit(
+        self, problem: Problem, found: Found, apart: Problem | None, rng: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """Set the coefficients; held-out gains of the units."""
         self._n_apart = 0
         if problem.outcome is not None:
             model = outcome_model(problem, found, apart, rng)
             self.support_ = problem.to_features(found.support).astype(bool)
             self._keep_outcome(problem, model, apart)
-            return
+            return model.gains
         columns, fit, gains = final_model(problem, found, rng)
         self.support_ = problem.to_features(found.support).astype(bool)
         if apart is not None:
@@ -516,12 +536,12 @@ class REVS(SubsetSelections):
         self.dispersion_ = fit.dispersion
         if self.family_ in COUNTS:
             self.overdispersion_ = fit.overdispersion
-        self._keep_ranks(problem.to_features(gains))
         self._average = average = average_subsets(problem, found, columns, fit)
         self.coef_average_ = np.zeros(len(self.column_names_))
         self.coef_average_[average.columns] = average.coef
         self.intercept_average_ = average.intercept
         self.average_ = bool(average.serves) and not problem.is_limited
+        return gains
 
     def _keep_outcome(self, problem: Problem, model: OutcomeModel, apart: Problem | None) -> None:
         self._n_apart = 0 if apart is None else apart.table.n_rows
@@ -530,7 +550,6 @@ class REVS(SubsetSelections):
         self.dispersion_ = 1.0
         self._average = model.averaged
         self.average_ = bool(model.averaged.serves) and not problem.is_limited
-        self._keep_ranks(problem.to_features(model.gains))
         if problem.family == "cox":
             self._baselines = model.baselines
             times = [curve[0] for curve in model.baselines["refit"]]

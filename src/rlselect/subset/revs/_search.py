@@ -17,12 +17,12 @@ from rlselect.subset.revs._effort import EffortPlan, SearchState, begin, run_eff
 from rlselect.subset.revs._noise import Noise, learn_noise
 from rlselect.subset.revs._problem import COUNTS, Problem
 from rlselect.subset.revs._sarsa import Sarsa, run_sarsa
+from rlselect.subset.revs._size_prior import SizePrior
 from rlselect.subset.revs._structure import Structure
 from rlselect.subset.revs._subset_state import SubsetState
 from rlselect.subset.revs._visited import Visited
 from rlselect.subset.revs._walk import (
     GLM_PLAN,
-    SizePrior,
     Walker,
     WalkPlan,
     WalkResult,
@@ -224,7 +224,9 @@ class _How(NamedTuple):
         # the narrow prior of the coefficients in `GlmSubset` hardly charges for a unit: the price must
         least = np.log(8.0 if isinstance(state, GlmSubset) else 2.0)
         most = max(counted / 4.0, 10.0)
-        prior = SizePrior(int(np.count_nonzero(allowed)), self.penalty, least=float(least), most=most)
+        # a product is paid for beside its columns
+        units = allowed if self.structure is None else allowed & ~self.structure.is_product
+        prior = SizePrior(int(np.count_nonzero(units)), self.penalty, least=float(least), most=most)
         return Walker(
             state, prior, self.policy, allowed, self.rng, self.clock.tick, rows, structure=self.structure
         )
@@ -267,6 +269,23 @@ def _search_walk(problem: Problem, how: _How) -> Found:
     found = _found(problem, result, rows)
     found.labels = [None, *narrow_labels]
     return found
+
+
+def climb_once(
+    problem: Problem, penalty: float | None, rng: np.random.Generator, clock: Clock
+) -> NDArray[np.bool_]:
+    """Units that a greedy climb on all rows comes to, for a first idea of what matters."""
+    table, linear = problem.table, problem.family == "gaussian"
+    rows = _rows(table, linear) if problem.outcome is None else Rows(table.take)
+    state = _walk_state(problem, problem.units, rows)
+    state.reset(problem.always)
+    how = _How(UCB(0.0), penalty, None, rng, clock, problem.structure)
+    walker = how.walker(state, problem.allowed & _varying(state, problem), table.n_rows, state.counted)
+    walker.climb()
+    for _ in range(2 if linear else 0):
+        tune_prior(walker, shapes=1)
+        walker.climb()
+    return state.mask
 
 
 def _under_its_noise(

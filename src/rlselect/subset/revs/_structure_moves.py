@@ -11,6 +11,8 @@ from rlselect.subset.revs._subset_state import SubsetState
 
 # of the steps of a walk, the share after which a swap is drawn: it costs as much as three steps
 _SWAPS = 0.25
+# products that are tried with the columns they need: the most promising ones
+_FAMILIES = 6
 # what counts as better, and not as rounding, in units of log evidence
 _BETTER = 1e-6
 
@@ -74,6 +76,44 @@ def make_swap(walk: StructuredWalk) -> bool:
     for unit in reversed(pair):
         walk.move(unit, np.nan)
     return False
+
+
+def make_family(walk: StructuredWalk) -> bool:
+    """Add a product together with those of its two columns that are missing, if the best such move pays.
+
+    Columns that matter through their product alone would not come in one by one.
+    """
+    assert walk.structure is not None
+    structure, mask = walk.structure, walk.state.mask
+    values = np.where(structure.is_product & ~mask & walk.allowed, walk.state.moves(), -np.inf)
+    orphans = structure.is_product & ~mask[structure.parents].all(axis=1)
+    values[~orphans] = -np.inf
+    before, best, chosen = walk.posterior, _BETTER, None
+    for unit in np.argsort(-values, kind="stable")[:_FAMILIES]:
+        if not values[unit] > 0:
+            break
+        family = [int(u) for u in (*np.unique(structure.parents[unit]), unit) if not walk.state.mask[u]]
+        whole = walk.state.mask.copy()
+        whole[family] = True
+        if not walk.allowed[family].all() or not structure.fits(whole):
+            continue
+        gain = _tried(walk, family) - before
+        if gain > best:
+            best, chosen = gain, family
+        for member in reversed(family):
+            walk.move(member, np.nan)
+    if chosen is None:
+        return False
+    _tried(walk, chosen)
+    return True
+
+
+def _tried(walk: StructuredWalk, units: list[int]) -> float:
+    """Log posterior after some moves, -inf where they break a rule."""
+    for unit in units:
+        walk.state.prepare(unit, walk.rewards())
+        walk.move(unit, np.nan)
+    return walk.posterior if walk.admitted else -np.inf
 
 
 def draw_swap(walk: StructuredWalk, policy: Softmax) -> None:

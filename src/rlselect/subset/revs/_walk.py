@@ -1,6 +1,5 @@
 """The walk over subsets of data that fit in memory: every move is priced at every step."""
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
@@ -11,8 +10,9 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from rlselect.learn import UCB, Policy, Softmax, Trajectory, subset_key
+from rlselect.subset.revs._size_prior import SizePrior
 from rlselect.subset.revs._structure import Structure
-from rlselect.subset.revs._structure_moves import draw_swap, make_swap
+from rlselect.subset.revs._structure_moves import draw_swap, make_family, make_swap
 from rlselect.subset.revs._subset_state import SubsetState, TunableState
 from rlselect.subset.revs._visited import Tally, Visited, merge_visits
 from rlselect.subset.revs.evidence import SHAPES, OutcomeSubset, RidgeSubset, Shape
@@ -30,50 +30,6 @@ _SHAPE_PROOF = 2.0
 _REDRAW = 25
 # price of a unit between two subsets of different priors: what one more coefficient costs on other rows
 _LIGHT = 1.0
-
-
-@dataclass(frozen=True)
-class SizePrior:
-    r"""Price of one more unit.
-
-    ``penalty=None`` is the beta-binomial prior: all sizes are equally likely, so that adding to k of m units
-    has the odds (k + 1) / (m - k). A search for few among many is strict, and grows lenient when many units
-    prove their worth; but a unit always costs at least `least`, and from `most` units on it costs as much as
-    the first one, since so many cannot be told apart. The empty subset is `nothing` times as likely
-    as any other size: "nothing there" is an answer of its own, not one size among m.
-
-    Parameters
-    ----------
-    n_units : int
-        Number of units m that may be chosen.
-    penalty : float, optional
-        A fixed price in units of log evidence instead.
-    least : float, default=log 2
-        Lowest price.
-    most : float, default=inf
-        Size from which on every further unit has the odds 1 / m.
-    nothing : float, default=20.0
-        Prior odds of the empty subset against any other size.
-    lenience : float, default=0.0
-        Discount on every unit while a search warms up.
-    """
-
-    n_units: int
-    penalty: float | None = None
-    least: float = float(np.log(2.0))
-    most: float = np.inf
-    nothing: float = 20.0
-    lenience: float = 0.0
-
-    def add(self, k: int) -> float:
-        """Log prior odds of k + 1 units against k."""
-        if self.penalty is not None:
-            return self.lenience - self.penalty
-        if k >= self.most:
-            return -math.log(max(self.n_units, 2))
-        empty = math.log(self.nothing) if k == 0 else 0.0
-        price = max(math.log(max(self.n_units - k, 1) / (k + 1.0)), self.least)
-        return self.lenience - price - empty
 
 
 @dataclass
@@ -112,23 +68,44 @@ class Walker:
     def __post_init__(self) -> None:
         self.trajectory = Trajectory(len(self.allowed), self.state.mask)
         self.tally = Tally(len(self.allowed))
-        self._free = int(np.count_nonzero(self.allowed & self.state.mask))
+        self._product = np.zeros(len(self.allowed), dtype=bool)
+        if self.structure is not None:
+            self._product = self.structure.is_product
         self._barred = np.flatnonzero(~self.allowed)
         self._always = self._barred[self.state.mask[self._barred]]
         self._tried: dict[bytes, dict[int, int]] = {}
         # moves that turned out to lead outside the structure, by the subset they were tried from
         self._refused: dict[bytes, list[int]] = {}
 
+    @property
+    def _free(self) -> int:
+        """Units inside that may leave, products apart."""
+        return int(np.count_nonzero(self.allowed & self.state.mask & ~self._product))
+
     def rewards(self) -> Floats:
         """Change of the log posterior when each unit is toggled; -inf where that is not allowed."""
         values = np.array(self.state.moves(), copy=True)
-        k = self._free
-        values += np.where(self.state.mask, -self.prior.add(k - 1) if k else 0.0, self.prior.add(k))
+        k, mask = self._free, self.state.mask
+        values += np.where(mask, -self.prior.add(k - 1) if k else 0.0, self.prior.add(k))
+        if self._product.any():
+            values += self._product_changes()
         values[self._barred] = -np.inf
         if self.structure is not None:
             values[self.structure.barred(self.state)] = -np.inf
             values[self._refused.get(subset_key(self.state.mask), [])] = -np.inf
         return values
+
+    def _product_changes(self) -> Floats:
+        """What the prior of products makes of each move, beyond that of a unit."""
+        k, mask, prior = self._free, self.state.mask, self.prior
+        j = int(np.count_nonzero(mask & self._product))
+        n = int(np.count_nonzero(mask & ~self._product))
+        here = prior.products(j, n)
+        entering, leaving = prior.products(j, n + 1) - here, prior.products(j, max(n - 1, 0)) - here
+        added, removed = prior.add_product(j, n), -prior.add_product(j - 1, n) if j else 0.0
+        # a product has no price as a unit: what was charged for one is given back
+        added, removed = added - prior.add(k), removed + (prior.add(k - 1) if k else 0.0)
+        return np.where(self._product, np.where(mask, removed, added), np.where(mask, leaving, entering))
 
     @property
     def admitted(self) -> bool:
@@ -158,7 +135,6 @@ class Walker:
         """Toggle a unit and record it."""
         entering = not self.state.mask[unit]
         self.state.toggle(unit)
-        self._free += 1 if entering else -1
         self.trajectory.append(
             unit + 1 if entering else -unit - 1, reward=reward, score=self.state.evidence, rows=self.rows
         )
@@ -172,12 +148,16 @@ class Walker:
         self.state = state
         self.trajectory.restart(state.mask)
         self.tally = Tally(len(self.allowed))
-        self._free = int(np.count_nonzero(self.allowed & state.mask))
 
     @property
     def posterior(self) -> float:
         """Log posterior of the subset, up to a constant of the data."""
-        return self.state.evidence + self.state.alike + sum(self.prior.add(i) for i in range(self._free))
+        prior = sum(self.prior.add(i) for i in range(self._free))
+        if self._product.any():
+            inside = self.state.mask & self._product
+            units = np.count_nonzero(self.state.mask & ~self._product)
+            prior += self.prior.products(int(np.count_nonzero(inside)), int(units))
+        return self.state.evidence + self.state.alike + prior
 
     def climb(self) -> int:
         """Let the policy choose among the moves that pay, until none does; the number of moves made.
@@ -196,7 +176,7 @@ class Walker:
             if self.stopped:
                 return done
             if not paying.any():
-                if self.structure is not None and make_swap(self):
+                if self.structure is not None and (make_swap(self) or make_family(self)):
                     continue
                 if relearnt == _MOST_RELEARNT or not self.state.learn_dispersion():
                     return done
@@ -221,13 +201,10 @@ class Walker:
         outside = outside[np.isfinite(values[outside])]
         best, pair = 0.0, (-1, -1)
         for unit in [*outside, *doubtful]:
-            entering = not self.state.mask[unit]
             self.state.toggle(int(unit))
-            self._free += 1 if entering else -1
             after = np.where(self.state.mask, -np.inf, self.rewards())
             after[unit] = -np.inf
             self.state.toggle(int(unit))
-            self._free += -1 if entering else 1
             other = int(np.argmax(after))
             if values[unit] + after[other] > best:
                 best, pair = float(values[unit] + after[other]), (int(unit), other)

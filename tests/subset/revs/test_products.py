@@ -31,11 +31,10 @@ def data(n=200, p=30, seed=0, effects=(1.0, 1.0, 1.0)):
 
 
 def naive_prior(k, j, m):
-    units = -sum(max(np.log((m - i) / (i + 1)), np.log(2)) for i in range(k)) - (np.log(20) if k else 0)
+    units = sum(max(np.log((m - i) / (i + 1)), np.log(2)) for i in range(k)) + (np.log(20) if k else 0)
     some = comb(k, 2)
-    return (
-        units - sum(max(np.log((some - i) / (i + 1)), np.log(2)) for i in range(j)) - (np.log(20) if j else 0)
-    )
+    products = sum(max(np.log((some - i) / (i + 1)), np.log(2)) for i in range(j))
+    return -units - products - (np.log(20) if j else 0)
 
 
 @pytest.mark.parametrize("enumerated", [True, False])
@@ -75,9 +74,8 @@ def test_the_walk_against_all_subsets_that_keep_products_beside_their_columns(en
         n,
         structure=structure,
     )
-    plan = WalkPlan(
-        starts=(1.0,), ramp=80, settle=300, steps=1500, enumerate_up_to=total if enumerated else 0
-    )
+    few = total if enumerated else 0
+    plan = WalkPlan(starts=(1.0,), ramp=80, settle=300, steps=1500, enumerate_up_to=few)
     found = run_walk(walker, plan, tune=False)
     np.testing.assert_allclose(found.inclusion, exact @ masks, atol=1e-9 if enumerated else 0.06)
     np.testing.assert_array_equal(found.visited.subsets[0], np.flatnonzero(masks[np.argmax(exact)]))
@@ -143,8 +141,7 @@ def test_all_that_a_fit_offers_knows_the_products(tmp_path):
     about = (frame.a - frame.a.mean()) * (rome - rome.mean())
     np.testing.assert_allclose(np.asarray(design)[:, 3], about, atol=1e-12)
     text = str(fitted.summary())
-    assert "a:city=Rome" in text
-    assert "They interact: a:city=Rome." in text
+    assert "They interact: a:city=Rome." in " ".join(text.split())
     assert fitted.predict_interval(frame).shape == (n, 2)
     assert list(fitted.set_params(transform_as="columns").get_feature_names_out()) == ["a", "city"]
     back = load(save(fitted, tmp_path / "model"))
@@ -159,7 +156,7 @@ def test_all_that_a_fit_offers_knows_the_products(tmp_path):
 
 
 def test_rules_for_features_hold_beside_products():
-    X, y = data(p=12, effects=(0.0, 0.0, 1.0))
+    X, y = data(p=9, effects=(0.0, 0.0, 1.0))
     y = y + 2.0 * (X[:, 2] - 5)
     two = REVS(order=2, max_features=2, random_state=0).fit(X, y)
     assert two.support_.sum() <= 2
@@ -190,12 +187,12 @@ def test_what_cannot_be_is_said(options, words):
         REVS(**options).fit(X, y)
 
 
-def test_sources_and_wide_tables_are_refused(tmp_path):
+def test_sources_are_loaded_and_wide_tables_refused(tmp_path):
     X, y = data(n=30, p=4)
     frame = pd.DataFrame(X, columns=list("abcd")).assign(y=y)
     frame.to_parquet(tmp_path / "rows.parquet")
-    with pytest.raises(ValueError, match=r"order=2 was given, but the rows are read in parts"):
-        REVS(order=2).fit(tmp_path / "rows.parquet", "y")
+    made = REVS(order=2, random_state=0).fit(tmp_path / "rows.parquet", "y")
+    np.testing.assert_allclose(made.coef_, REVS(order=2, random_state=0).fit(frame, "y").coef_)
     with pytest.raises(ValueError, match=r"order=2 was given for 1,600 design columns"):
         REVS(order=2).fit(np.random.default_rng(0).normal(size=(20, 1600)), np.arange(20.0))
 

@@ -128,7 +128,7 @@ class REVS(SubsetSelections):
         which loses nothing: the best ones with right signs are those of a smaller subset.
     order : {1, 2}, default=1
         With 2, products of two columns may be selected beside both of them, see `interactions_`. Of all
-        products, the hundred or so that say most are searched; up to 1,500 columns; rows of a source are loaded.
+        products the hundred or so that say most are searched. For up to 1,500 columns; a source is loaded.
     missing : {"error", "drop", "indicator"}, default="error"
         What to do with missing values: refuse them, leave out their rows, or impute the mean and add an
         indicator.

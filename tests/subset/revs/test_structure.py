@@ -102,7 +102,9 @@ def test_the_walk_visits_what_may_be_selected_by_its_posterior(limits, signs, en
         right = np.all(naive_fit(X, y, columns, 0.1) * structure.signs[columns] >= 0)
         if right and structure.fits(mask):
             masks.append(mask)
-            weights.append(naive_ridge(X, y, columns, 0.1) + naive_prior(mask.sum(), 7))
+            # the density of a coefficient of known sign is twice as high where it may be
+            known = np.log(2.0) * np.count_nonzero(structure.signs[columns])
+            weights.append(naive_ridge(X, y, columns, 0.1) + naive_prior(mask.sum(), 7) + known)
     exact = np.exp(weights - logsumexp(weights))
     np.testing.assert_allclose(found.inclusion, exact @ masks, atol=1e-9 if enumerated else 0.06)
     np.testing.assert_array_equal(found.visited.subsets[0], np.flatnonzero(masks[np.argmax(exact)]))

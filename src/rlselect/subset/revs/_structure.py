@@ -11,6 +11,8 @@ from rlselect.data import Units
 Floats = NDArray[Any]
 Mask = NDArray[np.bool_]
 
+_LOG_2 = float(np.log(2.0))
+
 
 class PricedSubset(Protocol):
     """What a structure asks of a subset."""
@@ -59,6 +61,13 @@ class Structure:
     def is_limited(self) -> bool:
         """Whether there is a largest number of anything."""
         return len(self.most) > 0
+
+    def folded(self, units: Units) -> Floats:
+        """Log of what knowing its sign is worth to each unit, the half of its prior that is left being doubled.
+
+        Noise is none the likelier to be selected for it: half of it has the wrong sign.
+        """
+        return _LOG_2 * np.bincount(units.unit_of, self.signs != 0, minlength=units.n_units)
 
     def is_full(self, mask: Mask) -> bool:
         """Whether a limit is reached."""

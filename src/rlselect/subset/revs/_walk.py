@@ -68,9 +68,10 @@ class Walker:
     def __post_init__(self) -> None:
         self.trajectory = Trajectory(len(self.allowed), self.state.mask)
         self.tally = Tally(len(self.allowed))
-        self._product = np.zeros(len(self.allowed), dtype=bool)
+        self._product, self._folded = np.zeros(len(self.allowed), dtype=bool), np.zeros(len(self.allowed))
         if self.structure is not None:
             self._product = self.structure.is_product
+            self._folded = self.structure.folded(self.state.units)
         self._barred = np.flatnonzero(~self.allowed)
         self._always = self._barred[self.state.mask[self._barred]]
         self._tried: dict[bytes, dict[int, int]] = {}
@@ -91,6 +92,7 @@ class Walker:
             values += self._product_changes()
         values[self._barred] = -np.inf
         if self.structure is not None:
+            values += np.where(mask, -self._folded, self._folded)
             values[self.structure.barred(self.state)] = -np.inf
             values[self._refused.get(subset_key(self.state.mask), [])] = -np.inf
         return values
@@ -157,7 +159,7 @@ class Walker:
             inside = self.state.mask & self._product
             units = np.count_nonzero(self.state.mask & ~self._product)
             prior += self.prior.products(int(np.count_nonzero(inside)), int(units))
-        return self.state.evidence + self.state.alike + prior
+        return self.state.evidence + self.state.alike + prior + float(self._folded[self.state.mask].sum())
 
     def climb(self) -> int:
         """Let the policy choose among the moves that pay, until none does; the number of moves made.

@@ -10,8 +10,8 @@ import click
 from rlselect import __version__
 from rlselect.cli._errors import BadInput, one_sentence
 from rlselect.cli._files import check_outputs, name_targets, open_data, read_columns, title_of, with_numbers
-from rlselect.cli._options import file_options, report_options, shared_options
-from rlselect.cli._selectors import make_selector
+from rlselect.cli._options import file_options, report_options, rule_options, shared_options
+from rlselect.cli._selectors import make_selector, read_rules
 from rlselect.cli._show import deliver, report_of
 from rlselect.report import printable
 
@@ -83,6 +83,7 @@ def main() -> None:
 @click.option(
     "--save", "model_path", type=click.Path(path_type=Path), help="Write the fitted model to a file."
 )
+@rule_options
 @shared_options
 def select(
     data: tuple[str, ...],
@@ -90,6 +91,10 @@ def select(
     method: str,
     family: str,
     event: str | None,
+    max_features: int | None,
+    at_most: tuple[str, ...],
+    sign: tuple[str, ...],
+    order: int,
     weight: str | None,
     drop: tuple[str, ...],
     missing: str,
@@ -111,7 +116,12 @@ def select(
     with one_sentence():
         check_outputs(data, json_path, html_path, model_path)
         selector = make_selector(
-            method, family=family, missing=missing, time_budget=time_budget, random_state=seed
+            method,
+            family=family,
+            missing=missing,
+            time_budget=time_budget,
+            random_state=seed,
+            rules=read_rules(max_features, at_most, sign, order),
         )
         if weight is not None and "sample_weight" not in signature(selector.fit).parameters:
             raise ValueError(f"--method {method} takes no weights; leave out --weight, or use --method revs.")

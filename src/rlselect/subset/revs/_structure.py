@@ -63,7 +63,7 @@ class Structure:
         return len(self.most) > 0
 
     def folded(self, units: Units) -> Floats:
-        """Log of what knowing its sign is worth to each unit, the half of its prior that is left being doubled.
+        """Log of what a known sign is worth to each unit: the half of its prior that is left is doubled.
 
         Noise is none the likelier to be selected for it: half of it has the wrong sign.
         """

@@ -37,8 +37,11 @@ def read_rules(
     if list(sign) in (["+"], ["-"]):
         rules["signs"] = sign[0]
     elif sign:
-        # names may hold the mark of equality
-        rules["signs"] = dict(text.rsplit("=", 1) if "=" in text else (text, "") for text in sign)
+        rules["signs"] = {}
+        for text in sign:
+            # a name may hold the mark of equality
+            name, _, given = text.rpartition("=") if "=" in text else (text, "", "")
+            rules["signs"][name] = given
     return rules
 
 

@@ -24,13 +24,14 @@ from rlselect.data._file import read_file
 from rlselect.data._groups import FeatureGroups, read_features, read_groups
 from rlselect.data._open import (
     SMALL_CSV,
-    column_names,
     is_source,
     load_source,
+    open_once,
     open_source,
     open_stream,
     open_table,
 )
+from rlselect.data._opened import Opened
 from rlselect.data._pairs import ColumnPairs, PairTable
 from rlselect.data._paths import kind_of
 from rlselect.data._read import as_numbers
@@ -48,7 +49,6 @@ from rlselect.data._task import (
 )
 from rlselect.data._twins import find_twins, selectable_units
 from rlselect.data._units import FeatureUnits, Units, read_units
-from rlselect.data._without import Without
 
 __all__ = [
     "MISSING_MODES",
@@ -64,6 +64,7 @@ __all__ = [
     "FeatureGroups",
     "FeatureUnits",
     "MissingMode",
+    "Opened",
     "PairTable",
     "RowStream",
     "Sampler",
@@ -72,11 +73,9 @@ __all__ = [
     "TableEncoder",
     "Task",
     "Units",
-    "Without",
     "Workers",
     "all_finite",
     "as_numbers",
-    "column_names",
     "doubtful_classes",
     "find_task",
     "find_twins",
@@ -86,6 +85,7 @@ __all__ = [
     "names_rows",
     "nearest_names",
     "open_coded",
+    "open_once",
     "open_source",
     "open_stream",
     "open_table",

@@ -9,6 +9,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from rlselect._watch import tell
 from rlselect.learn import UCB, Policy, Softmax, Trajectory, subset_key
 from rlselect.subset.revs._size_prior import SizePrior
 from rlselect.subset.revs._structure import Structure
@@ -140,6 +141,7 @@ class Walker:
         self.trajectory.append(
             unit + 1 if entering else -unit - 1, reward=reward, score=self.state.evidence, rows=self.rows
         )
+        tell(features=self._free + len(self._always), rows=self.rows)
 
     def paying_z(self) -> Floats:
         """|z| from which on it pays to add the unit of each column."""

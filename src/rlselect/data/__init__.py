@@ -35,6 +35,13 @@ from rlselect.data._opened import Opened
 from rlselect.data._pairs import ColumnPairs, PairTable
 from rlselect.data._paths import kind_of
 from rlselect.data._read import as_numbers
+from rlselect.data._responses import (
+    NumberResponses,
+    Responses,
+    number_responses,
+    open_responses,
+    read_responses,
+)
 from rlselect.data._some_rows import SomeRows, some_rows
 from rlselect.data._source import Batch, DataSource, RowStream, Sampler, Workers
 from rlselect.data._table import Table, read_vectors
@@ -64,8 +71,10 @@ __all__ = [
     "FeatureGroups",
     "FeatureUnits",
     "MissingMode",
+    "NumberResponses",
     "Opened",
     "PairTable",
+    "Responses",
     "RowStream",
     "Sampler",
     "SomeRows",
@@ -84,8 +93,10 @@ __all__ = [
     "load_source",
     "names_rows",
     "nearest_names",
+    "number_responses",
     "open_coded",
     "open_once",
+    "open_responses",
     "open_source",
     "open_stream",
     "open_table",
@@ -95,6 +106,7 @@ __all__ = [
     "read_groups",
     "read_labels",
     "read_numbers_or_classes",
+    "read_responses",
     "read_task",
     "read_units",
     "read_vectors",

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from rlselect._capabilities import TABLES, Takes
 from rlselect._compat import with_callbacks
 from rlselect._options import AUTO, NONE, Allowed, anything, instance, number, one_of, whole
 from rlselect._random import RandomState
@@ -142,6 +143,10 @@ class DatumwiseRegressor(RegressorMixin, FeatureBuyer):
     array([10., 12.])
     """
 
+    _takes: ClassVar = Takes(
+        outcomes=("numbers",),
+        data=("sample weights", "feature groups", *TABLES),
+    )
     _options: ClassVar[Mapping[str, Allowed]] = {
         "scoring": one_of("bins", "linear", "network", "auto"),
         "feature_cost": PRICE,

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from rlselect._capabilities import Takes
 from rlselect._clock import OutOfTime, fit_clock, present_clock, stop_if_late, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
 from rlselect._estimator import Estimator, rank
@@ -68,6 +69,7 @@ class BackwardLearner(Estimator):
     all of them in the end (`_revise`).
     """
 
+    _takes: ClassVar = Takes(outcomes=("numbers", "censored times"), data=("time budget",))
     _options: ClassVar = {
         "model": MODEL,
         "discount": number("a number between 0 and 1", least=0.0, most=1.0),

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from rlselect._capabilities import Takes
 from rlselect._clock import fit_clock, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
 from rlselect._options import NONE, anything, instance, number, one_of, refuse_unused, whole
@@ -161,6 +162,10 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
     True
     """
 
+    _takes: ClassVar = Takes(
+        outcomes=("numbers", "two classes", "counts"),
+        data=("sample weights", "missing values", "text columns", "time budget"),
+    )
     _options: ClassVar = {
         "formula": NONE | instance("text such as 'y ~ x'", str),
         "link": one_of(*LINKS),

@@ -284,3 +284,18 @@ def test_structure_of_some_units():
     np.testing.assert_array_equal(
         structure.trimmed(chosen, none, np.array([0.4, 0.9, 0.2, 0.8])), [False, True, False, True]
     )
+
+
+def test_several_responses_share_the_rules():
+    X, y = data(7, n=120, p=9)
+    Y = np.column_stack([y, X[:, 0] - X[:, 3] + np.random.default_rng(1).normal(size=120)])
+    shared = REVS(max_features=2, random_state=0).fit(X, Y)
+    assert shared.support_.sum() == 2
+    each = REVS(signs="+", responses="each", random_state=0).fit(X, Y)
+    assert (each.coef_ >= 0).all()
+    for options, words in (
+        ({"signs": "+"}, "signs='+' has no effect with one"),
+        ({"order": 2}, "order=2 has no"),
+    ):
+        with pytest.raises(ValueError, match=re.escape(words)):
+            REVS(**options).fit(X, Y)

@@ -1,7 +1,7 @@
 """From a user's table and options to units, a numeric response and what may move."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +20,19 @@ from rlselect.data import (
 )
 from rlselect.subset.revs._outcome_kind import OUTCOMES, OutcomeKind, read_survival
 from rlselect.subset.revs._structure import Structure
+from rlselect.subset.revs.evidence import JointSubset
 
 # beside larger ones the prior of the coefficients is lost in rounding
 _MOST_COUNTS = 1e12
 FAMILIES = ("auto", "gaussian", "binomial", "poisson", "negative_binomial", *OUTCOMES)
 COUNTS = ("poisson", "negative_binomial")
+
+
+class JointRows(Protocol):
+    """Rows with several responses."""
+
+    def state(self, units: Units, columns: NDArray[np.intp] | None = None) -> JointSubset:
+        """The empty subset of all responses together; of some design columns only, where these are given."""
 
 
 @dataclass
@@ -49,6 +57,8 @@ class Problem:
         What makes a likelihood of the response, where that is none of numbers, two classes or counts.
     structure : Structure, optional
         Rules that subsets have to follow, where not all may be selected.
+    joint : JointRows, optional
+        Several responses that one subset is to serve.
     """
 
     table: DataSource
@@ -60,6 +70,7 @@ class Problem:
     twin_of: NDArray[np.intp]
     outcome: OutcomeKind | None = None
     structure: Structure | None = None
+    joint: "JointRows | None" = None
 
     @property
     def units(self) -> Units:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect._capabilities import EVERYTHING
 from rlselect._clock import PARTS, fit_clock, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
 from rlselect._estimator import rank
@@ -16,6 +17,7 @@ from rlselect._options import (
     instance,
     number,
     one_of,
+    refuse_unused,
     whole,
 )
 from rlselect._parallel import one_thread
@@ -25,8 +27,8 @@ from rlselect.data import (
     MissingMode,
     load_source,
     open_source,
+    read_responses,
     require_rows,
-    require_target,
 )
 from rlselect.learn import (
     DecisionRule,
@@ -35,7 +37,6 @@ from rlselect.learn import (
     RuleName,
 )
 from rlselect.subset.revs._average import average_subsets
-from rlselect.subset.revs._choices import Choices
 from rlselect.subset.revs._credible import credible_groups, name_groups
 from rlselect.subset.revs._final import final_model, fitted_family
 from rlselect.subset.revs._noise import kind_of_noise
@@ -44,10 +45,11 @@ from rlselect.subset.revs._outcome_model import OutcomeModel, outcome_model
 from rlselect.subset.revs._problem import COUNTS, FAMILIES, Problem, pose_problem
 from rlselect.subset.revs._products import keep_products, with_products
 from rlselect.subset.revs._reading import open_checkpoint, read_policy, refuse_idle
-from rlselect.subset.revs._report import report_of
+from rlselect.subset.revs._report import path_of, report_of
 from rlselect.subset.revs._sarsa import Sarsa, paper_search
-from rlselect.subset.revs._search import Found, expected_steps, path_of, search_subset
+from rlselect.subset.revs._search import Found, choices_of, expected_steps, search_subset
 from rlselect.subset.revs._selections import RULES, SubsetSelections
+from rlselect.subset.revs._several import fit_several
 from rlselect.subset.revs._split import refit_apart, split_rows
 from rlselect.subset.revs._structure_options import read_structure
 
@@ -106,6 +108,12 @@ class REVS(SubsetSelections):
         makes it log((m - k) / (k + 1)) for adding to k of m variables, never below log 2 (log 8 for
         "binomial" and "poisson") and log m once there is a variable for every four rows. "No variable at all"
         has twenty times the chance of any other size.
+    responses : {"shared", "each"}, default="shared"
+        Of a y with several columns: one selection of variables for all of them, or one for each. A variable
+        of a shared selection has a coefficient for every response, and is worth it by the sum of the log
+        evidences; numbers whose noise is correlated are turned before, so that repeated measures of one thing
+        are no reason to be more sure. "each" is the same as a fit to each column by itself. "shared" needs
+        the rows in memory.
     ties : {"efron", "breslow"}, default="efron"
         What is done with events of the same time; for "cox".
     rule : {"auto", "f1"}, FalseDiscovery, MostProbable or Cutoff, default="auto"
@@ -219,7 +227,7 @@ class REVS(SubsetSelections):
         of them does), "all rows", "time budget", "interrupted", "callback", "max stages" or "nothing to
         choose from".
     family_ : str
-        The family that was fitted.
+        The family that was fitted; "mixed" where several responses have different ones.
     overdispersion_ : float
         The a of counts whose variance is mean + a mean^2, zero for Poisson's; for the two families of counts.
     noise_ : dict
@@ -231,6 +239,14 @@ class REVS(SubsetSelections):
         Labels, for "binomial", "multinomial" and "ordinal".
     event_times_, strata_ : array
         Distinct times of events, and labels of the strata, for "cox".
+    estimators_ : list of REVS
+        Of several responses, a fitted selector for each. `coef_`, `coef_average_` and `gain_` have a row, and
+        the intercepts an entry per response then (lists where these differ in shape).
+    response_names_ : list of str
+        Names of several responses.
+    support_by_response_, inclusion_by_response_ : array of shape (n_responses, n_features)
+        The selection of each response. With ``responses="each"``, `support_` says what is selected for any,
+        and `inclusion_` how probable it is that a feature belongs in one model or more.
     encoder_ : TableEncoder
         How a table becomes a design.
     n_features_in_, feature_names_in_
@@ -271,9 +287,11 @@ class REVS(SubsetSelections):
     (200, 25)
     """
 
+    _takes: ClassVar = EVERYTHING
     _options: ClassVar = {
         "family": one_of(*FAMILIES),
         "penalty": AUTO | number(),
+        "responses": one_of("shared", "each"),
         "ties": one_of("efron", "breslow"),
         "rule": RULES,
         "order": whole(1, "1 or 2", most=2),
@@ -302,6 +320,7 @@ class REVS(SubsetSelections):
         ] = "auto",
         policy: PolicyName | Policy = "auto",
         penalty: float | Literal["auto"] = "auto",
+        responses: Literal["shared", "each"] = "shared",
         ties: Literal["efron", "breslow"] = "efron",
         rule: RuleName | DecisionRule = "auto",
         feature_groups: Any = None,
@@ -325,6 +344,7 @@ class REVS(SubsetSelections):
         self.family = family
         self.policy = policy
         self.penalty = penalty
+        self.responses = responses
         self.ties = ties
         self.rule = rule
         self.feature_groups = feature_groups
@@ -397,11 +417,13 @@ class REVS(SubsetSelections):
             LazyFrame of polars, a relation of DuckDB, a Dask DataFrame or Array, or a function that returns
             an iterable of data frames, the same ones at every call. Queries and CSV files are read once,
             into a temporary file.
-        y : array-like of shape (n_samples,) or str
-            Target, or the name of its column in X. Of "cox" a structured array with the fields "event" and
-            "time" (as in scikit-survival), the names ``("time", "event")`` of two columns of X, or a mapping
-            with these keys to arrays or names. Fields (keys) "entry", after which a row is at risk (left
-            truncation), and "stratum" may come with them.
+        y : array-like of shape (n_samples,) or (n_samples, n_responses), str, or list of str
+            Target, or the name of its column in X. Several are columns of an array or a data frame, or a
+            list of names, see `responses`; with ``family="auto"`` each is read by itself. Of "cox" a
+            structured array with the fields "event" and "time" (as in scikit-survival), the names
+            ``("time", "event")`` of two columns of X, or a mapping with these keys to arrays or names.
+            Fields (keys) "entry", after which a row is at risk (left truncation), and "stratum" may come
+            with them.
         sample_weight : array-like of shape (n_samples,) or str, optional
             How often each row counts: a weight of k says the same as k copies of the row. The answers agree
             to rounding as long as the copies are at most 5,000 rows (`gain_`: 2,000). Of more rows parts are
@@ -418,7 +440,12 @@ class REVS(SubsetSelections):
 
     def _fit(self, progress: Progress, X: Any, y: Any, sample_weight: Any, offset: Any) -> None:
         name = type(self).__name__
-        require_target(y, name)
+        self._require_target(y)
+        given = None if self.family == "cox" or is_survival(y) else read_responses(X, y)
+        if given is not None:
+            fit_several(self, progress, given, sample_weight, offset)
+            return
+        refuse_unused(self, ("responses",), "a single response", "leave it out")
         policy, rng = read_policy(self), as_generator(self.random_state)
         family = "cox" if self.family == "auto" and is_survival(y) else self.family
         refuse_idle(self, family, offset)
@@ -451,7 +478,7 @@ class REVS(SubsetSelections):
         checkpoint = open_checkpoint(self, table)
         apart = None
         if self.inference == "split":
-            problem, apart = split_rows(problem, rng)
+            (problem,), (apart,) = split_rows([problem], rng)
         with (
             one_thread(),
             fit_clock(self.time_budget, expected_steps(problem, self.search), progress.begin(PARTS)) as clock,
@@ -471,21 +498,11 @@ class REVS(SubsetSelections):
                 checkpoint=checkpoint,
             )
         warn_if_interrupted(found.stop_reason, name, f"{found.n_stages} stages")
-        self._choices = Choices(
-            problem.groups,
-            found.inclusion,
-            problem.allowed,
-            problem.always,
-            problem.structure,
-            found.likeliest if problem.is_limited else None,
-        )
+        self._choices = choices_of(problem, found)
         if not isinstance(self.search, Sarsa):
             found.support = self._choices.by(self.rule)
         self._keep(problem, found)
-        gains = self._refit(problem, found, apart, rng)
-        if self.order == 2:
-            keep_products(self, problem, found, gains)
-        self._keep_ranks(problem.to_features(gains))
+        self._refit(problem, found, apart, rng)
         table.check_unchanged()
         if checkpoint is not None and found.stop_reason in _FINISHED:
             checkpoint.remove()
@@ -504,6 +521,7 @@ class REVS(SubsetSelections):
             self.classes_ = problem.classes
         self.column_names_ = list(problem.table.columns)
         self.inclusion_ = problem.to_features(found.inclusion)
+        self.support_ = problem.to_features(found.support).astype(bool)
         self.n_stages_ = found.n_stages
         self.n_rows_read_ = int(found.n_rows_read)
         self.n_rows_decoded_ = problem.table.n_rows_decoded or self.n_rows_read_
@@ -514,18 +532,24 @@ class REVS(SubsetSelections):
         self.credible_groups_ = name_groups(problem, credible_groups(problem, found))
         self._n_rows = problem.table.n_rows
 
-    def _refit(
+    def _refit(self, problem: Problem, found: Found, apart: Problem | None, rng: np.random.Generator) -> None:
+        gains = self._set_coefficients(problem, found, apart, rng)
+        # what had a sign that it must not have has left
+        self.support_ = problem.to_features(found.support).astype(bool)
+        if self.order == 2:
+            keep_products(self, problem, found, gains)
+        self._keep_ranks(problem.to_features(gains))
+
+    def _set_coefficients(
         self, problem: Problem, found: Found, apart: Problem | None, rng: np.random.Generator
     ) -> NDArray[np.float64]:
         """Set the coefficients; held-out gains of the units."""
         self._n_apart = 0
         if problem.outcome is not None:
             model = outcome_model(problem, found, apart, rng)
-            self.support_ = problem.to_features(found.support).astype(bool)
             self._keep_outcome(problem, model, apart)
             return model.gains
         columns, fit, gains = final_model(problem, found, rng)
-        self.support_ = problem.to_features(found.support).astype(bool)
         if apart is not None:
             (columns, fit), self._n_apart = refit_apart(apart, columns), apart.table.n_rows
         self.coef_ = np.zeros(len(self.column_names_))

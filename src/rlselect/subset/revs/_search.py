@@ -13,6 +13,7 @@ from rlselect._clock import Clock
 from rlselect.data import Batch, DataSource, Units
 from rlselect.learn import UCB, Policy, Trajectory
 from rlselect.subset.revs._checkpoint import Checkpoint
+from rlselect.subset.revs._choices import Choices
 from rlselect.subset.revs._effort import EffortPlan, SearchState, begin, run_effort
 from rlselect.subset.revs._noise import Noise, learn_noise
 from rlselect.subset.revs._problem import COUNTS, Problem
@@ -22,13 +23,12 @@ from rlselect.subset.revs._structure import Structure
 from rlselect.subset.revs._subset_state import SubsetState
 from rlselect.subset.revs._visited import Visited
 from rlselect.subset.revs._walk import (
-    GLM_PLAN,
     Walker,
-    WalkPlan,
     WalkResult,
     run_walk,
     tune_prior,
 )
+from rlselect.subset.revs._walk_plan import GLM_PLAN, WalkPlan
 from rlselect.subset.revs.evidence import (
     Block,
     GlmSubset,
@@ -133,12 +133,17 @@ def is_large(table: DataSource) -> bool:
     return table.n_rows > WALK_ROWS or (weight is not None and float(np.sum(weight)) > WALK_ROWS)
 
 
+def _grows(problem: Problem) -> bool:
+    """Whether the search takes more and more rows, instead of walking on all of them."""
+    return is_large(problem.table) and problem.outcome is None and problem.joint is None
+
+
 def expected_steps(problem: Problem, search: Any) -> int:
     """Roughly how many steps the search takes, for progress."""
     if isinstance(search, Sarsa):
         free = int(np.count_nonzero(problem.allowed))
         return search.n_preliminary + search.for_actions(free + 1).max_stages
-    if is_large(problem.table) and problem.outcome is None:
+    if _grows(problem):
         return 100
     plan = _plan(problem)
     free = int(np.count_nonzero(problem.allowed))
@@ -188,7 +193,7 @@ def search_subset(
         return _nothing_to_do(problem)
     how = _How(policy, penalty, n_jobs, rng, clock, problem.structure)
     try:
-        if is_large(problem.table) and problem.outcome is None:
+        if _grows(problem):
             return _search_large(problem, how, EffortPlan(min_effect=min_effect), checkpoint)
         return _search_walk(problem, how)
     except OverflowedColumns as error:
@@ -236,24 +241,25 @@ def _search_walk(problem: Problem, how: _How) -> Found:
     """All rows at once: several subsets may explain them, and the walk averages over these."""
     table, linear = problem.table, problem.family == "gaussian"
     rows = _rows(table, linear) if problem.outcome is None else Rows(table.take)
-    state = _walk_state(problem, problem.units, rows)
+    state = walk_state(problem, problem.units, rows)
     allowed = problem.allowed & _varying(state, problem)
     if not allowed.any() or (problem.family in COUNTS and not _has_events(rows)):
         return _nothing_to_do(problem)
     state.reset(problem.always)
     walker = how.walker(state, allowed, table.n_rows, state.counted)
-    plan, tune = _plan(problem), linear or problem.outcome is not None
+    plan = _plan(problem)
+    tune = linear or problem.outcome is not None or problem.joint is not None
     if np.count_nonzero(allowed) <= WIDE:
         result = run_walk(walker, plan, tune=tune, n_jobs=how.n_jobs)
-        return (
-            _under_its_noise(problem, how, allowed, result, rows) if linear else _found(problem, result, rows)
-        )
+        if linear and problem.joint is None:
+            return _under_its_noise(problem, how, allowed, result, rows)
+        return _found(problem, result, rows)
     inclusion, kept = _screen(walker)
     labels = np.flatnonzero(kept)
     columns = problem.columns_of(kept)
     units = Units(np.searchsorted(labels, problem.units.unit_of[columns]))
     narrow_rows = Rows(lambda where: table.take(where, columns), as_is=linear)
-    narrow = _walk_state(problem, units, narrow_rows)
+    narrow = walk_state(problem, units, narrow_rows, columns)
     narrow.reset(walker.state.mask[labels])
     if how.structure is not None:
         how = how._replace(structure=how.structure.narrowed(labels, columns))
@@ -277,7 +283,7 @@ def climb_once(
     """Units that a greedy climb on all rows comes to, for a first idea of what matters."""
     table, linear = problem.table, problem.family == "gaussian"
     rows = _rows(table, linear) if problem.outcome is None else Rows(table.take)
-    state = _walk_state(problem, problem.units, rows)
+    state = walk_state(problem, problem.units, rows)
     state.reset(problem.always)
     how = _How(UCB(0.0), penalty, None, rng, clock, problem.structure)
     walker = how.walker(state, problem.allowed & _varying(state, problem), table.n_rows, state.counted)
@@ -412,16 +418,20 @@ def _rows(table: DataSource, linear: bool) -> Rows:
     )
 
 
-def _walk_state(problem: Problem, units: Units, rows: Rows) -> SubsetState:
-    """A subset of all rows at once."""
+def walk_state(
+    problem: Problem, units: Units, rows: Rows, columns: NDArray[np.intp] | None = None
+) -> SubsetState:
+    """A subset of all rows at once; the rows have these columns, or all."""
+    if problem.joint is not None:
+        return cast(SubsetState, problem.joint.state(units, columns))
     everything = [slice(0, problem.table.n_rows)]
     if problem.outcome is None:
         return _state(problem.family, units, rows, everything)
     block = rows.append(everything[0])
     assert isinstance(block, Block)
     outcome = problem.outcome.make(block.y, block.weight, block.offset)
-    columns = block.columns(np.arange(units.n_columns)).astype(np.float64, copy=False)
-    state = OutcomeSubset(columns, units, outcome, rows.counted)
+    values = block.columns(np.arange(units.n_columns)).astype(np.float64, copy=False)
+    state = OutcomeSubset(values, units, outcome, rows.counted)
     # the walk asks for no more than it offers: what is missing is about samples of rows
     return cast(SubsetState, state)
 
@@ -468,16 +478,16 @@ def _found(problem: Problem, result: WalkResult, rows: Rows) -> Found:
     )
 
 
-def path_of(found: Found) -> dict[str, NDArray]:
-    """Every visited subset of a search, as `path_` holds it."""
-    parts = [trajectory.to_dict() for trajectory in found.trajectories]
-    for part, labels in zip(parts, found.labels or [None] * len(parts), strict=True):
-        if labels is not None:
-            action = part["action"]
-            part["action"] = np.sign(action) * (np.append(labels, 0)[np.abs(action) - 1] + 1)
-    path = {key: np.concatenate([p[key] for p in parts]) for key in parts[0]}
-    path["chain"] = np.repeat(np.arange(len(parts)), [len(p["size"]) for p in parts])
-    return path
+def choices_of(problem: Problem, found: Found) -> Choices:
+    """What may be selected, and how probable each of it is."""
+    return Choices(
+        problem.groups,
+        found.inclusion,
+        problem.allowed,
+        problem.always,
+        problem.structure,
+        found.likeliest if problem.is_limited else None,
+    )
 
 
 def rows_of(table: DataSource, rows: Any) -> Gather:

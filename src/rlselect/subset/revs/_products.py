@@ -21,8 +21,10 @@ Floats = NDArray[np.float64]
 _KEPT, _KEPT_BESIDE = 100, 50
 # with more columns than this, they and their products would be more than a walk takes
 _MOST_COLUMNS = 1500
-# numbers of products that a look at all of them may take, and rows that tell which columns matter
-_WORK, _ROWS = 2e10, 5000
+# numbers that a look at all products passes over, and the rows that it has at least
+_WORK, _LEAST = 4e9, 1000
+# rows that tell which columns matter
+_ROWS = 5000
 
 
 def with_products(
@@ -63,7 +65,7 @@ def with_products(
     else:
         sample = problem
     inside = climb_once(sample, penalty, rng, clock)
-    most = int(np.clip(_WORK / table.n_columns**2, min(_ROWS, table.n_rows), table.n_rows))
+    most = int(np.clip(_WORK / table.n_columns**2, min(_LEAST, table.n_rows), table.n_rows))
     rows: Any = slice(0, table.n_rows)
     if problem.outcome is None and most < table.n_rows:
         rows = np.sort(rng.choice(table.n_rows, size=most, replace=False))

@@ -199,7 +199,7 @@ def _rules(selector: Any) -> list[str]:
     if selector.max_features is not None:
         said.append(f"at most {selector.max_features} features")
     for features, most in (selector.at_most or {}).items():
-        some = [features] if isinstance(features, str | int) else list(features)
+        some = list(features) if isinstance(features, tuple | frozenset) else [features]
         said.append(f"at most {most} of {name_some([str(f) for f in some])}")
     if selector.signs is not None:
         signs = selector.signs

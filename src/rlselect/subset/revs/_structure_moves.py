@@ -1,5 +1,6 @@
 """Two moves in one, for walks that rules of structure keep from making them one after the other."""
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -26,7 +27,10 @@ class StructuredWalk(Protocol):
     order: NDArray[np.intp] | None
     rng: np.random.Generator
     trajectory: Trajectory
+    stopped: str | None
 
+    @property
+    def tick(self) -> Callable[[], str | None]: ...
     @property
     def posterior(self) -> float: ...
     @property
@@ -58,6 +62,9 @@ def make_swap(walk: StructuredWalk) -> bool:
     before, values = walk.posterior, walk.rewards()
     best, pair = 0.0, None
     for unit in _inside(walk):
+        walk.stopped = walk.stopped or walk.tick()
+        if walk.stopped:
+            return False
         walk.move(int(unit), float(values[unit]))
         after = np.where(walk.state.mask, -np.inf, walk.rewards())
         after[unit] = -np.inf
@@ -90,7 +97,8 @@ def make_family(walk: StructuredWalk) -> bool:
     values[~orphans] = -np.inf
     before, best, chosen = walk.posterior, _BETTER, None
     for unit in np.argsort(-values, kind="stable")[:_FAMILIES]:
-        if not values[unit] > 0:
+        walk.stopped = walk.stopped or walk.tick()
+        if walk.stopped or not values[unit] > 0:
             break
         family = [int(u) for u in (*np.unique(structure.parents[unit]), unit) if not walk.state.mask[u]]
         whole = walk.state.mask.copy()

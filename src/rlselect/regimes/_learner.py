@@ -69,7 +69,7 @@ class BackwardLearner(Estimator):
     all of them in the end (`_revise`).
     """
 
-    _takes: ClassVar = Takes(outcomes=("numbers", "censored times"), data=("time budget",))
+    _takes: ClassVar = Takes(outcomes=("numbers", "censored times"), data=("text columns", "time budget"))
     _options: ClassVar = {
         "model": MODEL,
         "discount": number("a number between 0 and 1", least=0.0, most=1.0),

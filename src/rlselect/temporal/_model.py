@@ -164,7 +164,7 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
 
     _takes: ClassVar = Takes(
         outcomes=("numbers", "two classes", "counts"),
-        data=("sample weights", "missing values", "text columns", "time budget"),
+        data=("sample weights", "offsets", "missing values", "text columns", "time budget"),
     )
     _options: ClassVar = {
         "formula": NONE | instance("text such as 'y ~ x'", str),

@@ -22,6 +22,9 @@ from rlselect._clock import BEGAN, PRESENT
 from rlselect._compat import CallbackSupportMixin, Progress, in_container, output_kind, user_level
 from rlselect._options import Allowed, check_options
 from rlselect.data import (
+    Batch,
+    RowStream,
+    Table,
     TableEncoder,
     is_source,
     load_source,
@@ -220,18 +223,29 @@ class Selector(SelectorMixin, Estimator, auto_wrap_output_keys=()):  # type: ign
         if is_source(X):
             return self._transform_parts(X)
         if self.transform_as == "design":
-            table = open_table(X, encoder=self.encoder_, owner=type(self).__name__)
-            columns = self._design_columns
+            table, columns = self._open_design(X), self._design_columns
             if not len(columns):
                 # as scikit-learn says it of raw columns
                 warnings.warn("No features were selected.", UserWarning, stacklevel=user_level())
             return in_container(table.take(columns=columns).X, X, self)
         return super().transform(self.encoder_.features_of(X))
 
+    def _open_design(self, X: Any) -> Table:
+        """New rows in memory as the design that `coef_` and the like speak of."""
+        return open_table(X, encoder=self.encoder_, owner=type(self).__name__)
+
+    def _scan_design(self, rows: RowStream, columns: NDArray[np.intp]) -> Iterator[Batch]:
+        """Some columns of that design, of rows that are read in parts."""
+        return rows.scan(columns)
+
+    def _design_names(self, input_features: Any) -> NDArray:
+        return self.encoder_.get_feature_names_out(input_features)
+
     def _transform_parts(self, X: Any) -> Iterator[Any]:
         rows = open_stream(X, self.encoder_, owner=type(self).__name__)
         if self.transform_as == "design":
-            return (in_container(batch.X, None, self) for batch in rows.scan(self._design_columns))
+            batches = self._scan_design(rows, self._design_columns)
+            return (in_container(batch.X, None, self) for batch in batches)
         names = self.encoder_.feature_names
         tables = rows.frames([names[j] for j in np.flatnonzero(self.support_)])
         kind = output_kind(self)
@@ -288,8 +302,7 @@ class Selector(SelectorMixin, Estimator, auto_wrap_output_keys=()):  # type: ign
         array of str
         """
         if self.transform_as == "design":
-            columns = self._design_columns
-            return self.encoder_.get_feature_names_out(input_features)[columns]
+            return self._design_names(input_features)[self._design_columns]
         return super().get_feature_names_out(input_features)
 
 

@@ -20,13 +20,14 @@ from rlselect.cli._options import (
     output_options,
     quiet_option,
     read_options,
+    rule_options,
     save_option,
     shared_options,
     target_option,
 )
 from rlselect.cli._progress import say, shown_progress
 from rlselect.cli._questions import datumwise, effects, regimes
-from rlselect.cli._selectors import make_selector
+from rlselect.cli._selectors import make_selector, read_rules
 from rlselect.cli._show import deliver, report_of
 from rlselect.cli._studies import compare, reproduce, simulate
 from rlselect.report import printable
@@ -84,6 +85,7 @@ def main() -> None:
     metavar="COLUMN",
     help="Whether the target is the time of an event (1) or of the last look (0); revs only.",
 )
+@rule_options
 @missing_option
 @expand_option
 @save_option
@@ -94,6 +96,10 @@ def select(
     method: str,
     family: str,
     event: str | None,
+    max_features: int | None,
+    at_most: tuple[str, ...],
+    sign: tuple[str, ...],
+    order: int,
     weight: str | None,
     drop: tuple[str, ...],
     missing: str,
@@ -115,7 +121,12 @@ def select(
     with one_sentence():
         check_outputs(data, json_path, html_path, model_path)
         selector = make_selector(
-            method, family=family, missing=missing, time_budget=time_budget, random_state=seed
+            method,
+            family=family,
+            missing=missing,
+            time_budget=time_budget,
+            random_state=seed,
+            rules=read_rules(max_features, at_most, sign, order),
         )
         if weight is not None and "sample_weight" not in signature(selector.fit).parameters:
             raise ValueError(f"--method {method} takes no weights; leave out --weight, or use --method revs.")

@@ -32,6 +32,7 @@ from rlselect.datumwise import _learn
 from rlselect.datumwise._network_policy import NetworkPolicy
 from rlselect.datumwise._peers import PEERS
 from rlselect.datumwise._plan import NETWORK
+from rlselect.simulate import make_routes
 
 # goal at sparsity .8 and, where there is one, at .6, in percent
 GOALS = {
@@ -84,12 +85,11 @@ def adult():
 
 def synthetic(name, seed):
     """2,000 rows of 20 columns: the sign of a product, or a column that names the one that counts."""
-    rng = np.random.default_rng(10_000 + seed)
-    X = rng.normal(size=(2000, 20))
-    if name == "xor":
-        return X, (X[:, 0] * X[:, 1] > 0).astype(int)
-    X[:, 0] = rng.integers(0, 4, size=2000)
-    return X, (X[np.arange(2000), 1 + X[:, 0].astype(int)] > 0).astype(int)
+    if name == "route":
+        made = make_routes(2000, 20, n_routes=4, random_state=10_000 + seed)
+        return made.X, made.y
+    X = np.random.default_rng(10_000 + seed).normal(size=(2000, 20))
+    return X, (X[:, 0] * X[:, 1] > 0).astype(int)
 
 
 def read(name, seed, folder):

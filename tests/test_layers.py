@@ -13,7 +13,7 @@ SOURCE = Path(rlselect.__file__).parent
 ROOMS = ("subset", "datumwise", "regimes", "temporal")
 # from the ground up; packages of one floor do not know each other
 FLOORS = [
-    {"_compat"},
+    {"_compat", "_watch"},
     {"_options", "_random", "_parallel", "_devices", "_clock", "_limits", "_capabilities"},
     {"kernels"},
     {"data"},
@@ -22,7 +22,7 @@ FLOORS = [
     {"persist"},
     {*ROOMS, "preflight"},
     {"cli", "_overview"},
-    {"demo"},
+    {"demo", "__main__"},
 ]
 HEIGHT = {name: height for height, floor in enumerate(FLOORS) for name in floor}
 # what lies under the rooms serves two or more of their methods

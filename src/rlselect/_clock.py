@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from rlselect._compat import user_level
+from rlselect._watch import WATCHER, tell
 
 PARTS = 100
 # A step may end so much after the budget: a share of it, and seconds. What follows a search needs time too.
@@ -71,6 +72,7 @@ class Clock:
         self.reason: str | None = None
         self._late = 0.0 if time_budget is None else _LATE_SHARE * time_budget + _LATE
         self._every = max(expected // PARTS, 1)
+        self._expected = expected
         self._report = report
         self._steps = self._parts = 0
         self._last = time.perf_counter()
@@ -111,8 +113,8 @@ class Clock:
         """
         self.late(self._last if began is None else began)
         self._last = time.perf_counter()
-        if self._report is not None:
-            self._watch(self._report)
+        if self._report is not None or WATCHER.get() is not None:
+            self._count()
         return self.reason
 
     def late(self, began: float) -> str | None:
@@ -130,12 +132,14 @@ class Clock:
             self.reason = self._outer.look()
         return self.reason
 
-    def _watch(self, report: Callable[[], bool]) -> None:
+    def _count(self) -> None:
         with self._lock:
             self._steps += 1
+            if self._outer is None:
+                tell(share=min(self._steps / self._expected, 1.0))
             if self._steps % self._every == 0 and self._parts < PARTS:
                 self._parts += 1
-                if report() and self.reason is None:
+                if self._report is not None and self._report() and self.reason is None:
                     self.reason = "callback"
 
     def __enter__(self) -> "Clock":

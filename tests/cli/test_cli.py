@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -115,6 +117,11 @@ def test_version():
     result = runner().invoke(cli.main, ["--version"])
     assert result.exit_code == 0
     assert result.output.strip() == f"rlselect, version {rlselect.__version__}"
+
+
+def test_the_package_itself_can_be_run():
+    done = subprocess.run([sys.executable, "-m", "rlselect", "--version"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout.strip()) == (0, f"rlselect, version {rlselect.__version__}")
 
 
 def test_help_lists_every_option():
@@ -282,3 +289,53 @@ def test_revs_from_the_command_line(run, houses, tmp_path):
     run(path, "--target", "price", "--drop", "weight", "--json", again, method="revs")
     assert json.loads(again.read_text())["path"]["size"] == report["path"]["size"]
     refused(run(path, "--target", "city", "--family", "gaussian", method="revs"), "text")
+
+
+def test_help_is_a_table_of_contents():
+    result = runner().invoke(cli.main, ["--help"])
+    assert result.exit_code == 0
+    headings = [
+        line for line in result.output.splitlines() if line.endswith(":") and not line.startswith(" ")
+    ]
+    assert headings[1:4] == [
+        "Look first:",
+        "Which variables matter:",
+        "With a model that --save has written:",
+    ]
+    assert "Others:" not in headings
+    for name in cli.main.commands:
+        assert f"\n  {name} " in result.output
+    # no line of the contents is cut
+    assert "..." not in result.output.split("\n", 1)[1]
+
+
+@pytest.mark.parametrize("name", [*cli.main.commands, "datumwise learn", "datumwise ask"])
+def test_every_command_has_help_with_examples(name):
+    result = runner().invoke(cli.main, [*name.split(), "--help"])
+    assert result.exit_code == 0
+    if name != "datumwise":
+        assert "Examples:\n    " in result.output
+        assert "rlselect " + name.replace(" learn", "") in result.output
+
+
+def test_quiet_says_nothing_beside_the_result(run, houses, tmp_path):
+    path = write(houses, tmp_path / "h.csv")
+    result = run(path, "--target", "price", "--json", tmp_path / "o.json", "--quiet")
+    assert result.exit_code == 0, result.output
+    assert result.stderr == ""
+    assert (tmp_path / "o.json").exists()
+
+
+def test_marks_of_missing_values_are_for_text(run, houses, tmp_path):
+    parquet.write_table(houses, tmp_path / "h.parquet")
+    refused(run(tmp_path / "h.parquet", "--target", "price", "--na", "?"), "--na is for CSV files")
+
+
+def test_memory_and_missing_extras_are_told_in_a_sentence():
+    import click
+
+    for error in (MemoryError("Too large"), ImportError("pip install x")):
+        with pytest.raises(click.ClickException, match=str(error)), cli.one_sentence():
+            raise error
+    with pytest.raises(ImportError, match="broken"), cli.one_sentence():
+        raise ImportError("broken")

@@ -1,13 +1,11 @@
 """DatumwiseClassifier and DatumwiseRegressor by the words of the command line."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.model_selection import train_test_split
 
-from rlselect.cli._models import save_model
 from rlselect.data import find_task, read_vectors
 from rlselect.datumwise import DatumwiseClassifier, DatumwiseRegressor
 
@@ -51,10 +49,9 @@ def run_command(
     *,
     test_share: float,
     random_state: int,
-    save_path: Path | None = None,
     task: str = "auto",
     **params: Any,
-) -> dict[str, Any]:
+) -> tuple[Any, dict[str, Any]]:
     """Fit on a part of a table's rows and report on the others.
 
     Parameters
@@ -67,8 +64,6 @@ def run_command(
         Share of the rows that are held out; 0 learns from all and reports on them.
     random_state : int
         Seed of the split and of learning.
-    save_path : path, optional
-        Where the model is saved.
     task : {"auto", "classification", "regression"}
         Whether the target holds classes or numbers; "auto" takes text, truth values and whole numbers as
         classes.
@@ -77,8 +72,10 @@ def run_command(
 
     Returns
     -------
-    dict
-        The report, with the name of the estimator as ``method``.
+    model : estimator
+        Fitted.
+    report : dict
+        With the name of the estimator as ``method``.
     """
     if not 0 <= test_share < 1:
         raise ValueError(f"--test-share {test_share:g} must be from 0 to below 1.")
@@ -94,9 +91,8 @@ def run_command(
         train, test = frame.take(rows), frame.take(held_out)
         note = f"Judged on {len(held_out)} rows that took no part in learning."
     model.fit(train, target, sample_weight=weight)
-    save_model(model, save_path)
     report = model.report(test, target, sample_weight=weight).dict
-    return {**report, "notes": [note], "method": kind.__name__}
+    return model, {**report, "notes": [note], "method": kind.__name__}
 
 
 def _split(y: np.ndarray, share: float, seed: int, *, stratify: bool) -> tuple[np.ndarray, np.ndarray]:

@@ -1,12 +1,9 @@
 """Temporal process regression by the words of the command line."""
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rlselect.data import read_file
 from rlselect.temporal import TemporalProcessRegression
 
 __all__ = ["read_grid", "read_width", "run_effects"]
@@ -45,15 +42,13 @@ def read_width(text: str | None) -> Any:
         return text
 
 
-def run_effects(path: Path, missing_marks: Sequence[str], fit: dict[str, Any], **params: Any) -> Any:
-    """Fit a file, which is read by columns and not loaded unless it needs marks of missing values.
+def run_effects(data: Any, fit: dict[str, Any], **params: Any) -> Any:
+    """Fit a table or a source, of which the columns are read that the formula names.
 
     Parameters
     ----------
-    path : Path
-        Of the data.
-    missing_marks : sequence of str
-        Cells of a CSV that mean missing.
+    data : table or source
+        One row per subject and time.
     fit : dict
         Arguments of `TemporalProcessRegression.fit`; those that are None or empty are left out.
     **params : object
@@ -63,6 +58,5 @@ def run_effects(path: Path, missing_marks: Sequence[str], fit: dict[str, Any], *
     -------
     TemporalProcessRegression
     """
-    data = read_file(path, missing_marks=missing_marks) if missing_marks else str(path)
     given = {name: value for name, value in fit.items() if value}
     return TemporalProcessRegression(**params).fit(data, **given)

@@ -30,7 +30,9 @@ def one_sentence() -> Iterator[None]:
             yield
         except Problems as error:
             raise BadInput(printable(str(error), lines=True)) from error
-        except (ValueError, TypeError, OSError) as error:
+        except (ValueError, TypeError, OSError, MemoryError, ImportError) as error:
+            if isinstance(error, ImportError) and "pip install" not in str(error):
+                raise  # not an extra that can be had, but something broken
             raise BadInput(printable(" ".join(str(error).split())) or type(error).__name__) from error
         finally:
             for text in dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, UserWarning)):

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["check_outputs", "name_targets", "open_data", "read_columns", "title_of", "with_numbers"]
+__all__ = ["check_outputs", "load_data", "name_targets", "open_data", "title_of", "with_numbers"]
 
 
 def check_outputs(data: str | Path | Sequence[str], *paths: Path | None) -> None:
@@ -36,19 +36,13 @@ def name_targets(target: str, weight: str | None) -> dict[str, str]:
     return {"--target": target} if weight is None else {"--target": target, "--weight": weight}
 
 
-def read_columns(path: Path, named: Mapping[str, str], drop: tuple[str, ...], na: tuple[str, ...]) -> Any:
-    """A file without the columns to drop, given the options that name columns of it."""
-    from rlselect.data import read_file
-
-    frame = read_file(path, missing_marks=na)
-    _check_names(frame.column_names, path.name, named, drop)
-    return frame.drop_columns(list(drop)) if drop else frame
-
-
 def open_data(
-    data: Sequence[str], named: Mapping[str, str], drop: tuple[str, ...], na: tuple[str, ...]
+    data: Sequence[str],
+    named: Mapping[str, str],
+    drop: Sequence[str] = (),
+    na: Sequence[str] = (),
 ) -> Any:
-    """What the words of a command name: a table for a file of text, else a source that is read in parts.
+    """What the words of a command name: a table for a small file, else a source that is read in parts.
 
     Parameters
     ----------
@@ -56,21 +50,34 @@ def open_data(
         Files, folders, globs or one URL.
     named : mapping
         Options that name columns, and the names.
-    drop, na : tuple of str
-        Columns to leave out, and cells that mean missing.
+    drop, na : sequence of str
+        Columns to leave out, and cells of CSV files that mean missing.
     """
-    from rlselect.data import SMALL_CSV, Without, column_names, kind_of
+    from rlselect.data import SMALL_CSV, kind_of, open_once, read_file
 
+    if na and any(kind_of(path) not in ("csv", None) for path in data):
+        raise ValueError("--na is for CSV files; these data say themselves what is missing: leave it out.")
     single = len(data) == 1 and "://" not in data[0] and Path(data[0]).is_file()
     if single and kind_of(data[0]) != "parquet" and Path(data[0]).stat().st_size <= SMALL_CSV:
-        return read_columns(Path(data[0]), named, drop, na)
-    if na:
-        raise ValueError(
-            "--na works for a single text file of up to 256 MB; leave such cells of these data empty."
-        )
-    source = data[0] if len(data) == 1 else list(data)
-    _check_names(column_names(source), title_of(data), named, drop)
-    return Without(source, drop) if drop else source
+        frame = read_file(data[0], missing_marks=na)
+        _check_names(frame.column_names, title_of(data), named, drop)
+        return frame.drop_columns(list(drop)) if drop else frame
+    opened = open_once(data[0] if len(data) == 1 else list(data), drop=drop, missing_marks=na)
+    _check_names(opened.names, title_of(data), named, drop)
+    return opened
+
+
+def load_data(
+    data: Sequence[str],
+    named: Mapping[str, str],
+    drop: Sequence[str],
+    na: Sequence[str],
+    owner: str,
+) -> Any:
+    """All rows of what the words of a command name, in memory; `owner` is who needs them so."""
+    from rlselect.data import load_source
+
+    return load_source(open_data(data, named, drop, na), owner)
 
 
 def with_numbers(data: Any) -> Any:
@@ -87,7 +94,7 @@ def title_of(data: Sequence[str]) -> str:
     return first if len(data) == 1 else f"{first} and {len(data) - 1} more"
 
 
-def _check_names(columns: Sequence[str], where: str, named: Mapping[str, str], drop: tuple[str, ...]) -> None:
+def _check_names(columns: Sequence[str], where: str, named: Mapping[str, str], drop: Sequence[str]) -> None:
     """Refuse options that name columns which are not there."""
     from rlselect.data import nearest_names
 

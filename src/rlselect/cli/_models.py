@@ -1,17 +1,17 @@
 """Fitted models in files: written, read, and used on new rows."""
 
-import io
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import repeat
 from pathlib import Path
 from typing import Any
 
-import click
 import numpy as np
 import pyarrow as pa
 
+from rlselect.cli._progress import say
+from rlselect.cli._tables import require_table_name, write_tables
 from rlselect.persist import load, save
-from rlselect.report import printable, replace_file
+from rlselect.report import printable
 
 __all__ = ["load_model", "save_model", "write_predictions"]
 
@@ -20,7 +20,7 @@ def save_model(estimator: Any, path: Path | None) -> None:
     """Write a fitted estimator, where that was asked for."""
     if path is not None:
         save(estimator, path)
-        click.echo(f"Wrote {printable(path)}", err=True)
+        say(f"Wrote {printable(path)}")
 
 
 def load_model(path: Path) -> Any:
@@ -30,7 +30,7 @@ def load_model(path: Path) -> Any:
     return load(path)
 
 
-def write_predictions(path: Path, data: Any, out: Path, *, proba: bool) -> None:
+def write_predictions(path: Path, data: Any, out: Path, *, proba: bool) -> int:
     """Predict new rows and write one line for each.
 
     Parameters
@@ -40,11 +40,16 @@ def write_predictions(path: Path, data: Any, out: Path, *, proba: bool) -> None:
     data : table or source
         New rows; columns that the model does not know are not looked at.
     out : Path
-        .csv, .parquet or .feather.
+        .csv, .parquet, .feather or .jsonl.
     proba : bool
         Whether to add the probabilities of the classes.
+
+    Returns
+    -------
+    int
+        The number of rows.
     """
-    open_writer = _writer(out)
+    require_table_name(out)
     model = load_model(path)
     if not hasattr(model, "predict"):
         raise ValueError(
@@ -59,22 +64,7 @@ def write_predictions(path: Path, data: Any, out: Path, *, proba: bool) -> None:
         if expanded & set(data.column_names):
             raise ValueError(f"{str(path)!r} was fitted on dates made numbers; use --expand-dates here, too.")
         data = data.select([name for name in data.column_names if name in set(names)])
-    count = 0
-
-    def pieces() -> Iterator[bytes]:
-        nonlocal count
-        file = _Pieces()
-        writer: Any = None
-        for table in _tables(model, data, proba):
-            writer = writer or open_writer(file, table.schema)
-            writer.write_table(table)
-            count += len(table)
-            yield file.taken()
-        writer.close()
-        yield file.taken()
-
-    replace_file(out, pieces())
-    click.echo(f"Wrote {printable(out)} ({count:,} rows)", err=True)
+    return write_tables(out, _tables(model, data, proba))
 
 
 def _tables(model: Any, data: Any, proba: bool) -> Iterator[pa.Table]:
@@ -89,41 +79,3 @@ def _tables(model: Any, data: Any, proba: bool) -> Iterator[pa.Table]:
         if share is not None:
             columns |= {f"p({name})": np.asarray(share)[:, k] for k, name in enumerate(model.classes_)}
         yield pa.table({name: pa.array(values) for name, values in columns.items()})
-
-
-class _Pieces(io.RawIOBase):
-    """What Arrow writes, to be taken away piece by piece."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._kept: list[bytes] = []
-        self._count = 0
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, content: Any) -> int:
-        self._kept.append(bytes(content))
-        self._count += len(self._kept[-1])
-        return len(self._kept[-1])
-
-    def tell(self) -> int:
-        return self._count
-
-    def taken(self) -> bytes:
-        """All that was written since the last time."""
-        content, self._kept = b"".join(self._kept), []
-        return content
-
-
-def _writer(out: Path) -> Callable[[Any, pa.Schema], Any]:
-    from pyarrow import csv, ipc, parquet
-
-    writers: dict[str, Callable[[Any, pa.Schema], Any]] = {
-        ".csv": csv.CSVWriter,
-        ".parquet": parquet.ParquetWriter,
-        ".feather": ipc.new_file,
-    }
-    if out.suffix.lower() not in writers:
-        raise ValueError(f"--out {str(out)!r} was given; its name must end in {', '.join(writers)}.")
-    return writers[out.suffix.lower()]

@@ -2,41 +2,94 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
-__all__ = ["file_options", "report_options", "shared_options"]
+from rlselect.cli._progress import be_quiet
+
+__all__ = [
+    "budget_option",
+    "data_argument",
+    "expand_option",
+    "file_options",
+    "marks_option",
+    "missing_option",
+    "model_argument",
+    "output_options",
+    "quiet_option",
+    "read_options",
+    "report_options",
+    "save_option",
+    "seed_option",
+    "shared_options",
+    "subject_option",
+    "target_option",
+]
+
+Command = Callable[..., None]
+
+_PATH = click.Path(path_type=Path)
+
+data_argument = click.argument("data", nargs=-1, required=True)
+model_argument = click.argument("model", type=_PATH)
+subject_option = click.option(
+    "--id", "subject", required=True, metavar="COLUMN", help="Column that tells subjects apart."
+)
+target_option = click.option("--target", required=True, metavar="COLUMN", help="Column to explain.")
+missing_option = click.option(
+    "--missing",
+    type=click.Choice(["error", "drop", "indicator"]),
+    default="error",
+    show_default=True,
+    help="Missing values: refuse them, leave their rows out, or impute and mark them.",
+)
+expand_option = click.option("--expand-dates", is_flag=True, help="Make days, months and weekdays of dates.")
+save_option = click.option("--save", "model_path", type=_PATH, help="Write the fitted model to a file.")
 
 
-def report_options(command: Callable[..., None]) -> Callable[..., None]:
-    """What every command takes that reads a file and writes a report."""
-    path = click.Path(path_type=Path)
-    options = [
-        click.option(
-            "--na",
-            multiple=True,
-            metavar="TEXT",
-            help="Cell of a CSV that means missing, such as '?'; may be repeated.",
-        ),
-        click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same answer."),
-        click.option("--json", "json_path", type=path, help="Write the result as JSON."),
-        click.option("--html", "html_path", type=path, help="Write the result as a web page."),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
+def _all(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    """Several options as one, in this order."""
+
+    def add(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
 
 
-def file_options(command: Callable[..., None]) -> Callable[..., None]:
-    """What every command takes that reads all columns of a file."""
-    words = "Column to leave out; may be repeated."
-    return click.option("--drop", multiple=True, metavar="COLUMN", help=words)(report_options(command))
-
-
-def shared_options(command: Callable[..., None]) -> Callable[..., None]:
-    """What every command takes that explains a target."""
-    budget = click.option(
-        "--time-budget", type=float, metavar="SECONDS", help="Stop searching after so long."
-    )
-    weight = click.option("--weight", metavar="COLUMN", help="Column of sample weights.")
-    return weight(budget(file_options(command)))
+marks_option = click.option(
+    "--na",
+    multiple=True,
+    metavar="TEXT",
+    help="Cell of a CSV that means missing, such as '?'; may be repeated.",
+)
+_drop = click.option("--drop", multiple=True, metavar="COLUMN", help="Column to leave out; may be repeated.")
+seed_option = click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same answer.")
+_weight = click.option("--weight", metavar="COLUMN", help="Column of sample weights.")
+budget_option = click.option(
+    "--time-budget", type=float, metavar="SECONDS", help="Stop searching after so long."
+)
+quiet_option = click.option(
+    "--quiet",
+    "-q",
+    is_flag=True,
+    expose_value=False,
+    callback=be_quiet,
+    help="Say nothing beside the result: no progress, no names of files.",
+)
+# what every command takes that answers with a report
+output_options = _all(
+    click.option("--json", "json_path", type=_PATH, help="Write the result as JSON."),
+    click.option("--html", "--report", "html_path", type=_PATH, help="Write the result as a web page."),
+    quiet_option,
+)
+# what a look takes
+read_options = _all(_drop, marks_option, output_options)
+# what a fit takes of a file whose columns it names
+report_options = _all(marks_option, seed_option, output_options)
+# what a fit takes that reads all columns of a file
+file_options = _all(_drop, report_options)
+# what a fit takes that explains a target
+shared_options = _all(_weight, budget_option, file_options)

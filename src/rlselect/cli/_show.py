@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import click
-
+from rlselect.cli._progress import say
 from rlselect.report import printable, write_whole
 
 __all__ = ["deliver", "report_of", "show_report"]
@@ -85,4 +84,4 @@ def deliver(report: Mapping[str, Any], json_path: Path | None, html_path: Path |
     for path, write in ((json_path, to_json), (html_path, to_html)):
         if path is not None:
             write_whole(path, write(report))
-            click.echo(f"Wrote {printable(path)}", err=True)
+            say(f"Wrote {printable(path)}")

@@ -24,13 +24,14 @@ from rlselect.data._file import read_file
 from rlselect.data._groups import FeatureGroups, read_features, read_groups
 from rlselect.data._open import (
     SMALL_CSV,
-    column_names,
     is_source,
     load_source,
+    open_once,
     open_source,
     open_stream,
     open_table,
 )
+from rlselect.data._opened import Opened
 from rlselect.data._paths import kind_of
 from rlselect.data._read import as_numbers
 from rlselect.data._responses import (
@@ -54,7 +55,6 @@ from rlselect.data._task import (
 )
 from rlselect.data._twins import find_twins, selectable_units
 from rlselect.data._units import FeatureUnits, Units, read_units
-from rlselect.data._without import Without
 
 __all__ = [
     "MISSING_MODES",
@@ -70,6 +70,7 @@ __all__ = [
     "FeatureUnits",
     "MissingMode",
     "NumberResponses",
+    "Opened",
     "Responses",
     "RowStream",
     "Sampler",
@@ -78,11 +79,9 @@ __all__ = [
     "TableEncoder",
     "Task",
     "Units",
-    "Without",
     "Workers",
     "all_finite",
     "as_numbers",
-    "column_names",
     "doubtful_classes",
     "find_task",
     "find_twins",
@@ -93,6 +92,7 @@ __all__ = [
     "nearest_names",
     "number_responses",
     "open_coded",
+    "open_once",
     "open_responses",
     "open_source",
     "open_stream",

@@ -30,10 +30,19 @@ class CsvStream:
         The files.
     text, numbers : sequence of str
         Columns whose type is known, for new data.
+    missing_marks : sequence of str
+        Cells that mean "missing", as for `read_file`.
     """
 
-    def __init__(self, files: Files, *, text: Sequence[str] = (), numbers: Sequence[str] = ()) -> None:
-        self._paths = files.paths
+    def __init__(
+        self,
+        files: Files,
+        *,
+        text: Sequence[str] = (),
+        numbers: Sequence[str] = (),
+        missing_marks: Sequence[str] = (),
+    ) -> None:
+        self._paths, self._marks = files.paths, missing_marks
         self._stamps = FileStamps(files.paths)
         self._separators: dict[str, str] = {}
         self._headers: dict[str, list[str]] = {}
@@ -94,7 +103,8 @@ class CsvStream:
             {} if kinds is None else {"column_types": kinds, "include_columns": list(kinds)}
         )
         read = csv.ReadOptions(block_size=_BLOCK)
-        return csv.open_csv(path, read_options=read, **csv_options(self._separators[path], **known))
+        options = csv_options(self._separators[path], self._marks, **known)
+        return csv.open_csv(path, read_options=read, **options)
 
     def _guess(self, path: str) -> pa.Schema:
         try:

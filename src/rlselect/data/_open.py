@@ -1,7 +1,7 @@
 """The door: tables in memory on one side, sources that are read in parts on the other."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,19 +21,19 @@ from rlselect.data._first_look import (
     spread_parts,
 )
 from rlselect.data._iterator import IteratorParts
+from rlselect.data._opened import Opened
 from rlselect.data._part_columns import PartColumns
 from rlselect.data._part_table import PartTable
 from rlselect.data._parts import Parts, all_parts
 from rlselect.data._paths import find_files, is_paths, kind_of
 from rlselect.data._source import DataSource, RowStream
-from rlselect.data._streams import OnePass, Stream, is_query, open_query, open_scan, spill
+from rlselect.data._streams import OnePass, Stream, collect, is_query, open_query, open_scan, spill
 from rlselect.data._table import Table, make_table
-from rlselect.data._without import Without, narrowed
 
 # up to so many rows a source is simply loaded
 _SMALL = 5000
-# and so is a single CSV file of up to so many bytes: it has to be read whole anyway
-SMALL_CSV = 2**28
+# and so is a single CSV file of up to so many bytes; of a larger one, parts are found again more cheaply
+SMALL_CSV = 2**26
 # and columns that are read by name, of up to so many bytes as numbers
 _SMALL_COLUMNS = 2**27
 # memory where nobody says how much there is
@@ -49,7 +49,7 @@ def is_source(X: Any) -> bool:
     >>> is_source("data/*.parquet"), is_source(["a.csv", "b.csv"]), is_source(np.ones((2, 2)))
     (True, True, False)
     """
-    if isinstance(X, Without) or is_paths(X) or (callable(X) and not isinstance(X, type)):
+    if isinstance(X, Opened) or is_paths(X) or (callable(X) and not isinstance(X, type)):
         return True
     return _is_dask(X) or _is_dataset(X) or is_query(X)
 
@@ -153,36 +153,36 @@ def load_source(X: Any, owner: str) -> Any:
     opened = open_parts(X)
     if isinstance(opened, pa.Table):
         return opened
-    if not hasattr(opened, "visit"):
-        names = opened.schema.names
-        loaded = _load(opened.tables(names), owner)
-        while loaded is None:
-            loaded = _load(opened.tables(names), owner)
-        return loaded
-    parts = opened
-    _refuse_large(int(parts.lengths.sum()), len(parts.schema), owner)
-    return _load(parts.visit(all_parts(parts), parts.schema.names), owner)
+    if hasattr(opened, "visit"):
+        return _load(opened, owner)
+    width = len(opened.schema)
+    tables, _ = collect(opened, opened.schema.names, lambda n_rows: _refuse_large(n_rows, width, owner))
+    return _together(tables)
 
 
-def open_parts(X: Any) -> Any:
+def open_parts(X: Any, missing_marks: Sequence[str] = ()) -> Any:
     """A source as what it can be read as: a table for a small CSV file, a stream, or parts."""
-    if isinstance(X, Without):
-        return narrowed(open_parts(X.source), X.names)
+    if isinstance(X, Opened):
+        return X.parts
     if _is_small_csv(X):
-        return read_file(X)
-    stream = _stream_of(X)
+        return read_file(X, missing_marks=missing_marks)
+    stream = _stream_of(X, missing_marks=missing_marks)
     return _parts_of(X) if stream is None else stream
 
 
-def column_names(X: Any) -> list[str]:
-    """Names of the columns of a source, without reading its rows.
+def open_once(X: Any, *, drop: Sequence[str] = (), missing_marks: Sequence[str] = ()) -> Opened:
+    """Open a source for all who read it: one that asks for its names, one that looks, one that learns.
 
     Parameters
     ----------
     X : source
         See `open_source`.
+    drop : sequence of str
+        Columns that are left out, and never read.
+    missing_marks : sequence of str
+        Cells of CSV files that mean "missing", besides those that `read_file` knows.
     """
-    return list(open_parts(X).schema.names)
+    return Opened(X, open_parts(X, missing_marks), drop, missing_marks)
 
 
 def open_columns(X: Any, owner: str) -> Any:
@@ -200,28 +200,28 @@ def open_columns(X: Any, owner: str) -> Any:
     table or PartColumns
     """
     refuse_used_up(X)
-    if not is_source(X) or _is_small_csv(X):
-        return load_source(X, owner)
-    stream = _stream_of(X)
-    parts = _parts_of(X) if stream is None else spill(stream)
+    if not is_source(X):
+        return X
+    opened = open_parts(X)
+    if isinstance(opened, pa.Table):
+        return opened
+    parts = opened if hasattr(opened, "visit") else spill(opened)
     n_rows = int(parts.lengths.sum())
     if isinstance(parts, FileParts) and 8 * n_rows * len(parts.schema) > _SMALL_COLUMNS:
         return PartColumns(parts)
-    _refuse_large(n_rows, len(parts.schema), owner)
-    return _load(parts.visit(all_parts(parts), parts.schema.names), owner)
+    return _load(parts, owner)
 
 
-def _load(tables: Iterator[pa.Table | None], owner: str) -> pa.Table | None:
-    """All tables as one, None if one of them is None."""
-    loaded: list[pa.Table] = []
-    for table in tables:
-        if table is None:
-            return None
-        loaded.append(table)
-        _refuse_large(sum(map(len, loaded)), len(table.schema), owner)
-    if not sum(map(len, loaded)):
+def _load(parts: Parts, owner: str) -> pa.Table:
+    """All rows of all parts."""
+    _refuse_large(int(parts.lengths.sum()), len(parts.schema), owner)
+    return _together(list(parts.visit(all_parts(parts), parts.schema.names)))
+
+
+def _together(tables: list[pa.Table]) -> pa.Table:
+    if not sum(map(len, tables)):
         raise ValueError("X holds no rows.")
-    return pa.concat_tables(loaded, promote_options="permissive")
+    return pa.concat_tables(tables, promote_options="permissive")
 
 
 def _refuse_large(n_rows: int, n_columns: int, owner: str) -> None:
@@ -282,7 +282,7 @@ def open_source(
     Returns
     -------
     DataSource
-        A Table in memory for at most 5,000 rows and for a single CSV file of at most 256 MB.
+        A Table in memory for at most 5,000 rows and for a single CSV file of at most 64 MB.
 
     Notes
     -----
@@ -348,8 +348,10 @@ def open_stream(X: Any, encoder: TableEncoder, *, offset: Any = None, owner: str
     -------
     RowStream
     """
-    X = X.source if isinstance(X, Without) else X
-    stream = _stream_of(X, encoder, offset)
+    marks: Sequence[str] = ()
+    if isinstance(X, Opened):
+        X, marks = X.source, X.missing_marks
+    stream = _stream_of(X, encoder, offset, marks)
     parts = _parts_of(X) if stream is None else None
     known = (stream or parts).schema.names  # type: ignore[union-attr]
     roles = _check_roles({"y": None, "sample_weight": None, "offset": offset}, known)
@@ -362,7 +364,12 @@ def open_stream(X: Any, encoder: TableEncoder, *, offset: Any = None, owner: str
     return PartTable(parts, encoder, roles)
 
 
-def _stream_of(X: Any, encoder: TableEncoder | None = None, offset: str | None = None) -> Stream | None:
+def _stream_of(
+    X: Any,
+    encoder: TableEncoder | None = None,
+    offset: str | None = None,
+    missing_marks: Sequence[str] = (),
+) -> Stream | None:
     """The source as a stream, where that is the only way to read it; types of known columns are settled."""
     if isinstance(X, str) and "://" in X:
         X = _from_url(X)
@@ -378,11 +385,11 @@ def _stream_of(X: Any, encoder: TableEncoder | None = None, offset: str | None =
     if files.kind != "csv":
         return None
     if encoder is None:
-        return CsvStream(files)
+        return CsvStream(files, missing_marks=missing_marks)
     names = encoder.feature_names
     text = [names[j] for j in encoder.levels_]
     numbers = [name for name in (*names, offset) if name is not None and name not in text]
-    return CsvStream(files, text=text, numbers=numbers)
+    return CsvStream(files, text=text, numbers=numbers, missing_marks=missing_marks)
 
 
 def _parts_of(X: Any) -> Parts:

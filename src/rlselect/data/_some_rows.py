@@ -10,7 +10,7 @@ from rlselect.data._first_look import PROBED, spread_parts
 from rlselect.data._open import is_source, open_parts, refuse_used_up
 from rlselect.data._parts import Parts, Pick
 from rlselect.data._read import as_frame, read_table
-from rlselect.data._streams import Stream
+from rlselect.data._streams import Stream, collect
 
 __all__ = ["SomeRows", "some_rows"]
 
@@ -112,18 +112,7 @@ def _of_parts(parts: Parts, names: list[str], most: int) -> SomeRows:
 
 
 def _of_stream(stream: Stream, names: list[str], most: int) -> SomeRows:
-    settled = False
-    while not settled:
-        kept: list[pa.Table] = []
-        settled = whole = True
-        for table in stream.tables(names):
-            if table is None:  # a type has changed: all before it is void
-                settled = False
-                break
-            kept.append(table)
-            if sum(map(len, kept)) >= most:
-                whole = False
-                break
+    kept, whole = collect(stream, names, lambda n_rows: n_rows >= most)
     if not sum(map(len, kept)):
         raise ValueError("X holds no rows.")
     table = pa.concat_tables(kept, promote_options="permissive").slice(0, most)

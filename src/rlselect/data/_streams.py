@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import ipc
 
+from rlselect._watch import tell
 from rlselect.data._encoder import TableEncoder
 from rlselect.data._file import first_line
 from rlselect.data._file_parts import FileParts
@@ -175,6 +176,40 @@ def _without_dictionaries(schema: pa.Schema) -> pa.Schema:
     return pa.schema(fields)
 
 
+def collect(
+    stream: Stream, names: Sequence[str], enough: Callable[[int], object]
+) -> tuple[list[pa.Table], bool]:
+    """Tables of a stream, of types that hold for all of them, until so many rows are enough.
+
+    Parameters
+    ----------
+    stream : Stream
+        The rows.
+    names : sequence of str
+        Columns.
+    enough : callable
+        ``enough(n_rows)`` is true when no more rows are wanted; it may raise where there are too many.
+
+    Returns
+    -------
+    tables : list of pyarrow.Table
+    whole : bool
+        Whether these are all rows.
+    """
+    while True:
+        kept, n_rows = list[pa.Table](), 0
+        for table in stream.tables(names):
+            if table is None:  # a type has changed: all before it is void
+                break
+            kept.append(table)
+            n_rows += len(table)
+            tell(rows=n_rows)
+            if enough(n_rows):
+                return kept, False
+        else:
+            return kept, True
+
+
 def spill(stream: Stream) -> FileParts:
     """Write all rows to a temporary file, in the folder of `tempfile`; it is gone with what is returned."""
     handle, name = tempfile.mkstemp(prefix="rlselect-", suffix=".arrow")
@@ -208,6 +243,7 @@ def _write(stream: Stream, path: str) -> int:
                 writer = writer or ipc.new_file(path, table.schema)
                 waiting.append(table)
                 n_rows += len(table)
+                tell(rows=n_rows)
                 if sum(map(len, waiting)) >= size:
                     block = pa.concat_tables(waiting).combine_chunks()
                     whole = len(block) // size * size

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rlselect._clock import OutOfTime, present_clock
 from rlselect._parallel import run_tasks
+from rlselect._watch import tell
 from rlselect.datumwise._calibrate import stage_temperatures
 from rlselect.datumwise._folds import evaluate, fold_numbers, mean_return, merit
 from rlselect.datumwise._improve import blend, first_policies, improve
@@ -107,6 +108,7 @@ def _climb(
             policies, last, value = choose_margin(problem, found, folds, ranks)
             climb.steps.append(PolicyStep(number, iteration, value, float(last.mean())))
             climb.best = sorted([*climb.best, (value, policies)], key=lambda pair: -pair[0])[:most]
+            tell(best=climb.best[0][0])
             if stop():
                 climb.stopped = True
                 break

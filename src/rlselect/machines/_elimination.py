@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlselect._clock import Clock, OutOfTime, present_clock, stop_if_late, undisturbed, while_time
+from rlselect._watch import tell
 from rlselect.kernels import (
     FactoredInverse,
     best_removals,
@@ -220,6 +221,7 @@ def eliminate(
         problem.drop(gone)
         path.order.extend(gone)
         logger.debug("removed %s, %d groups left", gone, len(problem.active))
+        tell(features=len(problem.active))
         took = time.perf_counter() - began
         for _ in gone:
             clock.tick(began)

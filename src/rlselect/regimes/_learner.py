@@ -17,6 +17,7 @@ from rlselect._limits import require_memory, seconds_for, warn_if_long
 from rlselect._options import NONE, anything, check_options, check_value, flag, number
 from rlselect._parallel import jobs
 from rlselect._random import RandomState, as_generator
+from rlselect._watch import tell
 from rlselect.machines import EliminationPath
 from rlselect.regimes._contrasts import TailoringEffect, tailoring_effects
 from rlselect.regimes._estimates import RegimeValue, from_scores
@@ -118,10 +119,10 @@ class BackwardLearner(Estimator):
         self._check_combinations()
         progress.begin(2 * trial.n_stages + 1)
         self._check_size(trial)
-        self.overlap_ = trial.overlap()
-        warn_of_poor_overlap(self.overlap_)
         everyone = np.ones(trial.n_subjects, dtype=bool)
         with jobs(self.n_jobs), fit_clock(self.time_budget) as clock:
+            self.overlap_ = trial.overlap()
+            warn_of_poor_overlap(self.overlap_)
             began = time.perf_counter()
             try:
                 with clock.part(_FOR_STAGES):
@@ -201,6 +202,7 @@ class BackwardLearner(Estimator):
                 raise ValueError(
                     f"stage {t + 1} has {len(subjects)} subject(s) to learn from; at least 4 are needed"
                 )
+            tell(doing=f"stage {t + 1} of {trial.n_stages}")
             with present_clock().part(1.0 / (t + 1)) as clock:
                 found = self._fit_stage(trial, t, subjects, y[subjects], weights, rng)
                 chosen[t] = self._settle(*found, _names(*chosen[t + 1]) if chosen else None)

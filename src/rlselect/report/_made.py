@@ -2,9 +2,9 @@
 
 import platform
 import sys
+from importlib.metadata import version
 
 import numpy as np
-from sklearn import __version__ as sklearn_version
 
 __all__ = ["how_made"]
 
@@ -25,4 +25,4 @@ def how_made(code: str, **facts: str) -> dict[str, str]:
     """
     library = f"rlselect {sys.modules['rlselect'].__version__}"
     versions = f"{library}, Python {platform.python_version()}, NumPy {np.__version__}"
-    return {"code": code, **facts, "Versions": f"{versions}, scikit-learn {sklearn_version}"}
+    return {"code": code, **facts, "Versions": f"{versions}, scikit-learn {version('scikit-learn')}"}

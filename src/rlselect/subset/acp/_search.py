@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlselect._clock import Clock, OutOfTime, while_time
+from rlselect._watch import tell
 from rlselect.data import Units
 from rlselect.learn import Critic, LogitActor, sample_masks
 from rlselect.subset.acp._price import Tariff, learnt_prices, least_prices, noise_price
@@ -273,6 +274,7 @@ class Actor:
         self._trail.append(self.theta)
         self._record(rewards, baseline)
         mode, theta = self.mode, self.theta
+        tell(features=int(np.count_nonzero(mode)), best=float(rewards.max()))
         sure = np.all(theta[mode] >= SURE_IN) and np.all(theta[~mode] <= SURE_OUT)
         self._calm = self._calm + 1 if sure and np.array_equal(mode, self._mode) else 0
         self._mode = mode

@@ -10,6 +10,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from rlselect._watch import tell
 from rlselect.data import Units
 from rlselect.learn import UCB, Policy, Softmax, Trajectory, subset_key
 from rlselect.subset.revs._visited import Tally, Visited, merge_visits
@@ -190,6 +191,7 @@ class Walker:
         self.trajectory.append(
             unit + 1 if entering else -unit - 1, reward=reward, score=self.state.evidence, rows=self.rows
         )
+        tell(features=self._free + len(self._always), rows=self.rows)
 
     def paying_z(self) -> Floats:
         """|z| from which on it pays to add the unit of each column."""

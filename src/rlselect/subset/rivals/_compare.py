@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 from rlselect._options import check_value, one_of
+from rlselect._watch import tell
 from rlselect.data import TASKS, open_table, read_numbers_or_classes, read_task, require_target
 from rlselect.report import PanelDisplay
 from rlselect.subset.rivals._any_selector import chosen_columns, column_order, copy_selector
@@ -77,6 +78,7 @@ def compare(
     sizes: Sequence[int] = _SIZES,
     learner: Any = None,
     task: Literal["auto", "regression", "classification"] = "auto",
+    missing: Literal["error", "drop", "indicator"] = "error",
 ) -> Comparison:
     """Fit several selectors on the same folds and judge them on the rows left out.
 
@@ -99,6 +101,9 @@ def compare(
         features at all are judged by a constant.
     task : {"auto", "regression", "classification"}, default="auto"
         What y is.
+    missing : {"error", "drop", "indicator"}, default="error"
+        What to do with missing values, before the folds are made: refuse them, leave their rows out, or put
+        the mean in their place and mark them.
 
     Returns
     -------
@@ -125,7 +130,7 @@ def compare(
     check_value("task", task, one_of(*TASKS))
     require_target(y, "compare")
     named = _named(selectors)
-    table = open_table(X, y, owner="compare")
+    table = open_table(X, y, missing=missing, owner="compare")
     assert table.y is not None
     target, classes = read_numbers_or_classes(table.y, read_task(table.y, task))
     design = table.take().X
@@ -140,7 +145,10 @@ def compare(
     judge = _Judge(learner, design, target, of_column, classes is not None)
     rows = []
     for name, selector in named.items():
-        fits = [_fit_fold(selector, design, target, train, of_column, len(names)) for train, _ in folds]
+        fits = []
+        for k, (train, _) in enumerate(folds):
+            tell(doing=f"{name}, fold {k + 1} of {len(folds)}")
+            fits.append(_fit_fold(selector, design, target, train, of_column, len(names)))
         rows.append({"selector": name, **_measure(fits, folds, judge, sizes, true)})
     return Comparison(rows, "accuracy" if classes is not None else "R squared", sizes)
 

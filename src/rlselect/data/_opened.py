@@ -1,0 +1,61 @@
+"""A source that is open already: who looks at it first and then learns from it does not open it twice."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+__all__ = ["Opened"]
+
+
+class Opened:
+    """A source as what it can be read as, perhaps without some of its columns.
+
+    Parameters
+    ----------
+    source : source
+        As it was given.
+    whole : pyarrow.Table, Stream or Parts
+        What it was opened as.
+    drop : sequence of str
+        Columns that are left out.
+    missing_marks : sequence of str
+        Cells of CSV files that mean "missing".
+
+    Attributes
+    ----------
+    names : list of str
+        All columns, those that are left out included.
+    parts : pyarrow.Table, Stream or Parts
+        What is read.
+    """
+
+    def __init__(self, source: Any, whole: Any, drop: Sequence[str], missing_marks: Sequence[str]) -> None:
+        self.source, self.missing_marks = source, missing_marks
+        self.names = list(whole.schema.names)
+        self.parts = _narrowed(whole, frozenset(drop))
+
+
+class _Narrowed:
+    """Parts or a stream with fewer columns in its schema; all else is that of the whole."""
+
+    def __init__(self, whole: Any, names: frozenset[str]) -> None:
+        self._whole, self._names = whole, names
+
+    @property
+    def schema(self) -> pa.Schema:
+        return pa.schema([field for field in self._whole.schema if field.name not in self._names])
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._whole, name)
+
+
+def _narrowed(opened: Any, names: frozenset[str]) -> Any:
+    """A table, a stream or parts without some columns, which are never read."""
+    if not names:
+        return opened
+    if isinstance(opened, pa.Table):
+        return opened.drop_columns([name for name in opened.column_names if name in names])
+    return _Narrowed(opened, names)

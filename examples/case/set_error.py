@@ -2,12 +2,14 @@
 Answers that are wrong in at most one case of twenty
 ====================================================
 
-Probabilities of a model may be off. If one has to promise how many answers are wrong, let the model stay
-silent where it is not sure: rows that took no part in the fit say how sure is sure enough.
+Probabilities of a model may be off. If one has to promise how many answers are wrong, let
+the model stay silent where it is not sure: rows that took no part in the fit say how sure
+is sure enough.
 """
 
 # %%
-# Hand-written threes, fives, eights and nines: 300 teach, 200 set the promise, and the others check it.
+# Hand-written threes, fives, eights and nines: 300 teach, 200 set the promise, and the
+# others check it.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
@@ -22,14 +24,20 @@ teach, promise, check = slice(0, 300), slice(300, 500), slice(500, None)
 
 pixels = np.arange(64).reshape(8, 8)
 corners = [(i, j) for i in range(0, 8, 2) for j in range(0, 8, 2)]
-blocks = {f"{i} down, {j} right": pixels[i : i + 2, j : j + 2].ravel().tolist() for i, j in corners}
-model = DatumwiseClassifier(scoring="bins", feature_groups=blocks, feature_cost=0.01, random_state=0)
+blocks = {
+    f"{i} down, {j} right": pixels[i : i + 2, j : j + 2].ravel().tolist()
+    for i, j in corners
+}
+model = DatumwiseClassifier(
+    scoring="bins", feature_groups=blocks, feature_cost=0.01, random_state=0
+)
 model.fit(X[teach], y[teach])
-print(f"without a promise {np.mean(model.predict(X[check]) != y[check]):.1%} of the answers are wrong")
+wrong = np.mean(model.predict(X[check]) != y[check])
+print(f"without a promise {wrong:.1%} of the answers are wrong")
 
 # %%
-# With a promise. It holds with probability .9 over the choice of the rows that set it, whatever the
-# probabilities of the model are worth.
+# With a promise. It holds with probability .9 over the choice of the rows that set it,
+# whatever the probabilities of the model are worth.
 rates = [0.05, 0.08, 0.12]
 answered, errors = [], []
 for rate in rates:
@@ -37,7 +45,8 @@ for rate in rates:
     decided = careful.decided(X[check])
     answered.append(decided.mean())
     errors.append(np.mean(careful.predict(X[check])[decided] != y[check][decided]))
-    print(f"at most {rate:.0%} wrong: {answered[-1]:.0%} answered, {errors[-1]:.1%} of these wrong")
+    seen = f"{answered[-1]:.0%} answered, {errors[-1]:.1%} of these wrong"
+    print(f"at most {rate:.0%} wrong: {seen}")
 
 # %%
 figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3.5))
@@ -53,6 +62,6 @@ for ax in (left, right):
     ax.set_xlabel("promise")
 
 # %%
-# **The answer.** ``with_max_error``. The stricter the promise, the more cases go to somebody who looks
-# closer; with ``buy_more=True`` the model looks closer itself before it gives up. 200 rows cannot show less
-# than a few percent.
+# **The answer.** ``with_max_error``. The stricter the promise, the more cases go to
+# somebody who looks closer; with ``buy_more=True`` the model looks closer itself before it
+# gives up. 200 rows cannot show less than a few percent.

@@ -2,8 +2,9 @@
 A triage that asks few questions
 ================================
 
-Age, pulse and temperature cost next to nothing, a blood test something, a scan a lot. Missing an illness
-costs 60, a false alarm 15. What should be asked of *this* patient, and when is enough known?
+Age, pulse and temperature cost next to nothing, a blood test something, a scan a lot.
+Missing an illness costs 60, a false alarm 15. What should be asked of *this* patient, and
+when is enough known?
 """
 
 # %%
@@ -25,7 +26,13 @@ def make_patients(n, seed):
     ill = rng.random(n) < 1 / (1 + np.exp(-1.5 * risk))
     blood = np.where(ill, 1.2, 0.0) + rng.normal(0, 1.0, n)
     scan = np.where(ill, 2.5, 0.0) + rng.normal(0, 0.7, n)
-    columns = {"age": age, "pulse": pulse, "temperature": temperature, "blood": blood, "scan": scan}
+    columns = {
+        "age": age,
+        "pulse": pulse,
+        "temperature": temperature,
+        "blood": blood,
+        "scan": scan,
+    }
     return pd.DataFrame(columns), np.where(ill, "ill", "well")
 
 
@@ -33,9 +40,12 @@ patients, diagnosis = make_patients(1500, seed=0)
 others, truth = make_patients(1500, seed=1)
 
 # %%
-# Prices and the costs of errors are in the same unit; a test is bought when it is worth its price.
+# Prices and the costs of errors are in the same unit; a test is bought when it is worth its
+# price.
 costs = {"age": 0.01, "pulse": 0.1, "temperature": 0.1, "blood": 1.0, "scan": 4.0}
-errors = np.array([[0.0, 15.0], [60.0, 0.0]])  # rows: said ill, said well; columns: is ill, is well
+errors = np.array(
+    [[0.0, 15.0], [60.0, 0.0]]
+)  # rows: said ill, said well; columns: is ill, is well
 model = DatumwiseClassifier(scoring="bins", costs=costs, error_costs=errors, random_state=0)
 model.fit(patients, diagnosis)
 
@@ -44,7 +54,8 @@ model.fit(patients, diagnosis)
 QuestionTreeDisplay.from_estimator(model, patients, max_depth=2)
 
 # %%
-# Is it worth it? Against a policy that measures everything for everyone, and one that asks nothing.
+# Is it worth it? Against a policy that measures everything for everyone, and one that asks
+# nothing.
 
 
 def mean_cost(answers, spent):
@@ -53,11 +64,15 @@ def mean_cost(answers, spent):
 
 
 bought = model.acquire(others)
-free = DatumwiseClassifier(scoring="bins", feature_cost=0.0, error_costs=errors, random_state=0)
+free = DatumwiseClassifier(
+    scoring="bins", feature_cost=0.0, error_costs=errors, random_state=0
+)
 none = DatumwiseClassifier(scoring="bins", budget=0, error_costs=errors)
 mean_costs = {
     "ask what pays": mean_cost(model.predict(others), model.cost(others)),
-    "all tests for everyone": mean_cost(free.fit(patients, diagnosis).predict(others), sum(costs.values())),
+    "all tests for everyone": mean_cost(
+        free.fit(patients, diagnosis).predict(others), sum(costs.values())
+    ),
     "no test for anyone": mean_cost(none.fit(patients, diagnosis).predict(others), 0),
 }
 figure, ax = plt.subplots(figsize=(6.4, 2.2))

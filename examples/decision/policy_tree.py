@@ -2,13 +2,13 @@
 A rule that fits on a card
 ==========================
 
-A learnt regime may be any function of the history. On a ward, it has to be a few questions. How much is lost
-by that, and when is a treatment that costs more worth it?
+A learnt regime may be any function of the history. On a ward, it has to be a few questions.
+How much is lost by that, and when is a treatment that costs more worth it?
 """
 
 # %%
-# A simulated trial of one stage with 600 patients. The new drug helps those with high markers who are not too
-# old; for others it does harm.
+# A simulated trial of one stage with 600 patients. The new drug helps those with high
+# markers who are not too old; for others it does harm.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -21,11 +21,14 @@ marker, age = rng.gamma(4.0, 10.0, n), rng.uniform(20, 90, n)
 others = {f"lab {k}": rng.standard_normal(n) for k in range(1, 5)}
 gain = np.where((marker > 30) & (age < 65), 1.0, -0.6)
 drug = rng.choice(["new", "old"], n)
-score = np.where(drug == "new", gain, -gain) + 0.01 * (50 - age) + 0.8 * rng.standard_normal(n)
+score = (
+    np.where(drug == "new", gain, -gain) + 0.01 * (50 - age) + 0.8 * rng.standard_normal(n)
+)
 columns = {"marker": marker, "age": age, **others, "drug": drug, "score": score}
 history = ["marker", "age", *others]
 trial = TrialData.from_wide(
-    columns, [{"history": history, "action": "drug", "reward": "score", "propensity": "1:1"}]
+    columns,
+    [{"history": history, "action": "drug", "reward": "score", "propensity": "1:1"}],
 )
 learner = QLearning(random_state=0).fit(trial)
 print("decides:", ", ".join(learner.tailoring_[0]))
@@ -51,4 +54,5 @@ right.plot(prices, values, "o-")
 right.set(xlabel="price of the new drug", ylabel="value, net of the price")
 
 # %%
-# **The answer.** Two questions, the marker and the age, nearly at the points where the truth turns.
+# **The answer.** Two questions, the marker and the age, nearly at the points where the
+# truth turns.

@@ -2,14 +2,15 @@
 Who should get what, and what next?
 ===================================
 
-A trial in two stages: drug or therapy at first, then to go on or to change. What was best for patients on
-average may be wrong for half of them. Which of the things known about a patient should decide, and what is it
-worth?
+A trial in two stages: drug or therapy at first, then to go on or to change. What was best
+for patients on average may be wrong for half of them. Which of the things known about a
+patient should decide, and what is it worth?
 """
 
 # %%
-# 300 simulated patients, six variables, randomised at both stages. In truth, severity calls for the drug, and
-# a response for going on; nothing else should decide. Age matters for how patients feel, whatever they get.
+# 300 simulated patients, six variables, randomised at both stages. In truth, severity calls
+# for the drug, and a response for going on; nothing else should decide. Age matters for how
+# patients feel, whatever they get.
 import numpy as np
 
 from rlselect import QLearning, TrialData, compare_regimes
@@ -21,7 +22,9 @@ names = ["severity", "age", "sleep", "weight", "income", "distance"]
 columns = {name: rng.standard_normal(n) for name in names}
 columns["first"] = rng.choice(["drug", "therapy"], n)
 drug = np.where(columns["first"] == "drug", 1.0, -1.0)
-columns["relief"] = columns["severity"] * drug - 0.5 * columns["age"] + 0.5 * rng.standard_normal(n)
+columns["relief"] = (
+    columns["severity"] * drug - 0.5 * columns["age"] + 0.5 * rng.standard_normal(n)
+)
 columns["response"] = 0.5 * columns["relief"] + rng.standard_normal(n)
 columns["second"] = rng.choice(["go on", "change"], n)
 on = np.where(columns["second"] == "go on", 1.0, -1.0)
@@ -30,13 +33,18 @@ trial = TrialData.from_wide(
     columns,
     [
         {"history": names, "action": "first", "reward": "relief", "propensity": "1:1"},
-        {"history": ["response"], "action": "second", "reward": "later", "propensity": "1:1"},
+        {
+            "history": ["response"],
+            "action": "second",
+            "reward": "later",
+            "propensity": "1:1",
+        },
     ],
 )
 
 # %%
-# Learning goes backwards, from the last stage to the first. ``tailoring_`` are the columns a decision needs,
-# ``prognostic_`` those that tell how it will end whatever is done.
+# Learning goes backwards, from the last stage to the first. ``tailoring_`` are the columns
+# a decision needs, ``prognostic_`` those that tell how it will end whatever is done.
 learner = QLearning(model="linear", random_state=0).fit(trial)
 for stage in (0, 1):
     decides, predicts = learner.tailoring_[stage], learner.prognostic_[stage]
@@ -48,8 +56,8 @@ print(learner.regime_)
 DecisionMapDisplay.from_estimator(learner, trial, stage=1, features=("severity", "age"))
 
 # %%
-# What is it worth, beside treating everybody alike? Values are cross-fitted: nobody is judged by a rule that
-# was learnt from them.
+# What is it worth, beside treating everybody alike? Values are cross-fitted: nobody is
+# judged by a rule that was learnt from them.
 compared = compare_regimes(
     trial,
     {
@@ -65,5 +73,5 @@ RegimeValueDisplay.from_comparison(compared)
 print(compared.difference("the learnt regime", "drug, go on"))
 
 # %%
-# **The answer.** Drug or therapy by severity, go on or change by the response; age predicts and does not
-# decide.
+# **The answer.** Drug or therapy by severity, go on or change by the response; age predicts
+# and does not decide.

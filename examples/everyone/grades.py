@@ -2,13 +2,14 @@
 What moves a grade up or down?
 ==============================
 
-Grades, stages and answers from "never" to "always" have an order, but no unit. Here, the progression of
-diabetes in 442 patients is told in four grades, from the mildest quarter to the worst.
+Grades, stages and answers from "never" to "always" have an order, but no unit. Here, the
+progression of diabetes in 442 patients is told in four grades, from the mildest quarter to
+the worst.
 """
 
 # %%
-# ``family="ordinal"`` is the proportional odds model: one coefficient per variable, however many grades there
-# are.
+# ``family="ordinal"`` is the proportional odds model: one coefficient per variable, however
+# many grades there are.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_diabetes
@@ -42,5 +43,5 @@ print("grades:", ", ".join(model.get_feature_names_out()))
 print("number:", ", ".join(number.get_feature_names_out()))
 
 # %%
-# **The answer.** Body mass, blood pressure, sex and two blood values, from four grades as from the exact
-# number.
+# **The answer.** Body mass, blood pressure, sex and two blood values, from four grades as
+# from the exact number.

@@ -2,12 +2,14 @@
 A million rows that are not in memory
 =====================================
 
-The rows are in a file, and there are more than one would like to load. The call is the same: the search draws
-rows at random, as many as it takes to decide, and looks at others before it stops.
+The rows are in a file, and there are more than one would like to load. The call is the
+same: the search draws rows at random, as many as it takes to decide, and looks at others
+before it stops.
 """
 
 # %%
-# One million simulated rows with 30 variables, written in twenty parts; eight of the variables matter.
+# One million simulated rows with 30 variables, written in twenty parts; eight of the
+# variables matter.
 import tempfile
 from pathlib import Path
 
@@ -37,13 +39,18 @@ print(f"{path.stat().st_size / 1e6:.0f} MB")
 model = REVS(random_state=0).fit(str(path), "y")
 print(f"{', '.join(model.get_feature_names_out())}; stopped: {model.stop_reason_}")
 print(f"{model.n_rows_read_:,} rows read, {model.n_rows_seen_:,} seen, of 1,000,000")
-print(f"an effect of {np.nanmax(model.detectable_):.4f} standard deviations would have been seen")
+smallest = np.nanmax(model.detectable_)
+print(f"an effect of {smallest:.4f} standard deviations would have been seen")
 
 # %%
-# Where the rows went: the search doubles them until every variable is decided. Then it passes once over the
-# others, without keeping them, for effects that the rows read could not show.
+# Where the rows went: the search doubles them until every variable is decided. Then it
+# passes once over the others, without keeping them, for effects that the rows read could
+# not show.
 figure, ax = plt.subplots(figsize=(6.4, 2.2))
-ax.barh(["in the file", "looked at", "read by the search"], [1e6, model.n_rows_seen_, model.n_rows_read_])
+ax.barh(
+    ["in the file", "looked at", "read by the search"],
+    [1e6, model.n_rows_seen_, model.n_rows_read_],
+)
 ax.set(xscale="log", xlabel="rows", xlim=(1000, 2e6))
 
 # %%
@@ -55,6 +62,6 @@ print(f"{n:,} rows predicted, their standard deviation is {np.sqrt(squares / n):
 folder.cleanup()
 
 # %%
-# **The answer.** The eight variables, from a few percent of the rows and one look at the others. Folders,
-# globs, CSV, LazyFrames of polars, relations of DuckDB and Dask collections work alike: :doc:`/howto/bigdata`
-# and :doc:`/billion_rows`.
+# **The answer.** The eight variables, from a few percent of the rows and one look at the
+# others. Folders, globs, CSV, LazyFrames of polars, relations of DuckDB and Dask
+# collections work alike: :doc:`/howto/bigdata` and :doc:`/billion_rows`.

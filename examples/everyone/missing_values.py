@@ -2,9 +2,9 @@
 Missing values, categories and exposures in one table
 =====================================================
 
-Claims of car insurance, as they come: numbers, text, gaps, and policies that were in force for part of a
-year. Simulated, so that the truth is known: the young, the powerful and the south have more claims; fuel,
-colour and mileage do not matter.
+Claims of car insurance, as they come: numbers, text, gaps, and policies that were in force
+for part of a year. Simulated, so that the truth is known: the young, the powerful and the
+south have more claims; fuel, colour and mileage do not matter.
 """
 
 # %%
@@ -27,7 +27,12 @@ policies = pd.DataFrame(
         "years": rng.uniform(0.2, 1.0, n),
     }
 )
-log_rate = -1.2 - 0.03 * (policies.age - 45) + 0.008 * policies.power + 0.6 * (policies.region == "south")
+log_rate = (
+    -1.2
+    - 0.03 * (policies.age - 45)
+    + 0.008 * policies.power
+    + 0.6 * (policies.region == "south")
+)
 policies["claims"] = rng.poisson(policies.years * np.exp(log_rate))
 policies["offset"] = np.log(policies.pop("years"))
 policies.loc[rng.random(n) < 0.1, "power"] = np.nan
@@ -35,9 +40,9 @@ policies.loc[rng.random(n) < 0.1, "power"] = np.nan
 policies["region"] = pd.Categorical(policies.region, ["north", "east", "south", "west"])
 
 # %%
-# A tenth of the powers is missing. They are refused unless one says what to do; ``"indicator"`` imputes the
-# mean and adds a mark, which enters or leaves together with its variable. So do the categories of a text
-# column.
+# A tenth of the powers is missing. They are refused unless one says what to do;
+# ``"indicator"`` imputes the mean and adds a mark, which enters or leaves together with its
+# variable. So do the categories of a text column.
 model = REVS(family="poisson", missing="indicator", random_state=0)
 model.fit(policies, "claims", offset="offset")
 print(model.summary())
@@ -61,5 +66,5 @@ share = model.predict(young, offset="offset").mean() / policies.predicted.mean()
 print(f"If everyone were 20, there would be {share:.1f} times the claims.")
 
 # %%
-# **The answer.** Age, power and region. ``missing="drop"`` is the other way: :doc:`/howto/missing` says when
-# to use which.
+# **The answer.** Age, power and region. ``missing="drop"`` is the other way:
+# :doc:`/howto/missing` says when to use which.

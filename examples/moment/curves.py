@@ -2,13 +2,14 @@
 When does it matter to take the medicine?
 =========================================
 
-Four hundred simulated patients with hepatitis take a weekly injection for half a year. Whether they took it
-is known for every week, and in the end whether the virus is gone. Does skipping matter, and in which weeks?
+Four hundred simulated patients with hepatitis take a weekly injection for half a year.
+Whether they took it is known for every week, and in the end whether the virus is gone. Does
+skipping matter, and in which weeks?
 """
 
 # %%
-# One row per patient and week. The model is a logistic regression in every week, whose coefficients are
-# curves in time.
+# One row per patient and week. The model is a logistic regression in every week, whose
+# coefficients are curves in time.
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -18,13 +19,15 @@ from rlselect.simulate import make_adherence
 from rlselect.temporal import EffectCurvesDisplay
 
 study = make_adherence(random_state=1)
-model = TemporalProcessRegression("svr ~ peginterferon + sex + race + ishak", link="logit", n_splines=10)
+model = TemporalProcessRegression(
+    "svr ~ peginterferon + sex + race + ishak", link="logit", n_splines=10
+)
 model.fit(study.weekly, id="id", time="week")
 print(model.summary().dict["answer"])
 
 # %%
-# All curves, with bands that hold a whole curve with a probability of .95. Where a band leaves the line at
-# zero, there is an effect in that week.
+# All curves, with bands that hold a whole curve with a probability of .95. Where a band
+# leaves the line at zero, there is an effect in that week.
 EffectCurvesDisplay.from_estimator(model, random_state=0)
 
 # %%
@@ -32,7 +35,8 @@ EffectCurvesDisplay.from_estimator(model, random_state=0)
 for name in ("peginterferon", "sex", "race", "ishak"):
     any_effect = model.test(name).pvalue
     constant = model.test_constant(name, random_state=0).pvalue
-    print(f"{name:14} no effect on average: p = {any_effect:.4f}   constant in time: p = {constant:.2f}")
+    text = f"{name:14} no effect on average: p = {any_effect:.4f}"
+    print(f"{text}   constant in time: p = {constant:.2f}")
 
 # %%
 # For somebody like this: how probable is success, with the injection of a week and without?
@@ -48,5 +52,5 @@ ax.set(xlabel="week", ylabel="probability that the virus is gone", ylim=(0, 1))
 ax.legend()
 
 # %%
-# **The answer.** The injection matters throughout, and nothing says that its effect changes. The whole
-# analysis of a trial is told in :doc:`/temporal`.
+# **The answer.** The injection matters throughout, and nothing says that its effect
+# changes. The whole analysis of a trial is told in :doc:`/temporal`.

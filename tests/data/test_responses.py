@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rlselect.data import column_names, read_responses
+from rlselect.data import open_once, read_responses
 
 FRAME = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [0, 1, 0], "c": ["x", "y", "z"]})
 
@@ -34,7 +34,7 @@ def test_names_of_columns_are_taken_out_of_the_table(tmp_path):
     FRAME.to_parquet(tmp_path / "t.parquet")
     source = read_responses(tmp_path / "t.parquet", ["a", "b"])
     assert source.values == ["a", "b"]
-    assert column_names(source.beside(1)) == ["b", "c"]
+    assert open_once(source.beside(1)).names == ["b", "c"]
 
 
 def test_labels_of_rows_are_no_names():

@@ -12,7 +12,7 @@ from rlselect.subset import Comparison, compare
 
 __all__ = ["read_truth", "run_comparison"]
 
-_HEADS = {"selected": "Variables", "f1": "F1"}
+_HEADS = {"selected": "Variables", "f1": "F1", "seconds": "Time"}
 
 
 def read_truth(path: Path | None) -> list[str] | None:
@@ -130,7 +130,11 @@ def _report(found: Comparison, n_rows: int, n_features: int, folds: int) -> dict
 
 def _table(found: Comparison, names: Sequence[str]) -> dict[str, Any]:
     heads = [_HEADS.get(name, name.removeprefix("score ").capitalize()) for name in names]
-    return {"columns": heads, "rows": [[row[name] for name in names] for row in found.rows]}
+    return {"columns": heads, "rows": [[_cell(name, row[name]) for name in names] for row in found.rows]}
+
+
+def _cell(name: str, value: Any) -> Any:
+    return f"{value:.2f} s" if name == "seconds" else value
 
 
 def _answer(found: Comparison, measure: str) -> str:

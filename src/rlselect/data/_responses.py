@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from rlselect.data._checks import unknown_column
-from rlselect.data._open import column_names, is_source, load_source, open_source
+from rlselect.data._open import is_source, load_source, open_once, open_source
 from rlselect.data._read import as_frame, as_numbers
 from rlselect.data._table import Table
-from rlselect.data._without import Without
 
 __all__ = ["NumberResponses", "Responses", "number_responses", "open_responses", "read_responses"]
 
@@ -43,7 +42,7 @@ class Responses:
         """X for one target: without the others."""
         if not is_source(self.X):
             return self.X
-        return Without(self.X, [name for name in self.taken if name != self.names[number]])
+        return open_once(self.X, drop=[name for name in self.taken if name != self.names[number]])
 
 
 def read_responses(X: Any, y: Any) -> Responses | None:
@@ -107,7 +106,7 @@ def _named(X: Any, names: list[str]) -> Responses | None:
     frame = None if source else as_frame(X)
     if not source and frame is None:
         return None
-    known = column_names(X) if source else [str(name) for name in frame.columns]  # type: ignore[union-attr]
+    known = open_once(X).names if source else [str(name) for name in frame.columns]  # type: ignore[union-attr]
     strange = [name for name in names if name not in known]
     if frame is not None and (len(strange) == len(names) or (strange and len(frame) == len(names))):
         # labels of rows

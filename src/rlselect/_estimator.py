@@ -31,7 +31,7 @@ from rlselect.data import (
     read_vectors,
     require_target,
 )
-from rlselect.report import Summary, how_made
+from rlselect.report import Summary, cited_works, how_made
 
 __all__ = ["Estimator", "PredictingSelector", "Selector", "rank"]
 
@@ -113,18 +113,27 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         """A report with what it takes to make the fit again, as far as the estimator knows."""
         name, module = type(self).__name__, type(self).__module__
         home = ".".join(module.split(".")[:2]) if module.startswith("rlselect.") else module
-        # where a function lives in memory says nothing, and differs in every run
-        written = re.sub(r" at 0x[0-9a-fA-F]+", "", BaseEstimator.__repr__(self, N_CHAR_MAX=4000))
+        written = _without_addresses(BaseEstimator.__repr__(self, N_CHAR_MAX=4000))
         code = f"from {home} import {name}\n\nmodel = {written}\nmodel.fit(...)"
         options, facts = self.get_params(deep=False), {}
         if "random_state" in options:
             seed = options["random_state"]
             facts["Seed"] = "none was given: another fit may differ" if seed is None else str(seed)
-        return Summary({**report, "made": how_made(code, **facts)})
+        made = {
+            **how_made(code, **facts),
+            "settings": {key: _without_addresses(repr(value))[:200] for key, value in options.items()},
+            "works": cited_works(type(self)),
+        }
+        return Summary({**report, "made": made})
 
     def _report(self) -> dict[str, Any]:
         """Plain values about the fit, see `rlselect.report.to_html`."""
         raise NotImplementedError
+
+
+def _without_addresses(text: str) -> str:
+    """Where a function lives in memory says nothing, and differs in every run."""
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", text)
 
 
 # `transform` is not wrapped by scikit-learn, which would put the iterator of a source into a frame

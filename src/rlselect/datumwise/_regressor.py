@@ -127,6 +127,11 @@ class DatumwiseRegressor(RegressorMixin, FeatureBuyer):
     is left of the variance between the quantiles cannot be explained: with 16 of them about 2 % for normal
     y. For y with a few values far out, take logarithms or ranks first.
 
+    References
+    ----------
+    .. [1] G. Dulac-Arnold, L. Denoyer, P. Preux, P. Gallinari (2012), "Sequential approaches for learning
+       datum-wise sparse representations", Machine Learning 89, 87-122.
+
     Examples
     --------
     A switch says which of two sensors to read.

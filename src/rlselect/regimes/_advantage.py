@@ -97,6 +97,11 @@ class AdvantageLearning(BackwardLearner):
     Chapter 4 of the dissertation that `QLearning.paper` follows has no method of this kind, so that there is
     no ``paper`` here.
 
+    References
+    ----------
+    .. [1] S. A. Murphy (2003), "Optimal dynamic treatment regimes", Journal of the Royal Statistical Society,
+       Series B 65.
+
     Examples
     --------
     >>> from rlselect import AdvantageLearning, TrialData

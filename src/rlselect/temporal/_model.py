@@ -118,7 +118,8 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
         Subjects with a row.
     flags_ : list
         One entry per time: None where the estimate is sound, otherwise why it is not. A flagged time is NaN
-        in all curves and takes no part in tests; the others are what they would be without it.
+        in all curves, the others are what they would be without it. It takes no part in tests, but for
+        separated times of few subjects, see `test`.
 
     See Also
     --------
@@ -129,7 +130,8 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
     -----
     Cost: O(iterations x times x subjects x covariates^2); memory is that of one number per time, subject and
     covariate, and some blocks: beyond 32 million of them influence functions are worked out anew, some times
-    at a time, whenever they are needed, and files are read by columns and stretches of rows. Not for
+    at a time, whenever they are needed, and large files, queries, Dask collections and functions that make
+    batches (the last three through a temporary file) are read by columns and stretches of rows. Not for
     data where hardly two subjects share a time: see `visits`. Responses are compared
     across subjects at one time, so a subject-specific trend is not modelled.
 
@@ -226,8 +228,9 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
 
         Parameters
         ----------
-        data : pandas, polars or Arrow table, dict of columns, or array
-            With a formula, a table. Without one, the covariates (an intercept is added), either an array with
+        data : pandas, polars or Arrow table, dict of columns, array, or source
+            A source is a path or another one that `rlselect.data.open_source` takes. With a formula, a table.
+            Without one, the covariates (an intercept is added), either an array with
             `y` or the tuple ``(X, y)``, or a table whose other columns are all covariates.
         y : array or str, optional
             Response, or the name of its column; only without a formula.

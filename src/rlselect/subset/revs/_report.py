@@ -94,9 +94,9 @@ def _answer(selector: Any, chosen: list[str], effect: float | None, groups: list
     if groups:
         where = f"One of {name_some(groups[0]['features'])}"
         if len(groups) > 1:
-            where = f"In {len(groups)} sets of variables that stand in for one another one each"
+            where = f"In each of {len(groups)} sets of variables that stand in for one another, one"
         where = where if chosen else f"But {where[0].lower()}{where[1:]}"
-        further.append(f"{where} is near certain, while the data do not tell which.")
+        further.append(f"{where} is near certain; the data do not tell which.")
     return answer_selection(selector.n_features_in_, kinds, *further, *stopped_early(selector.stop_reason_))
 
 
@@ -192,7 +192,7 @@ def _prediction(selector: Any) -> list[str]:
 def _stand_ins(groups: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "title": "Variables that stand in for one another",
-        "columns": ["one of", "inclusion", "least correlation"],
+        "columns": ["One of", "Inclusion", "Least correlation"],
         "rows": [[", ".join(g["features"]), g["inclusion"], g["correlation"]] for g in groups],
         "bars": [(f"one of {name_some(g['features'], 4)}", g["inclusion"]) for g in groups],
         "note": "One of them is in the model; which one, the data do not tell.",

@@ -125,6 +125,11 @@ class RidgeSubset:
         twin._gram = self._gram.copy()
         return twin
 
+    def with_response(self, y: NDArray[np.float64]) -> "RidgeSubset":
+        """The empty subset of the same columns for another response, less its offset."""
+        gram = self._gram.with_response(y)
+        return RidgeSubset(gram, self.units, self.slab, revisits=self._recall is not None)
+
     @property
     def rows(self) -> Rows:
         """The rows."""

@@ -62,7 +62,7 @@ def cost_of(method: str, outcome: Outcome, n: int, p: int) -> Cost:
         typical = 0.5 + 5e-4 * min(n, _KERNEL_ROWS) * p + 2e-5 * cells
         return Cost(_around(typical, 2.5), 35 * _MB + 1e3 * min(n, _KERNEL_ROWS) * p**0.5 + 64.0 * cells)
     # one estimating equation for each time
-    return Cost(_around(0.25 + 2e-6 * cells, 2.5), 20 * _MB + 60.0 * cells)
+    return Cost(_around(0.25 + 2e-6 * cells, 2.5), 40 * _MB + 60.0 * cells)
 
 
 def _of_revs(outcome: Outcome, n: int, p: int) -> Cost:
@@ -74,7 +74,9 @@ def _of_revs(outcome: Outcome, n: int, p: int) -> Cost:
         return Cost((slower_here() * (0.03 + 1e-4 * p), high), memory)
     start, each = {"number": (0.55, 3e-3), "classes": (0.7, 1e-2)}.get(outcome, (0.6, 5e-3))
     wide = 0.25 if outcome == "number" else 0.5
-    return Cost(_around(start + each * p, 2.5), (8 + wide * p) * _MB + 80.0 * n * p)
+    low, high = _around(start + each * p, 2.5)
+    # twice as long again where columns that stand in for each other keep the search in doubt
+    return Cost((low, 2.0 * high), (8 + wide * p) * _MB + 80.0 * n * p)
 
 
 def _around(seconds: float, factor: float) -> tuple[float, float]:

@@ -60,4 +60,4 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/revs_bigdata.py --replicates 1
 
 clean:
-	rm -rf $(VENV) docs/_build build dist demo.html .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) docs/_build docs/auto_examples docs/auto_guides docs/api/backreferences build dist demo.html .pytest_cache .mypy_cache .ruff_cache

@@ -28,10 +28,10 @@ def simulate(rng, n, n_times, link, truth, rho=0.8, missing=0.05):
     return _observed(rng, link, truth, x, z, noise, missing)
 
 
-def simulate_arms(rng, n, n_times, link, truth, share=0.3, missing=0.05):
-    """The same with a small arm, a skewed covariate, and errors that share a subject effect."""
+def simulate_arms(rng, n, n_times, link, truth, size=None, missing=0.05):
+    """The same with an arm of `size` (30 %), a skewed covariate, and errors that share a subject effect."""
     noise = np.sqrt(0.6) * rng.normal(size=(n, 1)) + np.sqrt(0.4) * rng.normal(size=(n, n_times))
-    arm = rng.permutation(n) < max(int(share * n), 3)
+    arm = rng.permutation(n) < (size or max(int(0.3 * n), 3))
     x = np.repeat(arm[:, None].astype(float), n_times, axis=1)
     z = rng.exponential(size=(n, n_times)) - 1.0
     return _observed(rng, link, truth, x, z, noise, missing)

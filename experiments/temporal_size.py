@@ -1,14 +1,24 @@
 """Size and power of the tests of effect curves at the 5 % level, from few subjects to many.
 
-python experiments/temporal_size.py --replicates 600 --seed 901 --draws 199 --subjects 20 40 60 --default-only
-python experiments/temporal_size.py --replicates 100 --seed 902 --draws 199 --subjects 10 20 100 \
+python experiments/temporal_size.py --replicates 500 --seed 911 --draws 199 --subjects 20 40 60 --default-only
+python experiments/temporal_size.py --replicates 60 --seed 912 --draws 199 --subjects 10 100 150 400 \
     --name temporal_size_range
-python experiments/temporal_size.py --power --subjects 100 150 300 --links identity logit --times 24 \
-    --seed 102 --name temporal_power
+python experiments/temporal_size.py --replicates 250 --seed 913 --draws 199 --subjects 40 200 --times 8 \
+    --arms 3 4 5 6 8 12 25 --default-only --name temporal_size_arms
+python experiments/temporal_size.py --replicates 100 --seed 914 --draws 199 --subjects 40 --times 8 \
+    --links logit log --intercepts -3 -2.5 -2 -1.5 --default-only --name temporal_size_events
+python experiments/temporal_size.py --power --replicates 80 --seed 915 --draws 199 --subjects 60 150 300 \
+    --times 24 --links identity logit --name temporal_power
+
+A broken run goes on after the cells it has done, which a temporary file keeps until the table is written.
 """
 
 import argparse
+import json
+import tempfile
 import warnings
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 from temporal_common import LINKS, curves, simulate, simulate_arms, write_table
@@ -40,7 +50,66 @@ def rejections(model, truth, small_sample, draws, seed):
     values += [model.test_constant("x0", kind=kind, **options).pvalue for kind in ("sds", "squared")]
     both = np.column_stack([np.zeros(len(truth[1])), truth[2]])[: len(model.times_)]
     values += [model.test(["x0", "x1"], value=both, **options).pvalue if len(both) == len(truth[1]) else 1.0]
-    return np.array(values) < 0.05
+    return np.array(values) <= 0.05
+
+
+def designs(args):
+    """Name, how data are made, and what is added to the intercept."""
+    if args.power:
+        return [("autoregressive", simulate, 0.0)]
+    if args.intercepts:
+        return [
+            (f"{name}, intercept {add:g}", make, add)
+            for add in args.intercepts
+            for name, make in (("autoregressive", simulate), ("arms", simulate_arms))
+        ]
+    if args.arms:
+        return [(f"arm of {size}", partial(simulate_arms, size=size), 0.0) for size in args.arms]
+    return [("autoregressive", simulate, 0.0), ("arms", simulate_arms, 0.0)]
+
+
+def one_cell(args, rng, n, link, make, truth):
+    """Shares of rejections by default and by first-order references, and of fits with a warning."""
+    hits = {True: []} if args.default_only else {True: [], False: []}
+    warned = []
+    for _ in range(args.replicates):
+        x, y, ids, times = make(rng, n, args.times, link, truth)
+        try:
+            model = TemporalProcessRegression(link=link).fit(x, y, id=ids, time=times)
+        except ValueError:
+            continue  # no time could be estimated
+        if sum(flag is None for flag in model.flags_) < 3:
+            continue
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", SmallSampleWarning)
+            model.test("x0")
+        warned.append(any(issubclass(w.category, SmallSampleWarning) for w in caught))
+        for small in hits:
+            hits[small].append(rejections(model, truth, small, args.draws, int(rng.integers(2**31))))
+    return [
+        ["default" if small else "plain", float(np.mean(warned)), *map(float, np.mean(found, axis=0))]
+        for small, found in hits.items()
+    ]
+
+
+def all_cells(args):
+    kept = Path(tempfile.gettempdir()) / f"{args.name}_{args.seed}_{args.replicates}.json"
+    done = json.loads(kept.read_text()) if kept.exists() else {}
+    rows = []
+    for link in args.links:
+        for n in args.subjects:
+            for d, (design, make, add) in enumerate(designs(args)):
+                for k, (name, truth) in enumerate(truths(args.times, args.power).items()):
+                    key = f"{link} {n} {design} {name}"
+                    if key not in done:
+                        rng = np.random.default_rng([args.seed, LINKS.index(link), n, d, k])
+                        truth[0] += add
+                        done[key] = one_cell(args, rng, n, link, make, truth)
+                        print(key, done[key], flush=True)
+                        kept.write_text(json.dumps(done))
+                    rows += [[link, n, design, name, *row] for row in done[key]]
+    kept.unlink()
+    return rows
 
 
 def main():
@@ -48,50 +117,30 @@ def main():
     parser.add_argument("--replicates", type=int, default=400)
     parser.add_argument("--seed", type=int, default=101)
     parser.add_argument("--times", type=int, default=12)
-    parser.add_argument("--draws", type=int, default=300)
+    parser.add_argument("--draws", type=int, default=199)
     parser.add_argument("--subjects", type=int, nargs="+", default=[10, 20, 40, 60, 100, 150, 400])
     parser.add_argument("--links", nargs="+", default=list(LINKS))
+    parser.add_argument("--arms", type=int, nargs="+", help="sizes of the small arm instead of 30 %%")
+    parser.add_argument("--intercepts", type=float, nargs="+", help="added to that of the response")
     parser.add_argument("--default-only", action="store_true", help="without the first-order references")
     parser.add_argument("--power", action="store_true")
     parser.add_argument("--name", default="temporal_size")
     args = parser.parse_args()
     warnings.simplefilter("ignore", FlaggedTimeWarning)
     warnings.simplefilter("ignore", SmallSampleWarning)
-    rows = []
-    designs = (
-        {"autoregressive": simulate} if args.power else {"autoregressive": simulate, "arms": simulate_arms}
-    )
-    for link in args.links:
-        for n in args.subjects:
-            for d, (design, make) in enumerate(designs.items()):
-                for k, (name, truth) in enumerate(truths(args.times, args.power).items()):
-                    rng = np.random.default_rng([args.seed, LINKS.index(link), n, d, k])
-                    hits = {True: []} if args.default_only else {True: [], False: []}
-                    for _ in range(args.replicates):
-                        x, y, ids, times = make(rng, n, args.times, link, truth)
-                        try:
-                            model = TemporalProcessRegression(link=link).fit(x, y, id=ids, time=times)
-                        except ValueError:
-                            continue  # no time could be estimated
-                        if sum(flag is None for flag in model.flags_) < 3:
-                            continue
-                        for small in hits:
-                            seed = int(rng.integers(2**31))
-                            hits[small].append(rejections(model, truth, small, args.draws, seed))
-                    for small, found in hits.items():
-                        shares = (float(v) for v in np.mean(found, axis=0))
-                        rows.append([link, n, design, name, "default" if small else "plain", *shares])
-                        print(rows[-1], flush=True)
+    rows = all_cells(args)
     write_table(
         args.name,
         f"Share of rejections at 5 % ({args.times} times, {args.replicates} replicates, {args.draws} draws)",
-        ["link", "n", "design", "effect of x", "small_sample", *TESTS],
+        ["link", "n", "design", "effect of x", "small_sample", "warned", *TESTS],
         rows,
         [
-            "`plain` is `small_sample=False`, first-order references. `autoregressive`: a covariate that "
-            "varies in time and a fixed one. `arms`: 30 % of the subjects in one arm, a skewed covariate; "
-            "errors share a subject effect. The last column: both effects against their true curves. The "
-            f"standard error of an entry near .05 is {np.sqrt(0.0475 / args.replicates):.3f}."
+            "`plain` is `small_sample=False`, first-order references. `warned`: share of the trials in which "
+            "the default test of x says that levels are not known for so few. `autoregressive`: a covariate "
+            "that varies in time and a fixed one. `arms`: 30 % of the subjects in one arm (or the number "
+            "given), a skewed covariate; errors share a subject effect. The last column: both effects "
+            "against their true curves. The standard error of an entry near .05 is "
+            f"{np.sqrt(0.0475 / args.replicates):.3f}."
         ],
     )
 

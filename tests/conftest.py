@@ -1,6 +1,13 @@
 """What tests of several rooms share."""
 
+import sys
+from pathlib import Path
+
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from chromium import Browser, find_chromium
 
 
 class _Watch:
@@ -28,3 +35,16 @@ class _Watch:
 @pytest.fixture
 def Watch():
     return _Watch
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """One browser for all tests of a process."""
+    if find_chromium() is None:
+        pytest.skip("Chromium is not installed (on Debian and Ubuntu: apt-get install chromium)")
+    try:
+        running = Browser()
+    except (ConnectionError, BrokenPipeError) as error:
+        pytest.skip(f"Chromium does not start: {error}")
+    yield running
+    running.close()

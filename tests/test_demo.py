@@ -27,7 +27,7 @@ def test_four_questions_on_one_page(tmp_path, biopsies, monkeypatch):
     assert "LassoCV: " in printed
     for k, question in enumerate(("For everyone", "For this case", "For this decision", "At this moment"), 1):
         assert f"{k}. {question}\n" in printed
-        answer = page.split(f"<h1>{question}: ")[1].split("<h1>")[0]
+        answer = page.split(f"<h2>{question}: ")[1].split("<h2>")[0]
         assert "<svg" in answer, question
     assert "http" not in page
 
@@ -52,4 +52,4 @@ def test_without_the_peer_and_without_what_curves_need(tmp_path, biopsies, monke
     assert "rlselect[temporal]" in printed
     assert "4. " not in printed
     assert "At this moment" not in page
-    assert "<h1>peer: False</h1>" in page
+    assert "<h2>peer: False</h2>" in page

@@ -15,6 +15,7 @@ import re
 import shlex
 import sys
 import tempfile
+import tomllib
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -139,6 +140,43 @@ def test_every_public_name_is_in_the_reference(room):
     told = {name.rsplit(".", 1)[-1] for name in re.findall(r"auto(?:class|function)::\s+(\S+)", text)}
     public = set(import_module(f"rlselect{room}").__all__) - {"__version__"}
     assert not public - told, f"rlselect{room}: name these in docs/api"
+
+
+def test_pictures_and_links_of_the_gallery_have_their_example():
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        used = re.findall(
+            r"auto_(examples|guides)/(?:(\w+)/)?images/(?:thumb/)?sphx_glr_(\w+?)_(?:\d+|thumb)", text
+        )
+        used += re.findall(r"[`<]/?auto_(examples|guides)/(?:(\w+)/)?(\w+)[`>]", text)
+        for gallery, folder, stem in used:
+            source = ROOT / "examples" if gallery == "examples" else ROOT / "docs" / "guides"
+            assert stem == "index" or (source / folder / f"{stem}.py").is_file(), (page.name, folder, stem)
+
+
+def test_comparison_with_other_tools_quotes_its_tables():
+    """Every figure of two or more digits stands in a table that its row names, up to rounding."""
+    results = [ROOT / room / "results" for room in ("benchmarks", "experiments")]
+    rows = (ROOT / "docs" / "other_tools.md").read_text(encoding="utf-8").splitlines()
+    checked = 0
+    for row in [line for line in rows if line.startswith("|") and ".md`" in line]:
+        files = [folder / name for name in re.findall(r"`(\w+\.md)`", row) for folder in results]
+        tables = " ".join(file.read_text(encoding="utf-8") for file in files if file.is_file())
+        values = [float(n) for n in re.findall(r"\d+\.\d+", tables)]
+        for figure in re.findall(r"(?<![\w.])\d*\.\d{2,}", row):
+            half = 0.5 * 10.0 ** -len(figure.split(".")[1])
+            assert any(abs(float(figure) - v) <= half * 1.0001 for v in values), f"{figure} in {row[:60]}"
+            checked += 1
+    assert checked > 40
+
+
+def test_readme_has_absolute_links_once_the_project_has_a_home():
+    """The package index shows the README without the repository around it."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    relative = re.findall(r"\]\((?!https?://)([^)#]+)\)", text)
+    assert all((ROOT / link).exists() for link in relative)
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        assert not relative or "urls" not in tomllib.load(file)["project"]
 
 
 def test_every_page_is_in_the_contents():

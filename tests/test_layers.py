@@ -14,15 +14,15 @@ ROOMS = ("subset", "datumwise", "regimes", "temporal")
 # from the ground up; packages of one floor do not know each other
 FLOORS = [
     {"_compat", "_watch"},
-    {"_options", "_random", "_parallel", "_devices", "_clock", "_limits"},
+    {"_options", "_random", "_parallel", "_devices", "_clock", "_limits", "_capabilities"},
     {"kernels"},
     {"data"},
     {"learn", "machines", "report"},
     {"_estimator", "simulate", "datasets"},
     {"persist"},
     {*ROOMS, "preflight"},
-    {"cli"},
-    {"demo"},
+    {"cli", "_overview"},
+    {"demo", "__main__"},
 ]
 HEIGHT = {name: height for height, floor in enumerate(FLOORS) for name in floor}
 # what lies under the rooms serves two or more of their methods

@@ -17,11 +17,21 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.validation import check_is_fitted
 
+from rlselect._capabilities import Takes, refuse_outcome
 from rlselect._clock import BEGAN, PRESENT
 from rlselect._compat import CallbackSupportMixin, Progress, in_container, output_kind, user_level
 from rlselect._options import Allowed, check_options
-from rlselect.data import TableEncoder, is_source, load_source, open_stream, open_table, read_vectors
-from rlselect.report import Summary, how_made
+from rlselect.data import (
+    TableEncoder,
+    is_source,
+    load_source,
+    open_stream,
+    open_table,
+    read_responses,
+    read_vectors,
+    require_target,
+)
+from rlselect.report import Summary, cited_works, how_made
 
 __all__ = ["Estimator", "PredictingSelector", "Selector", "rank"]
 
@@ -34,6 +44,8 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
 
     # option -> what it may be; options that need the data are checked in `_fit`
     _options: ClassVar[Mapping[str, Allowed]] = {}
+    # outcomes and other data that it takes; `rlselect.capabilities` makes a table of them
+    _takes: ClassVar[Takes] = Takes((), ())
 
     def _learn_aside(self, *data: Any) -> Self:
         """Learn on an unfitted twin, then take over what it has learnt: an error leaves the old fit."""
@@ -59,6 +71,11 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     def _fit(self, progress: Progress, *data: Any) -> None:
         """Learn; called on an estimator that holds its options and no earlier fit."""
         raise NotImplementedError
+
+    def _require_target(self, y: Any) -> None:
+        """Refuse a fit without a target, and one of a shape that others take."""
+        require_target(y, type(self).__name__)
+        refuse_outcome(self._takes, y, type(self).__name__)
 
     def _unfitted_twin(self) -> Self:
         twin = object.__new__(type(self))
@@ -96,18 +113,27 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         """A report with what it takes to make the fit again, as far as the estimator knows."""
         name, module = type(self).__name__, type(self).__module__
         home = ".".join(module.split(".")[:2]) if module.startswith("rlselect.") else module
-        # where a function lives in memory says nothing, and differs in every run
-        written = re.sub(r" at 0x[0-9a-fA-F]+", "", BaseEstimator.__repr__(self, N_CHAR_MAX=4000))
+        written = _without_addresses(BaseEstimator.__repr__(self, N_CHAR_MAX=4000))
         code = f"from {home} import {name}\n\nmodel = {written}\nmodel.fit(...)"
         options, facts = self.get_params(deep=False), {}
         if "random_state" in options:
             seed = options["random_state"]
             facts["Seed"] = "none was given: another fit may differ" if seed is None else str(seed)
-        return Summary({**report, "made": how_made(code, **facts)})
+        made = {
+            **how_made(code, **facts),
+            "settings": {key: _without_addresses(repr(value))[:200] for key, value in options.items()},
+            "works": cited_works(type(self)),
+        }
+        return Summary({**report, "made": made})
 
     def _report(self) -> dict[str, Any]:
         """Plain values about the fit, see `rlselect.report.to_html`."""
         raise NotImplementedError
+
+
+def _without_addresses(text: str) -> str:
+    """Where a function lives in memory says nothing, and differs in every run."""
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", text)
 
 
 # `transform` is not wrapped by scikit-learn, which would put the iterator of a source into a frame
@@ -230,6 +256,8 @@ class PredictingSelector(Selector):
     """
 
     missing: str
+    # where several responses were given
+    response_names_: list[str]
 
     def _classifies(self) -> bool | None:
         """Whether it predicts classes; None while only the target can tell."""
@@ -244,6 +272,7 @@ class PredictingSelector(Selector):
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = self.missing == "indicator"
         tags.target_tags.required = True
+        tags.target_tags.multi_output = "several responses" in self._takes
         classifies = self._classifies()
         if classifies is not None:
             tags.estimator_type = "classifier" if classifies else "regressor"
@@ -272,8 +301,24 @@ class PredictingSelector(Selector):
         """
         check_is_fitted(self)
         X = load_source(X, f"{type(self).__name__}.score")
+        if hasattr(self, "response_names_"):
+            return self._mean_score(X, y, sample_weight)
         rows = read_vectors(X, {"y": y, "sample_weight": sample_weight})
         return float(self._measure(rows["y"], self.predict(X), sample_weight=rows["sample_weight"]))
+
+    def _mean_score(self, X: Any, y: Any, sample_weight: Any) -> float:
+        """The mean over several responses."""
+        given = read_responses(X, y)
+        if given is None or len(given) != len(self.response_names_):
+            raise ValueError(f"y must have {len(self.response_names_)} columns, one per response, as in fit.")
+        return float(
+            np.mean([self._score_of(r, given.X, v, sample_weight) for r, v in enumerate(given.values)])
+        )
+
+    def _score_of(self, response: int, X: Any, y: Any, sample_weight: Any) -> float:
+        """Score of one response, by its number."""
+        rows = read_vectors(X, {"y": y, "sample_weight": sample_weight})
+        return self._measure(rows["y"], self.predict(X)[:, response], sample_weight=rows["sample_weight"])
 
     def _measure(self, y: Any, predicted: Any, sample_weight: Any) -> float:
         measure = accuracy_score if self._classifies() else r2_score

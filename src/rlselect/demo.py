@@ -226,10 +226,10 @@ def main(html: Path, seed: int, compare: bool) -> None:
         for number, (when, (sentence, answer)) in enumerate(asked.items(), 1):
             click.secho(f"{number}. {when.capitalize()}", bold=True)
             click.echo(f"{click.wrap_text(sentence, 80)}\n")
-            reports.append(answer(seed, compare))
+            reports.append({**answer(seed, compare), "question": sentence})
             show_report(_short(reports[-1]))
             click.echo()
-        write_whole(html, to_html([_opening(asked), *reports]))
+        write_whole(html, to_html([_opening(len(asked)), *reports]))
         click.echo(f"Wrote {printable(html)}: the whole answers, with pictures; open it in a browser.")
 
 
@@ -238,13 +238,10 @@ def _short(report: dict[str, Any]) -> dict[str, Any]:
     return {**report, "notes": [], **({"sections": report["sections"][:1]} if "sections" in report else {})}
 
 
-def _opening(asked: dict[str, Any]) -> dict[str, Any]:
-    """The top of the page: the questions, a sentence each."""
-    sections = [
-        {"title": f"{number}. {when.capitalize()}", "note": sentence}
-        for number, (when, (sentence, _)) in enumerate(asked.items(), 1)
-    ]
-    return {"title": "Which variables matter?", "sections": sections}
+def _opening(n_questions: int) -> dict[str, Any]:
+    """The top of the page."""
+    answer = f"{n_questions} questions, asked of small data that come with rlselect, and their answers:"
+    return {"title": "Which variables matter?", "answer": answer, "sections": []}
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -115,6 +117,11 @@ def test_version():
     result = runner().invoke(cli.main, ["--version"])
     assert result.exit_code == 0
     assert result.output.strip() == f"rlselect, version {rlselect.__version__}"
+
+
+def test_the_package_itself_can_be_run():
+    done = subprocess.run([sys.executable, "-m", "rlselect", "--version"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout.strip()) == (0, f"rlselect, version {rlselect.__version__}")
 
 
 def test_help_lists_every_option():

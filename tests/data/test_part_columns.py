@@ -83,3 +83,30 @@ def test_a_large_csv_is_read_once(frame, tmp_path, monkeypatch):
     columns = Columns(tmp_path / "t.csv", "data")
     (tmp_path / "t.csv").unlink()
     np.testing.assert_allclose(columns.numbers("x", "y"), frame["x"])
+
+
+@pytest.mark.parametrize("kind", ["iterator", "dask"])
+def test_large_chunks_and_partitions_are_kept_in_a_file(frame, kind, monkeypatch):
+    monkeypatch.setattr(door, "_SMALL_COLUMNS", 100)
+    if kind == "dask":
+        source = pytest.importorskip("dask.dataframe").from_pandas(frame, npartitions=4)
+    else:
+        source = lambda: (frame.iloc[k : k + 60] for k in range(0, 200, 60))  # noqa: E731
+    columns, whole = Columns(source, "data"), Columns(frame, "data")
+    assert isinstance(columns._columns, PartColumns)
+    assert (columns.names, columns.n_rows) == (whole.names, 200)
+    for name in ("x", "gap"):
+        np.testing.assert_array_equal(columns.numbers(name, "y"), whole.numbers(name, "y"))
+    for name in ("who", "town"):
+        one, other = columns.distinct(name, "id"), whole.distinct(name, "id")
+        np.testing.assert_array_equal(one.positions, other.positions)
+        assert one.values.tolist() == other.values.tolist()
+    np.testing.assert_array_equal(columns.clock("day", "time"), whole.clock("day", "time"))
+
+
+def test_chunks_of_wider_numbers_start_the_file_again(monkeypatch):
+    monkeypatch.setattr(door, "_SMALL_COLUMNS", 100)
+    chunks = [pd.DataFrame({"x": [1, 2]}), pd.DataFrame({"x": [0.5, 3.5]}), pd.DataFrame({"x": [None, 7.0]})]
+    columns = Columns(lambda: iter(chunks * 10), "data")
+    assert isinstance(columns._columns, PartColumns)
+    np.testing.assert_array_equal(columns.numbers("x", "y")[:6], [1, 2, 0.5, 3.5, np.nan, 7])

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rlselect.datasets import load_crime, load_local, load_simulated_visits
+from rlselect.datasets import load_crime, load_epilepsy, load_local, load_simulated_visits
 
 
 def test_crime_is_complete():
@@ -36,6 +36,17 @@ def test_simulated_visits_are_a_trial_with_irregular_days_and_drop_out():
     assert left[7] < 0.75 * left[0]
     assert "no patient is real" in trial.DESCR
     assert Path(trial.path).read_text().splitlines()[0] == ",".join(frame.columns)
+
+
+def test_epilepsy_is_the_published_trial():
+    """Thall and Vail (1990), Table 2: 28 and 31 patients, and the patient with most seizures."""
+    frame = load_epilepsy().frame.to_pandas()
+    arms = frame.groupby("treatment")["patient"].nunique()
+    assert (arms["placebo"], arms["progabide"]) == (28, 31)
+    assert (frame.groupby("patient").size() == 4).all()
+    assert frame["seizures"].max() == 102
+    assert frame["baseline"].max() == 151
+    assert "Thall" in load_epilepsy().DESCR
 
 
 def test_crime_needs_no_data_frame_library():

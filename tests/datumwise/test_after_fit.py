@@ -123,6 +123,25 @@ def test_frontier_is_what_the_same_prices_give(fitted):
         assert curve["cost"][k] == pytest.approx(0.01 * other.acquire(X).sum(axis=1).mean())
 
 
+def test_frontier_tries_budgets_at_every_price(fitted):
+    model, X, y = fitted
+    curve, plain = model.frontier(X, y, budgets=[1, 50]), model.frontier(X, y)
+    prices = len(plain["setting"])
+    assert len(curve["budget"]) == 3 * prices
+    for name, values in plain.items():
+        np.testing.assert_allclose(curve[name][:prices], values)
+        # fifty is more than there is
+        np.testing.assert_allclose(curve[name][2 * prices :], values)
+    one = model.with_budget(1)
+    for k in (3, 9):
+        other = one.at(feature_cost=plain["setting"][k])
+        assert curve["budget"][prices + k] == 1
+        assert curve["accuracy"][prices + k] == pytest.approx(other.score(X, y))
+        assert curve["sparsity"][prices + k] == pytest.approx(other.sparsity(X))
+    with pytest.raises(ValueError, match="budget=-1 was given"):
+        model.frontier(X, y, budgets=[-1])
+
+
 def test_wrong_words_are_refused(fitted):
     model, X, _ = fitted
     with pytest.raises(ValueError, match="feature_cost=-1 was given"):

@@ -9,7 +9,7 @@ import pytest
 
 from rlselect import DatumwiseClassifier
 from rlselect.datumwise import PolicyIteration
-from rlselect.report import to_html, to_json
+from rlselect.report import to_json, to_notebook
 
 FAST = PolicyIteration(n_iter=3, n_restarts=1, states_per_row=8)
 
@@ -119,11 +119,12 @@ def test_report_as_text_page_and_json(fitted):
     assert "## What is bought" in text
     assert "| Features bought" in text
     page = summary._repr_html_()
-    assert page == to_html(summary.dict)
-    assert page.count("<svg") == 3
+    assert page == to_notebook(summary.dict)
+    bars = sum(len(part.get("bars", ())) for part in summary.dict["sections"])
+    assert page.count("<svg") == bars + 2
     assert "n&lt;1&gt;" in page
     assert "n<1>" not in page
-    assert "features bought per case" in page
+    assert "features bought per case by stage" in page
     assert not re.search(r"<script|<link|https?://(?!www\.w3\.org)", page)
     assert json.loads(to_json(summary.dict))["sections"][0]["title"] == "What is bought"
 

@@ -41,7 +41,7 @@ def fit_times(estimator, X, y, weight):
     values = np.asarray(y)
     if values.dtype.kind in "fiu" and values.ndim == 1:
         y = values - values.min(initial=0)
-    times = {"time": y, "event": np.arange(len(values)) % 10 > 0}
+    times = {"time": y, "event": np.arange(values.shape[0] if values.ndim else 0) % 10 > 0}
     given = {} if weight is None else {"sample_weight": weight}
     return estimator.fit(X, times, **given), X
 

@@ -35,13 +35,14 @@ def test_the_report_says_what_the_attributes_say(learner, trial):
         one.column for stage in learner.tailoring_effects_ for one in stage
     ]
     assert [row[1] for row in overlap["rows"]] == [round(one.smallest, 3) for one in learner.overlap_]
-    assert "Overlap is fine" in overlap["text"]
+    assert all("Overlap is fine" in row[-1] for row in overlap["rows"])
     for t in range(2):
         mine = {name: use for name, stage, use in history["rows"] if stage == t + 1}
         assert sorted(mine) == sorted(learner.selected_[t])
         assert {name for name, use in mine.items() if use == "the decision"} == set(learner.tailoring_[t])
     assert rules["text"] == str(learner.regime_)
-    assert [row[3:] for row in stages["rows"]] == [
+    assert [row[-1] for row in stages["rows"]] == learner.stop_reason_
+    assert [row[3:5] for row in stages["rows"]] == [
         [len(names), trial.stages[t].history.shape[1]] for t, names in enumerate(learner.selected_)
     ]
     rewards = sum(stage.reward for stage in trial.stages)
@@ -85,7 +86,8 @@ def test_values_and_slopes_are_drawn(learner):
     assert [name for name, *_ in rules["intervals"]] == ["the regime", "its trees", "what was done"]
     assert rules["intervals"][0][1:] == (learner.value_.value, *learner.value_.interval)
     assert len(effects["intervals"]) == len(effects["rows"]) > 0
-    assert to_html(learner.summary().dict).count("<svg") == 2
+    # a picture per row, and two axes
+    assert to_html(learner.summary().dict).count("<svg") == 3 + len(effects["rows"]) + 2
 
 
 def test_a_contrast_is_all_for_the_decision(trial):

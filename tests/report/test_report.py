@@ -3,12 +3,19 @@
 import json
 import re
 from html.parser import HTMLParser
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
-from rlselect.report import inclusion_svg, search_svg, to_html, to_json, to_markdown, variable_rows
+from rlselect.report import (
+    cited_works,
+    section_rows,
+    to_html,
+    to_json,
+    to_markdown,
+    to_notebook,
+    variable_rows,
+)
 
 REPORT = {
     "title": "REVS on <crime>",
@@ -51,7 +58,7 @@ class Page(HTMLParser):
     def handle_starttag(self, tag, attrs):
         self.tags.append(tag)
         self.attributes += attrs
-        if tag not in ("meta", "path", "rect", "circle"):
+        if tag not in ("meta", "input"):
             self.open.append(tag)
 
     def handle_startendtag(self, tag, attrs):
@@ -76,7 +83,7 @@ def test_html_holds_the_facts():
         "0.980",
     ):
         assert text in page.words
-    cells = [w for w in page.words if w.strip()]
+    cells = [w for w in page.words if w.strip()][: page.words.index("To keep in mind")]
     start = cells.index("  x=1")
     assert cells[start - 3 : start + 6] == [
         "a|b*c",
@@ -90,27 +97,42 @@ def test_html_holds_the_facts():
         "-",
     ]
     assert "Std. error" in page.words
-    assert page.words.count("-") == 2  # the gain and the error that are not numbers
+    assert cells.count("-") == 2  # the gain and the error that are not numbers
     assert any("optimistic & more" in w for w in page.words)
-    assert page.tags.count("svg") == 2
+    assert page.tags.count("svg") == 4  # a bar per variable, and two curves
 
 
-def test_html_is_self_contained_and_escaped():
-    text = to_html(REPORT)
+@pytest.mark.parametrize("write", [to_html, lambda report: to_html([report, report]), to_notebook])
+def test_html_is_self_contained_and_escaped(write):
+    text = write(REPORT)
     page = Page(text)
-    assert not {"script", "link", "img", "iframe", "object", "image", "use"} & set(page.tags)
-    assert not {"src", "href", "xlink:href"} & {name for name, _ in page.attributes}
+    assert not {"link", "img", "iframe", "object", "image", "use"} & set(page.tags)
+    assert page.tags.count("script") == (write is not to_notebook)
+    given = dict(page.attributes)
+    assert not {"src", "xlink:href", "onclick"} & set(given)
+    assert given.get("href", "#").startswith("#")
     assert not re.search(r"https?://|url\(|@import", text)
-    assert "<script" not in text
+    assert "<script>alert" not in text
+
+
+def test_a_part_of_a_notebook_leaves_the_rest_alone():
+    text = to_notebook(REPORT)
+    style = re.search("<style>(.*?)</style>", text, re.DOTALL).group(1)
+    rules = re.findall(r"^ *([^@/}\n][^{}\n]*) \{", re.sub(r"/\*.*?\*/", "", style), re.MULTILINE)
+    assert len(rules) > 40
+    assert all(
+        one.strip().startswith(".rlselect") for rule in rules for one in re.split(r",(?![^(]*\))", rule)
+    )
+    assert "<h1" not in text
 
 
 def test_tables_and_pictures_have_names_and_boxes_of_their_own():
     page = Page(to_html({**REPORT, "made": {"code": "model = REVS(<1>)", "Seed": 3}}))
     assert page.tags.count("main") == 1
     boxes = [value for name, value in page.attributes if (name, value) == ("class", "scroll")]
-    # one table, two pictures and the code
-    assert len(boxes) == [name for name, _ in page.attributes].count("tabindex") == 4
-    assert page.tags.count("svg") == page.attributes.count(("role", "img"))
+    assert len(boxes) == [name for name, _ in page.attributes].count("tabindex") == 1
+    assert page.tags.count("svg") == 4
+    assert page.attributes.count(("role", "img")) == page.attributes.count(("aria-hidden", "true")) == 2
     assert page.tags.count("th") == [name for name, _ in page.attributes].count("scope")
     end = page.words.index("How it was made")
     assert "model = REVS(<1>)" in page.words[end:]
@@ -120,7 +142,10 @@ def test_tables_and_pictures_have_names_and_boxes_of_their_own():
 def test_several_reports_share_a_page():
     page = Page(to_html([REPORT, {**REPORT, "title": "Second", "facts": {"Found": 24, "Missed": []}}]))
     assert page.tags.count("section") == 2
-    assert "Second" in page.words
+    assert page.words.count("Second") == 2  # a link at the top, and the heading
+    assert ("href", "#part-1") in page.attributes
+    assert page.tags.count("h1") == 1
+    assert page.tags.count("h2") == page.tags.count("h3") + 1
     assert {"Found", "24", "Missed", "none"} <= set(page.words)
 
 
@@ -129,10 +154,13 @@ def test_empty_selection_and_long_ones():
     assert "No variable was selected." in page.words
     assert "0 of 5 variables" in page.words
     assert "svg" not in page.tags
-    many = [{"name": f"v{k}", "inclusion": 1.0, "coef": 1.0, "gain": 1.0} for k in range(130)]
-    page = Page(to_html({"variables": many, "n_features": 500}))
-    assert "30 more variables are not shown." in page.words
-    assert len(json.loads(to_json({"variables": many}))["variables"]) == 130
+    many = [{"name": f"v{k}", "inclusion": 1.0, "coef": 1.0, "gain": 1.0} for k in range(1130)]
+    page = Page(to_html({"variables": many, "n_features": 5000}))
+    assert "130 more variables are not shown." in page.words
+    assert page.attributes.count(("class", "rest")) == 985
+    assert "Show all 1,000 rows" in page.words
+    assert "1030 more variables are not shown." in to_markdown({"variables": many})
+    assert len(json.loads(to_json({"variables": many}))["variables"]) == 1130
 
 
 def test_json_is_strict():
@@ -200,63 +228,40 @@ def test_the_reason_to_stop_is_a_sentence():
     assert "- Stopped: the moon" in to_markdown({"stop_reason": "the moon"})
 
 
-def points(svg, colour):
-    path = next(p for p in ElementTree.fromstring(svg).iter("path") if p.get("stroke") == colour)
-    return path.get("d")
+def test_columns_of_one_scale_are_aligned():
+    def column(*values):
+        return [row[0] for row in section_rows({"rows": [[v] for v in values]})[0]]
+
+    assert column(0.5, 0.159, None, 0.0) == ["0.500", "0.159", "-", "0.000"]
+    assert column(0.03407, -0.0004, np.nan) == ["0.03407", "-0.00040", "-"]
+    assert column(0.002, 0.002) == ["0.002", "0.002"]
+    assert column(1.0, 2.0) == ["1", "2"]
+    # what is of different scales, whole, or mixed with text stays as it is
+    assert column(19.27, 0.09693) == ["19.27", "0.09693"]
+    assert column(1234.5, 0.5) == ["1234", "0.5"]
+    assert column(3, 2.5, "a") == ["3", "2.5", "a"]
 
 
-def test_search_picture_steps_and_gaps():
-    svg = search_svg(REPORT["path"])
-    size, score = points(svg, "#2f6fb5"), points(svg, "#c07a13")
-    # steps go sideways, then up; the highest size is at the top of its panel
-    assert re.fullmatch(r"M[\d. ]+(H[\d.]+V[\d.]+){3}", size)
-    heights = [float(v) for v in re.findall(r"V([\d.]+)", size)]
-    assert heights[1] == min(heights) == 24
-    assert score.count("M") == 1  # the infinite first score is left out
-    assert score.count("L") == 2
-    assert "last subset holds 2 variables" in svg
+def test_works_are_read_from_the_documentation():
+    def method():
+        """One sentence.
 
+        References
+        ----------
+        .. [1] A. Author (2001), "A paper",
+           A Journal 1.
+        .. [2] B. Author.
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        {"stage": [], "size": [], "score": []},
-        {},
-        {"stage": [0], "size": [0], "score": [1.0]},
-        {"stage": [0, 1], "size": [2, 2], "score": [1.0, 1.0]},
-        {"stage": [0, 1], "size": [2, 2], "score": [np.nan, np.nan]},
-        {"stage": [0, 1, 2], "size": [2, 2, 1], "score": [1e-12, np.nan, 1e9]},
-    ],
-)
-def test_search_picture_of_small_searches_is_well_formed(path):
-    svg = search_svg(path)
-    ElementTree.fromstring(svg)
-    assert "nan" not in svg
-    assert "inf" not in svg
+        Examples
+        --------
+        """
 
-
-def test_long_searches_are_thinned_but_keep_their_ends():
-    n = 5000
-    svg = search_svg({"stage": range(n), "size": range(n), "score": np.arange(n) / n})
-    assert len(svg) < 60_000
-    assert "Search of 5,000 stages" in svg
-    assert points(svg, "#c07a13").endswith("704.0 200.0")
-
-
-def test_search_picture_refuses_ragged_columns():
-    with pytest.raises(ValueError, match="must have one length, got 2, 1 and 2"):
-        search_svg({"stage": [0, 1], "size": [1], "score": [0, 1]})
-
-
-def test_bars_have_the_length_of_inclusion():
-    svg = inclusion_svg(REPORT["variables"])
-    bars = [r for r in ElementTree.fromstring(svg).iter("rect") if r.get("fill") == "#2f6fb5"]
-    full = float(next(r for r in ElementTree.fromstring(svg).iter("rect")).get("width"))
-    assert [round(float(b.get("width")) / full, 2) for b in bars] == [0.98, 0.5]
-    long = inclusion_svg([{"name": "n" * 80, "inclusion": 2.0}] * 50)
-    assert long.count("<g>") == 30
-    assert "n" * 80 in long  # whole in the tooltip
-    ElementTree.fromstring(inclusion_svg([]))
+    assert cited_works(method) == ['A. Author (2001), "A paper", A Journal 1.', "B. Author."]
+    assert cited_works(lambda: None) == []
+    made = {"code": "f()", "works": ["A <b>"], "settings": {"alpha": "0.1"}, "Seed": 1}
+    page = Page(to_html({"made": made}))
+    for word in ("A <b>", "alpha", "0.1", "Seed"):
+        assert word in page.words
 
 
 SECTIONS = {
@@ -270,7 +275,7 @@ SECTIONS = {
             "bars": [("a<b", 0.25), ("c", 2.0)],
             "note": "A *note*.",
         },
-        {"title": "Tree", "text": "a?\n  <= 1: b"},
+        {"title": "Tree", "text": "a?\n  <= 1: -> <b>"},
     ],
     "path": {"stage": [1, 2], "size": [3, 4], "score": [0.0, 1.0], "titles": ["bought", "return"]},
 }
@@ -281,11 +286,26 @@ def test_sections_stand_in_place_of_variables():
     text = " ".join(page.words)
     assert "Use of <x>" in text
     assert "No variable was selected." not in text
-    assert "30 more rows are not shown." in text
-    assert "a?\n  <= 1: b" in text
-    assert page.tags.count("svg") == 2
+    assert "Show all 130 rows" in text
+    assert "a? <= 1: → <b>" in text
+    assert page.tags.count("svg") == 4  # two bars that belong to no row of the table, and two curves
     assert "bought" in text
     assert "return" in text
+
+
+def test_a_tree_is_a_list_of_lists():
+    text = "a?\n    1: b?\n        2: -> x\n    3: -> y\nz"
+    page = to_html({"sections": [{"title": "T", "text": text}]})
+    whole = "<li>a?<ul><li>1: b?<ul><li>2: → x</li></ul></li><li>3: → y</li></ul></li><li>z</li></ul>"
+    assert f'<ul class="tree">{whole}' in page
+    assert "<pre>x\ny</pre>" in to_html({"sections": [{"title": "T", "text": "x\ny"}]})
+
+
+def test_findings_stand_for_the_text():
+    found = [{"weight": "problem", "text": "a <gap>", "mend": "missing='drop'"}]
+    page = Page(to_html({"sections": [{"title": "T", "text": "plain", "findings": found}]}))
+    assert "plain" not in page.words
+    assert {"Problem:", " a <gap>", "missing='drop'"} <= set(page.words)
 
 
 def test_sections_in_markdown():
@@ -295,6 +315,6 @@ def test_sections_in_markdown():
     assert "| f99  |   0.495 |" in text
     assert "f100" not in text
     assert "30 more rows are not shown." in text
-    assert "```text\na?\n  <= 1: b\n```" in text
+    assert "```text\na?\n  <= 1: -> <b>\n```" in text
     assert "A \\*note\\*." in text
     assert "No variable" not in text

@@ -66,18 +66,36 @@ def test_other_times_equal_the_fit_before_the_damage(data):
 
 
 @pytest.mark.parametrize("kind", ["ids", "sds", "squared"])
-def test_tests_leave_the_flagged_time_out_with_a_warning(data, kind):
-    data = broken(data, "quasi")
+@pytest.mark.parametrize(("how", "small"), [("quasi", False), ("rank", True), ("one class", True)])
+def test_tests_leave_the_flagged_time_out_with_a_warning(data, kind, how, small):
+    data = broken(data, how)
     model = fitted(data)
+    options = {"kind": kind, "random_state": 0, "small_sample": small}
     with pytest.warns(FlaggedTimeWarning, match="1 flagged time point"):
-        result = model.test("x", kind=kind, random_state=0)
-    rest = fitted(data[data["t"] != BAD]).test("x", kind=kind, random_state=0)
+        result = model.test("x", **options)
+    rest = fitted(data[data["t"] != BAD]).test("x", **options)
     assert (result.statistic, result.pvalue) == (rest.statistic, rest.pvalue)
     assert list(result.excluded) == [BAD]
     outside = model.test("x", kind=kind, interval=(3, 5), random_state=0)
     assert len(outside.excluded) == 0
     with pytest.warns(FlaggedTimeWarning), pytest.raises(ValueError, match="nothing is left"):
         model.test("x", kind=kind, interval=(BAD, BAD))
+
+
+@pytest.mark.parametrize("kind", ["ids", "sds", "squared"])
+def test_few_subjects_are_tested_where_only_the_estimate_is_infinite(data, kind):
+    """Curves without the effect can be estimated there; left out, its strongest sign would not count."""
+    data = broken(data, "complete")
+    model = fitted(data)
+    result = model.test("x", kind=kind, n_draws=199, random_state=0)
+    assert len(result.excluded) == 0
+    np.testing.assert_array_equal(result.times, model.times_)
+    rest = fitted(data[data["t"] != BAD]).test("x", kind=kind, n_draws=199, random_state=0)
+    assert result.statistic > rest.statistic
+    assert np.isfinite([result.statistic, result.estimate[0], result.se[0]]).all()
+    # the covariate that separates is free when another one is tested
+    with pytest.warns(FlaggedTimeWarning):
+        assert list(model.test("z", kind=kind, n_draws=9, random_state=0).excluded) == [BAD]
 
 
 def test_bands_and_smoothing_step_over_the_flagged_time(data):

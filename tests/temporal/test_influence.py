@@ -83,8 +83,9 @@ def test_large_files_are_read_some_columns_at_a_time(make_data, in_blocks, tmp_p
     data.to_csv(tmp_path / "visits.csv", index=False)
     data.to_parquet(tmp_path / "visits.parquet", row_group_size=50)
     in_blocks()
-    for name in ("visits.csv", "visits.parquet"):
-        model = TemporalProcessRegression().fit(tmp_path / name, "v", id="id", time="t")
+    chunks = [data.iloc[first : first + 90] for first in range(0, len(data), 90)]
+    for given in (tmp_path / "visits.csv", tmp_path / "visits.parquet", lambda: iter(chunks)):
+        model = TemporalProcessRegression().fit(given, "v", id="id", time="t")
         np.testing.assert_allclose(model.coef_, whole.coef_, rtol=1e-9)
 
 

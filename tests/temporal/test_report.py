@@ -57,7 +57,7 @@ def test_the_answer_names_who_has_an_effect(model):
     answer = model.summary().dict["answer"]
     for name in table.index:
         assert (f"{name} (on average" in answer) == (name in seen)
-    assert "Nothing can be said of 1 of 6 times." in answer
+    assert "There is no estimate at 1 of 6 times." in answer
     # at level 1 - 1e-9 nothing is seen
     hidden = model.report(level=1 - 1e-9).dict["answer"]
     assert "no effect of x and z, which does not prove" in hidden

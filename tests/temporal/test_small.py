@@ -9,8 +9,7 @@ from scipy.stats import f, ttest_1samp
 
 from rlselect import TemporalProcessRegression
 from rlselect.kernels import working_quantities
-from rlselect.temporal import SmallSampleWarning
-from rlselect.temporal._small import webb
+from rlselect.temporal._small import signs, webb
 
 
 def fitted(data, response="v", link="identity", **options):
@@ -47,7 +46,7 @@ def solved(link, variance, x, y, w, offset):
 
 
 def naive_null(model, link, variance, tested, value):
-    """At each time, of the curves that have the value: scores, leverages, and what the tested effects see."""
+    """At each time, of the curves that have the value: all that scores and standard errors are made of."""
     design = model._fitted.design
     free = [k for k in range(len(design.names)) if k not in tested]
     out = []
@@ -57,21 +56,28 @@ def naive_null(model, link, variance, tested, value):
         weight, score = working_quantities(link, variance, b @ x[free] + known, y, w)
         inner = np.linalg.inv((x[free] * weight) @ x[free].T)
         leverage = weight * np.einsum("ki,kl,li->i", x[free], inner, x[free])
-        pull = x.shape[1] * (np.linalg.inv((x * weight) @ x.T) @ x)[tested]
-        out.append((x[free], weight, score, leverage, inner, pull))
+        bread = np.linalg.inv((x * weight) @ x.T)
+        pull = x.shape[1] * (bread @ x)[tested]
+        # where the mean is bounded standard errors are those of the hypothesis, else those of the estimate
+        x, bread = (x[free], inner) if link == "logit" else (x, bread)
+        out.append((x, weight, score, leverage, bread, pull))
     return out
 
 
 def naive_null_draws(parts, g):
-    """Influence functions of the observed difference and of draws, (draws + 1, times, tested, subjects)."""
-    draws = [[pull * score for _, _, score, _, _, pull in parts]]
-    for row in g:
-        draw = []
-        for x, weight, score, leverage, inner, pull in parts:
-            new = row * score / np.sqrt(1 - leverage)
-            draw.append(pull * (new - weight * (inner @ x @ new @ x)))
-        draws.append(draw)
-    return np.array(draws)
+    """The observed step from these curves, then drawn ones: (draws + 1, times, tested), and their influence
+    functions (draws + 1, times, tested, subjects).
+    """
+    steps, influences = [], []
+    for row in [None, *g]:
+        step, influence = [], []
+        for x, weight, score, leverage, bread, pull in parts:
+            new = score if row is None else row * score / np.sqrt(1 - leverage)
+            step.append((pull * new).mean(axis=1))
+            influence.append(pull * (new - weight * (bread @ x @ new @ x)))
+        steps.append(step)
+        influences.append(influence)
+    return np.array(steps), np.array(influences)
 
 
 @pytest.mark.parametrize(
@@ -90,8 +96,10 @@ def test_bands_and_tests_equal_loops(make_data, link, variance, response):
     np.testing.assert_allclose(list(band.critical.values()), np.quantile(sups, 0.95, axis=0), rtol=1e-8)
     value = (model.coef_["z"] + 1.5 * model.se_["z"] * np.array([1, -1, 0, 1, 0, 1.0])).to_numpy()
     parts = naive_null(model, link, variance, [2], value[:, None])
-    psi = naive_null_draws(parts, g)[:, :, 0]
-    mean, var = psi.mean(axis=2), (psi**2).sum(axis=2) / n**2
+    mean, psi = (
+        found[:, :, 0] for found in naive_null_draws(parts, signs(draws, n, np.random.default_rng(3)))
+    )
+    var = (psi**2).sum(axis=2) / n**2
     sups = (mean**2 / var).max(axis=1)
     result = model.test("z", value=value, kind="sds", n_draws=draws, random_state=3)
     assert result.statistic == pytest.approx(sups[0])
@@ -110,8 +118,8 @@ def test_integrated_test_is_hotellings_of_the_scores(make_data, link, variance, 
     for names, tested in (("x", [1]), (["x", "z"], [1, 2]), (["Intercept", "x", "z"], [0, 1, 2])):
         r = len(tested)
         parts = naive_null(model, link, variance, tested, np.full((6, r), 0.1))
-        plain = sum(pull * score for _, _, score, _, _, pull in parts[:-1])
-        large = sum(pull * score / np.sqrt(1 - h) for _, _, score, h, _, pull in parts[:-1])
+        plain = sum(pull * score for *_, score, _, _, pull in parts[:-1])
+        large = sum(pull * score / np.sqrt(1 - h) for *_, score, h, _, pull in parts[:-1])
         mean = plain.mean(axis=1)
         length = mean @ np.linalg.solve(large @ large.T / 900, mean)
         expected = length * 29 / (30 - length)
@@ -139,12 +147,12 @@ def test_the_average_standard_error_is_that_of_left_out_subjects(make_data):
 
 def test_joint_supremum_uses_the_covariance_of_each_draw(make_data):
     model = fitted(make_data(n=40))
-    g = webb(20, 40, np.random.default_rng(1))
+    g = signs(20, 40, np.random.default_rng(1))
     value = model.coef_[["x", "z"]].to_numpy() + 0.25
-    psi = naive_null_draws(naive_null(model, "identity", "gaussian", [1, 2], value), g)
+    draws = naive_null_draws(naive_null(model, "identity", "gaussian", [1, 2], value), g)
     walds = []
-    for draw in psi:
-        each = [u.mean(axis=1) @ np.linalg.solve(u @ u.T / 1600, u.mean(axis=1)) for u in draw]
+    for step, psi in zip(*draws, strict=True):
+        each = [m @ np.linalg.solve(u @ u.T / 1600, m) for m, u in zip(step, psi, strict=True)]
         walds.append(max(each))
     result = model.test(["x", "z"], value=value, kind="sds", n_draws=20, random_state=1)
     above = (np.array(walds[1:]) >= walds[0]).sum()
@@ -153,15 +161,32 @@ def test_joint_supremum_uses_the_covariance_of_each_draw(make_data):
     assert result.pvalue == pytest.approx((1 + above) / 21)
 
 
+def test_the_supremum_of_a_linear_model_is_that_of_the_estimate(make_data):
+    model = fitted(make_data(n=40))
+    for name in ("x", ["x", "z"]):
+        mine, plain = (
+            model.test(name, value=0.3, kind="sds", n_draws=9, random_state=0, small_sample=small)
+            for small in (True, False)
+        )
+        assert mine.statistic == pytest.approx(plain.statistic, rel=1e-8)
+
+
+def test_few_units_have_more_than_signs():
+    rng = np.random.default_rng(0)
+    assert set(np.unique(signs(500, 12, rng))) == {-1.0, 1.0}
+    assert len(np.unique(np.abs(signs(500, 11, rng)))) == 3
+
+
 def test_a_constant_effect_is_judged_around_a_constant(make_data):
     model = fitted(make_data(n=40), "y", "logit")
-    g = webb(40, 40, np.random.default_rng(5))
+    g = signs(40, 40, np.random.default_rng(5))
     precision = model.se_["x"].to_numpy() ** -2.0
     level = (precision * model.coef_["x"].to_numpy()).sum() / precision.sum()
-    psi = naive_null_draws(naive_null(model, "logit", "binomial", [1], np.full((6, 1), level)), g)[:, :, 0]
+    parts = naive_null(model, "logit", "binomial", [1], np.full((6, 1), level))
+    mean, psi = (found[:, :, 0] for found in naive_null_draws(parts, g))
     step = np.array([0.5, 1, 1, 1, 1, 0.5]) / 5
     psi = psi - np.einsum("t,bti->bi", step, psi)[:, None]
-    mean, var = psi.mean(axis=2), (psi**2).sum(axis=2)
+    mean, var = mean - (mean @ step)[:, None], (psi**2).sum(axis=2)
     ratio = (mean**2 @ step) / (var @ step)
     result = model.test_constant("x", n_draws=40, random_state=5)
     assert result.pvalue == pytest.approx((1 + (ratio[1:] >= ratio[0]).sum()) / 41)
@@ -186,15 +211,6 @@ def test_many_subjects_keep_the_plain_references(make_data):
             for small in (True, False)
         )
         assert (mine.statistic, mine.pvalue) == (plain.statistic, plain.pvalue)
-
-
-def test_too_few_subjects_are_said(make_data):
-    model = fitted(make_data(n=9, missing=0))
-    with pytest.warns(SmallSampleWarning, match="9 subjects at some time for 3 coefficients"):
-        model.test("x")
-    with pytest.warns(SmallSampleWarning, match="at least 7 subjects more"):
-        model.bands(n_draws=9, random_state=0)
-    model.test("x", small_sample=False)
 
 
 @pytest.mark.slow

@@ -34,6 +34,13 @@ from rlselect.data._open import (
 from rlselect.data._opened import Opened
 from rlselect.data._paths import kind_of
 from rlselect.data._read import as_numbers
+from rlselect.data._responses import (
+    NumberResponses,
+    Responses,
+    number_responses,
+    open_responses,
+    read_responses,
+)
 from rlselect.data._some_rows import SomeRows, some_rows
 from rlselect.data._source import Batch, DataSource, RowStream, Sampler, Workers
 from rlselect.data._table import Table, read_vectors
@@ -62,7 +69,9 @@ __all__ = [
     "FeatureGroups",
     "FeatureUnits",
     "MissingMode",
+    "NumberResponses",
     "Opened",
+    "Responses",
     "RowStream",
     "Sampler",
     "SomeRows",
@@ -81,8 +90,10 @@ __all__ = [
     "load_source",
     "names_rows",
     "nearest_names",
+    "number_responses",
     "open_coded",
     "open_once",
+    "open_responses",
     "open_source",
     "open_stream",
     "open_table",
@@ -92,6 +103,7 @@ __all__ = [
     "read_groups",
     "read_labels",
     "read_numbers_or_classes",
+    "read_responses",
     "read_task",
     "read_units",
     "read_vectors",

@@ -27,7 +27,16 @@ from rlselect.data._part_table import PartTable
 from rlselect.data._parts import Parts, all_parts
 from rlselect.data._paths import find_files, is_paths, kind_of
 from rlselect.data._source import DataSource, RowStream
-from rlselect.data._streams import OnePass, Stream, collect, is_query, open_query, open_scan, spill
+from rlselect.data._streams import (
+    OnePass,
+    PartStream,
+    Stream,
+    collect,
+    is_query,
+    open_query,
+    open_scan,
+    spill,
+)
 from rlselect.data._table import Table, make_table
 
 # up to so many rows a source is simply loaded
@@ -191,7 +200,8 @@ def open_columns(X: Any, owner: str) -> Any:
     Parameters
     ----------
     X : table or source
-        See `open_source`. Queries, filtered datasets and large CSV files are run once, into a temporary file.
+        See `open_source`. Queries, filtered datasets and large CSV files are run once, into a temporary file,
+        and so are large Dask collections and iterators.
     owner : str
         Who asks, for messages.
 
@@ -207,8 +217,8 @@ def open_columns(X: Any, owner: str) -> Any:
         return opened
     parts = opened if hasattr(opened, "visit") else spill(opened)
     n_rows = int(parts.lengths.sum())
-    if isinstance(parts, FileParts) and 8 * n_rows * len(parts.schema) > _SMALL_COLUMNS:
-        return PartColumns(parts)
+    if 8 * n_rows * len(parts.schema) > _SMALL_COLUMNS:
+        return PartColumns(parts if isinstance(parts, FileParts) else spill(PartStream(parts)))
     return _load(parts, owner)
 
 

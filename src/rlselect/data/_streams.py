@@ -22,6 +22,7 @@ from rlselect.data._encoder import TableEncoder
 from rlselect.data._file import first_line
 from rlselect.data._file_parts import FileParts
 from rlselect.data._part_coder import Coder, View, design_dtype
+from rlselect.data._parts import Parts, all_parts
 from rlselect.data._source import Batch
 from rlselect.data._unchanged import FileStamps
 
@@ -97,6 +98,31 @@ class QueryStream:
     def _check(self) -> None:
         if self._stamps is not None:
             self._stamps.check_each()
+
+    def where(self, rows: int) -> str:
+        """Where the rows after so many lie, for messages."""
+        return f"Rows from {rows} on of X"
+
+
+class PartStream:
+    """Parts that can only be had whole, such as chunks and partitions, one after the other."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts, self.schema = parts, _without_dictionaries(parts.schema)
+
+    def tables(self, names: Sequence[str]) -> Iterator[pa.Table | None]:
+        """Pass over some columns; None where numbers are of a wider type than those before."""
+        wanted = pa.schema([self.schema.field(name) for name in names])
+        for table in self._parts.visit(all_parts(self._parts), names):
+            both = pa.unify_schemas(
+                [wanted, _without_dictionaries(table.schema)], promote_options="permissive"
+            )
+            if not both.equals(wanted):
+                for field in both:
+                    self.schema = self.schema.set(self.schema.get_field_index(field.name), field)
+                yield None
+                return
+            yield table.cast(wanted)
 
     def where(self, rows: int) -> str:
         """Where the rows after so many lie, for messages."""

@@ -1,5 +1,6 @@
 """A table in memory, with its target, weights and offset: rows out, encoded and checked."""
 
+import copy
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
@@ -220,6 +221,12 @@ class Table:
         extra = {role: values[rows] for role, values in self.extra.items()}
         return Table(self._store, self.encoder, y, weight, offset, self.row_index_[rows], extra)
 
+    def with_target(self, y: np.ndarray) -> "Table":
+        """The same rows with another y."""
+        twin = copy.copy(self)
+        twin.y = y
+        return twin
+
     def scan(
         self, columns: Sequence[int] | np.ndarray | None = None, *, count: bool = True
     ) -> Iterator[Batch]:
@@ -259,7 +266,8 @@ def make_table(
     store, vectors, named = read_with_vectors(X, given, () if encoder is None else encoder.ignored_names_)
     target = vectors["y"]
     if encoder is None:
-        kept = _kept_rows(store, target) if missing == "drop" else None
+        others = [v for role, v in vectors.items() if role not in _ROLES]
+        kept = _kept_rows(store, [target, *others]) if missing == "drop" else None
         design = learn_design(store, missing, kept, owner)
         encoder = TableEncoder(missing=missing).set_design(design, named)
     else:
@@ -346,11 +354,11 @@ def _row_vector(values: Any, role: str, n_rows: int) -> np.ndarray | None:
     return vector
 
 
-def _kept_rows(store: Store, y: np.ndarray | None) -> np.ndarray | None:
+def _kept_rows(store: Store, targets: Sequence[np.ndarray | None]) -> np.ndarray | None:
     """Return the rows without a gap; None when that is all of them."""
     names = default_names(store)
     gaps = scan_missing(store, names)
-    lost = gaps.rows if y is None else gaps.rows | missing_mask(y)
+    lost = np.logical_or.reduce([gaps.rows, *(missing_mask(y) for y in targets if y is not None)])
     if lost.all():
         worst = int(np.argmax(gaps.counts))
         raise ValueError(

@@ -1,9 +1,10 @@
 """What can be changed after a fit without learning anew: prices, budgets, what is known from the start."""
 
 import copy
+import itertools
 import json
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -106,8 +107,7 @@ class AfterFit:
         check_is_fitted(self)
         self._refuse_promise("with_budget")
         if budget is not None:
-            check_value("budget", budget, whole(0, "None or an integer of at least 0"))
-            budget = min(int(budget), self._fitted.rules.n_units)
+            (budget,) = self._read_budgets([budget])
         return self._with(self._fitted.at(replace(self._fitted.rules, budget=budget)), budget=budget)
 
     def with_mean_cost(self, mean_cost: float, X: Any) -> Self:
@@ -141,7 +141,9 @@ class AfterFit:
             low, high = (low, half) if spent <= mean_cost else (half, high)
         return self._with(self._fitted.at(rules, float(np.exp(high))))
 
-    def frontier(self, X: Any, y: Any, sample_weight: Any = None) -> dict[str, NDArray]:
+    def frontier(
+        self, X: Any, y: Any, sample_weight: Any = None, *, budgets: Sequence[int] | None = None
+    ) -> dict[str, NDArray]:
         """How good answers are against what is bought, from one fit.
 
         Parameters
@@ -152,6 +154,10 @@ class AfterFit:
             Their classes or numbers, or the name of their column.
         sample_weight : (n,) array or str, optional
             Weights of the cases.
+        budgets : sequence of int, optional
+            Numbers of purchases at most that are tried at each price, beside that of this estimator. Where
+            about two purchases are wanted, two for every case can be better than one for some and three for
+            others.
 
         Returns
         -------
@@ -159,7 +165,8 @@ class AfterFit:
             One entry per price, from low to high: ``setting``, the mean price by which it chooses;
             ``sparsity``; ``cost``, of the purchases of a case at the prices of this estimator; ``accuracy``
             and ``confidence``, the mean probability of the answer; of a regressor instead ``r2``, and
-            ``expected``, what the answers themselves take it to be. `FrontierDisplay` draws it.
+            ``expected``, what the answers themselves take it to be. With `budgets` the prices come again for
+            each of them, and ``budget`` is the most that a case buys. `FrontierDisplay` draws it.
         """
         check_is_fitted(self)
         self._refuse_promise("frontier")
@@ -169,17 +176,25 @@ class AfterFit:
         spread = float(np.ptp(rules.losses)) or 1.0
         if rules.prices.max() <= 0:
             rules = replace(rules, prices=np.ones(rules.n_units))
+        limits = [rules.budget, *self._read_budgets(budgets)]
         rows = []
-        for price in spread * _PRICES:
-            fitted = self._fitted.at(rules, price / float(rules.prices.mean()))
+        for limit, price in itertools.product(limits, spread * _PRICES):
+            fitted = self._fitted.at(replace(rules, budget=limit), price / float(rules.prices.mean()))
             codes, episodes = fitted.episodes(X)
             paid = episodes.paid.sum(axis=1) / rules.n_units
             spent = episodes.cost if self._fitted.rules.prices.max() > 0 else np.zeros(len(paid))
             judged = self._judge(fitted, codes, episodes, labels, weights)
             values = {"sparsity": 1 - paid, "cost": spent, **judged}
             means = {name: float(np.average(v, weights=weights)) for name, v in values.items()}
-            rows.append({"setting": price, **means})
+            most = {} if budgets is None else {"budget": rules.n_units if limit is None else limit}
+            rows.append({"setting": price, **most, **means})
         return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+    def _read_budgets(self, budgets: Sequence[int] | None) -> list[int]:
+        """Budgets, no larger than what there is to buy."""
+        for budget in budgets or ():
+            check_value("budget", budget, whole(0, "None or an integer of at least 0"))
+        return [min(int(budget), self._fitted.rules.n_units) for budget in budgets or ()]
 
     @abstractmethod
     def _judge(

@@ -15,7 +15,7 @@ from rlselect._estimator import Estimator, rank
 from rlselect._options import check_value, refuse_unused, whole
 from rlselect._parallel import one_thread
 from rlselect._random import RandomState, as_generator
-from rlselect.data import CodedFeatures, open_coded, require_target
+from rlselect.data import CodedFeatures, open_coded
 from rlselect.datumwise._after_fit import AfterFit
 from rlselect.datumwise._content_order import by_content
 from rlselect.datumwise._fitted import FittedPurchases
@@ -135,7 +135,7 @@ class FeatureBuyer(AfterFit, Estimator):
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[CodedFeatures, Any, NDArray, NDArray]:
         """Numbers, labels and weights of the rows that count."""
         name = type(self).__name__
-        require_target(y, name)
+        self._require_target(y)
         features, rows = open_coded(X, y, sample_weight=sample_weight, owner=name)
         assert rows.y is not None
         weights = np.ones(len(rows.y)) if rows.sample_weight is None else rows.sample_weight

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from rlselect._capabilities import TABLES, Takes
 from rlselect._compat import user_level, with_callbacks
 from rlselect._options import (
     AUTO,
@@ -167,6 +168,10 @@ class DatumwiseClassifier(ClassifierMixin, FeatureBuyer):
     array([0, 1])
     """
 
+    _takes: ClassVar = Takes(
+        outcomes=("two classes", "several classes"),
+        data=("sample weights", "feature groups", *TABLES),
+    )
     _options: ClassVar[Mapping[str, Allowed]] = {
         "scoring": one_of("auto", "bins", "linear", "network"),
         "feature_cost": PRICE,

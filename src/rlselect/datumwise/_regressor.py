@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from rlselect._capabilities import TABLES, Takes
 from rlselect._compat import with_callbacks
 from rlselect._options import AUTO, NONE, Allowed, anything, instance, number, one_of, whole
 from rlselect._random import RandomState
@@ -126,6 +127,11 @@ class DatumwiseRegressor(RegressorMixin, FeatureBuyer):
     is left of the variance between the quantiles cannot be explained: with 16 of them about 2 % for normal
     y. For y with a few values far out, take logarithms or ranks first.
 
+    References
+    ----------
+    .. [1] G. Dulac-Arnold, L. Denoyer, P. Preux, P. Gallinari (2012), "Sequential approaches for learning
+       datum-wise sparse representations", Machine Learning 89, 87-122.
+
     Examples
     --------
     A switch says which of two sensors to read.
@@ -142,6 +148,10 @@ class DatumwiseRegressor(RegressorMixin, FeatureBuyer):
     array([10., 12.])
     """
 
+    _takes: ClassVar = Takes(
+        outcomes=("numbers",),
+        data=("sample weights", "feature groups", *TABLES),
+    )
     _options: ClassVar[Mapping[str, Allowed]] = {
         "scoring": one_of("bins", "linear", "network", "auto"),
         "feature_cost": PRICE,

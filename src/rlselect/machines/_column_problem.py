@@ -61,7 +61,8 @@ class ColumnProblem:
         self.width = len(owners)
         # the places of the columns that are in among all of them; sums know these only
         self.places = np.flatnonzero(np.isin(owners, [-1, *self.active]).all(axis=1))
-        self.owners = owners[self.places]
+        owners = owners[self.places]
+        self._needs = {group: (owners == group).any(axis=1) for group in self.active}
         columns = columns[:, self.places]
         self.means = weights @ columns / self.total
         self.mean = float(weights @ y / self.total)
@@ -115,7 +116,8 @@ class ColumnProblem:
 
     def _places(self, groups: Sequence[int]) -> NDArray[np.intp]:
         """Where the columns that need one of some groups stand among the active ones."""
-        return np.flatnonzero(np.isin(self.owners[self.kept], list(groups)).any(axis=1))
+        needed = np.logical_or.reduce([self._needs[group] for group in groups])
+        return np.flatnonzero(needed[self.kept])
 
     def removals(self, count: int) -> list[tuple[int, float]]:
         """The ``count`` cheapest removals with the objectives they leave, cheapest first."""

@@ -197,7 +197,8 @@ def _sections(
     sections = []
     if findings:
         told = "\n".join(tell(finding, words) for finding in findings)
-        sections.append({"title": "What was seen", "text": told})
+        found = [{"weight": f.weight, "text": f.text, "mend": getattr(f, words)} for f in findings]
+        sections.append({"title": "What was seen", "text": told, "findings": found})
     note = f"{advice.why} About {_seconds(advice.seconds)} and {_size(advice.memory)} of memory."
     return [
         *sections,

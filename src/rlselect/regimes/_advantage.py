@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.base import clone
 
-from rlselect._clock import present_clock
+from rlselect._clock import present_clock, time_is_up
 from rlselect._options import NONE, anything, one_of
 from rlselect._random import RandomState, as_generator
 from rlselect.kernels import loo_residuals
@@ -97,6 +97,11 @@ class AdvantageLearning(BackwardLearner):
     Chapter 4 of the dissertation that `QLearning.paper` follows has no method of this kind, so that there is
     no ``paper`` here.
 
+    References
+    ----------
+    .. [1] S. A. Murphy (2003), "Optimal dynamic treatment regimes", Journal of the Royal Statistical Society,
+       Series B 65.
+
     Examples
     --------
     >>> from rlselect import AdvantageLearning, TrialData
@@ -169,8 +174,9 @@ class AdvantageLearning(BackwardLearner):
             part_done()
 
     def _tree_machines(self, evaluation: Evaluation, rng: np.random.Generator) -> list[StageMachine]:
-        # contrasts alone say nothing of what an action is worth
-        return q_functions(evaluation, self._decide_for(evaluation.trial), "anova", rng)
+        # contrasts alone say nothing of what an action is worth; out of time, lines do for scores
+        model = "linear" if time_is_up() else "anova"
+        return q_functions(evaluation, self._decide_for(evaluation.trial), model, rng)
 
     def _estimate_value(self, evaluation: Evaluation, seconds: float) -> RegimeValue:
         seed = int(as_generator(self.random_state).integers(2**31))

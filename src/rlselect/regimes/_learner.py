@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from rlselect._capabilities import Takes
 from rlselect._clock import OutOfTime, fit_clock, present_clock, stop_if_late, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
 from rlselect._estimator import Estimator, rank
@@ -68,6 +69,7 @@ class BackwardLearner(Estimator):
     all of them in the end (`_revise`).
     """
 
+    _takes: ClassVar = Takes(outcomes=("numbers", "censored times"), data=("text columns", "time budget"))
     _options: ClassVar = {
         "model": MODEL,
         "discount": number("a number between 0 and 1", least=0.0, most=1.0),
@@ -117,10 +119,10 @@ class BackwardLearner(Estimator):
         self._check_combinations()
         progress.begin(2 * trial.n_stages + 1)
         self._check_size(trial)
-        self.overlap_ = trial.overlap()
-        warn_of_poor_overlap(self.overlap_)
         everyone = np.ones(trial.n_subjects, dtype=bool)
         with jobs(self.n_jobs), fit_clock(self.time_budget) as clock:
+            self.overlap_ = trial.overlap()
+            warn_of_poor_overlap(self.overlap_)
             began = time.perf_counter()
             try:
                 with clock.part(_FOR_STAGES):

@@ -141,12 +141,18 @@ def _overlap(learner: Learnt) -> dict[str, Any]:
     for one in learner.overlap_:
         after = max((gap for _, gap in one.balance.values()), default=0.0)
         numbers = (one.smallest, one.rare_share, one.largest_imbalance[1], after)
-        rows.append([f"stage {one.stage}", *(round(number, 3) for number in numbers)])
+        rows.append([f"stage {one.stage}", *(round(number, 3) for number in numbers), one.advice])
     return {
         "title": "Whether actions can be compared",
-        "columns": ["Stage", "Smallest probability", "Out of reach", "Imbalance", "after weighting"],
+        "columns": [
+            "Stage",
+            "Smallest probability",
+            "Out of reach",
+            "Imbalance",
+            "after weighting",
+            "Advice",
+        ],
         "rows": rows,
-        "text": "\n".join(f"stage {one.stage}: {one.advice}" for one in learner.overlap_),
         "note": "Smallest probability of a feasible action for a subject; share of subjects for whom an "
         "action was out of reach; largest difference of means between actions in standard deviations.",
     }
@@ -160,15 +166,14 @@ def _stages(learner: Learnt) -> dict[str, Any]:
             str(learner.model_[t]),
             len(learner.selected_[t]),
             len(learner.history_names_in_[t]),
+            learner.stop_reason_[t],
         ]
         for t, actions in enumerate(learner.actions_)
     ]
-    reasons = [f"stage {t + 1}: {reason}" for t, reason in enumerate(learner.stop_reason_)]
     return {
         "title": "The stages",
-        "columns": ["Stage", "Actions", "Model", "Columns kept", "of"],
+        "columns": ["Stage", "Actions", "Model", "Columns kept", "of", "Stopped"],
         "rows": rows,
-        "text": "\n".join(reasons),
     }
 
 

@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 
-# A page or a Markdown table shows this many variables; JSON holds all of them.
-MAX_ROWS = 100
+# rows that a text shows, and a page, which folds what is long; JSON holds all of them
+MAX_ROWS, MAX_PAGE_ROWS = 100, 1000
 COLUMNS = ("Variable", "Inclusion", "Coefficient", "Std. error", "Gain")
-LEGEND = (
-    "Inclusion: how sure the selection is of a variable, from 0 to 1. Coefficient: of a refit on the "
-    "selected variables. Gain: held-out loss that the variable saves."
-)
+LEGENDS = {
+    "Inclusion": "Inclusion: how sure the selection is of a variable, from 0 to 1.",
+    "Coefficient": "Coefficient: of a refit on the selected variables.",
+    "Gain": "Gain: held-out loss that the variable saves.",
+}
+LEGEND = " ".join(LEGENDS.values())
 
 # what a search says in a word, for readers who have not read about it; other reasons are shown as they are
 _REASONS = {
@@ -60,6 +62,23 @@ def show(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(show(v) for v in value) or "none"
     return value
+
+
+def show_column(values: Sequence[Any]) -> list[str]:
+    """Write the cells of a column: numbers with as many decimals in each, so that it can be read down."""
+    values = [plain(value) for value in values]
+    numbers = [v for v in values if isinstance(v, float)]
+    if not numbers or any(v is not None and not isinstance(v, float) for v in values):
+        return [show(value) for value in values]
+    sizes = [abs(v) for v in numbers if v]
+    largest = max(sizes, default=0.0)
+    # rows of different scales would lose their digits, or show too many
+    if not 1e-4 <= largest < 1e3 or largest > 100 * min(sizes):
+        return [show(value) for value in values]
+    decimals = 3 - math.floor(math.log10(largest))
+    while decimals and all(round(v, decimals - 1) == round(v, decimals) for v in numbers):
+        decimals -= 1
+    return [show(v) if v is None else f"{v:.{decimals}f}" for v in values]
 
 
 def fact_rows(report: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -118,13 +137,13 @@ def _gain(value: Any, decimals: int | None) -> str:
     return f"{value:.3g}" if decimals is None else f"{value:.{decimals}f}"
 
 
-def variable_rows(report: Mapping[str, Any]) -> tuple[list[list[str]], int]:
+def variable_rows(report: Mapping[str, Any], most: int = MAX_ROWS) -> tuple[list[list[str]], int]:
     """Return the cells of the first variables under `COLUMNS`, and how many variables are left out.
 
     A variable with several coefficients takes a row of its own and one more, indented, for each of them.
     """
     variables = report.get("variables", ())
-    shown = variables[:MAX_ROWS]
+    shown = variables[:most]
     decimals = _decimals([v.get("gain") for v in shown])
     rows = []
     for variable in shown:
@@ -137,4 +156,4 @@ def variable_rows(report: Mapping[str, Any]) -> tuple[list[list[str]], int]:
         rows.append([name, inclusion, "", "", gain])
         errors = error if isinstance(error, Mapping) else {}
         rows += [[f"  {level}", "", _number(c), _number(errors.get(level)), ""] for level, c in coef.items()]
-    return rows, max(0, len(variables) - MAX_ROWS)
+    return rows, len(variables) - len(shown)

@@ -4,36 +4,44 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from rlselect.report._format import MAX_ROWS, show
-from rlselect.report._svg import bars_svg, curve_svg, intervals_svg
+from rlselect.report._cells import RowPictures, bar_pictures, interval_pictures
+from rlselect.report._format import MAX_PAGE_ROWS, MAX_ROWS, plain, show_column
+from rlselect.report._svg import curve_svg
+from rlselect.report._tables import table_html
 
 
-def section_rows(section: Mapping[str, Any]) -> tuple[list[list[str]], int]:
+def section_rows(section: Mapping[str, Any], most: int = MAX_ROWS) -> tuple[list[list[str]], int]:
     """Cells of a section's table as text, and how many rows are left out.
 
     Parameters
     ----------
     section : mapping
         With ``rows``, if it has a table.
+    most : int, default=100
+        Rows that are written.
 
     Returns
     -------
     rows : list of lists of str
-        The first hundred.
+        The first ones.
     more : int
         Rows left out.
     """
     rows = list(section.get("rows", ()))
-    return [[show(cell) for cell in row] for row in rows[:MAX_ROWS]], max(0, len(rows) - MAX_ROWS)
+    shown = [list(row) for row in rows[:most]]
+    columns = [show_column(column) for column in zip(*shown, strict=True)]
+    return [list(row) for row in zip(*columns, strict=True)], len(rows) - len(shown)
 
 
-def sections_html(sections: Sequence[Mapping[str, Any]]) -> str:
+def sections_html(sections: Sequence[Mapping[str, Any]], level: int) -> str:
     """Sections of a page.
 
     Parameters
     ----------
     sections : sequence of mappings
         As ``sections`` of `to_html`.
+    level : int
+        Of their headings.
 
     Returns
     -------
@@ -42,86 +50,116 @@ def sections_html(sections: Sequence[Mapping[str, Any]]) -> str:
     """
     parts = []
     for section in sections:
-        parts.append(f"<h2>{escape(str(section['title']))}</h2>")
-        rows, more = section_rows(section)
-        if rows:
-            parts.append(table_html(section["columns"], rows, str(section["title"])))
-        if more:
-            parts.append(f'<p class="note">{more} more rows are not shown.</p>')
-        if section.get("bars"):
-            parts.append(picture_html(bars_svg(section["bars"], str(section["title"]))))
-        if section.get("intervals"):
-            parts.append(picture_html(intervals_svg(section["intervals"], str(section["title"]))))
-        parts += [picture_html(curve_svg(curve)) for curve in section.get("curves", ())]
-        if "text" in section:
-            parts.append(text_html(str(section["text"]), str(section["title"])))
-        if "note" in section:
+        title = str(section["title"])
+        parts.append(f"<h{level}>{escape(title)}</h{level}>")
+        if "findings" in section:
+            parts.append(_findings_html(section["findings"]))
+        elif "text" in section:
+            parts.append(text_html(str(section["text"])))
+        parts += _table_parts(section, title)
+        parts += [curve_html(curve) for curve in section.get("curves", ())]
+        if section.get("note"):
             parts.append(f'<p class="note">{escape(str(section["note"]))}</p>')
     return "\n".join(parts)
 
 
-def table_html(columns: Sequence[str], rows: Sequence[Sequence[str]], about: str) -> str:
-    """A table with numbers to the right of its first column, in a box that scrolls where it is too wide.
+def _table_parts(section: Mapping[str, Any], title: str) -> list[str]:
+    """The table with a picture in each row; pictures of something else have a table of their own."""
+    bars, intervals = (list(section.get(key, ()))[:MAX_PAGE_ROWS] for key in ("bars", "intervals"))
+    drawn = intervals or bars
+    rows, more = section_rows(section, MAX_PAGE_ROWS)
+    fits, parts = len(rows) == len(drawn), []
+    if rows:
+        pictures = _pictures(bars, intervals, section["rows"]) if fits else None
+        parts.append(table_html(section["columns"], rows, title, pictures))
+    if more:
+        parts.append(f'<p class="note">{more:,} more rows are not shown.</p>')
+    if drawn and not fits:
+        columns = ("Value of", "Estimate", "From", "To") if intervals else ("Name", "Share")
+        cells, _ = section_rows({"rows": drawn}, MAX_PAGE_ROWS)
+        parts.append(table_html(columns, cells, title, _pictures(bars, intervals, drawn)))
+    return parts
+
+
+def _pictures(
+    bars: Sequence[tuple[str, float]],
+    intervals: Sequence[tuple[str, float, float, float]],
+    rows: Sequence[Sequence[Any]],
+) -> RowPictures | None:
+    """Pictures for the rows of a table; bars stand beside the numbers that they show."""
+    if intervals:
+        return interval_pictures(intervals)
+    shares = [plain(share) for _, share in bars]
+    columns = range(1, len(rows[0]) if rows else 0)
+    same = (
+        k for k in columns if all(_shows(row[k], share) for row, share in zip(rows, shares, strict=False))
+    )
+    return bar_pictures(shares, next(same, None)) if bars else None
+
+
+def _shows(cell: Any, share: float | None) -> bool:
+    """Whether a cell says the same as a share: as a number, or in per cent."""
+    value = plain(cell)
+    if isinstance(value, str) and value.endswith("%"):
+        return share is not None and value in (f"{share:.{k}%}" for k in range(4))
+    return value == share
+
+
+def curve_html(curve: Mapping[str, Any]) -> str:
+    """A curve below its title.
 
     Parameters
     ----------
-    columns : sequence of str
-        Heads.
-    rows : sequence of sequences of str
-        Cells.
-    about : str
-        What the table shows, for those who cannot see it.
+    curve : mapping
+        As `curve_svg` takes it.
 
     Returns
     -------
     str
         HTML.
     """
-    heads = "".join(
-        f'<th scope="col"{" class=n" if k else ""}>{escape(str(c))}</th>' for k, c in enumerate(columns)
-    )
-    lines = []
-    for first, *others in rows:
-        cells = "".join(f"<td class=n>{escape(cell)}</td>" for cell in others)
-        lines.append(f'<tr><th scope="row">{escape(first)}</th>{cells}</tr>')
-    table = f'<table class="variables"><thead><tr>{heads}</tr></thead><tbody>' + "\n".join(lines)
-    return f"{_box(f'Table: {about}')}{table}</tbody></table></div>"
+    caption = f"<figcaption>{escape(str(curve['title']))}</figcaption>" if curve.get("title") else ""
+    return f"<figure>{caption}{curve_svg(curve)}</figure>"
 
 
-def text_html(text: str, about: str) -> str:
-    """Lines as they are, in a box that scrolls.
+def text_html(text: str) -> str:
+    """Lines as they are; indented ones as a tree.
 
     Parameters
     ----------
     text : str
         The lines.
-    about : str
-        What they are, for those who cannot see it.
 
     Returns
     -------
     str
         HTML.
     """
-    return f"{_box(f'Text: {about}')}<pre>{escape(text)}</pre></div>"
+    lines = [line for line in text.splitlines() if line.strip()]
+    indents = [len(line) - len(line.lstrip(" ")) for line in lines]
+    if not any(indents) or indents[0]:
+        return f"<pre>{escape(text)}</pre>"
+    parts, above = ['<ul class="tree">'], [0]
+    for line, indent in zip(lines, indents, strict=True):
+        if indent > above[-1]:
+            parts.append("<ul>")
+            above.append(indent)
+        elif parts[-1] != '<ul class="tree">':
+            parts.append("</li>")
+        while indent < above[-1]:
+            parts.append("</ul></li>")
+            above.pop()
+        parts.append(f"<li>{escape(line.strip()).replace('-&gt;', '→')}")
+    return "".join(parts) + "</li></ul>" * len(above)
 
 
-def picture_html(svg: str) -> str:
-    """A picture in a box that scrolls where it would become too small to read.
-
-    Parameters
-    ----------
-    svg : str
-        The picture, which says itself what it shows.
-
-    Returns
-    -------
-    str
-        HTML.
-    """
-    return f"{_box('Picture')}{svg}</div>"
-
-
-def _box(about: str) -> str:
-    # what scrolls must be reachable by the keyboard, and then needs a name
-    return f'<div class="scroll" role="group" tabindex="0" aria-label="{escape(about)}">'
+def _findings_html(findings: Sequence[Mapping[str, str]]) -> str:
+    """What was found: each with its weight, a sentence, and what mends it."""
+    parts = []
+    for one in findings:
+        mend = f"<code>{escape(one['mend'])}</code>" if one.get("mend") else ""
+        weight = escape(one["weight"])
+        parts.append(
+            f'<li class="{weight}"><strong>{weight.capitalize()}:</strong> {escape(one["text"])}{mend}</li>'
+        )
+    return f'<ul class="findings">{"".join(parts)}</ul>'

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from rlselect.report._files import write_whole
-from rlselect.report._write import to_html, to_json, to_markdown
+from rlselect.report._page import to_html, to_notebook
+from rlselect.report._write import to_json, to_markdown
 
 _WRITERS = {".html": to_html, ".htm": to_html, ".md": to_markdown, ".json": to_json}
 
@@ -52,4 +53,4 @@ class Summary:
         return str(self)
 
     def _repr_html_(self) -> str:
-        return to_html(self.report)
+        return to_notebook(self.report)

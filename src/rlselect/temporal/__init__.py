@@ -3,11 +3,11 @@
 from rlselect.temporal._bands import Band
 from rlselect.temporal._cvm import CvMTest, two_sample_cvm
 from rlselect.temporal._displays import ECDFDisplay, EffectCurveDisplay, EffectCurvesDisplay
+from rlselect.temporal._few import SmallSampleWarning
 from rlselect.temporal._hypotheses import FlaggedTimeWarning, ProcessTest
 from rlselect.temporal._imputations import PooledCurves, pool_imputations, wide_to_long
 from rlselect.temporal._model import TemporalProcessRegression
 from rlselect.temporal._selection import Selection
-from rlselect.temporal._small import SmallSampleWarning
 
 __all__ = [
     "Band",

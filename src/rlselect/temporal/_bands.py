@@ -13,12 +13,13 @@ from scipy.stats import norm
 
 from rlselect._compat import user_level
 from rlselect._options import check_value, number, one_of, whole
-from rlselect.temporal._curves import FittedCurves
+from rlselect.temporal._curves import FittedCurves, contrasted
 from rlselect.temporal._estimate import Estimate, standard_errors
+from rlselect.temporal._few import warn_of_few
 from rlselect.temporal._hypotheses import FlaggedTimeWarning
 from rlselect.temporal._influence import Influence, each_covariate
 from rlselect.temporal._resample import sup_multiplier, sup_refit, variance_df
-from rlselect.temporal._small import sup_wild, warn_of_few
+from rlselect.temporal._small import sup_wild
 from rlselect.temporal._splines import SplineCurves, spline_estimate
 
 Array = NDArray[np.float64]
@@ -95,12 +96,14 @@ def simultaneous_band(
     check_value("method", method, one_of(*get_args(BandMethod)))
     check_value("resample", resample, one_of(*get_args(Resampling)))
     check_value("n_draws", n_draws, whole(1))
+    small_sample = small_sample and method == "sup"
+    every = np.eye(len(fitted.design.names))
+    if small_sample:
+        warn_of_few(fitted.design, contrasted(every))
     if smoothed and fitted.splines is not None:
         return _spline_band(fitted, fitted.splines, level, method, resample, n_draws, rng)
     if resample == "multiplier":
-        small_sample = small_sample and method == "sup"
-        if small_sample and fitted.few and not smoothed:
-            warn_of_few(fitted.raw.n_available[fitted.raw.sound], len(fitted.design.names))
+        if small_sample and not smoothed and fitted.few(every):
             draws = _wild_draws(fitted, n_draws, rng)
         else:
             student = small_sample and fitted.equations.heavy_tails
@@ -133,8 +136,9 @@ def contrast_band(
     where = np.flatnonzero(np.isfinite(curves.beta).all(axis=1))
     psi = influence.contrast(row, where)
     se = standard_errors(psi)
-    if small_sample and fitted.few and not smoothed:
-        warn_of_few(fitted.raw.n_available[where], len(fitted.design.names))
+    if small_sample:
+        warn_of_few(fitted.design, contrasted(row))
+    if small_sample and not smoothed and fitted.few(row):
         draws = sup_wild(fitted.wild_draws(row, where), se, n_draws, rng, bounded=fitted.equations.bounded)
     else:
         df = np.full(se.shape, np.inf)

@@ -11,13 +11,19 @@ from rlselect._limits import require_memory
 from rlselect.temporal._design import ProcessDesign
 from rlselect.temporal._equations import Equations
 from rlselect.temporal._estimate import Estimate, estimate_under, score_parts
+from rlselect.temporal._few import is_few
 from rlselect.temporal._influence import HeldInfluence, Influence, SolvedInfluence, errors_of
-from rlselect.temporal._small import ENOUGH, WildDraws
+from rlselect.temporal._small import WildDraws
 from rlselect.temporal._smooth import Window, smooth_influence, smooth_values
 from rlselect.temporal._splines import SplineCurves, spline_estimate
 
 Array = NDArray[np.float64]
 Places = NDArray[np.intp]
+
+
+def contrasted(matrix: Array) -> Places:
+    """Covariates that take part in contrasts (..., rows, covariates)."""
+    return np.flatnonzero((matrix != 0).any(axis=tuple(range(matrix.ndim - 1))))
 
 
 @dataclass(frozen=True)
@@ -86,10 +92,9 @@ class FittedCurves:
         out[where] = found.contrast(np.eye(p), where)
         return out
 
-    @property
-    def few(self) -> bool:
-        """Whether references of first order are not enough for so few subjects."""
-        return self.design.n_independent < ENOUGH
+    def few(self, matrix: Array) -> bool:
+        """Whether references of first order are not enough for contrasts (..., rows, covariates)."""
+        return is_few(self.design, contrasted(matrix))
 
     @property
     def _has_leverage(self) -> bool:
@@ -99,16 +104,16 @@ class FittedCurves:
         """
         return not self.equations.constant and self.design.dropout is None
 
-    def leave_one_out(self) -> Influence:
+    def leave_one_out(self, *, few: bool) -> Influence:
         """Changes of the raw curves without each subject, times n.
 
-        Exact for linear models, to first order for others. With many subjects, and where leverage is not
-        known, they are the plain ones.
+        Exact for linear models, to first order for others. Without `few`, and where leverage is not known,
+        they are the plain ones.
         """
-        if self._has_leverage and (self.few or self.equations.exact_leave_one_out):
+        if self._has_leverage and (few or self.equations.exact_leave_one_out):
             return self._solved(left_out=True)
         plain, n = self.influence(smoothed=False), self.design.n_independent
-        if self.few and isinstance(plain, HeldInfluence):
+        if few and isinstance(plain, HeldInfluence):
             return HeldInfluence(plain.psi * (n / max(n - 1, 1)))
         return plain
 
@@ -121,29 +126,37 @@ class FittedCurves:
         parts = score_parts(design, self.raw.beta[where], equations.link, equations.variance)
         return WildDraws(parts, psi, matrix @ parts.pull, self.design)
 
-    def null_draws(self, matrix: Array, value: Array, where: Places) -> WildDraws | None:
-        """Draws of contrasts around the curves nearest to the data that have the values (times, rows).
+    def null_draws(self, matrix: Array, value: Array, where: Places) -> tuple[WildDraws, Places] | None:
+        """Draws of contrasts around the curves nearest to the data that have the values, and their times.
 
-        None where leverage is not known, or where no such curves can be estimated.
+        `matrix` (times, rows, covariates) and `value` (times, rows) are of all times. Of the times `where`,
+        separated ones count too if the curves that the hypothesis allows can be estimated there: left out,
+        tests would not see where an effect is largest. None where leverage is not known, or where these
+        curves cannot be estimated at a sound time.
         """
         if not self._has_leverage:
             return None
-        link, variance = self.equations.link, self.equations.variance
-        design = self.design.at_times(where)
-        matrix = np.broadcast_to(matrix, (len(where), *matrix.shape[-2:]))
-        found = estimate_under(design, matrix, value, link, variance)
-        if found is None:
+        link, variance, sound = self.equations.link, self.equations.variance, self.raw.sound
+        where = where[sound[where] | self.raw.separated[where]]
+        there, beta, free = estimate_under(
+            self.design.at_times(where), matrix[where], value[where], link, variance
+        )
+        if (sound[where] & ~there).any():
             return None
-        beta, free = found
-        pull = matrix @ score_parts(design, beta, link, variance).pull
-        psi = design.gather_psi(pull * free.score[:, None, :])
-        return WildDraws(free, psi, pull, self.design)
+        where = where[there]
+        design = self.design.at_times(where)
+        whole = score_parts(design, beta, link, variance)
+        pull = matrix[where] @ whole.pull
+        psi = design.gather_psi(pull * whole.score[:, None, :])
+        # where an estimate may be infinite nothing is left at it that could tell a standard error
+        parts = free if self.equations.bounded or not sound[where].all() else whole
+        return WildDraws(parts, psi, pull, self.design, free), where
 
     def drawn_influence(self, smoothed: bool) -> Influence:
         """Influence functions for draws with many subjects: leave-one-out where exact."""
         if not self.equations.exact_leave_one_out:
             return self.influence(smoothed)
-        found = self.leave_one_out()
+        found = self.leave_one_out(few=self.few(np.eye(len(self.design.names))))
         return self._by_window(found) if smoothed else found
 
     def refitted_curve(self, design: ProcessDesign, smoothed: bool) -> Array:

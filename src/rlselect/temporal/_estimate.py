@@ -54,6 +54,11 @@ class Estimate:
         """Time points without a flag."""
         return np.array([reason is None for reason in self.flags])
 
+    @property
+    def separated(self) -> NDArray[np.bool_]:
+        """Time points flagged because an estimate is infinite, where other curves may still be judged."""
+        return np.array([reason is not None and reason.startswith("separation") for reason in self.flags])
+
 
 def standard_errors(psi: Array) -> Array:
     """Standard errors, HC0, of what has the influence functions `psi` (times, columns, subjects)."""
@@ -179,10 +184,11 @@ def score_parts(design: ProcessDesign, beta: Array, link: str, variance: str) ->
 
 def estimate_under(
     design: ProcessDesign, matrix: Array, value: Array, link: str, variance: str
-) -> tuple[Array, ScoreParts] | None:
-    """Curves with ``matrix @ beta = value`` at every time, and scores and leverages of what is left free.
+) -> tuple[NDArray[np.bool_], Array, ScoreParts]:
+    """Curves with ``matrix @ beta = value``, and scores and leverages of what is left free.
 
-    `matrix` is (times, rows, covariates), `value` (times, rows). None where a time cannot be estimated so.
+    `matrix` is (times, rows, covariates), `value` (times, rows). The first answer says which times can be
+    estimated so; the others are of these times.
     """
     r, p = matrix.shape[1:]
     base = (np.linalg.pinv(matrix) @ value[:, :, None])[:, :, 0]
@@ -193,12 +199,12 @@ def estimate_under(
     if r == p:
         none = np.zeros_like(part.x)
         weight, score = working_quantities(link, variance, known, design.y, design.w)
-        return base, ScoreParts(none, none, none, weight, score, np.zeros_like(score))
+        parts = ScoreParts(none, none, none, weight, score, np.zeros_like(score))
+        return np.ones(len(base), dtype=bool), base, parts
     found = estimate(part, link, variance)
-    if not found.sound.all():
-        return None
-    beta = base + (found.beta[:, None, :] @ free)[:, 0, :]
-    return beta, score_parts(part, found.beta, link, variance)
+    there = np.flatnonzero(found.sound)
+    beta = base[there] + (found.beta[there, None, :] @ free[there])[:, 0, :]
+    return found.sound, beta, score_parts(part.at_times(there), found.beta[there], link, variance)
 
 
 def with_offset(eta: Array, offset: Array | None) -> Array:

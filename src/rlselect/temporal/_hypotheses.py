@@ -12,11 +12,12 @@ from scipy.stats import chi2, f
 from rlselect._compat import user_level
 from rlselect._options import check_value, one_of, whole
 from rlselect.data import to_clock
-from rlselect.temporal._curves import FittedCurves
+from rlselect.temporal._curves import FittedCurves, contrasted
 from rlselect.temporal._design import ProcessDesign
 from rlselect.temporal._estimate import standard_errors
+from rlselect.temporal._few import warn_of_few
 from rlselect.temporal._resample import multiplier_blocks, stretch, variance_df
-from rlselect.temporal._small import WildDraws, warn_of_few
+from rlselect.temporal._small import WildDraws
 
 Array = NDArray[np.float64]
 
@@ -46,7 +47,8 @@ class ProcessTest:
     pvalue : float
     kind : {"ids", "sds", "squared"}
     contrast : the hypothesis in words
-    estimate, se : arrays of shape (contrasts,), time averages of the difference and their standard errors
+    estimate, se : arrays of shape (contrasts,), time averages of the difference and their standard errors,
+        over times with an estimate
     times : the time points used
     excluded : time points left out because they are flagged
     """
@@ -67,8 +69,9 @@ class Process:
     """The tested difference on the times used: `value` (times, r), `psi` (times, r, subjects).
 
     `drawn` are `psi`, or their leave-one-out version; `wild` gives draws with standard errors of their own,
-    None with many subjects; `at_null` where they lie around the curves that the hypothesis allows. With
-    `average` (times,), the difference is from the average with these weights.
+    None with many subjects; `at_null` where they lie around the curves that the hypothesis allows. Some of
+    their times may not be `seen` (times,), that is, have no estimate: `value`, `psi` and `drawn` are of the
+    others. With `average` (times,), the difference is from the average with these weights.
     """
 
     value: Array
@@ -77,6 +80,7 @@ class Process:
     wild: WildDraws | None
     clock: Array
     where: NDArray[np.intp]
+    seen: NDArray[np.bool_]
     excluded: NDArray[Any]
     label: str
     at_null: bool = False
@@ -91,10 +95,13 @@ class Process:
         """
         if self.wild is None or not self.at_null:
             return self.value, self.psi
-        psi = self.wild.psi
+        change, psi = self.wild.observed()
         if self.average is not None:
-            psi = psi - np.einsum("t,tri->ri", self.average, psi)
-        return psi.mean(axis=2), psi
+            change = change - self.average @ change
+        return change, self._from_average(psi)
+
+    def _from_average(self, psi: Array) -> Array:
+        return psi if self.average is None else psi - np.einsum("t,tri->ri", self.average, psi)
 
     def wild_blocks(self, n_draws: int, rng: np.random.Generator) -> Iterator[tuple[Array, Array]]:
         """Draws of the difference (draws, times, r), and their influence functions."""
@@ -108,8 +115,13 @@ class Process:
 
     @property
     def se(self) -> Array:
-        """Standard errors of the differences that are compared with draws, HC0."""
-        return standard_errors(self.judged[1])
+        """Standard errors for weights, HC0; around a hypothesis those that it gives.
+
+        There they do not depend on the step to the estimate, with which weights would favour large steps.
+        """
+        if self.wild is None or not self.at_null:
+            return standard_errors(self.psi)
+        return standard_errors(self._from_average(self.wild.psi))
 
 
 def contrast_matrix(contrast: Contrast, design: ProcessDesign) -> tuple[Array, str]:
@@ -145,10 +157,8 @@ def _value_array(value: ArrayLike, n_times: int, r: int) -> Array:
         ) from None
 
 
-def select_times(
-    design: ProcessDesign, interval: Any, sound: NDArray[np.bool_]
-) -> tuple[NDArray[np.intp], NDArray[Any]]:
-    """Positions of the usable times inside an interval, and the flagged times there, with a warning."""
+def _inside(design: ProcessDesign, interval: Any) -> NDArray[np.bool_]:
+    """Times inside an interval."""
     inside = np.ones(len(design.clock), dtype=bool)
     if interval is not None:
         low, high = interval
@@ -162,7 +172,10 @@ def select_times(
                 f"no time lies in interval=({low}, {high}); times run from "
                 f"{design.times[0]} to {design.times[-1]}"
             )
-    lost = design.times[inside & ~sound]
+    return inside
+
+
+def _warn_of_lost(lost: NDArray[Any]) -> None:
     if len(lost):
         shown = ", ".join(str(t) for t in lost[:5]) + (", ..." if len(lost) > 5 else "")
         warnings.warn(
@@ -170,46 +183,49 @@ def select_times(
             FlaggedTimeWarning,
             stacklevel=user_level(),
         )
-    where = np.flatnonzero(inside & sound)
-    if len(where) == 0:
-        raise ValueError("every time point asked for is flagged, nothing is left to test; flags_ says why")
-    return where, lost
 
 
 def build_process(
     fitted: FittedCurves,
-    contrast: Contrast,
+    contrast: tuple[Array, str],
     value: ArrayLike,
     interval: Any,
     *,
     small_sample: bool,
+    few: bool,
     constant: bool = False,
 ) -> Process:
     """Difference ``C(t) beta(t) - c(t)`` and its influence functions on the usable times.
 
-    `constant`: the hypothesis is that the difference does not change over time.
+    `few`: with draws for few subjects. `constant`: the hypothesis is that the difference does not change over
+    time.
     """
     raw, design = fitted.raw, fitted.design
-    matrix, label = contrast_matrix(contrast, design)
+    matrix, label = contrast
     target = _value_array(value, len(design.times), matrix.shape[-2])
-    where, lost = select_times(design, interval, raw.sound)
-    c = matrix if matrix.ndim == 2 else matrix[where]
-    difference = (c @ raw.beta[where][:, :, None])[:, :, 0] - target[where]
-    psi = drawn = fitted.influence(smoothed=False).contrast(c, where)
-    wild, at_null = None, False
+    inside = np.flatnonzero(_inside(design, interval))
+    where = shown = inside[raw.sound[inside]]
+    if len(shown) == 0:
+        _warn_of_lost(design.times[inside])
+        raise ValueError("every time point asked for is flagged, nothing is left to test; flags_ says why")
+    c = matrix if matrix.ndim == 2 else matrix[shown]
+    difference = (c @ raw.beta[shown][:, :, None])[:, :, 0] - target[shown]
+    psi = drawn = fitted.influence(smoothed=False).contrast(c, shown)
+    wild, found = None, None
     if small_sample:
-        drawn = fitted.leave_one_out().contrast(c, where)
-    if small_sample and fitted.few:
-        warn_of_few(raw.n_available[where], len(design.names))
-        allowed = target[where]
+        drawn = fitted.leave_one_out(few=few).contrast(c, shown)
+    if few:
         if constant:
             # where an estimate is far out, so is its standard error
             precision = 1.0 / np.maximum(standard_errors(psi), np.finfo(float).tiny) ** 2
-            allowed = allowed + (precision * difference).sum(axis=0) / precision.sum(axis=0)
-        wild = fitted.null_draws(c, allowed, where)
-        at_null = wild is not None
-        wild = wild or WildDraws(None, psi, psi)
-    return Process(difference, psi, drawn, wild, design.clock[where], where, lost, label, at_null)
+            target = target + (precision * difference).sum(axis=0) / precision.sum(axis=0)
+        every = np.broadcast_to(matrix, (len(design.times), *matrix.shape[-2:]))
+        found = fitted.null_draws(every, target, inside)
+        wild, where = found or (WildDraws(None, psi, psi), shown)
+    lost = design.times[np.setdiff1d(inside, where)]
+    _warn_of_lost(lost)
+    seen, clock = raw.sound[where], design.clock[where]
+    return Process(difference, psi, drawn, wild, clock, where, seen, lost, label, found is not None)
 
 
 def integral_weights(clock: Array, integral: Integral) -> Array:
@@ -227,7 +243,7 @@ def integral_weights(clock: Array, integral: Integral) -> Array:
 
 
 def _weight_array(given: Any, process: Process, n_times: int, kind: Statistic) -> Array:
-    shape = process.value.shape
+    shape = (len(process.where), process.value.shape[1])
     if given is None:
         return np.ones(shape)
     if isinstance(given, str):
@@ -271,10 +287,20 @@ def run_test(
     check_value("convention", convention, one_of(*get_args(Convention)))
     check_value("integral", integral, one_of(*get_args(Integral)))
     check_value("n_draws", n_draws, whole(1))
+    matrix, label = contrast_matrix(contrast, fitted.design)
+    few = small_sample and fitted.few(matrix)
+    if small_sample:
+        warn_of_few(fitted.design, contrasted(matrix))
     # with many subjects only the supremum is drawn with small samples in mind
-    small_sample = small_sample and (kind == "sds" or fitted.few)
+    small_sample = small_sample and (kind == "sds" or few)
     process = build_process(
-        fitted, contrast, value, interval, small_sample=small_sample, constant=against_average
+        fitted,
+        (matrix, label),
+        value,
+        interval,
+        small_sample=small_sample,
+        few=few,
+        constant=against_average,
     )
     if against_average:
         process = centred(process, integral)
@@ -284,8 +310,8 @@ def run_test(
     inflate = 1.0 if convention == "n" else n / (n - 1)
     w = _weight_array(time_weight, process, len(fitted.design.times), kind)
     step = integral_weights(process.clock, integral)
-    few = process.wild is not None
-    total, cov = _integrated(process, process.drawn if few else process.psi, w, step, inflate)
+    shown = (w * step[:, None])[process.seen]
+    total, cov = _integrated(process.value, process.drawn if few else process.psi, shown, inflate)
     if kind == "ids":
         if process.at_null:
             statistic = _score_statistic(process, w, step, inflate)
@@ -300,15 +326,15 @@ def run_test(
             student = small_sample and fitted.equations.heavy_tails
             statistic, draws = _resampled(process, w, step, inflate, kind, n_draws, rng, student)
         pvalue = float((1 + (draws >= statistic).sum()) / (n_draws + 1))
-    size = np.abs(step @ w)
+    size = np.abs(shown.sum(axis=0))
     size = np.where(size > 0, size, 1.0)
     times, se = fitted.design.times[process.where], np.sqrt(np.diag(cov)) / size
     return ProcessTest(statistic, r, pvalue, kind, process.label, total / size, se, times, process.excluded)
 
 
-def _integrated(process: Process, psi: Array, w: Array, step: Array, inflate: float) -> tuple[Array, Array]:
-    weight = w * step[:, None]
-    total = (weight * process.value).sum(axis=0)
+def _integrated(value: Array, psi: Array, weight: Array, inflate: float) -> tuple[Array, Array]:
+    """Weighted sum over time of a difference (times, r), and its covariance."""
+    total = (weight * value).sum(axis=0)
     each = np.einsum("tr,tri->ri", weight, psi) / psi.shape[2]
     return total, each @ each.T * inflate
 
@@ -316,10 +342,9 @@ def _integrated(process: Process, psi: Array, w: Array, step: Array, inflate: fl
 def _score_statistic(process: Process, w: Array, step: Array, inflate: float) -> float:
     """Hotelling's statistic of the integrated scores of the subjects, at the curves of the hypothesis."""
     assert process.wild is not None
-    change, psi = process.judged
+    psi = process.wild.enlarged(0.5)
     n = psi.shape[2]
-    total = (w * step[:, None] * change).sum(axis=0)
-    _, cov = _integrated(process, process.wild.enlarged(0.5), w, step, inflate)
+    total, cov = _integrated(process.judged[0], psi, w * step[:, None], inflate)
     length = float(total @ _solve(cov, total))
     # from squares about zero to squares about the mean
     return length * (n - 1) / max(n - length, np.finfo(float).tiny)
@@ -365,7 +390,7 @@ def _wild_draws(
     n, (value, own) = process.psi.shape[2], process.judged
     if kind == "squared":
         density = w * step[:, None]
-        observed, spread = (density * value**2).sum(), (density * process.se**2).sum()
+        observed, spread = (density * value**2).sum(), (density * standard_errors(own) ** 2).sum()
         draws = [
             np.einsum("tr,btr->b", density, change**2)
             / np.einsum("tr,btr->b", density, np.vecdot(psi, psi) / n**2)
@@ -448,10 +473,10 @@ def centred(process: Process, integral: Integral) -> Process:
     """Difference between a curve and its own time average, for the test of a constant effect."""
     if len(process.clock) < 2:
         raise ValueError("a constant effect can only be tested on two or more usable time points")
-    step = integral_weights(process.clock, integral)
-    step = step / step.sum()
-    value = process.value - step @ process.value
-    psi = process.psi - np.einsum("t,tri->ri", step, process.psi)
-    drawn = process.drawn - np.einsum("t,tri->ri", step, process.drawn)
+    step, own = (integral_weights(clock, integral) for clock in (process.clock, process.clock[process.seen]))
+    step, own = step / step.sum(), own / own.sum()
+    value = process.value - own @ process.value
+    psi = process.psi - np.einsum("t,tri->ri", own, process.psi)
+    drawn = process.drawn - np.einsum("t,tri->ri", own, process.drawn)
     label = f"constant effect of {process.label}"
     return replace(process, value=value, psi=psi, drawn=drawn, label=label, average=step)

@@ -78,11 +78,12 @@ class CurveInference(Estimator):
         random_state : int, Generator, RandomState or None
             Seed of the draws.
         small_sample : bool, default=True
-            With fewer than 150 subjects, draws multiply the scores of whole subjects by random numbers and
-            have standard errors of their own (with bounded links, whose standard errors grow with the
-            estimate, leverage is corrected and the standard errors are kept). With more, draws have the tails
-            of Student's t (links identity and log) and are made from leave-one-subject-out influence
-            functions (link identity). False: normal multipliers on influence functions.
+            With fewer than 150 subjects, or 25 apart from the commonest value of a covariate (a small arm
+            among many), draws multiply the scores of whole subjects by random numbers and have standard
+            errors of their own (with bounded links, whose standard errors grow with the estimate, leverage is
+            corrected and the standard errors are kept). With more, draws have the tails of Student's t (links
+            identity and log) and are made from leave-one-subject-out influence functions (link identity).
+            False: normal multipliers on influence functions.
 
         Returns
         -------
@@ -147,14 +148,19 @@ class CurveInference(Estimator):
         random_state : int, Generator, RandomState or None
             Seed of the draws.
         small_sample : bool, default=True
-            With fewer than 150 subjects, tests look from the hypothesis: at the curves nearest to the data
-            that it allows, the scores of whole subjects for the tested effects are judged, ``"ids"`` by
-            Hotelling's test, the others by multiplying them by random numbers, with a covariance of its own
-            in every draw (`statistic` is theirs, and ``time_weight="inverse-se"`` has the standard errors
-            there). Levels then hold also where standard errors grow with an estimate; close to its limit a
+            With fewer than 150 subjects, or 25 apart from the commonest value of a tested covariate (a small
+            arm among many), tests look from the hypothesis: at the curves nearest to the data that it allows,
+            the scores of whole subjects for the tested effects are judged, ``"ids"`` by Hotelling's test, the
+            others by the step from there to the estimate, with the signs of whole subjects drawn at random
+            and a covariance of its own in every draw: that of the estimate, but with bounded links and at
+            separated times, where that may vanish, that of the hypothesis (`statistic` is theirs, and
+            ``time_weight="inverse-se"`` has the standard errors of the hypothesis). Levels then hold also
+            where standard errors grow with an estimate, and times at which the estimate is infinite
+            (separation) take part as long as the hypothesis can be estimated there. Close to its limit a
             band, which looks from the estimate, may say otherwise. With more subjects ``"sds"`` and band
             agree, and the others are as with False: first-order references as in other software, chi-square
-            and normal multipliers.
+            and normal multipliers, without flagged times. A `SmallSampleWarning` says where levels are not
+            known for so few.
 
         Returns
         -------

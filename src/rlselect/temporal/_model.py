@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from rlselect._capabilities import Takes
 from rlselect._clock import fit_clock, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
 from rlselect._options import NONE, anything, instance, number, one_of, refuse_unused, whole
@@ -117,7 +118,8 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
         Subjects with a row.
     flags_ : list
         One entry per time: None where the estimate is sound, otherwise why it is not. A flagged time is NaN
-        in all curves and takes no part in tests; the others are what they would be without it.
+        in all curves, the others are what they would be without it. It takes no part in tests, but for
+        separated times of few subjects, see `test`.
 
     See Also
     --------
@@ -128,7 +130,8 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
     -----
     Cost: O(iterations x times x subjects x covariates^2); memory is that of one number per time, subject and
     covariate, and some blocks: beyond 32 million of them influence functions are worked out anew, some times
-    at a time, whenever they are needed, and files are read by columns and stretches of rows. Not for
+    at a time, whenever they are needed, and large files, queries, Dask collections and functions that make
+    batches (the last three through a temporary file) are read by columns and stretches of rows. Not for
     data where hardly two subjects share a time: see `visits`. Responses are compared
     across subjects at one time, so a subject-specific trend is not modelled.
 
@@ -161,6 +164,10 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
     True
     """
 
+    _takes: ClassVar = Takes(
+        outcomes=("numbers", "two classes", "counts"),
+        data=("sample weights", "offsets", "missing values", "text columns", "time budget"),
+    )
     _options: ClassVar = {
         "formula": NONE | instance("text such as 'y ~ x'", str),
         "link": one_of(*LINKS),
@@ -221,8 +228,9 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
 
         Parameters
         ----------
-        data : pandas, polars or Arrow table, dict of columns, or array
-            With a formula, a table. Without one, the covariates (an intercept is added), either an array with
+        data : pandas, polars or Arrow table, dict of columns, array, or source
+            A source is a path or another one that `rlselect.data.open_source` takes. With a formula, a table.
+            Without one, the covariates (an intercept is added), either an array with
             `y` or the tuple ``(X, y)``, or a table whose other columns are all covariates.
         y : array or str, optional
             Response, or the name of its column; only without a formula.

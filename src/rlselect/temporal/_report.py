@@ -10,8 +10,8 @@ from rlselect.data import to_clock
 from rlselect.report import name_some
 from rlselect.temporal._bands import Band, simultaneous_band
 from rlselect.temporal._curves import FittedCurves
+from rlselect.temporal._few import SmallSampleWarning, thin_spots
 from rlselect.temporal._hypotheses import FlaggedTimeWarning, run_test
-from rlselect.temporal._small import SmallSampleWarning
 
 _COLUMNS = [
     "Covariate",
@@ -54,6 +54,9 @@ def report_of(
         facts["Smoothed"] = f"{fitted.window.kernel} kernel, bandwidth {fitted.window.width:.4g}"
     if fitted.splines is not None:
         facts["Smoothed"] = f"{fitted.splines.basis.shape[1]} penalised splines per curve"
+    thin = thin_spots(design, np.arange(len(design.names)))
+    if thin:
+        facts["Levels are not known for so few"] = thin
     band = simultaneous_band(
         fitted, level, smoothed=fitted.is_smoothed, n_draws=n_draws, rng=as_generator(random_state)
     )
@@ -88,7 +91,7 @@ def _answer(fitted: FittedCurves, rows: list[list[Any]], level: float) -> str:
         parts.append(f"Each was tested on its own, at {100 * (1.0 - level):.3g} %.")
     flagged = sum(map(bool, fitted.raw.flags))
     if flagged:
-        parts.append(f"Nothing can be said of {flagged} of {len(design.times)} times.")
+        parts.append(f"There is no estimate at {flagged} of {len(design.times)} times.")
     return " ".join(parts)
 
 
@@ -159,6 +162,7 @@ def _flagged(fitted: FittedCurves) -> list[dict[str, Any]]:
             "title": "Flagged times",
             "columns": ["Why nothing could be estimated", "Times"],
             "rows": [[reason, at] for reason, at in times.items()],
-            "note": "They are missing in all curves and take no part in tests.",
+            "note": "They are missing in all curves and take no part in tests, but for separated times of "
+            "small samples.",
         }
     ]

@@ -9,6 +9,7 @@ import numpy as np
 
 from rlselect._options import check_value, number, one_of
 from rlselect.temporal._design import ProcessDesign
+from rlselect.temporal._few import SmallSampleWarning
 from rlselect.temporal._formula import term_text
 from rlselect.temporal._hypotheses import STATISTICS, FlaggedTimeWarning, ProcessTest, Statistic
 
@@ -113,6 +114,8 @@ def _test_all(
             # the flagged times are the same for every term of a step: said once
             if first or not warn:
                 warnings.simplefilter("ignore", FlaggedTimeWarning)
+            if not warn:
+                warnings.simplefilter("ignore", SmallSampleWarning)
             out[name] = model.test(name, kind=kind, n_draws=n_draws, random_state=seed)
     return out
 

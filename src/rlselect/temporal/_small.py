@@ -1,47 +1,30 @@
 """Few subjects: leave-one-out influence functions, and draws whose standard errors are estimated anew."""
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect._compat import user_level
 from rlselect.temporal._design import ProcessDesign
 from rlselect.temporal._estimate import ScoreParts
 
 Array = NDArray[np.float64]
 
-# From this number of subjects on, first-order references hold their level (experiments/results/
-# temporal_size.md), and draws with new standard errors, subjects x times each, would only be slow.
-ENOUGH = 150
-# Residual subjects below which that table says nothing: it starts with 10 subjects and 3 coefficients.
-_FEWEST = 7
+# Units from which on signs alone give thousands of patterns.
+_MANY_SIGNS = 12
 # numbers of a block of draws: it stays within the cache of a small machine
 _BLOCK = 2_000_000
-
-
-class SmallSampleWarning(UserWarning):
-    """Fewer subjects than any for which the level of tests and bands has been measured."""
-
-
-def warn_of_few(n_available: NDArray[np.intp], n_coefficients: int) -> None:
-    """Say that a level is not known for so few subjects."""
-    fewest = int(n_available.min())
-    if fewest - n_coefficients < _FEWEST:
-        warnings.warn(
-            f"{fewest} subjects at some time for {n_coefficients} coefficients: levels of tests and bands "
-            f"were measured with at least {_FEWEST} subjects more than coefficients; take p-values and bands "
-            "here as rough",
-            SmallSampleWarning,
-            stacklevel=user_level(),
-        )
 
 
 def webb(size: int, n: int, rng: np.random.Generator) -> Array:
     """Multipliers of mean 0 and variance 1 on six points, (size, n): signs alone repeat in few subjects."""
     return rng.choice(np.sqrt([0.5, 1.0, 1.5]), size=(size, n)) * rng.choice([-1.0, 1.0], size=(size, n))
+
+
+def signs(size: int, n: int, rng: np.random.Generator) -> Array:
+    """Random signs, (size, n), which keep all even moments of scores; `webb` where they would repeat."""
+    return rng.choice([-1.0, 1.0], size=(size, n)) if n >= _MANY_SIGNS else webb(size, n, rng)
 
 
 @dataclass(frozen=True)
@@ -59,30 +42,46 @@ class WildDraws:
     Attributes
     ----------
     parts : ScoreParts or None
-        Of what is estimated in every draw: all covariates, or what a hypothesis leaves free. None when
-        leverage is not known (constant effects): influence functions are then taken as a sample.
+        Of what is estimated in every draw, at the curves around which is drawn: all covariates, or what a
+        hypothesis leaves free. None when leverage is not known (constant effects): influence functions are
+        then taken as a sample.
     psi : array of shape (times, rows, independent units)
         Influence functions of the process.
     pull : array of shape (times, rows, units)
         Scores to influence functions of the process; `psi` without `parts`.
     design : ProcessDesign, optional
         Says which units are one cluster.
+    free : ScoreParts, optional
+        Of what a hypothesis leaves free, at the curves that it allows.
     """
 
     parts: ScoreParts | None
     psi: Array
     pull: Array
     design: ProcessDesign | None = None
+    free: ScoreParts | None = None
+
+    def observed(self) -> tuple[Array, Array]:
+        """The step away from curves of a hypothesis (times, rows), and its influence functions.
+
+        In linear models it is the step to the estimate. It is finite also where the estimate is not, as when
+        the response is the same in a whole group.
+        """
+        assert self.parts is not None
+        score = self.parts.score
+        change = (self.pull * score[:, None, :]).mean(axis=2)
+        return change, self._left(np.ones((1, score.shape[1])), score, change[None])[0]
 
     def blocks(
         self, n_draws: int, rng: np.random.Generator, *, power: float = 1.0
     ) -> Iterator[tuple[Array, Array]]:
         """Changes (draws, times, rows) and influence functions (draws, times, rows, subjects), in blocks."""
         n_times, r, n = self.pull.shape
-        score = np.ones((n_times, n)) if self.parts is None else self.parts.enlarged(power)
+        scores, multipliers = (self.parts, webb) if self.free is None else (self.free, signs)
+        score = np.ones((n_times, n)) if scores is None else scores.enlarged(power)
         some = max(1, _BLOCK // (n_times * r * n))
         for first in range(0, n_draws, some):
-            g = webb(min(some, n_draws - first), self.psi.shape[2], rng)
+            g = multipliers(min(some, n_draws - first), self.psi.shape[2], rng)
             if self.design is not None and self.design.clusters is not None:
                 g = g[:, self.design.clusters]
             change = (self.pull * score[:, None, :]) @ g.T / n
@@ -90,10 +89,10 @@ class WildDraws:
             yield change, self._left(g, score, change)
 
     def enlarged(self, power: float) -> Array:
-        """Influence functions from scores enlarged by their leverage, (times, rows, independent units)."""
-        assert self.parts is not None
+        """Influence functions at a hypothesis, from enlarged scores, (times, rows, independent units)."""
+        assert self.free is not None
         assert self.design is not None
-        return self.design.gather_psi(self.pull * self.parts.enlarged(power)[:, None, :])
+        return self.design.gather_psi(self.pull * self.free.enlarged(power)[:, None, :])
 
     def _left(self, g: Array, score: Array, change: Array) -> Array:
         if self.parts is None:

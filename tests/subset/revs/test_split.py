@@ -88,7 +88,7 @@ def test_stability_is_the_share_of_halves():
 def test_messages(tmp_path):
     X, y = rows()
     with pytest.raises(ValueError, match='inference="split" was given, but the rows are read in parts'):
-        split_rows(SimpleNamespace(table=object()), np.random.default_rng(0))
+        split_rows([SimpleNamespace(table=object())], np.random.default_rng(0))
     with pytest.raises(ValueError, match=r"checkpoint=.* has no effect with inference='split'"):
         REVS(inference="split", checkpoint=str(tmp_path / "c")).fit(X, y)
     with pytest.raises(ValueError, match="6"):

@@ -15,7 +15,8 @@ from rlselect.kernels import log_likelihood
 from rlselect.learn import UCB, EpsilonGreedy, Softmax, ThompsonSampling, subset_key
 from rlselect.subset.revs import _walk
 from rlselect.subset.revs._visited import Tally
-from rlselect.subset.revs._walk import SizePrior, Walker, WalkPlan, run_walk, tune_prior
+from rlselect.subset.revs._walk import SizePrior, Walker, run_walk, tune_prior
+from rlselect.subset.revs._walk_plan import WalkPlan
 from rlselect.subset.revs.evidence._glm_subset import GlmSubset
 from rlselect.subset.revs.evidence._gram import LazyGram
 from rlselect.subset.revs.evidence._ridge_subset import RidgeSubset

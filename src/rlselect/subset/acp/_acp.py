@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect._capabilities import TABLES, Takes
 from rlselect._clock import PARTS, Clock, fit_clock, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
 from rlselect._estimator import PredictingSelector, rank
@@ -25,10 +26,15 @@ from rlselect.data import (
     MISSING_MODES,
     TASKS,
     MissingMode,
+    NumberResponses,
+    Responses,
+    Table,
+    number_responses,
+    open_responses,
     open_table,
+    read_responses,
     read_task,
     require_rows,
-    require_target,
 )
 from rlselect.subset.acp._inputs import Inputs, read_inputs
 from rlselect.subset.acp._machine import FittedMachine, final_model
@@ -136,6 +142,8 @@ class ActorCriticPredictor(FittedMachine, PredictingSelector):
     task_ : str
     classes_ : array
         Labels, for classification.
+    response_names_ : list of str
+        Names of several responses.
     encoder_ : TableEncoder
         How a table becomes a design.
     n_features_in_, feature_names_in_
@@ -177,6 +185,10 @@ class ActorCriticPredictor(FittedMachine, PredictingSelector):
     'kernel'
     """
 
+    _takes: ClassVar = Takes(
+        outcomes=("numbers", "two classes", "several classes", "several responses"),
+        data=TABLES,
+    )
     _options: ClassVar = {
         "task": one_of(*TASKS),
         "threshold": number("a number between 0 and 1", above=0.0, below=1.0),
@@ -271,8 +283,9 @@ class ActorCriticPredictor(FittedMachine, PredictingSelector):
         X : array, sparse matrix or data frame of shape (n_samples, n_features), or a source
             Text and categorical columns become indicators that enter and leave together. A source, such as a
             path or a query (see `REVS.fit`), is loaded if its numbers fit into half of the memory.
-        y : array-like of shape (n_samples,) or str
-            Target, or the name of its column in X.
+        y : array-like of shape (n_samples,) or (n_samples, n_responses), str, or list of str
+            Target, or the name of its column in X. Several responses are numbers: one subset serves all of
+            them, judged by the sum of their squared errors in units of their variances.
 
         Returns
         -------
@@ -283,17 +296,24 @@ class ActorCriticPredictor(FittedMachine, PredictingSelector):
 
     def _fit(self, progress: Progress, X: Any, y: Any) -> None:
         name = type(self).__name__
-        require_target(y, name)
+        self._require_target(y)
         if isinstance(self.search, PolicyGradient):
             idle = ("penalty",) if self.screening is None else ("penalty", "screening")
             fix = "the paper's search has no price and no screening"
             refuse_unused(self, idle, "search=PolicyGradient(...)", fix)
         rng = as_generator(self.random_state)
-        table = open_table(X, y, missing=self.missing, owner=name)
-        require_rows(table.n_rows, 3, name)
-        assert table.y is not None
-        task = read_task(table.y, self.task)
-        inputs = read_inputs(table, task)
+        given = read_responses(X, y)
+        if given is None:
+            table = open_table(X, y, missing=self.missing, owner=name)
+            require_rows(table.n_rows, 3, name)
+            assert table.y is not None
+            task = read_task(table.y, self.task)
+            inputs = read_inputs(table, task)
+        else:
+            (table, responses), task = self._open_several(given, name), "regression"
+            inputs = read_inputs(table, task, responses.values)
+            self.response_names_ = responses.names
+            self._response_center, self._response_scale = responses.center, responses.scale
         effort = Effort()
         with (
             one_thread(),
@@ -303,6 +323,21 @@ class ActorCriticPredictor(FittedMachine, PredictingSelector):
             self._keep(table.encoder, inputs, task, found, effort)
         warn_if_interrupted(found.stop_reason, name, f"{len(effort.history)} iterations")
         self._n_rows = table.n_rows
+
+    def _open_several(self, given: Responses, name: str) -> tuple[Table, NumberResponses]:
+        if self.task == "classification":
+            raise ValueError(
+                f"task='classification' was given with several responses, which {name} takes as numbers; "
+                "use REVS for classes."
+            )
+        if not isinstance(self.predictor, str) or self.predictor == "logistic":
+            raise ValueError(
+                f"predictor={self.predictor!r} was given with several responses; use 'auto', 'linear', "
+                "'kernel' or 'network'."
+            )
+        table, targets = open_responses(given, missing=self.missing, owner=name)
+        require_rows(table.n_rows, 3, name)
+        return table, number_responses(given.names, targets, None, name)
 
     def _search(self, inputs: Inputs, rng: np.random.Generator, clock: Clock, effort: Effort) -> FoundPolicy:
         penalty = None if self.penalty == "auto" else float(self.penalty)

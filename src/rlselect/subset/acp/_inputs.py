@@ -63,10 +63,13 @@ class Inputs:
         return which, Units(np.repeat(np.arange(len(kept)), [len(c) for c in columns]))
 
 
-def read_inputs(table: Table, task: str) -> Inputs:
-    """Standardise the columns and number what may be selected."""
+def read_inputs(table: Table, task: str, responses: NDArray | None = None) -> Inputs:
+    """Standardise the columns and number what may be selected; `responses` (n, q) take the place of y."""
     assert table.y is not None
-    values, classes = read_numbers_or_classes(table.y, task)
+    if responses is None:
+        values, classes = read_numbers_or_classes(table.y, task)
+    else:
+        values, classes = responses, None
     target = make_target(values, classes is not None)
     raw = table.take().X
     X, center, scale, constant = standardise(raw.toarray() if sparse.issparse(raw) else raw)

@@ -65,6 +65,8 @@ class FittedMachine:
     _model: Any
     _target_center: Array
     _target_scale: float
+    _response_center: Array
+    _response_scale: Array
 
     def _selected(self, X: Any) -> Array:
         check_is_fitted(self)
@@ -84,14 +86,16 @@ class FittedMachine:
 
         Returns
         -------
-        array of shape (n_samples,)
+        array of shape (n_samples,) or (n_samples, n_responses)
             Class labels, or numbers.
         """
         columns = self._selected(X)
         if self.task_ == "classification":
             return np.asarray(self.classes_[np.argmax(self._model.proba(columns), axis=1)])
-        decision = self._model.decision(columns)[:, 0]
-        return np.asarray(decision * self._target_scale + self._target_center[0])
+        decision = self._model.decision(columns) * self._target_scale + self._target_center
+        if hasattr(self, "response_names_"):
+            return np.asarray(decision * self._response_scale + self._response_center)
+        return np.asarray(decision[:, 0])
 
     @available_if(_classifies)
     def predict_proba(self, X: Any) -> Array:

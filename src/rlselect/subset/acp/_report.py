@@ -23,6 +23,8 @@ def report_of(selector: Any) -> dict[str, Any]:
     ]
     choice = selector.predictor_
     facts: dict[str, Any] = {"Predictor": choice.name}
+    if hasattr(selector, "response_names_"):
+        facts["Responses"] = ", ".join(selector.response_names_)
     if choice.scores:
         shown = ", ".join(f"{name} {value:.3g}" for name, value in choice.scores.items())
         facts["Held-out risk of the predictors"] = f"{shown} (paired t {choice.t:.1f} for the kernel)"

@@ -14,11 +14,35 @@ from sklearn.utils.validation import check_is_fitted
 
 from rlselect._estimator import PredictingSelector
 from rlselect._options import AUTO, check_value, flag, number
-from rlselect.data import RowStream, as_numbers, is_source, load_source, open_stream, open_table, read_vectors
+from rlselect.data import (
+    RowStream,
+    as_numbers,
+    is_source,
+    load_source,
+    open_stream,
+    open_table,
+    read_vectors,
+)
 from rlselect.kernels import concordance
 from rlselect.subset.revs._average import SubsetAverage
 from rlselect.subset.revs._outcome_kind import CLASSES, read_events, survival_parts
 from rlselect.subset.revs._problem import COUNTS
+
+
+def together(fitted: list[Any], method: str, X: Any, *args: Any) -> Any:
+    """What a method of each selector says of the same rows: an array with a column per response."""
+    answers = [getattr(f, method)(X, *args) for f in fitted]
+    if hasattr(answers[0], "__next__"):
+        return map(_side_by_side, zip(*answers, strict=True))
+    return _side_by_side(answers)
+
+
+def _side_by_side(answers: Any) -> NDArray | list[NDArray]:
+    arrays = [np.asarray(a) for a in answers]
+    if any(a.ndim > 1 for a in arrays):
+        return arrays
+    text = {a.dtype.kind in "OUS" for a in arrays}
+    return np.column_stack([a.astype(object) for a in arrays] if len(text) > 1 else arrays)
 
 
 def _of_family(*families: str) -> Any:
@@ -40,6 +64,12 @@ class SubsetPredictions(PredictingSelector):
     event_times_: NDArray[np.float64]
     strata_: NDArray
     _baselines: dict[str, list[tuple]]
+    estimators_: list[Any]
+
+    @property
+    def _has_several(self) -> bool:
+        """Whether several responses were given."""
+        return "estimators_" in self.__dict__
 
     def _linear_predictor(self, X: Any, offset: Any, average: bool | Literal["auto"]) -> Any:
         check_is_fitted(self)
@@ -76,10 +106,13 @@ class SubsetPredictions(PredictingSelector):
 
         Returns
         -------
-        array of shape (n_samples,)
+        array of shape (n_samples,) or (n_samples, n_responses)
             Labels of classes; the log of the relative hazard for "cox", the larger the sooner; means
             otherwise. An iterator of such arrays for a source.
         """
+        check_is_fitted(self)
+        if self._has_several:
+            return together(self.estimators_, "predict", X, offset, average)
         eta = self._linear_predictor(X, offset, average)
         return self._mean(eta) if isinstance(eta, np.ndarray) else map(self._mean, eta)
 
@@ -100,11 +133,14 @@ class SubsetPredictions(PredictingSelector):
 
         Returns
         -------
-        array of shape (n_samples, 2)
+        array of shape (n_samples, 2) or (n_samples, n_responses, 2)
             Lower and upper ends.
         """
         check_is_fitted(self)
         check_value("level", level, number("a number between 0 and 1", above=0.0, below=1.0))
+        if self._has_several:
+            every = [e.predict_interval(X, offset, level) for e in self.estimators_]
+            return np.stack(every, axis=1)
         if self.family_ != "gaussian":
             raise ValueError(
                 f"predict_interval is for family='gaussian', and this is {self.family_!r}: a probability "
@@ -136,7 +172,11 @@ class SubsetPredictions(PredictingSelector):
         Returns
         -------
         array of shape (n_samples,) or (n_samples, n_classes)
+            Of several responses a column for each, or a list of arrays where these have several classes.
         """
+        check_is_fitted(self)
+        if self._has_several:
+            return together(self.estimators_, "decision_function", X, offset, average)
         return self._linear_predictor(X, offset, average)
 
     @available_if(_of_family(*CLASSES))
@@ -151,7 +191,11 @@ class SubsetPredictions(PredictingSelector):
         Returns
         -------
         array of shape (n_samples, n_classes)
+            Of several responses a list of such arrays.
         """
+        check_is_fitted(self)
+        if self._has_several:
+            return together(self.estimators_, "predict_proba", X, offset, average)
         eta = self._linear_predictor(X, offset, average)
         probabilities = partial(_probabilities, family=self.family_)
         return probabilities(eta) if isinstance(eta, np.ndarray) else map(probabilities, eta)
@@ -216,7 +260,7 @@ class SubsetPredictions(PredictingSelector):
         """Accuracy of classes; R squared of numbers, the share of deviance explained of counts.
 
         For "cox" the concordance (Harrell's C): the share of pairs in which the event of the row with the
-        larger risk comes first.
+        larger risk comes first. Of several responses the mean over them.
 
         Parameters
         ----------
@@ -244,6 +288,9 @@ class SubsetPredictions(PredictingSelector):
         return concordance(
             as_numbers(time, "time"), read_events(event), self.predict(X), rows["sample_weight"]
         )
+
+    def _score_of(self, response: int, X: Any, y: Any, sample_weight: Any) -> float:
+        return self.estimators_[response].score(X, y, sample_weight)
 
     def _measure(self, y: Any, predicted: Any, sample_weight: Any) -> float:
         if self.family_ in COUNTS:

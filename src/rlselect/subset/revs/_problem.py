@@ -1,7 +1,7 @@
 """From a user's table and options to units, a numeric response and what may move."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +19,19 @@ from rlselect.data import (
     read_units,
 )
 from rlselect.subset.revs._outcome_kind import OUTCOMES, OutcomeKind, read_survival
+from rlselect.subset.revs.evidence import JointSubset
 
 # beside larger ones the prior of the coefficients is lost in rounding
 _MOST_COUNTS = 1e12
 FAMILIES = ("auto", "gaussian", "binomial", "poisson", "negative_binomial", *OUTCOMES)
 COUNTS = ("poisson", "negative_binomial")
+
+
+class JointRows(Protocol):
+    """Rows with several responses."""
+
+    def state(self, units: Units, columns: NDArray[np.intp] | None = None) -> JointSubset:
+        """The empty subset of all responses together; of some design columns only, where these are given."""
 
 
 @dataclass
@@ -46,6 +54,8 @@ class Problem:
         For a unit that repeats another one, the one that represents both; itself otherwise.
     outcome : OutcomeKind, optional
         What makes a likelihood of the response, where that is none of numbers, two classes or counts.
+    joint : JointRows, optional
+        Several responses that one subset is to serve.
     """
 
     table: DataSource
@@ -56,6 +66,7 @@ class Problem:
     always: NDArray[np.bool_]
     twin_of: NDArray[np.intp]
     outcome: OutcomeKind | None = None
+    joint: "JointRows | None" = None
 
     @property
     def units(self) -> Units:

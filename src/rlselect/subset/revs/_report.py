@@ -3,11 +3,13 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rlselect.data import read_features
 from rlselect.report import answer_selection, name_some, stopped_early
 from rlselect.subset.revs._outcome_kind import OUTCOMES
 from rlselect.subset.revs._sarsa import Sarsa
+from rlselect.subset.revs._search import Found
 
 AFTER_SELECTION = (
     "Standard errors are those of a refit that does not know the variables were selected: they are too "
@@ -22,7 +24,7 @@ def report_of(selector: Any) -> dict[str, Any]:
     variables = []
     for feature in sorted(np.flatnonzero(selector.support_), key=lambda f: selector.ranking_[f]):
         columns = np.flatnonzero(column_feature == feature)
-        coef, error = (_by_name(selector, values, columns) for values in (selector.coef_, selector._errors))
+        coef, error = (_values_of(selector, which, columns) for which in ("coef_", "_errors"))
         single = len(coef) == 1
         variables.append(
             {
@@ -30,7 +32,7 @@ def report_of(selector: Any) -> dict[str, Any]:
                 "inclusion": float(selector.inclusion_[feature]),
                 "coef": next(iter(coef.values())) if single else coef,
                 "error": next(iter(error.values())) if single else error,
-                "gain": float(selector.gain_[feature]),
+                "gain": _gain(selector, int(feature)),
             }
         )
     sizes = selector.detectable_[np.isfinite(selector.detectable_)]
@@ -40,7 +42,8 @@ def report_of(selector: Any) -> dict[str, Any]:
         if variables
         else ["No variable is worth its price: the model is a constant."]
     )
-    notes += _prediction(selector)
+    several = getattr(selector, "response_names_", [])
+    notes += _together(selector) if several else _prediction(selector)
     if effect is not None:
         unit = "standard deviations of y" if selector.family_ == "gaussian" else "units of the link"
         notes.append(
@@ -50,7 +53,8 @@ def report_of(selector: Any) -> dict[str, Any]:
         )
     groups = [g for g in selector.credible_groups_ if len(g["features"]) > 1]
     return {
-        "title": f"{type(selector).__name__} ({selector.family_})",
+        "title": f"{type(selector).__name__} ({selector.family_}"
+        + (f", {len(several)} responses)" if several else ")"),
         "answer": _answer(selector, [str(v["name"]) for v in variables], effect, groups),
         "family": selector.family_,
         "n_rows": selector._n_rows,
@@ -67,7 +71,7 @@ def report_of(selector: Any) -> dict[str, Any]:
             "score": selector.path_["score"].tolist(),
         },
         "credible_groups": selector.credible_groups_,
-        "sections": [_stand_ins(groups)] if groups else [],
+        "sections": ([_responses(selector)] if several else []) + ([_stand_ins(groups)] if groups else []),
         "notes": notes,
     }
 
@@ -90,10 +94,58 @@ def _answer(selector: Any, chosen: list[str], effect: float | None, groups: list
     if groups:
         where = f"One of {name_some(groups[0]['features'])}"
         if len(groups) > 1:
-            where = f"In {len(groups)} sets of variables that stand in for one another one each"
+            where = f"In each of {len(groups)} sets of variables that stand in for one another, one"
         where = where if chosen else f"But {where[0].lower()}{where[1:]}"
-        further.append(f"{where} is near certain, while the data do not tell which.")
+        further.append(f"{where} is near certain; the data do not tell which.")
     return answer_selection(selector.n_features_in_, kinds, *further, *stopped_early(selector.stop_reason_))
+
+
+def _values_of(selector: Any, which: str, columns: Any) -> dict[str, float]:
+    """Coefficients or their errors by name, of several responses by name and response."""
+    if not hasattr(selector, "response_names_"):
+        return _by_name(selector, getattr(selector, which), columns)
+    return {
+        f"{column} ({name})": value
+        for name, single in zip(selector.response_names_, selector.estimators_, strict=True)
+        for column, value in _by_name(single, getattr(single, which), columns).items()
+    }
+
+
+def _gain(selector: Any, feature: int) -> float:
+    """Held-out gain; of several responses the mean, unless some were not judged or have other units."""
+    if selector.gain_.ndim == 1:
+        return float(selector.gain_[feature])
+    return float("nan") if selector.family_ == "mixed" else float(selector.gain_[:, feature].mean())
+
+
+def _together(selector: Any) -> list[str]:
+    """What is common to several responses."""
+    if selector.responses == "each":
+        return [
+            "Each response has a selection of its own (estimators_). Inclusion is the probability that a "
+            "variable belongs in the model of one response or more."
+        ]
+    return ["One selection serves all responses: a variable has a coefficient for each of them."]
+
+
+def _responses(selector: Any) -> dict[str, Any]:
+    """A line per response: what was selected for it, and how it is predicted."""
+    names = np.asarray(selector.encoder_.feature_names, dtype=object)
+    rows = [
+        [
+            name,
+            single.family_,
+            int(single.support_.sum()),
+            ", ".join(map(str, names[single.support_])) or "none",
+            "average" if single.average_ else "refit",
+        ]
+        for name, single in zip(selector.response_names_, selector.estimators_, strict=True)
+    ]
+    return {
+        "title": "Responses",
+        "columns": ["response", "family", "variables", "selected", "predicted by the"],
+        "rows": rows,
+    }
 
 
 def _by_name(selector: Any, values: Any, columns: Any) -> dict[str, float]:
@@ -140,8 +192,20 @@ def _prediction(selector: Any) -> list[str]:
 def _stand_ins(groups: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "title": "Variables that stand in for one another",
-        "columns": ["one of", "inclusion", "least correlation"],
+        "columns": ["One of", "Inclusion", "Least correlation"],
         "rows": [[", ".join(g["features"]), g["inclusion"], g["correlation"]] for g in groups],
         "bars": [(f"one of {name_some(g['features'], 4)}", g["inclusion"]) for g in groups],
         "note": "One of them is in the model; which one, the data do not tell.",
     }
+
+
+def path_of(found: Found) -> dict[str, NDArray]:
+    """What `path_` holds: the visited subsets of all chains, in units of the table."""
+    parts = [trajectory.to_dict() for trajectory in found.trajectories]
+    for part, labels in zip(parts, found.labels or [None] * len(parts), strict=True):
+        if labels is not None:
+            action = part["action"]
+            part["action"] = np.sign(action) * (np.append(labels, 0)[np.abs(action) - 1] + 1)
+    path = {key: np.concatenate([p[key] for p in parts]) for key in parts[0]}
+    path["chain"] = np.repeat(np.arange(len(parts)), [len(p["size"]) for p in parts])
+    return path

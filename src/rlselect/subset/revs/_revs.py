@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect._capabilities import EVERYTHING
 from rlselect._clock import PARTS, fit_clock, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
 from rlselect._estimator import rank
@@ -25,8 +26,8 @@ from rlselect.data import (
     MissingMode,
     load_source,
     open_source,
+    read_responses,
     require_rows,
-    require_target,
 )
 from rlselect.learn import (
     DecisionRule,
@@ -47,10 +48,11 @@ from rlselect.subset.revs._noise import kind_of_noise
 from rlselect.subset.revs._outcome_kind import CLASSES, OUTCOMES, is_survival, survival_parts
 from rlselect.subset.revs._outcome_model import OutcomeModel, outcome_model
 from rlselect.subset.revs._problem import COUNTS, FAMILIES, Problem, pose_problem
-from rlselect.subset.revs._report import report_of
+from rlselect.subset.revs._report import path_of, report_of
 from rlselect.subset.revs._sarsa import Sarsa, paper_search
 from rlselect.subset.revs._search import Found, expected_steps, search_subset
 from rlselect.subset.revs._selections import RULES, SubsetSelections
+from rlselect.subset.revs._several import fit_several
 from rlselect.subset.revs._split import refit_apart, split_rows
 
 # reasons after which a search would not go on if it were started again
@@ -108,6 +110,12 @@ class REVS(SubsetSelections):
         makes it log((m - k) / (k + 1)) for adding to k of m variables, never below log 2 (log 8 for
         "binomial" and "poisson") and log m once there is a variable for every four rows. "No variable at all"
         has twenty times the chance of any other size.
+    responses : {"shared", "each"}, default="shared"
+        Of a y with several columns: one selection of variables for all of them, or one for each. A variable
+        of a shared selection has a coefficient for every response, and is worth it by the sum of the log
+        evidences; numbers whose noise is correlated are turned before, so that repeated measures of one thing
+        are no reason to be more sure. "each" is the same as a fit to each column by itself. "shared" needs
+        the rows in memory.
     ties : {"efron", "breslow"}, default="efron"
         What is done with events of the same time; for "cox".
     rule : {"auto", "f1"}, FalseDiscovery, MostProbable or Cutoff, default="auto"
@@ -206,7 +214,7 @@ class REVS(SubsetSelections):
         of them does), "all rows", "time budget", "interrupted", "callback", "max stages" or "nothing to
         choose from".
     family_ : str
-        The family that was fitted.
+        The family that was fitted; "mixed" where several responses have different ones.
     overdispersion_ : float
         The a of counts whose variance is mean + a mean^2, zero for Poisson's; for the two families of counts.
     noise_ : dict
@@ -218,6 +226,14 @@ class REVS(SubsetSelections):
         Labels, for "binomial", "multinomial" and "ordinal".
     event_times_, strata_ : array
         Distinct times of events, and labels of the strata, for "cox".
+    estimators_ : list of REVS
+        Of several responses, a fitted selector for each. `coef_`, `coef_average_` and `gain_` have a row, and
+        the intercepts an entry per response then (lists where these differ in shape).
+    response_names_ : list of str
+        Names of several responses.
+    support_by_response_, inclusion_by_response_ : array of shape (n_responses, n_features)
+        The selection of each response. With ``responses="each"``, `support_` says what is selected for any,
+        and `inclusion_` how probable it is that a feature belongs in one model or more.
     encoder_ : TableEncoder
         How a table becomes a design.
     n_features_in_, feature_names_in_
@@ -258,9 +274,11 @@ class REVS(SubsetSelections):
     (200, 25)
     """
 
+    _takes: ClassVar = EVERYTHING
     _options: ClassVar = {
         "family": one_of(*FAMILIES),
         "penalty": AUTO | number(),
+        "responses": one_of("shared", "each"),
         "ties": one_of("efron", "breslow"),
         "rule": RULES,
         "missing": one_of(*MISSING_MODES),
@@ -288,6 +306,7 @@ class REVS(SubsetSelections):
         ] = "auto",
         policy: PolicyName | Policy = "auto",
         penalty: float | Literal["auto"] = "auto",
+        responses: Literal["shared", "each"] = "shared",
         ties: Literal["efron", "breslow"] = "efron",
         rule: RuleName | DecisionRule = "auto",
         feature_groups: Any = None,
@@ -307,6 +326,7 @@ class REVS(SubsetSelections):
         self.family = family
         self.policy = policy
         self.penalty = penalty
+        self.responses = responses
         self.ties = ties
         self.rule = rule
         self.feature_groups = feature_groups
@@ -375,11 +395,13 @@ class REVS(SubsetSelections):
             LazyFrame of polars, a relation of DuckDB, a Dask DataFrame or Array, or a function that returns
             an iterable of data frames, the same ones at every call. Queries and CSV files are read once,
             into a temporary file.
-        y : array-like of shape (n_samples,) or str
-            Target, or the name of its column in X. Of "cox" a structured array with the fields "event" and
-            "time" (as in scikit-survival), the names ``("time", "event")`` of two columns of X, or a mapping
-            with these keys to arrays or names. Fields (keys) "entry", after which a row is at risk (left
-            truncation), and "stratum" may come with them.
+        y : array-like of shape (n_samples,) or (n_samples, n_responses), str, or list of str
+            Target, or the name of its column in X. Several are columns of an array or a data frame, or a
+            list of names, see `responses`; with ``family="auto"`` each is read by itself. Of "cox" a
+            structured array with the fields "event" and "time" (as in scikit-survival), the names
+            ``("time", "event")`` of two columns of X, or a mapping with these keys to arrays or names.
+            Fields (keys) "entry", after which a row is at risk (left truncation), and "stratum" may come
+            with them.
         sample_weight : array-like of shape (n_samples,) or str, optional
             How often each row counts: a weight of k says the same as k copies of the row. The answers agree
             to rounding as long as the copies are at most 5,000 rows (`gain_`: 2,000). Of more rows parts are
@@ -396,7 +418,12 @@ class REVS(SubsetSelections):
 
     def _fit(self, progress: Progress, X: Any, y: Any, sample_weight: Any, offset: Any) -> None:
         name = type(self).__name__
-        require_target(y, name)
+        self._require_target(y)
+        given = None if self.family == "cox" or is_survival(y) else read_responses(X, y)
+        if given is not None:
+            fit_several(self, progress, given, sample_weight, offset)
+            return
+        refuse_unused(self, ("responses",), "a single response", "leave it out")
         policy, rng = self._policy(), as_generator(self.random_state)
         family = "cox" if self.family == "auto" and is_survival(y) else self.family
         self._refuse_idle(family, offset)
@@ -428,7 +455,7 @@ class REVS(SubsetSelections):
         checkpoint = self._open_checkpoint(table)
         apart = None
         if self.inference == "split":
-            problem, apart = split_rows(problem, rng)
+            (problem,), (apart,) = split_rows([problem], rng)
         with (
             one_thread(),
             fit_clock(self.time_budget, expected_steps(problem, self.search), progress.begin(PARTS)) as clock,
@@ -515,7 +542,7 @@ class REVS(SubsetSelections):
         self.n_rows_seen_ = max(int(found.n_rows_seen), self.n_rows_read_)
         self.detectable_ = problem.detectable(found.detectable)
         self.stop_reason_ = found.stop_reason
-        self.path_ = _path(found)
+        self.path_ = path_of(found)
         self.credible_groups_ = name_groups(problem, credible_groups(problem, found))
         self._n_rows = problem.table.n_rows
 
@@ -562,14 +589,3 @@ class REVS(SubsetSelections):
 
     def _report(self) -> dict[str, Any]:
         return report_of(self)
-
-
-def _path(found: Found) -> dict[str, NDArray]:
-    parts = [trajectory.to_dict() for trajectory in found.trajectories]
-    for part, labels in zip(parts, found.labels or [None] * len(parts), strict=True):
-        if labels is not None:
-            action = part["action"]
-            part["action"] = np.sign(action) * (np.append(labels, 0)[np.abs(action) - 1] + 1)
-    path = {key: np.concatenate([p[key] for p in parts]) for key in parts[0]}
-    path["chain"] = np.repeat(np.arange(len(parts)), [len(p["size"]) for p in parts])
-    return path

@@ -19,15 +19,14 @@ from rlselect.subset.revs._problem import COUNTS, Problem
 from rlselect.subset.revs._sarsa import Sarsa, run_sarsa
 from rlselect.subset.revs._visited import Visited
 from rlselect.subset.revs._walk import (
-    GLM_PLAN,
     SizePrior,
     SubsetState,
     Walker,
-    WalkPlan,
     WalkResult,
     run_walk,
     tune_prior,
 )
+from rlselect.subset.revs._walk_plan import GLM_PLAN, WalkPlan
 from rlselect.subset.revs.evidence import (
     Block,
     GlmSubset,
@@ -123,12 +122,17 @@ def is_large(table: DataSource) -> bool:
     return table.n_rows > WALK_ROWS or (weight is not None and float(np.sum(weight)) > WALK_ROWS)
 
 
+def _grows(problem: Problem) -> bool:
+    """Whether the search takes more and more rows, instead of walking on all of them."""
+    return is_large(problem.table) and problem.outcome is None and problem.joint is None
+
+
 def expected_steps(problem: Problem, search: Any) -> int:
     """Roughly how many steps the search takes, for progress."""
     if isinstance(search, Sarsa):
         free = int(np.count_nonzero(problem.allowed))
         return search.n_preliminary + search.for_actions(free + 1).max_stages
-    if is_large(problem.table) and problem.outcome is None:
+    if _grows(problem):
         return 100
     plan = _plan(problem)
     free = int(np.count_nonzero(problem.allowed))
@@ -178,7 +182,7 @@ def search_subset(
         return _nothing_to_do(problem)
     how = _How(policy, penalty, n_jobs, rng, clock)
     try:
-        if is_large(problem.table) and problem.outcome is None:
+        if _grows(problem):
             return _search_large(problem, how, EffortPlan(min_effect=min_effect), checkpoint)
         return _search_walk(problem, how)
     except OverflowedColumns as error:
@@ -221,24 +225,25 @@ def _search_walk(problem: Problem, how: _How) -> Found:
     """All rows at once: several subsets may explain them, and the walk averages over these."""
     table, linear = problem.table, problem.family == "gaussian"
     rows = _rows(table, linear) if problem.outcome is None else Rows(table.take)
-    state = _walk_state(problem, problem.units, rows)
+    state = walk_state(problem, problem.units, rows)
     allowed = problem.allowed & _varying(state, problem)
     if not allowed.any() or (problem.family in COUNTS and not _has_events(rows)):
         return _nothing_to_do(problem)
     state.reset(problem.always)
     walker = how.walker(state, allowed, table.n_rows, state.counted)
-    plan, tune = _plan(problem), linear or problem.outcome is not None
+    plan = _plan(problem)
+    tune = linear or problem.outcome is not None or problem.joint is not None
     if np.count_nonzero(allowed) <= WIDE:
         result = run_walk(walker, plan, tune=tune, n_jobs=how.n_jobs)
-        return (
-            _under_its_noise(problem, how, allowed, result, rows) if linear else _found(problem, result, rows)
-        )
+        if linear and problem.joint is None:
+            return _under_its_noise(problem, how, allowed, result, rows)
+        return _found(problem, result, rows)
     inclusion, kept = _screen(walker)
     labels = np.flatnonzero(kept)
     columns = problem.columns_of(kept)
     units = Units(np.searchsorted(labels, problem.units.unit_of[columns]))
     narrow_rows = Rows(lambda where: table.take(where, columns), as_is=linear)
-    narrow = _walk_state(problem, units, narrow_rows)
+    narrow = walk_state(problem, units, narrow_rows, columns)
     narrow.reset(walker.state.mask[labels])
     narrow_walker = how.walker(narrow, allowed[labels], table.n_rows, state.counted)
     narrow_walker.prior, narrow_walker.stopped = walker.prior, walker.stopped
@@ -378,16 +383,20 @@ def _rows(table: DataSource, linear: bool) -> Rows:
     )
 
 
-def _walk_state(problem: Problem, units: Units, rows: Rows) -> SubsetState:
-    """A subset of all rows at once."""
+def walk_state(
+    problem: Problem, units: Units, rows: Rows, columns: NDArray[np.intp] | None = None
+) -> SubsetState:
+    """A subset of all rows at once; the rows have these columns, or all."""
+    if problem.joint is not None:
+        return cast(SubsetState, problem.joint.state(units, columns))
     everything = [slice(0, problem.table.n_rows)]
     if problem.outcome is None:
         return _state(problem.family, units, rows, everything)
     block = rows.append(everything[0])
     assert isinstance(block, Block)
     outcome = problem.outcome.make(block.y, block.weight, block.offset)
-    columns = block.columns(np.arange(units.n_columns)).astype(np.float64, copy=False)
-    state = OutcomeSubset(columns, units, outcome, rows.counted)
+    values = block.columns(np.arange(units.n_columns)).astype(np.float64, copy=False)
+    state = OutcomeSubset(values, units, outcome, rows.counted)
     # the walk asks for no more than it offers: what is missing is about samples of rows
     return cast(SubsetState, state)
 

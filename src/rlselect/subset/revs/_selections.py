@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rlselect._options import check_value, one_of, whole, with_methods
 from rlselect._random import RandomState, as_generator
-from rlselect.data import load_source, read_vectors, require_target
+from rlselect.data import load_source, read_responses, read_vectors, require_target
 from rlselect.learn import Cutoff, DecisionRule, MostProbable, RuleName, as_rule, read_rule
 from rlselect.subset.revs._choices import Choices
 from rlselect.subset.revs._outcome_kind import is_survival, survival_parts
@@ -24,6 +24,7 @@ class SubsetSelections(SubsetPredictions):
 
     rule: RuleName | DecisionRule
     search: Any
+    responses: str
     random_state: RandomState
     _choices: Choices
 
@@ -51,7 +52,8 @@ class SubsetSelections(SubsetPredictions):
         Returns
         -------
         bool array of shape (n_features,)
-            Features of `always_select` are in it by any rule, and those of `never_select` are not.
+            With a row per response, where each of several has a selection of its own. Features of
+            `always_select` are in it by any rule, and those of `never_select` are not.
 
         Examples
         --------
@@ -71,6 +73,8 @@ class SubsetSelections(SubsetPredictions):
                 "inclusion_ holds how often the paper's search visited a feature, which is no probability: "
                 "give threshold or k, or fit with search='auto'."
             )
+        if self._has_several and self.responses == "each":
+            return np.array([single._choices.features(chosen) for single in self.estimators_])
         return self._choices.features(chosen)
 
     def stability(
@@ -91,7 +95,7 @@ class SubsetSelections(SubsetPredictions):
         Returns
         -------
         array of shape (n_features,)
-            Shares. A fit of this selector is not needed, and not changed.
+            Shares, of several responses those of any. A fit of this selector is not needed, and not changed.
 
         Examples
         --------
@@ -104,8 +108,9 @@ class SubsetSelections(SubsetPredictions):
         check_value("n_splits", n_splits, whole(1))
         require_target(y, type(self).__name__)
         X = load_source(X, f"{type(self).__name__}.stability")
-        times = survival_parts(y)["time"] if is_survival(y) else y
-        given = read_vectors(X, {"y": times, "sample_weight": sample_weight})
+        several = None if is_survival(y) else read_responses(X, y)
+        single = survival_parts(y)["time"] if is_survival(y) else y if several is None else several.values[0]
+        given = read_vectors(X, {"y": single, "sample_weight": sample_weight})
         n = len(cast(NDArray, given["y"]))
         weight = np.ones(n) if given["sample_weight"] is None else given["sample_weight"]
         rng = as_generator(self.random_state)

@@ -1,5 +1,6 @@
 """Rows that take no part in a selection, so that what they say of it is honest."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,9 +11,12 @@ from rlselect.subset.revs._search import rows_of
 from rlselect.subset.revs.evidence import Fit, fit_glm
 
 
-def split_rows(problem: Problem, rng: np.random.Generator) -> tuple[Problem, Problem]:
-    """Two halves of the rows at random, each class divided evenly: to select, and to estimate."""
-    table = problem.table
+def split_rows(problems: Sequence[Problem], rng: np.random.Generator) -> tuple[list[Problem], list[Problem]]:
+    """Two halves of the rows at random, each class divided evenly: to select, and to estimate.
+
+    The problems are those of the same rows, one per response.
+    """
+    table = problems[0].table
     if not isinstance(table, Table):
         raise ValueError(
             'inference="split" was given, but the rows are read in parts: load them (or a sample), or use '
@@ -20,13 +24,20 @@ def split_rows(problem: Problem, rng: np.random.Generator) -> tuple[Problem, Pro
         )
     require_rows(table.n_rows, 6, "REVS(inference='split')")
     order = rng.permutation(table.n_rows)
-    if problem.classes is not None:
-        order = order[np.argsort(table.targets()[order], kind="stable")]
-    halves = [table.part(np.sort(order[start::2])) for start in (0, 1)]
-    for half in halves:
-        half.start(rng)
-    first, second = (replace(problem, table=half) for half in halves)
-    return first, second
+    for problem in problems:
+        if problem.classes is not None:
+            order = order[np.argsort(problem.table.targets()[order], kind="stable")]
+    return _half(problems, order[::2], rng), _half(problems, order[1::2], rng)
+
+
+def _half(problems: Sequence[Problem], rows: np.ndarray, rng: np.random.Generator) -> list[Problem]:
+    half = []
+    for problem in problems:
+        assert isinstance(problem.table, Table)
+        table = problem.table.part(np.sort(rows))
+        table.start(rng)
+        half.append(replace(problem, table=table))
+    return half
 
 
 def refit_apart(apart: Problem, columns: np.ndarray) -> Fit:

@@ -14,7 +14,18 @@ from rlselect._watch import tell
 from rlselect.data import Units
 from rlselect.learn import UCB, Policy, Softmax, Trajectory, subset_key
 from rlselect.subset.revs._visited import Tally, Visited, merge_visits
-from rlselect.subset.revs.evidence import SHAPES, Block, Look, OutcomeSubset, RidgeSubset, Rows, Scores, Shape
+from rlselect.subset.revs._walk_plan import WalkPlan
+from rlselect.subset.revs.evidence import (
+    SHAPES,
+    Block,
+    JointSubset,
+    Look,
+    OutcomeSubset,
+    RidgeSubset,
+    Rows,
+    Scores,
+    Shape,
+)
 
 Floats = NDArray[Any]
 
@@ -310,39 +321,6 @@ class Walker:
             self.step()
 
 
-@dataclass(frozen=True)
-class WalkPlan:
-    """How long a walk takes.
-
-    Parameters
-    ----------
-    starts : tuple of float
-        Searches from scratch, of which the best is followed: the discount on the price of a unit with which
-        each begins, in units of log evidence. A unit that only pays in company gets its chance there.
-    ramp : int
-        Steps during which the price rises to its final value, in each start.
-    settle : int
-        Further steps before anything is counted.
-    steps : int
-        Steps of each chain that count.
-    chains : int
-        Chains that start where the settling ended and then go their own ways.
-    enumerate_up_to : int
-        With no more free units than this, every subset is visited once instead.
-    """
-
-    starts: tuple[float, ...] = (1.0, 2.0, 3.0)
-    ramp: int = 320
-    settle: int = 600
-    steps: int = 1250
-    chains: int = 2
-    enumerate_up_to: int = 12
-
-
-# a Newton fit per step costs more than a rank-one update
-GLM_PLAN = WalkPlan(starts=(0.5, 1.5), ramp=120, settle=240, steps=400, enumerate_up_to=8)
-
-
 def run_walk(walker: Walker, plan: WalkPlan, *, tune: bool, n_jobs: int | None = None) -> WalkResult:
     """Warm up, learn the prior of the coefficients, then let several chains count.
 
@@ -368,7 +346,10 @@ def run_walk(walker: Walker, plan: WalkPlan, *, tune: bool, n_jobs: int | None =
         _enumerate(walker, tune)
     chains = [] if few else _run_chains(walker, plan, n_jobs, redraw=tune and known)
     found = _result(walker, chains or [walker], [walker, *chains])
-    if isinstance(walker.state, RidgeSubset | OutcomeSubset) or found.stop_reason != "converged":
+    if (
+        isinstance(walker.state, RidgeSubset | OutcomeSubset | JointSubset)
+        or found.stop_reason != "converged"
+    ):
         return found
     rival = _rival(walker, found.inclusion > 0.5)
     if few:
@@ -504,13 +485,20 @@ def tune_prior(walker: Walker, shapes: int, proof: float = _SHAPE_PROOF) -> None
 
     Each thing that a shape adds to the plain prior has to be better by `proof`, in units of log evidence.
     """
-    state = cast(TunableState, walker.state)
-    if walker.stopped or not state.size:
+    if walker.stopped or not walker.state.size:
         return
-    among = SHAPES[: shapes if state.size >= _SHAPE_EFFECTS else 1]
-    table = _priced_table(state, among, proof)
-    slab, shape = np.unravel_index(int(np.argmax(table)), table.shape)
-    state.set_prior(state.slabs()[slab], among[shape])
+    among = SHAPES[: shapes if walker.state.size >= _SHAPE_EFFECTS else 1]
+    for state, _ in _models(walker.state):
+        table = _priced_table(state, among, proof)
+        slab, shape = np.unravel_index(int(np.argmax(table)), table.shape)
+        state.set_prior(state.slabs()[slab], among[shape])
+
+
+def _models(state: SubsetState) -> list[tuple[TunableState, float]]:
+    """The models of a subset, one per response, and what the evidence of each counts."""
+    if isinstance(state, JointSubset):
+        return [(cast(TunableState, part), state.weight) for part in state.parts]
+    return [(cast(TunableState, state), 1.0)]
 
 
 def _redraw_prior(walker: Walker) -> None:
@@ -520,19 +508,20 @@ def _redraw_prior(walker: Walker) -> None:
     still to be found. Visits of the walk follow the posterior times the `log_normaliser`, hence the second
     draw. Other policies visit what they like, and keep their prior.
     """
-    state, policy = cast(TunableState, walker.state), walker.policy
+    policy, t = walker.policy, len(walker.trajectory) + 1
     if walker.stopped or not isinstance(policy, Softmax):
         return
-    # all shapes, and all standard deviations of the effects, are equally likely beforehand
-    table = state.evidence_table(SHAPES) + 0.5 * np.log(state.slabs())[:, None]
-    cumulative = np.cumsum(np.exp(table - table.max()))
-    drawn = int(np.searchsorted(cumulative, walker.rng.random() * cumulative[-1]))
-    slab, shape = np.unravel_index(drawn, table.shape)
-    before, t = (state.slab, Shape(state.shape, state.share)), len(walker.trajectory) + 1
-    old = policy.log_normaliser(walker.rewards(), t=t)
-    state.set_prior(state.slabs()[slab], SHAPES[shape])
-    if np.log(1.0 - walker.rng.random()) > policy.log_normaliser(walker.rewards(), t=t) - old:
-        state.set_prior(*before)
+    for state, weight in _models(walker.state):
+        # all shapes, and all standard deviations of the effects, are equally likely beforehand
+        table = weight * state.evidence_table(SHAPES) + 0.5 * np.log(state.slabs())[:, None]
+        cumulative = np.cumsum(np.exp(table - table.max()))
+        drawn = int(np.searchsorted(cumulative, walker.rng.random() * cumulative[-1]))
+        slab, shape = np.unravel_index(drawn, table.shape)
+        before = state.slab, Shape(state.shape, state.share)
+        old = policy.log_normaliser(walker.rewards(), t=t)
+        state.set_prior(state.slabs()[slab], SHAPES[shape])
+        if np.log(1.0 - walker.rng.random()) > policy.log_normaliser(walker.rewards(), t=t) - old:
+            state.set_prior(*before)
 
 
 def _priced_table(state: TunableState, shapes: Sequence[Shape], proof: float) -> Floats:

@@ -9,7 +9,20 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import is_classifier
 
-from rlselect.data import Table, Units, as_numbers, doubtful_classes, find_task, read_classes, require_rows
+from rlselect.data import (
+    NumberResponses,
+    Table,
+    Units,
+    as_numbers,
+    doubtful_classes,
+    find_task,
+    number_responses,
+    open_responses,
+    open_table,
+    read_classes,
+    read_responses,
+    require_rows,
+)
 from rlselect.machines import (
     HingeLoss,
     LogisticLoss,
@@ -20,7 +33,15 @@ from rlselect.machines import (
     make_loss,
 )
 
-__all__ = ["RiskData", "choose_loss", "column_scale", "make_cycle", "read_data", "read_design"]
+__all__ = [
+    "RiskData",
+    "choose_loss",
+    "column_scale",
+    "make_cycle",
+    "open_data",
+    "read_data",
+    "read_design",
+]
 
 Array = NDArray[np.float64]
 
@@ -34,9 +55,11 @@ class RiskData:
     X : (n, p) array or sparse matrix
         Design columns.
     y : (n,) array
-        What an estimator is given: numbers or class labels.
+        What an estimator is given: numbers or class labels. Of several responses the number of each distinct
+        row of them.
     targets : (n, c) array
-        What the loss is given: numbers, or a column of -1 and 1 per class (one column for two classes).
+        What the loss is given: numbers, of several responses a column each, or a column of -1 and 1 per
+        class (one column for two classes).
     weights : (n,) array
     loss : Loss
     groups : list of int arrays
@@ -76,12 +99,35 @@ class RiskData:
         return np.flatnonzero(~judge), np.flatnonzero(judge)
 
 
-def read_data(table: Table, loss: Loss, units: Units, takes_sparse: bool, owner: str) -> RiskData:
-    """Rows of a table with positive weight, and the targets of a loss."""
+def open_data(
+    X: Any, y: Any, sample_weight: Any, missing: str, owner: str
+) -> tuple[Table, NumberResponses | None]:
+    """The table, and several responses in units of their standard deviations, where there are such."""
+    given = read_responses(X, y)
+    if given is None:
+        return open_table(X, y, sample_weight=sample_weight, missing=missing, owner=owner), None
+    table, targets = open_responses(given, sample_weight=sample_weight, missing=missing, owner=owner)
+    return table, number_responses(given.names, targets, table.sample_weight, owner)
+
+
+def read_data(
+    table: Table,
+    loss: Loss,
+    units: Units,
+    takes_sparse: bool,
+    owner: str,
+    responses: NumberResponses | None = None,
+) -> RiskData:
+    """Rows of a table with positive weight, and the targets of a loss; `responses` take the place of y."""
     require_rows(table.n_rows, 2, owner)
     assert table.y is not None
     X = read_design(table, takes_sparse)
-    y, targets, classes = _read_targets(table.y, loss)
+    classes: NDArray | None = None
+    if responses is None:
+        y, targets, classes = _read_targets(table.y, loss)
+    else:
+        targets = responses.values
+        y = np.unique(targets, axis=0, return_inverse=True)[1].ravel().astype(np.float64)
     weights = np.ones(len(y)) if table.sample_weight is None else table.sample_weight
     keep = weights > 0
     if keep.sum() < 2:
@@ -104,8 +150,10 @@ def read_design(table: Table, takes_sparse: bool) -> Any:
     return X.astype(np.float64) if table.is_sparse else np.asarray(X, dtype=np.float64)
 
 
-def choose_loss(loss: str | Loss, y: NDArray, estimator: Any) -> Loss:
+def choose_loss(loss: str | Loss, y: NDArray, estimator: Any, several: bool = False) -> Loss:
     """The loss that was asked for; "auto" goes by the estimator, or by what y looks like."""
+    if several:
+        return _loss_of_several(loss, estimator)
     if loss != "auto":
         made = make_loss(loss)
         if estimator is not None:
@@ -124,6 +172,21 @@ def choose_loss(loss: str | Loss, y: NDArray, estimator: Any) -> Loss:
             "loss='squared_label' for labels."
         )
     return SquaredLabelLoss()
+
+
+def _loss_of_several(loss: str | Loss, estimator: Any) -> Loss:
+    made = SquaredLoss() if loss == "auto" else make_loss(loss)
+    if made.classifies:
+        raise ValueError(
+            f"loss={made.name!r} was given with several responses, which have to be numbers here; use "
+            "'squared' or 'epsilon_insensitive', or REVS for classes."
+        )
+    if estimator is not None:
+        raise ValueError(
+            f"estimator={type(estimator).__name__}() was given with several responses, which kernel machines "
+            "take; leave it out."
+        )
+    return made
 
 
 def _check_suits(estimator: Any, loss: Loss) -> None:

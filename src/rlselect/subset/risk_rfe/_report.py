@@ -17,6 +17,8 @@ def report_of(selector: Any) -> dict[str, Any]:
     what = f"{selector.loss_} loss"
     what += f", {type(selector.estimator).__name__}" if selector.estimator is not None else ""
     facts: dict[str, Any] = {"Selected": f"{selector.n_features_} of {len(selector.support_)} features"}
+    if hasattr(selector, "response_names_"):
+        facts["Responses"] = ", ".join(selector.response_names_)
     for label, name in (("Regularization", "regularization_"), ("Bandwidth", "bandwidth_")):
         value = getattr(selector, name, None)
         if value is not None and np.isfinite(value):

@@ -11,6 +11,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from rlselect._capabilities import TABLES, Takes
 from rlselect._clock import PARTS, Clock, fit_clock, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
 from rlselect._estimator import PredictingSelector
@@ -34,7 +35,6 @@ from rlselect.data import (
     TableEncoder,
     open_table,
     read_units,
-    require_target,
 )
 from rlselect.machines import (
     KERNELS,
@@ -60,6 +60,7 @@ from rlselect.subset.risk_rfe._inputs import (
     choose_loss,
     column_scale,
     make_cycle,
+    open_data,
     read_data,
     read_design,
 )
@@ -205,6 +206,8 @@ class RiskRFE(PredictingSelector):
         The refitted `estimator`, if one was given and a feature was selected.
     classes_ : array
         Class labels, for classifiers.
+    response_names_ : list of str
+        Names of several responses; `coef_` has a row, `intercept_` an entry for each.
     encoder_ : TableEncoder
         How a table becomes a design.
     n_features_in_, feature_names_in_
@@ -246,6 +249,10 @@ class RiskRFE(PredictingSelector):
     array([1, 4])
     """
 
+    _takes: ClassVar = Takes(
+        outcomes=("numbers", "two classes", "several classes", "several responses"),
+        data=("sample weights", "feature groups", *TABLES),
+    )
     _options: ClassVar = {
         "estimator": NONE
         | with_methods("an estimator with fit and predict", "fit", "predict", "__sklearn_tags__"),
@@ -378,8 +385,9 @@ class RiskRFE(PredictingSelector):
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
             NumPy, pandas, polars, Arrow; sparse for the linear kernel or an estimator that takes it. Text and
             categorical columns become indicators that stay or leave together.
-        y : array-like of shape (n_samples,) or str
-            Numbers or class labels, see `loss`, or the name of their column in X.
+        y : array-like of shape (n_samples,) or (n_samples, n_responses), str, or list of str
+            Numbers or class labels, see `loss`, or the name of their column in X. Several responses are
+            numbers: their objectives, in units of their variances, are added.
         sample_weight : array-like of shape (n_samples,) or str, optional
             How often each row counts; rows of weight zero are left out.
 
@@ -393,12 +401,16 @@ class RiskRFE(PredictingSelector):
     def _fit(self, progress: Progress, X: Any, y: Any, sample_weight: Any) -> None:
         name = type(self).__name__
         plan, rng = self._plan(), as_generator(self.random_state)
-        require_target(y, name)
-        table = open_table(X, y, sample_weight=sample_weight, missing=self.missing, owner=name)
+        self._require_target(y)
+        table, responses = open_data(X, y, sample_weight, self.missing, name)
         assert table.y is not None
-        loss = choose_loss(self.loss, table.y, self.estimator)
+        loss = choose_loss(self.loss, table.y, self.estimator, responses is not None)
         units = read_units(table.encoder, self.feature_groups)
-        data = read_data(table, loss, units.units, self._takes_sparse(), name)
+        data = read_data(table, loss, units.units, self._takes_sparse(), name, responses)
+        self._response_center, self._response_scale = np.zeros(1), np.ones(1)
+        if responses is not None:
+            self.response_names_ = responses.names
+            self._response_center, self._response_scale = responses.center, responses.scale
         self._keep_table(table.encoder, data, plan)
         n_groups = units.units.n_units
         halves = data.halves(rng) if self.stopping == "held-out" else None
@@ -480,9 +492,11 @@ class RiskRFE(PredictingSelector):
         if isinstance(machine, LinearMachine):
             coef = np.zeros((len(machine.intercept), len(self.column_names_)))
             coef[:, machine.columns] = machine.slopes.T
-            whole_row = data.loss.classifies
+            whole_row = data.loss.classifies or len(coef) > 1
+            coef *= self._response_scale[:, None]
+            intercept = machine.intercept * self._response_scale + self._response_center
             self.coef_ = coef if whole_row else coef[0]
-            self.intercept_ = machine.intercept if whole_row else float(machine.intercept[0])
+            self.intercept_ = intercept if whole_row else float(intercept[0])
 
     def _keep_table(self, encoder: TableEncoder, data: RiskData, plan: MachinePlan) -> None:
         self.encoder_ = encoder
@@ -527,7 +541,7 @@ class RiskRFE(PredictingSelector):
 
         Returns
         -------
-        array of shape (n_samples,)
+        array of shape (n_samples,) or (n_samples, n_responses)
             Class labels, or numbers.
         """
         design = self._design(X)
@@ -535,7 +549,8 @@ class RiskRFE(PredictingSelector):
             return np.asarray(self.estimator_.predict(design[:, self._columns]))
         decision = self._machine.decision(design)
         if not hasattr(self, "classes_"):
-            return decision[:, 0]
+            numbers = decision * self._response_scale + self._response_center
+            return numbers if hasattr(self, "response_names_") else numbers[:, 0]
         if decision.shape[1] == 1:
             return np.asarray(self.classes_[(decision[:, 0] > 0).astype(int)])
         return np.asarray(self.classes_[np.argmax(decision, axis=1)])

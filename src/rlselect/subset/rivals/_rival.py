@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rlselect._capabilities import TABLES, Takes
 from rlselect._estimator import Selector, rank
 from rlselect.data import (
     FeatureUnits,
@@ -17,7 +18,6 @@ from rlselect.data import (
     read_task,
     read_units,
     require_rows,
-    require_target,
     selectable_units,
 )
 from rlselect.kernels import standardise
@@ -65,6 +65,10 @@ class RivalProblem:
 class RivalSelector(Selector):
     """A selector that follows another paper; it adds its options, `_fit` and `_facts`."""
 
+    _takes: ClassVar = Takes(
+        outcomes=("numbers", "two classes", "several classes"),
+        data=TABLES,
+    )
     missing: str
     stop_reason_: str
     # the attribute that says what each feature is worth
@@ -79,7 +83,7 @@ class RivalSelector(Selector):
 
     def _open(self, X: Any, y: Any, sample_weight: Any = None, encoder: TableEncoder | None = None) -> Table:
         name = type(self).__name__
-        require_target(y, name)
+        self._require_target(y)
         return open_table(
             X, y, sample_weight=sample_weight, missing=self.missing, owner=name, encoder=encoder
         )

@@ -26,8 +26,8 @@ class Target:
     Attributes
     ----------
     Y : array of shape (n, q)
-        Regression: one standardised column. Two classes: one column. More: one column per class. The mean
-        over rows of the sum of squares is 1, so that the risk of a constant is 1.
+        Regression: one standardised column, or one per response. Two classes: one column. More: one column
+        per class. The mean over rows of the sum of squares is 1, so that the risk of a constant is 1.
     codes : int array of shape (n,) or None
         Classes by number; None for regression.
     center, scale : array of shape (q,), float
@@ -55,10 +55,10 @@ class Target:
 
 
 def make_target(y: NDArray, classifies: bool) -> Target:
-    """Standardise numbers, or spread class numbers 0, 1, ... into indicators."""
+    """Standardise numbers, (n,) or of several responses (n, q), or spread class numbers into indicators."""
     codes = np.asarray(y, dtype=np.intp) if classifies else None
     if codes is None:
-        raw = np.asarray(y, dtype=np.float64)[:, None]
+        raw = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
     elif codes.max() <= 1:
         raw = codes[:, None].astype(np.float64)
     else:

@@ -12,6 +12,9 @@ from rlselect.subset.revs.evidence._gram import (
     LazyGram,
     Moments,
 )
+from rlselect.subset.revs.evidence._joint_subset import (
+    JointSubset,
+)
 from rlselect.subset.revs.evidence._look import (
     Look,
     Scores,
@@ -65,6 +68,7 @@ __all__ = [
     "Block",
     "Fit",
     "GlmSubset",
+    "JointSubset",
     "LazyGram",
     "Look",
     "Moments",

@@ -1,0 +1,93 @@
+"""Tables of a page: numbers to the right, long ones folded, pictures in their rows."""
+
+import re
+from collections.abc import Sequence
+from html import escape
+
+from rlselect.report._cells import RowPictures
+
+__all__ = ["table_html"]
+
+# more rows than the first number are folded, down to the second
+_LONG, _SHOWN = 20, 15
+_NAME = 24
+_NUMBER = re.compile(r"[<>]?[-+]?[\d.,]+(e[-+]?\d+)? ?%?")
+
+
+def table_html(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], about: str, pictures: RowPictures | None = None
+) -> str:
+    """A table in a box that scrolls; of a long one the first rows, until all are asked for.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Heads.
+    rows : sequence of sequences of str
+        Cells; a row whose first cell is indented belongs to the one above it.
+    about : str
+        What the table shows, for those who cannot see it.
+    pictures : RowPictures, optional
+        A picture for each row.
+
+    Returns
+    -------
+    str
+        HTML.
+    """
+    columns, kinds = list(map(str, columns)), [_kind([row[k] for row in rows]) for k in range(len(columns))]
+    beside = pictures.column if pictures is not None else None
+    if beside is not None:
+        kinds[beside] = "picture"
+    # names are broken only where they are longer than this
+    wide = min(max(len(row[0]) for row in rows), _NAME)
+    heads = "".join(
+        f'<th scope="col" class="{kind}">{escape(name)}</th>' if name else f'<td class="{kind}"></td>'
+        for name, kind in zip(columns, kinds, strict=True)
+    )
+    lines, place = [], -1
+    for k, row in enumerate(rows):
+        belongs = row[0].startswith("  ") and k > 0 and len(row) > 1 and not row[1]
+        place += not belongs
+        cells = [escape(cell) for cell in row]
+        if pictures is not None and beside is not None:
+            cells[beside] = f"<div><span>{cells[beside]}</span>{pictures.rows[k]}</div>"
+        line = f'<th scope="row" class="{kinds[0]}">{cells[0]}</th>'
+        line += "".join(
+            f'<td class="{kind}">{cell}</td>' for cell, kind in zip(cells[1:], kinds[1:], strict=True)
+        )
+        if pictures is not None and beside is None:
+            line += f'<td class="picture">{pictures.rows[k]}</td>'
+        folded = len(rows) > _LONG and k >= _SHOWN
+        lines.append(f'<tr class="{"sub " * belongs}{"rest" * folded}">{line}</tr>')
+    foot = ""
+    if pictures is not None and beside is None:
+        heads += '<td class="picture"></td>'
+        below = f'<td colspan="{len(columns)}"></td><td class="picture">{pictures.axis}</td>'
+        foot = f"<tfoot><tr>{below}</tr></tfoot>" if pictures.axis else ""
+    # one row cannot be sorted
+    marks = f'class="{"sorts" * (place > 0)}" style="--name: {wide}ch"'
+    table = (
+        f"<table {marks}><thead><tr>{heads}</tr></thead><tbody>"
+        + "\n".join(lines)
+        + f"</tbody>{foot}</table>"
+    )
+    table = f"{_box(f'Table: {about}')}{table}</div>"
+    if len(rows) <= _LONG:
+        return table
+    # a box to tick folds without any script, and keeps all rows in one table
+    more = f'<label class="more"><input type="checkbox">Show all {len(rows):,} rows</label>'
+    return f'<div class="fold">{table}{more}</div>'
+
+
+def _kind(cells: Sequence[str]) -> str:
+    """The class of a column: numbers are set to the right, and sentences need room."""
+    filled = [cell for cell in cells if cell.strip() not in ("", "-")]
+    if filled and all(_NUMBER.fullmatch(cell) for cell in filled):
+        return "n"
+    return "long" if max(map(len, filled), default=0) > 16 else "text"
+
+
+def _box(about: str) -> str:
+    """The start of a box that scrolls: it must be reachable by the keyboard, and then needs a name."""
+    return f'<div class="scroll" role="group" tabindex="0" aria-label="{escape(about)}">'

@@ -1,0 +1,86 @@
+"""Which samples are small, and which are smaller than any whose levels were measured."""
+
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlselect._compat import user_level
+from rlselect.temporal._design import ProcessDesign
+
+Array = NDArray[np.float64]
+Places = NDArray[np.intp]
+
+# From these numbers on, of subjects and of subjects apart from a covariate's commonest value, first-order
+# references hold their level (experiments/results/temporal_size.md, temporal_size_arms.md).
+_SUBJECTS, _APART = 150, 25
+# Times x covariates x units up to which a small arm among many subjects is worth draws with standard errors
+# of their own, whose cost is that of so many numbers per draw.
+_AFFORDABLE = 500_000
+# Below these numbers levels are off, or were not measured: subjects more than coefficients, subjects apart
+# from the commonest value of a covariate, and of the response (temporal_size_arms.md).
+_RESIDUAL, _LEAST_APART, _LEAST_EVENTS = 7, 6, 5
+
+
+class SmallSampleWarning(UserWarning):
+    """Fewer subjects than any for which the level of tests and bands has been measured."""
+
+
+def apart(design: ProcessDesign, values: Array) -> Array:
+    """Independent units with another value than the commonest, (times,): the smaller arm of two.
+
+    `values` is (times, units). The commonest value is looked for at both ends; 0 where all are equal.
+    """
+    live = design.w > 0
+    ends = (
+        values.min(axis=1, where=live, initial=np.inf),
+        values.max(axis=1, where=live, initial=-np.inf),
+    )
+    others = [(design.gather(live & (values != end[:, None])) > 0).sum(axis=1) for end in ends]
+    return np.minimum(*others)
+
+
+def _typical(design: ProcessDesign, column: int) -> float:
+    """Units apart at a typical time, infinite for a column that is the same everywhere (an intercept)."""
+    found = apart(design, design.x[:, column, :])
+    return float(np.median(found[found > 0])) if (found > 0).any() else np.inf
+
+
+def is_few(design: ProcessDesign, columns: Places) -> bool:
+    """Whether first-order references are not enough for the effects of some covariates."""
+    if design.n_independent < _SUBJECTS:
+        return True
+    return design.x.size <= _AFFORDABLE and any(_typical(design, k) < _APART for k in columns)
+
+
+def thin_spots(design: ProcessDesign, columns: Places) -> list[str]:
+    """What is smaller than in any measured case, in words."""
+    p, few = len(design.names), is_few(design, columns)
+    unit = "subjects" if design.n_independent == len(design.subjects) else "clusters"
+    available = (design.w > 0).sum(axis=1)
+    fewest = int(available.min(initial=design.x.shape[2], where=available > p))
+    least = _LEAST_APART if few else _APART
+    typical = {repr(design.names[k]): (_typical(design, k), least) for k in columns}
+    events = float(np.median(apart(design, design.y)[available > 0]))
+    typical[repr(design.response)] = (events, _LEAST_EVENTS)
+    found = [
+        f"{name} is the same for all but {number:g} {unit} at a typical time (measured: {least} or more)"
+        for name, (number, least) in typical.items()
+        if number < least
+    ]
+    if fewest - p >= _RESIDUAL:
+        return found
+    measured = f"(measured: {p + _RESIDUAL} or more)"
+    return [f"{fewest} subjects at some time for {p} coefficients {measured}", *found]
+
+
+def warn_of_few(design: ProcessDesign, columns: Places) -> None:
+    """Say that a level is not known for so few subjects."""
+    found = thin_spots(design, columns)
+    if found:
+        warnings.warn(
+            f"{'; '.join(found)}: levels of tests and bands are not known for so few, take p-values and "
+            "bands here as rough",
+            SmallSampleWarning,
+            stacklevel=user_level(),
+        )

@@ -53,6 +53,15 @@ def fit_clusters(estimator, X, y, weight):
     return estimator.fit(X, y, groups=np.arange(n) // 4, **given), X
 
 
+def fit_several(estimator, X, y, weight):
+    """The target, and beside it the same one backwards."""
+    values = y if isinstance(y, np.ndarray) else np.array(y, dtype=object) if isinstance(y, list) else y
+    if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.names is None:
+        y = np.column_stack([values, values[::-1]])
+    given = {} if weight is None else {"sample_weight": weight}
+    return estimator.fit(X, y, **given), X
+
+
 def _named(X):
     """Arrays as columns with names, which is what a trial is made of."""
     if isinstance(X, list):
@@ -175,8 +184,20 @@ MODES = {
         "REVS", seeded(REVS, family="poisson"), "counts", fit=fit_clusters, weighted=True, keeps=_SAME
     ),
     "REVS, in time": Mode("REVS", seeded(REVS, time_ordered=True), weighted=True, keeps=_SAME),
+    "REVS, two responses": Mode("REVS", seeded(REVS), fit=fit_several, weighted=True, keeps=_SAME),
+    "REVS, two responses of classes": Mode(
+        "REVS", seeded(REVS), "classes", fit=fit_several, weighted=True, keeps=_SAME
+    ),
+    "REVS, one for each of two responses": Mode(
+        "REVS", seeded(REVS, responses="each"), fit=fit_several, weighted=True, keeps=_SAME
+    ),
     "REVS, gaps": Mode("REVS", seeded(REVS, missing="indicator"), weighted=True, finds=ROWS, keeps=_ALL),
     "REVS, rows dropped": Mode("REVS", seeded(REVS, missing="drop"), weighted=True, keeps=_ALL),
+    "REVS, two at most": Mode(
+        "REVS", seeded(REVS, max_features=2, at_most={(0,): 1}), weighted=True, finds=ROWS, keeps=_SAME
+    ),
+    "REVS, signs": Mode("REVS", seeded(REVS, signs="+"), weighted=True, keeps=_SAME),
+    "REVS, products": Mode("REVS", seeded(REVS, order=2), weighted=True, keeps=_SAME),
     "REVS, UCB": Mode("REVS", seeded(REVS, policy="ucb"), weighted=True, keeps=_SAME),
     "REVS.paper": Mode("REVS", seeded(REVS.paper, **_SHORT), keeps=_SAME),
     "REVS.paper, classes": Mode("REVS", seeded(REVS.paper, **_SHORT), "classes", keeps=_SAME),
@@ -189,6 +210,15 @@ MODES = {
     ),
     "ACP.paper": Mode(
         "ActorCriticPredictor", seeded(ActorCriticPredictor.paper, predictor="linear", **_FEW), keeps=_SAME
+    ),
+    "ActorCriticPredictor, two responses": Mode(
+        "ActorCriticPredictor",
+        seeded(ActorCriticPredictor, predictor="linear", **_FEW),
+        fit=fit_several,
+        keeps=_SAME,
+    ),
+    "RiskRFE, two responses": Mode(
+        "RiskRFE", seeded(RiskRFE, kernel="linear"), fit=fit_several, weighted=True, keeps=_SAME
     ),
     "RiskRFE": Mode("RiskRFE", seeded(RiskRFE), sparse="no", weighted=True, finds=ROWS, keeps=_ALL),
     "RiskRFE, classes": Mode("RiskRFE", seeded(RiskRFE), "classes", sparse="no", weighted=True, keeps=_ALL),

@@ -24,14 +24,14 @@ from rlselect.machines import (
     SquaredLoss,
     Threshold,
 )
+from rlselect.report import GainDisplay, PathDisplay, PerformanceDisplay, SelectionDisplay
 from rlselect.subset.acp import (
     ActorCriticPredictor,
-    PerformanceDisplay,
     PolicyGradient,
     RewardDisplay,
     ThetaDisplay,
 )
-from rlselect.subset.revs import REVS, AutocorrelationWarning, InclusionDisplay, Sarsa
+from rlselect.subset.revs import REVS, AutocorrelationWarning, Sarsa
 from rlselect.subset.risk_rfe import MismatchFeatures, ReverseScreeDisplay, RiskRFE
 from rlselect.subset.rivals import (
     FSTD,
@@ -63,13 +63,14 @@ __all__ = [
     "EpsilonInsensitiveLoss",
     "ExpectedF1",
     "FalseDiscovery",
+    "GainDisplay",
     "GaussianKernel",
     "HingeLoss",
-    "InclusionDisplay",
     "LinearKernel",
     "LogisticLoss",
     "MismatchFeatures",
     "MostProbable",
+    "PathDisplay",
     "PerformanceDisplay",
     "PolicyGradient",
     "PolynomialKernel",
@@ -77,6 +78,7 @@ __all__ = [
     "RewardDisplay",
     "RiskRFE",
     "Sarsa",
+    "SelectionDisplay",
     "Softmax",
     "SquaredLabelLoss",
     "SquaredLoss",

@@ -43,10 +43,10 @@ def test_responses_that_repeat_each_other_count_once():
     X = np.random.default_rng(1).standard_normal((80, 3))
     y = noisy(80, 1, 0.0)
     nothing = np.zeros(3, dtype=bool)
-    copies = _joint(problems_of(X, np.hstack([y, 2.0 * y, -y])), [0, 1, 2], nothing, noisy=False)
-    assert len(copies.takes) == 1
+    copies = _joint(problems_of(X, np.hstack([y, 2.0 * y, -y])), [0, 1, 2], nothing, {}, noisy=False)
+    assert copies.turned.shape == (80, 1)
     classes = (np.hstack([y, y, y]) > 0).astype(int)
-    assert _joint(problems_of(X, classes), [0, 1, 2], nothing, noisy=False).weight == pytest.approx(
+    assert _joint(problems_of(X, classes), [0, 1, 2], nothing, {}, noisy=False).weight == pytest.approx(
         1 / 3, abs=0.01
     )
 

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,10 @@ from rlselect.learn import UCB, Policy
 from rlselect.subset.revs._noise import Noise, learn_noise
 from rlselect.subset.revs._problem import COUNTS, Problem
 from rlselect.subset.revs._search import Found, is_large, rows_of, search_subset, walk_state
-from rlselect.subset.revs._walk import SizePrior, SubsetState, Walker, tune_prior
-from rlselect.subset.revs.evidence import JointSubset, Rows, SeparationWarning, fit_glm
+from rlselect.subset.revs._size_prior import SizePrior
+from rlselect.subset.revs._subset_state import SubsetState
+from rlselect.subset.revs._walk import Walker, tune_prior
+from rlselect.subset.revs.evidence import JointSubset, RidgeSubset, Rows, SeparationWarning, fit_glm
 
 Floats = NDArray[np.float64]
 
@@ -61,32 +63,48 @@ class JointResponses:
 
     Attributes
     ----------
-    problems : list of Problem
-        One per model.
-    takes : list of callables
-        What takes the rows of each.
+    others : list of Problem
+        Those of responses that are no numbers.
+    linear : Problem, optional
+        That of the numbers.
+    turned : array of shape (n_rows, k)
+        The numbers, with independent noise.
+    row_weight : array of shape (n_rows,), optional
+        What each row counts for them.
     weight : float
-        What the sum of their evidences counts.
+        What the sum of the evidences counts.
     noises : dict
         Noise of a response by its number, where it is uneven or has heavy tails.
+    known : dict
+        Products of columns that were made before, by their columns and weights.
     """
 
-    problems: list[Problem]
-    takes: list[Callable[..., Batch]]
+    others: list[Problem]
+    linear: Problem | None
+    turned: Floats
+    row_weight: Floats | None
     weight: float
     noises: dict[int, Noise]
+    known: dict[tuple[bytes, bytes], RidgeSubset]
 
     def state(self, units: Units, columns: NDArray[np.intp] | None = None) -> JointSubset:
         """The empty subset of all responses together; of some design columns only, where these are given."""
         parts: list[Any] = []
-        for problem, take in zip(self.problems, self.takes, strict=True):
-            taken = take if columns is None else partial(_columns_of, take, columns)
-            parts.append(walk_state(problem, units, Rows(taken, as_is=problem.family == "gaussian")))
+        for problem in self.others:
+            parts.append(walk_state(problem, units, Rows(partial(_take, problem.table.take, columns))))
+        if self.linear is not None:
+            weight = self.row_weight
+            key = b"" if columns is None else columns.tobytes(), b"" if weight is None else weight.tobytes()
+            if key not in self.known:
+                rows = ResponseRows(self.linear.table, self.turned[:, 0], weight)
+                first = walk_state(self.linear, units, Rows(partial(_take, rows.take, columns), as_is=True))
+                self.known[key] = cast(RidgeSubset, first)
+            parts += [self.known[key].with_response(y) for y in self.turned.T]
         return JointSubset(parts, self.weight)
 
 
-def _columns_of(take: Callable[..., Batch], columns: NDArray[np.intp], where: Any) -> Batch:
-    return take(where, columns)
+def _take(take: Callable[..., Batch], columns: NDArray[np.intp] | None, where: Any) -> Batch:
+    return take(where) if columns is None else take(where, columns)
 
 
 def search_shared(
@@ -122,29 +140,36 @@ def search_shared(
     first = problems[0]
     informed = [i for i, problem in enumerate(problems) if _varies(problem)]
     whole = replace(first, family=_common_family([problems[i] for i in informed]), outcome=None)
-    joint, reached = None, first.always
-    if informed and first.allowed.any():
-        joint = _settled(problems, informed, first.always, penalty, rng, clock)
-    found = None
+    search = partial(
+        search_subset, search="auto", policy=policy, penalty=penalty, n_jobs=n_jobs, rng=rng, clock=clock
+    )
+    if not informed or not first.allowed.any():
+        # nothing to learn from: as if there were nothing to choose
+        found = search(replace(whole, allowed=np.zeros_like(first.allowed)))
+        return found, [_of_response(problems, i, found, None) for i in range(len(problems))]
+    joint, walker = _settled(problems, informed, first.always, penalty, rng, clock)
+    if walker.stopped:
+        found = _so_far(first, walker)
+        return found, [_of_response(problems, i, found, joint) for i in range(len(problems))]
+    reached = walker.state.mask
     for _ in range(_ROUNDS):
-        if joint is None:
-            # nothing to learn from: as if there were nothing to choose
-            whole = replace(whole, allowed=np.zeros_like(first.allowed))
-        found = search_subset(
-            replace(whole, joint=joint),
-            search="auto",
-            policy=policy,
-            penalty=penalty,
-            n_jobs=n_jobs,
-            rng=rng,
-            clock=clock,
-        )
-        if joint is None or found.stop_reason != "converged" or np.array_equal(found.support, reached):
+        found = search(replace(whole, joint=joint))
+        if found.stop_reason != "converged" or np.array_equal(found.support, reached):
             break
         reached = found.support
-        joint = _joint(problems, informed, reached, noisy=True)
-    assert found is not None
-    return found, [_of_response(problems, i, found, joint, informed) for i in range(len(problems))]
+        joint = _joint(problems, informed, reached, joint.known, noisy=True)
+    return found, [_of_response(problems, i, found, joint) for i in range(len(problems))]
+
+
+def _so_far(problem: Problem, walker: Walker) -> Found:
+    """Where a climb stands when there is no time for a walk."""
+    mask, way = walker.state.mask.copy(), walker.trajectory
+    rows, state = problem.table.n_rows, walker.state
+    inclusion = mask.astype(float)[problem.twin_of]
+    gather = rows_of(problem.table, None)
+    return Found(
+        inclusion, mask, [way], len(way), rows, walker.stopped or "", gather, dispersion=state.dispersion
+    )
 
 
 def _common_family(problems: Sequence[Problem]) -> str:
@@ -167,13 +192,11 @@ def _settled(
     penalty: float | None,
     rng: np.random.Generator,
     clock: Clock,
-) -> JointResponses:
+) -> tuple[JointResponses, Walker]:
     """Responses under the noise of the subset that a greedy climb reaches, each learnt from the other."""
     first, likely, seen = problems[0], always, set[bytes]()
-    joint = _joint(problems, informed, likely, noisy=False)
-    while likely.tobytes() not in seen and len(seen) < _CLIMBS:
-        if seen:
-            joint = _joint(problems, informed, likely, noisy=True)
+    joint = _joint(problems, informed, likely, {}, noisy=False)
+    while True:
         seen.add(likely.tobytes())
         state = joint.state(first.units)
         varying = np.bincount(first.units.unit_of, state.varies(), minlength=first.units.n_units) > 0
@@ -184,9 +207,9 @@ def _settled(
             walker.climb()
             tune_prior(walker, shapes=1)
         likely = walker.state.mask.copy()
-        if walker.stopped:
-            break
-    return joint
+        if walker.stopped or likely.tobytes() in seen or len(seen) == _CLIMBS:
+            return joint, walker
+        joint = _joint(problems, informed, likely, joint.known, noisy=True)
 
 
 def _walker(
@@ -203,7 +226,12 @@ def _walker(
 
 
 def _joint(
-    problems: Sequence[Problem], informed: list[int], likely: NDArray[np.bool_], *, noisy: bool
+    problems: Sequence[Problem],
+    informed: list[int],
+    likely: NDArray[np.bool_],
+    known: dict[tuple[bytes, bytes], RidgeSubset],
+    *,
+    noisy: bool,
 ) -> JointResponses:
     """Responses turned by the noise that some units leave; `noisy` looks at its tails and evenness too."""
     table, columns = problems[0].table, problems[0].columns_of(likely)
@@ -214,15 +242,20 @@ def _joint(
         noise = learn_noise(problems[i].table, columns)
         if noise is not None:
             noises[i] = noise
-    parts, residuals = [problems[i] for i in others], []
-    takes: list[Callable[..., Batch]] = [problems[i].table.take for i in others]
+    turned, weight, residuals = np.empty((table.n_rows, 0)), None, []
     if linear:
         turned, weight, left = _independent(problems, linear, noises, columns)
-        parts += [problems[linear[0]]] * turned.shape[1]
-        takes += [ResponseRows(table, y, weight).take for y in turned.T]
         residuals += list(left.T[:, None])
     residuals += [_pearson(problems[i], columns) for i in others]
-    return JointResponses(parts, takes, _counts(residuals, table), noises)
+    return JointResponses(
+        [problems[i] for i in others],
+        problems[linear[0]] if linear else None,
+        turned,
+        weight,
+        _counts(residuals, table),
+        noises,
+        known,
+    )
 
 
 def _independent(
@@ -302,16 +335,15 @@ def _counts(residuals: list[Floats], table: DataSource) -> float:
     return len(residuals) / float(np.maximum(largest, 0.0).sum())
 
 
-def _of_response(
-    problems: Sequence[Problem], i: int, found: Found, joint: JointResponses | None, informed: list[int]
-) -> Found:
+def _of_response(problems: Sequence[Problem], i: int, found: Found, joint: JointResponses | None) -> Found:
     """What was found, for one response: its own rows, noise and dispersion."""
     problem = problems[i]
     noise = None if joint is None else joint.noises.get(i)
     dispersion = 0.0
-    if problem.family in COUNTS and i in informed and joint is not None:
-        place = [p is problem for p in joint.problems].index(True)
-        dispersion = float(np.broadcast_to(found.dispersion, len(joint.problems))[place])
+    places = [] if joint is None else [k for k, other in enumerate(joint.others) if other is problem]
+    if problem.family in COUNTS and places:
+        # the models of all that are no numbers come first
+        dispersion = float(np.atleast_1d(found.dispersion)[places[0]])
     gather = rows_of(problem.table, None)
     if noise is not None:
         gather = partial(_suited, noise)

@@ -75,8 +75,14 @@ def _require_both(problems: Sequence[Problem], first: NDArray[np.bool_]) -> None
                 )
 
 
-def refit_apart(apart: Problem, columns: np.ndarray) -> Fit:
-    """The model of the selected columns on the rows that were kept apart."""
-    A, y, weight, offset = rows_of(apart.table, None)(columns)
-    fit = fit_glm(A, y, apart.family, weight, offset)
-    return fit if apart.levels is None else dependent_fit(apart, columns, fit)[0]
+def refit_apart(apart: Problem, columns: np.ndarray) -> tuple[np.ndarray, Fit]:
+    """The model of the selected columns on the rows that were kept apart, without those of a wrong sign."""
+    while True:
+        A, y, weight, offset = rows_of(apart.table, None)(columns)
+        fit = fit_glm(A, y, apart.family, weight, offset)
+        if apart.levels is not None:
+            fit = dependent_fit(apart, columns, fit)[0]
+        wrong = apart.wrong_unit(columns, fit.coef, fit.errors)
+        if wrong is None:
+            return columns, fit
+        columns = np.setdiff1d(columns, apart.units.columns[wrong])

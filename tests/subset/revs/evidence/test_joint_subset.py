@@ -80,3 +80,22 @@ def test_a_weight_scales_the_evidence_and_a_copy_walks_alone():
     twin.parts[0].set_prior(1.0, SHAPES[0])
     assert twin.slab != before
     assert full.slab == before
+
+
+@pytest.mark.parametrize("known", [range(6), range(2)])
+def test_another_response_shares_the_products_of_columns(known):
+    X, Y = data()
+    gram = LazyGram(Rows(lambda where: Batch(X[where], Y[where, 0], None, None), as_is=True), 6)
+    gram.grow([slice(0, 60), slice(60, 120)])
+    gram.fetch(known)
+    first = RidgeSubset(gram, Units(np.array([0, 1, 2, 3, 4, 4])))
+    alone = models(X, Y)[1]
+    twin = first.with_response(Y[:, 1])
+    for unit in (0, 4, 2):
+        twin.toggle(unit)
+        alone.toggle(unit)
+        assert twin.evidence == pytest.approx(alone.evidence)
+        np.testing.assert_allclose(twin.moves(), alone.moves(), atol=1e-9)
+    # and the first one goes its own way
+    first.toggle(1)
+    assert first.evidence == pytest.approx(ridge_evidence(X[:, [1]], Y[:, 0], first.slab))

@@ -3,6 +3,7 @@
 import copy
 import threading
 from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -147,6 +148,26 @@ class LazyGram:
         """The same sums of the same rows, with its own memory of the columns that were asked for."""
         twin = copy.copy(self)
         twin._slot, twin._raw, twin._column = dict(self._slot), self._raw.copy(), self._column.copy()
+        return twin
+
+    def with_response(self, y: NDArray[np.float64]) -> "LazyGram":
+        """The same rows with another response, less its offset: products of columns are not made again."""
+        # where all columns are known nobody will write into what is shared
+        twin = copy.copy(self) if len(self._slot) == self._p else self.copy()
+        twin._blocks, twin._center, twin._yy = [], None, 0.0
+        twin._y, twin._xy = np.zeros_like(self._y), np.zeros_like(self._xy)
+        start = 0
+        for i, block in enumerate(self._rows):
+            assert block is not None
+            mine = replace(block, y=y[start : start + len(block)], offset=None)
+            if twin._center is None:
+                twin._center = twin._set_scale(mine.y if mine.weight is None else mine.y[mine.weight > 0])
+            sums = _sums(mine, [], twin._center, twin._unit)
+            twin._xy[i % self._parts] += sums.products[1]
+            twin._y[i % self._parts] += sums.y
+            twin._yy += sums.yy
+            start += len(block)
+        twin._refresh()
         return twin
 
     def grow(self, rows: Iterable, *, anew: bool = False, expect: Iterable[int] = ()) -> None:

@@ -125,6 +125,11 @@ class RidgeSubset:
         twin._gram = self._gram.copy()
         return twin
 
+    def with_response(self, y: NDArray[np.float64]) -> "RidgeSubset":
+        """The empty subset of the same columns for another response, less its offset."""
+        gram = self._gram.with_response(y)
+        return RidgeSubset(gram, self.units, self.slab, revisits=self._recall is not None)
+
     @property
     def rows(self) -> Rows:
         """The rows."""
@@ -430,6 +435,12 @@ class RidgeSubset:
         z = np.abs(self._residual) / np.sqrt(self._schur * self.noise)
         z[self._subset] = np.abs(self._coef) / np.sqrt(np.diagonal(self._inverse) * self.noise)
         return z
+
+    def directions(self) -> Floats:
+        """Numbers with the sign of each column's coefficient: inside, or once it is added."""
+        signs = self._residual.copy() if self._adds is None else self._adds.mean.copy()
+        signs[self._subset] = self._coef
+        return signs
 
     def tangle(self, which: NDArray[np.bool_]) -> float:
         """Largest share of the variance of one of these columns that the (other) columns inside explain."""

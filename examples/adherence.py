@@ -94,7 +94,13 @@ def separate_analyses(study, report, seed, draws):
         for row, (title, band, interval, smoothed) in zip(axes, panels, strict=True):
             for ax, (drug, model) in zip(row, models.items(), strict=True):
                 EffectCurveDisplay.from_estimator(
-                    model, drug, band=band, interval=interval, smoothed=smoothed, random_state=seed, ax=ax
+                    model,
+                    covariate=drug,
+                    band=band,
+                    interval=interval,
+                    smoothed=smoothed,
+                    random_state=seed,
+                    ax=ax,
                 )
                 ax.set_title(f"{title}, {drug}")
                 ax.set_xlabel(DRUGS[drug])
@@ -158,7 +164,7 @@ def covariate_curves(study, report, seed):
     for name, covariate in names.items():
         figure, axes = plt.subplots(1, 2, figsize=(10, 3.6))
         for ax, (drug, model) in zip(axes, models.items(), strict=True):
-            EffectCurveDisplay.from_estimator(model, covariate, random_state=seed, ax=ax)
+            EffectCurveDisplay.from_estimator(model, covariate=covariate, random_state=seed, ax=ax)
             ax.set_title(f"{drug} analysis")
             ax.set_xlabel(DRUGS[drug])
             fit = model.test_constant(covariate, n_draws=1000, random_state=seed)
@@ -215,7 +221,7 @@ def interaction(study, both, report, seed):
     model = TemporalProcessRegression(formula, link="logit").fit(study.weekly, id="id", time="week")
     figure, axes = plt.subplots(1, 3, figsize=(13, 3.6))
     for ax, name in zip(axes, ["ribavirin", "peginterferon", "ribavirin:peginterferon"], strict=True):
-        EffectCurveDisplay.from_estimator(model, name, random_state=seed, ax=ax)
+        EffectCurveDisplay.from_estimator(model, covariate=name, random_state=seed, ax=ax)
         ax.set_xlabel("week")
     report.figure("2.08", figure)
     week3 = study.weekly[study.weekly["week"] == 3]

@@ -7,6 +7,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import figures
 from chromium import Browser, find_chromium
 
 
@@ -48,3 +49,8 @@ def browser():
         pytest.skip(f"Chromium does not start: {error}")
     yield running
     running.close()
+
+
+@pytest.fixture
+def assert_readable():
+    return figures.assert_readable

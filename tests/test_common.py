@@ -10,6 +10,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LassoCV
 
 from rlselect import (
@@ -40,7 +42,7 @@ from rlselect import (
     save,
 )
 from rlselect.datumwise import DatumwiseRegressor
-from rlselect.report import Summary, to_html
+from rlselect.report import NotDrawnError, PerformanceDisplay, Summary, to_html
 
 # names that break pages, formulas, terminals or look-ups that are not careful
 HOSTILE = ["<script>alert(1)</script>", "=1+1", "a\nb", "x0", "Größe & 'Co'", "intercept"]
@@ -518,6 +520,64 @@ def test_rankings_are_permutations(name):
     ranking = getattr(CASES[name].fitted(), "ranking_", np.array([1]))
     for ranks in ranking if isinstance(ranking, list) else [ranking]:
         assert sorted(ranks) == list(range(1, len(ranks) + 1))
+
+
+# ---- pictures ----
+
+LONG = [f"share of all households of size {j} that have neither a car nor a telephone" for j in range(6)]
+# one fit of each kind of estimator
+ONE_OF_EACH = {type(CASES[name].make()): name for name in reversed(CASES)}
+KINDS = sorted(ONE_OF_EACH, key=lambda kind: kind.__name__)
+# what is drawn is the same code for those with the same pictures
+SEEN_ONCE = list({kind.displays: kind for kind in KINDS}.values())
+
+
+@cache
+def with_long_names(kind):
+    """A fit, and the rows it was fitted to."""
+    case = CASES[ONE_OF_EACH[kind]]
+    X, y = case.data()
+    X = pd.DataFrame(X, columns=LONG)
+    return case.fitted(X, y), () if case.fit is not fit_rows else (X, y)
+
+
+@pytest.fixture
+def plt():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    from matplotlib import pyplot
+
+    yield pyplot
+    pyplot.close("all")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_three_pictures_are_drawn_one_way(kind, plt):
+    estimator, rows = with_long_names(kind)
+    assert len(kind.displays) == 3
+    for display in kind.displays:
+        asked = list(signature(display.from_estimator).parameters.values())
+        assert [one.name for one in asked[:4]] == ["estimator", "X", "y", "ax"]
+        assert all(one.kind is one.KEYWORD_ONLY for one in asked[3:])
+        assert all(one.default is not one.empty for one in asked[1:])
+        ax, needed = plt.subplots()[1], ()
+        if display is PerformanceDisplay and kind is not RiskRFE:
+            needed = rows
+            with pytest.raises(NotDrawnError, match="give X and y"):
+                display.from_estimator(estimator, ax=ax)
+        drawn = display.from_estimator(estimator, *needed, ax=ax)
+        assert drawn.figure_ is ax.figure
+        assert len(drawn.axes_) > 1 or drawn.ax_ is ax
+        with pytest.raises(NotFittedError):
+            display.from_estimator(CASES[ONE_OF_EACH[kind]].make())
+
+
+@pytest.mark.parametrize("kind", SEEN_ONCE)
+def test_pictures_with_long_names_are_readable(kind, plt, assert_readable):
+    estimator, rows = with_long_names(kind)
+    shown = estimator.plot(*rows)
+    assert [type(display) for display in shown.displays_] == list(kind.displays)
+    assert_readable(shown.figure_)
 
 
 # ---- time and interrupts ----

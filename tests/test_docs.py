@@ -138,7 +138,8 @@ def test_every_how_to_has_code():
 def test_every_public_name_is_in_the_reference(room):
     text = "\n".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "api").glob("*.md"))
     told = {name.rsplit(".", 1)[-1] for name in re.findall(r"auto(?:class|function)::\s+(\S+)", text)}
-    public = set(import_module(f"rlselect{room}").__all__) - {"__version__"}
+    # the package of reports has a page of its own
+    public = set(import_module(f"rlselect{room}").__all__) - {"__version__", "report"}
     assert not public - told, f"rlselect{room}: name these in docs/api"
 
 

@@ -24,7 +24,7 @@ import numpy as np
 import rlselect
 from rlselect import REVS
 from rlselect.datasets import load_crime
-from rlselect.subset import InclusionDisplay
+from rlselect.subset import SelectionDisplay
 
 crime = load_crime()
 look = rlselect.check(crime.frame, "target")
@@ -52,10 +52,10 @@ model = REVS(random_state=0).fit(crime.frame.take(select), "target")
 print(model.summary().dict["answer"])
 
 # %%
-# The picture says the same. On the left, how probable it is that each variable is needed;
-# what is selected has the full colour. On the right, sets of variables of which one is
-# needed for sure.
-InclusionDisplay.from_estimator(model)
+# The picture says the same: how probable it is that each variable is needed. What is
+# selected has the full colour; variables of one colour stand in for one another, and below
+# stands how sure it is that one of them is needed.
+SelectionDisplay.from_estimator(model)
 
 # %%
 # 4. Doubt it

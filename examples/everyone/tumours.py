@@ -26,12 +26,11 @@ print(model.summary().dict["answer"])
 
 # %%
 # The measurements are near copies of one another: radius, perimeter and area are one thing.
-# So few are sure alone, and the picture has two halves. On the left, how probable each
-# measurement is; on the right, sets of measurements of which at least one is needed with a
-# probability of .95 or more.
-from rlselect.subset import InclusionDisplay
+# So few are sure alone. The picture shows how probable each measurement is; those of one
+# colour stand in for one another, and below stands how sure it is that one is needed.
+from rlselect.subset import SelectionDisplay
 
-InclusionDisplay.from_estimator(model)
+SelectionDisplay.from_estimator(model)
 
 # %%
 # How good is the selection on biopsies that took no part in it? Against all 30 measurements

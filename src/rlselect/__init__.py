@@ -33,12 +33,14 @@ _ROOMS = {
     "outcome_weighted_regime": "regimes",
     "pool_imputations": "temporal",
     "regime_value": "regimes",
+    "report": "report",
     "save": "persist",
     "two_sample_cvm": "temporal",
     "wide_to_long": "temporal",
 }
 
 if TYPE_CHECKING:
+    from rlselect import report
     from rlselect.datumwise import DatumwiseClassifier, DatumwiseRegressor
     from rlselect.persist import load, save
     from rlselect.preflight import check, expand_dates
@@ -89,6 +91,7 @@ __all__ = [
     "outcome_weighted_regime",
     "pool_imputations",
     "regime_value",
+    "report",
     "save",
     "two_sample_cvm",
     "wide_to_long",
@@ -97,7 +100,9 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _ROOMS:
-        return getattr(import_module(f"rlselect.{_ROOMS[name]}"), name)
+        room = import_module(f"rlselect.{_ROOMS[name]}")
+        # the package of reports is itself called to put fits side by side
+        return room if name == _ROOMS[name] else getattr(room, name)
     raise AttributeError(f"module 'rlselect' has no attribute {name!r}; public names: {', '.join(__all__)}")
 
 

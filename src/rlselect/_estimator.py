@@ -22,6 +22,9 @@ from rlselect._clock import BEGAN, PRESENT
 from rlselect._compat import CallbackSupportMixin, Progress, in_container, output_kind, user_level
 from rlselect._options import Allowed, check_options
 from rlselect.data import (
+    Batch,
+    RowStream,
+    Table,
     TableEncoder,
     is_source,
     load_source,
@@ -31,7 +34,17 @@ from rlselect.data import (
     read_vectors,
     require_target,
 )
-from rlselect.report import Summary, cited_works, how_made
+from rlselect.report import (
+    Display,
+    FitDisplay,
+    Marked,
+    Marks,
+    PathWords,
+    Summary,
+    Sureness,
+    cited_works,
+    how_made,
+)
 
 __all__ = ["Estimator", "PredictingSelector", "Selector", "rank"]
 
@@ -44,6 +57,10 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
 
     # option -> what it may be; options that need the data are checked in `_fit`
     _options: ClassVar[Mapping[str, Allowed]] = {}
+    # its three pictures: what was selected and how sure, how it was found, what it means
+    displays: ClassVar[tuple[type[Display], ...]] = ()
+    # what `path_` holds, for `PathDisplay`
+    _path_words: ClassVar[PathWords]
     # outcomes and other data that it takes; `rlselect.capabilities` makes a table of them
     _takes: ClassVar[Takes] = Takes((), ())
 
@@ -109,6 +126,24 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         check_is_fitted(self)
         return self._tell(self._report())
 
+    def plot(self, X: Any = None, y: Any = None, *, columns: int = 3) -> FitDisplay:
+        """Draw the pictures of the fit: what was selected and how sure, how it was found, what it means.
+
+        Parameters
+        ----------
+        X, y : optional
+            Rows and their target, best others than those of `fit`: some pictures need them, and say so.
+        columns : int, default=3
+            Pictures in a row; 1 stacks them, for a narrow page.
+
+        Returns
+        -------
+        FitDisplay
+            ``figure_`` is the figure, ``displays_`` are the pictures; ``displays`` of the estimator are their
+            classes, to draw one alone.
+        """
+        return FitDisplay.from_estimator(self, X, y, columns=columns)
+
     def _tell(self, report: dict[str, Any]) -> Summary:
         """A report with what it takes to make the fit again, as far as the estimator knows."""
         name, module = type(self).__name__, type(self).__module__
@@ -145,12 +180,24 @@ class Selector(SelectorMixin, Estimator, auto_wrap_output_keys=()):  # type: ign
     """
 
     support_: NDArray[np.bool_]
+    inclusion_: NDArray[np.float64]
     encoder_: TableEncoder
     transform_as: Literal["columns", "design"] = "columns"
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
         return self.support_
+
+    def _sureness(self) -> Sureness:
+        """How sure the selection is of each feature; those without `inclusion_` say it otherwise."""
+        return Sureness(self.inclusion_)
+
+    def _marks(self) -> Marks:
+        """What the fit says of each feature, for `rlselect.report.side_by_side`."""
+        sure, names = self._sureness(), self.encoder_.feature_names
+        order = np.argsort(self.ranking_)
+        marked = {str(names[j]): Marked(bool(self.support_[j]), float(sure.values[j])) for j in order}
+        return Marks(marked, sure.words)
 
     @property
     def _design_columns(self) -> NDArray[np.intp]:
@@ -176,18 +223,29 @@ class Selector(SelectorMixin, Estimator, auto_wrap_output_keys=()):  # type: ign
         if is_source(X):
             return self._transform_parts(X)
         if self.transform_as == "design":
-            table = open_table(X, encoder=self.encoder_, owner=type(self).__name__)
-            columns = self._design_columns
+            table, columns = self._open_design(X), self._design_columns
             if not len(columns):
                 # as scikit-learn says it of raw columns
                 warnings.warn("No features were selected.", UserWarning, stacklevel=user_level())
             return in_container(table.take(columns=columns).X, X, self)
         return super().transform(self.encoder_.features_of(X))
 
+    def _open_design(self, X: Any) -> Table:
+        """New rows in memory as the design that `coef_` and the like speak of."""
+        return open_table(X, encoder=self.encoder_, owner=type(self).__name__)
+
+    def _scan_design(self, rows: RowStream, columns: NDArray[np.intp]) -> Iterator[Batch]:
+        """Some columns of that design, of rows that are read in parts."""
+        return rows.scan(columns)
+
+    def _design_names(self, input_features: Any) -> NDArray:
+        return self.encoder_.get_feature_names_out(input_features)
+
     def _transform_parts(self, X: Any) -> Iterator[Any]:
         rows = open_stream(X, self.encoder_, owner=type(self).__name__)
         if self.transform_as == "design":
-            return (in_container(batch.X, None, self) for batch in rows.scan(self._design_columns))
+            batches = self._scan_design(rows, self._design_columns)
+            return (in_container(batch.X, None, self) for batch in batches)
         names = self.encoder_.feature_names
         tables = rows.frames([names[j] for j in np.flatnonzero(self.support_)])
         kind = output_kind(self)
@@ -244,8 +302,7 @@ class Selector(SelectorMixin, Estimator, auto_wrap_output_keys=()):  # type: ign
         array of str
         """
         if self.transform_as == "design":
-            columns = self._design_columns
-            return self.encoder_.get_feature_names_out(input_features)[columns]
+            return self._design_names(input_features)[self._design_columns]
         return super().get_feature_names_out(input_features)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from rlselect._compat import user_level
 
-__all__ = ["available_memory", "require_memory", "seconds_for", "warn_if_long"]
+__all__ = ["available_memory", "require_memory", "seconds_for", "slower_here", "warn_if_long"]
 
 # where nobody can say how much there is
 _USUAL_MEMORY = 2**33
@@ -25,6 +25,8 @@ _CONTROL_GROUPS = (
 # flops of a product that is timed once: some milliseconds
 _TIMED = 384
 _LONG = 600.0
+# small steps that are timed once, and the seconds they take on the machine of the benchmarks
+_STEPS, _STEPS_SECONDS = 2000, 1.84e-3
 
 
 def _number_in(path: str) -> int | None:
@@ -91,6 +93,20 @@ def _flops_per_second() -> float:
 def seconds_for(flops: float) -> float:
     """About how long so many operations of matrix products take on this machine."""
     return flops / _flops_per_second()
+
+
+@lru_cache(maxsize=1)
+def slower_here() -> float:
+    """How much longer than on the machine of the benchmarks steps take that are mostly Python."""
+    x = np.linspace(0.0, 1.0, 64)
+    seconds = []
+    # the best of some: others may be at work
+    for _ in range(5):
+        start, y = time.perf_counter(), x
+        for _ in range(_STEPS):
+            y = y * 0.5 + x
+        seconds.append(time.perf_counter() - start)
+    return max(min(seconds), 1e-6) / _STEPS_SECONDS
 
 
 def warn_if_long(seconds: float, owner: str, instead: str) -> None:

@@ -102,6 +102,20 @@ def test_check_and_report(folder):
     assert "Selected: 1 of 4" in done.output or "Selected: 2 of 4" in done.output
 
 
+def test_models_side_by_side(folder):
+    for name, more in (("one", ()), ("two", ("--drop", "a"))):
+        done = run("select", folder / "parts", "--target", "y", "--save", folder / f"{name}.rls", *more)
+        assert done.exit_code == 0, done.output
+    done = run("report", folder / "one.rls", folder / "two.rls", "--html", folder / "both.html")
+    assert done.exit_code == 0, done.output
+    assert "one.rls and two.rls side by side" in done.output
+    assert "not in its data" in done.output
+    assert "What was selected" in (folder / "both.html").read_text(encoding="utf-8")
+    done = run("report", folder / "one.rls", folder / "none.rls")
+    assert done.exit_code == 2
+    assert "There is no file" in done.output
+
+
 def test_columns_that_are_dropped_are_not_read(folder):
     table = pa.table({"a": [1.0, 2.0] * 20, "y": list(np.arange(40.0)), "odd": [[1]] * 40})
     feather.write_feather(table, folder / "odd.feather")

@@ -154,7 +154,7 @@ def test_pictures_of_tables():
     model = DatumwiseClassifier(search=FAST, random_state=0).fit(frame, y)
     assert len(FeatureUseDisplay.from_estimator(model, frame).feature_names) == 4
     shown = FrontierDisplay.from_estimator(
-        model, frame[:60], y[:60], X_test=frame[60:], y_test=y[60:], feature_costs=[0.05], peers=["cart"]
+        model, frame[60:], y[60:], train=(frame[:60], y[:60]), feature_costs=[0.05], peers=["cart"]
     )
     # the full tree asks for features, not for indicators: never more than four
     assert 0 <= min(shown.curves["CART"]["sparsity"]) < 1

@@ -27,7 +27,7 @@ def test_frontier_holds_the_test_points_of_every_price_and_peer(iris):
     X, X_test, y, y_test = iris
     template = DatumwiseClassifier(scoring="bins", random_state=0)
     shown = FrontierDisplay.from_estimator(
-        template, X, y, X_test=X_test, y_test=y_test, feature_costs=(0.02, 0.9), peers=("cart", "lars")
+        template, X_test, y_test, train=(X, y), feature_costs=(0.02, 0.9), peers=("cart", "lars")
     )
     assert list(shown.curves) == ["datum-wise", "CART", "LARS"]
     ours = shown.curves["datum-wise"]
@@ -44,17 +44,20 @@ def test_frontier_holds_the_test_points_of_every_price_and_peer(iris):
 
 def test_frontier_refuses_what_it_cannot_draw(iris):
     X, X_test, y, y_test = iris
-    rows = {"X_test": X_test, "y_test": y_test}
+    rows, train = (X_test, y_test), (X, y)
     model = DatumwiseClassifier(scoring="bins")
     with pytest.raises(ValueError, match="'svm' is none of 'cart', 'l1-svm', 'lars'"):
-        FrontierDisplay.from_estimator(model, X, y, **rows, peers=["svm"])
+        FrontierDisplay.from_estimator(model, *rows, train=train, peers=["svm"])
+    priced = DatumwiseClassifier(scoring="bins", costs=[1, 1, 1, 1])
     with pytest.raises(ValueError, match="costs=None"):
-        FrontierDisplay.from_estimator(DatumwiseClassifier(scoring="bins", costs=[1, 1, 1, 1]), X, y, **rows)
+        FrontierDisplay.from_estimator(priced, *rows, train=train)
     with pytest.raises(ValueError, match="feature_costs is empty"):
-        FrontierDisplay.from_estimator(model, X, y, **rows, feature_costs=())
+        FrontierDisplay.from_estimator(model, *rows, train=train, feature_costs=())
+    with pytest.raises(ValueError, match="give X and y"):
+        FrontierDisplay.from_estimator(model)
     gaps = np.where(np.arange(X.size).reshape(X.shape) == 5, np.nan, X)
     with pytest.raises(ValueError, match="CART needs whole rows"):
-        FrontierDisplay.from_estimator(model, gaps, y, **rows, feature_costs=(0.1,), peers=["cart"])
+        FrontierDisplay.from_estimator(model, *rows, train=(gaps, y), feature_costs=(0.1,), peers=["cart"])
     with pytest.raises(ValueError, match="'a' must hold sparsity and accuracy"):
         FrontierDisplay.from_curves({"a": {"sparsity": [0.1], "accuracy": [0.5, 0.6]}})
 
@@ -73,11 +76,16 @@ def test_feature_use_bars_are_the_shares(iris, fitted):
     shown = FeatureUseDisplay.from_estimator(fitted, X_test, others={"LARS": [True, False, False, True]})
     used = fitted.acquire(X_test)
     left, right = shown.axes_
-    np.testing.assert_allclose([bar.get_height() for bar in left.containers[0]], used.mean(axis=0))
-    np.testing.assert_allclose([bar.get_height() for bar in left.containers[1]], [1, 0, 0, 1])
-    counts = np.bincount(used.sum(axis=1), minlength=5) / len(used)
+    order = [shown.feature_names.index(text.get_text()) for text in left.get_yticklabels()]
+    np.testing.assert_allclose([bar.get_width() for bar in left.containers[0]], used.mean(axis=0)[order])
+    np.testing.assert_allclose([bar.get_width() for bar in left.containers[1]], np.array([1, 0, 0, 1])[order])
+    most = max(used.sum(axis=1).max(), 2)
+    counts = np.bincount(used.sum(axis=1), minlength=most + 1) / len(used)
     np.testing.assert_allclose([bar.get_height() for bar in right.containers[0]], counts)
-    np.testing.assert_allclose([bar.get_height() for bar in right.containers[1]], [0, 0, 1, 0, 0])
+    np.testing.assert_allclose([bar.get_height() for bar in right.containers[1]], np.arange(most + 1) == 2)
+    (alone,) = FeatureUseDisplay.from_estimator(fitted).axes_
+    order = [shown.feature_names.index(text.get_text()) for text in alone.get_yticklabels()]
+    np.testing.assert_allclose([bar.get_width() for bar in alone.containers[0]], fitted.inclusion_[order])
     with pytest.raises(ValueError, match=r"others\['b'\] has shape \(3,\)"):
         FeatureUseDisplay.from_estimator(fitted, X_test, others={"b": [True, False, True]})
 
@@ -127,14 +135,15 @@ def test_networks_are_fitted_once_for_all_prices(monkeypatch):
     training = NetworkTraining(steps=40, n_members=2, hidden=8, batch=16)
     model = DatumwiseClassifier(scoring="network", search=training, random_state=0)
     display = FrontierDisplay.from_estimator(
-        model, X[:60], y[:60], X_test=X[60:], y_test=y[60:], feature_costs=(0.01, 0.9), peers=()
+        model, X[60:], y[60:], train=(X[:60], y[:60]), feature_costs=(0.01, 0.9), peers=()
     )
     assert len(fits) == 1
     fitted = model.fit(X[:60], y[:60])
     curve = display.curves["datum-wise"]
     assert curve["accuracy"][0] == pytest.approx(fitted.at(feature_cost=0.01).score(X[60:], y[60:]))
-    again = FrontierDisplay.from_curves({"datum-wise": fitted.frontier(X[60:], y[60:])})
-    assert len(again.curves["datum-wise"]["accuracy"]) == 16
+    again = FrontierDisplay.from_estimator(fitted, X[60:], y[60:])
+    own = fitted.frontier(X[60:], y[60:])
+    np.testing.assert_array_equal(again.curves["datum-wise"]["accuracy"], own["accuracy"])
 
 
 def test_curves_of_numbers_have_their_own_height():

@@ -178,6 +178,11 @@ MODES = {
     ),
     "REVS, gaps": Mode("REVS", seeded(REVS, missing="indicator"), weighted=True, finds=ROWS, keeps=_ALL),
     "REVS, rows dropped": Mode("REVS", seeded(REVS, missing="drop"), weighted=True, keeps=_ALL),
+    "REVS, two at most": Mode(
+        "REVS", seeded(REVS, max_features=2, at_most={(0,): 1}), weighted=True, finds=ROWS, keeps=_SAME
+    ),
+    "REVS, signs": Mode("REVS", seeded(REVS, signs="+"), weighted=True, keeps=_SAME),
+    "REVS, products": Mode("REVS", seeded(REVS, order=2), weighted=True, keeps=_SAME),
     "REVS, UCB": Mode("REVS", seeded(REVS, policy="ucb"), weighted=True, keeps=_SAME),
     "REVS.paper": Mode("REVS", seeded(REVS.paper, **_SHORT), keeps=_SAME),
     "REVS.paper, classes": Mode("REVS", seeded(REVS.paper, **_SHORT), "classes", keeps=_SAME),

@@ -112,7 +112,7 @@ def test_exports_and_the_picture(learner):
         learner.regime_.export("xml")
     drawn = PolicyTreeDisplay.from_tree(learner.regime_)
     words = [text.get_text() for text in drawn.axes_[0].texts]
-    assert {"drug", "rest", "x"} <= set(words)
+    assert {"drug", "rest", "x?"} <= set(words)
     plt.close("all")
 
 

@@ -75,7 +75,9 @@ def test_names_work_wherever_numbers_do():
         np.testing.assert_array_equal(trial.action_probabilities(name), trial.action_probabilities(number))
         np.testing.assert_array_equal(learner.predict(trial, name), learner.predict(trial, number))
         np.testing.assert_array_equal(learner.q_values(trial, name), learner.q_values(trial, number))
-    pictures = [DecisionMapDisplay.from_estimator(learner, trial, one, resolution=5) for one in ("week12", 2)]
+    pictures = [
+        DecisionMapDisplay.from_estimator(learner, trial, stage=one, resolution=5) for one in ("week12", 2)
+    ]
     assert np.array_equal(pictures[0].decision, pictures[1].decision)
     plt.close("all")
     with pytest.raises(

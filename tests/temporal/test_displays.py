@@ -21,31 +21,31 @@ def model(data):
 
 
 def test_effect_curve_display(model):
-    display = EffectCurveDisplay.from_estimator(model, "x", smoothed=True, random_state=0)
+    display = EffectCurveDisplay.from_estimator(model, covariate="x", smoothed=True, random_state=0)
     np.testing.assert_array_equal(display.line_.get_ydata(), model.smoothed_coef_["x"])
     assert display.count_ax_.get_yticks()[-1] == model.n_available_.max()
     assert len(display.ax_.collections) == 2
     np.testing.assert_array_equal(
-        EffectCurveDisplay.from_estimator(model, "x", random_state=0).line_.get_ydata(),
+        EffectCurveDisplay.from_estimator(model, covariate="x", random_state=0).line_.get_ydata(),
         display.line_.get_ydata(),
     )
-    raw = EffectCurveDisplay.from_estimator(model, "x", smoothed=False, random_state=0)
+    raw = EffectCurveDisplay.from_estimator(model, covariate="x", smoothed=False, random_state=0)
     np.testing.assert_array_equal(raw.line_.get_ydata(), model.coef_["x"])
-    bare = EffectCurveDisplay.from_estimator(model, "x", band=False, interval=False, counts=False)
+    bare = EffectCurveDisplay.from_estimator(model, covariate="x", band=False, interval=False, counts=False)
     assert len(bare.ax_.collections) == 0
     band = model.bands(0.8, random_state=0)
-    given = EffectCurveDisplay.from_estimator(model, "x", band=band, ax=bare.ax_)
+    given = EffectCurveDisplay.from_estimator(model, covariate="x", band=band, ax=bare.ax_)
     np.testing.assert_array_equal(given.band[0], band.lower["x"])
     again = given.plot(color="C2", label="ours")
     assert (again.line_.get_color(), again.line_.get_label()) == ("C2", "ours")
     with pytest.raises(ValueError, match="'age' is not a covariate"):
-        EffectCurveDisplay.from_estimator(model, "age")
+        EffectCurveDisplay.from_estimator(model, covariate="age")
 
 
 def test_flagged_times_are_marked(data):
     data["y"] = data["y"].where(data["t"] != 2, 1)
     model = TemporalProcessRegression("y ~ x", link="logit").fit(data, id="id", time="t")
-    display = EffectCurveDisplay.from_estimator(model, "x", random_state=0)
+    display = EffectCurveDisplay.from_estimator(model, covariate="x", random_state=0)
     assert list(display.flagged) == [2]
 
 

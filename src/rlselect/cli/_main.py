@@ -20,13 +20,14 @@ from rlselect.cli._options import (
     output_options,
     quiet_option,
     read_options,
+    rule_options,
     save_option,
     shared_options,
     target_option,
 )
 from rlselect.cli._progress import say, shown_progress
 from rlselect.cli._questions import datumwise, effects, regimes
-from rlselect.cli._selectors import make_selector
+from rlselect.cli._selectors import make_selector, read_rules
 from rlselect.cli._show import deliver, report_of
 from rlselect.cli._studies import compare, reproduce, simulate
 from rlselect.report import printable
@@ -84,6 +85,7 @@ def main() -> None:
     metavar="COLUMN",
     help="Whether the target is the time of an event (1) or of the last look (0); revs only.",
 )
+@rule_options
 @missing_option
 @expand_option
 @save_option
@@ -94,6 +96,10 @@ def select(
     method: str,
     family: str,
     event: str | None,
+    max_features: int | None,
+    at_most: tuple[str, ...],
+    sign: tuple[str, ...],
+    order: int,
     weight: str | None,
     drop: tuple[str, ...],
     missing: str,
@@ -115,7 +121,12 @@ def select(
     with one_sentence():
         check_outputs(data, json_path, html_path, model_path)
         selector = make_selector(
-            method, family=family, missing=missing, time_budget=time_budget, random_state=seed
+            method,
+            family=family,
+            missing=missing,
+            time_budget=time_budget,
+            random_state=seed,
+            rules=read_rules(max_features, at_most, sign, order),
         )
         if weight is not None and "sample_weight" not in signature(selector.fit).parameters:
             raise ValueError(f"--method {method} takes no weights; leave out --weight, or use --method revs.")
@@ -209,18 +220,29 @@ def predict(
 
 
 @main.command(
-    epilog=examples("rlselect report price.model --html price.html"), short_help="what it found, once more"
+    epilog=examples(
+        "rlselect report price.model --html price.html",
+        "rlselect report before.model after.model --html changed.html",
+    ),
+    short_help="what it found, once more, or what changed",
 )
-@model_argument
+@click.argument("models", metavar="MODEL...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @output_options
-def report(model: Path, json_path: Path | None, html_path: Path | None) -> None:
-    """Show again what a MODEL found that --save has written."""
+def report(models: tuple[Path, ...], json_path: Path | None, html_path: Path | None) -> None:
+    """Show again what a MODEL found that --save has written; of several, what changed between them."""
     from rlselect.cli._models import load_model
+    from rlselect.report import side_by_side
 
     with one_sentence():
-        check_outputs(str(model), json_path, html_path)
-        fitted = load_model(model)
-        deliver({"title": model.name, **report_of(fitted)}, json_path, html_path)
+        check_outputs([str(model) for model in models], json_path, html_path)
+        fits = [load_model(model) for model in models]
+        if len(fits) == 1:
+            told = {"title": models[0].name, **report_of(fits[0])}
+        else:
+            short = len({model.name for model in models}) == len(models)
+            names = [model.name if short else str(model) for model in models]
+            told = side_by_side(dict(zip(names, fits, strict=True))).dict
+        deliver(told, json_path, html_path)
 
 
 @main.command(

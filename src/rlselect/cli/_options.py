@@ -20,6 +20,7 @@ __all__ = [
     "quiet_option",
     "read_options",
     "report_options",
+    "rule_options",
     "save_option",
     "seed_option",
     "shared_options",
@@ -84,6 +85,29 @@ output_options = _all(
     click.option("--json", "json_path", type=_PATH, help="Write the result as JSON."),
     click.option("--html", "--report", "html_path", type=_PATH, help="Write the result as a web page."),
     quiet_option,
+)
+# what a subset has to follow
+rule_options = _all(
+    click.option("--max-features", type=int, metavar="N", help="Select no more than N; revs only."),
+    click.option(
+        "--at-most",
+        multiple=True,
+        metavar="N:COLUMNS",
+        help="Select no more than N of some columns, as 1:a,b,c; may be repeated; revs only.",
+    ),
+    click.option(
+        "--sign",
+        multiple=True,
+        metavar="COLUMN=+",
+        help="Sign (+ or -) of a coefficient, or of all without a column; may be repeated; revs only.",
+    ),
+    click.option(
+        "--order",
+        type=click.IntRange(1, 2),
+        default=1,
+        show_default=True,
+        help="2: products of two columns too, beside both of them; revs only.",
+    ),
 )
 # what a look takes
 read_options = _all(_drop, marks_option, output_options)

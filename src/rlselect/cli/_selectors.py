@@ -19,8 +19,40 @@ SELECTORS: dict[str, tuple[str | type, str, dict[str, str] | None]] = {
 }
 
 
+def read_rules(
+    max_features: int | None, at_most: tuple[str, ...], sign: tuple[str, ...], order: int
+) -> dict[str, Any]:
+    """Options of REVS about the structure of subsets; those that were not given are left out."""
+    rules: dict[str, Any] = {} if max_features is None else {"max_features": max_features}
+    if order != 1:
+        rules["order"] = order
+    limits = {}
+    for text in at_most:
+        count, colon, columns = text.partition(":")
+        if not colon or not count.strip().isdecimal():
+            raise ValueError(f"--at-most {text!r} is not understood; write a number and columns, as 1:a,b,c.")
+        limits[tuple(name.strip() for name in columns.split(","))] = int(count)
+    if limits:
+        rules["at_most"] = limits
+    if list(sign) in (["+"], ["-"]):
+        rules["signs"] = sign[0]
+    elif sign:
+        rules["signs"] = {}
+        for text in sign:
+            # a name may hold the mark of equality
+            name, _, given = text.rpartition("=") if "=" in text else (text, "", "")
+            rules["signs"][name] = given
+    return rules
+
+
 def make_selector(
-    method: str, *, family: str, missing: str, time_budget: float | None, random_state: Any
+    method: str,
+    *,
+    family: str,
+    missing: str,
+    time_budget: float | None,
+    random_state: Any,
+    rules: dict[str, Any] | None = None,
 ) -> Any:
     """A selector with the options that all methods share.
 
@@ -32,9 +64,13 @@ def make_selector(
         "auto", "gaussian" or "binomial", which means any number of classes but for REVS; REVS knows more.
     missing, time_budget, random_state
         As for the estimators; a method without chance has no use for a seed.
+    rules : dict, optional
+        As `read_rules` makes it.
     """
     if method not in SELECTORS:
         raise ValueError(f"--method {method!r} is not known; use one of {', '.join(SELECTORS)}.")
+    if rules and method != "revs":
+        raise ValueError(f"--method {method} knows no {', '.join(rules)}; use --method revs.")
     kind, option, words = SELECTORS[method]
     if words is not None and family not in words:
         raise ValueError(f"--method {method} knows the families {', '.join(words)}, not {family!r}.")
@@ -42,4 +78,4 @@ def make_selector(
         kind = getattr(import_module("rlselect.subset"), kind)
     options = {option: family if words is None else words[family], "missing": missing}
     seed = {"random_state": random_state} if "random_state" in signature(kind).parameters else {}
-    return kind(**options, **seed, time_budget=time_budget)
+    return kind(**options, **seed, **(rules or {}), time_budget=time_budget)

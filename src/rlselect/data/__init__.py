@@ -32,6 +32,7 @@ from rlselect.data._open import (
     open_table,
 )
 from rlselect.data._opened import Opened
+from rlselect.data._pairs import ColumnPairs, PairTable
 from rlselect.data._paths import kind_of
 from rlselect.data._read import as_numbers
 from rlselect.data._responses import (
@@ -62,6 +63,7 @@ __all__ = [
     "TASKS",
     "Batch",
     "CodedFeatures",
+    "ColumnPairs",
     "Columns",
     "Covariate",
     "DataSource",
@@ -71,6 +73,7 @@ __all__ = [
     "MissingMode",
     "NumberResponses",
     "Opened",
+    "PairTable",
     "Responses",
     "RowStream",
     "Sampler",

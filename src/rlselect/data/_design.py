@@ -69,6 +69,11 @@ class Design:
         """Whether design column j is numeric feature j and nothing else."""
         return not self.levels and len(self.feature) == self.n_features
 
+    @property
+    def marks_gaps(self) -> np.ndarray:
+        """Which design columns say that a value is missing."""
+        return self.kind == _MARK
+
     def feature_names(self) -> list[str]:
         """Return the names of the features, x0, x1, ... when they have none."""
         if self.names is None:

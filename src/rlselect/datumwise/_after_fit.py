@@ -21,6 +21,7 @@ from rlselect.datumwise._fitted import FittedPurchases
 from rlselect.datumwise._policy import Episodes
 from rlselect.datumwise._read_rules import PRICE, place_of_unit, read_prices
 from rlselect.datumwise._rules import PurchaseRules
+from rlselect.datumwise._tree import QuestionNode
 
 __all__ = ["AfterFit"]
 
@@ -38,6 +39,7 @@ class AfterFit:
     costs: Any
     budget: int | None
     _fitted: FittedPurchases
+    _first_questions: list[QuestionNode] | None
 
     def at(
         self,
@@ -237,7 +239,8 @@ class AfterFit:
 
     def _with(self, fitted: FittedPurchases, **params: Any) -> Self:
         out = copy.copy(self)
-        out._fitted = fitted
+        # what the training rows are asked has changed as well
+        out._fitted, out._first_questions = fitted, None
         for name, value in params.items():
             setattr(out, name, value)
         return out

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from rlselect._random import RandomState, as_generator
 from rlselect.data import CodedFeatures, open_coded
 from rlselect.datumwise._after_fit import AfterFit
 from rlselect.datumwise._content_order import by_content
+from rlselect.datumwise._displays import FeatureUseDisplay, feature_names
 from rlselect.datumwise._fitted import FittedPurchases
 from rlselect.datumwise._learn import CaseTable, LearningTask, learn_policy, resolve
 from rlselect.datumwise._policy import Episodes
@@ -28,9 +29,13 @@ from rlselect.datumwise._rules import PurchaseRules
 from rlselect.datumwise._session import Session
 from rlselect.datumwise._settings import NetworkTraining, PaperIteration, PolicyIteration
 from rlselect.datumwise._tree import QuestionNode
-from rlselect.report import Summary
+from rlselect.datumwise._tree_display import QuestionTreeDisplay
+from rlselect.report import Marked, Marks, NotDrawnError, PathDisplay, PathWords, Summary
 
 __all__ = ["FeatureBuyer", "are_bins"]
+
+# questions after one another that a fit keeps of its training rows
+_KEPT_QUESTIONS = 3
 
 
 def are_bins(value: Any) -> bool:
@@ -55,6 +60,8 @@ class FeatureBuyer(AfterFit, Estimator):
     n_jobs: int | None
     device: str
     random_state: RandomState
+    displays: ClassVar = (FeatureUseDisplay, PathDisplay, QuestionTreeDisplay)
+    _path_words = PathWords("iteration", {"value": "mean return", "bought": "share of features bought"})
 
     @abstractmethod
     def _read_answers(self, y: NDArray, weights: NDArray) -> tuple[NDArray, NDArray, Any, float | None]:
@@ -99,6 +106,7 @@ class FeatureBuyer(AfterFit, Estimator):
         self._fitted = FittedPurchases(
             features, classes, rules, known, rows.encoder, learned.policy, reasons, variance=variance
         )
+        self._first_questions = self._fitted.first_questions(X, _KEPT_QUESTIONS)
         self._keep_use(rules, known, episodes.bought, rows.weights)
 
     def _keep_use(self, rules: PurchaseRules, known: NDArray, bought: NDArray, weights: NDArray) -> None:
@@ -246,13 +254,14 @@ class FeatureBuyer(AfterFit, Estimator):
         check_value("visit_cost", visit_cost, PRICE)
         return Session(self._fitted, known, visit_cost)
 
-    def question_tree(self, X: Any, max_depth: int = 3) -> QuestionNode:
+    def question_tree(self, X: Any = None, max_depth: int = 3) -> QuestionNode:
         """The first questions that some cases are asked, as a tree.
 
         Parameters
         ----------
-        X : (n, d) array, sparse matrix or data frame
-            The cases.
+        X : (n, d) array, sparse matrix or data frame, optional
+            The cases; without them the tree of the training rows (of 2,000 of them, where they are more), of
+            which three questions are kept.
         max_depth : int, default=3
             Questions from the top to the bottom at most.
 
@@ -263,7 +272,16 @@ class FeatureBuyer(AfterFit, Estimator):
         """
         check_is_fitted(self)
         check_value("max_depth", max_depth, whole(0))
-        return self._fitted.question_tree(X, max_depth)
+        if X is not None:
+            return self._fitted.question_tree(X, max_depth)
+        if self._first_questions is None:
+            raise NotDrawnError("The prices were changed after fit, so other questions are asked: give X.")
+        if max_depth > _KEPT_QUESTIONS:
+            raise NotDrawnError(
+                f"max_depth={max_depth} was given, but {_KEPT_QUESTIONS} questions of the training rows are "
+                "kept; give X for more."
+            )
+        return self._first_questions[max_depth]
 
     def report(self, X: Any = None, y: Any = None, sample_weight: Any = None, max_depth: int = 3) -> Summary:
         """What is bought, by whom, at which price, and how good the answers are.
@@ -297,6 +315,12 @@ class FeatureBuyer(AfterFit, Estimator):
 
     def _report(self) -> dict[str, Any]:
         return self._account().of_training()
+
+    def _marks(self) -> Marks:
+        """What the fit says of each feature, for `rlselect.report.side_by_side`."""
+        names, order = feature_names(self), np.argsort(self.ranking_)
+        marked = {names[j]: Marked(bool(self.support_[j]), float(self.inclusion_[j])) for j in order}
+        return Marks(marked, "share of the training rows that buy it")
 
     def _account(self) -> PurchaseAccount:
         return PurchaseAccount(

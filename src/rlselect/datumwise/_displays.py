@@ -10,9 +10,20 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from rlselect.data import TableEncoder
-from rlselect.datumwise._classifier import DatumwiseClassifier
 from rlselect.datumwise._peers import PEERS, PeerPath
-from rlselect.report import Display, PanelDisplay
+from rlselect.report import (
+    TEXT,
+    Display,
+    NotDrawnError,
+    colour,
+    draw_names,
+    label_axes,
+    line_style,
+    name_room,
+    names_height,
+    short_name,
+    shown_of,
+)
 
 __all__ = ["BlockUseDisplay", "FeatureUseDisplay", "FrontierDisplay"]
 
@@ -29,11 +40,6 @@ class FrontierDisplay(Display):
     curves : dict
         Name -> dict with the arrays ``sparsity`` and ``accuracy`` (or ``r2``) and, if known, ``setting`` and
         the standard errors ``sparsity_error`` and ``accuracy_error``.
-
-    Attributes
-    ----------
-    ax_ : the axes drawn on
-    figure_ : their figure
     """
 
     def __init__(self, curves: Mapping[str, Mapping[str, Any]]) -> None:
@@ -42,65 +48,55 @@ class FrontierDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        estimator: DatumwiseClassifier,
-        X: Any,
-        y: Any,
+        estimator: Any,
+        X: Any = None,
+        y: Any = None,
         *,
-        X_test: Any,
-        y_test: Any,
+        ax: Any = None,
+        train: tuple[Any, Any] | None = None,
         feature_costs: Iterable[float] = _PRICES,
         peers: Iterable[str] = ("cart", "l1-svm", "lars"),
         random_state: int = 0,
-        ax: Any = None,
     ) -> Self:
-        """Fit a classifier at several prices, and its peers along their paths; draw them on test rows.
+        """Draw the frontier of a fit or, with training rows, of fits at several prices and of peers.
 
         Parameters
         ----------
-        estimator : DatumwiseClassifier
-            Cloned at each price, or once if its scores come from networks; it need not be fitted. A fitted
-            one has its `frontier`, which `from_curves` draws.
-        X, y : training rows and their classes
-            Without gaps when there are peers, as they need whole rows; they see a category as indicators.
-        X_test, y_test : test rows and their classes
+        estimator : DatumwiseClassifier or DatumwiseRegressor
+            Fitted; its `frontier` on the cases is drawn. With `train` it need not be fitted: a classifier is
+            cloned at each price, or once if its scores come from networks.
+        X, y : cases and their true answers
+            Best ones that took no part in `fit`.
+        ax : matplotlib axes or figure, optional
+            Where to draw.
+        train : (X, y), optional
+            Training rows, for fits at each price and for the peers beside them. Without gaps when there are
+            peers, as they need whole rows; they see a category as indicators.
         feature_costs : iterable of float
-            Prices of a feature.
+            Prices of a feature, with `train`.
         peers : iterable of {"cart", "l1-svm", "lars", "forest"}
-            Trees pruned step by step, two linear models along their L1 path, and a forest on the columns that
-            a first one finds most important, on columns scaled by the training rows.
+            With `train`: trees pruned step by step, two linear models along their L1 path, and a forest on
+            the columns that a first one finds most important, on columns scaled by the training rows.
         random_state : int, default=0
             Seed of the peers.
-        ax : matplotlib axes, optional
 
         Returns
         -------
         FrontierDisplay
         """
-        peers = list(peers)
-        unknown = [name for name in peers if name not in PEERS]
-        if unknown:
-            raise ValueError(
-                f"peers={peers!r} was given; {unknown[0]!r} is none of {', '.join(map(repr, PEERS))}."
+        if X is None or y is None:
+            raise NotDrawnError(
+                "The frontier is measured on cases: give X and y, best others than those of fit."
             )
-        if estimator.costs is not None:
-            raise ValueError(
-                "the frontier varies feature_cost, but this classifier has costs=...; set costs=None."
-            )
-        prices = [float(price) for price in feature_costs]
-        if not prices:
-            raise ValueError("feature_costs is empty; give at least one price.")
-        if estimator.scoring == "network":  # which learns all prices at once
-            once = clone(estimator).fit(X, y)
-            models = [once.at(feature_cost=price) for price in prices]
-        else:
-            models = [clone(estimator).set_params(feature_cost=price).fit(X, y) for price in prices]
-        points = [
-            (np.mean(m.predict(X_test) == np.asarray(y_test)), 1 - m.acquire(X_test).mean()) for m in models
-        ]
-        curves = {"datum-wise": _curve(prices, points)}
-        for name in peers:
+        if train is None:
+            check_is_fitted(estimator)
+            return cls({"datum-wise": estimator.frontier(X, y)}).plot(ax=ax)
+        prices, names = [float(price) for price in feature_costs], list(peers)
+        _check_frontier(estimator, prices, names)
+        curves = {"datum-wise": _own_curve(estimator, prices, train, X, y)}
+        for name in names:
             path = PEERS[name]
-            curves[path.name] = _peer_curve(path, X, y, X_test, y_test, random_state)
+            curves[path.name] = _peer_curve(path, *train, X, y, random_state)
         return cls(curves).plot(ax=ax)
 
     @classmethod
@@ -125,10 +121,8 @@ class FrontierDisplay(Display):
                 )
         return cls(curves).plot(ax=ax)
 
-    def _size(self) -> tuple[float, float]:
-        return (5.0, 4.0)
-
-    def _draw(self, ax: Any) -> None:
+    def _draw(self, axes: list[Any]) -> None:
+        (ax,) = axes
         for place, (name, curve) in enumerate(self.curves.items()):
             unused = np.asarray(curve["sparsity"], float)
             accuracy = np.asarray(curve["accuracy"] if "accuracy" in curve else curve["r2"], float)
@@ -140,18 +134,43 @@ class FrontierDisplay(Display):
                 accuracy[order],
                 xerr=wide,
                 yerr=high,
-                fmt="o-" if place == 0 else "-",
+                marker="o" if place == 0 else "",
                 markersize=3,
                 linewidth=1.8 if place == 0 else 1.0,
                 elinewidth=0.7,
-                label=name,
+                label=short_name(name),
+                **line_style(place),
             )
         classes = any("accuracy" in curve for curve in self.curves.values())
-        ax.set(
-            xlabel="sparsity: mean share of features not needed",
-            ylabel="accuracy" if classes else "R squared",
+        label_axes(ax, "sparsity: mean share of features not needed", "accuracy" if classes else "R squared")
+        ax.legend(fontsize=TEXT)
+
+
+def _check_frontier(estimator: Any, prices: list[float], peers: list[str]) -> None:
+    unknown = [name for name in peers if name not in PEERS]
+    if unknown:
+        raise ValueError(
+            f"peers={peers!r} was given; {unknown[0]!r} is none of {', '.join(map(repr, PEERS))}."
         )
-        ax.legend()
+    if estimator.costs is not None:
+        raise ValueError(
+            "the frontier varies feature_cost, but this classifier has costs=...; set costs=None."
+        )
+    if not prices:
+        raise ValueError("feature_costs is empty; give at least one price.")
+
+
+def _own_curve(
+    estimator: Any, prices: list[float], train: tuple[Any, Any], X: Any, y: Any
+) -> dict[str, NDArray]:
+    """Fits at several prices, judged by cases."""
+    if estimator.scoring == "network":  # which learns all prices at once
+        once = clone(estimator).fit(*train)
+        models = [once.at(feature_cost=price) for price in prices]
+    else:
+        models = [clone(estimator).set_params(feature_cost=price).fit(*train) for price in prices]
+    points = [(np.mean(m.predict(X) == np.asarray(y)), 1 - m.acquire(X).mean()) for m in models]
+    return _curve(prices, points)
 
 
 def _curve(settings: list[float], points: list[tuple[float, float]]) -> dict[str, NDArray]:
@@ -181,89 +200,116 @@ def _dense(X: Any) -> NDArray:
     return X.toarray() if sparse.issparse(X) else X
 
 
-class FeatureUseDisplay(PanelDisplay):
-    """How many cases needed each feature, and how many features a case needed (Figure 4 of the paper).
+class FeatureUseDisplay(Display):
+    """What was selected: how many cases needed each feature, and how many features a case needed.
 
-    Made by :meth:`from_estimator`.
+    Made by :meth:`from_estimator` (Figure 4 of the paper).
 
     Parameters
     ----------
     used : dict
-        Name of a method -> boolean array, cases x features.
+        Name of a method -> boolean array, cases x features; or shares of the cases (features,), of which
+        nothing is known but that.
     feature_names : sequence of str
-
-    Attributes
-    ----------
-    axes_ : pair of axes: use of each feature, number of features per case
-    figure_ : their figure
+    most : int, default=25
+        Features that are drawn at most, those that most cases needed.
     """
 
-    def __init__(self, used: Mapping[str, Any], feature_names: Iterable[Any]) -> None:
-        self.used = {name: np.asarray(mask, dtype=bool) for name, mask in used.items()}
+    def __init__(self, used: Mapping[str, Any], feature_names: Iterable[Any], most: int = 25) -> None:
+        self.used = {name: np.asarray(mask) for name, mask in used.items()}
         self.feature_names = [str(name) for name in feature_names]
+        self.most = most
 
     @classmethod
     def from_estimator(
         cls,
-        estimator: DatumwiseClassifier,
-        X: Any,
+        estimator: Any,
+        X: Any = None,
+        y: Any = None,
         *,
+        ax: Any = None,
         others: Mapping[str, Any] | None = None,
-        axes: Any = None,
+        most: int = 25,
     ) -> Self:
-        """Draw what a fitted classifier buys for the rows of X.
+        """Draw what a fitted estimator buys.
 
         Parameters
         ----------
-        estimator : DatumwiseClassifier
-        X : rows
+        estimator : DatumwiseClassifier or DatumwiseRegressor
+            Fitted.
+        X : rows, optional
+            Cases; those of `fit` by default, of which only the shares are known.
+        y : ignored
+            What is bought does not depend on it.
+        ax : matplotlib axes, a pair of them, or a figure, optional
+            Where to draw.
         others : dict, optional
-            Name -> what another method uses: one boolean for each feature, or rows x features.
-        axes : pair of matplotlib axes, optional
+            Name -> what another method uses: one boolean for each feature, or, with X, rows x features.
+        most : int, default=25
+            Features that are drawn at most.
 
         Returns
         -------
         FeatureUseDisplay
         """
         check_is_fitted(estimator)
-        ours = estimator.acquire(X)
+        ours = estimator.inclusion_ if X is None else estimator.acquire(X)
         used = {"datum-wise": ours}
         for name, mask in (others or {}).items():
             mask = np.asarray(mask, dtype=bool)
-            if mask.shape not in (ours.shape, ours.shape[1:]):
-                raise ValueError(
-                    f"others[{name!r}] has shape {mask.shape}; it must be {ours.shape[1:]} or {ours.shape}."
-                )
+            if mask.shape not in (ours.shape, ours.shape[-1:]):
+                allowed = " or ".join(map(str, dict.fromkeys((ours.shape[-1:], ours.shape))))
+                raise ValueError(f"others[{name!r}] has shape {mask.shape}; it must be {allowed}.")
             used[name] = np.broadcast_to(mask, ours.shape)
-        return cls(used, feature_names(estimator)).plot(axes=axes)
+        return cls(used, feature_names(estimator), most).plot(ax=ax)
+
+    def _knows_cases(self) -> bool:
+        return all(mask.ndim == 2 for mask in self.used.values())
 
     def _panels(self) -> tuple[int, int]:
-        return 2, 2
+        return (2, 2) if self._knows_cases() else (1, 1)
+
+    def _panel_size(self) -> tuple[float, float]:
+        lines = min(len(self.feature_names), self.most) * (1 + (len(self.used) > 1))
+        return (4.8, names_height(lines))
 
     def _draw(self, axes: list[Any]) -> None:
-        n_features = len(self.feature_names)
+        shares = {name: np.atleast_2d(mask).mean(axis=0) for name, mask in self.used.items()}
+        largest = np.max(list(shares.values()), axis=0)
+        order = np.argsort(-largest, kind="stable")[: min(self.most, name_room(axes[0]))]
         width = 0.8 / len(self.used)
+        for place, (name, share) in enumerate(shares.items()):
+            shift = (place - (len(self.used) - 1) / 2) * width
+            tone = {"color": colour(place), "label": short_name(name)}
+            axes[0].barh(np.arange(len(order)) + shift, share[order], width, **tone)
+        draw_names(axes[0], [self.feature_names[j] for j in order])
+        axes[0].set_xlim(0.0, 1.0)
+        used = int((largest > 0).sum())
+        title = f"{used} of {len(largest)} are used{shown_of(len(order), len(largest))}"
+        label_axes(axes[0], "share of cases that needed it", title=title)
+        if self._knows_cases():
+            self._draw_numbers(axes[1], width)
+        if len(self.used) > 1:
+            axes[-1].legend(fontsize=TEXT)
+
+    def _draw_numbers(self, ax: Any, width: float) -> None:
+        most = max(int(mask.sum(axis=1).max(initial=0)) for mask in self.used.values())
         for place, (name, mask) in enumerate(self.used.items()):
             shift = (place - (len(self.used) - 1) / 2) * width
-            axes[0].bar(np.arange(n_features) + shift, mask.mean(axis=0), width, label=name)
-            share = np.bincount(mask.sum(axis=1), minlength=n_features + 1) / len(mask)
-            axes[1].bar(np.arange(n_features + 1) + shift, share, width, label=name)
-        axes[0].set(xlabel="feature", ylabel="share of cases that needed it", ylim=(0, 1.02))
-        axes[1].set(xlabel="features needed", ylabel="share of cases")
-        if n_features <= 20:
-            axes[0].set_xticks(range(n_features), self.feature_names, rotation=60, ha="right")
-            axes[1].set_xticks(range(n_features + 1))
-        for ax in axes:
-            ax.legend()
+            share = np.bincount(mask.sum(axis=1).astype(int), minlength=most + 1) / max(len(mask), 1)
+            tone = {"color": colour(place), "label": short_name(name)}
+            ax.bar(np.arange(most + 1) + shift, share, width, **tone)
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        label_axes(ax, "features needed", "share of cases", "How many a case needs")
 
 
-def feature_names(estimator: DatumwiseClassifier) -> list[str]:
+def feature_names(estimator: Any) -> list[str]:
     """Names seen at fit, x0, x1, ... when there were none."""
     names = getattr(estimator, "feature_names_in_", None)
     return [f"x{j}" for j in range(estimator.n_features_in_)] if names is None else [str(n) for n in names]
 
 
-class BlockUseDisplay(PanelDisplay):
+class BlockUseDisplay(Display):
     """Which parts of an image are looked at before a class is named rightly (Figure 8 of the paper).
 
     One picture per class: a sample image of it under the share of its rightly named cases that looked at each
@@ -280,10 +326,6 @@ class BlockUseDisplay(PanelDisplay):
     sparsity : (classes,) array
         Mean share of the pixels not needed.
 
-    Attributes
-    ----------
-    axes_ : list of axes, one per class
-    figure_ : their figure
     """
 
     def __init__(self, use: NDArray, images: NDArray, labels: Iterable[Any], sparsity: NDArray) -> None:
@@ -291,24 +333,38 @@ class BlockUseDisplay(PanelDisplay):
 
     @classmethod
     def from_estimator(
-        cls, estimator: DatumwiseClassifier, X: Any, y: Any, *, shape: tuple[int, int], axes: Any = None
+        cls,
+        estimator: Any,
+        X: Any = None,
+        y: Any = None,
+        *,
+        ax: Any = None,
+        shape: tuple[int, int] | None = None,
     ) -> Self:
         """Draw a fitted classifier of images.
 
         Parameters
         ----------
         estimator : DatumwiseClassifier
-        X : rows, one pixel per column in row-major order
+            Fitted.
+        X : rows
+            One pixel per column in row-major order.
         y : classes
-        shape : (height, width) of an image
-        axes : sequence of matplotlib axes, one per class, optional
+        ax : sequence of matplotlib axes, one per class, or a figure, optional
+            Where to draw.
+        shape : (height, width) of an image, optional
+            A square by default.
 
         Returns
         -------
         BlockUseDisplay
         """
+        if X is None or y is None:
+            raise NotDrawnError("Where a classifier looks is seen on images: give X and y.")
         check_is_fitted(estimator)
         pixels, y = np.asarray(X, dtype=float), np.asarray(y)
+        side = round(pixels.shape[1] ** 0.5)
+        shape = (side, side) if shape is None else shape
         if shape[0] * shape[1] != pixels.shape[1]:
             raise ValueError(
                 f"shape={shape} has {shape[0] * shape[1]} pixels, X has {pixels.shape[1]} columns."
@@ -325,7 +381,7 @@ class BlockUseDisplay(PanelDisplay):
             use.append(share.reshape(shape))
             images.append(((sample - low) / max(high - low, 1e-300)).reshape(shape))
             unused.append(1.0 - share.mean())
-        return cls(np.array(use), np.array(images), estimator.classes_, np.array(unused)).plot(axes=axes)
+        return cls(np.array(use), np.array(images), estimator.classes_, np.array(unused)).plot(ax=ax)
 
     def _panels(self) -> tuple[int, int]:
         return len(self.labels), min(len(self.labels), 5)

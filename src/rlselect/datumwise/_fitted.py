@@ -1,5 +1,6 @@
 """A learned policy with all that it needs to play new cases."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -18,6 +19,9 @@ from rlselect.datumwise._sure import Promise, find_threshold, play_until_sure
 from rlselect.datumwise._tree import QuestionNode, build_tree
 
 __all__ = ["FittedPurchases"]
+
+# shares of questions are told well enough by so many rows
+_TREE_ROWS = 2000
 
 
 @dataclass(frozen=True)
@@ -89,14 +93,23 @@ class FittedPurchases:
 
     def question_tree(self, X: Any, max_depth: int) -> QuestionNode:
         """The first questions that the cases of a table are asked."""
-        values = self._values(X)
+        return self._trees(self._values(X), [max_depth])[0]
+
+    def first_questions(self, coded: Any, max_depth: int) -> list[QuestionNode]:
+        """The same of training rows, given as numbers, some of them where they are many: by depth from 0."""
+        n = coded.shape[0]
+        rows = np.linspace(0, n - 1, min(n, _TREE_ROWS)).round().astype(np.intp)
+        return self._trees(coded[rows][:, self.columns], range(max_depth + 1))
+
+    def _trees(self, values: Any, depths: Iterable[int]) -> list[QuestionNode]:
         _, episodes = self._play(values)
         values = values.toarray() if sparse.issparse(values) else values
         answers = [self.features.answers(j) for j in self.columns.tolist()]
         labels, edges = self.classes[episodes.answer], self.encoder.edges_
         if self.variance is not None:
             labels = np.array([float(f"{label:.4g}") for label in labels.tolist()])
-        return build_tree(episodes.order, labels, values, self.policy.rules, edges, answers, max_depth)
+        rules = self.policy.rules
+        return [build_tree(episodes.order, labels, values, rules, edges, answers, depth) for depth in depths]
 
     def _values(self, X: Any) -> Any:
         return self.features.encode(X)[:, self.columns]

@@ -98,6 +98,9 @@ from rlselect.kernels._outcomes import (
     Outcome,
     OutcomePoint,
 )
+from rlselect.kernels._pair_scores import (
+    pair_scores,
+)
 from rlselect.kernels._partial_likelihood import (
     CoxOutcome,
     concordance,
@@ -233,6 +236,7 @@ __all__ = [
     "noise_kind",
     "null_intercept",
     "padded_columns",
+    "pair_scores",
     "polynomial_link",
     "primal_drop",
     "primal_increase",

@@ -107,8 +107,8 @@ class UpperConfidenceTree:
         self.sizes = Means(n_units + 1)
         self._considered: dict[Subset, list[int]] = {}
 
-    def play(self) -> float:
-        """One game; its reward."""
+    def play(self) -> tuple[Subset, float]:
+        """One game; its subset, and the reward."""
         subset, path = _NOTHING, []
         while subset in self.places:
             move = self._choose(subset)
@@ -127,7 +127,7 @@ class UpperConfidenceTree:
             known.visits += 1
             known.moves.add([move], reward)
             known.below.add(subset - place, reward)
-        return reward
+        return subset, reward
 
     def best_path(self) -> list[int]:
         """Units along the moves that were taken most often."""

@@ -237,8 +237,10 @@ def _told(y: ColumnFacts) -> str:
 
 
 def _seconds(seconds: tuple[float, float]) -> str:
+    if seconds[1] < 1:
+        return "less than 1 s"
     low, high = (math.ceil(s) if s >= 1 else round(s, 1) for s in seconds)
-    return f"{low:g} to {high:g} seconds" if high < 120 else f"{math.ceil(high / 60)} minutes at most"
+    return f"{low:g} s to {high:g} s" if high < 120 else f"{math.ceil(high / 60)} minutes at most"
 
 
 def _size(memory: float) -> str:

@@ -4,7 +4,7 @@ import shlex
 from dataclasses import dataclass
 from typing import Literal
 
-from rlselect._limits import available_memory
+from rlselect.preflight._cost import MANY_ROWS, cost_of
 from rlselect.preflight._curves import bends
 from rlselect.preflight._findings import Finding, SeenRows, drop_flags
 from rlselect.preflight._rows import find_visits
@@ -14,8 +14,6 @@ __all__ = ["QUESTIONS", "Question", "Recommendation", "recommend"]
 
 Question = Literal["everyone", "case", "decision", "moment"]
 QUESTIONS: tuple[Question, ...] = ("everyone", "case", "decision", "moment")
-# from here on one subset stands out, and the question is how many rows it takes to see it
-_MANY_ROWS = 5000
 # the most columns in which curves and products are searched for
 _BENT_COLUMNS = 300
 _FAMILIES: dict[Outcome, str] = {
@@ -39,9 +37,9 @@ class Recommendation:
     python, command : str
         The line of code, and the command.
     seconds : tuple of float
-        About how long it takes, at least and at most.
+        About how long it takes on this machine, at least and at most.
     memory : float
-        About how many bytes it takes.
+        About how many bytes it takes beside the table.
     """
 
     method: str
@@ -86,8 +84,7 @@ def recommend(look: SeenRows, findings: list[Finding], question: Question, data:
             "The same subjects come several times: their effects are curves in time.",
             f'TemporalProcessRegression("{target} ~ ...").fit({frame}, id={id_!r}, time={time!r})',
             command,
-            (0.5, 5.0 + 1e-6 * n * p),
-            16.0 * n * p,
+            *cost_of("TemporalProcessRegression", "number", n, p),
         )
     if question == "decision":
         return Recommendation(
@@ -96,8 +93,7 @@ def recommend(look: SeenRows, findings: list[Finding], question: Question, data:
             f"QLearning().fit(TrialData.from_long({frame}, id=..., stage=..., action=..., "
             f"reward={target!r}))",
             f"rlselect regimes {data} --id ID --stage STAGE --action ACTION --reward {column}",
-            (0.5, 2.0 + 3e-4 * n * p),
-            64.0 * n * p,
+            *cost_of("QLearning", "number", n, p),
         )
     outcome = find_outcome(look.target) if look.target else "number"
     if question == "case":
@@ -109,22 +105,19 @@ def recommend(look: SeenRows, findings: list[Finding], question: Question, data:
             "Features are bought one by one for each case, until the answer is sure enough for their price.",
             f"{method}(feature_cost=0.01).fit({frame}, {target!r})",
             " ".join(["rlselect datumwise", data, f"--target {column}", "--feature-cost 0.01", *flags]),
-            # bins at least, networks at most
-            (1.0, 60.0 + 5e-4 * n * p),
-            40.0 * n * p,
+            *cost_of(method, outcome, n, p),
         )
     flags += ["--expand-dates"] if dates else []
     missing = ', missing="indicator"' if gaps else ""
     flags += ["--missing indicator"] if gaps else []
-    bent = bends(look) if p <= _BENT_COLUMNS and n <= 20 * _MANY_ROWS else None
+    bent = bends(look) if p <= _BENT_COLUMNS and n <= 20 * MANY_ROWS else None
     if bent:
         return Recommendation(
             "ActorCriticPredictor",
             "A forest predicts better than straight lines do: curves and products are searched for.",
             f"ActorCriticPredictor({missing.removeprefix(', ')}).fit({frame}, {target!r})",
             " ".join(["rlselect select", data, f"--target {column}", "--method acp", *flags]),
-            (2.0, 10.0 + 2e-4 * min(n, _MANY_ROWS) * p),
-            48.0 * n * p,
+            *cost_of("ActorCriticPredictor", outcome, n, p),
         )
     family = _FAMILIES[outcome]
     why = {
@@ -133,15 +126,14 @@ def recommend(look: SeenRows, findings: list[Finding], question: Question, data:
         "classes": "Several classes explained by straight lines",
         "count": "Counts explained by straight lines in their logarithm",
     }[outcome]
-    many = n > _MANY_ROWS
+    many = n > MANY_ROWS
     return Recommendation(
         "REVS",
         f"{why}: subsets are priced by their evidence"
         + (", on as many rows as it takes." if many else ", and averaged over."),
         f'REVS(family="{family}"{missing}).fit({frame}, {target!r})',
         " ".join(["rlselect select", data, f"--target {column}", f"--family {family}", *flags]),
-        (0.2, 2.0 + 2e-7 * n * p) if many else (0.2, 2.0 + (0.02 if outcome == "number" else 0.05) * p),
-        min(16.0 * n * p, 0.5 * available_memory()) if many else 24.0 * n * p,
+        *cost_of("REVS", outcome, n, p),
     )
 
 

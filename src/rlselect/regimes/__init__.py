@@ -2,7 +2,8 @@
 
 from rlselect.regimes._advantage import AdvantageLearning
 from rlselect.regimes._contrasts import TailoringEffect
-from rlselect.regimes._displays import DecisionMapDisplay, RegimeValueDisplay, StageObjectiveDisplay
+from rlselect.regimes._decision_displays import DecisionMapDisplay, RegimeValueDisplay
+from rlselect.regimes._displays import StageObjectiveDisplay, TailoringDisplay
 from rlselect.regimes._estimates import RegimeComparison, RegimeValue
 from rlselect.regimes._outcome_weighted import OutcomeWeightedRegime, outcome_weighted_regime
 from rlselect.regimes._overlap import OverlapReport
@@ -28,6 +29,7 @@ __all__ = [
     "RegimeValueDisplay",
     "StageObjectiveDisplay",
     "StageRFE",
+    "TailoringDisplay",
     "TailoringEffect",
     "TrialData",
     "compare_regimes",

@@ -20,6 +20,7 @@ from rlselect._random import RandomState, as_generator
 from rlselect._watch import tell
 from rlselect.machines import EliminationPath
 from rlselect.regimes._contrasts import TailoringEffect, tailoring_effects
+from rlselect.regimes._displays import StageObjectiveDisplay, TailoringDisplay
 from rlselect.regimes._estimates import RegimeValue, from_scores
 from rlselect.regimes._estimation import estimate_value, feasible_only, observed_value, q_functions
 from rlselect.regimes._evaluation import Decide, Evaluation, cross_fitted
@@ -27,14 +28,15 @@ from rlselect.regimes._grow_trees import grow_policy_tree
 from rlselect.regimes._history import read_history
 from rlselect.regimes._overlap import warn_of_poor_overlap
 from rlselect.regimes._policy_tree import PolicyTree
-from rlselect.regimes._report import answer_of, report_of, value_section
+from rlselect.regimes._report import answer_of, marks_of, report_of, value_section
 from rlselect.regimes._selection import MODEL, StageSelection
 from rlselect.regimes._stage_machine import StageMachine
 from rlselect.regimes._stage_names import find_stage
 from rlselect.regimes._stages import best_feasible
 from rlselect.regimes._tailoring import find_tailoring
+from rlselect.regimes._tree_display import PolicyTreeDisplay
 from rlselect.regimes._trial import TrialData
-from rlselect.report import Summary
+from rlselect.report import Marks, Summary
 
 __all__ = ["LEVEL", "BackwardLearner", "PartDone", "check_trial"]
 
@@ -69,6 +71,7 @@ class BackwardLearner(Estimator):
     all of them in the end (`_revise`).
     """
 
+    displays: ClassVar = (TailoringDisplay, StageObjectiveDisplay, PolicyTreeDisplay)
     _takes: ClassVar = Takes(outcomes=("numbers", "censored times"), data=("text columns", "time budget"))
     _options: ClassVar = {
         "model": MODEL,
@@ -486,6 +489,10 @@ class BackwardLearner(Estimator):
 
     def _report(self) -> dict[str, Any]:
         return report_of(self, self._seconds, self._n_subjects, self._notes)
+
+    def _marks(self) -> Marks:
+        """What the fit says of each history column, for `rlselect.report.side_by_side`."""
+        return marks_of(self)
 
 
 def _names(machine: StageMachine, chosen: StageSelection) -> list[str]:

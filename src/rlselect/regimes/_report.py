@@ -3,13 +3,15 @@
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+import numpy as np
+
 from rlselect.regimes._contrasts import TailoringEffect
 from rlselect.regimes._estimates import RegimeValue
 from rlselect.regimes._overlap import OverlapReport
 from rlselect.regimes._policy_tree import PolicyTree
-from rlselect.report import name_some, stopped_early
+from rlselect.report import Marked, Marks, name_some, stopped_early
 
-__all__ = ["Learnt", "answer_of", "report_of", "value_section"]
+__all__ = ["Learnt", "answer_of", "marks_of", "report_of", "value_section"]
 
 
 class Learnt(Protocol):
@@ -17,6 +19,9 @@ class Learnt(Protocol):
 
     maximize: bool
     n_stages_: int
+    stage_names_: list[str]
+    support_: list[Any]
+    ranking_: list[Any]
     value_: RegimeValue
     observed_: RegimeValue
     selected_: list[list[str]]
@@ -58,6 +63,20 @@ def report_of(learner: Learnt, seconds: float, n_subjects: int, notes: Sequence[
             *notes,
         ],
     }
+
+
+def marks_of(learner: Learnt) -> Marks:
+    """Which history columns are selected, the best of a stage first, and how far decisions lean on them."""
+    marked = {}
+    for t, names in enumerate(learner.history_names_in_):
+        prefix = f"{learner.stage_names_[t]}: " if learner.n_stages_ > 1 else ""
+        slopes: dict[str, float] = {}
+        for one in learner.tailoring_effects_[t]:
+            slopes[one.column] = max(abs(one.slope), slopes.get(one.column, 0.0))
+        for j in np.argsort(learner.ranking_[t]):
+            name = str(names[j])
+            marked[f"{prefix}{name}"] = Marked(bool(learner.support_[t][j]), slopes.get(name))
+    return Marks(marked, "steepest slope of an advantage per standard deviation, where it decides")
 
 
 def answer_of(learner: Learnt, value: RegimeValue, before: RegimeValue) -> str:

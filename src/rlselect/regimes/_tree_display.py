@@ -2,15 +2,17 @@
 
 from typing import Any, Self
 
+from sklearn.utils.validation import check_is_fitted
+
 from rlselect.regimes._policy_tree import PolicyTree, StageTree
 from rlselect.regimes._tree_search import TreeNode
-from rlselect.report import PanelDisplay
+from rlselect.report import TEXT, Display, TreeBox, draw_tree, tree_size
 
 __all__ = ["PolicyTreeDisplay"]
 
 
-class PolicyTreeDisplay(PanelDisplay):
-    """Trees of a regime, one panel per stage: questions, and the recommended actions at their ends.
+class PolicyTreeDisplay(Display):
+    """What it means: the trees of a regime, one panel per stage, with the recommended actions at their ends.
 
     Parameters
     ----------
@@ -21,41 +23,61 @@ class PolicyTreeDisplay(PanelDisplay):
         self.tree = tree
 
     @classmethod
-    def from_tree(cls, tree: PolicyTree, *, axes: Any = None) -> Self:
+    def from_estimator(cls, estimator: Any, X: Any = None, y: Any = None, *, ax: Any = None) -> Self:
+        """Draw the trees of a fitted learner.
+
+        Parameters
+        ----------
+        estimator : QLearning or AdvantageLearning
+            Fitted.
+        X, y : ignored
+            The fit tells all; `QLearning.policy_tree` learns others.
+        ax : matplotlib axes, one per stage, or a figure, optional
+            Where to draw.
+
+        Returns
+        -------
+        PolicyTreeDisplay
+        """
+        check_is_fitted(estimator)
+        return cls(estimator.regime_).plot(ax=ax)
+
+    @classmethod
+    def from_tree(cls, tree: PolicyTree, *, ax: Any = None) -> Self:
         """Draw a policy tree.
 
         Parameters
         ----------
         tree : PolicyTree
             As `QLearning.policy_tree` gives it, or ``learner.regime_``.
-        axes : sequence of matplotlib axes, optional
-            One per stage.
+        ax : matplotlib axes, one per stage, or a figure, optional
+            Where to draw.
+
+        Returns
+        -------
+        PolicyTreeDisplay
         """
-        return cls(tree).plot(axes=axes)
+        return cls(tree).plot(ax=ax)
 
     def _panels(self) -> tuple[int, int]:
-        return len(self.tree), len(self.tree)
+        return len(self.tree), 1
 
     def _panel_size(self) -> tuple[float, float]:
-        return (5.0, 3.5)
+        sizes = [tree_size(_box(stage, stage.root)) for stage in self.tree.stages]
+        return max(4.0, *(width for width, _ in sizes)), 0.4 + max(height for _, height in sizes)
 
     def _draw(self, axes: list[Any]) -> None:
         for stage, ax in zip(self.tree.stages, axes, strict=True):
-            _draw_node(stage, stage.root, ax, 0.0, 1.0, 0)
-            ax.set(title=stage.frame.name, xlim=(-0.05, 1.05), ylim=(-3.4, 0.4))
-            ax.set_axis_off()
+            draw_tree(ax, _box(stage, stage.root))
+            ax.set_title(stage.frame.name, fontsize=TEXT + 2, loc="left")
 
 
-def _draw_node(stage: StageTree, node: TreeNode, ax: Any, left: float, right: float, depth: int) -> None:
-    """A node in the middle of its share of the width, and what follows below it."""
-    middle = 0.5 * (left + right)
-    style = {"ha": "center", "va": "center", "bbox": {"boxstyle": "round", "facecolor": "white"}}
+def _box(stage: StageTree, node: TreeNode) -> TreeBox:
     if node.low is None or node.high is None:
-        ax.text(middle, -depth, str(stage.frame.labels[node.action]), weight="bold", **style)
-        return
-    low, high = stage.splits[node.split].sides()
-    for child, start, end, says in ((node.low, left, middle, low), (node.high, middle, right, high)):
-        ax.plot([middle, 0.5 * (start + end)], [-depth, -depth - 1], color="0.6", zorder=0)
-        ax.text(0.5 * (middle + 0.5 * (start + end)), -depth - 0.5, says, ha="center", fontsize="small")
-        _draw_node(stage, child, ax, start, end, depth + 1)
-    ax.text(middle, -depth, stage.splits[node.split].name, **style)
+        return TreeBox([str(stage.frame.labels[node.action])])
+    split = stage.splits[node.split]
+    # the name stands in the box
+    low, high = (side.removeprefix(f"{split.name} ") for side in split.sides())
+    return TreeBox(
+        [f"{split.name}?"], "question", [(low, _box(stage, node.low)), (high, _box(stage, node.high))]
+    )

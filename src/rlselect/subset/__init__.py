@@ -24,14 +24,14 @@ from rlselect.machines import (
     SquaredLoss,
     Threshold,
 )
+from rlselect.report import GainDisplay, PathDisplay, PerformanceDisplay, SelectionDisplay
 from rlselect.subset.acp import (
     ActorCriticPredictor,
-    PerformanceDisplay,
     PolicyGradient,
     RewardDisplay,
     ThetaDisplay,
 )
-from rlselect.subset.revs import REVS, InclusionDisplay, Sarsa
+from rlselect.subset.revs import REVS, Sarsa
 from rlselect.subset.risk_rfe import MismatchFeatures, ReverseScreeDisplay, RiskRFE
 from rlselect.subset.rivals import (
     FSTD,
@@ -62,13 +62,14 @@ __all__ = [
     "EpsilonInsensitiveLoss",
     "ExpectedF1",
     "FalseDiscovery",
+    "GainDisplay",
     "GaussianKernel",
     "HingeLoss",
-    "InclusionDisplay",
     "LinearKernel",
     "LogisticLoss",
     "MismatchFeatures",
     "MostProbable",
+    "PathDisplay",
     "PerformanceDisplay",
     "PolicyGradient",
     "PolynomialKernel",
@@ -76,6 +77,7 @@ __all__ = [
     "RewardDisplay",
     "RiskRFE",
     "Sarsa",
+    "SelectionDisplay",
     "Softmax",
     "SquaredLabelLoss",
     "SquaredLoss",

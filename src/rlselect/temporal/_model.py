@@ -16,15 +16,16 @@ from rlselect._options import NONE, anything, instance, number, one_of, refuse_u
 from rlselect._parallel import jobs
 from rlselect._random import RandomState, as_generator
 from rlselect.kernels import LINKS, USUAL_VARIANCE, VARIANCES
-from rlselect.report import Summary
+from rlselect.report import Marks, Summary
 from rlselect.temporal._curves import FittedCurves
 from rlselect.temporal._design import LongData, ProcessDesign, build_design
+from rlselect.temporal._displays import AvailabilityDisplay, EffectCurvesDisplay, MeanEffectDisplay
 from rlselect.temporal._equations import Equations, Link, Variance
 from rlselect.temporal._estimate import Estimate, check_response
 from rlselect.temporal._hypotheses import Statistic
 from rlselect.temporal._inference import CurveInference
 from rlselect.temporal._prediction import CurvePrediction
-from rlselect.temporal._report import report_of
+from rlselect.temporal._report import marks_of, report_of
 from rlselect.temporal._selection import Selection, reduced_formula, select_backward
 from rlselect.temporal._smooth import KERNELS, N_FOLDS, RULES, Kernel, Rule, Window, score_bandwidths
 from rlselect.temporal._splines import fit_splines
@@ -124,7 +125,7 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
     See Also
     --------
     rlselect.temporal.two_sample_cvm : do two groups differ in repeated measures?
-    rlselect.temporal.EffectCurveDisplay : plot of a curve with its band.
+    rlselect.temporal.EffectCurvesDisplay : plot of the curves with their bands.
 
     Notes
     -----
@@ -164,6 +165,7 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
     True
     """
 
+    displays: ClassVar = (MeanEffectDisplay, AvailabilityDisplay, EffectCurvesDisplay)
     _takes: ClassVar = Takes(
         outcomes=("numbers", "two classes", "counts"),
         data=("sample weights", "offsets", "missing values", "text columns", "time budget"),
@@ -421,6 +423,10 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
 
     def _report(self, **options: Any) -> dict[str, Any]:
         return report_of(self._fitted, self.formula, **options) | {"seconds": self._seconds}
+
+    def _marks(self) -> Marks:
+        """What the fit says of each covariate, for `rlselect.report.side_by_side`."""
+        return marks_of(self._report())
 
 
 def _refuse_all_flagged(raw: Estimate) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 
 from rlselect._random import RandomState, as_generator
 from rlselect.data import to_clock
-from rlselect.report import name_some
+from rlselect.report import Marked, Marks, name_some
 from rlselect.temporal._bands import Band, simultaneous_band
 from rlselect.temporal._curves import FittedCurves
 from rlselect.temporal._few import SmallSampleWarning, thin_spots
@@ -71,10 +71,9 @@ def report_of(
 
 def _answer(fitted: FittedCurves, rows: list[list[Any]], level: float) -> str:
     """Which covariates have an effect, by either test, and at which times nothing is known."""
-    design, p = fitted.design, [_COLUMNS.index(name) for name in ("p (ids)", "p (sds)")]
+    design = fitted.design
     covariates = [row for row in rows if row[0] != "Intercept"]
-    # two looks at each covariate: the smaller p counts twice
-    seen = [row for row in covariates if 2.0 * min(row[k] for k in p) < 1.0 - level]
+    seen = [row for row in covariates if _smaller_pvalue(row) < 1.0 - level]
     hidden = [row[0] for row in covariates if row not in seen]
     parts = []
     if not covariates:
@@ -93,6 +92,19 @@ def _answer(fitted: FittedCurves, rows: list[list[Any]], level: float) -> str:
     if flagged:
         parts.append(f"There is no estimate at {flagged} of {len(design.times)} times.")
     return " ".join(parts)
+
+
+def _smaller_pvalue(row: list[Any]) -> float:
+    """Two looks at each covariate: the smaller p counts twice."""
+    return min(1.0, 2.0 * min(row[_COLUMNS.index(name)] for name in ("p (ids)", "p (sds)")))
+
+
+def marks_of(report: dict[str, Any], size: float = 0.05) -> Marks:
+    """Which covariates of a report have an effect, the smallest p-value first."""
+    rows = [row for row in report["sections"][0]["rows"] if row[0] != "Intercept"]
+    found = {str(row[0]): _smaller_pvalue(row) for row in sorted(rows, key=_smaller_pvalue)}
+    marked = {name: Marked(pvalue < size, pvalue) for name, pvalue in found.items()}
+    return Marks(marked, f"twice the smaller p-value of its two tests, yes below {size:g}")
 
 
 def time_label(time: Any) -> int | float | str:

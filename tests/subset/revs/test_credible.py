@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from rlselect import REVS, load, save
-from rlselect.subset import InclusionDisplay
+from rlselect.report import PALETTE
+from rlselect.subset import SelectionDisplay
 
 
 @pytest.fixture(scope="module")
@@ -100,13 +101,20 @@ def test_of_many_rows_only_what_is_sure_alone():
 
 def test_the_picture(fitted):
     pytest.importorskip("matplotlib").use("agg")
+    from matplotlib.colors import to_hex
+
     _, model = fitted
-    display = InclusionDisplay.from_estimator(model, most=6)
-    left, right = display.axes_
-    assert next(t.get_text() for t in right.get_yticklabels()).startswith("one of")
-    names = [t.get_text() for t in left.get_yticklabels()]
-    widths = [bar.get_width() for bar in left.patches]
+    display = SelectionDisplay.from_estimator(model, most=6)
+    names = [t.get_text() for t in display.ax_.get_yticklabels()]
+    widths = [bar.get_width() for bar in display.ax_.patches]
     assert len(names) == 6
     np.testing.assert_allclose(widths, [model.inclusion_[int(name[1:])] for name in names])
-    tones = dict(zip(names, (bar.get_facecolor()[:3] for bar in left.patches), strict=True))
-    assert tones["x0"] == tones["x1"] != tones["x5"]
+    tones = {n: to_hex(bar.get_facecolor()) for n, bar in zip(names, display.ax_.patches, strict=True)}
+    selected = {f"x{j}" for j in np.flatnonzero(model.support_)}
+    sets = [g for g in model.credible_groups_ if len(g["features"]) > 1]
+    for name in selected & set(names):
+        owner = [k for k, group in enumerate(sets) if name in group["features"]]
+        assert tones[name] == PALETTE[1 + owner[0] if owner else 0]
+    assert not {tones[name] for name in set(names) - selected} & set(PALETTE)
+    words = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert words == [f"2 that stand in for one another: {group['inclusion']:.2f}" for group in sets]

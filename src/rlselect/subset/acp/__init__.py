@@ -4,7 +4,6 @@ from rlselect.subset.acp._acp import (
     ActorCriticPredictor,
 )
 from rlselect.subset.acp._displays import (
-    PerformanceDisplay,
     RewardDisplay,
     ThetaDisplay,
 )
@@ -14,7 +13,6 @@ from rlselect.subset.acp._paper import (
 
 __all__ = [
     "ActorCriticPredictor",
-    "PerformanceDisplay",
     "PolicyGradient",
     "RewardDisplay",
     "ThetaDisplay",

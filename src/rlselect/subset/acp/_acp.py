@@ -36,6 +36,8 @@ from rlselect.data import (
     read_task,
     require_rows,
 )
+from rlselect.report import GainDisplay, SelectionDisplay
+from rlselect.subset.acp._displays import ThetaDisplay
 from rlselect.subset.acp._inputs import Inputs, read_inputs
 from rlselect.subset.acp._machine import FittedMachine, final_model
 from rlselect.subset.acp._paper import READINGS, PolicyGradient, paper_search
@@ -185,6 +187,7 @@ class ActorCriticPredictor(FittedMachine, PredictingSelector):
     'kernel'
     """
 
+    displays: ClassVar = (SelectionDisplay, ThetaDisplay, GainDisplay)
     _takes: ClassVar = Takes(
         outcomes=("numbers", "two classes", "several classes", "several responses"),
         data=TABLES,

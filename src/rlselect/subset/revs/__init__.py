@@ -1,7 +1,6 @@
 """REVS: a walk over subsets, priced by evidence; the paper's SARSA search beside it."""
 
-from rlselect.subset.revs._displays import InclusionDisplay
 from rlselect.subset.revs._revs import REVS
 from rlselect.subset.revs._sarsa import Sarsa
 
-__all__ = ["REVS", "InclusionDisplay", "Sarsa"]
+__all__ = ["REVS", "Sarsa"]

@@ -128,7 +128,7 @@ def average_subsets(problem: Problem, found: Found, columns: NDArray[np.intp], r
     family = "poisson" if problem.family == "negative_binomial" else problem.family
     likelihood = RowLikelihood(family, found.dispersion)
     visited = found.visited.heaviest(_MOST_LINEAR if linear else _MOST_OTHER)
-    columns = _columns(problem, visited)
+    chosen, columns = columns, _columns(problem, visited)
     A, y, weight, offset = found.gather(columns)
     w = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=np.float64)
     Z, shift, scale = standardise(np.asarray(A, dtype=np.float64), w)
@@ -140,6 +140,12 @@ def average_subsets(problem: Problem, found: Found, columns: NDArray[np.intp], r
         posteriors = linear_posteriors(rows, places, slabs, _JUDGES)
     else:
         posteriors = glm_posteriors(rows, places, likelihood, slabs, _JUDGES)
+    if problem.structure is not None and problem.structure.is_signed:
+        # the ridge of a subset's own evidence may turn a sign that the ridge of the walk has not
+        weights = visited.weights * problem.structure.right_signs(posteriors.coef, columns)
+        if not weights.any():
+            return _of_refit(chosen, refit, found.n_rows_read)
+        visited = Visited(visited.subsets, weights / weights.sum())
     coef = (visited.weights @ posteriors.coef) / scale
     intercept = float(visited.weights @ posteriors.intercept - shift @ coef)
     noise = float(visited.weights @ posteriors.noise)

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from rlselect.learn import Trajectory
-from rlselect.subset.revs._walk import TunableState, Walker, tune_prior
+from rlselect.subset.revs._subset_state import TunableState
+from rlselect.subset.revs._walk import Walker, tune_prior
 from rlselect.subset.revs.evidence import Shape
 
 # a column that the subset explains to nine tenths (a variance inflation of ten) may stand in for another one

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlselect.data import FeatureUnits
-from rlselect.learn import DecisionRule
+from rlselect.learn import DecisionRule, RuleName, as_rule
+from rlselect.subset.revs._structure import Structure
 
 
 @dataclass(frozen=True)
@@ -21,19 +22,34 @@ class Choices:
         Probabilities.
     allowed, always : bool array over units
         What may be selected or not, and what is selected whatever happens.
+    structure : Structure, optional
+        Rules that a selection has to follow.
+    likeliest : bool array over units, optional
+        The most probable subset, where limits make units exclude each other: then each of them may be less
+        likely in than out although one of them surely is.
     """
 
     groups: FeatureUnits
     inclusion: NDArray[np.float64]
     allowed: NDArray[np.bool_]
     always: NDArray[np.bool_]
+    structure: Structure | None = None
+    likeliest: NDArray[np.bool_] | None = None
+
+    def by(self, rule: RuleName | DecisionRule) -> NDArray[np.bool_]:
+        """Mask of the units that a rule, or the rule of a name, takes."""
+        if isinstance(rule, str) and rule == "auto" and self.likeliest is not None:
+            return self.likeliest.copy()
+        return self.units(as_rule(rule))
 
     def units(self, rule: DecisionRule) -> NDArray[np.bool_]:
         """Mask of the units that a rule takes out of those that may be selected or not."""
         chosen = self.always.copy()
         chosen[self.allowed] = rule.choose(self.inclusion[self.allowed])
-        return chosen
+        if self.structure is None:
+            return chosen
+        return self.structure.trimmed(chosen, self.always, self.inclusion)
 
-    def features(self, rule: DecisionRule) -> NDArray[np.bool_]:
+    def features(self, rule: RuleName | DecisionRule) -> NDArray[np.bool_]:
         """The same as a mask of features."""
-        return self.groups.to_features(self.units(rule)).astype(bool)
+        return self.groups.to_features(self.by(rule)).astype(bool)

@@ -48,7 +48,13 @@ def credible_groups(problem: Problem, found: Found) -> list[UnitGroup]:
 def name_groups(problem: Problem, groups: list[UnitGroup]) -> list[dict[str, Any]]:
     """The same with names: features of a unit that has several are one member."""
     names, unit_of = problem.table.encoder.feature_names, problem.groups.unit_of_feature
-    named = {u: " + ".join(names[f] for f in np.flatnonzero(unit_of == u)) for g in groups for u in g.units}
+    columns, units = problem.table.columns, problem.units
+    named = {
+        # a product is no feature: it has the name of its column
+        u: " + ".join(names[f] for f in np.flatnonzero(unit_of == u)) or columns[units.columns[u][0]]
+        for g in groups
+        for u in g.units
+    }
     return [
         {
             "features": [named[u] for u in group.units],

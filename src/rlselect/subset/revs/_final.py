@@ -29,6 +29,10 @@ def final_model(
 ) -> tuple[NDArray[np.intp], Fit, NDArray[np.float64]]:
     """Refit the selected columns on all rows that were used.
 
+    A unit whose coefficient has a sign that it must not have leaves the selection. That loses nothing: the
+    best coefficients that have the right signs are zero for some columns and, the loss being convex, the best
+    ones of all for the others.
+
     Parameters
     ----------
     problem, found : Problem, Found
@@ -45,17 +49,29 @@ def final_model(
     gains : array over units
         Held-out loss that each unit saves, NaN where it was not judged.
     """
-    columns = problem.columns_of(found.support)
+    while True:
+        columns = problem.columns_of(found.support)
+        fit, rows = _fit_selected(problem, found, columns, rng)
+        wrong = problem.wrong_unit(columns, fit.coef, fit.errors)
+        if wrong is None:
+            return columns, fit, _gains(problem, columns, rows, rng, fit.overdispersion)
+        found.support[wrong] = False
+
+
+def _fit_selected(
+    problem: Problem, found: Found, columns: NDArray[np.intp], rng: np.random.Generator
+) -> tuple[Fit, tuple]:
+    """The model of some columns, with (some of) the rows it comes from."""
     fit = _from_moments(found, columns)
     if fit is not None:
-        rows = _some_rows(problem, found, columns, rng)
-    elif found.gather_blocks and is_large(problem.table):
+        return fit, _some_rows(problem, found, columns, rng)
+    if found.gather_blocks and is_large(problem.table):
         fit, rows = _fit_blocks(problem, found, columns, rng)
     if fit is None:
         rows = found.gather(columns)
         A, y, weight, offset = rows
         fit = fit_glm(A, y, fitted_family(problem, found), weight, offset)
-    return columns, fit, _gains(problem, columns, rows, rng, fit.overdispersion)
+    return fit, rows
 
 
 def _from_moments(found: Found, columns: NDArray[np.intp]) -> Fit | None:

@@ -17,7 +17,9 @@ from rlselect.learn import UCB, Policy
 from rlselect.subset.revs._noise import Noise, learn_noise
 from rlselect.subset.revs._problem import COUNTS, Problem
 from rlselect.subset.revs._search import Found, is_large, rows_of, search_subset, walk_state
-from rlselect.subset.revs._walk import SizePrior, SubsetState, Walker, tune_prior
+from rlselect.subset.revs._size_prior import SizePrior
+from rlselect.subset.revs._subset_state import SubsetState
+from rlselect.subset.revs._walk import Walker, tune_prior
 from rlselect.subset.revs.evidence import JointSubset, RidgeSubset, Rows, SeparationWarning, fit_glm
 
 Floats = NDArray[np.float64]

@@ -11,7 +11,7 @@ from rlselect.kernels import class_contrasts
 from rlselect.subset.revs._average import SubsetAverage
 from rlselect.subset.revs._outcome_kind import OutcomeKind
 from rlselect.subset.revs._problem import Problem
-from rlselect.subset.revs._search import Found, rows_of
+from rlselect.subset.revs._search import Found, Gather, rows_of
 from rlselect.subset.revs._visited import Visited
 from rlselect.subset.revs.evidence import (
     OutcomeFit,
@@ -75,10 +75,12 @@ def outcome_model(
     """
     kind = problem.outcome
     assert kind is not None
+    if apart is None:
+        fitted, own, fit = _signed_fit(problem, found.support, found.gather)
+    else:
+        fitted, own, fit = _signed_fit(apart, found.support.copy(), rows_of(apart.table, None))
     columns = problem.columns_of(found.support)
     rows = _counting(found.gather(columns))
-    own = rows if apart is None else rows_of(apart.table, None)(columns)
-    fit = fit_outcome(own[0], own[1], kind.make, own[2], own[3])
     number = _distinct(_counting(found.gather(np.arange(problem.table.n_columns))))
     n = int(number.max(initial=-1)) + 1
     folds = (rng.permutation(n) % _FOLDS)[number]
@@ -88,14 +90,30 @@ def outcome_model(
     if enough and len(chosen):
         members = [np.searchsorted(columns, problem.units.columns[u]) for u in chosen]
         gains[chosen] = outcome_gains(rows[0], rows[1], kind.make, members, rows[2], rows[3], folds)
-    averaged, average = _average(problem, found, kind, columns, fit, folds if enough else None)
-    shown = _linear(kind, fit, problem.table.n_columns, columns)
+    averaged, average = _average(problem, found, kind, fitted, fit, folds if enough else None)
+    shown = _linear(kind, fit, problem.table.n_columns, fitted)
     baselines = {}
     if kind.family == "cox":
         baselines["refit"] = _baseline(kind, own, fit.coef[:, 0])
         everything = found.gather(averaged.columns)
         baselines["average"] = _baseline(kind, everything, average.coef[averaged.columns])
     return OutcomeModel(columns, shown, average, averaged, gains, baselines)
+
+
+def _signed_fit(
+    problem: Problem, support: NDArray[np.bool_], gather: Gather
+) -> tuple[NDArray[np.intp], tuple[Any, ...], OutcomeFit]:
+    """Columns, rows and the model of the units in `support`, which those of a wrong sign leave."""
+    assert problem.outcome is not None
+    while True:
+        columns = problem.columns_of(support)
+        rows = _counting(gather(columns))
+        fit = fit_outcome(rows[0], rows[1], problem.outcome.make, rows[2], rows[3])
+        errors = np.sqrt(np.maximum(np.diagonal(fit.covariance), 0.0))
+        wrong = problem.wrong_unit(columns, fit.coef[:, 0], errors[:: fit.coef.shape[1]])
+        if wrong is None:
+            return columns, rows, fit
+        support[wrong] = False
 
 
 def _counting(rows: tuple) -> tuple[Any, ...]:
@@ -160,13 +178,14 @@ def _average(
     places = [np.searchsorted(union, c) for c in every]
     rows = _counting(found.gather(union))
     slab = _slab(problem, kind, rows, places, visited.weights)
-    mean = _mean_of(kind, rows, places, visited.weights, slab)
+    signs = np.zeros(len(union)) if problem.structure is None else problem.structure.signs[union]
+    mean = _mean_of(kind, rows, places, visited.weights, slab, signs)
     shown = _linear(kind, mean, p, union)
     losses = (np.nan, np.nan, np.nan)
     if folds is not None:
         chosen = np.searchsorted(union, columns) if np.isin(columns, union).all() else None
         if chosen is not None:
-            losses = _held_out(kind, rows, places, visited, slab, chosen, folds)
+            losses = _held_out(kind, rows, places, visited, slab, chosen, folds, signs)
     return _kept(union, shown, count, len(places), losses), shown
 
 
@@ -179,22 +198,31 @@ def _kept(
 
 
 def _mean_of(
-    kind: OutcomeKind, rows: tuple, places: list[NDArray[np.intp]], weights: Floats, slab: float
+    kind: OutcomeKind,
+    rows: tuple,
+    places: list[NDArray[np.intp]],
+    weights: Floats,
+    slab: float,
+    signs: NDArray,
 ) -> OutcomeFit:
-    """Mean of the modes of some subsets, on the scale of the data."""
+    """Mean of the modes of some subsets, on the scale of the data; those with a wrong sign do not count."""
     A, y, weight, offset = rows
     outcome = kind.make(y, weight, offset)
     w = np.ones(len(y)) if weight is None else weight
     Z, shift, scale = standardise(np.asarray(A, dtype=np.float64), w)
     standard = np.ascontiguousarray(Z.T if outcome.order is None else Z.T[:, outcome.order])
     f, q = outcome.n_own, outcome.n_predictors
-    own, coef = np.zeros(f), np.zeros((A.shape[1], q))
+    own, coef, total = np.zeros(f), np.zeros((A.shape[1], q)), 0.0
     for where, share in zip(places, weights / weights.sum(), strict=True):
         start = np.concatenate([outcome.start(), np.zeros(len(where) * q)])
         mode = outcome_mode(outcome, standard[where], slab, start)
+        if np.any(mode.coef[f:].reshape(-1, q) * signs[where, None] < 0):
+            continue
+        total += share
         own += share * mode.coef[:f]
         coef[where] += share * mode.coef[f:].reshape(-1, q)
-    coef /= scale[:, None]
+    own = own / total if total else outcome.start()
+    coef /= max(total, 1e-300) * scale[:, None]
     size = coef.size
     return OutcomeFit(outcome.absorb(own, -shift @ coef), coef, np.zeros((size, size)), False, np.nan)
 
@@ -230,6 +258,7 @@ def _held_out(
     slab: float,
     chosen: NDArray[np.intp],
     folds: NDArray[np.intp],
+    signs: NDArray,
 ) -> tuple[float, float, float]:
     """Mean losses of held-out folds, of the average and the refit, and the error of their difference."""
     A, _, weight, _ = rows
@@ -239,7 +268,7 @@ def _held_out(
         warnings.simplefilter("ignore", SeparationWarning)
         for fold in range(_FOLDS):
             inside, outside = _part(rows, folds != fold), _part(rows, folds == fold)
-            mean = _mean_of(kind, inside, places[:_JUDGES], visited.weights[:_JUDGES], slab)
+            mean = _mean_of(kind, inside, places[:_JUDGES], visited.weights[:_JUDGES], slab, signs)
             refit = fit_outcome(inside[0][:, chosen], inside[1], kind.make, inside[2], inside[3])
             judge = kind.make(outside[1], outside[2], outside[3])
             for i, (fit, X) in enumerate(((mean, outside[0]), (refit, outside[0][:, chosen]))):

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlselect.data import Sampler
-from rlselect.subset.revs._walk import TunableState, Walker, tune_prior
+from rlselect.subset.revs._subset_state import TunableState
+from rlselect.subset.revs._walk import Walker, tune_prior
 from rlselect.subset.revs.evidence import SHAPES, Look
 
 # an effect is called detectable when it is seen with this normal quantile to spare: probability 0.9

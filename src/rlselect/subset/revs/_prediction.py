@@ -15,7 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 from rlselect._estimator import PredictingSelector
 from rlselect._options import AUTO, check_value, flag, number
 from rlselect.data import (
+    Batch,
+    ColumnPairs,
+    PairTable,
     RowStream,
+    Table,
     as_numbers,
     is_source,
     load_source,
@@ -60,7 +64,10 @@ class SubsetPredictions(PredictingSelector):
     coef_average_: NDArray[np.float64]
     intercept_average_: Any
     average_: bool
+    interactions_: list[dict[str, Any]]
     _average: SubsetAverage
+    # products of columns that have a coefficient
+    _pairs: ColumnPairs | None = None
     event_times_: NDArray[np.float64]
     strata_: NDArray
     _baselines: dict[str, list[tuple]]
@@ -70,6 +77,25 @@ class SubsetPredictions(PredictingSelector):
     def _has_several(self) -> bool:
         """Whether several responses were given."""
         return "estimators_" in self.__dict__
+
+    @property
+    def _design_columns(self) -> NDArray[np.intp]:
+        columns = super()._design_columns
+        if self._pairs is None:
+            return columns
+        made = len(self._pairs.centre) + np.flatnonzero([pair["selected"] for pair in self.interactions_])
+        return np.concatenate([columns, made])
+
+    def _open_design(self, X: Any, offset: Any = None) -> Table:
+        table = open_table(X, offset=offset, encoder=self.encoder_, owner=type(self).__name__)
+        return table if self._pairs is None else PairTable(table, self._pairs)
+
+    def _scan_design(self, rows: RowStream, columns: NDArray[np.intp]) -> Iterator[Batch]:
+        return rows.scan(columns) if self._pairs is None else self._pairs.scan(rows, columns)
+
+    def _design_names(self, input_features: Any) -> NDArray:
+        names = super()._design_names(input_features)
+        return names if self._pairs is None else np.append(names, self._pairs.name(list(names)))
 
     def _linear_predictor(self, X: Any, offset: Any, average: bool | Literal["auto"]) -> Any:
         check_is_fitted(self)
@@ -81,9 +107,11 @@ class SubsetPredictions(PredictingSelector):
         )
         cautious = self._average if averaged and self.family_ == "binomial" else None
         if is_source(X):
+            used = np.flatnonzero(np.atleast_2d(coef).any(axis=0)) if cautious is None else cautious.columns
             rows = open_stream(X, self.encoder_, offset=offset, owner=name)
-            return _predictors(rows, coef, intercept, cautious)
-        table = open_table(X, offset=offset, encoder=self.encoder_, owner=name)
+            batches = self._scan_design(rows, used)
+            return _predictors(batches, coef[..., used], intercept, cautious)
+        table = self._open_design(X, offset)
         eta = np.concatenate([_predictor(batch.X, coef, intercept) for batch in table.scan()])
         eta = _moved(eta, table.offset)
         if cautious is not None:
@@ -148,7 +176,7 @@ class SubsetPredictions(PredictingSelector):
             )
         X = load_source(X, f"{type(self).__name__}.predict_interval")
         centre = self._linear_predictor(X, offset, True)
-        table = open_table(X, encoder=self.encoder_, owner=type(self).__name__)
+        table = self._open_design(X)
         parts = [self._average.half_width(_dense(b.X), level) for b in table.scan(self._average.columns)]
         half = np.concatenate(parts)
         return np.column_stack([centre - half, centre + half])
@@ -303,11 +331,10 @@ def _dense(X: Any) -> NDArray[np.float64]:
 
 
 def _predictors(
-    rows: RowStream, coef: NDArray[np.float64], intercept: Any, cautious: SubsetAverage | None
+    rows: Iterator[Batch], coef: NDArray[np.float64], intercept: Any, cautious: SubsetAverage | None
 ) -> Iterator[NDArray[np.float64]]:
-    used = np.flatnonzero(np.atleast_2d(coef).any(axis=0)) if cautious is None else cautious.columns
-    for batch in rows.scan(used):
-        eta = _moved(_predictor(batch.X, coef[..., used], intercept), batch.offset)
+    for batch in rows:
+        eta = _moved(_predictor(batch.X, coef, intercept), batch.offset)
         yield eta if cautious is None else eta * cautious.caution(_dense(batch.X))
 
 

@@ -19,6 +19,7 @@ from rlselect.data import (
     read_units,
 )
 from rlselect.subset.revs._outcome_kind import OUTCOMES, OutcomeKind, read_survival
+from rlselect.subset.revs._structure import Structure
 from rlselect.subset.revs.evidence import JointSubset
 
 # beside larger ones the prior of the coefficients is lost in rounding
@@ -54,6 +55,8 @@ class Problem:
         For a unit that repeats another one, the one that represents both; itself otherwise.
     outcome : OutcomeKind, optional
         What makes a likelihood of the response, where that is none of numbers, two classes or counts.
+    structure : Structure, optional
+        Rules that subsets have to follow, where not all may be selected.
     joint : JointRows, optional
         Several responses that one subset is to serve.
     """
@@ -66,6 +69,7 @@ class Problem:
     always: NDArray[np.bool_]
     twin_of: NDArray[np.intp]
     outcome: OutcomeKind | None = None
+    structure: Structure | None = None
     joint: "JointRows | None" = None
 
     @property
@@ -81,11 +85,23 @@ class Problem:
         """Design columns of some units, in order."""
         return np.flatnonzero(unit_mask[self.units.unit_of])
 
+    @property
+    def is_limited(self) -> bool:
+        """Whether there is a largest number of anything."""
+        return self.structure is not None and self.structure.is_limited
+
+    def wrong_unit(self, columns: NDArray[np.intp], coef: NDArray, errors: NDArray) -> int | None:
+        """A unit with a coefficient of the wrong sign, the clearest first; None if all are right."""
+        if self.structure is None or not self.structure.is_signed:
+            return None
+        return self.structure.wrong_unit(self.units, columns, coef, errors)
+
     def detectable(self, sizes: NDArray | None) -> NDArray[np.float64]:
         """Sizes of effects per column as sizes per input feature: the largest of its columns, or NaN."""
         out = np.full(len(self.table.encoder.feature_names), np.nan)
         if sizes is not None:
-            np.fmax.at(out, self.table.encoder.column_feature_, sizes)
+            features = self.table.encoder.column_feature_
+            np.fmax.at(out, features, sizes[: len(features)])
         return out
 
 

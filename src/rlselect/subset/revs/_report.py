@@ -21,20 +21,18 @@ def report_of(selector: Any) -> dict[str, Any]:
     """Facts of a fitted REVS, as plain values."""
     names = selector.encoder_.feature_names
     column_feature = np.asarray(selector.encoder_.column_feature_)
-    variables = []
-    for feature in sorted(np.flatnonzero(selector.support_), key=lambda f: selector.ranking_[f]):
-        columns = np.flatnonzero(column_feature == feature)
-        coef, error = (_values_of(selector, which, columns) for which in ("coef_", "_errors"))
-        single = len(coef) == 1
-        variables.append(
-            {
-                "name": names[feature],
-                "inclusion": float(selector.inclusion_[feature]),
-                "coef": next(iter(coef.values())) if single else coef,
-                "error": next(iter(error.values())) if single else error,
-                "gain": _gain(selector, int(feature)),
-            }
+    chosen = sorted(np.flatnonzero(selector.support_), key=lambda f: selector.ranking_[f])
+    variables = [
+        _variable(
+            selector,
+            names[f],
+            np.flatnonzero(column_feature == f),
+            selector.inclusion_[f],
+            _gain(selector, int(f)),
         )
+        for f in chosen
+    ]
+    variables += _products(selector)
     sizes = selector.detectable_[np.isfinite(selector.detectable_)]
     effect = float(sizes.max()) if len(sizes) else None
     notes = (
@@ -43,7 +41,7 @@ def report_of(selector: Any) -> dict[str, Any]:
         else ["No variable is worth its price: the model is a constant."]
     )
     several = getattr(selector, "response_names_", [])
-    notes += _together(selector) if several else _prediction(selector)
+    notes += _rules(selector) + (_together(selector) if several else _prediction(selector))
     if effect is not None:
         unit = "standard deviations of y" if selector.family_ == "gaussian" else "units of the link"
         notes.append(
@@ -55,7 +53,7 @@ def report_of(selector: Any) -> dict[str, Any]:
     return {
         "title": f"{type(selector).__name__} ({selector.family_}"
         + (f", {len(several)} responses)" if several else ")"),
-        "answer": _answer(selector, [str(v["name"]) for v in variables], effect, groups),
+        "answer": _answer(selector, [names[f] for f in chosen], effect, groups),
         "family": selector.family_,
         "n_rows": selector._n_rows,
         "n_rows_read": selector.n_rows_read_,
@@ -91,6 +89,9 @@ def _answer(selector: Any, chosen: list[str], effect: float | None, groups: list
     further = []
     if not chosen and effect is not None:
         further.append(f"An effect of {effect:.2g} standard units would have been seen with probability 0.9.")
+    pairs = [pair["name"] for pair in getattr(selector, "interactions_", []) if pair["selected"]]
+    if pairs:
+        further.append(f"They interact: {name_some(pairs)}.")
     if groups:
         where = f"One of {name_some(groups[0]['features'])}"
         if len(groups) > 1:
@@ -166,6 +167,48 @@ def _after_selection(selector: Any) -> str:
         f"Standard errors are honest: the variables were selected on {selector._n_rows} rows, and their "
         f"coefficients come from {selector._n_apart} others."
     )
+
+
+def _variable(selector: Any, name: str, columns: Any, inclusion: float, gain: float) -> dict[str, Any]:
+    """What is told of a variable, or of a product of two."""
+    coef, error = (_values_of(selector, which, columns) for which in ("coef_", "_errors"))
+    single = len(coef) == 1
+    return {
+        "name": name,
+        "inclusion": float(inclusion),
+        "coef": next(iter(coef.values())) if single else coef,
+        "error": next(iter(error.values())) if single else error,
+        "gain": float(gain),
+    }
+
+
+def _products(selector: Any) -> list[dict[str, Any]]:
+    """Products of two columns that were selected, like variables."""
+    pairs = getattr(selector, "interactions_", [])
+    first = len(selector.column_names_) - len(pairs)
+    return [
+        _variable(selector, pair["name"], [first + place], pair["inclusion"], pair["gain"])
+        for place, pair in enumerate(pairs)
+        if pair["selected"]
+    ]
+
+
+def _rules(selector: Any) -> list[str]:
+    """What selections had to follow."""
+    said = []
+    if selector.max_features is not None:
+        said.append(f"at most {selector.max_features} features")
+    for features, most in (selector.at_most or {}).items():
+        some = list(features) if isinstance(features, tuple | frozenset) else [features]
+        said.append(f"at most {most} of {name_some([str(f) for f in some])}")
+    if selector.signs is not None:
+        signs = selector.signs
+        some = [signs] if isinstance(signs, str) else [f"{name} {sign}" for name, sign in signs.items()]
+        said.append(f"coefficients of given signs ({name_some(some)})")
+    notes = [f"As asked, subsets have {'; '.join(said)}."] if said else []
+    if selector.order == 2:
+        notes.append('A product "a:b" is that of the two columns about their means, beside both of them.')
+    return notes
 
 
 def _prediction(selector: Any) -> list[str]:

@@ -1,5 +1,6 @@
 """REVS: reinforcement learning for variable selection."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -17,12 +18,12 @@ from rlselect._options import (
     number,
     one_of,
     refuse_unused,
+    whole,
 )
 from rlselect._parallel import one_thread
 from rlselect._random import RandomState, as_generator
 from rlselect.data import (
     MISSING_MODES,
-    DataSource,
     MissingMode,
     load_source,
     open_source,
@@ -31,29 +32,27 @@ from rlselect.data import (
 )
 from rlselect.learn import (
     DecisionRule,
-    EpsilonGreedy,
     Policy,
     PolicyName,
     RuleName,
-    Softmax,
-    as_policy,
-    as_rule,
 )
+from rlselect.report import GainDisplay, PathDisplay, PathWords, SelectionDisplay
 from rlselect.subset.revs._average import average_subsets
-from rlselect.subset.revs._checkpoint import Checkpoint
-from rlselect.subset.revs._choices import Choices
 from rlselect.subset.revs._credible import credible_groups, name_groups
 from rlselect.subset.revs._final import final_model, fitted_family
 from rlselect.subset.revs._noise import kind_of_noise
 from rlselect.subset.revs._outcome_kind import CLASSES, OUTCOMES, is_survival, survival_parts
 from rlselect.subset.revs._outcome_model import OutcomeModel, outcome_model
 from rlselect.subset.revs._problem import COUNTS, FAMILIES, Problem, pose_problem
+from rlselect.subset.revs._products import keep_products, with_products
+from rlselect.subset.revs._reading import open_checkpoint, read_policy, refuse_idle
 from rlselect.subset.revs._report import path_of, report_of
 from rlselect.subset.revs._sarsa import Sarsa, paper_search
-from rlselect.subset.revs._search import Found, expected_steps, search_subset
+from rlselect.subset.revs._search import Found, choices_of, expected_steps, search_subset
 from rlselect.subset.revs._selections import RULES, SubsetSelections
 from rlselect.subset.revs._several import fit_several
 from rlselect.subset.revs._split import refit_apart, split_rows
+from rlselect.subset.revs._structure_options import read_structure
 
 # reasons after which a search would not go on if it were started again
 _FINISHED = (
@@ -127,6 +126,18 @@ class REVS(SubsetSelections):
         Features that enter and leave together. The indicators of a text or categorical column always do.
     always_select, never_select : list of names or positions, default=()
         Features that are in every subset, or in none.
+    max_features : int, optional
+        Largest number of features in a subset; features that enter together count as one.
+    at_most : mapping, optional
+        How many of some features may be in a subset: ``{("a", "b", "c"): 1}``. Where this or `max_features`
+        is given, `predict` uses the selected features alone unless told otherwise.
+    signs : {"+", "-"} or mapping, optional
+        Sign that coefficients must not be against: of all features that are numbers, or of some,
+        ``{"age": "+", "price": "-"}``. A subset whose best coefficients have a wrong sign is not selected,
+        which loses nothing: the best ones with right signs are those of a smaller subset.
+    order : {1, 2}, default=1
+        With 2, products of two columns may be selected beside both of them, see `interactions_`. Of all
+        products the hundred or so that say most are searched. For up to 1,500 columns; a source is loaded.
     missing : {"error", "drop", "indicator"}, default="error"
         What to do with missing values: refuse them, leave out their rows, or impute the mean and add an
         indicator.
@@ -193,7 +204,10 @@ class REVS(SubsetSelections):
         Whether `predict` uses the average unless told otherwise: it does unless the refit predicts rows that
         are left out one by one better, by more than one standard error of the difference.
     column_names_ : list of str
-        Names of the design columns: features, indicators "city=Paris", gaps "age=missing".
+        Names of the design columns: features, indicators "city=Paris", gaps "age=missing", and with
+        ``order=2`` products "age:city=Paris" (of columns about their means) that have a coefficient.
+    interactions_ : list of dicts
+        With ``order=2``, "name", "features", "inclusion", "gain" and "selected" of each of these products.
     path_ : dict of arrays
         Every visited subset: chain, action (+j adds unit j - 1, -j removes it), size, reward, score, rows
         read and seconds.
@@ -274,6 +288,8 @@ class REVS(SubsetSelections):
     (200, 25)
     """
 
+    displays: ClassVar = (SelectionDisplay, PathDisplay, GainDisplay)
+    _path_words = PathWords("stage", {"size": "size of the subset", "score": "score", "rows": "rows used"})
     _takes: ClassVar = EVERYTHING
     _options: ClassVar = {
         "family": one_of(*FAMILIES),
@@ -281,6 +297,7 @@ class REVS(SubsetSelections):
         "responses": one_of("shared", "each"),
         "ties": one_of("efron", "breslow"),
         "rule": RULES,
+        "order": whole(1, "1 or 2", most=2),
         "missing": one_of(*MISSING_MODES),
         "search": AUTO | instance("a Sarsa object", Sarsa),
         "time_budget": NONE | number("a positive number of seconds", above=0.0),
@@ -312,6 +329,10 @@ class REVS(SubsetSelections):
         feature_groups: Any = None,
         always_select: Any = (),
         never_select: Any = (),
+        max_features: int | None = None,
+        at_most: Mapping[Any, int] | None = None,
+        signs: Literal["+", "-"] | Mapping[Any, str] | None = None,
+        order: Literal[1, 2] = 1,
         missing: MissingMode = "error",
         search: Sarsa | Literal["auto"] = "auto",
         time_budget: float | None = None,
@@ -332,6 +353,10 @@ class REVS(SubsetSelections):
         self.feature_groups = feature_groups
         self.always_select = always_select
         self.never_select = never_select
+        self.max_features = max_features
+        self.at_most = at_most
+        self.signs = signs
+        self.order = order
         self.missing = missing
         self.search = search
         self.time_budget = time_budget
@@ -424,12 +449,12 @@ class REVS(SubsetSelections):
             fit_several(self, progress, given, sample_weight, offset)
             return
         refuse_unused(self, ("responses",), "a single response", "leave it out")
-        policy, rng = self._policy(), as_generator(self.random_state)
+        policy, rng = read_policy(self), as_generator(self.random_state)
         family = "cox" if self.family == "auto" and is_survival(y) else self.family
-        self._refuse_idle(family, offset)
+        refuse_idle(self, family, offset)
         extra = survival_parts(y) if family == "cox" else {}
-        if family in OUTCOMES:
-            X = load_source(X, f"{name}(family={family!r})")
+        if family in OUTCOMES or self.order == 2:
+            X = load_source(X, f"{name}({f'family={family!r}' if family in OUTCOMES else 'order=2'})")
         table = open_source(
             X,
             extra.pop("time") if family == "cox" else y,
@@ -452,7 +477,8 @@ class REVS(SubsetSelections):
             never_select=self.never_select,
             ties=self.ties,
         )
-        checkpoint = self._open_checkpoint(table)
+        problem.structure = read_structure(self, problem)
+        checkpoint = open_checkpoint(self, table)
         apart = None
         if self.inference == "split":
             (problem,), (apart,) = split_rows([problem], rng)
@@ -460,11 +486,14 @@ class REVS(SubsetSelections):
             one_thread(),
             fit_clock(self.time_budget, expected_steps(problem, self.search), progress.begin(PARTS)) as clock,
         ):
+            penalty = None if self.penalty == "auto" else float(self.penalty)
+            if self.order == 2:
+                problem, apart = with_products(problem, apart, penalty, rng, clock)
             found = search_subset(
                 problem,
                 search=self.search,
                 policy=policy,
-                penalty=None if self.penalty == "auto" else float(self.penalty),
+                penalty=penalty,
                 n_jobs=self.n_jobs,
                 rng=rng,
                 clock=clock,
@@ -472,54 +501,14 @@ class REVS(SubsetSelections):
                 checkpoint=checkpoint,
             )
         warn_if_interrupted(found.stop_reason, name, f"{found.n_stages} stages")
-        self._choices = Choices(problem.groups, found.inclusion, problem.allowed, problem.always)
+        self._choices = choices_of(problem, found)
         if not isinstance(self.search, Sarsa):
-            found.support = self._choices.units(as_rule(self.rule))
+            found.support = self._choices.by(self.rule)
         self._keep(problem, found)
         self._refit(problem, found, apart, rng)
         table.check_unchanged()
         if checkpoint is not None and found.stop_reason in _FINISHED:
             checkpoint.remove()
-
-    def _policy(self) -> Policy:
-        if isinstance(self.search, Sarsa):
-            idle = ("penalty", "rule", "min_effect", "checkpoint")
-            refuse_unused(self, idle, "search=Sarsa(...)", "use Sarsa(price=...), or search='auto'")
-            if self.family == "negative_binomial":
-                raise ValueError(
-                    "family='negative_binomial' was given with search=Sarsa(...), whose reward knows no "
-                    "dispersion; use family='poisson', or search='auto'."
-                )
-        if self.inference == "split":
-            refuse_unused(self, ("checkpoint",), "inference='split'", "leave it out, or use 'refit'")
-        if isinstance(self.policy, str) and self.policy == "auto":
-            return EpsilonGreedy() if isinstance(self.search, Sarsa) else Softmax()
-        return as_policy(self.policy)
-
-    def _refuse_idle(self, family: str, offset: Any) -> None:
-        """Options that a family has no use for."""
-        if family != "cox":
-            refuse_unused(self, ("ties",), f"family={family!r}", "leave it out, or use family='cox'")
-        if family not in OUTCOMES:
-            return
-        what = f"family={family!r}"
-        refuse_unused(self, ("min_effect", "checkpoint"), what, "leave it out: all rows are used")
-        if isinstance(self.search, Sarsa):
-            raise ValueError(
-                f"{what} was given with search=Sarsa(...), which does not know it; use search='auto'."
-            )
-        if family == "multinomial" and offset is not None:
-            raise ValueError(
-                f"offset was given with {what}, where it would move all classes alike; leave it out."
-            )
-
-    def _open_checkpoint(self, table: DataSource) -> Checkpoint | None:
-        if self.checkpoint is None:
-            return None
-        # time, threads and what `transform` returns do not decide the answer
-        apart = ("checkpoint", "time_budget", "n_jobs", "validate", "transform_as", "rule")
-        options = {k: v for k, v in self.get_params(deep=False).items() if k not in apart}
-        return Checkpoint(self.checkpoint, table, options)
 
     def _keep(self, problem: Problem, found: Found) -> None:
         encoder = problem.table.encoder
@@ -533,7 +522,7 @@ class REVS(SubsetSelections):
             self.strata_ = problem.classes
         elif problem.classes is not None:
             self.classes_ = problem.classes
-        self.column_names_ = list(encoder.column_names_)
+        self.column_names_ = list(problem.table.columns)
         self.inclusion_ = problem.to_features(found.inclusion)
         self.support_ = problem.to_features(found.support).astype(bool)
         self.n_stages_ = found.n_stages
@@ -547,13 +536,25 @@ class REVS(SubsetSelections):
         self._n_rows = problem.table.n_rows
 
     def _refit(self, problem: Problem, found: Found, apart: Problem | None, rng: np.random.Generator) -> None:
+        gains = self._set_coefficients(problem, found, apart, rng)
+        # what had a sign that it must not have has left
+        self.support_ = problem.to_features(found.support).astype(bool)
+        if self.order == 2:
+            keep_products(self, problem, found, gains)
+        self._keep_ranks(problem.to_features(gains))
+
+    def _set_coefficients(
+        self, problem: Problem, found: Found, apart: Problem | None, rng: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """Set the coefficients; held-out gains of the units."""
         self._n_apart = 0
         if problem.outcome is not None:
-            self._keep_outcome(problem, outcome_model(problem, found, apart, rng), apart)
-            return
+            model = outcome_model(problem, found, apart, rng)
+            self._keep_outcome(problem, model, apart)
+            return model.gains
         columns, fit, gains = final_model(problem, found, rng)
         if apart is not None:
-            fit, self._n_apart = refit_apart(apart, columns), apart.table.n_rows
+            (columns, fit), self._n_apart = refit_apart(apart, columns), apart.table.n_rows
         self.coef_ = np.zeros(len(self.column_names_))
         self.coef_[columns] = fit.coef
         self.intercept_ = fit.intercept
@@ -562,20 +563,20 @@ class REVS(SubsetSelections):
         self.dispersion_ = fit.dispersion
         if self.family_ in COUNTS:
             self.overdispersion_ = fit.overdispersion
-        self._keep_ranks(problem.to_features(gains))
         self._average = average = average_subsets(problem, found, columns, fit)
         self.coef_average_ = np.zeros(len(self.column_names_))
         self.coef_average_[average.columns] = average.coef
         self.intercept_average_ = average.intercept
-        self.average_ = bool(average.serves)
+        self.average_ = bool(average.serves) and not problem.is_limited
+        return gains
 
     def _keep_outcome(self, problem: Problem, model: OutcomeModel, apart: Problem | None) -> None:
         self._n_apart = 0 if apart is None else apart.table.n_rows
         self.coef_, self.intercept_, self._errors = model.refit
         self.coef_average_, self.intercept_average_, _ = model.average
         self.dispersion_ = 1.0
-        self._average, self.average_ = model.averaged, bool(model.averaged.serves)
-        self._keep_ranks(problem.to_features(model.gains))
+        self._average = model.averaged
+        self.average_ = bool(model.averaged.serves) and not problem.is_limited
         if problem.family == "cox":
             self._baselines = model.baselines
             times = [curve[0] for curve in model.baselines["refit"]]

@@ -13,14 +13,16 @@ from rlselect._clock import Clock
 from rlselect.data import Batch, DataSource, Units
 from rlselect.learn import UCB, Policy, Trajectory
 from rlselect.subset.revs._checkpoint import Checkpoint
+from rlselect.subset.revs._choices import Choices
 from rlselect.subset.revs._effort import EffortPlan, SearchState, begin, run_effort
 from rlselect.subset.revs._noise import Noise, learn_noise
 from rlselect.subset.revs._problem import COUNTS, Problem
 from rlselect.subset.revs._sarsa import Sarsa, run_sarsa
+from rlselect.subset.revs._size_prior import SizePrior
+from rlselect.subset.revs._structure import Structure
+from rlselect.subset.revs._subset_state import SubsetState
 from rlselect.subset.revs._visited import Visited
 from rlselect.subset.revs._walk import (
-    SizePrior,
-    SubsetState,
     Walker,
     WalkResult,
     run_walk,
@@ -115,6 +117,15 @@ class Found:
     noise: Noise | None = None
     visited: Visited | None = None
 
+    @property
+    def likeliest(self) -> NDArray[np.bool_]:
+        """The subset that was counted most, or the one that stands for all."""
+        if self.visited is None:
+            return self.support.copy()
+        mask = np.zeros(len(self.support), dtype=bool)
+        mask[self.visited.subsets[0]] = True
+        return mask
+
 
 def is_large(table: DataSource) -> bool:
     """Whether so many rows count that one subset stands out; a weight of k is the row k times."""
@@ -180,7 +191,7 @@ def search_subset(
         return _search_sarsa(problem, search, policy, rng, clock)
     if not problem.allowed.any():
         return _nothing_to_do(problem)
-    how = _How(policy, penalty, n_jobs, rng, clock)
+    how = _How(policy, penalty, n_jobs, rng, clock, problem.structure)
     try:
         if _grows(problem):
             return _search_large(problem, how, EffortPlan(min_effect=min_effect), checkpoint)
@@ -211,14 +222,19 @@ class _How(NamedTuple):
     n_jobs: int | None
     rng: np.random.Generator
     clock: Clock
+    structure: Structure | None = None
 
     def walker(self, state: SubsetState, allowed: NDArray[np.bool_], rows: int, counted: float) -> Walker:
         """A chain on so many rows, which count as so many."""
         # the narrow prior of the coefficients in `GlmSubset` hardly charges for a unit: the price must
         least = np.log(8.0 if isinstance(state, GlmSubset) else 2.0)
         most = max(counted / 4.0, 10.0)
-        prior = SizePrior(int(np.count_nonzero(allowed)), self.penalty, least=float(least), most=most)
-        return Walker(state, prior, self.policy, allowed, self.rng, self.clock.tick, rows)
+        # a product is paid for beside its columns
+        units = allowed if self.structure is None else allowed & ~self.structure.is_product
+        prior = SizePrior(int(np.count_nonzero(units)), self.penalty, least=float(least), most=most)
+        return Walker(
+            state, prior, self.policy, allowed, self.rng, self.clock.tick, rows, structure=self.structure
+        )
 
 
 def _search_walk(problem: Problem, how: _How) -> Found:
@@ -245,6 +261,8 @@ def _search_walk(problem: Problem, how: _How) -> Found:
     narrow_rows = Rows(lambda where: table.take(where, columns), as_is=linear)
     narrow = walk_state(problem, units, narrow_rows, columns)
     narrow.reset(walker.state.mask[labels])
+    if how.structure is not None:
+        how = how._replace(structure=how.structure.narrowed(labels, columns))
     narrow_walker = how.walker(narrow, allowed[labels], table.n_rows, state.counted)
     narrow_walker.prior, narrow_walker.stopped = walker.prior, walker.stopped
     result = run_walk(narrow_walker, plan, tune=tune, n_jobs=how.n_jobs)
@@ -257,6 +275,23 @@ def _search_walk(problem: Problem, how: _How) -> Found:
     found = _found(problem, result, rows)
     found.labels = [None, *narrow_labels]
     return found
+
+
+def climb_once(
+    problem: Problem, penalty: float | None, rng: np.random.Generator, clock: Clock
+) -> NDArray[np.bool_]:
+    """Units that a greedy climb on all rows comes to, for a first idea of what matters."""
+    table, linear = problem.table, problem.family == "gaussian"
+    rows = _rows(table, linear) if problem.outcome is None else Rows(table.take)
+    state = walk_state(problem, problem.units, rows)
+    state.reset(problem.always)
+    how = _How(UCB(0.0), penalty, None, rng, clock, problem.structure)
+    walker = how.walker(state, problem.allowed & _varying(state, problem), table.n_rows, state.counted)
+    walker.climb()
+    for _ in range(2 if linear else 0):
+        tune_prior(walker, shapes=1)
+        walker.climb()
+    return state.mask
 
 
 def _under_its_noise(
@@ -440,6 +475,18 @@ def _found(problem: Problem, result: WalkResult, rows: Rows) -> Found:
         rows.first,
         dispersion=result.dispersion,
         visited=result.visited,
+    )
+
+
+def choices_of(problem: Problem, found: Found) -> Choices:
+    """What may be selected, and how probable each of it is."""
+    return Choices(
+        problem.groups,
+        found.inclusion,
+        problem.allowed,
+        problem.always,
+        problem.structure,
+        found.likeliest if problem.is_limited else None,
     )
 
 

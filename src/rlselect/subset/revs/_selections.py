@@ -67,8 +67,10 @@ class SubsetSelections(SubsetPredictions):
         check_is_fitted(self)
         if rule is not None:
             check_value("rule", rule, RULES)
-        chosen = read_rule(threshold=threshold, fdr=fdr, k=k, rule=rule) or as_rule(self.rule)
-        if isinstance(self.search, Sarsa) and not isinstance(chosen, Cutoff | MostProbable):
+        asked = read_rule(threshold=threshold, fdr=fdr, k=k, rule=rule)
+        named = rule if isinstance(rule, str) else asked
+        chosen = self.rule if asked is None or named is None else named
+        if isinstance(self.search, Sarsa) and not isinstance(as_rule(chosen), Cutoff | MostProbable):
             raise ValueError(
                 "inclusion_ holds how often the paper's search visited a feature, which is no probability: "
                 "give threshold or k, or fit with search='auto'."

@@ -13,13 +13,13 @@ from rlselect._options import refuse_unused
 from rlselect._parallel import one_thread
 from rlselect._random import as_generator
 from rlselect.data import Responses, open_responses, require_rows
-from rlselect.learn import as_rule
-from rlselect.subset.revs._choices import Choices
 from rlselect.subset.revs._joint_search import search_shared
 from rlselect.subset.revs._problem import Problem, pose_problem
+from rlselect.subset.revs._reading import read_policy, refuse_idle
 from rlselect.subset.revs._sarsa import Sarsa
-from rlselect.subset.revs._search import expected_steps
+from rlselect.subset.revs._search import choices_of, expected_steps
 from rlselect.subset.revs._split import split_rows
+from rlselect.subset.revs._structure_options import read_structure
 
 # what ends the searches of the other responses too
 _BROKEN_OFF = ("interrupted", "callback")
@@ -37,7 +37,7 @@ class _Portion(Progress):
 
 def fit_several(selector: Any, progress: Progress, given: Responses, weight: Any, offset: Any) -> None:
     """Fit an unfitted `REVS` to several responses; it holds a fitted one for each in the end."""
-    refuse_unused(selector, ("checkpoint",), "several responses", "leave it out")
+    refuse_unused(selector, ("checkpoint", "order"), "several responses", "leave it out")
     if selector.responses == "each":
         estimators = _fit_each(selector, progress, given, weight, offset)
         for fitted in estimators:
@@ -100,8 +100,9 @@ def _fit_shared(selector: Any, progress: Progress, given: Responses, weight: Any
             "responses='each', or search='auto'."
         )
     refuse_unused(selector, ("min_effect",), "several responses", "leave it out: all rows are used")
+    refuse_unused(selector, ("signs",), "one selection for several responses", "use responses='each'")
     rng = as_generator(selector.random_state)
-    policy = selector._policy()
+    policy = read_policy(selector)
     problems = _pose(selector, given, weight, offset, rng)
     apart: list[Problem] | None = None
     if selector.inference == "split":
@@ -122,8 +123,8 @@ def _fit_shared(selector: Any, progress: Progress, given: Responses, weight: Any
             clock=clock,
         )
     warn_if_interrupted(found.stop_reason, name, f"{found.n_stages} stages")
-    choices = Choices(first.groups, found.inclusion, first.allowed, first.always)
-    support = choices.units(as_rule(selector.rule))
+    choices = choices_of(first, found)
+    support = choices.by(selector.rule)
     estimators = []
     for i, (problem, own) in enumerate(zip(problems, each, strict=True)):
         own.support, twin = support, selector._unfitted_twin()
@@ -158,7 +159,8 @@ def _pose(
                 never_select=selector.never_select,
                 ties=selector.ties,
             )
-        selector._refuse_idle(problem.family, offset)
+        refuse_idle(selector, problem.family, offset)
+        problem.structure = read_structure(selector, problem)
         problems.append(problem)
     return problems
 

@@ -40,7 +40,12 @@ def _half(problems: Sequence[Problem], rows: np.ndarray, rng: np.random.Generato
     return half
 
 
-def refit_apart(apart: Problem, columns: np.ndarray) -> Fit:
-    """The model of the selected columns on the rows that were kept apart."""
-    A, y, weight, offset = rows_of(apart.table, None)(columns)
-    return fit_glm(A, y, apart.family, weight, offset)
+def refit_apart(apart: Problem, columns: np.ndarray) -> tuple[np.ndarray, Fit]:
+    """The model of the selected columns on the rows that were kept apart, without those of a wrong sign."""
+    while True:
+        A, y, weight, offset = rows_of(apart.table, None)(columns)
+        fit = fit_glm(A, y, apart.family, weight, offset)
+        wrong = apart.wrong_unit(columns, fit.coef, fit.errors)
+        if wrong is None:
+            return columns, fit
+        columns = np.setdiff1d(columns, apart.units.columns[wrong])

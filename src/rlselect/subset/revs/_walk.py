@@ -1,9 +1,8 @@
 """The walk over subsets of data that fit in memory: every move is priced at every step."""
 
-import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -11,21 +10,14 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from rlselect._watch import tell
-from rlselect.data import Units
 from rlselect.learn import UCB, Policy, Softmax, Trajectory, subset_key
+from rlselect.subset.revs._size_prior import SizePrior
+from rlselect.subset.revs._structure import Structure
+from rlselect.subset.revs._structure_moves import draw_swap, make_family, make_swap
+from rlselect.subset.revs._subset_state import SubsetState, TunableState
 from rlselect.subset.revs._visited import Tally, Visited, merge_visits
 from rlselect.subset.revs._walk_plan import WalkPlan
-from rlselect.subset.revs.evidence import (
-    SHAPES,
-    Block,
-    JointSubset,
-    Look,
-    OutcomeSubset,
-    RidgeSubset,
-    Rows,
-    Scores,
-    Shape,
-)
+from rlselect.subset.revs.evidence import SHAPES, JointSubset, OutcomeSubset, RidgeSubset, Shape
 
 Floats = NDArray[Any]
 
@@ -40,100 +32,6 @@ _SHAPE_PROOF = 2.0
 _REDRAW = 25
 # price of a unit between two subsets of different priors: what one more coefficient costs on other rows
 _LIGHT = 1.0
-
-
-class SubsetState(Protocol):
-    """A subset that can price and make all its moves; `RidgeSubset` and `GlmSubset` say what each does."""
-
-    mask: NDArray[np.bool_]
-    units: Units
-    slab: float
-    shape: int
-    share: float
-    dispersion: float
-
-    @property
-    def size(self) -> int: ...
-    @property
-    def evidence(self) -> float: ...
-    @property
-    def alike(self) -> float: ...
-    @property
-    def rows(self) -> Rows: ...
-    @property
-    def noise(self) -> float: ...
-    @property
-    def counted(self) -> float: ...
-    def moves(self) -> Floats: ...
-    def learn_dispersion(self) -> bool: ...
-    def toggle(self, unit: int) -> None: ...
-    def reset(self, mask: NDArray[np.bool_]) -> None: ...
-    def prepare(self, unit: int, values: Floats) -> None: ...
-    def at_hand(self, values: Floats) -> NDArray[np.intp]: ...
-    def trim(self, values: Floats, keep: NDArray[np.intp]) -> None: ...
-    def grow(self, rows: Iterable, *, anew: bool = False, values: Floats | None = None) -> None: ...
-    def varies(self) -> NDArray[np.bool_]: ...
-    def z_values(self) -> Floats: ...
-    def tangle(self, which: NDArray[np.bool_]) -> float: ...
-    def resolution(self) -> Floats: ...
-    def leftover(self, probes: NDArray[np.intp]) -> float: ...
-    def paying(self, price: float) -> Floats: ...
-    def look(self, at: Any = None) -> tuple[Look, Callable[[Block], Scores]]: ...
-    def seen(self, look: Look) -> "SubsetState": ...
-    def copy(self) -> "SubsetState": ...
-    def apart(self) -> "SubsetState": ...
-
-
-class TunableState(SubsetState, Protocol):
-    """A subset whose prior of the coefficients can be read off the data."""
-
-    def slabs(self) -> Floats: ...
-    def evidence_table(self, shapes: Sequence[Shape]) -> Floats: ...
-    def set_prior(self, slab: float, shape: Shape) -> None: ...
-
-
-@dataclass(frozen=True)
-class SizePrior:
-    r"""Price of one more unit.
-
-    ``penalty=None`` is the beta-binomial prior: all sizes are equally likely, so that adding to k of m units
-    has the odds (k + 1) / (m - k). A search for few among many is strict, and grows lenient when many units
-    prove their worth; but a unit always costs at least `least`, and from `most` units on it costs as much as
-    the first one, since so many cannot be told apart. The empty subset is `nothing` times as likely
-    as any other size: "nothing there" is an answer of its own, not one size among m.
-
-    Parameters
-    ----------
-    n_units : int
-        Number of units m that may be chosen.
-    penalty : float, optional
-        A fixed price in units of log evidence instead.
-    least : float, default=log 2
-        Lowest price.
-    most : float, default=inf
-        Size from which on every further unit has the odds 1 / m.
-    nothing : float, default=20.0
-        Prior odds of the empty subset against any other size.
-    lenience : float, default=0.0
-        Discount on every unit while a search warms up.
-    """
-
-    n_units: int
-    penalty: float | None = None
-    least: float = float(np.log(2.0))
-    most: float = np.inf
-    nothing: float = 20.0
-    lenience: float = 0.0
-
-    def add(self, k: int) -> float:
-        """Log prior odds of k + 1 units against k."""
-        if self.penalty is not None:
-            return self.lenience - self.penalty
-        if k >= self.most:
-            return -math.log(max(self.n_units, 2))
-        empty = math.log(self.nothing) if k == 0 else 0.0
-        price = max(math.log(max(self.n_units - k, 1) / (k + 1.0)), self.least)
-        return self.lenience - price - empty
 
 
 @dataclass
@@ -163,6 +61,8 @@ class Walker:
     rows: int
     # in which a policy looks at the units: draws follow it, whatever the order of the columns is
     order: NDArray[np.intp] | None = None
+    # which subsets may be visited, where not all may
+    structure: Structure | None = None
     trajectory: Trajectory = field(init=False)
     tally: Tally = field(init=False)
     stopped: str | None = None
@@ -170,24 +70,75 @@ class Walker:
     def __post_init__(self) -> None:
         self.trajectory = Trajectory(len(self.allowed), self.state.mask)
         self.tally = Tally(len(self.allowed))
-        self._free = int(np.count_nonzero(self.allowed & self.state.mask))
+        self._product, self._folded = np.zeros(len(self.allowed), dtype=bool), np.zeros(len(self.allowed))
+        if self.structure is not None:
+            self._product = self.structure.is_product
+            self._folded = self.structure.folded(self.state.units)
         self._barred = np.flatnonzero(~self.allowed)
         self._always = self._barred[self.state.mask[self._barred]]
         self._tried: dict[bytes, dict[int, int]] = {}
+        # moves that turned out to lead outside the structure, by the subset they were tried from
+        self._refused: dict[bytes, list[int]] = {}
+
+    @property
+    def _free(self) -> int:
+        """Units inside that may leave, products apart."""
+        return int(np.count_nonzero(self.allowed & self.state.mask & ~self._product))
 
     def rewards(self) -> Floats:
         """Change of the log posterior when each unit is toggled; -inf where that is not allowed."""
         values = np.array(self.state.moves(), copy=True)
-        k = self._free
-        values += np.where(self.state.mask, -self.prior.add(k - 1) if k else 0.0, self.prior.add(k))
+        k, mask = self._free, self.state.mask
+        values += np.where(mask, -self.prior.add(k - 1) if k else 0.0, self.prior.add(k))
+        if self._product.any():
+            values += self._product_changes()
         values[self._barred] = -np.inf
+        if self.structure is not None:
+            values += np.where(mask, -self._folded, self._folded)
+            values[self.structure.barred(self.state)] = -np.inf
+            values[self._refused.get(subset_key(self.state.mask), [])] = -np.inf
         return values
+
+    def _product_changes(self) -> Floats:
+        """What the prior of products makes of each move, beyond that of a unit."""
+        k, mask, prior = self._free, self.state.mask, self.prior
+        j = int(np.count_nonzero(mask & self._product))
+        n = int(np.count_nonzero(mask & ~self._product))
+        here = prior.products(j, n)
+        entering, leaving = prior.products(j, n + 1) - here, prior.products(j, max(n - 1, 0)) - here
+        added, removed = prior.add_product(j, n), -prior.add_product(j - 1, n) if j else 0.0
+        # a product has no price as a unit: what was charged for one is given back
+        added, removed = added - prior.add(k), removed + (prior.add(k - 1) if k else 0.0)
+        return np.where(self._product, np.where(mask, removed, added), np.where(mask, leaving, entering))
+
+    @property
+    def admitted(self) -> bool:
+        """Whether the subset may be selected."""
+        return self.structure is None or self.structure.admits(self.state)
+
+    def attempt(self, unit: int, reward: float) -> bool:
+        """Toggle a unit, unless that leads to a subset that may not be selected; whether it was done."""
+        before = subset_key(self.state.mask)
+        self.move(unit, reward)
+        if self.admitted:
+            return True
+        self.move(unit, -reward)
+        self._refused.setdefault(before, []).append(unit)
+        return False
+
+    def mend(self) -> None:
+        """Leave units until the subset may be selected: other rows, or another prior, may turn a sign."""
+        while not self.admitted:
+            assert self.structure is not None
+            unit = self.structure.fault(self.state, self.allowed)
+            if unit is None:
+                return
+            self.move(unit, np.nan)
 
     def move(self, unit: int, reward: float) -> None:
         """Toggle a unit and record it."""
         entering = not self.state.mask[unit]
         self.state.toggle(unit)
-        self._free += 1 if entering else -1
         self.trajectory.append(
             unit + 1 if entering else -unit - 1, reward=reward, score=self.state.evidence, rows=self.rows
         )
@@ -202,12 +153,16 @@ class Walker:
         self.state = state
         self.trajectory.restart(state.mask)
         self.tally = Tally(len(self.allowed))
-        self._free = int(np.count_nonzero(self.allowed & state.mask))
 
     @property
     def posterior(self) -> float:
         """Log posterior of the subset, up to a constant of the data."""
-        return self.state.evidence + self.state.alike + sum(self.prior.add(i) for i in range(self._free))
+        prior = sum(self.prior.add(i) for i in range(self._free))
+        if self._product.any():
+            inside = self.state.mask & self._product
+            units = np.count_nonzero(self.state.mask & ~self._product)
+            prior += self.prior.products(int(np.count_nonzero(inside)), int(units))
+        return self.state.evidence + self.state.alike + prior + float(self._folded[self.state.mask].sum())
 
     def climb(self) -> int:
         """Let the policy choose among the moves that pay, until none does; the number of moves made.
@@ -216,6 +171,8 @@ class Walker:
         dispersion of counts, which falls as more of what moves them is known, is learnt before and after.
         """
         self.state.learn_dispersion()
+        self._refused.clear()
+        self.mend()
         relearnt = 0
         for done in range(_MOST_MOVES):
             self.stopped = self.stopped or self.tick()
@@ -224,6 +181,8 @@ class Walker:
             if self.stopped:
                 return done
             if not paying.any():
+                if self.structure is not None and (make_swap(self) or make_family(self)):
+                    continue
                 if relearnt == _MOST_RELEARNT or not self.state.learn_dispersion():
                     return done
                 relearnt += 1
@@ -232,7 +191,7 @@ class Walker:
             errors = np.sqrt(2.0 * np.where(paying, values, 0.0))
             unit = self._pick(worth, errors=errors)
             self.state.prepare(unit, values)
-            self.move(unit, float(values[unit]))
+            self.attempt(unit, float(values[unit]))
         return _MOST_MOVES
 
     def pair_up(self, doubtful: Sequence[int] | NDArray[np.intp] = ()) -> bool:
@@ -244,15 +203,13 @@ class Walker:
         """
         values = self.rewards()
         outside = self.state.at_hand(np.where(self.state.mask, -np.inf, values))
+        outside = outside[np.isfinite(values[outside])]
         best, pair = 0.0, (-1, -1)
         for unit in [*outside, *doubtful]:
-            entering = not self.state.mask[unit]
             self.state.toggle(int(unit))
-            self._free += 1 if entering else -1
             after = np.where(self.state.mask, -np.inf, self.rewards())
             after[unit] = -np.inf
             self.state.toggle(int(unit))
-            self._free += -1 if entering else 1
             other = int(np.argmax(after))
             if values[unit] + after[other] > best:
                 best, pair = float(values[unit] + after[other]), (int(unit), other)
@@ -262,11 +219,19 @@ class Walker:
             values = self.rewards()
             self.state.prepare(unit, values)
             self.move(unit, float(values[unit]))
+        if not self.admitted:
+            for unit in reversed(pair):
+                self.move(unit, np.nan)
+            return False
         return True
 
     def step(self) -> None:
         """Count the subset, then take one step of the policy."""
+        self.mend()
         values = self.rewards()
+        if self.structure is not None and not np.isfinite(values).any():
+            self.tally.add(self.state.mask.astype(float), 0.0, self.state.mask)
+            return
         probability = expit(np.where(self.state.mask, -values, values))
         probability[self._always] = 1.0
         if isinstance(self.policy, Softmax):
@@ -278,10 +243,14 @@ class Walker:
         else:
             self._count_once(probability)
             unit = self._choose(values)
-        self.move(unit, float(values[unit]))
+        self.attempt(unit, float(values[unit]))
+        if self.structure is not None and isinstance(self.policy, Softmax):
+            draw_swap(self, self.policy)
 
     def count(self) -> float:
         """Count the subset itself by its posterior weight, without a step; that weight."""
+        if not self.admitted:
+            return -np.inf
         posterior = self.posterior
         self.tally.add(self.state.mask.astype(float), posterior, self.state.mask)
         return posterior
@@ -509,7 +478,7 @@ def _redraw_prior(walker: Walker) -> None:
     draw. Other policies visit what they like, and keep their prior.
     """
     policy, t = walker.policy, len(walker.trajectory) + 1
-    if walker.stopped or not isinstance(policy, Softmax):
+    if walker.stopped or not isinstance(policy, Softmax) or not np.isfinite(walker.rewards()).any():
         return
     for state, weight in _models(walker.state):
         # all shapes, and all standard deviations of the effects, are equally likely beforehand

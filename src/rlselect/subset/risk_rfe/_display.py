@@ -8,15 +8,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from rlselect.kernels import change_point
 from rlselect.machines import ChangePoint, Threshold
-from rlselect.report import PanelDisplay
+from rlselect.report import Display, NotDrawnError, below_axes, colour, label_axes
 
 __all__ = ["ReverseScreeDisplay"]
 
 Array = NDArray[np.float64]
 
 
-class ReverseScreeDisplay(PanelDisplay):
-    """Objective and out-of-sample risk against the number of features removed (Figures 3.1 to 3.4).
+class ReverseScreeDisplay(Display):
+    """How it was found: objective and risk against the number of features removed (Figures 3.1 to 3.4).
 
     Use :meth:`from_estimator`. After :meth:`plot`, ``axes_`` holds the matplotlib axes: the objective with
     the fitted change point above, the risk with its two-standard-error band below.
@@ -52,18 +52,30 @@ class ReverseScreeDisplay(PanelDisplay):
         self.envelope = envelope
 
     @classmethod
-    def from_estimator(cls, estimator: Any, *, degree: int = 2, axes: Any = None) -> Self:
+    def from_estimator(
+        cls, estimator: Any, X: Any = None, y: Any = None, *, ax: Any = None, degree: int = 2
+    ) -> Self:
         """Draw a fitted :class:`~rlselect.RiskRFE`.
 
         Parameters
         ----------
         estimator : RiskRFE
+            Fitted.
+        X, y : ignored
+            The fit tells all.
+        ax : matplotlib axes, a pair of them, or a figure, optional
+            Where to draw.
         degree : {1, 2, 3}, default=2
             Degree of the change-point curve; that of a ChangePoint the estimator was stopped by goes first.
-        axes : pair of matplotlib axes, optional
+
+        Returns
+        -------
+        ReverseScreeDisplay
         """
         check_is_fitted(estimator)
         path = estimator.path_
+        if (path["n_features"] >= 1).sum() < 2:
+            raise NotDrawnError(f"There was nothing to eliminate ({estimator.stop_reason_}).")
         rule = estimator.stopping
         degree = rule.degree if isinstance(rule, ChangePoint) else degree
         some = path["n_features"] >= 1
@@ -79,30 +91,32 @@ class ReverseScreeDisplay(PanelDisplay):
             change_point(path["objective"][some], degree),
             envelope,
         )
-        return display.plot(axes=axes)
+        return display.plot(ax=ax)
 
     def _panels(self) -> tuple[int, int]:
         return 2, 1
 
     def _panel_size(self) -> tuple[float, float]:
-        return (6.0, 3.0)
+        return (5.4, 2.7)
 
     def _draw(self, axes: list[Any]) -> None:
         top, bottom = axes
         index, fitted = self.change
-        top.plot(self.removed, self.objective, "o", markersize=3, label="objective")
-        top.plot(self.removed[: len(fitted)], fitted, label="change-point fit")
-        top.plot(
-            self.removed[index], fitted[index], "D", label=f"change point ({self.removed[index]} removed)"
-        )
+        dot = {"marker": "o", "markersize": 3, "color": colour(0)}
+        top.plot(self.removed, self.objective, linestyle="none", label="objective", **dot)
+        top.plot(self.removed[: len(fitted)], fitted, color=colour(1), label="change-point fit")
+        where = f"change point ({self.removed[index]} removed)"
+        top.plot(self.removed[index], fitted[index], "D", color=colour(2), label=where)
         if self.envelope is not None:
-            top.plot(self.removed[1:], self.objective[:-1] + self.envelope, ":", label="threshold")
-        top.set_ylabel("regularised risk")
-        bottom.plot(self.removed, self.risk, "o-", markersize=3, label="out-of-sample risk")
+            allowed = self.objective[:-1] + self.envelope
+            top.plot(self.removed[1:], allowed, ":", color="0.3", label="threshold")
+        label_axes(top, "", "regularised risk")
+        bottom.plot(self.removed, self.risk, label="risk", **dot)
         low, high = self.risk - 2 * self.standard_error, self.risk + 2 * self.standard_error
-        bottom.fill_between(self.removed, low, high, alpha=0.2, label="two standard errors")
-        bottom.set_ylabel("risk")
-        bottom.set_xlabel("features removed")
+        band = {"color": colour(0), "alpha": 0.2, "lw": 0}
+        bottom.fill_between(self.removed, low, high, label="two standard errors", **band)
+        label_axes(bottom, "features removed", "out-of-sample risk")
         for ax in axes:
-            ax.axvline(self.n_removed, color="0.5", linestyle="--", label="selected")
-            ax.legend()
+            ax.axvline(self.n_removed, color="0.3", linestyle="--", label="selected")
+        below_axes(top, 0.25, ncols=2)
+        below_axes(bottom, 0.45, ncols=3)

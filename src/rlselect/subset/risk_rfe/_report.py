@@ -1,13 +1,39 @@
 """What a fitted RiskRFE says about itself, as plain values."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect.report import answer_selection, stopped_early
+from rlselect._estimator import PredictingSelector
+from rlselect.report import PerformanceDisplay, SelectionDisplay, Sureness, answer_selection, stopped_early
+from rlselect.subset.risk_rfe._display import ReverseScreeDisplay
 
-__all__ = ["report_of"]
+__all__ = ["ReportedElimination"]
+
+
+class ReportedElimination(PredictingSelector):
+    """A selector that eliminates, with its pictures and its account; it sets ``path_`` and ``ranking_``."""
+
+    path_: dict[str, NDArray]
+    ranking_: NDArray[np.intp]
+    displays: ClassVar = (SelectionDisplay, ReverseScreeDisplay, PerformanceDisplay)
+
+    def _sureness(self) -> Sureness:
+        return sureness_of(self.path_, self.ranking_)
+
+    def _report(self) -> dict[str, Any]:
+        return report_of(self)
+
+
+def sureness_of(path: dict[str, NDArray], ranking: NDArray[np.intp]) -> Sureness:
+    """How much worse than the best set the first one without each feature is; NaN for those that stayed."""
+    gone = [np.flatnonzero(path["n_features"] < rank)[:1] for rank in ranking]
+    values, errors = (
+        np.array([path[key][at[0]] if len(at) else np.nan for at in gone])
+        for key in ("difference", "difference_standard_error")
+    )
+    return Sureness(values, "risk above the best, once it has left", errors)
 
 
 def report_of(selector: Any) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 from rlselect._capabilities import TABLES, Takes
 from rlselect._clock import PARTS, Clock, fit_clock, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
-from rlselect._estimator import PredictingSelector
 from rlselect._options import (
     AUTO,
     NONE,
@@ -66,7 +65,7 @@ from rlselect.subset.risk_rfe._inputs import (
 )
 from rlselect.subset.risk_rfe._machine import ConstantMachine, FinalMachine, LinearMachine, fit_machine
 from rlselect.subset.risk_rfe._problem import Halves, MachinePlan, plan_size, pose_estimator
-from rlselect.subset.risk_rfe._report import report_of
+from rlselect.subset.risk_rfe._report import ReportedElimination
 from rlselect.subset.risk_rfe._walk import SizeRule, best_elimination, nearest_place
 
 __all__ = ["RiskRFE"]
@@ -88,7 +87,7 @@ def _has_proba(selector: "RiskRFE") -> bool:
     return getattr(loss, "name", loss) == "logistic"
 
 
-class RiskRFE(PredictingSelector):
+class RiskRFE(ReportedElimination):
     r"""Recursive feature elimination by the regularised empirical risk of a kernel machine.
 
     From all features on, remove the one whose absence leaves the smallest
@@ -595,6 +594,3 @@ class RiskRFE(PredictingSelector):
         if share.shape[1] == 1:
             return np.column_stack([1.0 - share[:, 0], share[:, 0]])
         return share / np.maximum(share.sum(axis=1, keepdims=True), 1e-300)
-
-    def _report(self) -> dict[str, Any]:
-        return report_of(self)

@@ -11,6 +11,7 @@ from rlselect._compat import Progress, with_callbacks
 from rlselect._estimator import rank
 from rlselect._options import AUTO, NONE, number, one_of, whole
 from rlselect.data import MISSING_MODES, TASKS, MissingMode
+from rlselect.report import PathWords
 from rlselect.subset.rivals._association import Associations, pearson_associations, uncertainty_associations
 from rlselect.subset.rivals._rival import RivalProblem, RivalSelector, read_problem
 
@@ -58,6 +59,8 @@ class CorrelationFeatureSelection(RivalSelector):
         Merit of the selected subset.
     ranking_ : int array of shape (n_features,)
         A permutation, 1 is best: features in the order in which forward steps of largest merit add them.
+    path_ : dict of arrays
+        One entry per expansion: ``size`` and merit (``score``) of the best subset so far.
     stop_reason_ : str
         "no better subset", "time budget", "interrupted", "callback" or "nothing to choose from".
     classes_ : array
@@ -89,6 +92,7 @@ class CorrelationFeatureSelection(RivalSelector):
     """
 
     _worth_name = "association_"
+    _path_words = PathWords("expansion", {"score": "best merit so far", "size": "features of the best"})
     _options: ClassVar = {
         "task": one_of(*TASKS),
         "n_features_to_select": AUTO | whole(1),
@@ -138,7 +142,7 @@ class CorrelationFeatureSelection(RivalSelector):
         problem = read_problem(table, self.task, name)
         with Clock(self.time_budget, PARTS, progress.begin(PARTS)) as clock:
             known = _associations(problem)
-            found = best_first(known, self.patience, clock)
+            found, self.path_ = best_first(known, self.patience, clock)
         self.stop_reason_ = clock.reason or (
             "no better subset" if len(problem.allowed) else "nothing to choose from"
         )
@@ -200,14 +204,19 @@ class _Expanded:
         self.order = np.argsort(-self.merits, kind="stable")[: len(self.merits) - len(self.subset)]
 
 
-def best_first(known: Associations, patience: int, clock: Clock) -> list[int]:
-    """Expand the best subset that was not expanded, until that has brought nothing better so many times."""
+def best_first(
+    known: Associations, patience: int, clock: Clock
+) -> tuple[list[int], dict[str, NDArray[np.float64]]]:
+    """Expand the best subset that was not expanded, until that has brought nothing better so many times.
+
+    Returns the subset, and the size and merit of the best one after each expansion.
+    """
     root = _Expanded(known)
     best: tuple[float, list[int]] = (0.0, [])
     # (merit, number, subset, place of a larger one in its order): the next best waits behind its better
     queue = [(0.0, 0, root, -1)]
     expanded: set[frozenset[int]] = set()
-    number, idle = 0, 0
+    number, idle, steps = 0, 0, list[tuple[int, float]]()
     while queue and idle < patience and clock.tick() is None:
         _, _, parent, place = heapq.heappop(queue)
         node = root
@@ -227,7 +236,9 @@ def best_first(known: Associations, patience: int, clock: Clock) -> list[int]:
             heapq.heappush(queue, (-top, number, node, 0))
             if top > best[0] + 1e-12:
                 best, idle = (top, [*node.subset, int(node.order[0])]), 0
-    return best[1]
+        steps.append((len(best[1]), best[0]))
+    sizes, merits = np.array(steps, dtype=np.float64).reshape(-1, 2).T
+    return best[1], {"size": sizes, "score": merits}
 
 
 def forward_order(known: Associations, start: list[int], size: int) -> list[int]:

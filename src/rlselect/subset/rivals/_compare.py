@@ -20,7 +20,17 @@ from sklearn.svm import SVC, SVR
 from rlselect._options import check_value, one_of
 from rlselect._watch import tell
 from rlselect.data import TASKS, open_table, read_numbers_or_classes, read_task, require_target
-from rlselect.report import PanelDisplay
+from rlselect.report import (
+    TEXT,
+    Display,
+    below_axes,
+    draw_names,
+    label_axes,
+    line_style,
+    names_height,
+    short_name,
+    whole_ticks,
+)
 from rlselect.subset.rivals._any_selector import chosen_columns, column_order, copy_selector
 
 __all__ = ["Comparison", "ComparisonDisplay", "compare"]
@@ -276,7 +286,7 @@ def _cell(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
-class ComparisonDisplay(PanelDisplay):
+class ComparisonDisplay(Display):
     """Scores by the number of features, and recovery or stability, of several selectors.
 
     Use :meth:`from_comparison`. After :meth:`plot`, ``axes_`` holds the matplotlib axes.
@@ -290,18 +300,26 @@ class ComparisonDisplay(PanelDisplay):
         self.comparison = comparison
 
     @classmethod
-    def from_comparison(cls, comparison: Comparison, *, axes: Any = None) -> Self:
+    def from_comparison(cls, comparison: Comparison, *, ax: Any = None) -> Self:
         """Draw what `compare` returned.
 
         Parameters
         ----------
         comparison : Comparison
-        axes : sequence of two matplotlib axes, optional
+        ax : matplotlib axes, a pair of them, or a figure, optional
+            Where to draw.
+
+        Returns
+        -------
+        ComparisonDisplay
         """
-        return cls(comparison).plot(axes=axes)
+        return cls(comparison).plot(ax=ax)
 
     def _panels(self) -> tuple[int, int]:
         return 2, 2
+
+    def _panel_size(self) -> tuple[float, float]:
+        return (5.0, names_height(len(self.comparison.rows) + 8))
 
     def _draw(self, axes: list[Any]) -> None:
         left, right = axes
@@ -309,14 +327,17 @@ class ComparisonDisplay(PanelDisplay):
         marks = "osD^vP*X<>"
         for k, row in enumerate(known.rows):
             scores = [row[f"score at {size}"] for size in known.sizes]
-            left.plot(known.sizes, scores, marker=marks[k % len(marks)], label=row["selector"])
-        left.set(xlabel="number of features", ylabel=f"{known.metric} on left-out rows")
-        left.legend(fontsize="small")
+            name, mark = short_name(row["selector"]), marks[k % len(marks)]
+            left.plot(known.sizes, scores, marker=mark, label=name, **line_style(k))
+        label_axes(left, "number of features", f"{known.metric} on left-out rows")
+        whole_ticks(left.xaxis)
+        below_axes(left, 0.5, ncols=2)
         measure = "f1" if "f1" in known.rows[0] else "stability"
         places = np.arange(len(known.rows))
         right.barh(places, [row[measure] for row in known.rows], color="0.6")
         for place, row in zip(places, known.rows, strict=True):
-            right.text(0.01, place, f"{row['selected']:.3g} features, {row['seconds']:.2g} s", va="center")
-        right.set_yticks(places, [row["selector"] for row in known.rows])
-        right.invert_yaxis()
-        right.set(xlabel="F1 against the truth" if measure == "f1" else "stability", xlim=(0.0, 1.0))
+            told = f"{row['selected']:.3g} features, {row['seconds']:.2g} s"
+            right.text(0.01, place, told, va="center", fontsize=TEXT)
+        draw_names(right, [row["selector"] for row in known.rows])
+        right.set_xlim(0.0, 1.0)
+        label_axes(right, "F1 against the truth" if measure == "f1" else "stability")

@@ -13,6 +13,7 @@ from rlselect._options import NONE, number, one_of, whole, with_methods
 from rlselect._parallel import run_tasks
 from rlselect._random import RandomState, as_generator
 from rlselect.data import MISSING_MODES, read_units
+from rlselect.report import PathWords
 from rlselect.subset.rivals._any_selector import chosen_columns, copy_selector
 from rlselect.subset.rivals._rival import RivalSelector
 
@@ -60,6 +61,8 @@ class DivideAndConquer(MetaEstimatorMixin, RivalSelector):
         Share of the folds that selected each feature.
     ranking_ : int array of shape (n_features,)
         A permutation by inclusion, 1 is best.
+    path_ : dict of arrays
+        How many features (``size``) each fold has kept.
     n_folds_ : int
         Folds that have voted.
     stop_reason_ : str
@@ -84,6 +87,7 @@ class DivideAndConquer(MetaEstimatorMixin, RivalSelector):
     True
     """
 
+    _path_words = PathWords("fold", {"size": "features that a fold keeps"})
     _options: ClassVar = {
         "estimator": with_methods("a selector or a sparse linear model", "fit"),
         "n_folds": whole(1),
@@ -158,6 +162,7 @@ class DivideAndConquer(MetaEstimatorMixin, RivalSelector):
         self._keep_table(table)
         units = read_units(table.encoder)
         votes = np.column_stack([columns[:, c].any(axis=1) for c in units.units.columns])
+        self.path_ = {"size": votes.sum(axis=1)}
         self.inclusion_ = units.to_features(votes.mean(axis=0))
         # a share such as 4 of 5 must not fail a vote of 0.8 by a rounding error
         self.support_ = self.inclusion_ >= self.vote - 1e-12

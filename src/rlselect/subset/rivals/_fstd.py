@@ -71,6 +71,8 @@ class FSTD(GameSelector):
         Mean reward of the steps that added a feature; NaN for one that is constant or a copy.
     ranking_ : int array of shape (n_features,)
         A permutation, 1 is best: selected features first, then by value.
+    path_ : dict of arrays
+        One entry per game: ``size`` of its subset, and its reward (``score``).
     n_games_ : int
         Games played.
     stop_reason_ : str

@@ -73,6 +73,8 @@ class FUSE(GameSelector):
         Mean reward of all games that used a feature; NaN for one that is constant or a copy.
     ranking_ : int array of shape (n_features,)
         A permutation, 1 is best: selected features first, then by rapid value.
+    path_ : dict of arrays
+        One entry per game: ``size`` of its subset, and its reward (``score``).
     n_games_ : int
         Games played.
     stop_reason_ : str

@@ -11,6 +11,7 @@ from rlselect._options import AUTO, NONE, number, one_of, whole
 from rlselect._parallel import one_thread
 from rlselect._random import RandomState, as_generator
 from rlselect.data import MISSING_MODES, TASKS
+from rlselect.report import PathWords
 from rlselect.subset.rivals._neighbours import NeighbourReward
 from rlselect.subset.rivals._rival import RivalProblem, RivalSelector, read_problem
 
@@ -37,6 +38,7 @@ class GameSelector(RivalSelector):
     n_judged: int
     time_budget: float | None
     random_state: RandomState
+    _path_words = PathWords("game", {"score": "reward of the game", "size": "features in the game"})
 
     @with_callbacks
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -63,15 +65,20 @@ class GameSelector(RivalSelector):
         table = self._open(X, y)
         problem = read_problem(table, self.task, name)
         reward = NeighbourReward(problem, self.n_neighbors, self.n_judged, rng)
-        self.n_games_, reason = 0, None
+        games, reason = list[tuple[int, float]](), None
         with one_thread(), Clock(self.time_budget, self.n_games, progress.begin(PARTS)) as clock:
             player = self._player(problem, reward, rng)
-            while reason is None and self.n_games_ < self.n_games and len(problem.allowed):
+            while reason is None and len(games) < self.n_games and len(problem.allowed):
                 # one game, one draw of the rows it is judged by
                 reward.deal()
-                player.play()
-                self.n_games_ += 1
+                subset, worth = player.play()
+                games.append((len(subset), worth))
                 reason = clock.tick()
+        self.n_games_ = len(games)
+        self.path_ = {
+            "size": np.array([size for size, _ in games], dtype=np.intp),
+            "score": np.array([worth for _, worth in games], dtype=np.float64),
+        }
         done = "all games" if len(problem.allowed) else "nothing to choose from"
         self.stop_reason_ = reason or done
         warn_if_interrupted(self.stop_reason_, name, f"{self.n_games_} games")

@@ -21,7 +21,14 @@ from rlselect.data import (
     selectable_units,
 )
 from rlselect.kernels import standardise
-from rlselect.report import answer_selection, stopped_early
+from rlselect.report import (
+    PathDisplay,
+    PerformanceDisplay,
+    SelectionDisplay,
+    Sureness,
+    answer_selection,
+    stopped_early,
+)
 
 Array = NDArray[np.float64]
 
@@ -71,8 +78,10 @@ class RivalSelector(Selector):
     )
     missing: str
     stop_reason_: str
+    path_: dict[str, NDArray]
     # the attribute that says what each feature is worth
     _worth_name: ClassVar[str] = "inclusion_"
+    displays: ClassVar = (SelectionDisplay, PathDisplay, PerformanceDisplay)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -110,12 +119,25 @@ class RivalSelector(Selector):
         """Head of the column of worths."""
         return "Share of votes"
 
+    def _sureness(self) -> Sureness:
+        return Sureness(getattr(self, self._worth_name), self._worth_words().lower())
+
+    def _searched(self) -> dict[str, Any]:
+        """The search, where its steps have scores."""
+        path, words = self.path_, self._path_words.columns
+        if "score" not in path:
+            return {}
+        steps = {key: path[key].tolist() for key in ("size", "score")}
+        stages = list(range(1, len(path["size"]) + 1))
+        return {"path": {"stage": stages, **steps, "titles": [words["size"], words["score"]]}}
+
     def _report(self) -> dict[str, Any]:
         names = self.encoder_.feature_names
         worth = getattr(self, self._worth_name)
         chosen = sorted(np.flatnonzero(self.support_), key=lambda j: self.ranking_[j])
         values = [float(worth[j]) for j in chosen]
         return {
+            **self._searched(),
             "title": type(self).__name__,
             "answer": answer_selection(
                 self.n_features_in_,

@@ -14,6 +14,7 @@ from rlselect._options import NONE, anything, number, one_of, whole
 from rlselect._parallel import one_thread
 from rlselect._random import RandomState, as_generator
 from rlselect.data import MISSING_MODES, TASKS, MissingMode
+from rlselect.report import PathWords
 from rlselect.subset.rivals._rival import RivalProblem, RivalSelector, read_problem
 
 __all__ = ["ThompsonSelector"]
@@ -83,6 +84,9 @@ class ThompsonSelector(RivalSelector):
         A permutation, 1 is best, by posterior mean.
     arms_ : array of shape (n_features, 2)
         a and b.
+    path_ : dict of arrays
+        One entry per round: arms that were ``pulled``, those of them that were ``used``, and how many were
+        above the threshold then (``size``).
     n_rounds_, n_batches_ : int
         Rounds and batches so far.
     stop_reason_ : str
@@ -110,6 +114,9 @@ class ThompsonSelector(RivalSelector):
     array([3, 8])
     """
 
+    _path_words = PathWords(
+        "round", {"pulled": "arms pulled", "used": "arms that the model used", "size": "features selected"}
+    )
     _options: ClassVar = {
         "task": one_of(*TASKS),
         "reward": one_of("linear", "trees"),
@@ -191,18 +198,22 @@ class ThompsonSelector(RivalSelector):
         self._check_classes(problem, before)
         model = _MODELS[self.reward](problem, self.n_trees)
         arms = self._start(problem, before)
-        rounds, reason = 0, None
+        steps, reason = list[tuple[int, int, int]](), None
         with one_thread(), Clock(self.time_budget, self.n_rounds, progress.begin(PARTS)) as clock:
-            while reason is None and rounds < self.n_rounds and len(arms):
+            while reason is None and len(steps) < self.n_rounds and len(arms):
                 pulled = np.flatnonzero(rng.beta(arms[:, 0], arms[:, 1]) >= 0.5)
                 used = model.use(pulled, rng)
                 arms[pulled[used], 0] += 1.0
                 arms[pulled[~used], 1] += 1.0
-                rounds += 1
+                steps.append((len(pulled), int(used.sum()), int(self._above(arms).sum())))
                 reason = clock.tick()
         self.stop_reason_ = reason or ("all rounds" if len(arms) else "nothing to choose from")
-        warn_if_interrupted(self.stop_reason_, name, f"{rounds} rounds")
-        self.n_rounds_ = rounds + (0 if before is None else before.n_rounds_)
+        warn_if_interrupted(self.stop_reason_, name, f"{len(steps)} rounds")
+        taken = np.array(steps, dtype=np.intp).reshape(-1, 3)
+        path = dict(zip(("pulled", "used", "size"), taken.T, strict=True))
+        if before is not None:
+            path = {key: np.concatenate([before.path_[key], values]) for key, values in path.items()}
+        self.path_, self.n_rounds_ = path, len(path["size"])
         self._keep_table(table, problem.classes)
         self._keep_arms(problem, arms, before)
 
@@ -220,10 +231,18 @@ class ThompsonSelector(RivalSelector):
         idle = np.isnan(whole[:, 0])
         whole[idle] = np.array(self.prior) if before is None else before.arms_[idle]
         self.arms_ = whole
-        pulled = np.any(whole != np.array(self.prior), axis=1)
-        self.inclusion_ = np.where(pulled, whole[:, 0] / whole.sum(axis=1), 0.0)
-        self.support_ = self.inclusion_ > self.threshold
+        self.inclusion_ = self._means(whole)
+        self.support_ = self._above(whole)
         self.ranking_ = rank(self.inclusion_)
+
+    def _means(self, arms: Array) -> Array:
+        """Posterior means; 0 of arms that were never pulled."""
+        pulled = np.any(arms != np.array(self.prior), axis=1)
+        return np.where(pulled, arms[:, 0] / arms.sum(axis=1), 0.0)
+
+    def _above(self, arms: Array) -> NDArray[np.bool_]:
+        """Which arms are selected."""
+        return self._means(arms) > self.threshold
 
     def _check_classes(self, problem: RivalProblem, before: Any) -> None:
         classes = problem.classes

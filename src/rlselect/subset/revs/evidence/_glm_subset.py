@@ -432,6 +432,12 @@ class GlmSubset:
         z[self._subset] = np.abs(self._coef[1:]) / np.sqrt(np.diagonal(self._inverse)[1:])
         return z
 
+    def directions(self) -> Floats:
+        """Numbers with the sign of each column's coefficient: inside, or once it is added."""
+        signs = np.array(self._adds.mean, dtype=np.float64)
+        signs[self._subset] = self._coef[1:]
+        return signs
+
     def tangle(self, which: NDArray[np.bool_]) -> float:
         """Largest share of the curvature of one of these columns that the (other) columns inside explain."""
         varies = self.varies()

@@ -32,12 +32,13 @@ _MOST_SEEN = 4000
 
 
 class _Priced(NamedTuple):
-    """A subset that was fitted: coefficients, log evidence, shape factor, and the changes by each move."""
+    """A subset that was fitted: coefficients, log evidence, shape factor, changes by move, directions."""
 
     coef: Floats
     evidence: float
     alike: float
     moves: Floats
+    directions: Floats
 
 
 class OutcomeSubset:
@@ -168,6 +169,10 @@ class OutcomeSubset:
         """None: every move takes a fit."""
         return np.empty(0, dtype=np.intp)
 
+    def directions(self) -> Floats:
+        """Numbers with the sign of each column's (first) coefficient: inside, or once it is added."""
+        return self._priced.directions
+
     def varies(self) -> NDArray[np.bool_]:
         """Columns that are not constant."""
         return self._varies
@@ -235,7 +240,9 @@ class OutcomeSubset:
         for units, members in self.units.by_size:
             moves[units] = self._block_adds(members, point, cross, pull, score)
         self._removes(moves, subset, mode)
-        return _Priced(mode.coef, mode.evidence, self._alike(subset, mode, self.slab), moves)
+        directions = score[:, 0].copy()
+        directions[subset] = mode.coef[self.outcome.n_own :].reshape(-1, q)[:, 0]
+        return _Priced(mode.coef, mode.evidence, self._alike(subset, mode, self.slab), moves, directions)
 
     def _cross(self, point: OutcomePoint, subset: list[int]) -> Floats:
         """Curvature between the parameters of the subset's model and all columns, shape (f + kq, p, q)."""

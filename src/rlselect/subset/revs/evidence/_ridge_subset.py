@@ -436,6 +436,12 @@ class RidgeSubset:
         z[self._subset] = np.abs(self._coef) / np.sqrt(np.diagonal(self._inverse) * self.noise)
         return z
 
+    def directions(self) -> Floats:
+        """Numbers with the sign of each column's coefficient: inside, or once it is added."""
+        signs = self._residual.copy() if self._adds is None else self._adds.mean.copy()
+        signs[self._subset] = self._coef
+        return signs
+
     def tangle(self, which: NDArray[np.bool_]) -> float:
         """Largest share of the variance of one of these columns that the (other) columns inside explain."""
         left = self._schur - 1.0 / self.slab

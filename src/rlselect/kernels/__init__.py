@@ -8,7 +8,6 @@ from rlselect.kernels._change_point import (
     change_point,
 )
 from rlselect.kernels._class_outcomes import (
-    CanonicalOutcome,
     ClassOutcome,
     OrdinalOutcome,
     class_contrasts,
@@ -176,7 +175,6 @@ __all__ = [
     "SQUARE_DECAY",
     "USUAL_VARIANCE",
     "VARIANCES",
-    "CanonicalOutcome",
     "ClassOutcome",
     "CoxOutcome",
     "FactoredInverse",

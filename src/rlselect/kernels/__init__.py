@@ -8,7 +8,6 @@ from rlselect.kernels._change_point import (
     change_point,
 )
 from rlselect.kernels._class_outcomes import (
-    CanonicalOutcome,
     ClassOutcome,
     OrdinalOutcome,
     class_contrasts,
@@ -185,7 +184,6 @@ __all__ = [
     "SQUARE_DECAY",
     "USUAL_VARIANCE",
     "VARIANCES",
-    "CanonicalOutcome",
     "ClassOutcome",
     "ClusterLevels",
     "CourseLevels",

@@ -410,6 +410,10 @@ class REVS(SubsetSelections):
         family = getattr(self, "family_", self.family)
         return None if family == "auto" else family in CLASSES
 
+    def _takes_several(self) -> bool:
+        # classes as well
+        return True
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.positive_only = getattr(self, "family_", self.family) in COUNTS

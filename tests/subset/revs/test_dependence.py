@@ -194,6 +194,7 @@ def test_series_that_remember_select_nothing_of_each_other():
         ({"family": "ordinal"}, "groups was given with family='ordinal'"),
         ({"min_effect": 0.1}, "all rows are used"),
         ({"checkpoint": "file"}, "all rows are used"),
+        ({"order": 2}, "give the products as columns"),
     ],
 )
 def test_what_takes_every_row_for_itself_refuses_clusters(given, words):
@@ -279,3 +280,11 @@ def test_several_responses_are_served_one_by_one():
         REVS().fit(X, Y, groups=members)
     with pytest.raises(ValueError, match="use responses='each'"):
         REVS(time_ordered=True).fit(X, Y)
+
+
+def test_rules_for_subsets_hold_with_clusters():
+    X, y = clustered()
+    few = REVS(random_state=0, max_features=1).fit(X, y, groups=members)
+    assert few.support_.sum() == 1
+    negative = REVS(random_state=0, signs={"x0": "-"}).fit(X, y, groups=members)
+    assert not negative.support_[0]

@@ -36,7 +36,11 @@ MARKS = ("<!-- table: begin -->", "<!-- table: end -->")
 N = 45
 FAMILIES = {"ordered classes": "ordinal", "counts": "poisson"}
 # a word and what it is in a signature
-FIT_WORDS = {"sample weights": "sample_weight", "offsets": "offset", "clusters of rows": "groups"}
+FIT_WORDS = {
+    "sample weights": {"sample_weight"},
+    "offsets": {"offset"},
+    "clusters of rows": {"groups", "cluster"},
+}
 OPTION_WORDS = {
     "rows in time": "time_ordered",
     "feature groups": "feature_groups",
@@ -121,18 +125,24 @@ def _fit(name, estimator, X, y):
         columns = columns or {f"x{j}": column for j, column in enumerate(np.asarray(X).T)}
         stage = {"history": list(columns), "action": "action", "reward": "reward"}
         times = getattr(y.dtype, "names", None) is not None
-        columns |= {"action": np.arange(N) % 2, "reward": y["time"] if times else y}
+        columns |= {"action": np.arange(N) % 2, "reward": y["time"] if times else _as_numbers(y)}
         if times:
             stage["censored"] = "censored"
             columns["censored"] = ~y["event"]
-        return estimator.fit(TrialData.from_wide(columns, [stage]))
+        gaps = any(value.dtype.kind == "f" and np.isnan(value).any() for value in columns.values())
+        missing = "indicator" if gaps else "error"
+        return estimator.fit(TrialData.from_wide(columns, [stage], missing=missing))
     if name == "TemporalProcessRegression":
         if estimator.formula is not None:
             rows = X.assign(reward=y, id=np.repeat(np.arange(N // 3), 3), t=np.tile(np.arange(3), N // 3))
             return estimator.fit(rows, id="id", time="t")
-        y = (y == "yes").astype(float) if y.dtype.kind in "US" else y
-        return estimator.fit(X, y, id=np.repeat(np.arange(N // 3), 3), time=np.tile(np.arange(3), N // 3))
+        return estimator.fit(X, _as_numbers(y), id=np.repeat(np.arange(N // 3), 3), time=np.tile(np.arange(3), N // 3))
     return estimator.fit(X, y)
+
+
+def _as_numbers(y):
+    """Two classes as a share; rewards and outcomes of visits are numbers."""
+    return (y == "yes").astype(float) if y.dtype.kind in "US" else y
 
 
 def usual(name):
@@ -162,8 +172,9 @@ def test_declared_outcomes_are_taken_and_others_refused(name, word):
 @pytest.mark.parametrize("name", MAKERS)
 def test_words_that_are_parameters_are_those_of_the_signatures(name):
     estimator = MAKERS[name]("numbers")
-    for word, parameter in FIT_WORDS.items():
-        assert (word in capabilities()[name]) == (parameter in signature(estimator.fit).parameters)
+    told = TrialData.from_wide if name in LEARNERS else estimator.fit
+    for word, parameters in FIT_WORDS.items():
+        assert (word in capabilities()[name]) == bool(parameters & set(signature(told).parameters))
     for word, parameter in OPTION_WORDS.items():
         assert (word in capabilities()[name]) == (parameter in estimator.get_params())
 

@@ -6,7 +6,7 @@ The public names are loaded when first used, so that ``import rlselect`` stays c
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 # public name -> the room it lives in; displays and settings objects are found in the rooms
 _ROOMS = {
@@ -25,6 +25,7 @@ _ROOMS = {
     "TemporalProcessRegression": "temporal",
     "ThompsonSelector": "subset",
     "TrialData": "regimes",
+    "capabilities": "_overview",
     "check": "preflight",
     "compare": "subset",
     "compare_regimes": "regimes",
@@ -41,6 +42,7 @@ _ROOMS = {
 
 if TYPE_CHECKING:
     from rlselect import report
+    from rlselect._overview import capabilities
     from rlselect.datumwise import DatumwiseClassifier, DatumwiseRegressor
     from rlselect.persist import load, save
     from rlselect.preflight import check, expand_dates
@@ -83,6 +85,7 @@ __all__ = [
     "ThompsonSelector",
     "TrialData",
     "__version__",
+    "capabilities",
     "check",
     "compare",
     "compare_regimes",

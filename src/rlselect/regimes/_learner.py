@@ -72,7 +72,11 @@ class BackwardLearner(Estimator):
     """
 
     displays: ClassVar = (TailoringDisplay, StageObjectiveDisplay, PolicyTreeDisplay)
-    _takes: ClassVar = Takes(outcomes=("numbers", "censored times"), data=("text columns", "time budget"))
+    # what comes with rewards is told to `TrialData`
+    _takes: ClassVar = Takes(
+        outcomes=("numbers", "two classes", "counts", "censored times"),
+        data=("sample weights", "clusters of rows", "missing values", "text columns", "time budget"),
+    )
     _options: ClassVar = {
         "model": MODEL,
         "discount": number("a number between 0 and 1", least=0.0, most=1.0),

@@ -168,7 +168,14 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
     displays: ClassVar = (MeanEffectDisplay, AvailabilityDisplay, EffectCurvesDisplay)
     _takes: ClassVar = Takes(
         outcomes=("numbers", "two classes", "counts"),
-        data=("sample weights", "offsets", "missing values", "text columns", "time budget"),
+        data=(
+            "sample weights",
+            "offsets",
+            "clusters of rows",
+            "missing values",
+            "text columns",
+            "time budget",
+        ),
     )
     _options: ClassVar = {
         "formula": NONE | instance("text such as 'y ~ x'", str),

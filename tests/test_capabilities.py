@@ -36,8 +36,13 @@ MARKS = ("<!-- table: begin -->", "<!-- table: end -->")
 N = 45
 FAMILIES = {"ordered classes": "ordinal", "counts": "poisson"}
 # a word and what it is in a signature
-FIT_WORDS = {"sample weights": "sample_weight", "offsets": "offset"}
-OPTION_WORDS = {"feature groups": "feature_groups", "time budget": "time_budget", "checkpoint": "checkpoint"}
+FIT_WORDS = {"sample weights": "sample_weight", "offsets": "offset", "clusters of rows": "groups"}
+OPTION_WORDS = {
+    "rows in time": "time_ordered",
+    "feature groups": "feature_groups",
+    "time budget": "time_budget",
+    "checkpoint": "checkpoint",
+}
 
 
 def revs(word):

@@ -60,7 +60,7 @@ ax.legend()
 
 # %%
 # Who buys what? Some measurements are asked of everybody, others of a few; most of nobody.
-FeatureUseDisplay.from_estimator(model, test)
+FeatureUseDisplay.from_estimator(model, test, most=12)
 
 # %%
 # A fitted model takes another price, or a budget, without a new fit.

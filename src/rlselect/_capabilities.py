@@ -20,6 +20,8 @@ OUTCOMES = (
 DATA = (
     "sample weights",
     "offsets",
+    "clusters of rows",
+    "rows in time",
     "feature groups",
     "missing values",
     "text columns",

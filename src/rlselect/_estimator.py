@@ -320,6 +320,10 @@ class PredictingSelector(Selector):
         """Whether it predicts classes; None while only the target can tell."""
         raise NotImplementedError
 
+    def _takes_several(self) -> bool:
+        """Whether several responses, as numbers, can be given with these options."""
+        return "several responses" in self._takes and not self._classifies()
+
     def predict(self, X: Any) -> Any:
         """Predict from the selected features."""
         raise NotImplementedError
@@ -329,7 +333,7 @@ class PredictingSelector(Selector):
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = self.missing == "indicator"
         tags.target_tags.required = True
-        tags.target_tags.multi_output = "several responses" in self._takes
+        tags.target_tags.multi_output = self._takes_several()
         classifies = self._classifies()
         if classifies is not None:
             tags.estimator_type = "classifier" if classifies else "regressor"

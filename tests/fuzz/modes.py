@@ -46,6 +46,13 @@ def fit_times(estimator, X, y, weight):
     return estimator.fit(X, times, **given), X
 
 
+def fit_clusters(estimator, X, y, weight):
+    """Four rows to a cluster, the last one smaller."""
+    n = np.shape(y)[0] if np.ndim(y) else 0
+    given = {} if weight is None else {"sample_weight": weight}
+    return estimator.fit(X, y, groups=np.arange(n) // 4, **given), X
+
+
 def fit_several(estimator, X, y, weight):
     """The target, and beside it the same one backwards."""
     values = y if isinstance(y, np.ndarray) else np.array(y, dtype=object) if isinstance(y, list) else y
@@ -169,6 +176,14 @@ MODES = {
         keeps=_ALL,
     ),
     "REVS, times": Mode("REVS", seeded(REVS, family="cox"), fit=fit_times, weighted=True, keeps=_SAME),
+    "REVS, clusters": Mode("REVS", seeded(REVS), fit=fit_clusters, weighted=True, keeps=_SAME),
+    "REVS, clusters of classes": Mode(
+        "REVS", seeded(REVS), "classes", fit=fit_clusters, weighted=True, keeps=_SAME
+    ),
+    "REVS, clusters of counts": Mode(
+        "REVS", seeded(REVS, family="poisson"), "counts", fit=fit_clusters, weighted=True, keeps=_SAME
+    ),
+    "REVS, in time": Mode("REVS", seeded(REVS, time_ordered=True), weighted=True, keeps=_SAME),
     "REVS, two responses": Mode("REVS", seeded(REVS), fit=fit_several, weighted=True, keeps=_SAME),
     "REVS, two responses of classes": Mode(
         "REVS", seeded(REVS), "classes", fit=fit_several, weighted=True, keeps=_SAME

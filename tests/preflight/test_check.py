@@ -211,3 +211,12 @@ def test_cases_with_numbers_are_for_the_regressor_and_its_command_takes_no_dates
     assert "--drop sold" in advice.command
     assert "--expand-dates" not in advice.command
     assert check(houses, "city", question="case").recommendation.method == "DatumwiseClassifier"
+
+
+def test_a_target_written_with_commas_is_told_as_such():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=60)
+    price = [f"{value:.2f}".replace(".", ",") for value in 3 * x + rng.normal(size=60)]
+    found = check(pa.table({"x": x, "price": price}), "price")
+    assert [finding.what for finding in found.problems] == ["numbers with commas"]
+    assert "'price' holds numbers written with commas" in found.problems[0].text

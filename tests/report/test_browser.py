@@ -130,7 +130,16 @@ def comparison():
     return Summary({"title": "Comparison", **report})
 
 
+def side_by_side():
+    import rlselect
+    from rlselect import REVS, CorrelationFeatureSelection
+
+    frame, y = make_table(names=HOSTILE)
+    return rlselect.report([REVS(random_state=0).fit(frame, y), CorrelationFeatureSelection().fit(frame, y)])
+
+
 PAGES = {
+    "side by side": side_by_side,
     "comparison": comparison,
     "REVS": revs,
     "ACP": acp,

@@ -29,7 +29,8 @@ def refuse_problems(frame: Any, target: str, *, missing: str, mended: Sequence[s
     if not found:
         return
     if len(found) == 1:
-        mend = f" Use {found[0].command}." if found[0].command.startswith("--") else ""
-        raise ValueError(found[0].text + mend)
+        mend = found[0].command
+        told = f" Use {mend}." if mend.startswith("--") else f" To mend it, {mend}." if mend else ""
+        raise ValueError(found[0].text + told)
     lines = "\n".join(tell(finding, "command") for finding in found)
     raise Problems(f"{len(found)} things are in the way:\n{lines}")

@@ -85,6 +85,8 @@ def main() -> None:
     metavar="COLUMN",
     help="Whether the target is the time of an event (1) or of the last look (0); revs only.",
 )
+@click.option("--groups", metavar="COLUMN", help="Column that says which rows belong together.")
+@click.option("--time-ordered", is_flag=True, help="Rows come in the order of time.")
 @rule_options
 @missing_option
 @expand_option
@@ -103,6 +105,8 @@ def select(
     weight: str | None,
     drop: tuple[str, ...],
     missing: str,
+    groups: str | None,
+    time_ordered: bool,
     expand_dates: bool,
     na: tuple[str, ...],
     seed: int,
@@ -132,8 +136,17 @@ def select(
             raise ValueError(f"--method {method} takes no weights; leave out --weight, or use --method revs.")
         if event is not None and method != "revs":
             raise ValueError(f"--method {method} knows no events; leave out --event, or use --method revs.")
+        if (groups is not None or time_ordered) and method != "revs":
+            what = "--time-ordered" if groups is None else "--groups"
+            raise ValueError(
+                f"--method {method} takes every row for itself; leave out {what}, or use --method revs."
+            )
+        if time_ordered:
+            selector.set_params(time_ordered=True)
         named = name_targets(target, weight) | ({} if event is None else {"--event": event})
+        named |= {} if groups is None else {"--groups": groups}
         given = {} if weight is None else {"sample_weight": weight}
+        given |= {} if groups is None else {"groups": groups}
         with shown_progress("reading", time_budget):
             table = open_data(data, named, drop, na)
             if expand_dates:

@@ -221,6 +221,11 @@ class PartTable:
         for batch in self.read(all_parts(self.parts), columns, count=count):
             yield self._respond(batch)
 
+    def first_rows(self, rows: int, columns: np.ndarray | None = None) -> Batch:
+        """Up to so many rows of the first part, in their order; not counted as decoded."""
+        batch = self._respond(next(self.read([Pick(0)], columns, count=False)))
+        return Batch(*(None if v is None else v[:rows] for v in batch))
+
     def frames(self, names: Sequence[str]) -> Iterator[pa.Table]:
         """Pass over some columns as they lie in the data, one part at a time."""
         return self.parts.visit(all_parts(self.parts), names)

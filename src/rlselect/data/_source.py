@@ -195,6 +195,10 @@ class DataSource(Protocol):
         """Pass over all rows in order, some at a time; uncounted when it serves validation only."""
         ...
 
+    def first_rows(self, rows: int, columns: np.ndarray | None = None) -> Batch:
+        """Up to so many rows from the first on, in their order; of parts, those of the first one."""
+        ...
+
     def keeping(self, *, many_passes: bool, large: bool) -> Keeping:
         """How to hold rows that are needed again, for few passes or for many."""
         ...

@@ -213,6 +213,10 @@ class Table:
         """
         return self.take(rng.choice(self.n_rows, size=min(rows, self.n_rows), replace=False), columns)
 
+    def first_rows(self, rows: int, columns: np.ndarray | None = None) -> Batch:
+        """Up to so many rows from the first on, in their order."""
+        return self.take(slice(0, min(rows, self.n_rows)), columns)
+
     def part(self, rows: np.ndarray) -> "Table":
         """Some of the rows as a table of their own; `rows` are numbers, in this order."""
         y, weight, offset = (

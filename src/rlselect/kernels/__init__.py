@@ -8,7 +8,6 @@ from rlselect.kernels._change_point import (
     change_point,
 )
 from rlselect.kernels._class_outcomes import (
-    CanonicalOutcome,
     ClassOutcome,
     OrdinalOutcome,
     class_contrasts,
@@ -47,6 +46,15 @@ from rlselect.kernels._glm import (
 from rlselect.kernels._heldout import (
     heldout_block_remove,
     heldout_moves,
+)
+from rlselect.kernels._hidden_levels import (
+    ClusterLevels,
+    CourseLevels,
+    Levels,
+    Spread,
+    learn_spread,
+    settle_levels,
+    turn_constant,
 )
 from rlselect.kernels._interior_point import (
     interior_point_solution,
@@ -176,10 +184,12 @@ __all__ = [
     "SQUARE_DECAY",
     "USUAL_VARIANCE",
     "VARIANCES",
-    "CanonicalOutcome",
     "ClassOutcome",
+    "ClusterLevels",
+    "CourseLevels",
     "CoxOutcome",
     "FactoredInverse",
+    "Levels",
     "Minimum",
     "Networks",
     "NewtonPoint",
@@ -189,6 +199,7 @@ __all__ = [
     "Outcome",
     "OutcomePoint",
     "Singles",
+    "Spread",
     "Standardised",
     "TiedMoves",
     "Ties",
@@ -223,6 +234,7 @@ __all__ = [
     "invert_positive",
     "laplace_block_add",
     "laplace_block_remove",
+    "learn_spread",
     "likeliest_dispersion",
     "log_likelihood",
     "log_probabilities",
@@ -258,6 +270,7 @@ __all__ = [
     "separating_direction",
     "separation_sentence",
     "separation_signs",
+    "settle_levels",
     "shorten",
     "small_decrement",
     "small_step",
@@ -275,6 +288,7 @@ __all__ = [
     "tied_adds",
     "tied_removes",
     "train_networks",
+    "turn_constant",
     "unit_power",
     "variance_function",
     "whiten",

@@ -1,9 +1,9 @@
-"""Likelihoods of classes, of ordered ones, and of the canonical families, as an `Outcome`."""
+"""Likelihoods of classes and of ordered ones, as an `Outcome`."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect.kernels._families import log_likelihood, null_intercept, score_and_curvature, softplus
+from rlselect.kernels._families import softplus
 from rlselect.kernels._outcomes import Array, OutcomePoint
 
 
@@ -147,43 +147,3 @@ def _logistic(x: Array) -> Array:
 def softplus_at(x: Array) -> Array:
     """`softplus`, zero at minus infinity."""
     return np.where(np.isneginf(x), 0.0, softplus(np.where(np.isneginf(x), 0.0, x)))
-
-
-class CanonicalOutcome:
-    """A family with its canonical link and an intercept, for likelihoods that add more to it.
-
-    Parameters
-    ----------
-    family : {"binomial", "poisson"}
-        The distribution.
-    y, weight, offset : array of shape (n,)
-        Response, how often each row counts, and the known part of the predictor.
-    dispersion : float, default=0
-        Of counts, as in `score_and_curvature`.
-    """
-
-    order: NDArray[np.intp] | None = None
-    n_predictors = n_own = 1
-
-    def __init__(self, family: str, y: Array, weight: Array, offset: Array, dispersion: float = 0.0) -> None:
-        self.precision = np.zeros(1)
-        self._family, self._y, self._weight, self._offset = family, y, weight, offset
-        self._dispersion = dispersion
-
-    def start(self) -> Array:
-        """The intercept alone."""
-        return np.array([null_intercept(self._family, self._y, self._weight, self._offset)])
-
-    def at(self, own: Array, eta: Array) -> OutcomePoint:
-        """The log likelihood and its derivatives."""
-        predictor = eta[0] + own[0] + self._offset
-        score, curvature = score_and_curvature(self._family, self._y, predictor, self._dispersion)
-        score, curvature = self._weight * score, self._weight * curvature
-        logs = log_likelihood(self._family, self._y, predictor, dispersion=self._dispersion)
-        value, total = float(self._weight @ logs), np.array([[curvature.sum()]])
-        bent = curvature[None, None]
-        return OutcomePoint(value, score[None], bent, np.array([score.sum()]), total, bent)
-
-    def absorb(self, own: Array, shift: Array) -> Array:
-        """The intercept."""
-        return own + shift

@@ -91,9 +91,11 @@ def _commas(look: SeenRows) -> Iterator[Finding]:
     columns = [*look.columns, *([look.target] if look.target else [])]
     found = [c.name for c in columns if c.has_commas]
     if found:
+        # of a target that is read as text, nothing could be learnt
+        target = look.target is not None and look.target.has_commas
         yield Finding(
             "numbers with commas",
-            "warning",
+            "problem" if target else "warning",
             found,
             f"{named(found)} {_have(found, 'holds', 'hold')} numbers written with commas, which are read as "
             "text.",

@@ -116,10 +116,11 @@ def side_by_side(
     return found
 
 
-def _made(parts: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """The code of all fits, and the versions, which are those of now."""
+def _made(parts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The code of all fits, the versions, which are those of now, and the works of all methods."""
     code = "\n\n".join(f"# {name}\n{made['code']}" for name, made in parts.items())
-    return {"code": code, "Versions": next(iter(parts.values()))["Versions"]}
+    works = dict.fromkeys(work for made in parts.values() for work in made["works"])
+    return {"code": code, "Versions": next(iter(parts.values()))["Versions"], "works": list(works)}
 
 
 def _read_fits(fits: Any) -> dict[str, Any]:
@@ -262,13 +263,13 @@ def _settings(named: Mapping[str, Any]) -> dict[str, Any]:
         "title": "Settings that differ",
         "columns": ["Option", *named],
         "rows": rows,
-        "note": _note_on_settings(rows),
+        "note": _note_on_settings(rows, alike=len({type(fit) for fit in named.values()}) == 1),
     }
 
 
-def _note_on_settings(rows: list[list[str]]) -> str:
+def _note_on_settings(rows: list[list[str]], *, alike: bool) -> str:
     if not rows:
-        return "All fits have the same settings."
+        return "All fits have the same settings." if alike else "What they have in common is set alike."
     return "A dash: the estimator has no such option." if any("-" in row for row in rows) else ""
 
 

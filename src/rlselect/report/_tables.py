@@ -85,7 +85,7 @@ def _kind(cells: Sequence[str]) -> str:
     filled = [cell for cell in cells if cell.strip() not in ("", "-")]
     if filled and all(_NUMBER.fullmatch(cell) for cell in filled):
         return "n"
-    return "long" if max(map(len, filled), default=0) > 16 else "text"
+    return "long" if max(map(len, filled), default=0) > 28 else "text"
 
 
 def _box(about: str) -> str:

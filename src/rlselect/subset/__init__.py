@@ -31,7 +31,7 @@ from rlselect.subset.acp import (
     RewardDisplay,
     ThetaDisplay,
 )
-from rlselect.subset.revs import REVS, Sarsa
+from rlselect.subset.revs import REVS, AutocorrelationWarning, Sarsa
 from rlselect.subset.risk_rfe import MismatchFeatures, ReverseScreeDisplay, RiskRFE
 from rlselect.subset.rivals import (
     FSTD,
@@ -51,6 +51,7 @@ __all__ = [
     "UCB",
     "ActorCriticPredictor",
     "AdditiveKernel",
+    "AutocorrelationWarning",
     "ChangePoint",
     "ChiSquaredKernel",
     "Comparison",

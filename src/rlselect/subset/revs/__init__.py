@@ -1,6 +1,7 @@
 """REVS: a walk over subsets, priced by evidence; the paper's SARSA search beside it."""
 
+from rlselect.subset.revs._autocorrelation import AutocorrelationWarning
 from rlselect.subset.revs._revs import REVS
 from rlselect.subset.revs._sarsa import Sarsa
 
-__all__ = ["REVS", "Sarsa"]
+__all__ = ["REVS", "AutocorrelationWarning", "Sarsa"]

@@ -133,7 +133,8 @@ def average_subsets(problem: Problem, found: Found, columns: NDArray[np.intp], r
     w = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=np.float64)
     Z, shift, scale = standardise(np.asarray(A, dtype=np.float64), w)
     known = np.zeros(len(y)) if offset is None else offset
-    rows = StandardRows(Z, np.asarray(y, dtype=np.float64), w, known, _single(problem, found, w))
+    single = _single(problem, found, w)
+    rows = StandardRows(Z, np.asarray(y, dtype=np.float64), w, known, single, problem.together)
     places = [np.searchsorted(columns, _columns_of(problem, units)) for units in visited.subsets]
     slabs = _slabs(problem, float(w.sum()))
     if linear:
@@ -152,7 +153,8 @@ def average_subsets(problem: Problem, found: Found, columns: NDArray[np.intp], r
     if found.noise is not None:
         size = float(visited.weights @ [len(where) for where in places])
         noise = _noise_as_it_is(problem, columns, coef, intercept, size)
-    losses = _left_out_losses(likelihood, rows, places, posteriors, visited.weights)
+    alike = 0.0 if found.dependence is None else found.dependence.share
+    losses = _left_out_losses(likelihood, rows, places, posteriors, visited.weights, alike)
     return SubsetAverage(
         columns,
         coef,
@@ -231,9 +233,15 @@ def _left_out_losses(
     places: list[NDArray[np.intp]],
     posteriors: Posteriors,
     weights: Floats,
+    alike: float,
 ) -> tuple[float, float, float]:
-    """Mean losses of left-out rows, of the average and the refit, and the error of their difference."""
+    """Mean losses of left-out rows, of the average and the refit, and the error of their difference.
+
+    `alike` is the correlation of rows that are left out together.
+    """
     predictor, density = posteriors.left_out
+    if rows.together is not None:
+        density = _joint_density(density, rows, alike)
     judges = len(predictor)
     share = np.log(np.maximum(weights[:judges, None], 1e-300)) - density
     share = np.exp(share - share.max(axis=0))
@@ -260,8 +268,19 @@ def _left_out_losses(
     own, other = (_losses(likelihood, rows.y, by) for by in (eta, refit))
     part = rows.weight / rows.weight.sum()
     loss, refit_loss = float(part @ own), float(part @ other)
+    if rows.together is not None:
+        sums = np.bincount(rows.together, part * (own - other - loss + refit_loss))
+        return loss, refit_loss, float(np.linalg.norm(sums))
     spread = float(part @ (own - other - loss + refit_loss) ** 2)
     return loss, refit_loss, float(np.sqrt(spread / rows.weight.sum()))
+
+
+def _joint_density(density: Floats, rows: StandardRows, alike: float) -> Floats:
+    """Log density of all rows that are left out with each one, less what they repeat of one another."""
+    assert rows.together is not None
+    counts = np.bincount(rows.together, rows.weight)
+    sums = np.array([np.bincount(rows.together, each) for each in density * rows.weight])
+    return (sums / (1.0 + np.maximum(counts - 1.0, 0.0) * alike))[:, rows.together]
 
 
 def _left_out_refit(rows: StandardRows, likelihood: RowLikelihood, chosen: NDArray[np.bool_]) -> Floats:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect.subset.revs._dependent_fit import dependent_fit
 from rlselect.subset.revs._problem import Problem
 from rlselect.subset.revs._search import WIDE, Found, is_large, rows_of
 from rlselect.subset.revs.evidence import (
@@ -65,12 +66,14 @@ def _fit_selected(
     fit = _from_moments(found, columns)
     if fit is not None:
         return fit, _some_rows(problem, found, columns, rng)
-    if found.gather_blocks and is_large(problem.table):
+    if found.gather_blocks and is_large(problem.table) and problem.levels is None:
         fit, rows = _fit_blocks(problem, found, columns, rng)
     if fit is None:
         rows = found.gather(columns)
         A, y, weight, offset = rows
         fit = fit_glm(A, y, fitted_family(problem, found), weight, offset)
+        if problem.levels is not None:
+            fit, found.dependence = dependent_fit(problem, columns, fit)
     return fit, rows
 
 
@@ -181,9 +184,12 @@ def _gains(
         # of large data only what is selected: the other columns would cost more than the whole search
         place[columns] = np.arange(len(columns))
     X, y, weight, offset = rows
+    together = problem.together
     if max(len(y), 0.0 if weight is None else weight.sum()) > _GAIN_ROWS:
         few = _that_count(X, y, weight, offset, rng)
-        X, y, weight, offset = (None if v is None else v[few] for v in (X, y, weight, offset))
+        X, y, weight, offset, together = (
+            None if v is None else v[few] for v in (X, y, weight, offset, together)
+        )
     absent = np.unique(units.unit_of[place < 0])
     kept = np.setdiff1d(np.arange(units.n_units), absent)
     gains = np.full(units.n_units, np.nan)
@@ -191,6 +197,15 @@ def _gains(
         members = [place[units.columns[u]] for u in kept]
         A = np.asarray(X, dtype=np.float64)
         gains[kept] = heldout_gains(
-            A, y, family, place[columns], members, weight, offset, rng, overdispersion=overdispersion
+            A,
+            y,
+            family,
+            place[columns],
+            members,
+            weight,
+            offset,
+            rng,
+            overdispersion=overdispersion,
+            together=together,
         )
     return gains

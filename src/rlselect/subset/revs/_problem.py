@@ -1,6 +1,7 @@
 """From a user's table and options to units, a numeric response and what may move."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,6 +19,8 @@ from rlselect.data import (
     read_features,
     read_units,
 )
+from rlselect.kernels import Levels
+from rlselect.subset.revs._dependence import codes_together, levels_of
 from rlselect.subset.revs._outcome_kind import OUTCOMES, OutcomeKind, read_survival
 from rlselect.subset.revs._structure import Structure
 from rlselect.subset.revs.evidence import JointSubset
@@ -55,6 +58,8 @@ class Problem:
         For a unit that repeats another one, the one that represents both; itself otherwise.
     outcome : OutcomeKind, optional
         What makes a likelihood of the response, where that is none of numbers, two classes or counts.
+    time_ordered : bool
+        Whether rows that follow each other may be alike.
     structure : Structure, optional
         Rules that subsets have to follow, where not all may be selected.
     joint : JointRows, optional
@@ -69,8 +74,19 @@ class Problem:
     always: NDArray[np.bool_]
     twin_of: NDArray[np.intp]
     outcome: OutcomeKind | None = None
+    time_ordered: bool = False
     structure: Structure | None = None
     joint: "JointRows | None" = None
+
+    @cached_property
+    def levels(self) -> Levels | None:
+        """What rows share beside the columns, None where each stands for itself."""
+        return levels_of(self.table, self.time_ordered)
+
+    @property
+    def together(self) -> NDArray[np.intp] | None:
+        """Which rows are left out together, None where each stands for itself."""
+        return codes_together(self.table, self.time_ordered)
 
     @property
     def units(self) -> Units:
@@ -113,6 +129,7 @@ def pose_problem(
     always_select: Any,
     never_select: Any,
     ties: str = "efron",
+    time_ordered: bool = False,
 ) -> Problem:
     """Read the options of a selector.
 
@@ -120,7 +137,7 @@ def pose_problem(
     ----------
     table : DataSource
         The open table, with its raw y.
-    family, feature_groups, always_select, never_select, ties
+    family, feature_groups, always_select, never_select, ties, time_ordered
         As the user gave them.
 
     Returns
@@ -150,7 +167,7 @@ def pose_problem(
         )
     twin_of = _represent(find_twins(table, units), always, never)
     allowed = ~always & ~never & (twin_of == np.arange(units.n_units))
-    return Problem(table, family, classes, groups, allowed, always, twin_of, outcome)
+    return Problem(table, family, classes, groups, allowed, always, twin_of, outcome, time_ordered)
 
 
 def _require_classes(table: DataSource, classes: NDArray, codes: NDArray, family: str) -> None:

@@ -47,6 +47,28 @@ def refuse_idle(selector: Any, family: str, offset: Any) -> None:
         )
 
 
+def refuse_together(selector: Any, family: str, groups: Any, responses: str = "") -> None:
+    """Refuse families, searches and options that take every row for itself."""
+    if groups is None and not selector.time_ordered:
+        return
+    what = "groups" if groups is not None else "time_ordered=True"
+    if responses == "shared":
+        raise ValueError(
+            f"{what} was given with several responses that share a selection, which takes every row for "
+            "itself; use responses='each'."
+        )
+    if family in OUTCOMES:
+        raise ValueError(
+            f"{what} was given with family={family!r}, whose rows each stand for themselves; leave it out."
+        )
+    if isinstance(selector.search, Sarsa):
+        raise ValueError(
+            f"{what} was given with search=Sarsa(...), which draws every row for itself; use search='auto'."
+        )
+    refuse_unused(selector, ("order",), what, "leave it out, and give the products as columns")
+    refuse_unused(selector, ("min_effect", "checkpoint"), what, "leave it out: all rows are used")
+
+
 def open_checkpoint(selector: Any, table: DataSource) -> Checkpoint | None:
     """Where the progress of a search is kept, None if nowhere."""
     if selector.checkpoint is None:

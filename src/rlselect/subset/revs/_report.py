@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from rlselect.data import read_features
 from rlselect.report import answer_selection, name_some, stopped_early
+from rlselect.subset.revs._dependence import say_dependence
 from rlselect.subset.revs._outcome_kind import OUTCOMES
 from rlselect.subset.revs._sarsa import Sarsa
 from rlselect.subset.revs._search import Found
@@ -42,6 +43,9 @@ def report_of(selector: Any) -> dict[str, Any]:
     )
     several = getattr(selector, "response_names_", [])
     notes += _rules(selector) + (_together(selector) if several else _prediction(selector))
+    shared = getattr(selector, "dependence_", None)
+    if shared is not None:
+        notes.append(say_dependence(shared, selector._n_rows, selector.time_ordered))
     if effect is not None:
         unit = "standard deviations of y" if selector.family_ == "gaussian" else "units of the link"
         notes.append(
@@ -59,6 +63,7 @@ def report_of(selector: Any) -> dict[str, Any]:
         "n_rows_read": selector.n_rows_read_,
         "n_rows_seen": selector.n_rows_seen_,
         "detectable": effect,
+        "dependence": shared,
         "n_features": selector.n_features_in_,
         "stop_reason": selector.stop_reason_,
         "seconds": selector._seconds,
@@ -218,6 +223,8 @@ def _prediction(selector: Any) -> list[str]:
         return []
     what = "squared error" if selector.family_ == "gaussian" else "minus log likelihood"
     left_out = "in five held-out folds" if selector.family_ in OUTCOMES else "on rows left out one by one"
+    if getattr(selector, "dependence_", None) is not None:
+        left_out = "on stretches left out" if selector.time_ordered else "on clusters left out one by one"
     over = f"{average.n_subsets} subset" + ("s" if average.n_subsets > 1 else "")
     if selector.average_:
         return [

@@ -14,6 +14,7 @@ from rlselect._estimator import rank
 from rlselect._options import (
     AUTO,
     NONE,
+    flag,
     instance,
     number,
     one_of,
@@ -37,21 +38,20 @@ from rlselect.learn import (
     RuleName,
 )
 from rlselect.report import GainDisplay, PathDisplay, PathWords, SelectionDisplay
-from rlselect.subset.revs._average import average_subsets
+from rlselect.subset.revs._coefficients import set_coefficients
 from rlselect.subset.revs._credible import credible_groups, name_groups
-from rlselect.subset.revs._final import final_model, fitted_family
+from rlselect.subset.revs._final import fitted_family
 from rlselect.subset.revs._noise import kind_of_noise
 from rlselect.subset.revs._outcome_kind import CLASSES, OUTCOMES, is_survival, survival_parts
-from rlselect.subset.revs._outcome_model import OutcomeModel, outcome_model
 from rlselect.subset.revs._problem import COUNTS, FAMILIES, Problem, pose_problem
 from rlselect.subset.revs._products import keep_products, with_products
-from rlselect.subset.revs._reading import open_checkpoint, read_policy, refuse_idle
+from rlselect.subset.revs._reading import open_checkpoint, read_policy, refuse_idle, refuse_together
 from rlselect.subset.revs._report import path_of, report_of
 from rlselect.subset.revs._sarsa import Sarsa, paper_search
 from rlselect.subset.revs._search import Found, choices_of, expected_steps, search_subset
 from rlselect.subset.revs._selections import RULES, SubsetSelections
 from rlselect.subset.revs._several import fit_several
-from rlselect.subset.revs._split import refit_apart, split_rows
+from rlselect.subset.revs._split import split_rows
 from rlselect.subset.revs._structure_options import read_structure
 
 # reasons after which a search would not go on if it were started again
@@ -156,10 +156,15 @@ class REVS(SubsetSelections):
         and options goes on from there, to the same answer; the file is removed when the search has ended by
         itself. Loading it runs no code; a file that was changed or belongs to other data is refused. A disk
         that is full or cannot be written is a warning.
+    time_ordered : bool, default=False
+        Whether rows come in the order of time, so that the noise of neighbours may be alike: variables are
+        priced by what is left once rows may follow a course that remembers itself (an autoregression, learnt
+        from the rows). With `groups`, each cluster is a series of its own. All rows are used.
     inference : {"refit", "split"}, default="refit"
         Which rows give `coef_` and the standard errors of the summary: the same that selected the variables,
         so that the errors are too small, or a random half of them that takes no part in the selection, which
-        costs half of the rows for each. "split" needs the table in memory.
+        costs half of the rows for each. "split" needs the table in memory. Clusters stay whole, and a series
+        is cut in the middle.
     validate : {"read", "all"}, default="read"
         Of a source that is read in parts, check the rows that are read, or pass over all of them first.
     transform_as : {"columns", "design"}, default="columns"
@@ -236,6 +241,11 @@ class REVS(SubsetSelections):
         "unevenness", the standard deviation of the log variance over the rows (zero where all have the same).
         Where they show in the residuals, rows count by the inverse of their variance and heavy tails are
         shortened, in the search and in the refit.
+    dependence_ : dict
+        With `groups` or `time_ordered`, beside the selected variables: number of "clusters", "correlation"
+        of two rows of a cluster (of two neighbours in time, from where it falls by "memory" per row), and
+        "effective_rows": how many independent rows would say as much of a variable that is the same
+        throughout a cluster, or slow.
     classes_ : array of shape (n_classes,)
         Labels, for "binomial", "multinomial" and "ordinal".
     event_times_, strata_ : array
@@ -303,6 +313,7 @@ class REVS(SubsetSelections):
         "time_budget": NONE | number("a positive number of seconds", above=0.0),
         "min_effect": NONE | number("a positive number", above=0.0),
         "checkpoint": NONE | instance("the path of a file", str, Path),
+        "time_ordered": flag(),
         "inference": one_of("refit", "split"),
         "validate": one_of("read", "all"),
         "transform_as": one_of("columns", "design"),
@@ -338,6 +349,7 @@ class REVS(SubsetSelections):
         time_budget: float | None = None,
         min_effect: float | None = None,
         checkpoint: str | Path | None = None,
+        time_ordered: bool = False,
         inference: Literal["refit", "split"] = "refit",
         validate: Literal["read", "all"] = "read",
         transform_as: Literal["columns", "design"] = "columns",
@@ -362,6 +374,7 @@ class REVS(SubsetSelections):
         self.time_budget = time_budget
         self.min_effect = min_effect
         self.checkpoint = checkpoint
+        self.time_ordered = time_ordered
         self.inference = inference
         self.validate = validate
         self.transform_as = transform_as
@@ -397,6 +410,10 @@ class REVS(SubsetSelections):
         family = getattr(self, "family_", self.family)
         return None if family == "auto" else family in CLASSES
 
+    def _takes_several(self) -> bool:
+        # classes as well
+        return True
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.positive_only = getattr(self, "family_", self.family) in COUNTS
@@ -408,7 +425,9 @@ class REVS(SubsetSelections):
         return tags
 
     @with_callbacks
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None, groups: Any = None
+    ) -> Self:
         """Select variables, then refit the selected ones.
 
         Parameters
@@ -433,28 +452,36 @@ class REVS(SubsetSelections):
             taken at random, and a row has one chance to be among them, its copies one each.
         offset : array-like of shape (n_samples,) or str, optional
             Known part of the linear predictor, such as the log of an exposure.
+        groups : array-like of shape (n_samples,) or str, optional
+            Cluster of each row, for rows that belong together: patients of a clinic, visits of a patient.
+            Variables are priced by what is left once rows of a cluster are allowed to be alike. All rows are
+            used, and have to be in memory; not to be had for "multinomial", "ordinal" and "cox".
 
         Returns
         -------
         self
             Fitted, also when the search was stopped by `time_budget` or Ctrl-C.
         """
-        return self._learn_aside(X, y, sample_weight, offset)
+        return self._learn_aside(X, y, sample_weight, offset, groups)
 
-    def _fit(self, progress: Progress, X: Any, y: Any, sample_weight: Any, offset: Any) -> None:
+    def _fit(self, progress: Progress, X: Any, y: Any, sample_weight: Any, offset: Any, groups: Any) -> None:
         name = type(self).__name__
         self._require_target(y)
         given = None if self.family == "cox" or is_survival(y) else read_responses(X, y)
         if given is not None:
-            fit_several(self, progress, given, sample_weight, offset)
+            fit_several(self, progress, given, sample_weight, offset, groups)
             return
         refuse_unused(self, ("responses",), "a single response", "leave it out")
         policy, rng = read_policy(self), as_generator(self.random_state)
         family = "cox" if self.family == "auto" and is_survival(y) else self.family
         refuse_idle(self, family, offset)
+        refuse_together(self, family, groups)
         extra = survival_parts(y) if family == "cox" else {}
-        if family in OUTCOMES or self.order == 2:
-            X = load_source(X, f"{name}({f'family={family!r}' if family in OUTCOMES else 'order=2'})")
+        if groups is not None:
+            extra["groups"] = groups
+        if family in OUTCOMES or self.order == 2 or self.time_ordered:
+            order = "order=2" if self.order == 2 else "time_ordered=True"
+            X = load_source(X, f"{name}({f'family={family!r}' if family in OUTCOMES else order})")
         table = open_source(
             X,
             extra.pop("time") if family == "cox" else y,
@@ -476,7 +503,9 @@ class REVS(SubsetSelections):
             always_select=self.always_select,
             never_select=self.never_select,
             ties=self.ties,
+            time_ordered=self.time_ordered,
         )
+        refuse_together(self, problem.family, groups)
         problem.structure = read_structure(self, problem)
         checkpoint = open_checkpoint(self, table)
         apart = None
@@ -536,51 +565,12 @@ class REVS(SubsetSelections):
         self._n_rows = problem.table.n_rows
 
     def _refit(self, problem: Problem, found: Found, apart: Problem | None, rng: np.random.Generator) -> None:
-        gains = self._set_coefficients(problem, found, apart, rng)
+        gains = set_coefficients(self, problem, found, apart, rng)
         # what had a sign that it must not have has left
         self.support_ = problem.to_features(found.support).astype(bool)
         if self.order == 2:
             keep_products(self, problem, found, gains)
         self._keep_ranks(problem.to_features(gains))
-
-    def _set_coefficients(
-        self, problem: Problem, found: Found, apart: Problem | None, rng: np.random.Generator
-    ) -> NDArray[np.float64]:
-        """Set the coefficients; held-out gains of the units."""
-        self._n_apart = 0
-        if problem.outcome is not None:
-            model = outcome_model(problem, found, apart, rng)
-            self._keep_outcome(problem, model, apart)
-            return model.gains
-        columns, fit, gains = final_model(problem, found, rng)
-        if apart is not None:
-            (columns, fit), self._n_apart = refit_apart(apart, columns), apart.table.n_rows
-        self.coef_ = np.zeros(len(self.column_names_))
-        self.coef_[columns] = fit.coef
-        self.intercept_ = fit.intercept
-        self._errors = np.zeros(len(self.column_names_))
-        self._errors[columns] = fit.errors
-        self.dispersion_ = fit.dispersion
-        if self.family_ in COUNTS:
-            self.overdispersion_ = fit.overdispersion
-        self._average = average = average_subsets(problem, found, columns, fit)
-        self.coef_average_ = np.zeros(len(self.column_names_))
-        self.coef_average_[average.columns] = average.coef
-        self.intercept_average_ = average.intercept
-        self.average_ = bool(average.serves) and not problem.is_limited
-        return gains
-
-    def _keep_outcome(self, problem: Problem, model: OutcomeModel, apart: Problem | None) -> None:
-        self._n_apart = 0 if apart is None else apart.table.n_rows
-        self.coef_, self.intercept_, self._errors = model.refit
-        self.coef_average_, self.intercept_average_, _ = model.average
-        self.dispersion_ = 1.0
-        self._average = model.averaged
-        self.average_ = bool(model.averaged.serves) and not problem.is_limited
-        if problem.family == "cox":
-            self._baselines = model.baselines
-            times = [curve[0] for curve in model.baselines["refit"]]
-            self.event_times_ = np.unique(np.concatenate(times))
 
     def _keep_ranks(self, gain: NDArray[np.float64]) -> None:
         self.gain_ = gain

@@ -11,9 +11,11 @@ from scipy.special import expit
 
 from rlselect._clock import Clock
 from rlselect.data import Batch, DataSource, Units
+from rlselect.kernels import Levels
 from rlselect.learn import UCB, Policy, Trajectory
 from rlselect.subset.revs._checkpoint import Checkpoint
 from rlselect.subset.revs._choices import Choices
+from rlselect.subset.revs._dependence import Dependence
 from rlselect.subset.revs._effort import EffortPlan, SearchState, begin, run_effort
 from rlselect.subset.revs._noise import Noise, learn_noise
 from rlselect.subset.revs._problem import COUNTS, Problem
@@ -28,9 +30,12 @@ from rlselect.subset.revs._walk import (
     run_walk,
     tune_prior,
 )
-from rlselect.subset.revs._walk_plan import GLM_PLAN, WalkPlan
+from rlselect.subset.revs._walk_plan import GLM_PLAN, LONG_TABLE_PLAN, WalkPlan
 from rlselect.subset.revs.evidence import (
     Block,
+    DependentGlm,
+    DependentRidge,
+    DependentRows,
     GlmSubset,
     LazyGram,
     Moments,
@@ -97,6 +102,8 @@ class Found:
         Of linear models, where it is uneven or has heavy tails.
     visited : Visited, optional
         The subsets that were counted; None where one subset stands for all.
+    dependence : Dependence, optional
+        What rows share, where they belong together.
     """
 
     inclusion: NDArray[np.float64]
@@ -116,6 +123,7 @@ class Found:
     dispersion: float = 0.0
     noise: Noise | None = None
     visited: Visited | None = None
+    dependence: Dependence | None = None
 
     @property
     def likeliest(self) -> NDArray[np.bool_]:
@@ -135,7 +143,9 @@ def is_large(table: DataSource) -> bool:
 
 def _grows(problem: Problem) -> bool:
     """Whether the search takes more and more rows, instead of walking on all of them."""
-    return is_large(problem.table) and problem.outcome is None and problem.joint is None
+    # what rows share is only to be seen in all of them
+    alone = problem.outcome is None and problem.joint is None and problem.levels is None
+    return is_large(problem.table) and alone
 
 
 def expected_steps(problem: Problem, search: Any) -> int:
@@ -153,6 +163,8 @@ def expected_steps(problem: Problem, search: Any) -> int:
 
 
 def _plan(problem: Problem) -> WalkPlan:
+    if problem.levels is not None and is_large(problem.table):
+        return LONG_TABLE_PLAN
     return WalkPlan() if problem.family == "gaussian" else GLM_PLAN
 
 
@@ -240,7 +252,8 @@ class _How(NamedTuple):
 def _search_walk(problem: Problem, how: _How) -> Found:
     """All rows at once: several subsets may explain them, and the walk averages over these."""
     table, linear = problem.table, problem.family == "gaussian"
-    rows = _rows(table, linear) if problem.outcome is None else Rows(table.take)
+    plain = problem.outcome is None and problem.levels is None
+    rows = _rows(table, linear) if plain else Rows(table.take)
     state = walk_state(problem, problem.units, rows)
     allowed = problem.allowed & _varying(state, problem)
     if not allowed.any() or (problem.family in COUNTS and not _has_events(rows)):
@@ -251,14 +264,14 @@ def _search_walk(problem: Problem, how: _How) -> Found:
     tune = linear or problem.outcome is not None or problem.joint is not None
     if np.count_nonzero(allowed) <= WIDE:
         result = run_walk(walker, plan, tune=tune, n_jobs=how.n_jobs)
-        if linear and problem.joint is None:
+        if linear and plain and problem.joint is None:
             return _under_its_noise(problem, how, allowed, result, rows)
         return _found(problem, result, rows)
     inclusion, kept = _screen(walker)
     labels = np.flatnonzero(kept)
     columns = problem.columns_of(kept)
     units = Units(np.searchsorted(labels, problem.units.unit_of[columns]))
-    narrow_rows = Rows(lambda where: table.take(where, columns), as_is=linear)
+    narrow_rows = Rows(lambda where: table.take(where, columns), as_is=linear and plain)
     narrow = walk_state(problem, units, narrow_rows, columns)
     narrow.reset(walker.state.mask[labels])
     if how.structure is not None:
@@ -425,15 +438,27 @@ def walk_state(
     if problem.joint is not None:
         return cast(SubsetState, problem.joint.state(units, columns))
     everything = [slice(0, problem.table.n_rows)]
-    if problem.outcome is None:
+    if problem.outcome is None and problem.levels is None:
         return _state(problem.family, units, rows, everything)
     block = rows.append(everything[0])
     assert isinstance(block, Block)
+    if problem.levels is not None:
+        return _dependent_state(problem.family, units, rows, problem.levels)
+    assert problem.outcome is not None
     outcome = problem.outcome.make(block.y, block.weight, block.offset)
     values = block.columns(np.arange(units.n_columns)).astype(np.float64, copy=False)
     state = OutcomeSubset(values, units, outcome, rows.counted)
     # the walk asks for no more than it offers: what is missing is about samples of rows
     return cast(SubsetState, state)
+
+
+def _dependent_state(family: str, units: Units, rows: Rows, levels: Levels) -> DependentRidge | DependentGlm:
+    """A subset of rows that share levels."""
+    if family != "gaussian":
+        return DependentGlm(rows, units, family, levels)
+    X, y, weight, offset = rows.gather(np.arange(units.n_columns))
+    w = np.ones(len(y)) if weight is None else weight
+    return DependentRidge(DependentRows(X, y if offset is None else y - offset, w, levels), units)
 
 
 def _state(family: str, units: Units, rows: Rows, first: Iterable, parts: int = 1) -> RidgeSubset | GlmSubset:

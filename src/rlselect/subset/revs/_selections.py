@@ -80,7 +80,13 @@ class SubsetSelections(SubsetPredictions):
         return self._choices.features(chosen)
 
     def stability(
-        self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None, n_splits: int = 10
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        offset: Any = None,
+        n_splits: int = 10,
+        groups: Any = None,
     ) -> NDArray[np.float64]:
         """How often each feature is selected from a random half of the rows; takes twice `n_splits` fits.
 
@@ -93,6 +99,8 @@ class SubsetSelections(SubsetPredictions):
             As in `fit`; rows of a source are loaded.
         n_splits : int, default=10
             Number of splits.
+        groups : array-like of shape (n_samples,) or str, optional
+            As in `fit`; clusters stay whole.
 
         Returns
         -------
@@ -112,14 +120,18 @@ class SubsetSelections(SubsetPredictions):
         X = load_source(X, f"{type(self).__name__}.stability")
         several = None if is_survival(y) else read_responses(X, y)
         single = survival_parts(y)["time"] if is_survival(y) else y if several is None else several.values[0]
-        given = read_vectors(X, {"y": single, "sample_weight": sample_weight})
+        given = read_vectors(X, {"y": single, "sample_weight": sample_weight, "groups": groups})
         n = len(cast(NDArray, given["y"]))
         weight = np.ones(n) if given["sample_weight"] is None else given["sample_weight"]
         rng = as_generator(self.random_state)
+        together = (
+            None if groups is None else np.unique(cast(NDArray, given["groups"]), return_inverse=True)[1]
+        )
+        number = np.arange(n) if together is None else together
         chosen = []
         for _ in range(n_splits):
-            half = rng.permutation(n) % 2
+            half = (rng.permutation(int(number.max(initial=-1)) + 1) % 2)[number]
             for side, seed in enumerate(rng.integers(2**31, size=2)):
                 part = clone(self).set_params(random_state=int(seed), checkpoint=None)
-                chosen.append(part.fit(X, y, weight * (half == side), offset).support_)
+                chosen.append(part.fit(X, y, weight * (half == side), offset, groups).support_)
         return np.mean(chosen, axis=0)

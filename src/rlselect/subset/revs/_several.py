@@ -15,7 +15,7 @@ from rlselect._random import as_generator
 from rlselect.data import Responses, open_responses, require_rows
 from rlselect.subset.revs._joint_search import search_shared
 from rlselect.subset.revs._problem import Problem, pose_problem
-from rlselect.subset.revs._reading import read_policy, refuse_idle
+from rlselect.subset.revs._reading import read_policy, refuse_idle, refuse_together
 from rlselect.subset.revs._sarsa import Sarsa
 from rlselect.subset.revs._search import choices_of, expected_steps
 from rlselect.subset.revs._split import split_rows
@@ -35,22 +35,27 @@ class _Portion(Progress):
         return self._report
 
 
-def fit_several(selector: Any, progress: Progress, given: Responses, weight: Any, offset: Any) -> None:
+def fit_several(
+    selector: Any, progress: Progress, given: Responses, weight: Any, offset: Any, groups: Any
+) -> None:
     """Fit an unfitted `REVS` to several responses; it holds a fitted one for each in the end."""
     refuse_unused(selector, ("checkpoint", "order"), "several responses", "leave it out")
     if selector.responses == "each":
-        estimators = _fit_each(selector, progress, given, weight, offset)
+        estimators = _fit_each(selector, progress, given, weight, offset, groups)
         for fitted in estimators:
             ignored = (*fitted.encoder_.ignored_names_, *given.taken)
             fitted.encoder_.ignored_names_ = tuple(dict.fromkeys(ignored))
         _keep_each(selector, given.names, estimators)
     else:
+        refuse_together(selector, "", groups, responses="shared")
         estimators = _fit_shared(selector, progress, given, weight, offset)
     selector.estimators_, selector.response_names_ = estimators, list(given.names)
     _keep_models(selector, estimators)
 
 
-def _fit_each(selector: Any, progress: Progress, given: Responses, weight: Any, offset: Any) -> list[Any]:
+def _fit_each(
+    selector: Any, progress: Progress, given: Responses, weight: Any, offset: Any, groups: Any
+) -> list[Any]:
     report, broken, fitted = progress.begin(PARTS * len(given)), None, []
     for i, name in enumerate(given.names):
         start, twin = time.perf_counter(), selector._unfitted_twin()
@@ -61,7 +66,7 @@ def _fit_each(selector: Any, progress: Progress, given: Responses, weight: Any, 
         if broken:
             twin.time_budget = 1e-9
         with _named(name):
-            twin._fit(_Portion(report), given.beside(i), given.values[i], weight, offset)
+            twin._fit(_Portion(report), given.beside(i), given.values[i], weight, offset, groups)
         twin.time_budget = selector.time_budget
         if broken or twin.stop_reason_ in _BROKEN_OFF:
             broken = twin.stop_reason_ = broken or twin.stop_reason_

@@ -34,3 +34,6 @@ class WalkPlan:
 
 # a Newton fit per step costs more than a rank-one update
 GLM_PLAN = WalkPlan(starts=(0.5, 1.5), ramp=120, settle=240, steps=400, enumerate_up_to=8)
+
+# of so many rows one subset stands out
+LONG_TABLE_PLAN = WalkPlan(starts=(0.5,), ramp=40, settle=60, steps=100, enumerate_up_to=6)

@@ -353,6 +353,9 @@ class RiskRFE(ReportedElimination):
                 choices["bandwidth"] = "paper"
         return cls(**{**choices, **changes})
 
+    def _takes_several(self) -> bool:
+        return self.estimator is None and super()._takes_several()
+
     def _classifies(self) -> bool | None:
         name = getattr(self, "loss_", self.loss)
         if not isinstance(name, str):

@@ -4,6 +4,13 @@ from rlselect.subset.revs.evidence._block import (
     Block,
     OverflowedColumns,
 )
+from rlselect.subset.revs.evidence._dependent_glm import (
+    DependentGlm,
+)
+from rlselect.subset.revs.evidence._dependent_ridge import (
+    DependentRidge,
+    DependentRows,
+)
 from rlselect.subset.revs.evidence._glm_subset import (
     GlmSubset,
 )
@@ -66,6 +73,9 @@ __all__ = [
     "PANEL",
     "SHAPES",
     "Block",
+    "DependentGlm",
+    "DependentRidge",
+    "DependentRows",
     "Fit",
     "GlmSubset",
     "JointSubset",

@@ -44,7 +44,7 @@ _DECREMENT = 1e-4
 _DESIGN_BYTES = 2**27
 _SLABS = 12
 # a dispersion that differs by less changes no price
-_SAME_DISPERSION = 0.02
+SAME_DISPERSION = 0.02
 # what a subset is solved to
 _SOLVED = (
     "_subset",
@@ -264,8 +264,14 @@ class GlmSubset:
                 total += part
 
         self._rows.pour(add, _price_parts, self._subset, self._coef, self._likelihood, blocks, each=designs)
+        self._set_prices(hessian, score, cross, curvatures, within)
+
+    def _set_prices(
+        self, hessian: Floats, score: Floats, cross: Floats, curvatures: Floats, within: list[Floats]
+    ) -> None:
+        """Keep what moves are priced by; scores and products with the subset come in two parts."""
         self._inverse, logdet = invert_positive(hessian)
-        self._logdet = logdet + prior_logdet(k - 1, self.slab, self._ties)
+        self._logdet = logdet + prior_logdet(len(self._coef) - 1, self.slab, self._ties)
         self._score_parts, self._residual, self._within = score, score.sum(axis=0), tuple(within)
         self._cross_parts, self._cross, self._curvature = cross, cross.sum(axis=0), curvatures
         self._adds, self._moves = self._priced_adds(), None
@@ -375,7 +381,7 @@ class GlmSubset:
             return sums
 
         best = likeliest_dispersion(likelihoods, self._proof)
-        if abs(best - self.dispersion) <= _SAME_DISPERSION * best:
+        if abs(best - self.dispersion) <= SAME_DISPERSION * best:
             return False
         self.dispersion = best
         self._fit()
@@ -519,7 +525,9 @@ def _design(block: Block, subset: list[int]) -> Floats:
     return design
 
 
-def _predictor(block: Block, subset: list[int], coef: Floats, design: Floats | None) -> tuple[Floats, Floats]:
+def block_predictor(
+    block: Block, subset: list[int], coef: Floats, design: Floats | None
+) -> tuple[Floats, Floats]:
     design = _design(block, subset) if design is None else design
     eta = coef @ design
     return design, eta if block.offset is None else eta + block.offset
@@ -529,7 +537,7 @@ def _newton_parts(
     block: Block, subset: list[int], coef: Floats, likelihood: tuple[str, float], design: Floats | None = None
 ) -> tuple[Floats, Floats, float]:
     """What a block adds to the curvature, the gradient and the log likelihood."""
-    design, eta = _predictor(block, subset, coef, design)
+    design, eta = block_predictor(block, subset, coef, design)
     family, dispersion = likelihood
     score, curvature = score_and_curvature(family, block.y, eta, dispersion)
     return (
@@ -548,7 +556,7 @@ def _price_parts(
     design: Floats | None = None,
 ) -> tuple[Floats, Floats, Floats, list[Floats]]:
     """What a block adds to the scores and curvatures of all columns, and their products with the subset."""
-    design, eta = _predictor(block, subset, coef, design)
+    design, eta = block_predictor(block, subset, coef, design)
     score, curvature = score_and_curvature(likelihood[0], block.y, eta, likelihood[1])
     weight = block.weighted(curvature)
     bent = design * weight
@@ -560,7 +568,7 @@ def _price_parts(
 def _probe_parts(
     block: Block, subset: list[int], coef: Floats, likelihood: tuple[str, float], probes: NDArray[np.intp]
 ) -> Floats:
-    _, eta = _predictor(block, subset, coef, None)
+    _, eta = block_predictor(block, subset, coef, None)
     _, curvature = score_and_curvature(likelihood[0], block.y, eta, likelihood[1])
     return block.products(block.columns(probes) * block.weighted(curvature))
 
@@ -574,5 +582,5 @@ def _tie_parts(block: Block, columns: list[int]) -> tuple[Floats, Floats]:
 
 def _dispersion_parts(block: Block, subset: list[int], coef: Floats, grid: Floats) -> Floats:
     """What a block adds to the log likelihood of counts under every dispersion of a grid."""
-    _, eta = _predictor(block, subset, coef, None)
+    _, eta = block_predictor(block, subset, coef, None)
     return dispersion_likelihoods(block.y, eta, block.weight, grid)

@@ -33,7 +33,8 @@ _BATCH = 2**22
 class StandardRows(NamedTuple):
     """Standardised columns (n, u), response, weights and the known part of the linear predictor.
 
-    `single` is what one copy of a row weighs: it is one copy that is left out, the others stay.
+    `single` is what one copy of a row weighs: it is one copy that is left out, the others stay. Rows of the
+    same number in `together` are left out together, with all their copies.
     """
 
     columns: Floats
@@ -41,6 +42,7 @@ class StandardRows(NamedTuple):
     weight: Floats
     offset: Floats
     single: Floats
+    together: NDArray[np.intp] | None = None
 
 
 class RowLikelihood(NamedTuple):
@@ -126,6 +128,10 @@ def linear_posteriors(rows: StandardRows, subsets: Subsets, slabs: Floats, judge
             if i < judged:
                 leverage[i] += ((Z[:, place] @ root) ** 2).sum(axis=1)
     quads = np.maximum(quads, 1e-300)
+    noise = quads / degrees
+    if rows.together is not None:
+        left_out = _left_out_together(rows, subsets[:judged], coef, centre, noise, variances)
+        return Posteriors(coef, np.full(len(subsets), centre), noise, variances, left_out)
     fitted = coef[:judged] @ Z.T
     left = np.maximum(1.0 - rows.single * leverage, 1e-6)
     residual = (response - fitted) / left
@@ -138,10 +144,31 @@ def linear_posteriors(rows: StandardRows, subsets: Subsets, slabs: Floats, judge
     return Posteriors(
         coef,
         np.full(len(subsets), centre),
-        quads / degrees,
+        noise,
         variances,
         LeftOut(rows.y - residual, density - 0.5 * np.log(np.pi)),
     )
+
+
+def _left_out_together(
+    rows: StandardRows,
+    subsets: Subsets,
+    coef: Floats,
+    centre: float,
+    noise: Floats,
+    variances: list[Floats],
+) -> LeftOut:
+    """What ridge posteriors say of rows that are left out together."""
+    normal, ones = RowLikelihood("gaussian"), np.ones(len(rows.y))
+    predictor = np.empty((len(subsets), len(rows.y)))
+    for i, places in enumerate(subsets):
+        covariance = np.zeros((len(places) + 1, len(places) + 1))
+        covariance[0, 0] = 1.0 / float(rows.weight.sum())
+        covariance[1:, 1:] = variances[i] / max(float(noise[i]), 1e-300)
+        A = np.column_stack([ones, rows.columns[:, places]])
+        predictor[i] = left_out_predictor(A, rows, normal, np.append(centre, coef[i, places]), covariance)
+    spread = noise[: len(subsets), None]
+    return LeftOut(predictor, -0.5 * (rows.y - predictor) ** 2 / spread - 0.5 * np.log(2.0 * np.pi * spread))
 
 
 def glm_posteriors(
@@ -178,15 +205,36 @@ def glm_posteriors(
 def left_out_predictor(
     A: Floats, rows: StandardRows, likelihood: RowLikelihood, coef: Floats, covariance: Floats
 ) -> Floats:
-    """Linear predictor of each row after one Newton step without one copy of it.
+    """Linear predictor of each row after one Newton step without one copy of it, or without its cluster.
 
     `A` is the design with its intercept, `coef` the maximum and `covariance` the inverse of its curvature.
     """
     eta = A @ coef + rows.offset
     score, curvature = score_and_curvature(likelihood.family, rows.y, eta, likelihood.dispersion)
+    if rows.together is not None:
+        return eta - _without_cluster(
+            A, rows.weight * score, rows.weight * curvature, rows.together, covariance
+        )
     leverage = np.einsum("ij,ij->i", A @ covariance, A) * rows.single
     left = np.maximum(1.0 - leverage * curvature, 1e-6)
     return np.asarray(eta - leverage * score / left)
+
+
+def _without_cluster(
+    A: Floats, score: Floats, curvature: Floats, together: NDArray[np.intp], covariance: Floats
+) -> Floats:
+    """What a Newton step without a cluster takes off the linear predictor of its rows."""
+    order = np.argsort(together, kind="stable")
+    starts = np.flatnonzero(np.diff(together[order], prepend=-1))
+    sums = np.add.reduceat(A[order] * score[order, None], starts)
+    off = np.empty(len(A))
+    identity = np.eye(len(covariance))
+    for part, total in zip(np.split(order, starts[1:]), sums, strict=True):
+        inside = A[part]
+        # (C^-1 - H)^-1 = (I - C H)^-1 C, least norm where nothing is left without the cluster
+        rest = identity - covariance @ (inside * curvature[part, None]).T @ inside
+        off[part] = inside @ np.linalg.lstsq(rest, covariance @ total, rcond=1e-8)[0]
+    return off
 
 
 def _times(matrices: Floats, vectors: Floats) -> Floats:

@@ -241,6 +241,7 @@ def heldout_gains(
     rng: np.random.Generator,
     n_folds: int = 5,
     overdispersion: float = 0.0,
+    together: NDArray[np.intp] | None = None,
 ) -> Floats:
     """What each unit is worth on held-out rows, averaged over folds.
 
@@ -258,6 +259,8 @@ def heldout_gains(
         Number of folds.
     overdispersion : float, default=0
         That of "negative_binomial".
+    together : array of int of shape (n,), optional
+        Rows of a number share a fold.
 
     Returns
     -------
@@ -268,11 +271,18 @@ def heldout_gains(
     if weight is not None:
         keep = weight > 0
         X, y, weight, offset = X[keep], y[keep], weight[keep], None if offset is None else offset[keep]
+        together = None if together is None else together[keep]
     number = distinct_rows(X, y, offset)
     n = int(number.max(initial=-1)) + 1
     gains = np.full((n_folds, len(columns_of)), np.nan)
     if n < 4 * n_folds or n - n // n_folds <= len(subset) + 1:
         return gains[0]
+    if together is not None:
+        number = np.unique(together, return_inverse=True)[1].ravel()
+        n = int(number.max()) + 1
+        # a fold of few clusters may be most of the rows
+        if n < 2 * n_folds:
+            return gains[0]
     X = standardise(X, np.ones(len(y)) if weight is None else weight)[0]
     chosen = {int(j): i + 1 for i, j in enumerate(subset)}
     single = np.array([c[0] for c in columns_of])

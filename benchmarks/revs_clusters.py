@@ -1,0 +1,152 @@
+"""REVS on rows that belong together: 30 clusters of correlation .3, and rows in the order of time.
+
+50 variables, every second one the same for all rows of a cluster (`-rows`: none). "told" knows of the
+clusters (`fit(groups=)`) or of the order (`time_ordered=True`), "not told" takes every row for itself, and
+"independent rows" is REVS on the same columns with noise of the same size that is not shared.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+import _runner
+from _tables import Column, mean, median
+
+P, CLUSTERS, ALIKE = 50, 30, 0.3
+N_TIME, MEMORY = 300, 0.6
+# of variables that differ within a cluster, and of those that do not
+EFFECTS = {"gaussian": (0.3, 0.7), "binomial": (0.8, 1.6), "poisson": (0.3, 0.6)}
+# standard deviation of all noise on the scale of the linear predictor, and what of it is shared
+SHARED = {"gaussian": np.sqrt(ALIKE), "binomial": np.sqrt(ALIKE / (1 - ALIKE) * np.pi**2 / 3), "poisson": 0.6}
+SIZES = (5, 10, 20)
+COLUMNS = [
+    Column("runs", lambda fits, _: str(len(fits))),
+    Column("false", lambda fits, _: f"{np.mean([_false(f) for f in fits]):.2f}"),
+    Column("any false %", lambda fits, _: f"{100 * np.mean([_false(f) > 0 for f in fits]):.0f}"),
+    Column("TPR %", lambda fits, _: mean(fits, "tpr", 100)),
+    Column("F1", lambda fits, _: mean(fits, "f1", 1, 3)),
+    Column("cpu s", lambda fits, _: median(fits, "cpu_seconds")),
+]
+
+
+def _false(fit):
+    hits = round(fit.tpr * fit.n_true) if fit.n_true else 0
+    return fit.n_selected - hits
+
+
+class Responses(NamedTuple):
+    """With noise that rows share, with as much that they do not, and who shares it; None: neighbours."""
+
+    shared: np.ndarray
+    independent: np.ndarray
+    groups: np.ndarray | None
+
+
+@dataclass
+class Data:
+    """One data set."""
+
+    X: np.ndarray
+    y: Responses
+    support: np.ndarray
+
+
+def make(family, size, kind, seed):
+    """Clusters of one size; `kind` is "noise", "effects", or "rows" where all columns differ within."""
+    rng = np.random.default_rng(seed)
+    groups = np.repeat(np.arange(CLUSTERS), size)
+    X = rng.standard_normal((len(groups), P))
+    level = (np.arange(P) % 2 == 1) & (kind != "rows")
+    X[:, level] = rng.standard_normal((CLUSTERS, level.sum()))[groups]
+    coef = np.zeros(P)
+    if kind != "noise":
+        within, between = EFFECTS[family]
+        coef[:6] = np.where(level[:6], between, within) * rng.choice([-1.0, 1.0], 6)
+    shared = rng.standard_normal(CLUSTERS)[groups]
+    return _data(rng, X, coef, family, shared, groups)
+
+
+def make_series(family, kind, seed):
+    """Columns and noise that remember .6 of what they were."""
+    rng = np.random.default_rng(seed)
+    series = _remembering(rng, P + 1)
+    coef = np.zeros(P)
+    if kind != "noise":
+        coef[:6] = EFFECTS[family][0] * rng.choice([-1.0, 1.0], 6)
+    return _data(rng, series[:, :P], coef, family, series[:, P], None)
+
+
+def _remembering(rng, columns):
+    steps = rng.standard_normal((N_TIME + 100, columns)) * np.sqrt(1 - MEMORY**2)
+    for t in range(1, len(steps)):
+        steps[t] += MEMORY * steps[t - 1]
+    return steps[100:]
+
+
+def _data(rng, X, coef, family, shared, groups):
+    """All of the noise of a series is shared where it is linear, as a cluster's is not."""
+    size = 1.0 if groups is None and family == "gaussian" else SHARED[family]
+    alone = rng.standard_normal(len(X))
+    own, chance = rng.standard_normal(len(X)), rng.random(len(X))
+    responses = []
+    for part in (shared, alone):
+        eta = X @ coef + size * part
+        if family == "gaussian":
+            responses.append(eta + np.sqrt(1 - size**2) * own)
+        elif family == "binomial":
+            responses.append((chance < 1 / (1 + np.exp(-eta))).astype(int))
+        else:
+            responses.append(rng.poisson(np.exp(0.5 + eta)))
+    return Data(X, Responses(*responses, groups), coef != 0)
+
+
+class Method:
+    """REVS on one of the responses, told or not told what rows share."""
+
+    FAMILIES = tuple(EFFECTS)
+
+    def __init__(self, name, told, response):
+        self.NAME, self._told, self._response = name, told, response
+
+    @staticmethod
+    def available():
+        return True
+
+    def select(self, X, y, family, *, seed):
+        from rlselect import REVS
+
+        in_time = self._told and y.groups is None
+        model = REVS(family=family, time_ordered=in_time, random_state=seed)
+        return model.fit(X, getattr(y, self._response), groups=y.groups if self._told else None).support_
+
+
+METHODS = {
+    "told": Method("told", True, "shared"),
+    "not-told": Method("not told", False, "shared"),
+    "independent": Method("independent rows", False, "independent"),
+}
+
+
+def cells():
+    """Clusters of three sizes without and with effects, then series."""
+    out = []
+    for kind in ("noise", "effects", "rows"):
+        for family in EFFECTS:
+            for size in SIZES:
+                name = f"{family}-{CLUSTERS}x{size}-{kind}"
+                out.append(_runner.Cell(name, family, partial(make, family, size, kind)))
+    for kind in ("noise", "effects"):
+        out += [_runner.Cell(f"time-{f}-{kind}", f, partial(make_series, f, kind)) for f in EFFECTS]
+    return out
+
+
+def main():
+    args = _runner.parser(__doc__, replicates=50).parse_args()
+    title = "Clusters and series: what is selected that should not be"
+    _runner.run(args, title, cells(), METHODS, COLUMNS)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""What a selector keeps of the model of the selected columns."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rlselect.subset.revs._autocorrelation import warn_if_alike
+from rlselect.subset.revs._average import average_subsets
+from rlselect.subset.revs._final import final_model
+from rlselect.subset.revs._outcome_model import OutcomeModel, outcome_model
+from rlselect.subset.revs._problem import COUNTS, Problem
+from rlselect.subset.revs._search import Found
+from rlselect.subset.revs._split import refit_apart
+
+
+def set_coefficients(
+    selector: Any, problem: Problem, found: Found, apart: Problem | None, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Set the coefficients; held-out gains of the units."""
+    selector._n_apart = 0
+    if problem.outcome is not None:
+        model = outcome_model(problem, found, apart, rng)
+        _keep_outcome(selector, problem, model, apart)
+        return model.gains
+    columns, fit, gains = final_model(problem, found, rng)
+    if found.dependence is not None:
+        selector.dependence_ = found.dependence.as_dict()
+    warn_if_alike(problem, columns, fit)
+    if apart is not None:
+        (columns, fit), selector._n_apart = refit_apart(apart, columns), apart.table.n_rows
+    selector.coef_ = np.zeros(len(selector.column_names_))
+    selector.coef_[columns] = fit.coef
+    selector.intercept_ = fit.intercept
+    selector._errors = np.zeros(len(selector.column_names_))
+    selector._errors[columns] = fit.errors
+    selector.dispersion_ = fit.dispersion
+    if selector.family_ in COUNTS:
+        selector.overdispersion_ = fit.overdispersion
+    selector._average = average = average_subsets(problem, found, columns, fit)
+    selector.coef_average_ = np.zeros(len(selector.column_names_))
+    selector.coef_average_[average.columns] = average.coef
+    selector.intercept_average_ = average.intercept
+    selector.average_ = bool(average.serves) and not problem.is_limited
+    return gains
+
+
+def _keep_outcome(selector: Any, problem: Problem, model: OutcomeModel, apart: Problem | None) -> None:
+    selector._n_apart = 0 if apart is None else apart.table.n_rows
+    selector.coef_, selector.intercept_, selector._errors = model.refit
+    selector.coef_average_, selector.intercept_average_, _ = model.average
+    selector.dispersion_ = 1.0
+    selector._average = model.averaged
+    selector.average_ = bool(model.averaged.serves) and not problem.is_limited
+    if problem.family == "cox":
+        selector._baselines = model.baselines
+        times = [curve[0] for curve in model.baselines["refit"]]
+        selector.event_times_ = np.unique(np.concatenate(times))

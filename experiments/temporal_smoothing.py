@@ -1,6 +1,6 @@
 """Error and coverage of smoothed curves: kernel, penalised splines, and a yardstick.
 
-python experiments/temporal_smoothing.py --replicates 60 --seed 501 --draws 400
+python experiments/temporal_smoothing.py --replicates 40 --seed 521 --draws 400
 python experiments/temporal_smoothing.py --replicates 150 --seed 601 --bands-only
 
 The yardstick does what ``mgcv::bam(y ~ s(t) + s(t, by = x) + ..., method = "fREML")`` does with its

@@ -136,7 +136,9 @@ def _fit(name, estimator, X, y):
         if estimator.formula is not None:
             rows = X.assign(reward=y, id=np.repeat(np.arange(N // 3), 3), t=np.tile(np.arange(3), N // 3))
             return estimator.fit(rows, id="id", time="t")
-        return estimator.fit(X, _as_numbers(y), id=np.repeat(np.arange(N // 3), 3), time=np.tile(np.arange(3), N // 3))
+        return estimator.fit(
+            X, _as_numbers(y), id=np.repeat(np.arange(N // 3), 3), time=np.tile(np.arange(3), N // 3)
+        )
     return estimator.fit(X, y)
 
 

@@ -1,6 +1,7 @@
 """How often do simultaneous bands cover the whole true curve, from few subjects to many?
 
-python experiments/temporal_coverage.py --replicates 150 --seed 621 --draws 300 --times 12 --subjects 20 60 150
+python experiments/temporal_coverage.py --replicates 150 --seed 621 --draws 300 --times 12 \
+    --subjects 20 60 150
 """
 
 import argparse

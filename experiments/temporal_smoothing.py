@@ -1,24 +1,32 @@
-"""Error and coverage of smoothed curves: kernel, penalised splines, and a yardstick.
+"""Error and coverage of smoothed curves, kernel and penalised splines, beside those of R's mgcv.
 
-python experiments/temporal_smoothing.py --replicates 40 --seed 521 --draws 400
+python experiments/temporal_smoothing.py --mgcv --replicates 100 --seed 733
+python experiments/temporal_smoothing.py --replicates 100 --seed 733 --draws 400
 python experiments/temporal_smoothing.py --replicates 150 --seed 601 --bands-only
 
-The yardstick does what ``mgcv::bam(y ~ s(t) + s(t, by = x) + ..., method = "fREML")`` does with its
-defaults: ten cubic splines per curve, penalties by restricted likelihood with all rows taken as independent.
-It is written here from the definitions with dense matrices, since R is not part of this project; B-splines
-with second-order differences take the place of its thin plate basis.
+The first needs R with mgcv (``Rscript``): it fits ``bam(y ~ s(time) + s(time, by = x0) + s(time, by = x1))``
+by ``temporal_smoothing_mgcv.R`` and keeps its errors in ``results/temporal_smoothing_mgcv.csv``. The second
+reads them from there, so that it needs no R. The third is about bands of splines alone.
 """
 
 import argparse
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
-from scipy.interpolate import BSpline
+import pandas as pd
 from scipy.special import expit
-from temporal_common import curves, simulate, write_table
+from temporal_common import RESULTS, curves, simulate, write_table
 
 from rlselect import TemporalProcessRegression
 
 NAMES = ["Intercept", "x0", "x1"]
+FAMILIES = {"logit": "binomial", "identity": "gaussian", "log": "poisson"}
+SCRIPT = Path(__file__).with_name("temporal_smoothing_mgcv.R")
+REFERENCE = RESULTS / "temporal_smoothing_mgcv.csv"
+KEY = ["link", "n", "rho", "curves", "replicate"]
 
 
 def truths(n_times):
@@ -29,64 +37,89 @@ def truths(n_times):
         "waves": np.stack(
             [0.3 * np.sin(4 * s), 0.6 * np.sin(2 * np.pi * s), 0.5 * np.exp(-(((s - 0.3) / 0.15) ** 2))]
         ),
+        "late": np.stack([0.5 * s**2 - 0.2, 0.8 * expit(15 * (s - 0.6)), 0.5 * np.abs(s - 0.5)]),
     }
 
 
-def yardstick(x, y, times, n_splines=10):
-    """Penalised logistic regression, penalties by Fellner and Schall; curves at the distinct times."""
-    clock, place = np.unique(times, return_inverse=True)
-    gap = (clock[-1] - clock[0]) / (n_splines - 3)
-    knots = clock[0] + gap * np.arange(-3, n_splines + 1)
-    basis = BSpline.design_matrix(np.minimum(clock, knots[n_splines] - 1e-9), knots, 3).toarray()
-    columns = np.column_stack([np.ones(len(y)), x])
-    p = columns.shape[1]
-    z = np.einsum("ik,ij->ikj", columns, basis[place]).reshape(len(y), -1)
-    d = np.diff(np.eye(n_splines), 2, axis=0)
-    penalty, lam, c = d.T @ d, np.ones(p), np.zeros(p * n_splines)
-    for _ in range(60):
-        whole = np.kron(np.diag(lam), penalty)
-        for _ in range(30):
-            mu = expit(z @ c)
-            hessian = (z * (mu * (1 - mu))[:, None]).T @ z
-            step = np.linalg.solve(hessian + whole + 1e-9 * np.eye(len(c)), z.T @ (y - mu) - whole @ c)
-            c = c + step
-            if np.abs(step).max() < 1e-7:
-                break
-        inverse = np.linalg.inv(hessian + whole + 1e-9 * np.eye(len(c)))
-        new = lam.copy()
-        for k in range(p):
-            own = slice(k * n_splines, (k + 1) * n_splines)
-            used = n_splines - 2 - lam[k] * np.trace(inverse[own, own] @ penalty)
-            new[k] = np.clip(used / max(c[own] @ penalty @ c[own], 1e-12), 1e-6, 1e9)
-        near = np.abs(np.log(new / lam)).max() < 0.02
-        lam = new
-        if near:
-            break
-    return basis @ c.reshape(p, n_splines).T
+@dataclass
+class Design:
+    """A truth of shape (curves, times), and the data sets simulated from it."""
+
+    link: str
+    n: int
+    rho: float
+    curves: str
+    truth: np.ndarray
+    seed: list[int]
+
+    def replicates(self, count):
+        """X, y, ids, times and a seed for draws, `count` times."""
+        rng = np.random.default_rng(self.seed)
+        for _ in range(count):
+            data = simulate(rng, self.n, self.truth.shape[1], self.link, self.truth, rho=self.rho)
+            yield *data, int(rng.integers(2**31))
+
+    def key(self, replicate):
+        return self.link, self.n, self.rho, self.curves, replicate
+
+
+def designs(args):
+    """Binary ones of all sizes and correlations; of the other links the smallest size and one correlation."""
+    cells = [("logit", n, rho) for n in args.subjects for rho in (0.5, 0.8)]
+    if not args.bands_only:
+        cells += [(link, args.subjects[0], 0.8) for link in ("identity", "log")]
+    for link, n, rho in cells:
+        more = [] if link == "logit" else [list(FAMILIES).index(link)]
+        for k, (name, truth) in enumerate(truths(args.times).items()):
+            yield Design(link, n, rho, name, truth, [args.seed, n, int(10 * rho), k, *more])
+
+
+def fit_mgcv(args):
+    """Fit mgcv to all data sets and keep errors, and what tells the data sets apart."""
+    rows, versions = [], ""
+    for design in designs(args):
+        with tempfile.TemporaryDirectory() as folder:
+            sets = list(design.replicates(args.replicates))
+            for k, (x, y, _, times, _) in enumerate(sets):
+                table = pd.DataFrame({"y": y, "x0": x[:, 0], "x1": x[:, 1], "time": times})
+                table.to_csv(Path(folder) / f"{k:04}.csv", index=False)
+            command = ["Rscript", str(SCRIPT), folder, FAMILIES[design.link]]
+            versions = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+            for k, (_, y, _, _, _) in enumerate(sets):
+                found = pd.read_csv(Path(folder) / f"{k:04}.curves")
+                off = found[NAMES].to_numpy() - design.truth.T
+                inside = np.abs(off) <= 1.959964 * found[[f"se_{name}" for name in NAMES]].to_numpy()
+                rows.append([*design.key(k), len(y), y.sum(), (off**2).mean(), inside.mean()])
+        print(*design.key(args.replicates), flush=True)
+    table = pd.DataFrame(rows, columns=[*KEY, "rows", "sum of y", "error", "pointwise"])
+    head = f"# {versions}: {SCRIPT.name}, {args.times} times, seed {args.seed}\n"
+    REFERENCE.write_text(head + table.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
+
+
+def read_mgcv():
+    """What the reference file says of mgcv: its first line, and a row per data set."""
+    with REFERENCE.open() as file:
+        versions = file.readline().strip("# \n")
+        return versions, pd.read_csv(file).set_index(KEY)
 
 
 def covered(band, truth):
     lower, upper = band.lower[NAMES].to_numpy(), band.upper[NAMES].to_numpy()
-    return ((lower <= truth) & (upper >= truth)).all(axis=0)
+    return (lower <= truth.T) & (upper >= truth.T)
 
 
 def coverage(args):
     """Of the bands of splines alone, by curve."""
     rows = []
-    for n in args.subjects:
-        for rho in (0.5, 0.8):
-            for k, (name, truth) in enumerate(truths(args.times).items()):
-                rng, hits = np.random.default_rng([args.seed, n, int(10 * rho), k]), []
-                for _ in range(args.replicates):
-                    x, y, ids, times = simulate(rng, n, args.times, "logit", truth, rho=rho)
-                    model = TemporalProcessRegression(link="logit", n_splines=10)
-                    model.fit(x, y, id=ids, time=times)
-                    seed = int(rng.integers(2**31))
-                    band = model.bands(smoothed=True, n_draws=args.draws, random_state=seed)
-                    hits.append(covered(band, truth.T))
-                share = np.mean(hits, axis=0)
-                rows.append([n, rho, name, *(float(v) for v in share), float(share.mean())])
-                print(rows[-1], flush=True)
+    for design in designs(args):
+        hits = []
+        for x, y, ids, times, seed in design.replicates(args.replicates):
+            model = TemporalProcessRegression(link="logit", n_splines=10).fit(x, y, id=ids, time=times)
+            band = model.bands(smoothed=True, n_draws=args.draws, random_state=seed)
+            hits.append(covered(band, design.truth).all(axis=0))
+        share = np.mean(hits, axis=0)
+        rows.append([design.n, design.rho, design.curves, *(float(v) for v in share), float(share.mean())])
+        print(rows[-1], flush=True)
     write_table(
         "temporal_smoothing_coverage",
         f"Whole true curves inside bands of splines, level .95 ({args.replicates} replicates)",
@@ -100,6 +133,34 @@ def coverage(args):
     )
 
 
+def compare(design, args, reference):
+    """One row of the table without its first columns."""
+    errors, hits, widths, points = [], [], [], []
+    for k, (x, y, ids, times, seed) in enumerate(design.replicates(args.replicates)):
+        mgcv = reference.loc[design.key(k)]
+        if not np.allclose([len(y), y.sum()], [mgcv["rows"], mgcv["sum of y"]], rtol=1e-5):
+            raise SystemExit(f"{REFERENCE.name} is about other data sets; make it anew with --mgcv")
+        kernel = TemporalProcessRegression(link=design.link, bandwidth="cv").fit(x, y, id=ids, time=times)
+        splines = TemporalProcessRegression(link=design.link, n_splines=10).fit(x, y, id=ids, time=times)
+        found = [kernel.coef_, kernel.smoothed_coef_, splines.smoothed_coef_]
+        errors.append([*(((f[NAMES].to_numpy() - design.truth.T) ** 2).mean() for f in found), mgcv["error"]])
+        bands = [
+            splines.bands(n_draws=args.draws, random_state=seed),
+            kernel.bands(smoothed=True, n_draws=args.draws, random_state=seed),
+            splines.bands(smoothed=True, n_draws=args.draws, random_state=seed),
+        ]
+        hits.append([covered(band, design.truth).all(axis=0).mean() for band in bands])
+        widths.append([(band.upper - band.lower).to_numpy().mean() for band in bands])
+        points.append([covered(splines.conf_int(smoothed=True), design.truth).mean(), mgcv["pointwise"]])
+    errors, widths = np.array(errors), np.sum(widths, axis=0)
+    ratio = errors[:, :3].sum(axis=0) / errors[:, 3].sum()
+    # of a ratio of paired means, to first order
+    rest = errors[:, 2] - ratio[2] * errors[:, 3]
+    spread = rest.std(ddof=1) / errors[:, 3].mean() / np.sqrt(len(rest))
+    row = [*ratio, spread, *np.mean(hits, axis=0), widths[2] / widths[0], *np.mean(points, axis=0)]
+    return [float(v) for v in row]
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--replicates", type=int, default=150)
@@ -107,72 +168,53 @@ def main():
     parser.add_argument("--times", type=int, default=24)
     parser.add_argument("--subjects", type=int, nargs="+", default=[150, 300])
     parser.add_argument("--draws", type=int, default=500)
+    parser.add_argument("--mgcv", action="store_true", help="fit mgcv and keep its errors; nothing else")
     parser.add_argument("--bands-only", action="store_true", help="coverage of splines and nothing else")
     args = parser.parse_args()
+    if args.mgcv:
+        fit_mgcv(args)
+        return
     if args.bands_only:
         coverage(args)
         return
+    versions, reference = read_mgcv()
     rows = []
-    for n in args.subjects:
-        for rho in (0.5, 0.8):
-            for k, (name, truth) in enumerate(truths(args.times).items()):
-                rng = np.random.default_rng([args.seed, n, int(10 * rho), k])
-                error = {"raw": 0.0, "kernel": 0.0, "splines": 0.0, "yardstick": 0.0}
-                hits = {"raw": [], "kernel": [], "splines": []}
-                width = {"raw": 0.0, "splines": 0.0}
-                for _ in range(args.replicates):
-                    x, y, ids, times = simulate(rng, n, args.times, "logit", truth, rho=rho)
-                    seed = int(rng.integers(2**31))
-                    kernel = TemporalProcessRegression(link="logit", bandwidth="cv")
-                    kernel.fit(x, y, id=ids, time=times)
-                    splines = TemporalProcessRegression(link="logit", n_splines=10).fit(
-                        x, y, id=ids, time=times
-                    )
-                    estimates = {
-                        "raw": kernel.coef_.to_numpy(),
-                        "kernel": kernel.smoothed_coef_.to_numpy(),
-                        "splines": splines.smoothed_coef_.to_numpy(),
-                        "yardstick": yardstick(x, y, times),
-                    }
-                    for method, found in estimates.items():
-                        error[method] += ((found - truth.T) ** 2).mean()
-                    bands = {
-                        "raw": splines.bands(n_draws=args.draws, random_state=seed),
-                        "kernel": kernel.bands(smoothed=True, n_draws=args.draws, random_state=seed),
-                        "splines": splines.bands(smoothed=True, n_draws=args.draws, random_state=seed),
-                    }
-                    for method, band in bands.items():
-                        hits[method].append(covered(band, truth.T))
-                    for method in width:
-                        width[method] += float((bands[method].upper - bands[method].lower).to_numpy().mean())
-                relative = [error[m] / error["yardstick"] for m in ("raw", "kernel", "splines")]
-                cover = [float(np.mean(hits[m])) for m in hits]
-                rows.append([n, rho, name, *relative, *cover, width["splines"] / width["raw"]])
-                print(rows[-1], flush=True)
-    rows.append(["mean", "", "", *(float(np.mean([row[k] for row in rows])) for k in range(3, 10))])
+    for design in designs(args):
+        rows.append([*design.key(0)[:-1], *compare(design, args, reference)])
+        print(rows[-1], flush=True)
+    for link in FAMILIES:
+        own = np.array([row[4:] for row in rows if row[0] == link])
+        mean = own.mean(axis=0)
+        mean[3] = np.sqrt((own[:, 3] ** 2).sum()) / len(own)
+        rows.append([link, "mean", "", "", *(float(v) for v in mean)])
     write_table(
         "temporal_smoothing",
-        f"Smoothed curves of binary responses ({args.times} times, {args.replicates} replicates)",
+        f"Smoothed curves beside mgcv's ({args.times} times, {args.replicates} replicates)",
         [
+            "link",
             "n",
             "correlation of neighbours",
             "curves",
-            "error of raw / yardstick",
-            "kernel, cv / yardstick",
-            "splines / yardstick",
+            "error of raw / mgcv",
+            "kernel, cv / mgcv",
+            "splines / mgcv",
+            "its standard error",
             "whole true curve in band: raw",
             "kernel, cv",
             "splines",
             "width, splines / raw",
+            "true points in intervals: splines",
+            "mgcv",
         ],
         rows,
         [
-            "Errors are integrated and squared, over all three curves. The yardstick is the penalised "
-            "regression that mgcv's `bam` with `s(t, by = x)` stands for, as written in the script: rows "
-            "independent, "
-            "penalties by restricted likelihood, ten splines. A band covers when the whole true curve lies "
-            "inside; shares are over three curves, with a standard error near "
-            f"{np.sqrt(0.0475 / args.replicates / 2):.3f}."
+            "Errors are integrated and squared, over all three curves, and summed over replicates; every "
+            "method has the same data sets, and the standard error is that of the paired ratio. mgcv is "
+            "`bam(y ~ s(time) + s(time, by = x0) + s(time, by = x1))` with its defaults, from "
+            f"`{REFERENCE.name}` ({versions}). A band covers when the whole true curve lies inside; "
+            "shares are over three curves, with a standard error near "
+            f"{np.sqrt(0.0475 / args.replicates / 2):.3f}. Intervals are pointwise, level .95, those of mgcv "
+            "with its own standard errors."
         ],
     )
 

@@ -103,6 +103,15 @@ def read_mgcv():
         return versions, pd.read_csv(file).set_index(KEY)
 
 
+def mgcv_on(y, key, reference):
+    """The row of a data set, which has to be the one that mgcv saw."""
+    if key in reference.index:
+        row = reference.loc[key]
+        if np.allclose([len(y), y.sum()], [row["rows"], row["sum of y"]], rtol=1e-5):
+            return row
+    raise SystemExit(f"{REFERENCE.name} does not have this seed and replicate; make it anew with --mgcv")
+
+
 def covered(band, truth):
     lower, upper = band.lower[NAMES].to_numpy(), band.upper[NAMES].to_numpy()
     return (lower <= truth.T) & (upper >= truth.T)
@@ -137,9 +146,7 @@ def compare(design, args, reference):
     """One row of the table without its first columns."""
     errors, hits, widths, points = [], [], [], []
     for k, (x, y, ids, times, seed) in enumerate(design.replicates(args.replicates)):
-        mgcv = reference.loc[design.key(k)]
-        if not np.allclose([len(y), y.sum()], [mgcv["rows"], mgcv["sum of y"]], rtol=1e-5):
-            raise SystemExit(f"{REFERENCE.name} is about other data sets; make it anew with --mgcv")
+        mgcv = mgcv_on(y, design.key(k), reference)
         kernel = TemporalProcessRegression(link=design.link, bandwidth="cv").fit(x, y, id=ids, time=times)
         splines = TemporalProcessRegression(link=design.link, n_splines=10).fit(x, y, id=ids, time=times)
         found = [kernel.coef_, kernel.smoothed_coef_, splines.smoothed_coef_]

@@ -38,7 +38,8 @@ class CurveInference(Estimator):
         level : float, default=0.95
             Probability that an interval covers.
         smoothed : bool, default=False
-            Around the smoothed curves.
+            Around the smoothed curves, whose pull towards smoothness these intervals do not know: they hold
+            less often than they say where a curve bends. `bands` allows for it.
 
         Returns
         -------

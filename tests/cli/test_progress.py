@@ -120,7 +120,8 @@ def test_a_command_on_a_terminal_ends_with_a_clean_screen(tmp_path):
     path = tmp_path / "d.csv"
     path.write_text(",".join([*(f"x{j}" for j in range(6)), "y"]) + "\n" + rows + "\n")
     code = f"""
-from rlselect.cli import main
+from rlselect.cli import _progress, main
+_progress._PATIENCE, _progress._EVERY = 0.0, 0.01
 main(["select", {str(path)!r}, "--target", "y", "--method", "acp", "--json", {str(tmp_path / "o.json")!r}])
 """
     text, out = on_a_terminal(code)

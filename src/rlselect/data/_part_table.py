@@ -223,8 +223,8 @@ class PartTable:
 
     def first_rows(self, rows: int, columns: np.ndarray | None = None) -> Batch:
         """Up to so many rows of the first part, in their order; not counted as decoded."""
-        batch = self._respond(next(self.read([Pick(0)], columns, count=False)))
-        return Batch(*(None if v is None else v[:rows] for v in batch))
+        first = Pick(0, np.arange(min(rows, int(self.parts.lengths[0]))))
+        return self._respond(next(self.read([first], columns, count=False)))
 
     def frames(self, names: Sequence[str]) -> Iterator[pa.Table]:
         """Pass over some columns as they lie in the data, one part at a time."""

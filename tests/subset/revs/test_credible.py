@@ -70,7 +70,7 @@ def test_they_are_shown_and_kept(fitted, tmp_path):
     assert "Variables that stand in for one another" in text
     assert "x3, x4" in text
     several = sum(len(g["features"]) > 1 for g in model.credible_groups_)
-    told = "One of x" if several == 1 else f"In {several} sets of variables"
+    told = "One of x" if several == 1 else f"In each of {several} sets of variables"
     answer = model.summary().dict["answer"]
     assert told in answer
     assert answer.endswith("the data do not tell which.")

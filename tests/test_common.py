@@ -41,7 +41,7 @@ from rlselect import (
     load,
     save,
 )
-from rlselect.datumwise import DatumwiseRegressor
+from rlselect.datumwise import DatumwiseRegressor, PolicyIteration
 from rlselect.report import NotDrawnError, PerformanceDisplay, Summary, to_html
 
 # names that break pages, formulas, terminals or look-ups that are not careful
@@ -177,6 +177,8 @@ def seeded(kind, **defaults):
 
 
 SHORT = {"n_train": 80, "n_valid": 40, "n_preliminary": 40}
+ONE_CLIMB = PolicyIteration(n_iter=10, n_restarts=1)
+
 CASES = {
     "REVS": Case(seeded(REVS), numbers, selects(0, 2)),
     "REVS, classes": Case(seeded(REVS), classes, selects(0, 2)),
@@ -190,9 +192,13 @@ CASES = {
     ),
     "RiskRFE": Case(seeded(RiskRFE), numbers, selects(0, 2)),
     "RiskRFE, classes": Case(seeded(RiskRFE), classes, finds(0, 2)),
-    "DatumwiseClassifier": Case(seeded(DatumwiseClassifier, scoring="bins"), switch, selects(0, 1, 2)),
+    "DatumwiseClassifier": Case(
+        seeded(DatumwiseClassifier, scoring="bins", search=ONE_CLIMB), switch, selects(0, 1, 2)
+    ),
     "DatumwiseRegressor": Case(
-        seeded(DatumwiseRegressor, scoring="bins", feature_cost=0.04), switched_numbers, selects(0, 1, 2)
+        seeded(DatumwiseRegressor, scoring="bins", search=ONE_CLIMB, feature_cost=0.04),
+        switched_numbers,
+        selects(0, 1, 2),
     ),
     "QLearning": Case(seeded(QLearning, model="linear"), trial, decides_by("x2"), fit_trial, predict_trial),
     "AdvantageLearning": Case(

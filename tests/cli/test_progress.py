@@ -124,11 +124,11 @@ from rlselect.cli import _progress, main
 _progress._PATIENCE, _progress._EVERY = 0.0, 0.01
 main(["select", {str(path)!r}, "--target", "y", "--method", "acp", "--json", {str(tmp_path / "o.json")!r}])
 """
-    text, out = on_a_terminal(code)
+    text, out = on_a_terminal(code, columns=400)
     assert "x0" in out
     assert "variables" in text
     assert "best" in text
-    assert screen(text) == [f"Wrote {tmp_path / 'o.json'}", ""]
+    assert screen(text, 400) == [f"Wrote {tmp_path / 'o.json'}", ""]
 
 
 def test_clocks_tell_how_far_the_work_is():

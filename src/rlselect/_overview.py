@@ -113,8 +113,8 @@ def capabilities() -> Capabilities:
 
     Examples
     --------
-    >>> from rlselect._overview import capabilities
-    >>> capabilities().who_takes("censored times")
+    >>> from rlselect import capabilities
+    >>> capabilities().who_takes("ordered classes")
     ['REVS']
     >>> "several responses" in capabilities()["RiskRFE"]
     True

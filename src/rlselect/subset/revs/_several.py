@@ -1,7 +1,8 @@
 """Several responses: one selection for all of them, or one for each."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -83,18 +84,15 @@ def _own(selector: Any, twin: Any, start: float) -> Any:
     return single
 
 
-class _named:
+@contextmanager
+def _named(name: str) -> Iterator[None]:
     """Inside, errors about a response name it."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __enter__(self) -> None:
-        """Nothing to prepare."""
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, ValueError) and "y" in str(error).split("(")[0]:
-            raise ValueError(f"Response {self._name!r}: {error}") from None
+    try:
+        yield
+    except ValueError as error:
+        if "y" not in str(error).split("(")[0]:
+            raise
+        raise ValueError(f"Response {name!r}: {error}") from None
 
 
 def _fit_shared(selector: Any, progress: Progress, given: Responses, weight: Any, offset: Any) -> list[Any]:

@@ -35,7 +35,7 @@ def test_a_row_far_out_in_a_column_is_no_rule_of_the_noise():
     # and one of them that does rule it is still found
     X = rng.standard_t(2, (200, 300))
     noise = rng.standard_normal(200) * np.exp(0.4 * np.clip(X[:, 7], -4, 4))
-    logs = noise_kind(noise, np.ones(200), X, np.log(300) + 2.0).logs
+    logs = noise_kind(noise, np.ones(200), X, np.log(300) + 2.0, 3.0).logs
     assert stats.spearmanr(logs, X[:, 7]).statistic > 0.8
 
 

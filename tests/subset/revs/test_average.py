@@ -111,8 +111,8 @@ def test_units_of_the_columns_do_not_matter(family):
 
 @pytest.mark.parametrize("family", ["gaussian", "binomial"])
 def test_left_out_losses_are_those_of_fits_without_the_row(family, monkeypatch):
-    # every subset is visited, so that a fit without a row may say what the reweighted subsets do; the share of
-    # all columns is one number for all rows
+    # every subset is visited, so that a fit without a row may say what the reweighted subsets do; the share
+    # of all columns is one number for all rows
     monkeypatch.setattr(LeftOutRows, "share_of", lambda self, other, average: 0.4)
     X, y = few_columns(family, n=60, seed=2)
     model = REVS(random_state=0).fit(X, y)

@@ -4,7 +4,7 @@ import gzip
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,25 @@ _GAPS = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None")
 _MOSTLY = 0.9  # a text column of which so many cells read as numbers was meant to be numbers
 
 
-def read_file(path: str | Path, *, missing_marks: Sequence[str] = ()) -> pa.Table:
+class CsvCells(NamedTuple):
+    """How cells of CSV files are written.
+
+    Attributes
+    ----------
+    missing : sequence of str
+        Cells that mean "missing", besides empty ones and NA, N/A, NaN, null and None.
+    decimal : str
+        What stands before the decimals of a number, a point or a comma.
+    """
+
+    missing: Sequence[str] = ()
+    decimal: str = "."
+
+
+USUAL_CELLS = CsvCells()
+
+
+def read_file(path: str | Path, *, cells: CsvCells = USUAL_CELLS) -> pa.Table:
     """Read a table from a CSV, Parquet, Feather or JSON lines file.
 
     Parameters
@@ -27,8 +45,8 @@ def read_file(path: str | Path, *, missing_marks: Sequence[str] = ()) -> pa.Tabl
         A file ending in .csv, .tsv or .txt (each also with .gz), .parquet or .pq, .feather, .arrow or .ipc,
         or .jsonl or .ndjson (also with .gz) with an object per line. A CSV needs a header row; its separator
         may be a comma, a semicolon or a tab.
-    missing_marks : sequence of str
-        Cells of a CSV that mean "missing", besides empty ones and NA, N/A, NaN, null and None.
+    cells : CsvCells
+        How those of a CSV are written.
 
     Returns
     -------
@@ -56,7 +74,7 @@ def read_file(path: str | Path, *, missing_marks: Sequence[str] = ()) -> pa.Tabl
     try:
         stamps = FileStamps([str(path)])
         empty = path.stat().st_size == 0
-        table = None if empty else _read(path, kind, missing_marks)
+        table = None if empty else _read(path, kind, cells)
     except PermissionError:
         raise ValueError(f"{str(path)!r} may not be read: permission denied.") from None
     except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
@@ -79,7 +97,7 @@ def first_line(error: Exception) -> str:
     return text if len(text) <= 200 else text[:197] + "..."
 
 
-def _read(path: Path, kind: str, missing_marks: Sequence[str]) -> pa.Table | None:
+def _read(path: Path, kind: str, cells: CsvCells) -> pa.Table | None:
     if kind == "parquet":
         from pyarrow import parquet
 
@@ -97,8 +115,8 @@ def _read(path: Path, kind: str, missing_marks: Sequence[str]) -> pa.Table | Non
     separator = find_separator(str(path))
     if separator is None:
         return None
-    table = csv.read_csv(path, **csv_options(separator, missing_marks))
-    stray = StrayText()
+    table = csv.read_csv(path, **csv_options(separator, cells))
+    stray = StrayText(cells.decimal)
     stray.add(table)
     stray.check()
     return table
@@ -112,22 +130,32 @@ def find_separator(path: str) -> str | None:
     return max(",;\t", key=header.count) if header.strip() else None
 
 
-def csv_options(separator: str, missing_marks: Sequence[str] = (), **convert: Any) -> dict[str, Any]:
+def csv_options(separator: str, cells: CsvCells, **convert: Any) -> dict[str, Any]:
     """How Arrow is to parse and convert a CSV file."""
     from pyarrow import csv
 
     return {
         "parse_options": csv.ParseOptions(delimiter=separator, newlines_in_values=True),
         "convert_options": csv.ConvertOptions(
-            null_values=[*_GAPS, *missing_marks], strings_can_be_null=True, **convert
+            null_values=[*_GAPS, *cells.missing],
+            strings_can_be_null=True,
+            decimal_point=cells.decimal,
+            **convert,
         ),
     }
 
 
 class StrayText:
-    """Finds columns of numbers with a few cells of text: read as categories they would be silently wrong."""
+    """Finds columns of numbers with a few cells of text: read as categories they would be silently wrong.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    decimal : str
+        What stands before decimals.
+    """
+
+    def __init__(self, decimal: str) -> None:
+        self._decimal = decimal
         self._rows = 0
         self._given: Counter[str] = Counter()
         self._strays: Counter[str] = Counter()
@@ -144,7 +172,8 @@ class StrayText:
 
     def _look(self, name: str, column: Any) -> None:
         self._given[name] += len(column) - column.null_count
-        strays = [text for text in column.unique().drop_null().to_pylist() if not _is_number(text)]
+        texts = column.unique().drop_null().to_pylist()
+        strays = [text for text in texts if not _is_number(text, self._decimal)]
         if not strays:
             return
         stray = pc.is_in(column, pa.array(strays, type=column.type)).to_numpy(zero_copy_only=False)
@@ -156,16 +185,25 @@ class StrayText:
     def check(self) -> None:
         """Refuse what was found."""
         for name, (text, row) in self._first.items():
-            count = self._strays[name]
+            count, where = self._strays[name], f"{self._first[name][0]!r} in data row {row}"
+            if self._decimal != "." and _is_number(text, "."):
+                raise pa.ArrowInvalid(
+                    f"column {name!r} holds {where}, which has a point where decimals follow a comma; write "
+                    "it without the point, or leave out --decimal"
+                )
             if count <= (1 - _MOSTLY) * self._given[name]:
                 more = f" and {count - 1} more cells of text" if count > 1 else ""
+                comma = ", or name the comma (--decimal ,)" if _is_number(text, ",") else ""
                 raise pa.ArrowInvalid(
-                    f"column {name!r} holds numbers but for {text!r} in data row {row}{more}; correct them, "
-                    "or declare them as marks of missing values"
+                    f"column {name!r} holds numbers but for {where}{more}; correct them, or read them as "
+                    f"missing (--na {text!r}, na_values of pandas){comma}"
                 )
 
 
-def _is_number(text: str) -> bool:
+def _is_number(text: str, decimal: str) -> bool:
+    """Whether a cell reads as a number; with a comma before decimals, a point has no place in it."""
+    if decimal != ".":
+        text = text.replace(".", "?").replace(decimal, ".")
     try:
         float(text)
     except ValueError:

@@ -23,6 +23,7 @@ _DATES = (
 )
 # cells of text that are tried, and the share of them that has to be a date
 _TRIED, _MOSTLY = 1000, 0.95
+_THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?\s*")
 _COMMA, _WHOLE = re.compile(r"\s*[-+]?\d+(,\d+)+([.eE][-+]?\d+)?\s*"), re.compile(r"\s*[-+]?\d+\s*")
 
 
@@ -71,6 +72,12 @@ class ColumnFacts:
         n_commas = sum(_COMMA.fullmatch(level) is not None for level in tried)
         n_numbers = n_commas + sum(_WHOLE.fullmatch(level) is not None for level in tried)
         return n_commas > 1 and n_numbers >= _MOSTLY * len(tried)
+
+    @property
+    def has_thousands(self) -> bool:
+        """Whether commas of numbers stand between thousands, as in 1,000 or 1,000.50."""
+        written = [level for level in self.levels[:_TRIED] if "," in level]
+        return all(_THOUSANDS.fullmatch(level) is not None for level in written)
 
     @property
     def is_whole(self) -> bool:

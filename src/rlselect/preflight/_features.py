@@ -89,8 +89,10 @@ def _dates(look: SeenRows) -> Iterator[Finding]:
 
 def _commas(look: SeenRows) -> Iterator[Finding]:
     columns = [*look.columns, *([look.target] if look.target else [])]
-    found = [c.name for c in columns if c.has_commas]
+    written = [c for c in columns if c.has_commas]
+    found = [c.name for c in written]
     if found:
+        thousands = all(c.has_thousands for c in written)
         # of a target that is read as text, nothing could be learnt
         target = look.target is not None and look.target.has_commas
         yield Finding(
@@ -99,8 +101,8 @@ def _commas(look: SeenRows) -> Iterator[Finding]:
             found,
             f"{named(found)} {_have(found, 'holds', 'hold')} numbers written with commas, which are read as "
             "text.",
-            'read the file with decimal="," or thousands=","',
-            "write them with a point, such as 3.5, and without commas between thousands",
+            f'read the file with {"thousands" if thousands else "decimal"}=","',
+            "write them without commas between thousands" if thousands else "--decimal ,",
         )
 
 

@@ -39,7 +39,7 @@ from rlselect.report._selection_displays import (
     Sureness,
 )
 from rlselect.report._side_by_side import Marked, Marks, side_by_side
-from rlselect.report._summary import Summary
+from rlselect.report._summary import Summary, page_path
 from rlselect.report._svg import curve_svg, search_curves
 from rlselect.report._tree_picture import TreeBox, draw_tree, tree_size
 from rlselect.report._write import to_json, to_markdown
@@ -78,6 +78,7 @@ __all__ = [
     "name_room",
     "name_some",
     "names_height",
+    "page_path",
     "printable",
     "pyplot",
     "replace_file",

@@ -58,9 +58,11 @@ def show_report(report: Mapping[str, Any]) -> None:
             show_table(section["columns"], rows)
         if more:
             console.print(f"{more} more rows are not shown; --json holds all of them.")
-        for text in (section.get("text"), section.get("note")):
-            if text is not None:
-                console.print(printable(text, lines=True))
+        # a command that is copied from the terminal must have no line ends of ours
+        if "text" in section:
+            console.print(printable(section["text"], lines=True), soft_wrap=True)
+        if "note" in section:
+            console.print(printable(section["note"], lines=True))
     for note in report.get("notes", ()):
         console.print(printable(f"Note: {note}"))
 

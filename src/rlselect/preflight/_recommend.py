@@ -1,9 +1,11 @@
 """Which method suits the data, with the line of code and the command."""
 
 import shlex
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from rlselect.data import kind_of
 from rlselect.preflight._cost import MANY_ROWS, cost_of
 from rlselect.preflight._curves import bends
 from rlselect.preflight._findings import Finding, SeenRows, drop_flags
@@ -66,7 +68,7 @@ def recommend(look: SeenRows, findings: list[Finding], question: Question, data:
     """
     drop = [name for f in findings if f.what in ("ids and free text", "no table cells") for name in f.columns]
     dates = [name for f in findings if f.what == "dates" for name in f.columns]
-    gaps = any(f.what in ("missing values", "missing target") for f in findings)
+    gaps = any(f.what in ("missing values", "missing target", "codes for missing") for f in findings)
     visits = find_visits(look)
     if question == "everyone" and visits is not None and visits.time:
         question = "moment"
@@ -74,7 +76,9 @@ def recommend(look: SeenRows, findings: list[Finding], question: Question, data:
     p = len(look.columns) - len(drop)
     target = look.target.name if look.target else "TARGET"
     column = shlex.quote(target)
-    flags = [drop_flags(drop, most=len(drop))] if drop else []
+    # other files than CSV say themselves what is a number, and what is missing
+    flags = [*_cell_flags(look, findings)] if kind_of(data) in ("csv", None) else []
+    flags += [drop_flags(drop, most=len(drop))] if drop else []
     frame = _frame(data, drop, bool(dates))
     if question == "moment":
         id_, time = (visits.subject, visits.time or "TIME") if visits else ("ID", "TIME")
@@ -135,6 +139,15 @@ def recommend(look: SeenRows, findings: list[Finding], question: Question, data:
         " ".join(["rlselect select", data, f"--target {column}", f"--family {family}", *flags]),
         *cost_of("REVS", outcome, n, p),
     )
+
+
+def _cell_flags(look: SeenRows, findings: list[Finding]) -> Iterator[str]:
+    """How the cells of a file are to be read: decimal commas, and codes for missing."""
+    columns = [*look.columns, *([look.target] if look.target else [])]
+    if any(c.has_commas and not c.has_thousands for c in columns):
+        yield "--decimal ,"
+    codes = [f.command for f in findings if f.what == "codes for missing"]
+    yield from dict.fromkeys(command.partition(" --missing")[0] for command in codes)
 
 
 def _frame(data: str, drop: list[str], dates: bool) -> str:

@@ -37,7 +37,8 @@ def show_report(report: Mapping[str, Any]) -> None:
             table = Table(printable(columns[0]), box=box.SIMPLE_HEAD, pad_edge=False)
             table.columns[0].overflow = "fold"
             for k in shown:
-                table.add_column(printable(columns[k]), justify="right", no_wrap=True)
+                long = max(len(row[k]) for row in rows) > console.width // 2
+                table.add_column(printable(columns[k]), justify="left" if long else "right", no_wrap=not long)
             for row in rows:
                 table.add_row(*(Text(printable(row[k])) for k in (0, *shown)))
             console.print(table)

@@ -77,26 +77,35 @@ def recommend(look: SeenRows, findings: list[Finding], question: Question, data:
     target = look.target.name if look.target else "TARGET"
     column = shlex.quote(target)
     # other files than CSV say themselves what is a number, and what is missing
-    flags = [*_cell_flags(look, findings)] if kind_of(data) in ("csv", None) else []
+    cell_flags = [*_cell_flags(look, findings)] if kind_of(data) in ("csv", None) else []
+    flags = [*cell_flags]
     flags += [drop_flags(drop, most=len(drop))] if drop else []
     frame = _frame(data, drop, bool(dates))
     if question == "moment":
         id_, time = (visits.subject, visits.time or "TIME") if visits else ("ID", "TIME")
-        command = f'rlselect effects {data} --formula "{target} ~ ..." --id {id_} --time {time}'
+        formula = f"{target if target.isidentifier() else f'`{target}`'} ~ ..."
+        named = ["--formula", formula, "--id", id_, "--time", time]
+        command = " ".join(["rlselect effects", data, shlex.join(named), *cell_flags])
         return Recommendation(
             "TemporalProcessRegression",
             "The same subjects come several times: their effects are curves in time.",
-            f'TemporalProcessRegression("{target} ~ ...").fit({frame}, id={id_!r}, time={time!r})',
+            f"TemporalProcessRegression({formula!r}).fit({frame}, id={id_!r}, time={time!r})",
             command,
             *cost_of("TemporalProcessRegression", "number", n, p),
         )
     if question == "decision":
+        id_, stage = (visits.subject, visits.time or "STAGE") if visits else ("ID", "STAGE")
+        left_out = [name for name in (*drop, *dates) if name not in (id_, stage)]
+        named = ["--id", id_, "--stage", stage, "--action", "ACTION", "--reward", target]
+        named += [word for name in left_out for word in ("--drop", name)]
         return Recommendation(
             "QLearning",
             "What to do at each stage is learnt from what was done, and what came of it.",
             f"QLearning().fit(TrialData.from_long({frame}, id=..., stage=..., action=..., "
             f"reward={target!r}))",
-            f"rlselect regimes {data} --id ID --stage STAGE --action ACTION --reward {column}",
+            " ".join(
+                ["rlselect regimes", data, shlex.join(named), *cell_flags, *(["--missing indicator"] * gaps)]
+            ),
             *cost_of("QLearning", "number", n, p),
         )
     outcome = find_outcome(look.target) if look.target else "number"

@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.model_selection import check_cv
 from sklearn.pipeline import make_pipeline
@@ -150,7 +151,7 @@ def compare(
     true = None if truth is None else _read_truth(truth, names)
     sizes = tuple(k for k in sorted({int(k) for k in sizes}) if 1 <= k <= len(names))
     if learner is None:
-        learner = make_pipeline(StandardScaler(), SVC() if classes is not None else SVR())
+        learner = make_pipeline(StandardScaler(), SVC() if classes is not None else _scaled(SVR()))
     folds = list(check_cv(cv, target, classifier=classes is not None).split(design, target))
     judge = _Judge(learner, design, target, of_column, classes is not None)
     rows = []
@@ -170,6 +171,11 @@ class _Fit:
     kept: NDArray[np.bool_]
     order: NDArray[np.intp]
     seconds: float
+
+
+def _scaled(machine: Any) -> Any:
+    """A machine whose penalty and margin are for a target of standard deviation 1."""
+    return TransformedTargetRegressor(machine, transformer=StandardScaler())
 
 
 def _named(selectors: Any) -> dict[str, Any]:

@@ -340,6 +340,10 @@ def test_decimal_commas_are_refused_with_the_flag_that_reads_them(run, houses, t
 def test_marks_of_missing_values_are_for_text(run, houses, tmp_path):
     parquet.write_table(houses, tmp_path / "h.parquet")
     refused(run(tmp_path / "h.parquet", "--target", "price", "--decimal", ","), "--decimal is for CSV files")
+    refused(run(tmp_path / "h.parquet", "--target", "price", "--encoding", "cp1252"), "--encoding is for CSV")
+    assert (
+        "'klingon' is not known" in run(tmp_path / "h.csv", "--target", "a", "--encoding", "klingon").output
+    )
     refused(run(tmp_path / "h.parquet", "--target", "price", "--na", "?"), "--na is for CSV files")
 
 

@@ -128,10 +128,31 @@ def test_commas_and_points_that_do_not_fit_are_refused(tmp_path):
     path.write_text("x;y\n" + "1,5;2.5\n" * 20)
     with pytest.raises(ValueError, match=r"'y' holds '2\.5' in data row 1, which has a point"):
         read_file(path, cells=CsvCells(decimal=","))
-    # versions and dates are text
+    # versions are text, and dates are dates
     path.write_text("x;y;z\n" + "1,5;1.2.3;12.05.2024\n" * 20)
     assert [str(kind) for kind in read_file(path, cells=CsvCells(decimal=",")).schema.types] == [
         "double",
         "string",
-        "string",
+        "timestamp[s]",
     ]
+
+
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_codes_of_missing_numbers_count_however_they_are_written(tmp_path, decimal):
+    path = tmp_path / "a.csv"
+    path.write_text("x;y;z\n1.5;-999;-999\n-999.00;3;b\n-99;-9990;c\n".replace(".", decimal))
+    cells = CsvCells(["-999"], decimal)
+    for table in (read_file(path, cells=cells), load_source(open_once([str(path)], cells=cells), "test")):
+        assert table.to_pydict() == {"x": [1.5, None, -99.0], "y": [None, 3, -9990], "z": [None, "b", "c"]}
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "utf-8"])
+def test_letters_are_read_as_they_were_written(tmp_path, encoding):
+    path = tmp_path / "a.csv"
+    path.write_bytes("Größe;Ort\n1;Köln\n2;Fürth\n".encode(encoding))
+    cells = CsvCells(encoding=encoding)
+    for table in (read_file(path, cells=cells), load_source(open_once([str(path)], cells=cells), "test")):
+        assert table.to_pydict() == {"Größe": [1, 2], "Ort": ["Köln", "Fürth"]}
+    if encoding != "utf-8":
+        with pytest.raises(ValueError, match=r"not UTF-8 text; .* \(--encoding cp1252"):
+            read_file(path)

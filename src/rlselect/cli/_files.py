@@ -1,6 +1,7 @@
 """What commands read and where they write."""
 
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rlselect.data import CsvCells
 
-__all__ = ["check_outputs", "load_data", "name_targets", "open_data", "title_of", "with_numbers"]
+__all__ = ["check_outputs", "flags_of", "load_data", "name_targets", "open_data", "title_of", "with_numbers"]
 
 
 def check_outputs(data: str | Path | Sequence[str], *paths: Path | None) -> None:
@@ -61,8 +62,10 @@ def open_data(
     from rlselect.data import SMALL_CSV, USUAL_CELLS, kind_of, open_once, read_file
 
     if cells != USUAL_CELLS and any(kind_of(path) not in ("csv", None) for path in data):
-        flag, what = ("--na", "what is missing") if cells.missing else ("--decimal", "what is a number")
-        raise ValueError(f"{flag} is for CSV files; these data say themselves {what}: leave it out.")
+        flag = "--na" if cells.missing else "--decimal" if cells.decimal != "." else "--encoding"
+        raise ValueError(
+            f"{flag} is for CSV files; these data say themselves how they are read: leave it out."
+        )
     single = len(data) == 1 and "://" not in data[0] and Path(data[0]).is_file()
     if single and kind_of(data[0]) != "parquet" and Path(data[0]).stat().st_size <= SMALL_CSV:
         frame = read_file(data[0], cells=cells)
@@ -71,6 +74,15 @@ def open_data(
     opened = open_once(data[0] if len(data) == 1 else list(data), drop=drop, cells=cells)
     _check_names(opened.names, title_of(data), named, drop)
     return opened
+
+
+def flags_of(drop: Sequence[str], cells: "CsvCells") -> str:
+    """How a command was told to read the data, for one that reads them again."""
+    flags = [word for name in drop for word in ("--drop", name)]
+    flags += [word for mark in cells.missing for word in ("--na", mark)]
+    flags += ["--decimal", cells.decimal] if cells.decimal != "." else []
+    flags += ["--encoding", cells.encoding] if cells.encoding != "utf-8" else []
+    return shlex.join(flags)
 
 
 def load_data(

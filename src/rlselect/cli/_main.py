@@ -9,7 +9,7 @@ import click
 from rlselect import __version__
 from rlselect._watch import tell
 from rlselect.cli._errors import one_sentence
-from rlselect.cli._files import check_outputs, name_targets, open_data, title_of, with_numbers
+from rlselect.cli._files import check_outputs, flags_of, name_targets, open_data, title_of, with_numbers
 from rlselect.cli._help import Contents, examples
 from rlselect.cli._options import (
     cells_option,
@@ -197,7 +197,7 @@ def check(
         with shown_progress("looking"):
             table = open_data(data, {} if target is None else {"--target": target}, drop, cells)
             found = look(table, target, question=question, name=" ".join(data))
-        deliver(found.for_command_line(), json_path, html_path)
+        deliver(found.for_command_line(flags_of(drop, cells)), json_path, html_path)
 
 
 @main.command(

@@ -1,5 +1,6 @@
 """Options that commands share."""
 
+import codecs
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
@@ -61,6 +62,16 @@ def _all(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
     return add
 
 
+def _known_encoding(_: Any, __: Any, name: str) -> str:
+    try:
+        codecs.lookup(name)
+    except LookupError:
+        raise click.BadParameter(
+            f"{name!r} is not known; give one such as utf-8, cp1252 or utf-16."
+        ) from None
+    return name
+
+
 _marks = click.option(
     "--na",
     multiple=True,
@@ -76,16 +87,26 @@ _decimal = click.option(
 )
 
 
+_encoding = click.option(
+    "--encoding",
+    default="utf-8",
+    show_default=True,
+    metavar="NAME",
+    callback=_known_encoding,
+    help="How letters of a CSV are written: cp1252 for many files of Excel.",
+)
+
+
 def cells_option(command: Command) -> Command:
     """What a command takes as `cells`: how those of CSV files are written."""
 
     @wraps(command)
-    def read(*args: Any, na: tuple[str, ...], decimal: str, **given: Any) -> None:
+    def read(*args: Any, na: tuple[str, ...], decimal: str, encoding: str, **given: Any) -> None:
         from rlselect.data import CsvCells
 
-        command(*args, cells=CsvCells(na, decimal), **given)
+        command(*args, cells=CsvCells(na, decimal, encoding), **given)
 
-    return _marks(_decimal(read))
+    return _marks(_decimal(_encoding(read)))
 
 
 _drop = click.option("--drop", multiple=True, metavar="COLUMN", help="Column to leave out; may be repeated.")

@@ -7,6 +7,7 @@ from rlselect.data._checks import (
     nearest_names,
     require_rows,
     require_target,
+    say_comma,
     unknown_column,
 )
 from rlselect.data._coded import CodedFeatures, open_coded
@@ -115,6 +116,7 @@ __all__ = [
     "refuse_repeated_pairs",
     "require_rows",
     "require_target",
+    "say_comma",
     "selectable_units",
     "some_rows",
     "to_clock",

@@ -80,14 +80,15 @@ class CsvStream:
         return f"Rows from {rows} on of {self._paths[0]!r}" + (" and others" if len(self._paths) > 1 else "")
 
     def _pass(self, names: Sequence[str]) -> Iterator[pa.Table]:
-        stray = StrayText(self._cells.decimal)
+        stray = StrayText(self._cells)
         # without a column there would be no rows
         inside = [name for name in names if name in self._kinds] or list(self._kinds)[:1]
         for i, path in enumerate(self._paths):
             try:
                 for batch in self._open(path, {name: self._kinds[name] for name in inside}):
                     stray.add(batch.drop_columns([name for name in inside if name in self._fixed]))
-                    columns = dict(zip(inside, batch.columns, strict=True))
+                    values = (self._cells.without_codes(column) for column in batch.columns)
+                    columns = dict(zip(inside, values, strict=True))
                     columns |= self._folders.values(i, names, batch.num_rows)
                     self._stamps.check(i)
                     yield pa.table({name: columns[name] for name in names})
@@ -102,13 +103,11 @@ class CsvStream:
         known: dict[str, Any] = (
             {} if kinds is None else {"column_types": kinds, "include_columns": list(kinds)}
         )
-        read = csv.ReadOptions(block_size=_BLOCK)
-        options = csv_options(self._separators[path], self._cells, **known)
-        return csv.open_csv(path, read_options=read, **options)
+        return csv.open_csv(path, **csv_options(self._separators[path], self._cells, _BLOCK, **known))
 
     def _guess(self, path: str) -> pa.Schema:
         try:
-            separator = find_separator(path)
+            separator = find_separator(path, self._cells.encoding)
             if separator is None:
                 raise ValueError(f"{path!r} is empty.")
             self._separators[path] = separator

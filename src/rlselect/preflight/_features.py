@@ -38,7 +38,7 @@ def is_constant(column: ColumnFacts) -> bool:
 def is_id(column: ColumnFacts, n_seen: int) -> bool:
     """Whether a column names rows: text of too many levels, or whole numbers that count."""
     if column.is_text:
-        return column.kind == "text" and not column.has_commas and names_rows(column.n_distinct, n_seen)
+        return column.kind == "text" and names_rows(column.n_distinct, n_seen)
     if not column.is_whole or column.n_missing or column.n_distinct != n_seen or n_seen < 20:
         return False
     steps = np.diff(np.sort(column.values))
@@ -164,7 +164,7 @@ def _copies(look: SeenRows) -> Iterator[Finding]:
 
 def _codes(look: SeenRows) -> Iterator[Finding]:
     for column in look.columns:
-        if column.kind != "number" or column.n_distinct < 5:
+        if column.kind not in ("number", "text number") or column.n_distinct < 5:
             continue
         known = column.values[column.present]
         for code in _CODES:

@@ -37,6 +37,7 @@ from rlselect.report._selection_displays import (
     PerformanceDisplay,
     SelectionDisplay,
     Sureness,
+    judging_machine,
 )
 from rlselect.report._side_by_side import Marked, Marks, side_by_side
 from rlselect.report._summary import Summary, page_path
@@ -73,6 +74,7 @@ __all__ = [
     "draw_tree",
     "fact_rows",
     "how_made",
+    "judging_machine",
     "label_axes",
     "line_style",
     "name_room",

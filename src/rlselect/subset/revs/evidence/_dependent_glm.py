@@ -17,9 +17,13 @@ from rlselect.kernels import (
     score_and_curvature,
     settle_levels,
 )
-from rlselect.subset.revs.evidence._block import Block
 from rlselect.subset.revs.evidence._dependent_ridge import FIRST_SHARE, alike
-from rlselect.subset.revs.evidence._glm_subset import SAME_DISPERSION, GlmSubset, block_design, block_predictor
+from rlselect.subset.revs.evidence._glm_subset import (
+    SAME_DISPERSION,
+    GlmSubset,
+    block_design,
+    block_predictor,
+)
 from rlselect.subset.revs.evidence._recall import Recall
 from rlselect.subset.revs.evidence._rows import Rows
 

@@ -51,6 +51,8 @@ class ProcessTest:
         over times with an estimate
     times : the time points used
     excluded : time points left out because they are flagged
+    denominator_df : float
+        Of the F reference (Student's t for one contrast) in small samples; infinite with others.
     """
 
     statistic: float
@@ -62,6 +64,7 @@ class ProcessTest:
     se: Array = field(repr=False)
     times: NDArray[Any] = field(repr=False)
     excluded: NDArray[Any] = field(repr=False)
+    denominator_df: float = field(default=np.inf, repr=False)
 
 
 @dataclass(frozen=True)
@@ -329,7 +332,18 @@ def run_test(
     size = np.abs(shown.sum(axis=0))
     size = np.where(size > 0, size, 1.0)
     times, se = fitted.design.times[process.where], np.sqrt(np.diag(cov)) / size
-    return ProcessTest(statistic, r, pvalue, kind, process.label, total / size, se, times, process.excluded)
+    return ProcessTest(
+        statistic,
+        r,
+        pvalue,
+        kind,
+        process.label,
+        total / size,
+        se,
+        times,
+        process.excluded,
+        float(n - r) if few and kind == "ids" else np.inf,
+    )
 
 
 def _integrated(value: Array, psi: Array, weight: Array, inflate: float) -> tuple[Array, Array]:

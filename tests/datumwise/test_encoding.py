@@ -41,7 +41,9 @@ def test_neighbouring_bins_are_alike_beforehand():
 def test_codes_of_new_rows_stay_numbers():
     x = np.array([[0.0], [1e-3]])
     codes = make_encoder("linear", 5).fit(x, np.ones(2)).encode(np.array([[1e308], [-1e308], [np.nan]]))
-    assert np.isfinite(codes[:2]).all() and codes[0] > 0 > codes[1] and np.isnan(codes[2])
+    assert np.isfinite(codes[:2]).all()
+    assert codes[0] > 0 > codes[1]
+    assert np.isnan(codes[2])
 
 
 def test_linear_values_are_centred_and_scaled():

@@ -193,7 +193,7 @@ class NetworkTraining:
 
     def lengths(self, n_rows: float) -> list[int]:
         """Numbers of steps to try, the fewest first."""
-        if isinstance(self.steps, str):
+        if self.steps == "auto":
             return list(_FEW_STEPS if n_rows <= _FEW_ROWS else _STEPS)
         return sorted(self.steps) if isinstance(self.steps, Sequence) else [self.steps]
 

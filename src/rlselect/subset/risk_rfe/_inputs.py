@@ -41,9 +41,13 @@ __all__ = [
     "open_data",
     "read_data",
     "read_design",
+    "rows_that_count",
 ]
 
 Array = NDArray[np.float64]
+
+# of a mean of equal numbers, as a share of them
+_ROUNDING = 1e-14
 
 
 @dataclass(frozen=True)
@@ -237,10 +241,12 @@ def make_cycle(step: float | Callable[[int], int]) -> Callable[[int], int]:
 
 
 def column_scale(X: Array, weights: Array) -> tuple[Array, Array]:
-    """Weighted mean and standard deviation of the columns; 1 for a column that is constant."""
+    """Weighted mean and standard deviation of the columns; the size of a column that is constant."""
     total = weights.sum()
     centre = weights @ X / total
     scale = np.sqrt(weights @ np.square(X - centre) / total)
-    # A column that is constant up to rounding is left alone rather than blown up.
-    scale[scale <= 1e-12 * np.maximum(np.abs(centre), 1e-300)] = 1.0
+    # A column that is constant up to rounding is not blown up, whatever its unit.
+    size = np.maximum(np.abs(centre), 1e-280)
+    flat = scale <= _ROUNDING * size
+    scale[flat] = np.where(size > 1e-280, size, 1.0)[flat]
     return centre, scale

@@ -193,9 +193,10 @@ class NetworkTraining:
 
     def lengths(self, n_rows: float) -> list[int]:
         """Numbers of steps to try, the fewest first."""
-        if self.steps == "auto":
-            return list(_FEW_STEPS if n_rows <= _FEW_ROWS else _STEPS)
-        return sorted(self.steps) if isinstance(self.steps, Sequence) else [self.steps]
+        steps = self.steps
+        if isinstance(steps, str):
+            steps = _FEW_STEPS if n_rows <= _FEW_ROWS else _STEPS
+        return sorted(steps) if isinstance(steps, Sequence) else [steps]
 
     def width(self, n_rows: float) -> int:
         """Hidden units of the trunk."""

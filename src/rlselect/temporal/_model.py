@@ -261,7 +261,10 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
             regression of being there at the next time or later, on these columns as last seen and on time,
             gives every row the inverse of the probability that its subject is still there as a weight
             (missing at random; a gap before a subject's return is no drop-out). That the weights are
-            estimated is part of the influence functions.
+            estimated is part of the influence functions. With visits "bin" the times are bins, with "local"
+            the stretches nearer to one time of the grid than to others: who has no row there or later has
+            left, but for subjects whose next row, at the usual gap, would lie beyond the end. The finer the
+            grid, the better the weights follow what was last seen.
 
         Returns
         -------

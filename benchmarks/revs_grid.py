@@ -189,6 +189,17 @@ def run(args):
     print(table(args, read(path)))
 
 
+def export(args):
+    """Write every data set as a file for tools in other languages: the response, then the columns."""
+    args.export.mkdir(parents=True, exist_ok=True)
+    ratios = ALL_RATIOS if args.all_ratios else RATIOS
+    seeds = range(args.seed, args.seed + args.replicates)
+    for seed, size, correlation, ratio in product(seeds, SIZES, CORRELATIONS, ratios):
+        data = design(size, correlation, ratio, seed)
+        path = args.export / f"{size}_{correlation:g}_{ratio:g}_{seed}.csv"
+        np.savetxt(path, np.column_stack([data.y, data.X]), delimiter=",", fmt="%.7g")
+
+
 def _names(name):
     """What a method calls itself first."""
     return {
@@ -269,7 +280,14 @@ def main():
     parser.add_argument("--all-ratios", action="store_true", help="all ten ratios instead of five")
     parser.add_argument("--inclusion", type=Path, help="keep the inclusion probabilities in this .npz")
     parser.add_argument("--resume", action="store_true", help="keep the fits already in PATH.csv")
-    run(parser.parse_args())
+    parser.add_argument(
+        "--export",
+        type=Path,
+        help="write the data sets into this folder and stop: `Rscript susie_grid.R FOLDER >> PATH.csv` adds "
+        "lines of susieR, which --resume takes into the table",
+    )
+    args = parser.parse_args()
+    (export if args.export else run)(args)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
 from rlselect._options import AUTO, NONE, Allowed, anything, check_options, flag, number, one_of, whole
 
@@ -193,9 +193,9 @@ class NetworkTraining:
 
     def lengths(self, n_rows: float) -> list[int]:
         """Numbers of steps to try, the fewest first."""
-        steps = self.steps
-        if isinstance(steps, str):
-            steps = _FEW_STEPS if n_rows <= _FEW_ROWS else _STEPS
+        if isinstance(self.steps, str):
+            return list(_FEW_STEPS if n_rows <= _FEW_ROWS else _STEPS)
+        steps = cast("int | Sequence[int]", self.steps)
         return sorted(steps) if isinstance(steps, Sequence) else [steps]
 
     def width(self, n_rows: float) -> int:

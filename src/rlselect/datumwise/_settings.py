@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal
+
+import numpy as np
 
 from rlselect._options import AUTO, NONE, Allowed, anything, check_options, flag, number, one_of, whole
 
@@ -195,8 +197,7 @@ class NetworkTraining:
         """Numbers of steps to try, the fewest first."""
         if isinstance(self.steps, str):
             return list(_FEW_STEPS if n_rows <= _FEW_ROWS else _STEPS)
-        steps = cast("int | Sequence[int]", self.steps)
-        return sorted(steps) if isinstance(steps, Sequence) else [steps]
+        return sorted(np.atleast_1d(self.steps).tolist())
 
     def width(self, n_rows: float) -> int:
         """Hidden units of the trunk."""

@@ -61,6 +61,7 @@ __all__ = [
     "PathDisplay",
     "PathWords",
     "PerformanceDisplay",
+    "Reports",
     "SelectionDisplay",
     "Summary",
     "Sureness",
@@ -103,7 +104,7 @@ __all__ = [
 ]
 
 
-class _Reports(ModuleType):
+class Reports(ModuleType):
     """A package that puts fits side by side when it is called: ``rlselect.report([a, b], "both.html")``."""
 
     def __call__(
@@ -119,4 +120,4 @@ class _Reports(ModuleType):
 
 
 # the package and the function that users look for have one name
-sys.modules[__name__].__class__ = _Reports
+sys.modules[__name__].__class__ = Reports

@@ -2,8 +2,9 @@
 
 50 variables, every second one the same for all rows of a cluster (`-rows`: none, `-levels`: all). Cells named
 `15x10` or `alike.5` have other numbers of clusters or correlations, `unequal` clusters of 1 to 28 rows.
-"told" knows of the clusters (`fit(groups=)`) or of the order (`time_ordered=True`), "not told" takes every row
-for itself, and "independent rows" is REVS on the same columns with noise of the same size that is not shared.
+"told" knows of the clusters (`fit(groups=)`) or of the order (`time_ordered=True`), "not told" takes every
+row for itself, and "independent rows" is REVS on the same columns with noise of the same size that is not
+shared.
 """
 
 from dataclasses import dataclass

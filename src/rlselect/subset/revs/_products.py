@@ -90,9 +90,8 @@ def _scores(problem: Problem, sample: Problem, inside: NDArray[np.bool_], rows: 
         eta = X[:, columns] @ fit.coef + fit.intercept + known
         score, curvature = score_and_curvature(family, y, eta, fit.overdispersion)
         if problem.levels is not None:
-            score = _beside_levels(
-                problem.belonging.part(rows), X[:, columns], eta - known, score, curvature, w
-            )
+            belonging, own = problem.belonging.part(rows), eta - known
+            score = _beside_levels(belonging, X[:, columns], own, score, curvature, w)
         score = score[None]
     else:
         outcome = problem.outcome.make(y, weight, offset)

@@ -205,8 +205,9 @@ class REVS(SubsetSelections):
         ``P(y > c) = expit(X coef_ + intercept_[c])``.
     coef_average_, intercept_average_ : like `coef_` and `intercept_`
         Posterior means over all subsets that were visited, weighted by their visits; of families other than
-        "gaussian" over the fifty heaviest. The refit's where one subset stands for all (more than 5,000
-        rows, or ``search=Sarsa()``).
+        "gaussian" over the fifty heaviest. A ridge of all columns has a share of them where left-out rows
+        speak for it, as the summary then says. The refit's where one subset stands for all (more than
+        5,000 rows, or ``search=Sarsa()``).
     average_ : bool
         Whether `predict` uses the average unless told otherwise: it does unless the refit predicts rows that
         are left out one by one better, by more than one standard error of the difference.

@@ -355,7 +355,7 @@ def _search_outcome(problem: Problem, how: _How) -> Found:
     assert kind is not None
     rows = Rows(table.take)
     sample = OutcomeRows(table, kind, problem.units, rows)
-    sample.draw(min(WALK_ROWS, sample.most))
+    sample.begin()
     state = cast(SubsetState, sample.state())
     state.reset(problem.always)
     allowed = problem.allowed & _varying(state, problem)

@@ -189,6 +189,9 @@ MODES = {
         "REVS", seeded(REVS, family="poisson"), "counts", fit=fit_clusters, weighted=True, keeps=_SAME
     ),
     "REVS, in time": Mode("REVS", seeded(REVS, time_ordered=True), weighted=True, keeps=_SAME),
+    "REVS, clusters and products": Mode(
+        "REVS", seeded(REVS, order=2), fit=fit_clusters, weighted=True, keeps=_SAME
+    ),
     "REVS, two responses": Mode("REVS", seeded(REVS), fit=fit_several, weighted=True, keeps=_SAME),
     "REVS, two responses of classes": Mode(
         "REVS", seeded(REVS), "classes", fit=fit_several, weighted=True, keeps=_SAME

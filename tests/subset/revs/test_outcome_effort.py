@@ -111,6 +111,28 @@ def test_a_sample_grows_no_further_than_the_memory_allows(monkeypatch):
     assert "as many rows are used as may be held" in str(model.summary()).replace("\n", " ")
 
 
+@pytest.mark.parametrize("family", ["multinomial", "ordinal"])
+def test_a_class_of_one_row_is_drawn_before_the_search_begins(family, monkeypatch):
+    X, y = rows_of_kind("ordinal")
+    y[y == 2] = 3
+    # the last row that is drawn
+    y[np.random.default_rng(0).permutation(N)[-1]] = 2
+    model = REVS(family=family, random_state=0).fit(X, y)
+    assert model.support_[:2].all()
+    assert model.n_rows_read_ == N
+    assert list(model.classes_) == [0, 1, 2, 3]
+    monkeypatch.setattr(_outcome_effort, "_MOST_NUMBERS", 5500 * P)
+    with pytest.raises(ValueError, match="class number 3 of 4 that none is among 5,500 rows"):
+        REVS(family=family, random_state=0).fit(X, y)
+
+
+def test_noise_is_decided_by_a_look_from_the_empty_subset():
+    _, y = rows_of_kind("multinomial")
+    model = REVS(random_state=0).fit(np.random.default_rng(9).normal(size=(N, 4)), y)
+    assert not model.support_.any()
+    assert (model.stop_reason_, model.n_rows_read_) == ("decided", 5000)
+
+
 def test_time_runs_out_in_the_middle_of_a_look(monkeypatch):
     X, y = rows_of_kind("multinomial")
     monkeypatch.setattr(OutcomeRows, "look_at_all", lambda self, look, subset, is_stopped: None)

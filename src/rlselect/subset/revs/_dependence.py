@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,11 @@ class Belonging:
         labels = getattr(table, "extra", {}).get("groups")
         codes = None if labels is None else np.unique(labels, return_inverse=True)[1].ravel().astype(np.intp)
         return cls(table.n_rows, codes, time_ordered)
+
+    def part(self, rows: Any) -> "Belonging":
+        """Of some rows: numbers, or a slice."""
+        n = len(np.arange(self.n_rows)[rows])
+        return Belonging(n, None if self.codes is None else self.codes[rows], self.time_ordered)
 
     @cached_property
     def levels(self) -> Levels | None:

@@ -53,6 +53,27 @@ class OutcomeRows:
         """Rows that a sample may have: those of a very wide table fill the memory sooner."""
         return max(_MOST_NUMBERS // max(self.units.n_columns, 1), min(_FIRST, self.table.batch_rows))
 
+    def begin(self) -> None:
+        """Take a first sample that has rows of every class: one without any has no place in the model."""
+        sampler = self.table.sampler
+        self.draw(min(_FIRST, self.most))
+        while (lost := self._lost_class()) is not None:
+            if sampler.n_used >= min(self.most, sampler.n_rows):
+                raise ValueError(
+                    f"y has so few rows of class number {lost + 1} of {self.kind.n_classes} that none is "
+                    f"among {sampler.n_used:,} rows drawn at random, as many as may be held in memory: leave "
+                    "its rows out, or join it with another class."
+                )
+            self.draw(min(sampler.n_used, self.most - sampler.n_used))
+
+    def _lost_class(self) -> int | None:
+        """A class without a row that counts in the sample; None where there is none."""
+        if self.kind.family == "cox":
+            return None
+        _, y, weight, _ = self.rows.gather(np.empty(0, dtype=np.intp))
+        counts = np.bincount(y.astype(np.intp), weight, minlength=self.kind.n_classes)
+        return None if counts.all() else int(np.argmin(counts))
+
     def draw(self, wanted: int) -> None:
         """Take more rows into the sample."""
         for where in self.table.sampler.draw(wanted, _BLOCK):
@@ -79,7 +100,7 @@ class OutcomeRows:
         these are in memory, and their predictors are made first.
         """
         f = len(look.own)
-        coef = look.coef[f:].reshape(len(subset), -1)
+        coef = look.coef[f:].reshape(len(subset), look.score.shape[1])
         every = self._survival_scores(subset, coef) if self.kind.family == "cox" else None
         shift, scale = self.rows.scale
         for batch in self.table.scan():

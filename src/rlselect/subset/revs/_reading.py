@@ -67,7 +67,6 @@ def refuse_together(selector: Any, family: str, groups: Any, responses: str = ""
         raise ValueError(
             f"{what} was given with search=Sarsa(...), which draws every row for itself; use search='auto'."
         )
-    refuse_unused(selector, ("order",), what, "leave it out, and give the products as columns")
     refuse_unused(selector, ("min_effect", "checkpoint"), what, "leave it out: all rows are used")
 
 

@@ -180,9 +180,7 @@ def _search_walk(problem: Problem, how: _How) -> Found:
     """All rows at once: several subsets may explain them, and the walk averages over these."""
     table, linear = problem.table, problem.family == "gaussian"
     plain = problem.outcome is None and problem.levels is None
-    rows = _rows(table, linear) if plain else Rows(table.take)
-    state = walk_state(problem, problem.units, rows)
-    allowed = problem.allowed & _varying(state, problem)
+    rows, state, allowed = _at_the_beginning(problem)
     if not allowed.any() or (problem.family in COUNTS and not _has_events(rows)):
         return _nothing_to_do(problem)
     state.reset(problem.always)
@@ -217,18 +215,24 @@ def _search_walk(problem: Problem, how: _How) -> Found:
     return found
 
 
+def _at_the_beginning(problem: Problem) -> tuple[Rows, SubsetState, NDArray[np.bool_]]:
+    """All rows, the empty subset of them, and which units may move."""
+    plain = problem.outcome is None and problem.levels is None
+    rows = _rows(problem.table, problem.family == "gaussian") if plain else Rows(problem.table.take)
+    state = walk_state(problem, problem.units, rows)
+    return rows, state, problem.allowed & _varying(state, problem)
+
+
 def climb_once(
     problem: Problem, penalty: float | None, rng: np.random.Generator, clock: Clock
 ) -> NDArray[np.bool_]:
     """Units that a greedy climb on all rows comes to, for a first idea of what matters."""
-    table, linear = problem.table, problem.family == "gaussian"
-    rows = _rows(table, linear) if problem.outcome is None else Rows(table.take)
-    state = walk_state(problem, problem.units, rows)
+    _, state, allowed = _at_the_beginning(problem)
     state.reset(problem.always)
     how = _How(UCB(0.0), penalty, None, rng, clock, problem.structure)
-    walker = how.walker(state, problem.allowed & _varying(state, problem), table.n_rows, state.counted)
+    walker = how.walker(state, allowed, problem.table.n_rows, state.counted)
     walker.climb()
-    for _ in range(2 if linear else 0):
+    for _ in range(2 if problem.family == "gaussian" else 0):
         tune_prior(walker, shapes=1)
         walker.climb()
     return state.mask
@@ -351,7 +355,7 @@ def _search_outcome(problem: Problem, how: _How) -> Found:
     assert kind is not None
     rows = Rows(table.take)
     sample = OutcomeRows(table, kind, problem.units, rows)
-    sample.draw(min(WALK_ROWS, sample.most))
+    sample.begin()
     state = cast(SubsetState, sample.state())
     state.reset(problem.always)
     allowed = problem.allowed & _varying(state, problem)

@@ -1,5 +1,6 @@
 """Several responses: one selection for all of them, or one for each."""
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,6 +26,8 @@ from rlselect.subset.revs._structure_options import read_structure
 
 # what ends the searches of the other responses too
 _BROKEN_OFF = ("interrupted", "callback")
+# y as a word of its own, and not as the name of a column
+_ABOUT_Y = re.compile(r"(?<![\w'\"])y(?![\w'\"])")
 
 
 class _Portion(Progress):
@@ -91,7 +94,7 @@ def _named(name: str) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        if "y" not in str(error).split("(")[0]:
+        if not _ABOUT_Y.search(str(error).split("(")[0]):
             raise
         raise ValueError(f"Response {name!r}: {error}") from None
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from os import PathLike
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -411,11 +412,20 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
         new.constant = [name for name in self._constant_names() if name in named] or None
         return new._learn_aside(lambda schedule: design, self._fitted.time_name)
 
-    def report(self, level: float = 0.95, n_draws: int = 1000, random_state: RandomState = 0) -> Summary:
+    def report(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        level: float = 0.95,
+        n_draws: int = 1000,
+        random_state: RandomState = 0,
+    ) -> Summary:
         """Account of the effects: for each covariate its average, range, both tests of no effect, and curve.
 
         Parameters
         ----------
+        path : str or path-like, optional
+            Where to write it, whole or not at all: the name ends in .html, .md or .json.
         level : float, default=0.95
             Probability that a band covers the whole curve.
         n_draws : int, default=1000
@@ -428,8 +438,9 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
         Summary
             ``str()`` gives text, ``dict`` the values behind it; notebooks show a page, ``save`` writes one.
         """
-        check_is_fitted(self)
-        return self._tell(self._report(level=level, n_draws=n_draws, random_state=random_state))
+        return self._written(
+            path, lambda: self._report(level=level, n_draws=n_draws, random_state=random_state)
+        )
 
     def _report(self, **options: Any) -> dict[str, Any]:
         return report_of(self._fitted, self.formula, **options) | {"seconds": self._seconds}

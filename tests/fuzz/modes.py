@@ -1,6 +1,7 @@
 """Every estimator with the modes the fuzzer tries, and how each is fitted and asked."""
 
 import math
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,6 +24,7 @@ from rlselect import (
     TrialData,
 )
 from rlselect.datumwise import DatumwiseRegressor, PolicyIteration
+from rlselect.temporal import SmallSampleWarning
 
 # rows of each subject in the long data of curves
 VISITS = 3
@@ -107,6 +109,11 @@ def ask_trial(estimator, trial):
 
 def ask_visits(estimator, X):
     sound = np.array([flag is None for flag in estimator.flags_])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SmallSampleWarning)
+        lower, upper = (side.to_numpy()[sound] for side in estimator.conf_int())
+    # one subject alone leaves no degree of freedom
+    assert (lower <= upper).all()
     return {"curves": estimator.coef_.to_numpy()[sound], "errors": estimator.se_.to_numpy()[sound]}
 
 
@@ -270,6 +277,8 @@ MODES = {
     "Curves, logit": of_visits("truths", separable=True, link="logit"),
     "Curves, log": of_visits("counts", separable=True, link="log"),
     "Curves, smooth": of_visits(bandwidth=1.0),
+    "Curves, carried": of_visits(visits="carry"),
+    "Curves, bins": of_visits(visits="bin", grid=2),
     "DivideAndConquer": Mode(
         "DivideAndConquer",
         seeded(DivideAndConquer, estimator=REVS(random_state=0), n_folds=2),

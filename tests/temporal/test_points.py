@@ -65,6 +65,16 @@ def test_too_few_are_said(make_data):
         model.predict_interval(make_data(n=2))
 
 
+def test_an_arm_of_one_subject_tells_nothing(make_data):
+    data = make_data(n=30, missing=0.0)
+    data["arm"] = (data["id"] == 4).astype(float)
+    model = TemporalProcessRegression("v ~ arm + x").fit(data, id="id", time="t")
+    with pytest.warns(SmallSampleWarning, match="'arm' is the same for all but 1"):
+        band = model.conf_int()
+    assert np.isinf(band.upper["arm"]).all()
+    assert np.isfinite(band.upper[["Intercept", "x"]]).all(axis=None)
+
+
 @pytest.mark.parametrize("link", ["identity", "log"])
 def test_intervals_of_twenty_subjects_cover(link):
     """80 trials, 6 times; normal quantiles of HC0 cover .85 to .90."""

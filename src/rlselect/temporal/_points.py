@@ -17,6 +17,8 @@ Places = NDArray[np.intp]
 
 # numbers of a block of times x rows x covariates x units
 _BLOCK = 2_000_000
+# leverage of a row that is fitted whatever it says
+_ALONE = 1.0 - 1e-6
 
 
 @dataclass(frozen=True)
@@ -65,8 +67,9 @@ def point_errors(fitted: FittedCurves, smoothed: bool) -> PointErrors:
 
 
 def quantile(level: float, df: Array) -> Array:
-    """Two-sided quantile of Student's t, normal where `df` is infinite."""
-    return np.asarray(student.ppf(0.5 + level / 2.0, df), dtype=np.float64)
+    """Two-sided quantile of Student's t, normal where `df` is infinite, and infinite where it is 0."""
+    found = student.ppf(0.5 + level / 2.0, np.where(df > 0, df, 1.0))
+    return np.where(df > 0, found, np.inf)
 
 
 def leverage_df(parts: ScoreParts, pull: Array, design: ProcessDesign) -> Array:
@@ -74,7 +77,8 @@ def leverage_df(parts: ScoreParts, pull: Array, design: ProcessDesign) -> Array:
 
     `pull` (times, rows, units) turns scores into influence functions of the contrasts. The variance is a
     quadratic form of the scores, whose first two moments are those of a multiple of chi-square: few high
-    leverages leave few degrees of freedom, however many subjects there are.
+    leverages leave few degrees of freedom, however many subjects there are. None (0) where one subject alone
+    tells an effect, as the only one of an arm: nothing says how far it may be off.
     """
     n_times, rows, n = pull.shape
     out = np.empty((n_times, rows))
@@ -90,4 +94,7 @@ def leverage_df(parts: ScoreParts, pull: Array, design: ProcessDesign) -> Array:
         trace = (own - lost).sum(axis=2)
         square = (own**2 - 2.0 * own * lost).sum(axis=2) + np.einsum("trkl,trlk->tr", cross, cross)
         out[:, here] = np.where(square > 0, trace**2 / np.where(square > 0, square, 1.0), 1.0)
-    return np.maximum(out, 1.0)
+    alone = (parts.leverage > _ALONE)[:, None, :] & (
+        np.abs(pull) > 1e-6 * np.abs(pull).max(axis=2, keepdims=True)
+    )
+    return np.where(alone.any(axis=2), 0.0, np.maximum(out, 1.0))

@@ -38,19 +38,24 @@ def fit_rows(estimator, X, y, weight):
 
 def fit_times(estimator, X, y, weight):
     """Numbers as times from the smallest one on, nine of ten with an event; others as they are."""
-    values = np.asarray(y)
-    if values.dtype.kind in "fiu" and values.ndim == 1:
-        y = values - values.min(initial=0)
-    times = {"time": y, "event": np.arange(values.shape[0] if values.ndim else 0) % 10 > 0}
+    if isinstance(y, np.ndarray) and y.dtype.kind in "fiu" and y.ndim == 1:
+        y = y - y.min(initial=0)
+    times = {"time": y, "event": np.arange(_n_rows(y)) % 10 > 0}
     given = {} if weight is None else {"sample_weight": weight}
     return estimator.fit(X, times, **given), X
 
 
 def fit_clusters(estimator, X, y, weight):
     """Four rows to a cluster, the last one smaller."""
-    n = np.shape(y)[0] if np.ndim(y) else 0
     given = {} if weight is None else {"sample_weight": weight}
-    return estimator.fit(X, y, groups=np.arange(n) // 4, **given), X
+    return estimator.fit(X, y, groups=np.arange(_n_rows(y)) // 4, **given), X
+
+
+def _n_rows(y):
+    """Of arrays, frames and lists, ragged ones too; none of what is no table."""
+    if hasattr(y, "shape"):
+        return y.shape[0] if y.shape else 0
+    return len(y) if isinstance(y, list) else 0
 
 
 def fit_several(estimator, X, y, weight):

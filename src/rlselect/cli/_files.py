@@ -1,11 +1,15 @@
 """What commands read and where they write."""
 
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["check_outputs", "load_data", "name_targets", "open_data", "title_of", "with_numbers"]
+if TYPE_CHECKING:
+    from rlselect.data import CsvCells
+
+__all__ = ["check_outputs", "flags_of", "load_data", "name_targets", "open_data", "title_of", "with_numbers"]
 
 
 def check_outputs(data: str | Path | Sequence[str], *paths: Path | None) -> None:
@@ -39,8 +43,8 @@ def name_targets(target: str, weight: str | None) -> dict[str, str]:
 def open_data(
     data: Sequence[str],
     named: Mapping[str, str],
-    drop: Sequence[str] = (),
-    na: Sequence[str] = (),
+    drop: Sequence[str],
+    cells: "CsvCells",
 ) -> Any:
     """What the words of a command name: a table for a small file, else a source that is read in parts.
 
@@ -50,34 +54,48 @@ def open_data(
         Files, folders, globs or one URL.
     named : mapping
         Options that name columns, and the names.
-    drop, na : sequence of str
-        Columns to leave out, and cells of CSV files that mean missing.
+    drop : sequence of str
+        Columns to leave out.
+    cells : CsvCells
+        How cells of CSV files are written.
     """
-    from rlselect.data import SMALL_CSV, kind_of, open_once, read_file
+    from rlselect.data import SMALL_CSV, USUAL_CELLS, kind_of, open_once, read_file
 
-    if na and any(kind_of(path) not in ("csv", None) for path in data):
-        raise ValueError("--na is for CSV files; these data say themselves what is missing: leave it out.")
+    if cells != USUAL_CELLS and any(kind_of(path) not in ("csv", None) for path in data):
+        flag = "--na" if cells.missing else "--decimal" if cells.decimal != "." else "--encoding"
+        raise ValueError(
+            f"{flag} is for CSV files; these data say themselves how they are read: leave it out."
+        )
     single = len(data) == 1 and "://" not in data[0] and Path(data[0]).is_file()
     if single and kind_of(data[0]) != "parquet" and Path(data[0]).stat().st_size <= SMALL_CSV:
-        frame = read_file(data[0], missing_marks=na)
+        frame = read_file(data[0], cells=cells)
         _check_names(frame.column_names, title_of(data), named, drop)
         return frame.drop_columns(list(drop)) if drop else frame
-    opened = open_once(data[0] if len(data) == 1 else list(data), drop=drop, missing_marks=na)
+    opened = open_once(data[0] if len(data) == 1 else list(data), drop=drop, cells=cells)
     _check_names(opened.names, title_of(data), named, drop)
     return opened
+
+
+def flags_of(drop: Sequence[str], cells: "CsvCells") -> str:
+    """How a command was told to read the data, for one that reads them again."""
+    flags = [word for name in drop for word in ("--drop", name)]
+    flags += [word for mark in cells.missing for word in ("--na", mark)]
+    flags += ["--decimal", cells.decimal] if cells.decimal != "." else []
+    flags += ["--encoding", cells.encoding] if cells.encoding != "utf-8" else []
+    return shlex.join(flags)
 
 
 def load_data(
     data: Sequence[str],
     named: Mapping[str, str],
     drop: Sequence[str],
-    na: Sequence[str],
+    cells: "CsvCells",
     owner: str,
 ) -> Any:
     """All rows of what the words of a command name, in memory; `owner` is who needs them so."""
     from rlselect.data import load_source
 
-    return load_source(open_data(data, named, drop, na), owner)
+    return load_source(open_data(data, named, drop, cells), owner)
 
 
 def with_numbers(data: Any) -> Any:

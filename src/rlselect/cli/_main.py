@@ -2,19 +2,19 @@
 
 from inspect import signature
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from rlselect import __version__
 from rlselect._watch import tell
 from rlselect.cli._errors import one_sentence
-from rlselect.cli._files import check_outputs, name_targets, open_data, title_of, with_numbers
+from rlselect.cli._files import check_outputs, flags_of, name_targets, open_data, title_of, with_numbers
 from rlselect.cli._help import Contents, examples
 from rlselect.cli._options import (
+    cells_option,
     data_argument,
     expand_option,
-    marks_option,
     missing_option,
     model_argument,
     output_options,
@@ -31,6 +31,9 @@ from rlselect.cli._selectors import make_selector, read_rules
 from rlselect.cli._show import deliver, report_of
 from rlselect.cli._studies import compare, reproduce, simulate
 from rlselect.report import printable
+
+if TYPE_CHECKING:
+    from rlselect.data import CsvCells
 
 _HEADINGS = {
     "Look first": ["check"],
@@ -108,7 +111,7 @@ def select(
     groups: str | None,
     time_ordered: bool,
     expand_dates: bool,
-    na: tuple[str, ...],
+    cells: "CsvCells",
     seed: int,
     time_budget: float | None,
     model_path: Path | None,
@@ -148,7 +151,7 @@ def select(
         given = {} if weight is None else {"sample_weight": weight}
         given |= {} if groups is None else {"groups": groups}
         with shown_progress("reading", time_budget):
-            table = open_data(data, named, drop, na)
+            table = open_data(data, named, drop, cells)
             if expand_dates:
                 table = with_numbers(table)
             if event is None:
@@ -182,7 +185,7 @@ def check(
     target: str | None,
     question: Literal["everyone", "case", "decision", "moment"],
     drop: tuple[str, ...],
-    na: tuple[str, ...],
+    cells: "CsvCells",
     json_path: Path | None,
     html_path: Path | None,
 ) -> None:
@@ -192,9 +195,9 @@ def check(
     with one_sentence():
         check_outputs(data, json_path, html_path)
         with shown_progress("looking"):
-            table = open_data(data, {} if target is None else {"--target": target}, drop, na)
+            table = open_data(data, {} if target is None else {"--target": target}, drop, cells)
             found = look(table, target, question=question, name=" ".join(data))
-        deliver(found.for_command_line(), json_path, html_path)
+        deliver(found.for_command_line(flags_of(drop, cells)), json_path, html_path)
 
 
 @main.command(
@@ -214,10 +217,10 @@ def check(
 )
 @click.option("--proba", is_flag=True, help="Probabilities of the classes, too.")
 @expand_option
-@marks_option
+@cells_option
 @quiet_option
 def predict(
-    model: Path, data: tuple[str, ...], out: Path, proba: bool, expand_dates: bool, na: tuple[str, ...]
+    model: Path, data: tuple[str, ...], out: Path, proba: bool, expand_dates: bool, cells: "CsvCells"
 ) -> None:
     """Predict the rows of DATA with a MODEL that --save has written."""
     from rlselect.cli._models import write_predictions
@@ -225,7 +228,7 @@ def predict(
     with one_sentence():
         check_outputs([str(model), *data], out)
         with shown_progress("predicting"):
-            table = open_data(data, {}, (), na)
+            table = open_data(data, {}, (), cells)
             n_rows = write_predictions(
                 model, with_numbers(table) if expand_dates else table, out, proba=proba
             )

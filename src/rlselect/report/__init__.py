@@ -37,9 +37,10 @@ from rlselect.report._selection_displays import (
     PerformanceDisplay,
     SelectionDisplay,
     Sureness,
+    judging_machine,
 )
 from rlselect.report._side_by_side import Marked, Marks, side_by_side
-from rlselect.report._summary import Summary
+from rlselect.report._summary import Summary, page_path
 from rlselect.report._svg import curve_svg, search_curves
 from rlselect.report._tree_picture import TreeBox, draw_tree, tree_size
 from rlselect.report._write import to_json, to_markdown
@@ -73,11 +74,13 @@ __all__ = [
     "draw_tree",
     "fact_rows",
     "how_made",
+    "judging_machine",
     "label_axes",
     "line_style",
     "name_room",
     "name_some",
     "names_height",
+    "page_path",
     "printable",
     "pyplot",
     "replace_file",

@@ -13,7 +13,7 @@ from rlselect import REVS, load, save
 from rlselect.data import open_source
 from rlselect.kernels import Spread
 from rlselect.subset.revs import _search
-from rlselect.subset.revs._dependence import describe, levels_of
+from rlselect.subset.revs._dependence import Belonging, describe
 from rlselect.subset.revs._dependent_fit import dependent_fit
 from rlselect.subset.revs.evidence import Fit, fit_glm
 
@@ -37,9 +37,9 @@ def posed(X, y, groups=members, weight=None, time_ordered=False, family="gaussia
     extra = {} if groups is None else {"groups": groups}
     table = open_source(X, y, sample_weight=weight, extra=extra)
     table.start(np.random.default_rng(0))
-    levels = levels_of(table, time_ordered)
+    rows = Belonging.of(table, time_ordered)
     return SimpleNamespace(
-        table=table, levels=levels, time_ordered=time_ordered, family=family, units=None, classes=None
+        table=table, belonging=rows, levels=rows.levels, together=rows.together, family=family
     )
 
 
@@ -136,10 +136,10 @@ def test_errors_of_other_families_are_those_of_sums_over_clusters(family):
 
 def test_what_rows_say_is_the_design_effect():
     X, y = clustered()
-    found = describe(Spread(0.5), 1.0, posed(X, y).table, False)
+    found = describe(Spread(0.5), 1.0, posed(X, y).belonging, None)
     assert found.share == pytest.approx(1 / 3)
     assert found.effective == pytest.approx(120 / (1 + 9 / 3))
-    series = describe(Spread(1.0, 0.5), 1.0, posed(X, y, groups=None).table, True)
+    series = describe(Spread(1.0, 0.5), 1.0, posed(X, y, groups=None, time_ordered=True).belonging, None)
     assert series.effective == pytest.approx(120 / (1 + 2 * 0.5 * 0.5 / 0.5))
     assert series.n_clusters == 0
 

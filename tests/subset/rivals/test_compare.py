@@ -53,6 +53,13 @@ def test_scores_are_those_of_a_plain_loop():
     assert found.rows[0]["score"] == pytest.approx(np.mean(scores))
 
 
+def test_scores_do_not_depend_on_the_scale_of_the_target():
+    X, y = linear()
+    one, large = (compare({"cfs": CorrelationFeatureSelection()}, X, t, cv=3) for t in (y, 1e4 * y + 3e5))
+    assert large.rows[0]["score"] == pytest.approx(one.rows[0]["score"], rel=1e-3)
+    assert one.rows[0]["score"] > 0.6
+
+
 def test_stability_is_the_corrected_measure():
     rng = np.random.default_rng(0)
     random = np.mean([stability(rng.random((5, 40)) < 0.3) for _ in range(300)])

@@ -10,8 +10,9 @@ from rlselect._clock import Clock
 from rlselect._limits import require_memory
 from rlselect.data import ColumnPairs, FeatureUnits, PairTable, Table, Units
 from rlselect.kernels import pair_scores, score_and_curvature
+from rlselect.subset.revs._found import Found, rows_of
 from rlselect.subset.revs._problem import Problem
-from rlselect.subset.revs._search import Found, climb_once, is_large, rows_of
+from rlselect.subset.revs._search import climb_once, is_large
 from rlselect.subset.revs._structure import Structure
 from rlselect.subset.revs.evidence import fit_glm, fit_outcome, standardise
 

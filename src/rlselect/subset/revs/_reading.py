@@ -36,7 +36,9 @@ def refuse_idle(selector: Any, family: str, offset: Any) -> None:
     if family not in OUTCOMES:
         return
     what = f"family={family!r}"
-    refuse_unused(selector, ("min_effect", "checkpoint"), what, "leave it out: all rows are used")
+    refuse_unused(
+        selector, ("min_effect", "checkpoint"), what, "leave it out: numbers, two classes and counts have it"
+    )
     if isinstance(selector.search, Sarsa):
         raise ValueError(
             f"{what} was given with search=Sarsa(...), which does not know it; use search='auto'."

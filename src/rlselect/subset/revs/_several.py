@@ -14,11 +14,12 @@ from rlselect._options import refuse_unused
 from rlselect._parallel import one_thread
 from rlselect._random import as_generator
 from rlselect.data import Responses, open_responses, require_rows
+from rlselect.subset.revs._found import choices_of
 from rlselect.subset.revs._joint_search import search_shared
 from rlselect.subset.revs._problem import Problem, pose_problem
 from rlselect.subset.revs._reading import read_policy, refuse_idle, refuse_together
 from rlselect.subset.revs._sarsa import Sarsa
-from rlselect.subset.revs._search import choices_of, expected_steps
+from rlselect.subset.revs._search import expected_steps
 from rlselect.subset.revs._split import split_rows
 from rlselect.subset.revs._structure_options import read_structure
 

@@ -13,9 +13,6 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.model_selection import check_cv
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC, SVR
 
 from rlselect._options import check_value, one_of
 from rlselect._watch import tell
@@ -25,6 +22,7 @@ from rlselect.report import (
     Display,
     below_axes,
     draw_names,
+    judging_machine,
     label_axes,
     line_style,
     names_height,
@@ -150,7 +148,7 @@ def compare(
     true = None if truth is None else _read_truth(truth, names)
     sizes = tuple(k for k in sorted({int(k) for k in sizes}) if 1 <= k <= len(names))
     if learner is None:
-        learner = make_pipeline(StandardScaler(), SVC() if classes is not None else SVR())
+        learner = judging_machine(classes is not None)
     folds = list(check_cv(cv, target, classifier=classes is not None).split(design, target))
     judge = _Judge(learner, design, target, of_column, classes is not None)
     rows = []

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse, stats
 
+from rlselect.subset.revs._found import Found, rows_of
 from rlselect.subset.revs._left_out import LeftOutRows, Said, caution
 from rlselect.subset.revs._problem import COUNTS, Problem
-from rlselect.subset.revs._search import Found, rows_of
 from rlselect.subset.revs._visited import Visited
 from rlselect.subset.revs.evidence import (
     Fit,

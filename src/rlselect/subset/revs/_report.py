@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from rlselect.data import read_features
 from rlselect.report import answer_selection, name_some, stopped_early
 from rlselect.subset.revs._dependence import say_dependence
+from rlselect.subset.revs._found import Found
 from rlselect.subset.revs._outcome_kind import OUTCOMES
 from rlselect.subset.revs._sarsa import Sarsa
-from rlselect.subset.revs._search import Found
 
 AFTER_SELECTION = (
     "Standard errors are those of a refit that does not know the variables were selected: they are too "

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rlselect.data import CsvCells
 
-__all__ = ["check_outputs", "flags_of", "load_data", "name_targets", "open_data", "title_of", "with_numbers"]
+__all__ = [
+    "check_outputs",
+    "flags_of",
+    "load_data",
+    "name_targets",
+    "names_in",
+    "open_data",
+    "split_names",
+    "title_of",
+    "with_numbers",
+]
 
 
 def check_outputs(data: str | Path | Sequence[str], *paths: Path | None) -> None:
@@ -36,6 +46,16 @@ def _same_file(one: Path, other: Path) -> bool:
     return one.exists() and other.exists() and os.path.samefile(one, other)
 
 
+def names_in(table: Any) -> list[str]:
+    """Columns of what `open_data` returns."""
+    return list(table.names if hasattr(table, "names") else table.column_names)
+
+
+def split_names(word: str, columns: Sequence[str]) -> list[str]:
+    """Names of columns that a word lists with commas between; a column of that very name stands alone."""
+    return [word] if word in columns else [name.strip() for name in word.split(",") if name.strip()]
+
+
 def name_targets(target: str, weight: str | None) -> dict[str, str]:
     return {"--target": target} if weight is None else {"--target": target, "--weight": weight}
 
@@ -45,6 +65,8 @@ def open_data(
     named: Mapping[str, str],
     drop: Sequence[str],
     cells: "CsvCells",
+    *,
+    several: bool = False,
 ) -> Any:
     """What the words of a command name: a table for a small file, else a source that is read in parts.
 
@@ -58,6 +80,8 @@ def open_data(
         Columns to leave out.
     cells : CsvCells
         How cells of CSV files are written.
+    several : bool
+        Whether --target may list several columns.
     """
     from rlselect.data import SMALL_CSV, USUAL_CELLS, kind_of, open_once, read_file
 
@@ -69,10 +93,10 @@ def open_data(
     single = len(data) == 1 and "://" not in data[0] and Path(data[0]).is_file()
     if single and kind_of(data[0]) != "parquet" and Path(data[0]).stat().st_size <= SMALL_CSV:
         frame = read_file(data[0], cells=cells)
-        _check_names(frame.column_names, title_of(data), named, drop)
+        _check_names(frame.column_names, title_of(data), named, drop, several)
         return frame.drop_columns(list(drop)) if drop else frame
     opened = open_once(data[0] if len(data) == 1 else list(data), drop=drop, cells=cells)
-    _check_names(opened.names, title_of(data), named, drop)
+    _check_names(opened.names, title_of(data), named, drop, several)
     return opened
 
 
@@ -112,16 +136,23 @@ def title_of(data: Sequence[str]) -> str:
     return first if len(data) == 1 else f"{first} and {len(data) - 1} more"
 
 
-def _check_names(columns: Sequence[str], where: str, named: Mapping[str, str], drop: Sequence[str]) -> None:
+def _check_names(
+    columns: Sequence[str], where: str, named: Mapping[str, str], drop: Sequence[str], several: bool
+) -> None:
     """Refuse options that name columns which are not there."""
     from rlselect.data import nearest_names
 
-    for option, name in [*named.items(), *(("--drop", d) for d in drop)]:
+    given = [
+        (option, name)
+        for option, word in named.items()
+        for name in (split_names(word, columns) if several and option == "--target" else [word])
+    ]
+    for option, name in [*given, *(("--drop", d) for d in drop)]:
         if name not in columns:
             close = nearest_names(name, columns)
             hint = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
             raise ValueError(f"{option} {name!r} is not a column of {where}.{hint}")
-    for option, name in named.items():
+    for option, name in given:
         if name in drop:
             raise ValueError(
                 f"{name!r} is both {option} and --drop; it is never a variable: leave out --drop."

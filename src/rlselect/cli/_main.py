@@ -9,7 +9,16 @@ import click
 from rlselect import __version__
 from rlselect._watch import tell
 from rlselect.cli._errors import one_sentence
-from rlselect.cli._files import check_outputs, flags_of, name_targets, open_data, title_of, with_numbers
+from rlselect.cli._files import (
+    check_outputs,
+    flags_of,
+    name_targets,
+    names_in,
+    open_data,
+    split_names,
+    title_of,
+    with_numbers,
+)
 from rlselect.cli._help import Contents, examples
 from rlselect.cli._options import (
     cells_option,
@@ -65,6 +74,7 @@ def main() -> None:
     epilog=examples(
         "rlselect select houses.csv --target price",
         "rlselect select visits.parquet --target bought --drop id --html visits.html",
+        "rlselect select trial.csv --target weight,pressure",
         'rlselect select "year=*/*.parquet" --target bought --save bought.model',
     ),
     short_help="for everyone: the variables that explain a target",
@@ -88,6 +98,13 @@ def main() -> None:
     metavar="COLUMN",
     help="Whether the target is the time of an event (1) or of the last look (0); revs only.",
 )
+@click.option(
+    "--responses",
+    type=click.Choice(["shared", "each"]),
+    default="shared",
+    show_default=True,
+    help="One selection for all targets (--target a,b), or one for each; revs only.",
+)
 @click.option("--groups", metavar="COLUMN", help="Column that says which rows belong together.")
 @click.option("--time-ordered", is_flag=True, help="Rows come in the order of time.")
 @rule_options
@@ -101,6 +118,7 @@ def select(
     method: str,
     family: str,
     event: str | None,
+    responses: str,
     max_features: int | None,
     at_most: tuple[str, ...],
     sign: tuple[str, ...],
@@ -144,20 +162,29 @@ def select(
             raise ValueError(
                 f"--method {method} takes every row for itself; leave out {what}, or use --method revs."
             )
-        if time_ordered:
-            selector.set_params(time_ordered=True)
+        if responses == "each" and method != "revs":
+            raise ValueError(
+                f"--method {method} takes one target; leave out --responses, or use --method revs."
+            )
+        chosen = {"time_ordered": time_ordered, "responses": responses}
+        selector.set_params(**chosen if method == "revs" else {})
         named = name_targets(target, weight) | ({} if event is None else {"--event": event})
         named |= {} if groups is None else {"--groups": groups}
         given = {} if weight is None else {"sample_weight": weight}
         given |= {} if groups is None else {"groups": groups}
         with shown_progress("reading", time_budget):
-            table = open_data(data, named, drop, cells)
+            table = open_data(data, named, drop, cells, several=True)
+            targets = split_names(target, names_in(table))
+            if len(targets) > 1 and (event is not None or method != "revs"):
+                what = f"--method {method}" if event is None else "--event"
+                raise ValueError(f"{what} is for one target; --target {target} names {len(targets)}.")
             if expand_dates:
                 table = with_numbers(table)
-            if event is None:
-                refuse_problems(table, target, missing=missing)
+            for name in targets if event is None else []:
+                refuse_problems(table, name, missing=missing)
             tell(doing=method)
-            selector.fit(table, target if event is None else (target, event), **given)
+            y = target if event is None else (target, event)
+            selector.fit(table, targets if len(targets) > 1 else y, **given)
         save_model(selector, model_path)
         report = {"title": f"{target} in {title_of(data)}", **report_of(selector)}
         deliver(report, json_path, html_path)

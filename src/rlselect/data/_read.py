@@ -320,7 +320,7 @@ def read_vector(values: Any, name: str, frame: nw.DataFrame | None = None) -> np
         if array.dtype.kind in "US" and not hasattr(values, "dtype"):
             array = np.asarray(values, dtype=object)
     except ValueError as error:
-        raise ValueError(f"{name} cannot be read as a 1-D array: {error}.") from None
+        raise ValueError(f"{name} cannot be read as a 1-D array: {str(error).rstrip('.')}.") from None
     _refuse_complex(array.dtype, name)
     if array.ndim != 1:
         # scikit-learn's rule: a single column is flattened with a warning, anything wider refused

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from typing import Any, ClassVar, Literal
 
@@ -86,6 +87,8 @@ class FeatureBuyer(AfterFit, Estimator):
         features, X, y, weights = self._read(X, y, sample_weight)
         classes, labels, losses, variance = self._read_answers(y, weights)
         rules = self._read_rules(features, classes, losses)
+        if variance is not None:
+            rules = replace(rules, values=(classes - classes.mean()) / np.sqrt(variance))
         clock = fit_clock(self.time_budget, task.n_steps, progress.begin(min(task.n_steps, PARTS)))
         table = CaseTable(X, labels, weights, rules, features.levels, self.n_bins)
         known = table.units_to_learn(task.screen)

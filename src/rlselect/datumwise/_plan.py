@@ -34,6 +34,10 @@ class PurchasePlan:
     tiny : int
         A problem of so many states of knowledge (four binary features) is solved exactly even when there are
         fewer rows than states.
+    false_units, least_units : float, int
+        Of very many units those are learned about that tell more than chance does, up to this share of false
+        ones, and at least so many: the more that tell nothing, the longer learning takes and the more often
+        one of them seems worth its price.
     """
 
     neighbours: float = 0.7
@@ -52,6 +56,8 @@ class PurchasePlan:
     bag: float = 0.5
     bag_rows: int = 4000
     tiny: int = 81
+    false_units: float = 0.5
+    least_units: int = 20
 
 
 @dataclass(frozen=True)
@@ -91,6 +97,8 @@ class NetworkPlan:
         tell: an average is less sure than its members, though more often right.
     sparsities : pair
         Candidates are judged between these shares of units not bought.
+    squared_unit : float
+        Where answers are numbers: a squared error of so many variances is to gains what a wrong class is.
     """
 
     clip: float = 2.6
@@ -113,6 +121,7 @@ class NetworkPlan:
     judged: int = 1000
     averaged: float = 0.9
     sparsities: tuple[float, float] = (0.5, 0.95)
+    squared_unit: float = 4.0
 
 
 PLAN = PurchasePlan()

@@ -73,8 +73,8 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
         before it, as in a process that jumps, from the subject's first row to the last; a row that is not
         available or not complete ends what is carried until the next, so that subjects may leave and return.
         "bin": those in a bin, by the rule `several`; times are then the middles of the bins. "local": all
-        rows within the kernel of width `bandwidth`, weighted by nearness, so that times may be continuous; as
-        with a kernel smoother, bands do not hold the bias of what bends inside the window.
+        rows within the kernel of width `bandwidth`, weighted by nearness, so that times may be continuous;
+        bands do not hold the bias of what bends inside the window.
     grid : array or int, optional
         Times at which curves are estimated (edges of the bins for "bin"), or how many of them, evenly spaced.
         Not for "exact"; "carry" takes all times of the data without.
@@ -261,7 +261,10 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
             regression of being there at the next time or later, on these columns as last seen and on time,
             gives every row the inverse of the probability that its subject is still there as a weight
             (missing at random; a gap before a subject's return is no drop-out). That the weights are
-            estimated is part of the influence functions.
+            estimated is part of the influence functions. With visits "bin" the times are bins, with "local"
+            the stretches nearer to one time of the grid than to others: who has no row there or later has
+            left, but for subjects whose next row, at the usual gap, would lie beyond the end. The finer the
+            grid, the better the weights follow what was last seen.
 
         Returns
         -------

@@ -8,7 +8,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 
-from rlselect import REVS, CorrelationFeatureSelection, compare
+from rlselect import REVS, CorrelationFeatureSelection, ThompsonSelector, compare
 from rlselect.subset import ComparisonDisplay
 from rlselect.subset.rivals._compare import stability
 
@@ -77,6 +77,15 @@ def test_a_selector_that_fails_or_finds_nothing_has_a_row():
     assert np.isnan(nothing["stability"])
     if broken["failures"]:
         assert np.isnan(broken["score"])
+
+
+def test_a_selector_that_fits_no_fold_says_why():
+    rng = np.random.default_rng(4)
+    X, y = rng.standard_normal((60, 3)), np.repeat(["a", "b", "c"], 20)
+    with pytest.warns(UserWarning, match=r"Thompson.* no figures.*reward='linear' was given with 3 classes"):
+        found = compare([ThompsonSelector(random_state=0)], X, y, cv=2)
+    assert found.rows[0]["failures"] == 2
+    assert np.isnan(found.rows[0]["score"])
 
 
 def test_a_wrong_truth_is_one_sentence():

@@ -20,13 +20,13 @@ import pyarrow as pa
 from pyarrow import csv, parquet
 
 HERE = Path(__file__).resolve().parent
-TABLE = HERE / "results/large_files.md"
 HEAD = """# Files larger than memory
 
 `{command}`; one run per line, on {cores} cores that others used too: seconds are those of the clock, CPU
 seconds those of the process. Own memory is what it has at most beside pages of files, resident memory counts
-these too: rows of CSV files are kept in a temporary file, as large as their numbers, which is mapped and whose
-pages the system takes back when others want them. The same 250 MB file is linked as often as a folder needs.
+these too: rows of CSV files are kept in a temporary file, as large as their numbers, which is mapped and
+whose pages the system takes back when others want them. The same 250 MB file is linked as often as a folder
+needs.
 
 | Kind | Size | Files | Rows | Command | Answer | Seconds | CPU seconds | Own memory | Resident |
 |---|---:|---:|---:|---|---|---:|---:|---:|---:|
@@ -128,12 +128,9 @@ def main():
                     f"| {answer} | {seconds:.0f} | {cpu:.1f} | {own / 1e6:.0f} MB | {peak / 1e6:.0f} MB |"
                 )
                 print(lines[-1], flush=True)
-    head = HEAD.format(
-        command=f"python benchmarks/large_files.py {' '.join(sys.argv[1:])}", cores=os.cpu_count()
-    )
-    if not TABLE.exists():
-        TABLE.write_text(head)
-    TABLE.write_text(TABLE.read_text() + "\n".join(lines) + "\n")
+    words = " ".join(["python benchmarks/large_files.py", *sys.argv[1:]])
+    table = HERE / f"results/large_files_{args.kind}.md"
+    table.write_text(HEAD.format(command=words, cores=os.cpu_count()) + "\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

@@ -84,7 +84,10 @@ def table_of(known):
     ]
     for name, design in LINEAR_TRIALS.items():
         best = design.value(_best(design))
-        shares = {m: {s: r["value"] / best for (d, k, s), r in known.items() if (d, k) == (name, m)} for m in METHODS}
+        shares = {
+            m: {s: r["value"] / best for (d, k, s), r in known.items() if (d, k) == (name, m)}
+            for m in METHODS
+        }
         common = sorted(set.intersection(*(set(mine) for mine in shares.values())))
         if not common:
             continue
@@ -139,7 +142,12 @@ def main():
             for method in args.methods:
                 if (name, method, seed) in known:
                     continue
-                record = {"trial": name, "method": method, "seed": seed, **one(LINEAR_TRIALS[name], method, seed)}
+                record = {
+                    "trial": name,
+                    "method": method,
+                    "seed": seed,
+                    **one(LINEAR_TRIALS[name], method, seed),
+                }
                 known[name, method, seed] = record
                 if args.records is not None:
                     with args.records.open("a", encoding="utf-8") as file:

@@ -166,8 +166,8 @@ def select(
             raise ValueError(
                 f"--method {method} takes one target; leave out --responses, or use --method revs."
             )
-        chosen = {"time_ordered": time_ordered, "responses": responses}
-        selector.set_params(**chosen if method == "revs" else {})
+        if method == "revs":
+            selector.set_params(time_ordered=time_ordered, responses=responses)
         named = name_targets(target, weight) | ({} if event is None else {"--event": event})
         named |= {} if groups is None else {"--groups": groups}
         given = {} if weight is None else {"sample_weight": weight}

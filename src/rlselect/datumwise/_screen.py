@@ -36,7 +36,7 @@ def screen_units(
     by_trend = special.chdtrc(np.maximum(trends[:, 1], 1), trends[:, 0])
     # the least of several chances is smaller by chance
     single = 2 * np.minimum(chances, by_trend)
-    alone = [float(min(1.0, len(group) * single[group].min())) for group in rules.groups]
+    alone = np.array([min(1.0, len(group) * single[group].min()) for group in rules.groups])
     passed = np.sort(alone) <= PLAN.false_units * np.arange(1, rules.n_units + 1) / rules.n_units
     number = int(np.flatnonzero(passed).max(initial=-1)) + 1
     # chances too small for a number are equal

@@ -46,8 +46,9 @@ class PolicyIteration:
     max_states : int, default=40000
         States of an iteration at most; with more rows than that, each iteration takes a random part of them.
     screen : int or None, default=60
-        Of more units than this, the ones whose bins tell most about the class, each alone, are learned about;
-        the others are never bought. None learns about all.
+        Of more units than this, those are learned about that tell more about the class, each alone, than
+        chance does, up to this number and at least 20 (by the rule of Benjamini and Hochberg, with half of
+        them false at most); the others are never bought. None learns about all.
     exact_states : int, default=256
         A problem with at most so many states of knowledge (values seen so far) and at least as many rows is
         solved by dynamic programming, and so is any with at most 81 (four binary features); 0 never does.
@@ -193,12 +194,14 @@ class NetworkTraining:
 
     def lengths(self, n_rows: float) -> list[int]:
         """Numbers of steps to try, the fewest first."""
+        if not isinstance(self.steps, Sequence):
+            return [self.steps]
         if isinstance(self.steps, str):
             return list(_FEW_STEPS if n_rows <= _FEW_ROWS else _STEPS)
-        return sorted(self.steps) if isinstance(self.steps, Sequence) else [self.steps]
+        return sorted(self.steps)
 
     def width(self, n_rows: float) -> int:
         """Hidden units of the trunk."""
-        if isinstance(self.hidden, str):
+        if self.hidden == "auto":
             return _FEW_HIDDEN if n_rows <= _FEW_ROWS else _HIDDEN
         return self.hidden

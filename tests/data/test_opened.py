@@ -4,8 +4,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from rlselect.data import CsvCells, is_source, load_source, open_once, open_source, some_rows
 from rlselect.data import _open as door
-from rlselect.data import is_source, load_source, open_once, open_source, some_rows
 from rlselect.data._streams import collect
 
 
@@ -40,7 +40,7 @@ def test_marks_of_missing_values_are_known_to_streams_too(tmp_path, monkeypatch,
     path.write_text("x,y\n" + "".join(f"{'?' if i % 5 == 0 else i},{i}\n" for i in range(20)))
     if not small:
         monkeypatch.setattr(door, "SMALL_CSV", 1)
-    table = load_source(open_once(str(path), missing_marks=["?"]), "test")
+    table = load_source(open_once(str(path), cells=CsvCells(["?"])), "test")
     assert table.column("x").null_count == 4
     assert table.column("x").type == pa.int64()
 

@@ -159,7 +159,7 @@ def test_one_eigendecomposition_serves_every_lambda(fit_intercept):
     gram = state.gram()
     weights = np.random.default_rng(5).uniform(0.5, 3.0, size=30)
     lams = [1e-5, 1e-2, 1.0]
-    found = loo_residuals_path(gram, y, weights, lams, fit_intercept)
+    found = loo_residuals_path(gram, y, weights, lams, fit_intercept, weights)
     for lam, row in zip(lams, found, strict=True):
         ridge = lam * weights.sum() / weights
         inverse = projected_inverse(gram, ridge, fit_intercept)
@@ -209,8 +209,8 @@ def test_several_columns_are_added_up():
     assert [i for i, _ in found] == sorted(naive, key=naive.__getitem__)[:3]
     np.testing.assert_allclose([value for _, value in found], sorted(naive.values())[:3], rtol=1e-9)
     lams, weights = [0.01, 0.1], rng.integers(1, 3, size=40).astype(float)
-    together = loo_residuals_path(gram, targets, weights, lams, True)
+    together = loo_residuals_path(gram, targets, weights, lams, True, weights)
     for c, column in enumerate(targets.T):
         np.testing.assert_allclose(
-            together[..., c], loo_residuals_path(gram, column, weights, lams, True), rtol=1e-9
+            together[..., c], loo_residuals_path(gram, column, weights, lams, True, weights), rtol=1e-9
         )

@@ -78,18 +78,19 @@ def test_removals_and_down_dates_are_those_of_refits():
     assert len(problem.kept) < 0.7 * width
 
 
-def test_leave_one_out_is_leaving_one_out():
-    (_, machine), _ = both("linear", n=40)
-    problem = machine.make_problem()
-    problem.refresh()
-    X, y = machine.columns, machine.y
-    for i in (0, 7):
-        rest = np.delete(np.arange(40), i)
-        one = machine.design.problem(X[rest], y[rest], np.ones(39))
-        one.lam = problem.lam * 40 / 39
-        one.refresh()
-        coefficients, intercept = one.solution()
-        assert y[i] - X[i] @ coefficients - intercept == pytest.approx(problem.residuals[i])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_leave_one_out_is_leaving_a_subject_out(weighted):
+    """However much it counts: a weight of 2 is no second subject with the same noise."""
+    machines, _ = both("linear", n=40, weighted=weighted)
+    for machine in machines:
+        groups = list(range(len(machine.encoder.groups)))
+        losses, total = machine.fit(groups).losses, machine.weights.sum()
+        for i in (0, 7):
+            rest = np.delete(np.arange(40), i)
+            machine.lam, kept = machine.lam * total / (total - machine.weights[i]), machine.lam
+            other = machine.refit(rest, machine.y[rest])
+            machine.lam = kept
+            assert np.square(machine.y[i] - other.predict(machine.X[[i]])[0]) == pytest.approx(losses[i])
 
 
 def test_both_routes_learn_the_same_regime(monkeypatch):

@@ -159,7 +159,7 @@ def test_what_the_command_says_of_trials(tmp_path):
 def test_a_report_on_other_subjects(learner, trial):
     simulated = make_regime_trial("I", 150, 5, random_state=9)
     other = TrialData.from_wide(simulated.columns, simulated.stages)
-    report = learner.report(other, random_state=3).dict
+    report = learner.report(trial=other, random_state=3).dict
     section = report["sections"][0]
     assert report["sections"][1:] == learner.summary().dict["sections"] == learner.report().dict["sections"]
     value = regime_value(other, learner, random_state=3)
@@ -171,8 +171,8 @@ def test_a_report_on_other_subjects(learner, trial):
         f"Had all followed the regime, their mean outcome would be about {value.value:.3g}"
     )
     with pytest.raises(TypeError, match="must be a TrialData"):
-        learner.report(simulated.columns)
+        learner.report(trial=simulated.columns)
     with pytest.raises(ValueError, match="1 stage"):
-        learner.report(TrialData.from_wide(simulated.columns, simulated.stages[:1]))
+        learner.report(trial=TrialData.from_wide(simulated.columns, simulated.stages[:1]))
     with pytest.raises(NotFittedError):
         QLearning().report()

@@ -5,7 +5,7 @@ import pytest
 
 from rlselect import AdvantageLearning, QLearning, TrialData
 from rlselect.regimes._encoding import HistoryEncoder
-from rlselect.regimes._second_look import recall_pairs, recall_strong
+from rlselect.regimes._second_look import prune, recall_pairs, recall_strong
 from rlselect.regimes._selection import StageSelection
 from rlselect.regimes._stage_machine import StageMachine
 from rlselect.simulate import make_regime_trial
@@ -65,6 +65,26 @@ def test_surplus_columns_of_the_last_stage_leave():
     # Before a stage whose needs are known nothing leaves.
     same, _ = QLearning()._settle(machine, StageSelection(groups, None, "six columns"), ["X1_7"])
     assert same is machine
+
+
+def test_many_weak_columns_are_strong_together():
+    """Each could go within a standard error; where a few of many are weak, they do."""
+    rng = np.random.default_rng(2)
+    X, action = rng.normal(size=(200, 10)), rng.choice([0, 1], size=200)
+    table = {f"x{j}": column for j, column in enumerate(X.T)} | {"A": action}
+    table["R"] = X[:, 0] + action * (X @ (0.3 * (-1.0) ** np.arange(10))) + rng.normal(size=200)
+    names = [f"x{j}" for j in range(10)]
+    stage = TrialData.from_wide(table, [{"history": names, "action": "A", "reward": "R"}]).stages[0]
+    encoder = HistoryEncoder(stage.columns, stage.history, stage.labels)
+    rows = encoder.encode(stage.history, stage.action)
+    machine = StageMachine(encoder, rows, stage.reward, np.ones(200), "linear").fit(range(10))
+    alone = [machine.on_groups([g for g in range(10) if g != group]) for group in range(10)]
+    weak = min(alone, key=lambda other: other.loo_risk)
+    loss = weak.losses - machine.losses
+    assert loss.mean() < loss.std() / np.sqrt(200)
+    kept, chosen = prune(machine, StageSelection(list(range(10)), None, "ten columns"))
+    assert len(kept.groups) >= 9
+    assert chosen.groups == kept.groups
 
 
 def test_columns_the_next_stage_needs_are_asked_for_again():

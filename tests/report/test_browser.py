@@ -80,7 +80,7 @@ def classifier():
 
 def cases():
     model, frame, labels = classifier()
-    return model.report(frame, labels)
+    return model.report(X=frame, y=labels)
 
 
 def regressor():

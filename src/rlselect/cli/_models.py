@@ -58,6 +58,8 @@ def write_predictions(path: Path, data: Any, out: Path, *, proba: bool) -> int:
         )
     if proba and not hasattr(model, "predict_proba"):
         raise ValueError(f"{str(path)!r} predicts numbers, not classes; leave out --proba.")
+    if proba and hasattr(model, "response_names_"):
+        raise ValueError(f"{str(path)!r} predicts several responses; leave out --proba.")
     names = getattr(model, "feature_names_in_", None)
     if isinstance(data, pa.Table) and names is not None:
         expanded = {name.removesuffix(".days") for name in set(names) - set(data.column_names)}
@@ -75,7 +77,10 @@ def _tables(model: Any, data: Any, proba: bool) -> Iterator[pa.Table]:
     batches = [told] if whole else told
     beside = repeat(None) if shares is None else ([shares] if whole else shares)
     for labels, share in zip(batches, beside, strict=False):
+        each = getattr(model, "response_names_", None)
         columns = {"prediction": np.asarray(labels)}
+        if each is not None:
+            columns = {f"prediction of {name}": np.asarray(labels)[:, k] for k, name in enumerate(each)}
         if share is not None:
             columns |= {f"p({name})": np.asarray(share)[:, k] for k, name in enumerate(model.classes_)}
         yield pa.table({name: pa.array(values) for name, values in columns.items()})

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from os import PathLike
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -286,11 +287,21 @@ class FeatureBuyer(AfterFit, Estimator):
             )
         return self._first_questions[max_depth]
 
-    def report(self, X: Any = None, y: Any = None, sample_weight: Any = None, max_depth: int = 3) -> Summary:
+    def report(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+        max_depth: int = 3,
+    ) -> Summary:
         """What is bought, by whom, at which price, and how good the answers are.
 
         Parameters
         ----------
+        path : str or path-like, optional
+            Where to write it, whole or not at all: the name ends in .html, .md or .json.
         X : (n, d) array, sparse matrix or data frame, optional
             Cases to report on, best ones that took no part in `fit`; None gives `summary`, which tells about
             the training rows what `fit` has kept.
@@ -309,12 +320,14 @@ class FeatureBuyer(AfterFit, Estimator):
         """
         check_is_fitted(self)
         check_value("max_depth", max_depth, whole(0))
-        if X is not None:
-            return self._tell(self._account().of_cases(X, y, sample_weight, max_depth))
-        if y is not None or sample_weight is not None:
+        if X is None and (y is not None or sample_weight is not None):
             given = "y" if y is not None else "sample_weight"
             raise ValueError(f"{given} was given without X; give the cases that it belongs to.")
-        return self.summary()
+
+        def tell() -> dict[str, Any]:
+            return self._report() if X is None else self._account().of_cases(X, y, sample_weight, max_depth)
+
+        return self._written(path, tell)
 
     def _report(self) -> dict[str, Any]:
         return self._account().of_training()

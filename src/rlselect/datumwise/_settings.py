@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
+import numpy as np
+
 from rlselect._options import AUTO, NONE, Allowed, anything, check_options, flag, number, one_of, whole
 
 __all__ = ["NetworkTraining", "PaperIteration", "PolicyIteration"]
@@ -194,11 +196,9 @@ class NetworkTraining:
 
     def lengths(self, n_rows: float) -> list[int]:
         """Numbers of steps to try, the fewest first."""
-        if not isinstance(self.steps, Sequence):
-            return [self.steps]
         if isinstance(self.steps, str):
             return list(_FEW_STEPS if n_rows <= _FEW_ROWS else _STEPS)
-        return sorted(self.steps)
+        return sorted(np.atleast_1d(self.steps).tolist())
 
     def width(self, n_rows: float) -> int:
         """Hidden units of the trunk."""

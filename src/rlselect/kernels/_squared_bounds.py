@@ -107,17 +107,18 @@ def squared_objective(gram, y, ridge, fit_intercept):
     return float(y @ squared_solution(gram, y, ridge, fit_intercept)[0])
 
 
-def loo_residuals(coefficients, inverse_diagonal, ridge, weights):
-    """Exact residual of each row when one unit of its weight (all of it, if less than one) is left out.
+def loo_residuals(coefficients, inverse_diagonal, ridge, copies):
+    """Exact residual of each row when one of the ``copies`` that it stands for is left out (at least one).
 
-    With unit weights this is ``a_i / S_ii``. A weight of k is k copies of a row, and one copy is left out.
+    Weights that are counts are ``copies``; a row that merely counts more than others is one. With one copy of
+    each this is ``a_i / S_ii``.
     """
     leverage = 1.0 - ridge * inverse_diagonal
-    share = 1.0 / np.maximum(weights, 1.0)
+    share = 1.0 / np.maximum(copies, 1.0)
     return ridge * coefficients / np.maximum(1.0 - share * leverage, 1e-12)
 
 
-def loo_residuals_path(gram, y, weights, lams, fit_intercept):
+def loo_residuals_path(gram, y, weights, lams, fit_intercept, copies):
     """Leave-one-out residuals for several lambdas, one row each, from one eigendecomposition. O(n^3).
 
     ``y`` is (n,) or, for several machines, (n, c); the residuals are (lambdas, n) or (lambdas, n, c).
@@ -137,7 +138,7 @@ def loo_residuals_path(gram, y, weights, lams, fit_intercept):
             shifts = [ones @ column / ones.sum() for column in columns]
             solved = [one - ones * shift for one, shift in zip(solved, shifts, strict=True)]
             diagonal = diagonal - ones**2 / ones.sum()
-        rows = [loo_residuals(one, diagonal, lam / root**2, weights) for one in solved]
+        rows = [loo_residuals(one, diagonal, lam / root**2, copies) for one in solved]
         found[place] = np.transpose(rows).reshape(y.shape)
     return found
 

@@ -39,7 +39,7 @@ class ColumnProblem:
     coefficients : array
         Of the active columns, after `refresh`.
     residuals : (n,) array
-        Of each row when one unit of its weight is left out, where judged.
+        Of each row when it is left out with all its weight, where judged.
     """
 
     bandwidth = 1.0
@@ -96,9 +96,8 @@ class ColumnProblem:
             self.losses = np.square(self.residuals)
 
     def _left_out(self, residuals: Array, leverage: Array) -> Array:
-        """Residuals when one unit of a row's weight (all of it, if less than one) is left out."""
-        share = 1.0 / np.maximum(self.weights, 1.0)
-        return residuals / np.maximum(1.0 - share * leverage, 1e-12)
+        """Residuals of rows that are left out with all their weight."""
+        return residuals / np.maximum(1.0 - leverage, 1e-12)
 
     def risk_at(self, lams: Sequence[float] | Array, bandwidth: float) -> list[float]:
         """Leave-one-out risk of the present set for other parameters, from one eigendecomposition."""

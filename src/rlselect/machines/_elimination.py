@@ -272,6 +272,8 @@ class KernelProblem:
     ----------
     hasty : bool
         Whether the bounds alone decide where several groups leave at once.
+    copies : (n,) array
+        How many rows a row stands for, of which one is left out: its weight, unless something else is said.
     """
 
     def __init__(
@@ -287,7 +289,7 @@ class KernelProblem:
     ) -> None:
         self.state, self.targets, self.weights, self.loss = state, targets, weights, loss
         self.lam, self.fit_intercept, self.folds, self.criterion = lam, fit_intercept, folds, criterion
-        self.judged_weights = weights
+        self.judged_weights = self.copies = weights
         self.hasty = False
         self.objective: float = np.nan
         self.losses: Array = np.empty(0)
@@ -332,7 +334,7 @@ class KernelProblem:
         inverse = FactoredInverse(gram, ridge, self.fit_intercept)
         diagonal = inverse.diagonal()
         columns = [inverse @ y for y in self.targets.T]
-        losses = [np.square(loo_residuals(c, diagonal, ridge, self.weights)) for c in columns]
+        losses = [np.square(loo_residuals(c, diagonal, ridge, self.copies)) for c in columns]
         return losses[0] if len(losses) == 1 else np.sum(losses, axis=0)
 
     def _gram_at(self, bandwidth: float) -> Array:
@@ -414,7 +416,7 @@ class SquaredKernelProblem(KernelProblem):
         self.coefficients, self.objective = np.column_stack(columns), self.lam * sum(values)
         if self.judged:
             diagonal = self.inverse.diagonal()
-            losses = [np.square(loo_residuals(a, diagonal, self.ridge, self.weights)) for a in columns]
+            losses = [np.square(loo_residuals(a, diagonal, self.ridge, self.copies)) for a in columns]
             self.losses = np.sum(losses, axis=0)
 
     def risk_at(self, lams: Sequence[float] | Array, bandwidth: float) -> list[float]:
@@ -422,7 +424,8 @@ class SquaredKernelProblem(KernelProblem):
         if len(lams) < _WORTH_EIGENVALUES:
             return super().risk_at(lams, bandwidth)
         gram = self._gram_at(bandwidth)
-        residuals = loo_residuals_path(gram, self.targets, self.weights, lams, self.fit_intercept)
+        rows = (gram, self.targets, self.weights)
+        residuals = loo_residuals_path(*rows, lams, self.fit_intercept, self.copies)
         return (np.square(residuals).sum(axis=2) @ self.weights / self.weights.sum()).tolist()
 
     def removals(self, count: int) -> list[tuple[int, float]]:

@@ -1,5 +1,6 @@
 """What an elimination cannot see: surplus columns, pairs that act together, and what the next stage needs."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -35,23 +36,34 @@ def recall(
 def prune(machine: StageMachine, chosen: StageSelection) -> tuple[StageMachine, StageSelection]:
     """Let groups go, one after the other, without which the risk is not larger by a standard error.
 
-    The set that is left has been chosen by folds; here its members are judged one by one, on all rows.
+    The set that is left has been chosen by folds; here its members are judged one by one, on all rows. Many
+    weak groups, each of which could go, may be strong together: of the sets on the way the one stays with the
+    smallest ``n log(risk) + 2 log C(d, k)``, which holds every number k of the d groups for equally likely.
     """
-    gone = []
-    while len(machine.groups) > 1:
-        fewer = [machine.on_groups([g for g in machine.groups if g != group]) for group in machine.groups]
+    visited = [machine]
+    while len(visited[-1].groups) > 1:
+        last = visited[-1]
+        fewer = [last.on_groups([g for g in last.groups if g != group]) for group in last.groups]
         best = min(fewer, key=lambda other: other.loo_risk)
         compared = paired_comparison(
-            EliminationPath(losses=[machine.losses, best.losses], weights=machine.weights)
+            EliminationPath(losses=[last.losses, best.losses], weights=machine.weights)
         )
         if compared["difference"][1] > compared["difference_standard_error"][1]:
             break
-        gone += [machine.encoder.names[g] for g in machine.groups if g not in best.groups]
-        machine = best
+        visited.append(best)
+    # equally good, the smallest
+    best = min(reversed(visited), key=_price)
+    gone = [machine.encoder.names[g] for g in machine.groups if g not in best.groups]
     if not gone:
         return machine, chosen
     reason = f"{chosen.reason}, less {', '.join(gone)} within a standard error"
-    return machine, StageSelection(list(machine.groups), chosen.path, reason)
+    return best, StageSelection(list(best.groups), chosen.path, reason)
+
+
+def _price(machine: StageMachine) -> float:
+    """What a set of groups costs: its risk, and how many sets of its size there are."""
+    sets = math.comb(len(machine.encoder.groups), len(machine.groups))
+    return len(machine.y) * math.log(max(machine.loo_risk, 1e-300)) + 2.0 * math.log(sets)
 
 
 def recall_strong(machine: StageMachine, chosen: StageSelection) -> tuple[StageMachine, StageSelection]:

@@ -165,7 +165,10 @@ class StageMachine:
         return problem
 
     def _kernel_problem(self, make: Any, state: KernelState, *more: Any) -> Any:
-        return make(state, self.y[:, None], self.weights, SquaredLoss(), 1.0, True, *(more or (None,)))
+        problem = make(state, self.y[:, None], self.weights, SquaredLoss(), 1.0, True, *(more or (None,)))
+        # a subject that counts much is one subject, and is left out whole
+        problem.copies = np.ones(len(self.y))
+        return problem
 
     def _estimator_problem(self, **rows: np.ndarray) -> "StageEstimatorProblem":
         return StageEstimatorProblem(

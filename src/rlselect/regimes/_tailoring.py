@@ -154,7 +154,7 @@ def find_tailoring(
     else:
         state = _contrast_state(machine, selected, machine.X)
         problem = SquaredKernelProblem(state, y[:, None], weights, SquaredLoss(), 1.0, True, None)
-        problem.hasty = True
+        problem.hasty, problem.copies = True, np.ones(len(y))
     tuner = Tuner("auto", "auto", weights.sum(), False, lambda problem: 1, squared=True)
     bandwidth = problem.bandwidth
     tuner.tune(problem)

@@ -170,7 +170,7 @@ def curve_of(fitted, policy, prices, split):
         record["gap"].append(round(float(sure.mean() - right.mean()), 4))
         for factor in FACTORS if isinstance(own.policy, NetworkPolicy) else ():
             frontier = own.policy.frontier
-            heat = frontier.temperatures * factor / NETWORK.averaged
+            heat = frontier.temperatures * factor / NETWORK.heat(len(split.y_train))
             other = replace(own.policy, frontier=replace(frontier, temperatures=heat))
             sure = other.probabilities(codes, episodes.bought)[np.arange(len(y)), episodes.answer]
             record["gap if"][str(factor)].append(round(float(sure.mean() - right.mean()), 4))
@@ -249,14 +249,19 @@ def main():
 
 def kept_scoring(run, name, folder):
     """What "auto" keeps, by what bins and networks were worth on rows left out and the library's rule."""
-    X, y = read(name, 0, folder)
-    rows = {"mnist49": 2000, "adult": MOST_TRAIN}.get(name, len(y) // 2)
-    return "bins" if bins_win(run["merit"]["bins"], run["merit"]["network"], X.shape[1], rows) else "network"
+    n_units = read(name, 0, folder)[0].shape[1]
+    merits = run["merit"]["bins"], run["merit"]["network"]
+    return "bins" if bins_win(*merits, n_units, rows_of(name, folder)) else "network"
 
 
-def gaps_of(curve):
+def rows_of(name, folder):
+    """How many rows are learned from."""
+    return {"mnist49": 2000, "adult": MOST_TRAIN}.get(name, len(read(name, 0, folder)[1]) // 2)
+
+
+def gaps_of(curve, n_rows):
     """Confidence minus accuracy at each price; of networks, by the factor that the library has now."""
-    return curve["gap if"].get(str(NETWORK.averaged)) or curve["gap"]
+    return curve["gap if"].get(str(NETWORK.heat(n_rows))) or curve["gap"]
 
 
 def table(args, records):
@@ -315,7 +320,8 @@ def table_row(name, goals, records, folder):
         return f"{np.mean(at[method, goal]):.1f}" if (method, goal) in at else ""
 
     rivals = [np.mean(at[m, 0.8]) for m in ("bins", "CART", "k-best forest") if (m, 0.8) in at]
-    gap = np.abs(np.mean([gaps_of(curve) for curve in curves["auto"]], axis=0))
+    n_rows = rows_of(name, folder)
+    gap = np.abs(np.mean([gaps_of(curve, n_rows) for curve in curves["auto"]], axis=0))
     cells = [name, len(runs), mean_and_error(at["auto", 0.8]), goals[0], cell("networks", 0.8)]
     cells += [cell(m, 0.8) for m in ("bins", "CART", "k-best forest", "L1-SVM")]
     cells += [f"{max(rivals) - np.mean(at['auto', 0.8]):.1f}" if rivals else ""]

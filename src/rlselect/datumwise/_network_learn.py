@@ -186,7 +186,7 @@ def _left_out(
         logs.append(np.log(np.maximum(shares, 1e-12)).reshape(len(prices), len(own), -1))
     rows, others = np.concatenate(judged), np.concatenate(logs, axis=1)
     counts = problem.weights[rows] * np.concatenate(asked, axis=1)
-    temperatures = NETWORK.averaged * best_temperatures(
+    temperatures = NETWORK.heat(float(problem.weights.sum())) * best_temperatures(
         others, problem.labels[rows], counts, problem.rules.losses
     )
     worth, losses, spent, bought = sums / total

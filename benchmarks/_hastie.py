@@ -11,7 +11,8 @@ from scipy.signal import lfilter
 
 SIZES = {"n50-p1000": (50, 1000, 5), "n100-p1000": (100, 1000, 10), "n500-p100": (500, 100, 5)}
 CORRELATIONS = (0.0, 0.35, 0.7)
-# every second of their ten ratios, and the last
+# their ten ratios, and every second of them with the last
+ALL_RATIOS = (0.05, 0.09, 0.14, 0.25, 0.42, 0.71, 1.22, 2.07, 3.52, 6.0)
 RATIOS = (0.05, 0.14, 0.42, 1.22, 6.0)
 
 

@@ -83,6 +83,17 @@ def run(args, title, cells, methods, columns, *, reference=None, footer=None):
     print("\n" + summary.markdown())
 
 
+def run_with_noise(description, methods, cells, n_true, title, columns, noise_title, noise_columns):
+    """The main of a benchmark that has a truth, or with --noise none; `cells(n_true)` makes its cells."""
+    out = parser(description, replicates=20)
+    out.add_argument("--noise", action="store_true", help="responses without signal")
+    args = out.parse_args()
+    if args.noise:
+        run(args, noise_title, cells(0), methods, noise_columns)
+    else:
+        run(args, title, cells(n_true), methods, columns)
+
+
 def _wanted(name, patterns):
     return any(fnmatch(name, pattern.strip()) for pattern in patterns.split(","))
 

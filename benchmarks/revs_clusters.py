@@ -1,8 +1,10 @@
 """REVS on rows that belong together: 30 clusters of correlation .3, and rows in the order of time.
 
-50 variables, every second one the same for all rows of a cluster (`-rows`: none). "told" knows of the
-clusters (`fit(groups=)`) or of the order (`time_ordered=True`), "not told" takes every row for itself, and
-"independent rows" is REVS on the same columns with noise of the same size that is not shared.
+50 variables, every second one the same for all rows of a cluster (`-rows`: none, `-levels`: all). Cells named
+`15x10` or `alike.5` have other numbers of clusters or correlations, `unequal` clusters of 1 to 28 rows.
+"told" knows of the clusters (`fit(groups=)`) or of the order (`time_ordered=True`), "not told" takes every
+row for itself, and "independent rows" is REVS on the same columns with noise of the same size that is not
+shared.
 """
 
 from dataclasses import dataclass
@@ -18,8 +20,8 @@ P, CLUSTERS, ALIKE = 50, 30, 0.3
 N_TIME, MEMORY = 300, 0.6
 # of variables that differ within a cluster, and of those that do not
 EFFECTS = {"gaussian": (0.3, 0.7), "binomial": (0.8, 1.6), "poisson": (0.3, 0.6)}
-# standard deviation of all noise on the scale of the linear predictor, and what of it is shared
-SHARED = {"gaussian": np.sqrt(ALIKE), "binomial": np.sqrt(ALIKE / (1 - ALIKE) * np.pi**2 / 3), "poisson": 0.6}
+# variance of a row's own noise on the scale of the linear predictor; of counts that of what .3 of is shared
+OWN = {"gaussian": 0.7, "binomial": np.pi**2 / 3, "poisson": 0.36 * (1 - ALIKE) / ALIKE}
 SIZES = (5, 10, 20)
 COLUMNS = [
     Column("runs", lambda fits, _: str(len(fits))),
@@ -53,19 +55,24 @@ class Data:
     support: np.ndarray
 
 
-def make(family, size, kind, seed):
-    """Clusters of one size; `kind` is "noise", "effects", or "rows" where all columns differ within."""
+def shared_size(family, alike):
+    """Standard deviation of the noise that rows share."""
+    return np.sqrt(alike if family == "gaussian" else alike / (1 - alike) * OWN[family])
+
+
+def make(family, sizes, kind, seed, alike=ALIKE):
+    """Clusters of these sizes; `kind` is "noise", "effects", "rows" where all columns differ, or "levels"."""
     rng = np.random.default_rng(seed)
-    groups = np.repeat(np.arange(CLUSTERS), size)
+    groups = np.repeat(np.arange(len(sizes)), sizes)
     X = rng.standard_normal((len(groups), P))
-    level = (np.arange(P) % 2 == 1) & (kind != "rows")
-    X[:, level] = rng.standard_normal((CLUSTERS, level.sum()))[groups]
+    level = ((np.arange(P) % 2 == 1) & (kind != "rows")) | (kind == "levels")
+    X[:, level] = rng.standard_normal((len(sizes), level.sum()))[groups]
     coef = np.zeros(P)
     if kind != "noise":
         within, between = EFFECTS[family]
         coef[:6] = np.where(level[:6], between, within) * rng.choice([-1.0, 1.0], 6)
-    shared = rng.standard_normal(CLUSTERS)[groups]
-    return _data(rng, X, coef, family, shared, groups)
+    shared = rng.standard_normal(len(sizes))[groups]
+    return _data(rng, X, coef, family, shared_size(family, alike), shared, groups)
 
 
 def make_series(family, kind, seed):
@@ -75,7 +82,9 @@ def make_series(family, kind, seed):
     coef = np.zeros(P)
     if kind != "noise":
         coef[:6] = EFFECTS[family][0] * rng.choice([-1.0, 1.0], 6)
-    return _data(rng, series[:, :P], coef, family, series[:, P], None)
+    # all of the noise of a series is shared where it is linear, as a cluster's is not
+    size = 1.0 if family == "gaussian" else shared_size(family, ALIKE)
+    return _data(rng, series[:, :P], coef, family, size, series[:, P], None)
 
 
 def _remembering(rng, columns):
@@ -85,9 +94,7 @@ def _remembering(rng, columns):
     return steps[100:]
 
 
-def _data(rng, X, coef, family, shared, groups):
-    """All of the noise of a series is shared where it is linear, as a cluster's is not."""
-    size = 1.0 if groups is None and family == "gaussian" else SHARED[family]
+def _data(rng, X, coef, family, size, shared, groups):
     alone = rng.standard_normal(len(X))
     own, chance = rng.standard_normal(len(X)), rng.random(len(X))
     responses = []
@@ -129,16 +136,32 @@ METHODS = {
 }
 
 
+# other numbers of clusters, correlations and sizes; the last has clusters of 1, 2, ..., 28 rows
+OTHERS = {
+    "15x10": ((10,) * 15, ALIKE),
+    "100x5": ((5,) * 100, ALIKE),
+    "30x10-alike.1": ((10,) * 30, 0.1),
+    "30x10-alike.5": ((10,) * 30, 0.5),
+    "unequal": (tuple(range(1, 29)), ALIKE),
+}
+
+
 def cells():
-    """Clusters of three sizes without and with effects, then series."""
+    """Clusters of three sizes without and with effects, series, then other clusters."""
     out = []
     for kind in ("noise", "effects", "rows"):
         for family in EFFECTS:
             for size in SIZES:
                 name = f"{family}-{CLUSTERS}x{size}-{kind}"
-                out.append(_runner.Cell(name, family, partial(make, family, size, kind)))
+                out.append(_runner.Cell(name, family, partial(make, family, (size,) * CLUSTERS, kind)))
     for kind in ("noise", "effects"):
         out += [_runner.Cell(f"time-{f}-{kind}", f, partial(make_series, f, kind)) for f in EFFECTS]
+    for family in EFFECTS:
+        for name, (sizes, alike) in OTHERS.items():
+            data = partial(make, family, sizes, "effects", alike=alike)
+            out.append(_runner.Cell(f"{family}-{name}-effects", family, data))
+        data = partial(make, family, (10,) * CLUSTERS, "levels")
+        out.append(_runner.Cell(f"{family}-{CLUSTERS}x10-levels", family, data))
     return out
 
 

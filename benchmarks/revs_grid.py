@@ -19,7 +19,7 @@ from sklearn.linear_model import LassoCV, lasso_path
 from sklearn.model_selection import KFold
 from threadpoolctl import threadpool_limits
 
-from _hastie import CORRELATIONS, RATIOS, SIZES, design
+from _hastie import ALL_RATIOS, CORRELATIONS, RATIOS, SIZES, design
 from _tables import environment
 from peers import abess_ebic, knockoffs, susie
 from rlselect import REVS
@@ -164,7 +164,8 @@ def run(args):
     first = {name: next(iter(_names(name))) for name in METHODS}
     kept = {}
     seeds = range(args.seed, args.seed + args.replicates)
-    for seed, size, correlation, ratio in product(seeds, SIZES, CORRELATIONS, RATIOS):
+    ratios = ALL_RATIOS if args.all_ratios else RATIOS
+    for seed, size, correlation, ratio in product(seeds, SIZES, CORRELATIONS, ratios):
         cell = (size, correlation, ratio, seed)
         data = None
         for name, method in METHODS.items():
@@ -186,6 +187,17 @@ def run(args):
         np.savez_compressed(args.inclusion, **kept)
     args.out.with_suffix(".md").write_text(table(args, read(path)))
     print(table(args, read(path)))
+
+
+def export(args):
+    """Write every data set as a file for tools in other languages: the response, then the columns."""
+    args.export.mkdir(parents=True, exist_ok=True)
+    ratios = ALL_RATIOS if args.all_ratios else RATIOS
+    seeds = range(args.seed, args.seed + args.replicates)
+    for seed, size, correlation, ratio in product(seeds, SIZES, CORRELATIONS, ratios):
+        data = design(size, correlation, ratio, seed)
+        path = args.export / f"{size}_{correlation:g}_{ratio:g}_{seed}.csv"
+        np.savetxt(path, np.column_stack([data.y, data.X]), delimiter=",", fmt="%.7g")
 
 
 def _names(name):
@@ -210,21 +222,22 @@ def table(args, rows):
     """Means over the grid, over its sizes, and over its ratios."""
     methods = list(dict.fromkeys(r["method"] for r in rows))
     seeds = sorted({int(r["seed"]) for r in rows})
+    ratios = tuple(sorted({r["ratio"] for r in rows}))
     command = "python " + " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])
     lines = [
         "# The grid of Hastie, Tibshirani and Tibshirani",
         "",
         f"`{command}`; seeds {seeds[0]}-{seeds[-1]}; sizes {', '.join(SIZES)} with 5, 10 and 5 coefficients "
-        f"of one; correlations {CORRELATIONS}; SNR {RATIOS}. Error: test error in units of the noise "
+        f"of one; correlations {CORRELATIONS}; SNR {ratios}. Error: test error in units of the noise "
         "variance (one is the truth); in brackets the standard error of its difference from that of the "
         f"refit. {environment()}",
         "",
         "## Prediction",
         "",
-        "| method | sets | error | " + " | ".join(SIZES) + " | " + " | ".join(f"SNR {q:g}" for q in RATIOS),
+        "| method | sets | error | " + " | ".join(SIZES) + " | " + " | ".join(f"SNR {q:g}" for q in ratios),
     ]
     lines[-1] += " | cpu s |"
-    lines.append("|---|" + "---:|" * (3 + len(SIZES) + len(RATIOS)))
+    lines.append("|---|" + "---:|" * (3 + len(SIZES) + len(ratios)))
     key = ("size", "correlation", "ratio", "seed")
     refit = {tuple(r[k] for k in key): r["error"] for r in rows if r["method"] == "REVS, refit"}
     for method in methods:
@@ -234,7 +247,7 @@ def table(args, rows):
         apart = np.array([r["error"] - refit.get(tuple(r[k] for k in key), np.nan) for r in mine])
         doubt = np.nanstd(apart) / np.sqrt(len(apart))
         cells = [_mean([r for r in mine if r["size"] == s], "error") for s in SIZES]
-        cells += [_mean([r for r in mine if r["ratio"] == q], "error") for q in RATIOS]
+        cells += [_mean([r for r in mine if r["ratio"] == q], "error") for q in ratios]
         lines.append(
             f"| {method} | {len(mine)} | {_mean(mine, 'error')} ({doubt:.3f}) | {' | '.join(cells)} "
             f"| {_mean(mine, 'seconds')} |"
@@ -243,13 +256,15 @@ def table(args, rows):
     if inside:
         parts = ", ".join(f"{s} {_mean([r for r in inside if r['size'] == s], 'error')}" for s in SIZES)
         lines += ["", f"95 % prediction intervals cover {_mean(inside, 'error')} of new responses ({parts})."]
-    lines += ["", "## Selection", "", "| rule | sets | chosen | F1 | share wrong | power |"]
-    lines.append("|---|---:|---:|---:|---:|---:|")
+    head = " | ".join(f"F1, SNR {q:g}" for q in ratios)
+    lines += ["", "## Selection", "", f"| rule | sets | chosen | F1 | share wrong | power | {head} |"]
+    lines.append("|---|" + "---:|" * (5 + len(ratios)))
     for method in methods:
         mine = [r for r in rows if r["method"] == method]
         if method in ("REVS, refit", "REVS, average", "REVS, predict", "REVS, interval"):
             continue
         cells = [_mean(mine, what) for what in ("chosen", "f1", "wrong", "power")]
+        cells += [_mean([r for r in mine if r["ratio"] == q], "f1") for q in ratios]
         lines.append(f"| {method} | {len(mine)} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
@@ -262,9 +277,17 @@ def main():
     parser.add_argument("--seed", type=int, default=5000, help="seed of the first data set")
     parser.add_argument("--methods", default="*", help=f"comma-separated patterns of {', '.join(METHODS)}")
     parser.add_argument("--out", type=Path, default=Path("results/revs_grid"), help="PATH.csv and PATH.md")
+    parser.add_argument("--all-ratios", action="store_true", help="all ten ratios instead of five")
     parser.add_argument("--inclusion", type=Path, help="keep the inclusion probabilities in this .npz")
     parser.add_argument("--resume", action="store_true", help="keep the fits already in PATH.csv")
-    run(parser.parse_args())
+    parser.add_argument(
+        "--export",
+        type=Path,
+        help="write the data sets into this folder and stop: `Rscript susie_grid.R FOLDER >> PATH.csv` adds "
+        "lines of susieR, which --resume takes into the table",
+    )
+    args = parser.parse_args()
+    (export if args.export else run)(args)
 
 
 if __name__ == "__main__":

@@ -71,15 +71,9 @@ def cells(n_true):
 
 
 def main():
-    parser = _runner.parser(__doc__, replicates=20)
-    parser.add_argument("--noise", action="store_true", help="a response without signal")
-    args = parser.parse_args()
-    if args.noise:
-        title = "Classes, ordered classes and times without signal: how often nothing is selected"
-        _runner.run(args, title, cells(0), OUTCOME_PEERS, NOISE_COLUMNS)
-    else:
-        title = f"Classes, ordered classes and times: {TRUE} of {P} variables, n = {N}"
-        _runner.run(args, title, cells(TRUE), OUTCOME_PEERS, COLUMNS)
+    title = f"Classes, ordered classes and times: {TRUE} of {P} variables, n = {N}"
+    noise = "Classes, ordered classes and times without signal: how often nothing is selected"
+    _runner.run_with_noise(__doc__, OUTCOME_PEERS, cells, TRUE, title, COLUMNS, noise, NOISE_COLUMNS)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """REVS where its priors are learnt: counts, logistic effects, tied effects and kinds of noise."""
 
 from functools import partial
+from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
@@ -87,6 +88,22 @@ def noisy(kind, n, p, seed, size=0.6):
     return SimpleNamespace(X=X, y=X @ coef + noise, support=coef != 0)
 
 
+def nothing(family, columns, n, p, seed):
+    """A response that depends on no column; these are independent, correlated by .8, or have heavy tails."""
+    rng = np.random.default_rng([seed, n, p])
+    X = correlated(n, p, 0.8 if columns == "banded" else 0.0, rng)
+    if columns == "heavy":
+        X = rng.standard_t(2, (n, p))
+    respond = {
+        "gaussian": lambda: rng.standard_normal(n),
+        "binomial": lambda: rng.integers(2, size=n),
+        "poisson": lambda: rng.poisson(2.0, n).astype(float),
+        # a variance of mean + mean^2 / 2
+        "mixed": lambda: rng.poisson(2.0 * rng.gamma(2.0, 0.5, n)).astype(float),
+    }
+    return SimpleNamespace(X=X, y=respond[family](), support=np.zeros(p, dtype=bool))
+
+
 def table(structure, p, n, family, n_nonzero, seed):
     """The designs of the paper."""
     return make_revs(n, p, structure=structure, family=family, n_nonzero=n_nonzero, random_state=seed)
@@ -122,6 +139,29 @@ def cells():
     return [_runner.Cell(name, family, make) for name, (family, make) in out.items()]
 
 
+def empty_cells():
+    """Responses of every family that depend on nothing."""
+    out = []
+    for kind, columns in product(("gaussian", "binomial", "poisson", "mixed"), ("free", "banded", "heavy")):
+        family = "poisson" if kind == "mixed" else kind
+        for n, p in ((50, 50), (50, 1000), (100, 500), (200, 200), (500, 50), (500, 1000)):
+            make = partial(nothing, kind, columns, n, p)
+            out.append(_runner.Cell(f"{kind}-{columns}-{n}x{p}", family, make))
+    return out
+
+
+def by_kind(summary):
+    """Of all fits of a family and kind of columns: how many are empty, and what the others keep."""
+    lines = ["| all of | fits | empty | most kept |", "|---|---:|---:|---:|"]
+    kinds = dict.fromkeys(cell.split("-")[i] for i in (0, 1) for cell in summary.cells)
+    for kind in kinds:
+        fits = [f for f in summary.fits if kind in f.cell.split("-")]
+        empty = sum(f.exact == 1.0 for f in fits)
+        if fits:
+            lines.append(f"| {kind} | {len(fits)} | {empty} | {max(f.n_selected for f in fits):.0f} |")
+    return lines
+
+
 COLUMNS = [
     Column("runs", lambda fits, _: str(len(fits))),
     Column("#", lambda fits, _: mean(fits, "n_selected")),
@@ -129,6 +169,12 @@ COLUMNS = [
     Column("PPV %", lambda fits, _: mean(fits, "ppv", 100)),
     Column("F1", lambda fits, _: mean(fits, "f1", 1, 3)),
     Column("exact %", lambda fits, _: mean(fits, "exact", 100, 0)),
+    Column("cpu s", lambda fits, _: median(fits, "cpu_seconds")),
+]
+EMPTY = [
+    Column("runs", lambda fits, _: str(len(fits))),
+    Column("empty %", lambda fits, _: mean(fits, "exact", 100)),
+    Column("#", lambda fits, _: mean(fits, "n_selected", 1, 2)),
     Column("cpu s", lambda fits, _: median(fits, "cpu_seconds")),
 ]
 
@@ -140,7 +186,14 @@ def main():
         action="store_true",
         help="only REVS, called 'REVS before': for a run with an earlier version",
     )
+    parser.add_argument(
+        "--empty", action="store_true", help="responses of pure noise: how often is nothing kept?"
+    )
     args = parser.parse_args()
+    if args.empty:
+        title = "Responses that depend on nothing"
+        _runner.run(args, title, empty_cells(), {"revs": revs}, EMPTY, footer=by_kind)
+        return
     before = SimpleNamespace(
         NAME="REVS before", FAMILIES=revs.FAMILIES, available=revs.available, measure=revs.measure
     )

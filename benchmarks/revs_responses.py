@@ -121,15 +121,9 @@ def cells(n_true):
 
 
 def main():
-    parser = _runner.parser(__doc__, replicates=20)
-    parser.add_argument("--noise", action="store_true", help="responses without signal")
-    args = parser.parse_args()
-    if args.noise:
-        title = "Several responses without signal: how often nothing is selected"
-        _runner.run(args, title, cells(0), METHODS, NOISE_COLUMNS)
-    else:
-        title = f"Several responses at once: {TRUE} of {P} variables, the same for all"
-        _runner.run(args, title, cells(TRUE), METHODS, COLUMNS)
+    title = f"Several responses at once: {TRUE} of {P} variables, the same for all"
+    noise = "Several responses without signal: how often nothing is selected"
+    _runner.run_with_noise(__doc__, METHODS, cells, TRUE, title, COLUMNS, noise, NOISE_COLUMNS)
 
 
 if __name__ == "__main__":

@@ -42,7 +42,8 @@ refused by an error of ours that names the file or the term, and nothing of it r
 
 
 def tests_of(name):
-    """A module of the tests."""
+    """A module of the tests, with what it has in common with others."""
+    sys.path.insert(0, str(HERE.parent / "tests"))
     spec = importlib.util.spec_from_file_location(Path(name).stem, HERE.parent / "tests" / name)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module

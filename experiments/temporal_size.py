@@ -1,7 +1,10 @@
 """Size and power of the tests of effect curves at the 5 % level, from few subjects to many.
 
-python experiments/temporal_size.py --replicates 500 --seed 911 --draws 199 --subjects 20 40 60 --default-only
-python experiments/temporal_size.py --replicates 60 --seed 912 --draws 199 --subjects 10 100 150 400 \
+python experiments/temporal_size.py --replicates 500 --seed 931 --draws 199 --subjects 20 40 60 --default-only
+python experiments/temporal_size.py --replicates 1500 --seed 941 --draws 199 --subjects 20 40 60 \
+    --cells "identity 40 arms" "identity 60 autoregressive" "identity 60 arms" "logit 20 autoregressive" \
+    "logit 20 arms" "log 20 arms" --default-only --name temporal_size_again
+python experiments/temporal_size.py --replicates 240 --seed 932 --draws 199 --subjects 10 100 150 400 \
     --name temporal_size_range
 python experiments/temporal_size.py --replicates 250 --seed 913 --draws 199 --subjects 40 200 --times 8 \
     --arms 3 4 5 6 8 12 25 --default-only --name temporal_size_arms
@@ -100,6 +103,8 @@ def all_cells(args):
         for n in args.subjects:
             for d, (design, make, add) in enumerate(designs(args)):
                 for k, (name, truth) in enumerate(truths(args.times, args.power).items()):
+                    if args.cells and f"{link} {n} {design}" not in args.cells:
+                        continue
                     key = f"{link} {n} {design} {name}"
                     if key not in done:
                         rng = np.random.default_rng([args.seed, LINKS.index(link), n, d, k])
@@ -124,6 +129,7 @@ def main():
     parser.add_argument("--intercepts", type=float, nargs="+", help="added to that of the response")
     parser.add_argument("--default-only", action="store_true", help="without the first-order references")
     parser.add_argument("--power", action="store_true")
+    parser.add_argument("--cells", nargs="+", help="these alone, such as 'logit 20 arms'")
     parser.add_argument("--name", default="temporal_size")
     args = parser.parse_args()
     warnings.simplefilter("ignore", FlaggedTimeWarning)

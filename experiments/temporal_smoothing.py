@@ -1,4 +1,4 @@
-"""Error and coverage of smoothed curves, kernel and penalised splines, beside those of R's mgcv.
+"""Error of smoothed curves, kernel and penalised splines, beside those of R's mgcv.
 
 python experiments/temporal_smoothing.py --mgcv --replicates 100 --seed 733
 python experiments/temporal_smoothing.py --replicates 100 --seed 733 --draws 400
@@ -6,7 +6,8 @@ python experiments/temporal_smoothing.py --replicates 150 --seed 601 --bands-onl
 
 The first needs R with mgcv (``Rscript``): it fits ``bam(y ~ s(time) + s(time, by = x0) + s(time, by = x1))``
 by ``temporal_smoothing_mgcv.R`` and keeps its errors in ``results/temporal_smoothing_mgcv.csv``. The second
-reads them from there, so that it needs no R. The third is about bands of splines alone.
+reads them from there, so that it needs no R. The third is about bands of splines alone; those of kernels, and
+intervals, are in ``temporal_coverage.py``.
 """
 
 import argparse
@@ -144,28 +145,20 @@ def coverage(args):
 
 def compare(design, args, reference):
     """One row of the table without its first columns."""
-    errors, hits, widths, points = [], [], [], []
-    for k, (x, y, ids, times, seed) in enumerate(design.replicates(args.replicates)):
+    errors, points = [], []
+    for k, (x, y, ids, times, _) in enumerate(design.replicates(args.replicates)):
         mgcv = mgcv_on(y, design.key(k), reference)
         kernel = TemporalProcessRegression(link=design.link, bandwidth="cv").fit(x, y, id=ids, time=times)
         splines = TemporalProcessRegression(link=design.link, n_splines=10).fit(x, y, id=ids, time=times)
         found = [kernel.coef_, kernel.smoothed_coef_, splines.smoothed_coef_]
         errors.append([*(((f[NAMES].to_numpy() - design.truth.T) ** 2).mean() for f in found), mgcv["error"]])
-        bands = [
-            splines.bands(n_draws=args.draws, random_state=seed),
-            kernel.bands(smoothed=True, n_draws=args.draws, random_state=seed),
-            splines.bands(smoothed=True, n_draws=args.draws, random_state=seed),
-        ]
-        hits.append([covered(band, design.truth).all(axis=0).mean() for band in bands])
-        widths.append([(band.upper - band.lower).to_numpy().mean() for band in bands])
-        points.append([covered(splines.conf_int(smoothed=True), design.truth).mean(), mgcv["pointwise"]])
-    errors, widths = np.array(errors), np.sum(widths, axis=0)
+        points.append(mgcv["pointwise"])
+    errors = np.array(errors)
     ratio = errors[:, :3].sum(axis=0) / errors[:, 3].sum()
     # of a ratio of paired means, to first order
     rest = errors[:, 2] - ratio[2] * errors[:, 3]
     spread = rest.std(ddof=1) / errors[:, 3].mean() / np.sqrt(len(rest))
-    row = [*ratio, spread, *np.mean(hits, axis=0), widths[2] / widths[0], *np.mean(points, axis=0)]
-    return [float(v) for v in row]
+    return [float(v) for v in (*ratio, spread, np.mean(points))]
 
 
 def main():
@@ -206,22 +199,15 @@ def main():
             "kernel, cv / mgcv",
             "splines / mgcv",
             "its standard error",
-            "whole true curve in band: raw",
-            "kernel, cv",
-            "splines",
-            "width, splines / raw",
-            "true points in intervals: splines",
-            "mgcv",
+            "true points in mgcv's intervals",
         ],
         rows,
         [
             "Errors are integrated and squared, over all three curves, and summed over replicates; every "
             "method has the same data sets, and the standard error is that of the paired ratio. mgcv is "
             "`bam(y ~ s(time) + s(time, by = x0) + s(time, by = x1))` with its defaults, from "
-            f"`{REFERENCE.name}` ({versions}). A band covers when the whole true curve lies inside; "
-            "shares are over three curves, with a standard error near "
-            f"{np.sqrt(0.0475 / args.replicates / 2):.3f}. Intervals are pointwise, level .95, those of mgcv "
-            "with its own standard errors."
+            f"`{REFERENCE.name}` ({versions}). Its intervals are pointwise, level .95, with its own standard "
+            "errors; bands and intervals of ours are in temporal_coverage_smoothed.md."
         ],
     )
 

@@ -8,12 +8,10 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -22,230 +20,21 @@ import pyarrow as pa
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LassoCV
 
-from rlselect import (
-    FSTD,
-    FUSE,
-    REVS,
-    ActorCriticPredictor,
-    AdvantageLearning,
-    CorrelationFeatureSelection,
-    DatumwiseClassifier,
-    DivideAndConquer,
-    QLearning,
-    RiskRFE,
-    TemporalProcessRegression,
-    ThompsonSelector,
-    TrialData,
-    load,
-    save,
-)
-from rlselect.datumwise import DatumwiseRegressor, PolicyIteration
+from cases import CASES, SELECTORS, answers, assert_same, fit_rows, fit_visits, usual_fit
+from rlselect import REVS, RiskRFE, load, save
 from rlselect.report import NotDrawnError, PerformanceDisplay, Summary, to_html
 
 # names that break pages, formulas, terminals or look-ups that are not careful
 HOSTILE = ["<script>alert(1)</script>", "=1+1", "a\nb", "x0", "Größe & 'Co'", "intercept"]
-
-
-def numbers(n=120, p=6, seed=0):
-    """Two of the columns matter, the others do not."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, p))
-    return X, 2.0 * X[:, 0] - 2.0 * X[:, 2] + 0.3 * rng.standard_normal(n)
-
-
-def classes(n=120, p=6, seed=0):
-    X, y = numbers(n, p, seed)
-    return X, np.where(y > 0, "yes", "no")
-
-
-def ordered(n=150, p=6, seed=0):
-    """Three classes in their order."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, p))
-    return X, np.digitize(2.0 * X[:, 0] - 2.0 * X[:, 2] + rng.logistic(size=n), [-1.5, 1.5])
-
-
-def labels(n=150, p=6, seed=0):
-    """Three classes by name."""
-    X, y = ordered(n, p, seed)
-    return X, np.array(["low", "mid", "top"], dtype=object)[y]
-
-
-def times(n=150, p=6, seed=0):
-    """Times until an event, most of them seen."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, p))
-    y = np.zeros(n, dtype=[("event", bool), ("time", float)])
-    y["event"], y["time"] = rng.random(n) < 0.8, rng.exponential(np.exp(X[:, 2] - X[:, 0]))
-    return X, y
-
-
-def switch(n=300, p=6, seed=0):
-    """The first column says which of two others to read."""
-    X = np.random.default_rng(seed).integers(0, 2, size=(n, p)).astype(float)
-    return X, np.where(X[:, 0] == 1, X[:, 2], X[:, 1]).astype(int)
-
-
-def switched_numbers(n=300, p=6, seed=0):
-    X, y = switch(n, p, seed)
-    return X, 3.0 + 2.0 * y
-
-
-def trial(n=100, p=6, seed=0):
-    """One stage; the first column matters for the reward, the third one for the decision."""
-    rng = np.random.default_rng(seed)
-    X, action = rng.standard_normal((n, p)), rng.integers(0, 2, n)
-    reward = X[:, 0] + (2 * action - 1) * 2.0 * X[:, 2] + 0.3 * rng.standard_normal(n)
-    return X, (action, reward)
-
-
-def visits(n=60, p=6, seed=0):
-    """Five visits of each subject."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((5 * n, p))
-    return X, 1.0 + 2.0 * X[:, 0] - 2.0 * X[:, 2] + rng.standard_normal(5 * n)
-
-
-def fit_rows(estimator, X, y, **given):
-    return estimator.fit(X, y, **given)
-
-
-def fit_trial(estimator, X, y, **given):
-    columns = {str(name): np.asarray(X[name]) for name in X} if hasattr(X, "columns") else None
-    if columns is None:
-        columns = {f"x{j}": column for j, column in enumerate(np.asarray(X).T)}
-    table = {**columns, "action taken": y[0], "reward seen": y[1]}
-    stages = [{"history": list(columns), "action": "action taken", "reward": "reward seen"}]
-    return estimator.fit(TrialData.from_wide(table, stages))
-
-
-def fit_visits(estimator, X, y, **given):
-    n = len(y) // 5
-    return estimator.fit(X, y, id=np.repeat(np.arange(n), 5), time=np.tile(np.arange(5), n), **given)
-
-
-def predict_rows(estimator, X):
-    return np.asarray(estimator.predict(X))
-
-
-def predict_trial(estimator, X):
-    return np.asarray(estimator.predict(np.asarray(X, dtype=float)[:20], stage=1))
-
-
-def predict_visits(estimator, X):
-    return estimator.predict(np.asarray(X), time=np.tile(np.arange(5), len(X) // 5))
-
-
-@dataclass
-class Case:
-    """An estimator, a small problem for it, whether it solved it, and how the two meet."""
-
-    make: Callable[..., Any]
-    data: Callable[..., tuple[Any, Any]]
-    solved: Callable[[Any], bool]
-    fit: Callable[..., Any] = fit_rows
-    predict: Callable[..., Any] = predict_rows
-
-    def fitted(self, X=None, y=None, given=None, **options):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            data = self.data() if X is None else (X, y)
-            return self.fit(self.make(**options), *data, **(given or {}))
-
-
-def selects(*wanted):
-    return lambda estimator: np.flatnonzero(estimator.support_).tolist() == list(wanted)
-
-
-def finds(*wanted):
-    return lambda estimator: set(wanted) <= set(np.flatnonzero(estimator.support_))
-
-
-def decides_by(name):
-    return lambda learner: name in learner.tailoring_[0] and "x1" not in learner.selected_[0]
-
-
-def follows(model):
-    right = np.abs(model.coef_["x0"] - 2.0).max() < 0.7 and model.test("x2").pvalue < 1e-6
-    return right and model.test("x1").pvalue > 0.01
-
-
-def seeded(kind, **defaults):
-    return lambda **options: kind(**{"random_state": 0, **defaults, **options})
-
-
-SHORT = {"n_train": 80, "n_valid": 40, "n_preliminary": 40}
-ONE_CLIMB = PolicyIteration(n_iter=10, n_restarts=1)
-
-CASES = {
-    "REVS": Case(seeded(REVS), numbers, selects(0, 2)),
-    "REVS, classes": Case(seeded(REVS), classes, selects(0, 2)),
-    "REVS, many classes": Case(seeded(REVS), labels, selects(0, 2)),
-    "REVS, ordered": Case(seeded(REVS, family="ordinal"), ordered, selects(0, 2)),
-    "REVS, times": Case(seeded(REVS), times, selects(0, 2)),
-    "REVS.paper": Case(seeded(REVS.paper, **SHORT), numbers, selects(0, 2)),
-    "ActorCriticPredictor": Case(seeded(ActorCriticPredictor, predictor="linear"), numbers, selects(0, 2)),
-    "ActorCriticPredictor.paper": Case(
-        seeded(ActorCriticPredictor.paper, predictor="linear", max_iter=80), numbers, finds(0, 2)
-    ),
-    "RiskRFE": Case(seeded(RiskRFE), numbers, selects(0, 2)),
-    "RiskRFE, classes": Case(seeded(RiskRFE), classes, finds(0, 2)),
-    "DatumwiseClassifier": Case(
-        seeded(DatumwiseClassifier, scoring="bins", search=ONE_CLIMB), switch, selects(0, 1, 2)
-    ),
-    "DatumwiseRegressor": Case(
-        seeded(DatumwiseRegressor, scoring="bins", search=ONE_CLIMB, feature_cost=0.04),
-        switched_numbers,
-        selects(0, 1, 2),
-    ),
-    "QLearning": Case(seeded(QLearning, model="linear"), trial, decides_by("x2"), fit_trial, predict_trial),
-    "AdvantageLearning": Case(
-        seeded(AdvantageLearning, model="linear"), trial, decides_by("x2"), fit_trial, predict_trial
-    ),
-    "TemporalProcessRegression": Case(TemporalProcessRegression, visits, follows, fit_visits, predict_visits),
-    "DivideAndConquer": Case(
-        seeded(DivideAndConquer, estimator=LassoCV(cv=3), n_folds=3), numbers, finds(0, 2), predict=None
-    ),
-    "ThompsonSelector": Case(seeded(ThompsonSelector, n_rounds=60), numbers, selects(0, 2), predict=None),
-    "FUSE": Case(seeded(FUSE, n_games=150, n_features_to_select=2), classes, selects(0, 2), predict=None),
-    "FSTD": Case(seeded(FSTD, n_games=60, n_features_to_select=2), classes, selects(0, 2), predict=None),
-    "CorrelationFeatureSelection": Case(CorrelationFeatureSelection, numbers, selects(0, 2), predict=None),
-}
-# those whose `fit` takes a table of features and a target, and marks features
-SELECTORS = [name for name, case in CASES.items() if case.fit is fit_rows]
 every = pytest.mark.parametrize("name", CASES)
 every_selector = pytest.mark.parametrize("name", SELECTORS)
-
-
-def answers(case, estimator):
-    """What a fit says, as arrays."""
-    X, _ = case.data()
-    marks = ("support_", "inclusion_", "ranking_")
-    found = {
-        mark: np.concatenate(np.atleast_2d(getattr(estimator, mark)))
-        for mark in marks
-        if hasattr(estimator, mark)
-    }
-    if case.predict is not None:
-        found["predictions"] = case.predict(estimator, X)
-    return found
-
-
-def assert_same(mine, other, **tolerance):
-    assert mine.keys() == other.keys()
-    for key, values in mine.items():
-        if values.dtype.kind == "f" and tolerance:
-            np.testing.assert_allclose(values, other[key], err_msg=key, **tolerance)
-        else:
-            np.testing.assert_array_equal(values, other[key], err_msg=key)
 
 
 @every
 def test_a_trivial_problem_is_solved(name):
     case = CASES[name]
-    assert case.solved(case.fitted())
+    assert case.solved(usual_fit(name))
 
 
 # ---- a fit is the old one or the new one ----
@@ -325,7 +114,7 @@ def test_nothing_of_an_earlier_fit_is_left(name):
     names = [f"column {j}" for j in range(X.shape[1])]
     estimator = case.fit(case.make(), pd.DataFrame(X, columns=names), y)
     case.fit(estimator, X, y)
-    assert vars(estimator).keys() == vars(case.fitted()).keys()
+    assert vars(estimator).keys() == vars(usual_fit(name)).keys()
     assert not hasattr(estimator, "feature_names_in_")
 
 
@@ -358,7 +147,7 @@ def test_every_frame_gives_the_answer_of_the_array(name, kind):
     X, y = case.data()
     names = [f"column {j}" for j in range(X.shape[1])]
     framed = case.fitted(FRAMES[kind](X, names), y)
-    plain = case.fitted()
+    plain = usual_fit(name)
     for mark in ("support_", "ranking_"):
         np.testing.assert_array_equal(getattr(framed, mark), getattr(plain, mark))
     assert list(framed.feature_names_in_) == names
@@ -373,7 +162,7 @@ def test_hostile_names_are_names_and_nothing_else(name):
     page = to_html(estimator.summary().dict)
     assert "<script>alert" not in page
     if case.predict is not None:
-        plain = case.predict(case.fitted(), X)
+        plain = case.predict(usual_fit(name), X)
         np.testing.assert_array_equal(case.predict(estimator, frame), plain)
 
 
@@ -384,7 +173,7 @@ def test_the_order_of_columns_does_not_matter(name):
         pytest.skip("actions are drawn by their position, with the same seed others are tried")
     X, y = case.data()
     order = np.array([4, 2, 5, 0, 3, 1])
-    mine, other = case.fitted(), case.fitted(X[:, order], y)
+    mine, other = usual_fit(name), case.fitted(X[:, order], y)
     np.testing.assert_array_equal(mine.support_[order], other.support_)
     if name.startswith("REVS"):
         np.testing.assert_allclose(mine.inclusion_[order], other.inclusion_, atol=1e-6)
@@ -421,7 +210,7 @@ def test_weights_are_copies(name):
 @every
 def test_the_same_seed_is_the_same_answer_for_any_number_of_workers(name):
     case = CASES[name]
-    one = answers(case, case.fitted())
+    one = answers(case, usual_fit(name))
     options = signature(type(case.make())).parameters
     for change in ({}, {"n_jobs": 2} if "n_jobs" in options else {}):
         assert_same(answers(case, case.fitted(**change)), one)
@@ -442,7 +231,7 @@ def test_every_kind_of_seed_is_taken(name, make):
 @every
 def test_clone_and_pickle(name):
     case = CASES[name]
-    estimator = case.fitted()
+    estimator = usual_fit(name)
     before = answers(case, estimator)
     assert_same(answers(case, pickle.loads(pickle.dumps(estimator))), before)
     fresh = clone(estimator)
@@ -455,7 +244,7 @@ def test_clone_and_pickle(name):
 @every
 def test_save_and_load(name, tmp_path):
     case = CASES[name]
-    estimator = case.fitted()
+    estimator = usual_fit(name)
     if name == "DivideAndConquer":
         with pytest.raises(TypeError, match=r"DivideAndConquer\.estimator holds .*LassoCV.*skops.*joblib"):
             save(estimator, tmp_path / "file")
@@ -476,12 +265,46 @@ def test_save_and_load(name, tmp_path):
 
 @every
 def test_the_summary_is_of_one_kind(name, tmp_path):
-    summary = CASES[name].fitted().summary()
+    summary = usual_fit(name).summary()
     assert isinstance(summary, Summary)
     for ending in ("html", "md", "json"):
         assert summary.save(tmp_path / f"page.{ending}").stat().st_size > 100
     with pytest.raises(ValueError, match=r"must end in \.html"):
         summary.save(tmp_path / "page.pdf")
+
+
+@every
+def test_the_report_is_a_page_whole_or_not_at_all(name, tmp_path):
+    estimator, page = usual_fit(name), tmp_path / "page.html"
+    kind = type(estimator)
+    _, path, *others = signature(kind.report).parameters.values()
+    assert (path.name, path.default) == ("path", None)
+    assert all(one.kind is one.KEYWORD_ONLY and one.default is not one.empty for one in others)
+    account = estimator.report(str(page))
+    assert str(account) == str(estimator.summary()) == str(estimator.report())
+    before = page.read_text(encoding="utf-8")
+    assert before == to_html(account.dict)
+    with patch.object(kind, "_report", side_effect=InTheMiddle):
+        for wrong in (tmp_path / "page.pdf", CASES[name].data()[0]):
+            # before anything is computed
+            with pytest.raises(ValueError, match=r"must .*end.* in \.html"):
+                estimator.report(wrong)
+        with pytest.raises(InTheMiddle):
+            estimator.report(page)
+    with pytest.raises(NotFittedError):
+        CASES[name].make().report(page)
+    assert page.read_text(encoding="utf-8") == before
+    assert [file.name for file in tmp_path.iterdir()] == ["page.html"]
+
+
+@pytest.mark.parametrize("name", [name for name in SELECTORS if CASES[name].predict])
+def test_a_report_judges_the_rows_it_is_given(name, tmp_path):
+    estimator, (X, y) = usual_fit(name), CASES[name].data(seed=1)
+    facts = estimator.report(tmp_path / "page.md", X=X, y=y).dict["facts"]
+    said = [facts[key] for key in ("Score on the rows given", "Accuracy", "R squared") if key in facts]
+    assert said == [pytest.approx(estimator.score(X, y))]
+    with pytest.raises(ValueError, match=r"y .*given"):
+        estimator.report(y=y)
 
 
 def vocabulary():
@@ -506,7 +329,7 @@ OWNERS, WORDS = vocabulary()
 
 @pytest.mark.parametrize("owner", OWNERS)
 def test_the_vocabulary_is_what_the_page_says(owner):
-    estimator = CASES[owner].fitted()
+    estimator = usual_fit(owner)
     kind = type(estimator)
     known = {*vars(estimator), *signature(kind).parameters, *signature(kind.fit).parameters}
     known |= {name for name in dir(kind) if not name.startswith("_")}
@@ -516,14 +339,14 @@ def test_the_vocabulary_is_what_the_page_says(owner):
 
 @every
 def test_paths_have_one_entry_per_step(name):
-    path = getattr(CASES[name].fitted(), "path_", {})
+    path = getattr(usual_fit(name), "path_", {})
     for steps in path if isinstance(path, list) else [path]:
         assert len({len(values) for values in steps.values()}) <= 1
 
 
 @every
 def test_rankings_are_permutations(name):
-    ranking = getattr(CASES[name].fitted(), "ranking_", np.array([1]))
+    ranking = getattr(usual_fit(name), "ranking_", np.array([1]))
     for ranks in ranking if isinstance(ranking, list) else [ranking]:
         assert sorted(ranks) == list(range(1, len(ranks) + 1))
 

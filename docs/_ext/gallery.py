@@ -9,8 +9,8 @@ import matplotlib.pyplot as plt
 ORDER = [
     *("for_everyone", "for_this_case", "for_this_decision", "at_this_moment"),
     *("tumours", "crime", "how_sure", "stand_ins", "missing_values", "several_classes", "grades", "survival"),
-    *("zeros", "several_responses", "products", "third_order", "kernel_machine", "compare_selectors"),
-    *("million_rows", "save_and_load"),
+    *("clinic_visits", "rules", "zeros", "several_responses", "products", "third_order", "kernel_machine"),
+    *("compare_selectors", "million_rows", "save_and_load"),
     *("triage", "frontier", "set_error", "numbers", "pixels"),
     *("two_stages", "overlap", "policy_tree"),
     *("curves", "irregular_visits", "two_groups"),

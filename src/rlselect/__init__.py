@@ -41,7 +41,6 @@ _ROOMS = {
 }
 
 if TYPE_CHECKING:
-    from rlselect import report
     from rlselect._overview import capabilities
     from rlselect.datumwise import DatumwiseClassifier, DatumwiseRegressor
     from rlselect.persist import load, save
@@ -54,6 +53,7 @@ if TYPE_CHECKING:
         outcome_weighted_regime,
         regime_value,
     )
+    from rlselect.report import Reports
     from rlselect.subset import (
         FSTD,
         FUSE,
@@ -67,6 +67,9 @@ if TYPE_CHECKING:
         compare,
     )
     from rlselect.temporal import TemporalProcessRegression, pool_imputations, two_sample_cvm, wide_to_long
+
+    # a package that can be called: `report([a, b])`, and `report.to_html` as ever
+    report: Reports
 
 __all__ = [
     "FSTD",

@@ -5,7 +5,8 @@ import signal
 import threading
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from os import PathLike
 from typing import Any, ClassVar, Literal, Self
 
 import narwhals as nw
@@ -44,6 +45,7 @@ from rlselect.report import (
     Sureness,
     cited_works,
     how_made,
+    page_path,
 )
 
 __all__ = ["Estimator", "PredictingSelector", "Selector", "rank"]
@@ -126,6 +128,22 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         check_is_fitted(self)
         return self._tell(self._report())
 
+    def report(self, path: str | PathLike[str] | None = None) -> Summary:
+        """Account of the fit, written as a page where a path is given.
+
+        Parameters
+        ----------
+        path : str or path-like, optional
+            Where to write it, whole or not at all: the name ends in .html (one page that loads nothing), .md
+            (text) or .json (the values).
+
+        Returns
+        -------
+        Summary
+            As `summary` gives it.
+        """
+        return self._written(path, self._report)
+
     def plot(self, X: Any = None, y: Any = None, *, columns: int = 3) -> FitDisplay:
         """Draw the pictures of the fit: what was selected and how sure, how it was found, what it means.
 
@@ -143,6 +161,15 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             classes, to draw one alone.
         """
         return FitDisplay.from_estimator(self, X, y, columns=columns)
+
+    def _written(self, path: str | PathLike[str] | None, tell: Callable[[], dict[str, Any]]) -> Summary:
+        """A report, and its page where one is wanted: a name that will not do is refused before the work."""
+        check_is_fitted(self)
+        place = None if path is None else page_path(path)
+        account = self._tell(tell())
+        if place is not None:
+            account.save(place)
+        return account
 
     def _tell(self, report: dict[str, Any]) -> Summary:
         """A report with what it takes to make the fit again, as far as the estimator knows."""
@@ -366,6 +393,43 @@ class PredictingSelector(Selector):
             return self._mean_score(X, y, sample_weight)
         rows = read_vectors(X, {"y": y, "sample_weight": sample_weight})
         return float(self._measure(rows["y"], self.predict(X), sample_weight=rows["sample_weight"]))
+
+    def report(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+    ) -> Summary:
+        """Account of the fit and, where rows are given, of how well they are predicted.
+
+        Parameters
+        ----------
+        path : str or path-like, optional
+            Where to write it, whole or not at all: the name ends in .html (one page that loads nothing), .md
+            (text) or .json (the values).
+        X, y, sample_weight : optional
+            Rows, best ones that took no part in `fit`, their target and weights, as in `score`.
+
+        Returns
+        -------
+        Summary
+            As `summary` gives it, with the score as one more fact.
+        """
+        given = {"X": X, "y": y, "sample_weight": sample_weight}
+        named = [name for name, value in given.items() if value is not None]
+        if named and (X is None or y is None):
+            raise ValueError(f"{' and '.join(named)} given alone; give X and y together.")
+
+        def tell() -> dict[str, Any]:
+            report = self._report()
+            if X is not None:
+                score = self.score(X, y, sample_weight)
+                report["facts"] = {**report.get("facts", {}), "Score on the rows given": score}
+            return report
+
+        return self._written(path, tell)
 
     def _mean_score(self, X: Any, y: Any, sample_weight: Any) -> float:
         """The mean over several responses."""

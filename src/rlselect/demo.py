@@ -76,7 +76,7 @@ def biopsy_report(seed: int = 0, **options: Any) -> dict[str, Any]:
     test, train = _split(len(frame), seed)
     learner = DatumwiseClassifier(feature_cost=0.002, scoring="bins", random_state=seed, **options)
     learner.fit(frame.take(train), "diagnosis")
-    report = learner.report(frame.take(test), "diagnosis").dict
+    report = learner.report(X=frame.take(test), y="diagnosis").dict
     return {**report, "title": f"For this case: biopsies of {len(train)} patients, 30 measurements to buy"}
 
 

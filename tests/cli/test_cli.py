@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import subprocess
 import sys
 import warnings
@@ -326,8 +327,23 @@ def test_quiet_says_nothing_beside_the_result(run, houses, tmp_path):
     assert (tmp_path / "o.json").exists()
 
 
+def test_decimal_commas_are_refused_with_the_flag_that_reads_them(run, houses, tmp_path):
+    path, european = write(houses, tmp_path / "h.csv"), tmp_path / "eu.csv"
+    european.write_text(path.read_text().replace(",", ";").replace(".", ","))
+    refused(run(european, "--target", "price"), "'price'", "numbers written with commas", "Use --decimal ,.")
+    one, two = run(path, "--target", "price"), run(european, "--target", "price", "--decimal", ",")
+    seconds = r"Time: [\d.]+ s"
+    assert re.sub(seconds, "", two.stdout) == re.sub(seconds, "", one.stdout.replace("h.csv", "eu.csv"))
+    assert "'.'" in run(path, "--target", "price", "--decimal", ";").output
+
+
 def test_marks_of_missing_values_are_for_text(run, houses, tmp_path):
     parquet.write_table(houses, tmp_path / "h.parquet")
+    refused(run(tmp_path / "h.parquet", "--target", "price", "--decimal", ","), "--decimal is for CSV files")
+    refused(run(tmp_path / "h.parquet", "--target", "price", "--encoding", "cp1252"), "--encoding is for CSV")
+    assert (
+        "'klingon' is not known" in run(tmp_path / "h.csv", "--target", "a", "--encoding", "klingon").output
+    )
     refused(run(tmp_path / "h.parquet", "--target", "price", "--na", "?"), "--na is for CSV files")
 
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from rlselect.data import open_table, read_file
+from rlselect.data import CsvCells, load_source, open_once, open_table, read_file
 
 TABLE = pa.table({"a": [1, 2, 3], "b": [0.5, None, 2.0], "c": ["u", "v", None]})
 CSV = "a,b,c\n1,0.5,u\n2,,v\n3,2.0,NA\n"
@@ -53,7 +53,7 @@ def test_marks_of_missing_values(tmp_path):
     path = write(tmp_path, "m.csv", "a,t\n" + "".join(f"{i},u\n" for i in range(19)) + "?,?\n")
     with pytest.raises(ValueError, match=r"column 'a' holds numbers but for '\?' in data row 20; correct"):
         read_file(path)
-    table = read_file(path, missing_marks=["?"])
+    table = read_file(path, cells=CsvCells(["?"]))
     assert table.column("a").null_count == table.column("t").null_count == 1
     assert table.column("a").type == pa.int64()
 
@@ -103,3 +103,56 @@ def test_absent_files_and_folders(tmp_path):
         read_file(tmp_path / "none.csv")
     with pytest.raises(ValueError, match="is a folder"):
         read_file(tmp_path)
+
+
+@pytest.mark.parametrize("size", [5, 200_000])
+def test_decimal_commas_are_numbers_where_they_are_named(tmp_path, size):
+    """Read whole, and as a stream of blocks whose first one has whole numbers only."""
+    values = np.where(np.arange(size) < size - 3, 7.0, 0.25) * (1 + np.arange(size) % 9)
+    path = tmp_path / "a.csv"
+    lines = (f"{v:g};{-v:g};b".replace(".", ",") for v in values)
+    path.write_text("\n".join(["x;y;z", *lines]) + "\n")
+    cells = CsvCells(decimal=",")
+    tables = [load_source(open_once(str(path), cells=cells), "test")]
+    tables += [read_file(path, cells=cells)] if size < 10 else []
+    for table in tables:
+        np.testing.assert_array_equal(table["x"].to_numpy(), values)
+        np.testing.assert_array_equal(table["y"].to_numpy(), -values)
+
+
+def test_commas_and_points_that_do_not_fit_are_refused(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("x;y\n" + "1;2\n" * 20 + "3,5;2\n")
+    with pytest.raises(ValueError, match=r"numbers but for '3,5' in data row 21; .*--decimal ,"):
+        read_file(path)
+    path.write_text("x;y\n" + "1,5;2.5\n" * 20)
+    with pytest.raises(ValueError, match=r"'y' holds '2\.5' in data row 1, which has a point"):
+        read_file(path, cells=CsvCells(decimal=","))
+    # versions are text, and dates are dates
+    path.write_text("x;y;z\n" + "1,5;1.2.3;12.05.2024\n" * 20)
+    assert [str(kind) for kind in read_file(path, cells=CsvCells(decimal=",")).schema.types] == [
+        "double",
+        "string",
+        "timestamp[s]",
+    ]
+
+
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_codes_of_missing_numbers_count_however_they_are_written(tmp_path, decimal):
+    path = tmp_path / "a.csv"
+    path.write_text("x;y;z\n1.5;-999;-999\n-999.00;3;b\n-99;-9990;c\n".replace(".", decimal))
+    cells = CsvCells(["-999"], decimal)
+    for table in (read_file(path, cells=cells), load_source(open_once([str(path)], cells=cells), "test")):
+        assert table.to_pydict() == {"x": [1.5, None, -99.0], "y": [None, 3, -9990], "z": [None, "b", "c"]}
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "utf-8"])
+def test_letters_are_read_as_they_were_written(tmp_path, encoding):
+    path = tmp_path / "a.csv"
+    path.write_bytes("Größe;Ort\n1;Köln\n2;Fürth\n".encode(encoding))
+    cells = CsvCells(encoding=encoding)
+    for table in (read_file(path, cells=cells), load_source(open_once([str(path)], cells=cells), "test")):
+        assert table.to_pydict() == {"Größe": [1, 2], "Ort": ["Köln", "Fürth"]}
+    if encoding != "utf-8":
+        with pytest.raises(ValueError, match=r"not UTF-8 text; .* \(--encoding cp1252"):
+            read_file(path)

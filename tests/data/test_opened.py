@@ -1,11 +1,13 @@
 """A source that is opened once: what is left out, marks of missing values, and streams that start again."""
 
+import shutil
+
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from rlselect.data import CsvCells, is_source, load_source, open_once, open_source, some_rows
 from rlselect.data import _open as door
-from rlselect.data import is_source, load_source, open_once, open_source, some_rows
 from rlselect.data._streams import collect
 
 
@@ -40,7 +42,7 @@ def test_marks_of_missing_values_are_known_to_streams_too(tmp_path, monkeypatch,
     path.write_text("x,y\n" + "".join(f"{'?' if i % 5 == 0 else i},{i}\n" for i in range(20)))
     if not small:
         monkeypatch.setattr(door, "SMALL_CSV", 1)
-    table = load_source(open_once(str(path), missing_marks=["?"]), "test")
+    table = load_source(open_once(str(path), cells=CsvCells(["?"])), "test")
     assert table.column("x").null_count == 4
     assert table.column("x").type == pa.int64()
 
@@ -71,3 +73,22 @@ def test_tables_of_a_stream_are_of_one_pass():
     assert (len(tables), whole) == (2, False)
     with pytest.raises(ValueError, match="many"):
         collect(stream, ["x"], lambda n_rows: (_ for _ in ()).throw(ValueError("too many")))
+
+
+def test_rows_that_would_fill_the_disk_are_refused_before_they_are_written(tmp_path, monkeypatch):
+    """What CSV rows take as columns is judged by the first ones, of all files together."""
+    line = ",".join(["0.12345678"] * 10)
+    paths = [tmp_path / f"{k}.csv" for k in range(3)]
+    for path in paths:
+        path.write_text("\n".join([",".join("abcdefghij"), *[line] * 20_000]) + "\n")
+    stream = door.open_parts([str(path) for path in paths])
+    needed = stream.expected_bytes(next(stream.tables(list("abcdefghij"))))
+    assert needed == pytest.approx(3 * 20_000 * 10 * 8, rel=0.02)
+    free = shutil.disk_usage(tmp_path)._replace(free=int(needed * 0.9))
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: free)
+    with pytest.raises(
+        ValueError, match=r"take about 0\.0048 GB .* 0\.0043\d* GB are free\. Set TMPDIR .*Parquet"
+    ):
+        open_source([str(path) for path in paths], "a")
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: free._replace(free=int(needed * 1.1)))
+    assert open_source([str(path) for path in paths], "a").n_rows == 60_000

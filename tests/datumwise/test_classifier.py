@@ -166,7 +166,7 @@ def test_the_report_opens_with_what_a_case_needs():
     answer = model.summary().dict["answer"]
     assert f"A case needs {model.acquire(X).sum(axis=1).mean():.2g} of 7 features on average" in answer
     assert "report(X, y) tells" in answer
-    judged = model.report(X, y).dict["answer"]
+    judged = model.report(X=X, y=y).dict["answer"]
     assert f"{model.score(X, y):.0%} of {len(y)} cases are answered rightly." in judged
     dear = DatumwiseClassifier(search=FAST, random_state=0, feature_cost=5.0).fit(X, y)
     assert "None of the 7 features is worth its price" in dear.summary().dict["answer"]

@@ -7,7 +7,13 @@ from rlselect import DatumwiseClassifier
 from rlselect.datumwise import DatumwiseRegressor, PolicyIteration
 
 
-@parametrize_with_checks([DatumwiseClassifier(scoring="bins", search=PolicyIteration(n_iter=3))])
+@parametrize_with_checks(
+    [
+        DatumwiseClassifier(
+            scoring="bins", search=PolicyIteration(n_iter=1, n_restarts=1, n_averaged=1, n_folds=2)
+        )
+    ]
+)
 def test_estimator_checks(estimator, check):
     check(estimator)
 

@@ -53,7 +53,7 @@ def test_a_handful_of_rows(n, search):
     shares = model.predict_proba(X)
     assert shares.sum(axis=1) == pytest.approx(np.ones(100))
     assert model.start().result().label in y
-    assert str(model.report(X[:n], y))
+    assert str(model.report(X=X[:n], y=y))
 
 
 def test_constant_copied_and_extreme_columns():
@@ -76,7 +76,7 @@ def test_sparse_tables_of_all_kinds():
     assert (fit(values).predict(sparse.csr_matrix(values)) == dense).all()
     empty = sparse.csr_array((100, 5))
     assert len(set(fit(empty).predict(empty))) == 1
-    assert csr.report(sparse.csr_array(values), Y).dict["facts"]["Accuracy"] == csr.score(values, Y)
+    assert csr.report(X=sparse.csr_array(values), y=Y).dict["facts"]["Accuracy"] == csr.score(values, Y)
     gaps = sparse.csr_array(np.where(X > 1.5, np.nan, values))
     assert not fit(gaps).acquire(gaps)[(X > 1.5)].any()
     with pytest.raises(ValueError, match="infinity"):

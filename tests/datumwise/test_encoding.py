@@ -38,6 +38,14 @@ def test_neighbouring_bins_are_alike_beforehand():
     assert np.diag(covariance, 1) == pytest.approx(np.full(3, 0.7))
 
 
+def test_codes_of_new_rows_stay_numbers():
+    x = np.array([[0.0], [1e-3]])
+    codes = make_encoder("linear", 5).fit(x, np.ones(2)).encode(np.array([[1e308], [-1e308], [np.nan]]))
+    assert np.isfinite(codes[:2]).all()
+    assert codes[0] > 0 > codes[1]
+    assert np.isnan(codes[2])
+
+
 def test_linear_values_are_centred_and_scaled():
     x = np.array([[1e9, 5.0, np.nan], [1e9 + 4, 5.0, np.nan], [1e9 + 1, np.nan, np.nan]])
     encoder = make_encoder("linear", 5).fit(x, np.ones(3))

@@ -129,7 +129,7 @@ def test_reasons_are_means_over_purchases(scoring):
     why = {s["title"]: s for s in model.summary().dict["sections"]}["Why it is bought"]
     top = names.index(why["rows"][0][0])
     assert why["rows"][0][1:3] == [f"{reasons.now[top]:.3f}", f"{reasons.after[top]:.3f}"]
-    report = {s["title"]: s for s in model.report(X, y).dict["sections"]}
+    report = {s["title"]: s for s in model.report(X=X, y=y).dict["sections"]}
     assert report["Why it is bought"]["rows"] == why["rows"]
 
 

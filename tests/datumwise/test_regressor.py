@@ -109,12 +109,12 @@ def test_prices_budgets_and_frontier_after_the_fit(fitted):
 
 def test_summary_report_tree_and_files(fitted, tmp_path):
     model, X, y = fitted
-    facts = model.report(X, y).dict["facts"]
+    facts = model.report(X=X, y=y).dict["facts"]
     assert facts["R squared"] == pytest.approx(model.score(X, y))
     assert facts["Mean squared error"] == pytest.approx(np.mean((model.predict(X) - y) ** 2))
     costs = model.cost(X) + (model.predict(X) - y) ** 2 / model._fitted.variance
     assert facts["Cost per case, errors included"] == pytest.approx(costs.mean())
-    assert "R squared" not in model.report(X).dict["facts"]
+    assert "R squared" not in model.report(X=X).dict["facts"]
     text = str(model.summary())
     assert "DatumwiseRegressor (numbers)" in text
     assert "Expected squared error before" in text

@@ -42,7 +42,7 @@ def section(report, title):
 def test_report_repeats_what_the_methods_say(fitted):
     frame, model = fitted
     test = frame[120:]
-    report = model.report(test, "ill").dict
+    report = model.report(X=test, y="ill").dict
     bought, cost = model.acquire(test), model.cost(test)
     right = model.predict(test) == test["ill"].to_numpy()
     facts = report["facts"]
@@ -78,8 +78,8 @@ def test_report_weighs_cases(fitted):
     frame, model = fitted
     test = frame[120:150]
     weights = np.arange(30) % 3
-    weighted = model.report(test, "ill", sample_weight=weights).dict
-    copied = model.report(test.loc[test.index.repeat(weights)], "ill").dict
+    weighted = model.report(X=test, y="ill", sample_weight=weights).dict
+    copied = model.report(X=test.loc[test.index.repeat(weights)], y="ill").dict
     assert weighted["facts"]["Accuracy"] == pytest.approx(copied["facts"]["Accuracy"])
     assert weighted["facts"]["Spent per case"] == pytest.approx(copied["facts"]["Spent per case"])
     for title in ("What is bought", "How many features a case needs", "Classes"):
@@ -90,13 +90,13 @@ def test_report_weighs_cases(fitted):
                 assert ours == (theirs if isinstance(theirs, str) else pytest.approx(theirs))
     few = np.zeros(30)
     few[0] = 1.0
-    assert len(section(model.report(test, "ill", sample_weight=few).dict, "Classes")["rows"]) == 1
+    assert len(section(model.report(X=test, y="ill", sample_weight=few).dict, "Classes")["rows"]) == 1
 
 
 def test_report_without_labels_and_without_cases(fitted):
     frame, model = fitted
     features = frame.drop(columns="ill")
-    report = model.report(features).dict
+    report = model.report(X=features).dict
     assert "Accuracy" not in report["facts"]
     assert all(s["title"] != "Classes" for s in report["sections"])
     alone = model.report().dict
@@ -107,14 +107,14 @@ def test_report_without_labels_and_without_cases(fitted):
     with pytest.raises(
         ValueError, match="y holds 'maybe', which fit has not seen; the classes are 'no', 'yes'"
     ):
-        model.report(frame.assign(ill="maybe"), "ill")
+        model.report(X=frame.assign(ill="maybe"), y="ill")
     with pytest.raises(ValueError, match="200 rows"):
-        model.report(features, frame["ill"][:5])
+        model.report(X=features, y=frame["ill"][:5])
 
 
 def test_report_as_text_page_and_json(fitted):
     frame, model = fitted
-    summary = model.report(frame[120:], "ill")
+    summary = model.report(X=frame[120:], y="ill")
     text = str(summary)
     assert "## What is bought" in text
     assert "| Features bought" in text
@@ -133,11 +133,11 @@ def test_reports_of_other_kinds():
     frame = make_frame()
     groups = {"cheap": ["age", "town", "n<1>"], "dear": ["scan"]}
     grouped = DatumwiseClassifier(feature_groups=groups, search=FAST, random_state=0).fit(frame, "ill")
-    report = grouped.report(frame, "ill").dict
+    report = grouped.report(X=frame, y="ill").dict
     assert report["facts"]["To buy"].startswith("2 groups")
     assert section(report, "How many groups a case needs")
-    nothing = DatumwiseClassifier(scoring="bins", budget=0).fit(frame, "ill").report(frame, "ill")
+    nothing = DatumwiseClassifier(scoring="bins", budget=0).fit(frame, "ill").report(X=frame, y="ill")
     assert section(nothing.dict, "What is bought")["rows"] == []
     assert "-> no" in str(nothing)
     screened = DatumwiseClassifier(search=PolicyIteration(n_iter=1, screen=2), random_state=0)
-    assert "the 2 that tell most" in str(screened.fit(frame, "ill").report(frame, "ill"))
+    assert "the 2 that tell most" in str(screened.fit(frame, "ill").report(X=frame, y="ill"))

@@ -3,9 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from rlselect import DatumwiseClassifier
-from rlselect.datumwise import PolicyIteration
+from rlselect.datumwise import PolicyIteration, _screen
+from rlselect.datumwise._plan import PLAN
+from rlselect.datumwise._rules import PurchaseRules
+from rlselect.datumwise._screen import screen_units
 
 
 def test_many_features_are_screened():
@@ -37,3 +41,80 @@ def test_screening_counts_a_category_once():
         assert model.learned_units_[10]
         assert model.score(frame, y) == 1.0
         assert model.start().tell("c").result().label
+
+
+def test_what_is_kept_is_what_tells_more_than_chance():
+    """By the rule of Benjamini and Hochberg on both statistics, each against SciPy's."""
+    rng = np.random.default_rng(3)
+    n, p = 300, 90
+    codes = rng.integers(0, 4, size=(n, p)).astype(float)
+    codes[rng.random((n, p)) < 0.1] = np.nan
+    labels = rng.integers(0, 3, size=n)
+    labels = np.where(np.nan_to_num(codes[:, 7]) > 1, labels, 0)  # a trend
+    labels = np.where(codes[:, 50] == 2, 1, labels)  # a bin
+    rules = PurchaseRules(list(range(p)), [np.array([j]) for j in range(p)], np.ones(p), 1 - np.eye(3))
+    chances = np.empty(p)
+    for j in range(p):
+        levels = np.unique(codes[:, j])
+        table = [
+            [
+                np.sum((labels == c) & ((codes[:, j] == v) | (np.isnan(v) & np.isnan(codes[:, j]))))
+                for c in range(3)
+            ]
+            for v in levels
+        ]
+        by_bins = stats.chi2_contingency(np.array(table), correction=False).pvalue
+        known = ~np.isnan(codes[:, j])
+        by_trend = stats.kruskal(*(codes[known & (labels == c), j] for c in range(3))).pvalue
+        # equally spaced codes instead of ranks change little
+        chances[j] = 2 * min(by_bins, by_trend)
+    kept = screen_units(codes, labels, np.ones(n), rules, 60)
+    assert {7, 50} <= set(kept.tolist())
+    passed = np.sort(chances) <= PLAN.false_units * np.arange(1, p + 1) / p
+    number = max(np.flatnonzero(passed).max(initial=-1) + 1, PLAN.least_units)
+    assert abs(len(kept) - number) <= 2
+    assert len(set(kept.tolist()) & set(np.argsort(chances)[:number].tolist())) >= number - 3
+    # weights are copies
+    weights = rng.integers(1, 3, size=n)
+    copied = np.repeat(np.arange(n), weights)
+    np.testing.assert_array_equal(
+        screen_units(codes, labels, weights.astype(float), rules, 60),
+        screen_units(codes[copied], labels[copied], np.ones(len(copied)), rules, 60),
+    )
+
+
+def test_noise_is_cut_to_few_and_signal_kept():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 500))
+    y = (X[:, :8].sum(axis=1) + rng.normal(size=400) > 0).astype(int)
+    search = PolicyIteration(n_iter=1, n_restarts=1)
+    model = DatumwiseClassifier(scoring="bins", search=search, random_state=0).fit(X, y)
+    assert model.learned_units_.sum() == PLAN.least_units
+    assert model.learned_units_[:8].all()
+    every = DatumwiseClassifier(scoring="bins", search=search, random_state=0)
+    assert every.fit(X[:, :100] + 3 * y[:, None], y).learned_units_.sum() == 60
+
+
+def test_numbers_are_compared_as_numbers():
+    """Of codes against numbers: one-way analysis of variance, and the correlation."""
+    rng = np.random.default_rng(1)
+    n, p = 200, 70
+    codes = rng.integers(0, 4, size=(n, p)).astype(float)
+    values = np.sort(rng.normal(size=12))
+    labels = np.clip((codes[:, 3] * 2 + rng.integers(0, 6, size=n)).astype(int), 0, 11)
+    levels, table = _screen._table(codes[:, 3], labels, np.ones(n))
+    y = values[labels]
+    means = [y[codes[:, 3] == v].mean() for v in levels]
+    counts = [np.sum(codes[:, 3] == v) for v in levels]
+    between = np.sum(counts * (np.array(means) - y.mean()) ** 2) / y.var()
+    assert _screen._bins_apart(levels, table, values) == (pytest.approx(between), 3)
+    r = np.corrcoef(codes[:, 3], y)[0, 1]
+    assert _screen._trend(levels, table, values) == (pytest.approx(n * r**2), 1)
+    rules = PurchaseRules(
+        list(range(p)), [np.array([j]) for j in range(p)], np.ones(p), np.zeros((12, 12)), values=values
+    )
+    kept = screen_units(codes, labels, np.ones(n), rules, 60)
+    assert 3 in kept
+    assert len(kept) == PLAN.least_units
+    # a trend in the numbers of categories means nothing
+    assert 3 in screen_units(codes, labels, np.ones(n), rules, 60, frozenset(range(p)))

@@ -133,13 +133,13 @@ def test_promises_are_saved_and_reported(fitted, tmp_path):
     careful = model.with_max_error(0.3, X, y, level=0.8)
     save(careful, tmp_path / "a.model")
     np.testing.assert_array_equal(load(tmp_path / "a.model").decided(X), careful.decided(X))
-    facts = careful.report(X, y).dict["facts"]
+    facts = careful.report(X=X, y=y).dict["facts"]
     assert facts["Promised"] == "at most 0.3 of the answers wrong, at level 0.8"
     assert facts["Answered"] == pytest.approx(careful.decided(X).mean())
     right = (careful.predict(X) == y)[careful.decided(X)]
     assert facts["Accuracy of what is answered"] == pytest.approx(right.mean())
     assert model.decided(X).all()
-    assert "Promised" not in model.report(X, y).dict["facts"]
+    assert "Promised" not in model.report(X=X, y=y).dict["facts"]
 
 
 def test_what_cannot_be_promised(fitted):

@@ -1,6 +1,7 @@
 """Every estimator with the modes the fuzzer tries, and how each is fitted and asked."""
 
 import math
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,6 +24,7 @@ from rlselect import (
     TrialData,
 )
 from rlselect.datumwise import DatumwiseRegressor, PolicyIteration
+from rlselect.temporal import SmallSampleWarning
 
 # rows of each subject in the long data of curves
 VISITS = 3
@@ -38,19 +40,24 @@ def fit_rows(estimator, X, y, weight):
 
 def fit_times(estimator, X, y, weight):
     """Numbers as times from the smallest one on, nine of ten with an event; others as they are."""
-    values = np.asarray(y)
-    if values.dtype.kind in "fiu" and values.ndim == 1:
-        y = values - values.min(initial=0)
-    times = {"time": y, "event": np.arange(values.shape[0] if values.ndim else 0) % 10 > 0}
+    if isinstance(y, np.ndarray) and y.dtype.kind in "fiu" and y.ndim == 1:
+        y = y - y.min(initial=0)
+    times = {"time": y, "event": np.arange(_n_rows(y)) % 10 > 0}
     given = {} if weight is None else {"sample_weight": weight}
     return estimator.fit(X, times, **given), X
 
 
 def fit_clusters(estimator, X, y, weight):
     """Four rows to a cluster, the last one smaller."""
-    n = np.shape(y)[0] if np.ndim(y) else 0
     given = {} if weight is None else {"sample_weight": weight}
-    return estimator.fit(X, y, groups=np.arange(n) // 4, **given), X
+    return estimator.fit(X, y, groups=np.arange(_n_rows(y)) // 4, **given), X
+
+
+def _n_rows(y):
+    """Of arrays, frames and lists, ragged ones too; none of what is no table."""
+    if hasattr(y, "shape"):
+        return y.shape[0] if y.shape else 0
+    return len(y) if isinstance(y, list) else 0
 
 
 def fit_several(estimator, X, y, weight):
@@ -102,6 +109,11 @@ def ask_trial(estimator, trial):
 
 def ask_visits(estimator, X):
     sound = np.array([flag is None for flag in estimator.flags_])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SmallSampleWarning)
+        lower, upper = (side.to_numpy()[sound] for side in estimator.conf_int())
+    # one subject alone leaves no degree of freedom
+    assert (lower <= upper).all()
     return {"curves": estimator.coef_.to_numpy()[sound], "errors": estimator.se_.to_numpy()[sound]}
 
 
@@ -184,6 +196,9 @@ MODES = {
         "REVS", seeded(REVS, family="poisson"), "counts", fit=fit_clusters, weighted=True, keeps=_SAME
     ),
     "REVS, in time": Mode("REVS", seeded(REVS, time_ordered=True), weighted=True, keeps=_SAME),
+    "REVS, clusters and products": Mode(
+        "REVS", seeded(REVS, order=2), fit=fit_clusters, weighted=True, keeps=_SAME
+    ),
     "REVS, two responses": Mode("REVS", seeded(REVS), fit=fit_several, weighted=True, keeps=_SAME),
     "REVS, two responses of classes": Mode(
         "REVS", seeded(REVS), "classes", fit=fit_several, weighted=True, keeps=_SAME
@@ -262,6 +277,8 @@ MODES = {
     "Curves, logit": of_visits("truths", separable=True, link="logit"),
     "Curves, log": of_visits("counts", separable=True, link="log"),
     "Curves, smooth": of_visits(bandwidth=1.0),
+    "Curves, carried": of_visits(visits="carry"),
+    "Curves, bins": of_visits(visits="bin", grid=2),
     "DivideAndConquer": Mode(
         "DivideAndConquer",
         seeded(DivideAndConquer, estimator=REVS(random_state=0), n_folds=2),

@@ -25,6 +25,11 @@ def test_rules_are_best_among_all_subsets(seed):
     given = np.minimum(p / (1 - np.prod(1 - p)), 1.0)
     score = {s: 2 * given[list(s)].sum() / (len(s) + given.sum()) for s in every_subset(9) if s}
     assert tuple(np.flatnonzero(ExpectedF1().choose(p))) == max(score, key=score.get)
+    # what is known about "nothing" counts, within the bounds that single units give
+    for nothing in (0.0, 0.3, 0.9, 1.0):
+        given = np.minimum(p / np.clip(1 - nothing, p.max(), p.sum()), 1.0)
+        score = {s: 2 * given[list(s)].sum() / (len(s) + given.sum()) for s in every_subset(9) if s}
+        assert tuple(np.flatnonzero(ExpectedF1(nothing).choose(p))) == max(score, key=score.get)
     top = MostProbable(4).choose(p)
     assert top.sum() == 4
     assert p[top].min() > p[~top].max()
@@ -56,6 +61,7 @@ def test_names_and_shortcuts():
     ("make", "message"),
     [
         (lambda: Cutoff(1.0), "threshold=1.0 was given; it must be a number from 0 to below 1"),
+        (lambda: ExpectedF1(1.5), "nothing=1.5 was given; it must be None or a number from 0 to 1"),
         (lambda: FalseDiscovery(0.0), "share=0.0 was given; it must be a number between 0 and 1"),
         (lambda: MostProbable(-1), "k=-1 was given; it must be an integer of at least 0"),
         (lambda: read_rule(k=3, fdr=0.1), "fdr=0.1, k=3 were given; they are different rules"),

@@ -11,6 +11,7 @@ from scipy import sparse
 
 import rlselect
 from rlselect.preflight import check
+from rlselect.preflight._columns import read_column
 
 
 @pytest.fixture
@@ -220,3 +221,33 @@ def test_a_target_written_with_commas_is_told_as_such():
     found = check(pa.table({"x": x, "price": price}), "price")
     assert [finding.what for finding in found.problems] == ["numbers with commas"]
     assert "'price' holds numbers written with commas" in found.problems[0].text
+    # the advice is for the numbers that are meant
+    assert found.dict["facts"]["Target"] == "price: number"
+    assert "--decimal , " in f"{found.recommendation.command} "
+    assert "--family gaussian" in found.recommendation.command
+
+
+@pytest.mark.parametrize(
+    ("written", "numbers", "mend"),
+    [
+        ("{:.2f}", [1.25, -3.5, 12.0], "--decimal ,"),
+        ("{:,.0f}", [1000, 25000, 7], "write them without commas"),
+    ],
+)
+def test_numbers_with_commas_are_what_is_meant(written, numbers, mend):
+    texts = [written.format(v) for v in numbers]
+    texts = [t.replace(".", ",") for t in texts] if "2f" in written else texts
+    column = read_column("x", pa.array([*texts, None] * 3))
+    np.testing.assert_array_equal(column.values, [*numbers, np.nan] * 3)
+    assert (column.kind, column.n_missing, column.n_distinct) == ("text number", 3, 3)
+    found = check(pa.table({"x": texts * 20, "y": np.arange(60.0)}), "y")
+    assert mend in {f.what: f for f in found.findings}["numbers with commas"].command
+    assert ("--decimal ," in found.recommendation.command) == (mend == "--decimal ,")
+
+
+def test_codes_for_missing_are_in_the_command_for_files_that_take_them(houses):
+    houses["area"] = np.where(np.arange(len(houses)) % 9 == 0, -999, houses.area)
+    for name, said in (("a.csv", True), ("DATA", True), ("a.parquet", False)):
+        command = check(houses, "price", name=name).recommendation.command
+        assert ("--na -999" in command) == said
+        assert "--missing indicator" in command

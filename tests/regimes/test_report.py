@@ -35,7 +35,7 @@ def test_the_report_says_what_the_attributes_say(learner, trial):
         one.column for stage in learner.tailoring_effects_ for one in stage
     ]
     assert [row[1] for row in overlap["rows"]] == [round(one.smallest, 3) for one in learner.overlap_]
-    assert all("Overlap is fine" in row[-1] for row in overlap["rows"])
+    assert "Overlap is fine" in overlap["note"]
     for t in range(2):
         mine = {name: use for name, stage, use in history["rows"] if stage == t + 1}
         assert sorted(mine) == sorted(learner.selected_[t])
@@ -159,7 +159,7 @@ def test_what_the_command_says_of_trials(tmp_path):
 def test_a_report_on_other_subjects(learner, trial):
     simulated = make_regime_trial("I", 150, 5, random_state=9)
     other = TrialData.from_wide(simulated.columns, simulated.stages)
-    report = learner.report(other, random_state=3).dict
+    report = learner.report(trial=other, random_state=3).dict
     section = report["sections"][0]
     assert report["sections"][1:] == learner.summary().dict["sections"] == learner.report().dict["sections"]
     value = regime_value(other, learner, random_state=3)
@@ -171,8 +171,8 @@ def test_a_report_on_other_subjects(learner, trial):
         f"Had all followed the regime, their mean outcome would be about {value.value:.3g}"
     )
     with pytest.raises(TypeError, match="must be a TrialData"):
-        learner.report(simulated.columns)
+        learner.report(trial=simulated.columns)
     with pytest.raises(ValueError, match="1 stage"):
-        learner.report(TrialData.from_wide(simulated.columns, simulated.stages[:1]))
+        learner.report(trial=TrialData.from_wide(simulated.columns, simulated.stages[:1]))
     with pytest.raises(NotFittedError):
         QLearning().report()

@@ -11,13 +11,27 @@ def model(data):
     return TemporalProcessRegression("y ~ x + z", link="logit", bandwidth=2.0).fit(data, id="id", time="t")
 
 
-def test_pointwise_interval(model):
+def test_pointwise_interval_of_many(make_data):
+    model = TemporalProcessRegression("y ~ x + z", link="logit").fit(make_data(n=200), id="id", time="t")
     lower, upper = model.conf_int(0.9)
     reach = norm.ppf(0.95) * model.se_
     np.testing.assert_allclose(lower, model.coef_ - reach)
     np.testing.assert_allclose(upper, model.coef_ + reach)
-    smooth = model.conf_int(smoothed=True)
-    np.testing.assert_allclose((smooth.lower + smooth.upper) / 2, model.smoothed_coef_)
+
+
+def test_smoothed_intervals_lie_inside_their_bands_around_curves_smoothed_twice(model):
+    """A kernel takes from the raw curves; half of what it took from itself is given back."""
+    width = np.maximum(1 - np.abs(np.subtract.outer(range(6), range(6))) / 2.0, 0.0)
+    kernel = width / width.sum(axis=1, keepdims=True)
+    raw = model.coef_.to_numpy()
+    expected = kernel @ raw + kernel @ (raw - kernel @ raw)
+    point, band = model.conf_int(smoothed=True), model.bands(smoothed=True, random_state=0)
+    np.testing.assert_allclose((point.lower + point.upper) / 2, expected)
+    np.testing.assert_allclose((band.lower + band.upper) / 2, expected)
+    np.testing.assert_allclose(band.estimate, kernel @ raw)
+    assert (point.upper < band.upper).all(axis=None)
+    theirs = model.bands(smoothed=True, method="dissertation", random_state=0)
+    np.testing.assert_allclose((theirs.lower + theirs.upper) / 2, model.smoothed_coef_)
 
 
 def test_critical_values_equal_a_loop(model):

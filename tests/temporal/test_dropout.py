@@ -75,8 +75,116 @@ def test_what_cannot_be_weighted():
         TemporalProcessRegression("y ~ x").fit(data[data["t"] == 0], id="id", time="t", dropout=["y"])
     with pytest.raises(TypeError, match="list of names"):
         TemporalProcessRegression("y ~ x").fit(data, id="id", time="t", dropout="y")
-    with pytest.raises(ValueError, match="visits='exact'"):
-        TemporalProcessRegression("y ~ x", visits="bin", grid=3).fit(data, id="id", time="t", dropout=["y"])
     for options in ({"constant": ["x"]}, {"n_splines": 5}):
         with pytest.raises(ValueError, match="dropout were both given"):
             TemporalProcessRegression("y ~ x", **options).fit(data, id="id", time="t", dropout=["y"])
+
+
+def irregular(seed=0, n=300, strength=1.0):
+    """Visits at times of everyone's own until 6, without any trend; who has a high response may leave."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for i in range(n):
+        trait, t = rng.normal(), rng.uniform()
+        while t <= 6:
+            x, y = rng.normal(), trait + 0.7 * rng.normal()
+            rows.append((i, t, x, y))
+            if rng.random() < 1 / (1 + np.exp(2.5 - strength * y)):
+                break
+            t += rng.uniform(0.5, 1.5)
+    return pd.DataFrame(rows, columns=["id", "t", "x", "y"])
+
+
+MODES = {
+    "bin": {"visits": "bin", "grid": 6},
+    "first of a bin": {"visits": "bin", "grid": 6, "several": "first"},
+    "carry": {"visits": "carry", "grid": np.arange(1.0, 5.6, 0.5)},
+    "local": {"visits": "local", "grid": np.arange(0.0, 5.6, 0.5), "bandwidth": 0.8},
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_weights_mend_visits_that_are_not_shared(mode):
+    data = irregular(n=2000)
+    plain, mended = (
+        TemporalProcessRegression("y ~ x", **MODES[mode]).fit(data, id="id", time="t", **options)
+        for options in ({}, {"dropout": ["y"]})
+    )
+    late = slice(4.4, None)
+    before, after = (model.coef_.loc[late, "Intercept"] for model in (plain, mended))
+    assert (before < -0.25).all()
+    assert (after.abs() < 0.4 * before.abs()).all()
+    assert (after.abs() < 3.5 * mended.se_.loc[late, "Intercept"]).all()
+
+
+def naive_weights(data, mode, options):
+    """The model of staying by a loop over subjects: coefficients, and chances by subject and period."""
+    grid = options["grid"]
+    if mode == "carry":
+        grid = np.concatenate([[data["t"].min()], grid])
+        n_periods = len(grid)
+        period = {t: np.searchsorted(grid, t, side="right") - 1 for t in data["t"]}
+    elif mode == "local":
+        n_periods = len(grid)
+        period = {t: int(np.abs(grid - t).argmin()) for t in data["t"]}
+    else:
+        n_periods = 6
+        edges = np.linspace(data["t"].min(), data["t"].max(), 7)
+        period = {t: min(np.searchsorted(edges, t, side="right") - 1, 5) for t in data["t"]}
+        grid = (edges[1:] + edges[:-1]) / 2
+    end = edges[-1] if mode not in ("carry", "local") else grid[-1]
+    gap = data.groupby("id")["t"].diff().median()
+    pace = (grid - grid.mean()) / np.ptp(grid)
+    rows, keys = [], []
+    for who, own in data.groupby("id"):
+        there = sorted({period[t] for t in own["t"]})
+        for k in range(there[0] + 1, n_periods):
+            past = own[[period[t] < k for t in own["t"]]]
+            stays = k <= there[-1]
+            if not stays and own["t"].max() + gap > end:
+                break
+            rows.append((pace[k], past["y"].iloc[-1], stays))
+            keys.append((who, k))
+            if not stays:
+                break
+    rows = np.array(rows, dtype=float)
+    logistic = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(rows[:, :2], rows[:, 2])
+    chance = dict(zip(keys, logistic.predict_proba(rows[:, :2])[:, 1], strict=True))
+    return [logistic.intercept_[0], *logistic.coef_[0]], chance, period
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_model_of_staying_equals_a_loop(mode):
+    data, options = irregular(seed=3, n=60), MODES[mode]
+    model = TemporalProcessRegression("y ~ x", **options).fit(data, id="id", time="t", dropout=["y"])
+    coef, chance, period = naive_weights(data, mode, options)
+    np.testing.assert_allclose(model.dropout_coef_, coef, rtol=1e-4, atol=1e-5)
+    if mode != "local":
+        return
+    weight = [
+        1 / np.prod([chance.get((who, k), 1.0) for k in range(period[t] + 1)])
+        for who, t in zip(data["id"], data["t"], strict=True)
+    ]
+    known = TemporalProcessRegression("y ~ x", **options)
+    known.fit(data.assign(w=weight), id="id", time="t", sample_weight="w")
+    np.testing.assert_allclose(model.coef_, known.coef_, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("mode", ["bin", "local"])
+@pytest.mark.parametrize("clustered", [False, True])
+def test_leaving_a_subject_out_moves_weights_and_curves(mode, clustered):
+    data = irregular(seed=1, n=240, strength=0.6)
+    data["home"] = data["id"] // 2
+    unit = "home" if clustered else "id"
+    fit = {"id": "id", "time": "t", "dropout": ["y"]} | ({"cluster": "home"} if clustered else {})
+    # edges and grid of their own, so that they are the same without a subject
+    options = MODES[mode] | ({"grid": np.arange(7.0)} if mode == "bin" else {})
+    model = TemporalProcessRegression("y ~ x", **options).fit(data, **fit)
+    at = 4
+    predicted, change = [], []
+    for who in range(0, data[unit].max(), 12):
+        without = TemporalProcessRegression("y ~ x", **options).fit(data[data[unit] != who], **fit)
+        change.append((model.coef_ - without.coef_).to_numpy()[at])
+        predicted.append(model.influence_[who, at] / model.n_independent_)
+    change, predicted = np.array(change), np.array(predicted)
+    assert np.abs(change - predicted).max() < 0.25 * np.abs(change).max()

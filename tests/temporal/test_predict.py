@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 from scipy.stats import norm
+from scipy.stats import t as student
 
 from rlselect import TemporalProcessRegression
 
@@ -24,7 +25,8 @@ def test_predict_is_the_mean_and_interpolates(data):
         fitted(data, "v ~ g", "identity").predict(pd.DataFrame({"g": ["q"], "t": [1]}))
 
 
-def test_intervals_equal_the_sandwich_and_interpolate(data):
+def test_intervals_equal_the_sandwich_and_interpolate(make_data):
+    data = make_data(n=200)
     model = TemporalProcessRegression("v ~ x + z").fit(data, id="id", time="t")
     new = pd.DataFrame({"x": [0.5, 0.5, 1.0], "z": [1.0, 1.0, np.nan], "t": [2.0, 2.5, 3.0]})
     found = model.predict_interval(new, level=0.9)
@@ -32,14 +34,25 @@ def test_intervals_equal_the_sandwich_and_interpolate(data):
     psi, n = model.influence_, len(model.subjects_)
     row = np.array([1.0, 0.5, 1.0])
     each = np.stack([psi[:, 2] @ row, (psi[:, 2] + psi[:, 3]) @ row / 2])
-    reach = norm.ppf(0.95) * np.sqrt((each**2).sum(axis=1)) / n
-    np.testing.assert_allclose((found["upper"] - found["mean"])[:2], reach)
+    errors = np.sqrt((each**2).sum(axis=1)) / n
+    np.testing.assert_allclose((found["upper"] - found["mean"])[:2], norm.ppf(0.95) * errors)
     assert found.loc[2].isna().all()
     wide = model.predict_interval(new, level=0.9, of="response")
     part = data[data["t"] == 2]
     left = (part["v"] - model.predict(part)) ** 2
-    total = np.sqrt((reach[0] / norm.ppf(0.95)) ** 2 + left.sum() / (len(part) - 3))
-    assert (wide["upper"] - wide["mean"])[0] == pytest.approx(norm.ppf(0.95) * total)
+    spare = len(part) - 3
+    total = np.sqrt(errors[0] ** 2 + left.sum() / spare)
+    assert (wide["upper"] - wide["mean"])[0] == pytest.approx(student.ppf(0.95, spare) * total)
+
+
+def test_intervals_of_one_effect_are_those_of_its_curve(make_data):
+    """Few subjects, a smoother, both: the mean at x = 1 less that at x = 0 is the effect of x."""
+    few = TemporalProcessRegression("v ~ 0 + x", bandwidth=2.0).fit(make_data(n=30), id="id", time="t")
+    new = pd.DataFrame({"x": 1.0, "t": few.times_})
+    for smoothed in (False, True):
+        found = few.predict_interval(new, smoothed=smoothed)
+        curve = few.conf_int(smoothed=smoothed)["x"]
+        np.testing.assert_allclose(found[["lower", "upper"]], curve[["lower", "upper"]])
 
 
 def test_intervals_of_means_stay_inside_their_range(data):

@@ -72,7 +72,7 @@ def test_page_and_values(model, tmp_path):
     curve = values["sections"][0]["curves"][1]
     assert curve["y"][2] is None
     np.testing.assert_allclose(curve["y"][3:], model.smoothed_coef_["x"].iloc[3:])
-    assert "what a kernel flattens is not in its band" in page
+    assert "around what smoothing has not flattened" in page
 
 
 def test_splines_are_drawn_where_they_were_fitted_and_raw_curves_else(data):

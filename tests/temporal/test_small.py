@@ -1,11 +1,12 @@
 """Small samples: draws against loops, exact linear leave-one-out, and levels of few subjects."""
 
 import sys
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.stats import f, ttest_1samp
+from scipy.stats import beta, ttest_1samp
 
 from rlselect import TemporalProcessRegression
 from rlselect.kernels import working_quantities
@@ -125,15 +126,29 @@ def test_integrated_test_is_hotellings_of_the_scores(make_data, link, variance, 
         expected = length * 29 / (30 - length)
         result = model.test(names, value=0.1)
         assert result.statistic == pytest.approx(expected, rel=1e-8)
-        assert result.pvalue == pytest.approx(f.sf(expected * (30 - r) / (r * 29), r, 30 - r), rel=1e-8)
+        assert result.denominator_df == 30 - r
+        standard = np.linalg.solve(np.linalg.cholesky(large @ large.T), large)
+        spread = 2 * r - 2 * ((standard**2).sum(axis=0) ** 2).sum()
+        size = r * (30 - r) / spread - 1
+        pvalue = beta.sf(length / 30, size * r / 30, size * (30 - r) / 30)
+        assert result.pvalue == pytest.approx(pvalue, rel=1e-8)
 
 
-def test_scores_at_the_estimate_are_students_test(make_data):
-    """One time and an intercept alone: the t test of a mean."""
-    data = make_data(n=25)
+def test_one_mean_is_students_test_with_the_moments_of_all_signs(make_data):
+    data = make_data(n=12, missing=0.0)
     data = data[data["t"] == 2]
     model = TemporalProcessRegression("v ~ 1").fit(data, id="id", time="t")
-    assert model.test("Intercept", value=0.2).pvalue == pytest.approx(ttest_1samp(data["v"], 0.2).pvalue)
+    for value in (0.2, -1.0):
+        found, student = model.test("Intercept", value=value), ttest_1samp(data["v"], value)
+        assert found.statistic == pytest.approx(student.statistic**2)
+        away = data["v"].to_numpy() - value
+        signs = np.array(list(product([-1.0, 1.0], repeat=12)))
+        shares = (signs @ away) ** 2 / (away @ away) / 12
+        assert shares.mean() == pytest.approx(1 / 12)
+        size = shares.mean() * (1 - shares.mean()) / shares.var() - 1
+        own = away.sum() ** 2 / (away @ away) / 12
+        assert found.pvalue == pytest.approx(beta.sf(own, size / 12, size * 11 / 12))
+        assert found.pvalue == pytest.approx((shares >= own - 1e-12).mean(), abs=0.02)
 
 
 def test_the_average_standard_error_is_that_of_left_out_subjects(make_data):

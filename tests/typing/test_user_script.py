@@ -35,11 +35,14 @@ def test_py_typed_ships():
 
 def test_user_script_passes_and_a_mistake_does_not(tmp_path):
     wrong = tmp_path / "wrong.py"
-    wrong.write_text(SCRIPT.read_text().replace('missing="error"', 'missing="forget"'))
+    # an option that is none, and a call of the package of reports without fits
+    script = SCRIPT.read_text().replace('missing="error"', 'missing="forget"')
+    wrong.write_text(script.replace("rlselect.report([selector, short])", "rlselect.report()"))
     told = [line for line in check_types(tmp_path, str(SCRIPT), str(wrong)).splitlines() if "error:" in line]
-    assert len(told) == 1, told
-    assert told[0].startswith("wrong.py:")
+    assert len(told) == 2, told
+    assert all(line.startswith("wrong.py:") for line in told)
     assert "forget" in told[0]
+    assert '"fits"' in told[1]
 
 
 def test_user_script_runs(tmp_path, capsys):

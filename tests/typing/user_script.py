@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 import rlselect
 from rlselect import REVS, DatumwiseClassifier, QLearning, TrialData
 from rlselect.preflight import DataCheck
-from rlselect.report import Summary
+from rlselect.report import Summary, to_html
 
 
 def select(X: NDArray[np.float64], y: NDArray[np.float64], folder: Path) -> Path:
@@ -18,8 +18,11 @@ def select(X: NDArray[np.float64], y: NDArray[np.float64], folder: Path) -> Path
     if method != "REVS" or found.problems:
         raise SystemExit(str(found))
     selector: REVS = REVS(missing="error", random_state=0).fit(X, y)
-    account: Summary = selector.summary()
-    return account.save(folder / "report.html")
+    account: Summary = selector.report(folder / "report.html", X=X, y=y)
+    short: REVS = REVS(max_features=1, random_state=0).fit(X, y)
+    both: Summary = rlselect.report([selector, short])
+    (folder / "both.html").write_text(to_html(both.dict))
+    return account.save(folder / "report.md").with_suffix(".html")
 
 
 def decide(X: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.object_]:

@@ -146,7 +146,7 @@ def _answer(found: Comparison, measure: str) -> str:
     if done:
         best = max(row[by] for row in done)
         first = [row for row in done if row[by] > best - 0.005]
-        sizes = name_some([f"{row['selector']} with {row['selected']:.3g} variables" for row in first])
+        sizes = name_some([f"{row['selector']} with {_variables(row['selected'])}" for row in first])
         words = "F1 against the truth" if by == "f1" else f"{found.metric} on rows left out"
         text = f"Best by {words}, {best:.2f}: {sizes}."
     return text + (f" {name_some(failed)} failed in some folds." if failed else "")
@@ -156,3 +156,7 @@ def _code(methods: Sequence[str], folds: int) -> str:
     kinds = [kind if isinstance(kind, str) else kind.__name__ for kind in (SELECTORS[m][0] for m in methods)]
     made = ", ".join(f"{kind}()" for kind in kinds)
     return f"from rlselect import {', '.join(kinds)}, compare\n\ncompare([{made}], X, y, cv={folds})"
+
+
+def _variables(count: float) -> str:
+    return "1 variable" if count == 1 else f"{count:.3g} variables"

@@ -91,7 +91,7 @@ def run_command(
         train, test = frame.take(rows), frame.take(held_out)
         note = f"Judged on {len(held_out)} rows that took no part in learning."
     model.fit(train, target, sample_weight=weight)
-    report = model.report(test, target, sample_weight=weight).dict
+    report = model.report(X=test, y=target, sample_weight=weight).dict
     return model, {**report, "notes": [note], "method": kind.__name__}
 
 

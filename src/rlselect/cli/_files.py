@@ -1,11 +1,26 @@
 """What commands read and where they write."""
 
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["check_outputs", "load_data", "name_targets", "open_data", "title_of", "with_numbers"]
+if TYPE_CHECKING:
+    from rlselect.data import CsvCells
+
+__all__ = [
+    "check_outputs",
+    "columns_of",
+    "flags_of",
+    "load_data",
+    "name_targets",
+    "names_in",
+    "open_data",
+    "split_names",
+    "title_of",
+    "with_numbers",
+]
 
 
 def check_outputs(data: str | Path | Sequence[str], *paths: Path | None) -> None:
@@ -32,6 +47,16 @@ def _same_file(one: Path, other: Path) -> bool:
     return one.exists() and other.exists() and os.path.samefile(one, other)
 
 
+def names_in(table: Any) -> list[str]:
+    """Columns of what `open_data` returns."""
+    return list(table.names if hasattr(table, "names") else table.column_names)
+
+
+def split_names(word: str, columns: Sequence[str]) -> list[str]:
+    """Names of columns that a word lists with commas between; a column of that very name stands alone."""
+    return [word] if word in columns else [name.strip() for name in word.split(",") if name.strip()]
+
+
 def name_targets(target: str, weight: str | None) -> dict[str, str]:
     return {"--target": target} if weight is None else {"--target": target, "--weight": weight}
 
@@ -39,8 +64,10 @@ def name_targets(target: str, weight: str | None) -> dict[str, str]:
 def open_data(
     data: Sequence[str],
     named: Mapping[str, str],
-    drop: Sequence[str] = (),
-    na: Sequence[str] = (),
+    drop: Sequence[str],
+    cells: "CsvCells",
+    *,
+    several: bool = False,
 ) -> Any:
     """What the words of a command name: a table for a small file, else a source that is read in parts.
 
@@ -50,34 +77,50 @@ def open_data(
         Files, folders, globs or one URL.
     named : mapping
         Options that name columns, and the names.
-    drop, na : sequence of str
-        Columns to leave out, and cells of CSV files that mean missing.
+    drop : sequence of str
+        Columns to leave out.
+    cells : CsvCells
+        How cells of CSV files are written.
+    several : bool
+        Whether --target may list several columns.
     """
-    from rlselect.data import SMALL_CSV, kind_of, open_once, read_file
+    from rlselect.data import SMALL_CSV, USUAL_CELLS, kind_of, open_once, read_file
 
-    if na and any(kind_of(path) not in ("csv", None) for path in data):
-        raise ValueError("--na is for CSV files; these data say themselves what is missing: leave it out.")
+    if cells != USUAL_CELLS and any(kind_of(path) not in ("csv", None) for path in data):
+        flag = "--na" if cells.missing else "--decimal" if cells.decimal != "." else "--encoding"
+        raise ValueError(
+            f"{flag} is for CSV files; these data say themselves how they are read: leave it out."
+        )
     single = len(data) == 1 and "://" not in data[0] and Path(data[0]).is_file()
     if single and kind_of(data[0]) != "parquet" and Path(data[0]).stat().st_size <= SMALL_CSV:
-        frame = read_file(data[0], missing_marks=na)
-        _check_names(frame.column_names, title_of(data), named, drop)
+        frame = read_file(data[0], cells=cells)
+        _check_names(frame.column_names, title_of(data), named, drop, several)
         return frame.drop_columns(list(drop)) if drop else frame
-    opened = open_once(data[0] if len(data) == 1 else list(data), drop=drop, missing_marks=na)
-    _check_names(opened.names, title_of(data), named, drop)
+    opened = open_once(data[0] if len(data) == 1 else list(data), drop=drop, cells=cells)
+    _check_names(opened.names, title_of(data), named, drop, several)
     return opened
+
+
+def flags_of(drop: Sequence[str], cells: "CsvCells") -> str:
+    """How a command was told to read the data, for one that reads them again."""
+    flags = [word for name in drop for word in ("--drop", name)]
+    flags += [word for mark in cells.missing for word in ("--na", mark)]
+    flags += ["--decimal", cells.decimal] if cells.decimal != "." else []
+    flags += ["--encoding", cells.encoding] if cells.encoding != "utf-8" else []
+    return shlex.join(flags)
 
 
 def load_data(
     data: Sequence[str],
     named: Mapping[str, str],
     drop: Sequence[str],
-    na: Sequence[str],
+    cells: "CsvCells",
     owner: str,
 ) -> Any:
     """All rows of what the words of a command name, in memory; `owner` is who needs them so."""
     from rlselect.data import load_source
 
-    return load_source(open_data(data, named, drop, na), owner)
+    return load_source(open_data(data, named, drop, cells), owner)
 
 
 def with_numbers(data: Any) -> Any:
@@ -94,16 +137,34 @@ def title_of(data: Sequence[str]) -> str:
     return first if len(data) == 1 else f"{first} and {len(data) - 1} more"
 
 
-def _check_names(columns: Sequence[str], where: str, named: Mapping[str, str], drop: Sequence[str]) -> None:
-    """Refuse options that name columns which are not there."""
+def columns_of(table: Any, names: Sequence[str], option: str, where: str) -> Any:
+    """Some columns of an Arrow table, by the words of an option."""
+    for name in names:
+        _require_column(name, table.column_names, option, where)
+    return table.select(list(dict.fromkeys(names)))
+
+
+def _require_column(name: str, columns: Sequence[str], option: str, where: str) -> None:
     from rlselect.data import nearest_names
 
-    for option, name in [*named.items(), *(("--drop", d) for d in drop)]:
-        if name not in columns:
-            close = nearest_names(name, columns)
-            hint = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
-            raise ValueError(f"{option} {name!r} is not a column of {where}.{hint}")
-    for option, name in named.items():
+    if name not in columns:
+        close = nearest_names(name, columns)
+        hint = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
+        raise ValueError(f"{option} {name!r} is not a column of {where}.{hint}")
+
+
+def _check_names(
+    columns: Sequence[str], where: str, named: Mapping[str, str], drop: Sequence[str], several: bool
+) -> None:
+    """Refuse options that name columns which are not there."""
+    given = [
+        (option, name)
+        for option, word in named.items()
+        for name in (split_names(word, columns) if several and option == "--target" else [word])
+    ]
+    for option, name in [*given, *(("--drop", d) for d in drop)]:
+        _require_column(name, columns, option, where)
+    for option, name in given:
         if name in drop:
             raise ValueError(
                 f"{name!r} is both {option} and --drop; it is never a variable: leave out --drop."

@@ -2,19 +2,29 @@
 
 from inspect import signature
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from rlselect import __version__
 from rlselect._watch import tell
 from rlselect.cli._errors import one_sentence
-from rlselect.cli._files import check_outputs, name_targets, open_data, title_of, with_numbers
+from rlselect.cli._files import (
+    check_outputs,
+    columns_of,
+    flags_of,
+    name_targets,
+    names_in,
+    open_data,
+    split_names,
+    title_of,
+    with_numbers,
+)
 from rlselect.cli._help import Contents, examples
 from rlselect.cli._options import (
+    cells_option,
     data_argument,
     expand_option,
-    marks_option,
     missing_option,
     model_argument,
     output_options,
@@ -31,6 +41,9 @@ from rlselect.cli._selectors import make_selector, read_rules
 from rlselect.cli._show import deliver, report_of
 from rlselect.cli._studies import compare, reproduce, simulate
 from rlselect.report import printable
+
+if TYPE_CHECKING:
+    from rlselect.data import CsvCells
 
 _HEADINGS = {
     "Look first": ["check"],
@@ -62,6 +75,7 @@ def main() -> None:
     epilog=examples(
         "rlselect select houses.csv --target price",
         "rlselect select visits.parquet --target bought --drop id --html visits.html",
+        "rlselect select trial.csv --target weight,pressure",
         'rlselect select "year=*/*.parquet" --target bought --save bought.model',
     ),
     short_help="for everyone: the variables that explain a target",
@@ -85,6 +99,13 @@ def main() -> None:
     metavar="COLUMN",
     help="Whether the target is the time of an event (1) or of the last look (0); revs only.",
 )
+@click.option(
+    "--responses",
+    type=click.Choice(["shared", "each"]),
+    default="shared",
+    show_default=True,
+    help="One selection for all targets (--target a,b), or one for each; revs only.",
+)
 @click.option("--groups", metavar="COLUMN", help="Column that says which rows belong together.")
 @click.option("--time-ordered", is_flag=True, help="Rows come in the order of time.")
 @rule_options
@@ -98,6 +119,7 @@ def select(
     method: str,
     family: str,
     event: str | None,
+    responses: str,
     max_features: int | None,
     at_most: tuple[str, ...],
     sign: tuple[str, ...],
@@ -108,7 +130,7 @@ def select(
     groups: str | None,
     time_ordered: bool,
     expand_dates: bool,
-    na: tuple[str, ...],
+    cells: "CsvCells",
     seed: int,
     time_budget: float | None,
     model_path: Path | None,
@@ -141,20 +163,29 @@ def select(
             raise ValueError(
                 f"--method {method} takes every row for itself; leave out {what}, or use --method revs."
             )
-        if time_ordered:
-            selector.set_params(time_ordered=True)
+        if responses == "each" and method != "revs":
+            raise ValueError(
+                f"--method {method} takes one target; leave out --responses, or use --method revs."
+            )
+        if method == "revs":
+            selector.set_params(time_ordered=time_ordered, responses=responses)
         named = name_targets(target, weight) | ({} if event is None else {"--event": event})
         named |= {} if groups is None else {"--groups": groups}
         given = {} if weight is None else {"sample_weight": weight}
         given |= {} if groups is None else {"groups": groups}
         with shown_progress("reading", time_budget):
-            table = open_data(data, named, drop, na)
+            table = open_data(data, named, drop, cells, several=True)
+            targets = split_names(target, names_in(table))
+            if len(targets) > 1 and (event is not None or method != "revs"):
+                what = f"--method {method}" if event is None else "--event"
+                raise ValueError(f"{what} is for one target; --target {target} names {len(targets)}.")
             if expand_dates:
                 table = with_numbers(table)
-            if event is None:
-                refuse_problems(table, target, missing=missing)
+            for name in targets if event is None else []:
+                refuse_problems(table, name, missing=missing)
             tell(doing=method)
-            selector.fit(table, target if event is None else (target, event), **given)
+            y = target if event is None else (target, event)
+            selector.fit(table, targets if len(targets) > 1 else y, **given)
         save_model(selector, model_path)
         report = {"title": f"{target} in {title_of(data)}", **report_of(selector)}
         deliver(report, json_path, html_path)
@@ -182,7 +213,7 @@ def check(
     target: str | None,
     question: Literal["everyone", "case", "decision", "moment"],
     drop: tuple[str, ...],
-    na: tuple[str, ...],
+    cells: "CsvCells",
     json_path: Path | None,
     html_path: Path | None,
 ) -> None:
@@ -192,9 +223,9 @@ def check(
     with one_sentence():
         check_outputs(data, json_path, html_path)
         with shown_progress("looking"):
-            table = open_data(data, {} if target is None else {"--target": target}, drop, na)
+            table = open_data(data, {} if target is None else {"--target": target}, drop, cells)
             found = look(table, target, question=question, name=" ".join(data))
-        deliver(found.for_command_line(), json_path, html_path)
+        deliver(found.for_command_line(flags_of(drop, cells)), json_path, html_path)
 
 
 @main.command(
@@ -213,22 +244,38 @@ def check(
     help="File to write: .csv, .parquet, .feather or .jsonl.",
 )
 @click.option("--proba", is_flag=True, help="Probabilities of the classes, too.")
+@click.option(
+    "--keep",
+    multiple=True,
+    metavar="COLUMN",
+    help="Column to write beside the predictions, such as an id; may be repeated.",
+)
 @expand_option
-@marks_option
+@cells_option
 @quiet_option
 def predict(
-    model: Path, data: tuple[str, ...], out: Path, proba: bool, expand_dates: bool, na: tuple[str, ...]
+    model: Path,
+    data: tuple[str, ...],
+    out: Path,
+    proba: bool,
+    keep: tuple[str, ...],
+    expand_dates: bool,
+    cells: "CsvCells",
 ) -> None:
     """Predict the rows of DATA with a MODEL that --save has written."""
     from rlselect.cli._models import write_predictions
+    from rlselect.data import load_source
 
     with one_sentence():
         check_outputs([str(model), *data], out)
         with shown_progress("predicting"):
-            table = open_data(data, {}, (), na)
-            n_rows = write_predictions(
-                model, with_numbers(table) if expand_dates else table, out, proba=proba
-            )
+            table = open_data(data, {}, (), cells)
+            kept = None
+            if keep:
+                table = load_source(table, "--keep")
+                kept = columns_of(table, keep, "--keep", title_of(data))
+            table = with_numbers(table) if expand_dates else table
+            n_rows = write_predictions(model, table, out, proba=proba, kept=kept)
         say(f"Wrote {printable(out)} ({n_rows:,} rows)")
 
 

@@ -30,7 +30,7 @@ def load_model(path: Path) -> Any:
     return load(path)
 
 
-def write_predictions(path: Path, data: Any, out: Path, *, proba: bool) -> int:
+def write_predictions(path: Path, data: Any, out: Path, *, proba: bool, kept: pa.Table | None = None) -> int:
     """Predict new rows and write one line for each.
 
     Parameters
@@ -43,6 +43,8 @@ def write_predictions(path: Path, data: Any, out: Path, *, proba: bool) -> int:
         .csv, .parquet, .feather or .jsonl.
     proba : bool
         Whether to add the probabilities of the classes.
+    kept : pyarrow.Table, optional
+        Columns to write before the predictions, of rows in memory.
 
     Returns
     -------
@@ -58,13 +60,23 @@ def write_predictions(path: Path, data: Any, out: Path, *, proba: bool) -> int:
         )
     if proba and not hasattr(model, "predict_proba"):
         raise ValueError(f"{str(path)!r} predicts numbers, not classes; leave out --proba.")
+    if proba and hasattr(model, "response_names_"):
+        raise ValueError(f"{str(path)!r} predicts several responses; leave out --proba.")
     names = getattr(model, "feature_names_in_", None)
     if isinstance(data, pa.Table) and names is not None:
         expanded = {name.removesuffix(".days") for name in set(names) - set(data.column_names)}
         if expanded & set(data.column_names):
             raise ValueError(f"{str(path)!r} was fitted on dates made numbers; use --expand-dates here, too.")
         data = data.select([name for name in data.column_names if name in set(names)])
-    return write_tables(out, _tables(model, data, proba))
+    tables = _tables(model, data, proba)
+    return write_tables(out, tables if kept is None else (_beside(kept, table) for table in tables))
+
+
+def _beside(kept: pa.Table, told: pa.Table) -> pa.Table:
+    twice = set(kept.column_names) & set(told.column_names)
+    if twice:
+        raise ValueError(f"--keep {min(twice)!r} has the name of what is predicted; rename it in the data.")
+    return pa.table([*kept.columns, *told.columns], [*kept.column_names, *told.column_names])
 
 
 def _tables(model: Any, data: Any, proba: bool) -> Iterator[pa.Table]:
@@ -75,7 +87,10 @@ def _tables(model: Any, data: Any, proba: bool) -> Iterator[pa.Table]:
     batches = [told] if whole else told
     beside = repeat(None) if shares is None else ([shares] if whole else shares)
     for labels, share in zip(batches, beside, strict=False):
+        each = getattr(model, "response_names_", None)
         columns = {"prediction": np.asarray(labels)}
+        if each is not None:
+            columns = {f"prediction of {name}": np.asarray(labels)[:, k] for k, name in enumerate(each)}
         if share is not None:
             columns |= {f"p({name})": np.asarray(share)[:, k] for k, name in enumerate(model.classes_)}
         yield pa.table({name: pa.array(values) for name, values in columns.items()})

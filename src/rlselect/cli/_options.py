@@ -1,6 +1,8 @@
 """Options that commands share."""
 
+import codecs
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +12,10 @@ from rlselect.cli._progress import be_quiet
 
 __all__ = [
     "budget_option",
+    "cells_option",
     "data_argument",
     "expand_option",
     "file_options",
-    "marks_option",
     "missing_option",
     "model_argument",
     "output_options",
@@ -60,12 +62,53 @@ def _all(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
     return add
 
 
-marks_option = click.option(
+def _known_encoding(_: Any, __: Any, name: str) -> str:
+    try:
+        codecs.lookup(name)
+    except LookupError:
+        raise click.BadParameter(
+            f"{name!r} is not known; give one such as utf-8, cp1252 or utf-16."
+        ) from None
+    return name
+
+
+_marks = click.option(
     "--na",
     multiple=True,
     metavar="TEXT",
     help="Cell of a CSV that means missing, such as '?'; may be repeated.",
 )
+_decimal = click.option(
+    "--decimal",
+    type=click.Choice([".", ","]),
+    default=".",
+    show_default=True,
+    help="What stands before the decimals of a CSV's numbers.",
+)
+
+
+_encoding = click.option(
+    "--encoding",
+    default="utf-8",
+    show_default=True,
+    metavar="NAME",
+    callback=_known_encoding,
+    help="How letters of a CSV are written: cp1252 for many files of Excel.",
+)
+
+
+def cells_option(command: Command) -> Command:
+    """What a command takes as `cells`: how those of CSV files are written."""
+
+    @wraps(command)
+    def read(*args: Any, na: tuple[str, ...], decimal: str, encoding: str, **given: Any) -> None:
+        from rlselect.data import CsvCells
+
+        command(*args, cells=CsvCells(na, decimal, encoding), **given)
+
+    return _marks(_decimal(_encoding(read)))
+
+
 _drop = click.option("--drop", multiple=True, metavar="COLUMN", help="Column to leave out; may be repeated.")
 seed_option = click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same answer.")
 _weight = click.option("--weight", metavar="COLUMN", help="Column of sample weights.")
@@ -110,9 +153,9 @@ rule_options = _all(
     ),
 )
 # what a look takes
-read_options = _all(_drop, marks_option, output_options)
+read_options = _all(_drop, cells_option, output_options)
 # what a fit takes of a file whose columns it names
-report_options = _all(marks_option, seed_option, output_options)
+report_options = _all(cells_option, seed_option, output_options)
 # what a fit takes that reads all columns of a file
 file_options = _all(_drop, report_options)
 # what a fit takes that explains a target

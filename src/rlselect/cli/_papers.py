@@ -307,7 +307,7 @@ def _wine() -> list[Cell]:
             X, y = load_wine(return_X_y=True)
             train, test, known, asked = train_test_split(X, y, test_size=0.5, random_state=seed, stratify=y)
             model = make(feature_cost=0.1, random_state=seed, **options).fit(train, known)
-            bought = model.report(test, asked).dict["facts"]["Bought per case"]
+            bought = model.report(X=test, y=asked).dict["facts"]["Bought per case"]
             return {"accuracy": model.score(test, asked), "sparsity": 1.0 - bought / X.shape[1]}
 
         return one

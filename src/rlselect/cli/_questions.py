@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -20,6 +20,9 @@ from rlselect.cli._options import (
 )
 from rlselect.cli._progress import shown_progress
 from rlselect.cli._show import deliver, report_of
+
+if TYPE_CHECKING:
+    from rlselect.data import CsvCells
 
 __all__ = ["datumwise", "effects", "regimes"]
 
@@ -85,7 +88,7 @@ def learn(
     model_path: Path | None,
     weight: str | None,
     drop: tuple[str, ...],
-    na: tuple[str, ...],
+    cells: "CsvCells",
     seed: int,
     time_budget: float | None,
     json_path: Path | None,
@@ -98,7 +101,7 @@ def learn(
     with one_sentence():
         check_outputs(data, json_path, html_path, model_path)
         with shown_progress("reading", time_budget):
-            frame = load_data(data, name_targets(target, weight), drop, na, "rlselect datumwise")
+            frame = load_data(data, name_targets(target, weight), drop, cells, "rlselect datumwise")
             model, report = run_command(
                 frame,
                 target,
@@ -202,7 +205,7 @@ def regimes(
     minimize: bool,
     discount: float,
     drop: tuple[str, ...],
-    na: tuple[str, ...],
+    cells: "CsvCells",
     seed: int,
     json_path: Path | None,
     html_path: Path | None,
@@ -223,7 +226,7 @@ def regimes(
         }
         named |= {option: column for option, column in optional.items() if column is not None}
         with shown_progress("reading"):
-            frame = load_data(data, named, drop, na, "rlselect regimes")
+            frame = load_data(data, named, drop, cells, "rlselect regimes")
         from rlselect.regimes import QLearning, TrialData
 
         trial = TrialData.from_long(
@@ -302,7 +305,7 @@ def effects(
     cluster: str | None,
     dropout: tuple[str, ...],
     level: float,
-    na: tuple[str, ...],
+    cells: "CsvCells",
     seed: int,
     json_path: Path | None,
     html_path: Path | None,
@@ -314,7 +317,7 @@ def effects(
 
         with shown_progress("estimating"):
             model = run_effects(
-                open_data(data, {}, (), na),
+                open_data(data, {}, (), cells),
                 {
                     "id": subject,
                     "time": time,

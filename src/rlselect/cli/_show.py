@@ -37,7 +37,8 @@ def show_report(report: Mapping[str, Any]) -> None:
             table = Table(printable(columns[0]), box=box.SIMPLE_HEAD, pad_edge=False)
             table.columns[0].overflow = "fold"
             for k in shown:
-                table.add_column(printable(columns[k]), justify="right", no_wrap=True)
+                long = max(len(row[k]) for row in rows) > console.width // 2
+                table.add_column(printable(columns[k]), justify="left" if long else "right", no_wrap=not long)
             for row in rows:
                 table.add_row(*(Text(printable(row[k])) for k in (0, *shown)))
             console.print(table)
@@ -58,9 +59,11 @@ def show_report(report: Mapping[str, Any]) -> None:
             show_table(section["columns"], rows)
         if more:
             console.print(f"{more} more rows are not shown; --json holds all of them.")
-        for text in (section.get("text"), section.get("note")):
-            if text is not None:
-                console.print(printable(text, lines=True))
+        # a command that is copied from the terminal must have no line ends of ours
+        if "text" in section:
+            console.print(printable(section["text"], lines=True), soft_wrap=True)
+        if "note" in section:
+            console.print(printable(section["note"], lines=True))
     for note in report.get("notes", ()):
         console.print(printable(f"Note: {note}"))
 

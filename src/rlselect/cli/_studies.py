@@ -2,7 +2,7 @@
 
 import shlex
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -23,6 +23,9 @@ from rlselect.cli._options import (
 from rlselect.cli._progress import say, shown_progress
 from rlselect.cli._show import deliver, show_report
 from rlselect.report import printable
+
+if TYPE_CHECKING:
+    from rlselect.data import CsvCells
 
 __all__ = ["compare", "reproduce", "simulate"]
 
@@ -74,7 +77,7 @@ def compare(
     expand_dates: bool,
     time_budget: float | None,
     drop: tuple[str, ...],
-    na: tuple[str, ...],
+    cells: "CsvCells",
     seed: int,
     json_path: Path | None,
     html_path: Path | None,
@@ -90,7 +93,7 @@ def compare(
 
         truth = read_truth(truth_path)
         with shown_progress("reading"):
-            table = open_data(data, {"--target": target}, drop, na)
+            table = open_data(data, {"--target": target}, drop, cells)
             table = with_numbers(table) if expand_dates else table
             refuse_problems(table, target, missing=missing)
             report = run_comparison(

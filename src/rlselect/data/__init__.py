@@ -7,6 +7,7 @@ from rlselect.data._checks import (
     nearest_names,
     require_rows,
     require_target,
+    say_comma,
     unknown_column,
 )
 from rlselect.data._coded import CodedFeatures, open_coded
@@ -20,7 +21,7 @@ from rlselect.data._columns import (
 )
 from rlselect.data._design import names_rows
 from rlselect.data._encoder import TableEncoder
-from rlselect.data._file import read_file
+from rlselect.data._file import USUAL_CELLS, CsvCells, read_file
 from rlselect.data._groups import FeatureGroups, read_features, read_groups
 from rlselect.data._open import (
     SMALL_CSV,
@@ -61,11 +62,13 @@ __all__ = [
     "MISSING_MODES",
     "SMALL_CSV",
     "TASKS",
+    "USUAL_CELLS",
     "Batch",
     "CodedFeatures",
     "ColumnPairs",
     "Columns",
     "Covariate",
+    "CsvCells",
     "DataSource",
     "Distinct",
     "FeatureGroups",
@@ -113,6 +116,7 @@ __all__ = [
     "refuse_repeated_pairs",
     "require_rows",
     "require_target",
+    "say_comma",
     "selectable_units",
     "some_rows",
     "to_clock",

@@ -1,5 +1,6 @@
 """CSV files as a stream: types that hold for every row of every file, found on the way."""
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -8,7 +9,7 @@ import pyarrow as pa
 from pyarrow import csv
 
 from rlselect.data._checks import refuse_repeated
-from rlselect.data._file import StrayText, csv_options, find_separator, first_line
+from rlselect.data._file import USUAL_CELLS, CsvCells, StrayText, csv_options, find_separator, first_line
 from rlselect.data._paths import Files, FolderColumns
 from rlselect.data._schemas import merge_schemas
 from rlselect.data._unchanged import FileStamps
@@ -30,8 +31,8 @@ class CsvStream:
         The files.
     text, numbers : sequence of str
         Columns whose type is known, for new data.
-    missing_marks : sequence of str
-        Cells that mean "missing", as for `read_file`.
+    cells : CsvCells
+        How cells are written, as for `read_file`.
     """
 
     def __init__(
@@ -40,9 +41,9 @@ class CsvStream:
         *,
         text: Sequence[str] = (),
         numbers: Sequence[str] = (),
-        missing_marks: Sequence[str] = (),
+        cells: CsvCells = USUAL_CELLS,
     ) -> None:
-        self._paths, self._marks = files.paths, missing_marks
+        self._paths, self._cells = files.paths, cells
         self._stamps = FileStamps(files.paths)
         self._separators: dict[str, str] = {}
         self._headers: dict[str, list[str]] = {}
@@ -79,15 +80,21 @@ class CsvStream:
         """Say where rows lie, for messages."""
         return f"Rows from {rows} on of {self._paths[0]!r}" + (" and others" if len(self._paths) > 1 else "")
 
+    def expected_bytes(self, first: pa.Table) -> float | None:
+        """About how many bytes all rows take as Arrow tables; of compressed files they may be more."""
+        sizes = [os.path.getsize(path) for path in self._paths]
+        return sum(sizes) * first.nbytes / max(min(_BLOCK, sizes[0]), 1)
+
     def _pass(self, names: Sequence[str]) -> Iterator[pa.Table]:
-        stray = StrayText()
+        stray = StrayText(self._cells)
         # without a column there would be no rows
         inside = [name for name in names if name in self._kinds] or list(self._kinds)[:1]
         for i, path in enumerate(self._paths):
             try:
                 for batch in self._open(path, {name: self._kinds[name] for name in inside}):
                     stray.add(batch.drop_columns([name for name in inside if name in self._fixed]))
-                    columns = dict(zip(inside, batch.columns, strict=True))
+                    values = (self._cells.without_codes(column) for column in batch.columns)
+                    columns = dict(zip(inside, values, strict=True))
                     columns |= self._folders.values(i, names, batch.num_rows)
                     self._stamps.check(i)
                     yield pa.table({name: columns[name] for name in names})
@@ -102,13 +109,11 @@ class CsvStream:
         known: dict[str, Any] = (
             {} if kinds is None else {"column_types": kinds, "include_columns": list(kinds)}
         )
-        read = csv.ReadOptions(block_size=_BLOCK)
-        options = csv_options(self._separators[path], self._marks, **known)
-        return csv.open_csv(path, read_options=read, **options)
+        return csv.open_csv(path, **csv_options(self._separators[path], self._cells, _BLOCK, **known))
 
     def _guess(self, path: str) -> pa.Schema:
         try:
-            separator = find_separator(path)
+            separator = find_separator(path, self._cells.encoding)
             if separator is None:
                 raise ValueError(f"{path!r} is empty.")
             self._separators[path] = separator

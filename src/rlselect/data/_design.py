@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from rlselect._compat import user_level
-from rlselect.data._checks import check_finite, check_finite_sparse, check_names, missing_error
+from rlselect.data._checks import check_finite, check_finite_sparse, check_names, missing_error, say_comma
 from rlselect.data._gaps import Gaps, scan_missing
 from rlselect.data._store import Column, ColumnStore, DenseStore, RowSelection, SparseStore, Store
 
@@ -241,7 +241,8 @@ def match(store: Store, design: Design, rows: np.ndarray | None = None) -> tuple
     for j in text.keys() - design.levels.keys() - design.left_out:
         shown = (text[j].levels or ["None"])[0]
         raise TypeError(
-            f"Column {names[j]!r} of X holds text ({shown!r}), but was a number in fit: numbers are needed."
+            f"Column {names[j]!r} of X holds text ({shown!r}), but was a number in fit: numbers are "
+            f"needed{say_comma(shown)}."
         )
     if not design.levels:
         return store, ""

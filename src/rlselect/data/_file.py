@@ -1,10 +1,11 @@
 """Files of one table, read whole: CSV (plain or gzip), Parquet and Feather, as Arrow tables."""
 
+import codecs
 import gzip
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -15,10 +16,53 @@ from rlselect.data._paths import kind_of
 from rlselect.data._unchanged import FileStamps
 
 _GAPS = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None")
+_NO_UTF8 = "not UTF-8 text; save it as such, or name its encoding (--encoding cp1252, encoding of pandas)"
 _MOSTLY = 0.9  # a text column of which so many cells read as numbers was meant to be numbers
 
 
-def read_file(path: str | Path, *, missing_marks: Sequence[str] = ()) -> pa.Table:
+class CsvCells(NamedTuple):
+    """How cells of CSV files are written.
+
+    Attributes
+    ----------
+    missing : sequence of str
+        Cells that mean "missing", besides empty ones and NA, N/A, NaN, null and None; a number however it is
+        written, such as -999 for -999.00.
+    decimal : str
+        What stands before the decimals of a number, a point or a comma.
+    encoding : str
+        How letters are written as bytes.
+    """
+
+    missing: Sequence[str] = ()
+    decimal: str = "."
+    encoding: str = "utf-8"
+
+    def without_codes(self, column: Any) -> Any:
+        """A column of an Arrow table; numbers that mean "missing" are null."""
+        kind = column.type
+        codes = [float(self._pointed(text)) for text in self.missing if self.is_number(text)]
+        if not codes or not (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
+            return column
+        hit = pc.is_in(pc.cast(column, pa.float64(), safe=False), value_set=pa.array(codes))
+        return pc.if_else(hit, pa.scalar(None, kind), column)
+
+    def is_number(self, text: str) -> bool:
+        """Whether a cell reads as a number; with a comma before decimals, a point has no place in it."""
+        try:
+            float(self._pointed(text))
+        except ValueError:
+            return False
+        return True
+
+    def _pointed(self, text: str) -> str:
+        return text if self.decimal == "." else text.replace(".", "?").replace(self.decimal, ".")
+
+
+USUAL_CELLS, _WITH_COMMA = CsvCells(), CsvCells(decimal=",")
+
+
+def read_file(path: str | Path, *, cells: CsvCells = USUAL_CELLS) -> pa.Table:
     """Read a table from a CSV, Parquet, Feather or JSON lines file.
 
     Parameters
@@ -27,8 +71,8 @@ def read_file(path: str | Path, *, missing_marks: Sequence[str] = ()) -> pa.Tabl
         A file ending in .csv, .tsv or .txt (each also with .gz), .parquet or .pq, .feather, .arrow or .ipc,
         or .jsonl or .ndjson (also with .gz) with an object per line. A CSV needs a header row; its separator
         may be a comma, a semicolon or a tab.
-    missing_marks : sequence of str
-        Cells of a CSV that mean "missing", besides empty ones and NA, N/A, NaN, null and None.
+    cells : CsvCells
+        How those of a CSV are written.
 
     Returns
     -------
@@ -56,7 +100,7 @@ def read_file(path: str | Path, *, missing_marks: Sequence[str] = ()) -> pa.Tabl
     try:
         stamps = FileStamps([str(path)])
         empty = path.stat().st_size == 0
-        table = None if empty else _read(path, kind, missing_marks)
+        table = None if empty else _read(path, kind, cells)
     except PermissionError:
         raise ValueError(f"{str(path)!r} may not be read: permission denied.") from None
     except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
@@ -73,13 +117,15 @@ def read_file(path: str | Path, *, missing_marks: Sequence[str] = ()) -> pa.Tabl
 def first_line(error: Exception) -> str:
     """Shorten what the reader says to the first line, without a full stop."""
     if isinstance(error, UnicodeDecodeError):
-        return "its header is not UTF-8 text"
+        if error.encoding.lower().startswith("utf-8"):
+            return f"its header is {_NO_UTF8}"
+        return f"it is not text in the encoding {error.encoding!r}"
     lines = str(error).strip().splitlines() or [type(error).__name__]
     text = lines[0].strip().rstrip(".")
     return text if len(text) <= 200 else text[:197] + "..."
 
 
-def _read(path: Path, kind: str, missing_marks: Sequence[str]) -> pa.Table | None:
+def _read(path: Path, kind: str, cells: CsvCells) -> pa.Table | None:
     if kind == "parquet":
         from pyarrow import parquet
 
@@ -94,40 +140,58 @@ def _read(path: Path, kind: str, missing_marks: Sequence[str]) -> pa.Table | Non
         return json.read_json(path)
     from pyarrow import csv
 
-    separator = find_separator(str(path))
+    separator = find_separator(str(path), cells.encoding)
     if separator is None:
         return None
-    table = csv.read_csv(path, **csv_options(separator, missing_marks))
-    stray = StrayText()
+    table = csv.read_csv(path, **csv_options(separator, cells))
+    stray = StrayText(cells)
     stray.add(table)
     stray.check()
-    return table
+    return pa.table([cells.without_codes(column) for column in table.columns], table.column_names)
 
 
-def find_separator(path: str) -> str | None:
+def find_separator(path: str, encoding: str) -> str | None:
     """Comma, semicolon or tab, whichever the first line of a CSV file has most of; None if it is empty."""
     opener: Any = gzip.open if path.lower().endswith(".gz") else open
+    # a mark of the order of bytes is no letter
+    encoding = "utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding
     with opener(path, "rb") as file:
-        header = file.readline(1 << 20).decode("utf-8-sig")
+        # the last letter of a line may be cut where letters have several bytes
+        header = codecs.getincrementaldecoder(encoding)().decode(file.readline(1 << 20))
     return max(",;\t", key=header.count) if header.strip() else None
 
 
-def csv_options(separator: str, missing_marks: Sequence[str] = (), **convert: Any) -> dict[str, Any]:
-    """How Arrow is to parse and convert a CSV file."""
+def csv_options(
+    separator: str, cells: CsvCells, block_size: int | None = None, **convert: Any
+) -> dict[str, Any]:
+    """How Arrow is to read, parse and convert a CSV file."""
     from pyarrow import csv
 
     return {
+        "read_options": csv.ReadOptions(encoding=cells.encoding, block_size=block_size),
         "parse_options": csv.ParseOptions(delimiter=separator, newlines_in_values=True),
         "convert_options": csv.ConvertOptions(
-            null_values=[*_GAPS, *missing_marks], strings_can_be_null=True, **convert
+            null_values=[*_GAPS, *cells.missing],
+            strings_can_be_null=True,
+            decimal_point=cells.decimal,
+            # with points the day comes first everywhere; 1/2/2024 could be either
+            timestamp_parsers=[csv.ISO8601, "%d.%m.%Y"],
+            **convert,
         ),
     }
 
 
 class StrayText:
-    """Finds columns of numbers with a few cells of text: read as categories they would be silently wrong."""
+    """Finds columns of numbers with a few cells of text: read as categories they would be silently wrong.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    cells : CsvCells
+        How they are written.
+    """
+
+    def __init__(self, cells: CsvCells) -> None:
+        self._cells = cells
         self._rows = 0
         self._given: Counter[str] = Counter()
         self._strays: Counter[str] = Counter()
@@ -137,14 +201,15 @@ class StrayText:
         """Look at the text among the columns of more rows (a table or a record batch)."""
         for name, column in zip(table.schema.names, table.columns, strict=True):
             if pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
-                raise pa.ArrowInvalid(f"column {name!r} is not UTF-8 text")
+                raise pa.ArrowInvalid(f"column {name!r} is {_NO_UTF8}")
             if pa.types.is_string(column.type):
                 self._look(name, column)
         self._rows += table.num_rows
 
     def _look(self, name: str, column: Any) -> None:
         self._given[name] += len(column) - column.null_count
-        strays = [text for text in column.unique().drop_null().to_pylist() if not _is_number(text)]
+        texts = column.unique().drop_null().to_pylist()
+        strays = [text for text in texts if not self._cells.is_number(text)]
         if not strays:
             return
         stray = pc.is_in(column, pa.array(strays, type=column.type)).to_numpy(zero_copy_only=False)
@@ -156,18 +221,16 @@ class StrayText:
     def check(self) -> None:
         """Refuse what was found."""
         for name, (text, row) in self._first.items():
-            count = self._strays[name]
+            count, where = self._strays[name], f"{self._first[name][0]!r} in data row {row}"
+            if self._cells.decimal != "." and USUAL_CELLS.is_number(text):
+                raise pa.ArrowInvalid(
+                    f"column {name!r} holds {where}, which has a point where decimals follow a comma; write "
+                    "it without the point, or leave out --decimal"
+                )
             if count <= (1 - _MOSTLY) * self._given[name]:
                 more = f" and {count - 1} more cells of text" if count > 1 else ""
+                comma = ", or name the comma (--decimal ,)" if _WITH_COMMA.is_number(text) else ""
                 raise pa.ArrowInvalid(
-                    f"column {name!r} holds numbers but for {text!r} in data row {row}{more}; correct them, "
-                    "or declare them as marks of missing values"
+                    f"column {name!r} holds numbers but for {where}{more}; correct them, or read them as "
+                    f"missing (--na {text!r}, na_values of pandas){comma}"
                 )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

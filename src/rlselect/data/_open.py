@@ -11,7 +11,7 @@ from rlselect.data._checks import check_missing_mode, check_names, unknown_colum
 from rlselect.data._csv import CsvStream
 from rlselect.data._dask import DaskParts
 from rlselect.data._encoder import TableEncoder
-from rlselect.data._file import first_line, read_file
+from rlselect.data._file import USUAL_CELLS, CsvCells, first_line, read_file
 from rlselect.data._file_parts import FileParts
 from rlselect.data._first_look import (
     PROBED,
@@ -169,17 +169,17 @@ def load_source(X: Any, owner: str) -> Any:
     return _together(tables)
 
 
-def open_parts(X: Any, missing_marks: Sequence[str] = ()) -> Any:
+def open_parts(X: Any, cells: CsvCells = USUAL_CELLS) -> Any:
     """A source as what it can be read as: a table for a small CSV file, a stream, or parts."""
     if isinstance(X, Opened):
         return X.parts
     if _is_small_csv(X):
-        return read_file(X, missing_marks=missing_marks)
-    stream = _stream_of(X, missing_marks=missing_marks)
+        return read_file(X, cells=cells)
+    stream = _stream_of(X, cells=cells)
     return _parts_of(X) if stream is None else stream
 
 
-def open_once(X: Any, *, drop: Sequence[str] = (), missing_marks: Sequence[str] = ()) -> Opened:
+def open_once(X: Any, *, drop: Sequence[str] = (), cells: CsvCells = USUAL_CELLS) -> Opened:
     """Open a source for all who read it: one that asks for its names, one that looks, one that learns.
 
     Parameters
@@ -188,10 +188,10 @@ def open_once(X: Any, *, drop: Sequence[str] = (), missing_marks: Sequence[str] 
         See `open_source`.
     drop : sequence of str
         Columns that are left out, and never read.
-    missing_marks : sequence of str
-        Cells of CSV files that mean "missing", besides those that `read_file` knows.
+    cells : CsvCells
+        How those of CSV files are written.
     """
-    return Opened(X, open_parts(X, missing_marks), drop, missing_marks)
+    return Opened(X, open_parts(X, cells), drop, cells)
 
 
 def open_columns(X: Any, owner: str) -> Any:
@@ -358,10 +358,10 @@ def open_stream(X: Any, encoder: TableEncoder, *, offset: Any = None, owner: str
     -------
     RowStream
     """
-    marks: Sequence[str] = ()
+    cells = USUAL_CELLS
     if isinstance(X, Opened):
-        X, marks = X.source, X.missing_marks
-    stream = _stream_of(X, encoder, offset, marks)
+        X, cells = X.source, X.cells
+    stream = _stream_of(X, encoder, offset, cells)
     parts = _parts_of(X) if stream is None else None
     known = (stream or parts).schema.names  # type: ignore[union-attr]
     roles = _check_roles({"y": None, "sample_weight": None, "offset": offset}, known)
@@ -378,7 +378,7 @@ def _stream_of(
     X: Any,
     encoder: TableEncoder | None = None,
     offset: str | None = None,
-    missing_marks: Sequence[str] = (),
+    cells: CsvCells = USUAL_CELLS,
 ) -> Stream | None:
     """The source as a stream, where that is the only way to read it; types of known columns are settled."""
     if isinstance(X, str) and "://" in X:
@@ -395,11 +395,11 @@ def _stream_of(
     if files.kind != "csv":
         return None
     if encoder is None:
-        return CsvStream(files, missing_marks=missing_marks)
+        return CsvStream(files, cells=cells)
     names = encoder.feature_names
     text = [names[j] for j in encoder.levels_]
     numbers = [name for name in (*names, offset) if name is not None and name not in text]
-    return CsvStream(files, text=text, numbers=numbers, missing_marks=missing_marks)
+    return CsvStream(files, text=text, numbers=numbers, cells=cells)
 
 
 def _parts_of(X: Any) -> Parts:

@@ -5,6 +5,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from rlselect.data._file import CsvCells
+
 __all__ = ["Opened"]
 
 
@@ -19,8 +21,8 @@ class Opened:
         What it was opened as.
     drop : sequence of str
         Columns that are left out.
-    missing_marks : sequence of str
-        Cells of CSV files that mean "missing".
+    cells : CsvCells
+        How cells of CSV files are written.
 
     Attributes
     ----------
@@ -30,8 +32,8 @@ class Opened:
         What is read.
     """
 
-    def __init__(self, source: Any, whole: Any, drop: Sequence[str], missing_marks: Sequence[str]) -> None:
-        self.source, self.missing_marks = source, missing_marks
+    def __init__(self, source: Any, whole: Any, drop: Sequence[str], cells: CsvCells) -> None:
+        self.source, self.cells = source, cells
         self.names = list(whole.schema.names)
         self.parts = _narrowed(whole, frozenset(drop))
 

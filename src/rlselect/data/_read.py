@@ -12,7 +12,7 @@ from narwhals.exceptions import DuplicateError
 from scipy import sparse
 from sklearn.utils.validation import column_or_1d
 
-from rlselect.data._checks import check_shape, refuse_huge, unknown_column
+from rlselect.data._checks import check_shape, refuse_huge, say_comma, unknown_column
 from rlselect.data._store import Column, ColumnStore, DenseStore, SparseStore, Store, as_csr
 
 _NUMBER = "fiub"
@@ -66,7 +66,8 @@ def _refuse_complex(dtype: np.dtype, name: str) -> None:
 
 def _refuse_dates(dtype: Any, name: str) -> None:
     raise TypeError(
-        f"{name} holds dates or times ({dtype}); turn it into numbers first, for instance days since a start."
+        f"{name} holds dates or times ({dtype}); turn it into numbers first, for instance days since a start,"
+        " or leave it out."
     )
 
 
@@ -319,7 +320,7 @@ def read_vector(values: Any, name: str, frame: nw.DataFrame | None = None) -> np
         if array.dtype.kind in "US" and not hasattr(values, "dtype"):
             array = np.asarray(values, dtype=object)
     except ValueError as error:
-        raise ValueError(f"{name} cannot be read as a 1-D array: {error}.") from None
+        raise ValueError(f"{name} cannot be read as a 1-D array: {str(error).rstrip('.')}.") from None
     _refuse_complex(array.dtype, name)
     if array.ndim != 1:
         # scikit-learn's rule: a single column is flattened with a warning, anything wider refused
@@ -364,6 +365,7 @@ def as_numbers(values: np.ndarray, name: str) -> np.ndarray:
     """
     if values.dtype.kind not in _NUMBER:
         shown = next((v for v in values if v is not None), None)
-        raise TypeError(f"{name} holds text ({str(shown)!r}), but numbers are needed here; convert it first.")
+        mend = f"convert it first{say_comma(shown)}"
+        raise TypeError(f"{name} holds text ({str(shown)!r}), but numbers are needed here; {mend}.")
     refuse_huge(values, name)
     return values.astype(np.float64, copy=False)

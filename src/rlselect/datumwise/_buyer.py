@@ -2,6 +2,8 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from os import PathLike
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -85,6 +87,8 @@ class FeatureBuyer(AfterFit, Estimator):
         features, X, y, weights = self._read(X, y, sample_weight)
         classes, labels, losses, variance = self._read_answers(y, weights)
         rules = self._read_rules(features, classes, losses)
+        if variance is not None:
+            rules = replace(rules, values=(classes - classes.mean()) / np.sqrt(variance))
         clock = fit_clock(self.time_budget, task.n_steps, progress.begin(min(task.n_steps, PARTS)))
         table = CaseTable(X, labels, weights, rules, features.levels, self.n_bins)
         known = table.units_to_learn(task.screen)
@@ -283,11 +287,21 @@ class FeatureBuyer(AfterFit, Estimator):
             )
         return self._first_questions[max_depth]
 
-    def report(self, X: Any = None, y: Any = None, sample_weight: Any = None, max_depth: int = 3) -> Summary:
+    def report(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        X: Any = None,
+        y: Any = None,
+        sample_weight: Any = None,
+        max_depth: int = 3,
+    ) -> Summary:
         """What is bought, by whom, at which price, and how good the answers are.
 
         Parameters
         ----------
+        path : str or path-like, optional
+            Where to write it, whole or not at all: the name ends in .html, .md or .json.
         X : (n, d) array, sparse matrix or data frame, optional
             Cases to report on, best ones that took no part in `fit`; None gives `summary`, which tells about
             the training rows what `fit` has kept.
@@ -306,12 +320,14 @@ class FeatureBuyer(AfterFit, Estimator):
         """
         check_is_fitted(self)
         check_value("max_depth", max_depth, whole(0))
-        if X is not None:
-            return self._tell(self._account().of_cases(X, y, sample_weight, max_depth))
-        if y is not None or sample_weight is not None:
+        if X is None and (y is not None or sample_weight is not None):
             given = "y" if y is not None else "sample_weight"
             raise ValueError(f"{given} was given without X; give the cases that it belongs to.")
-        return self.summary()
+
+        def tell() -> dict[str, Any]:
+            return self._report() if X is None else self._account().of_cases(X, y, sample_weight, max_depth)
+
+        return self._written(path, tell)
 
     def _report(self) -> dict[str, Any]:
         return self._account().of_training()

@@ -30,6 +30,8 @@ _WIDE = 400
 
 # Gathers of weight rows stay under this many numbers, so that a block of rows fits into memory.
 _BLOCK = 1 << 24
+# No code is further out: scores stay numbers, in single precision too.
+_FAR = 1e15
 
 
 class CaseEncoder(Protocol):
@@ -244,7 +246,9 @@ class LinearEncoder:
     def encode(self, X: Any) -> NDArray:
         """Centred and scaled values, rows x features; NaN where a value is missing."""
         dense = X.toarray() if sparse.issparse(X) else X
-        return (dense - self.centre_) / self.scale_
+        # a new row may hold any number
+        with np.errstate(over="ignore"):
+            return np.clip((dense - self.centre_) / self.scale_, -_FAR, _FAR)
 
     def table(
         self, theta: NDArray, codes: NDArray, starts: NDArray, order: NDArray, common: NDArray | None = None

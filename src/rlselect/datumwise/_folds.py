@@ -61,7 +61,7 @@ def merit(problem: PurchaseProblem, policies: list[AdditivePolicy], folds: NDArr
     for fold in range(int(folds.max()) + 1):
         own = np.flatnonzero(folds == fold)
         shares = policies[fold].probabilities(problem.codes[own], bought[own])
-        soft[own] = (shares * losses[own]).sum(axis=1)
+        soft[own] = problem.rules.soft_losses(shares, problem.labels[own])
         scores = policies[fold].action_scores(problem.codes[own], bought[own])[:, problem.rules.n_units :]
         answered[own] = losses[own, scores.argmax(axis=1)]
     return mean_return(problem, returns + (answered - soft) / 2)

@@ -22,7 +22,7 @@ from rlselect.datumwise._rules import PurchaseRules
 from rlselect.datumwise._screen import screen_units
 from rlselect.datumwise._settings import NetworkTraining, PaperIteration, PolicyIteration
 
-__all__ = ["CaseTable", "LearningTask", "learn_policy", "resolve"]
+__all__ = ["CaseTable", "LearningTask", "bins_win", "learn_policy", "resolve"]
 
 Search: TypeAlias = PolicyIteration | PaperIteration | NetworkTraining
 Additive: TypeAlias = Literal["bins", "linear"]
@@ -34,8 +34,9 @@ _FOR_BINS = 0.3
 _TO_JUDGE, _MOST_JUDGED = 6e-5, 250
 
 # by how much bins have to be better, as a share of what the worst answer costs more than the best: networks
-# are learned for all prices, bins for theirs alone
-_CLEARLY = 0.01
+# are learned for all prices, bins for theirs alone; and that many times the units per row, as bins are the
+# best of many policies on the rows left out, which look the better the more there is to choose from
+_CLEARLY, _CHOSEN = 0.01, 0.1
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class LearningTask:
     def n_steps(self) -> int:
         """How often learning tells that it goes on."""
         if isinstance(self.search, NetworkTraining):
-            return len(self.search.lengths)
+            return len(self.search.lengths(np.inf))
         return self.search.n_iter * getattr(self.search, "n_restarts", 1)
 
 
@@ -106,7 +107,9 @@ class CaseTable:
         if most is None or self.rules.n_units <= most:
             return np.arange(self.rules.n_units)
         encoder = self._fit_encoder("bins", self.X, np.arange(self.X.shape[1]))
-        return screen_units(encoder.encode(self.X), self.labels, self.weights, self.rules, most)
+        codes = np.asarray(encoder.encode(self.X), dtype=float)
+        codes[codes == encoder.width_] = np.nan
+        return screen_units(codes, self.labels, self.weights, self.rules, most, frozenset(self.levels))
 
     def pose(self, known: NDArray, scoring: Additive) -> PurchaseProblem:
         """A problem about the known units, equal rows merged."""
@@ -162,6 +165,11 @@ def learn_policy(
     return problem, learned
 
 
+def bins_win(bins: float, networks: float, n_units: int, n_rows: float) -> bool:
+    """Whether bins are clearly better, by returns over what the worst answer costs more than the best."""
+    return bins > networks + max(_CLEARLY, _CHOSEN * n_units / n_rows)
+
+
 def _learn_best(
     table: CaseTable,
     known: NDArray,
@@ -188,7 +196,9 @@ def _learn_best(
     rows = table.pose_for_networks(known)
     networks = learn_networks(rows, NetworkTraining(), for_networks, n_jobs, stop, device)
     first, second = networks, bins
-    if bins.merit > networks.merit + _CLEARLY * np.ptp(problem.rules.losses):
+    scale = float(np.ptp(problem.rules.losses)) or 1.0
+    merits = bins.merit / scale, networks.merit / scale
+    if bins_win(*merits, table.rules.n_units, float(problem.weights.sum())):
         first, second = second, first
     first.words += (
         f" (on rows left out a case costs {-first.merit:.4g}; with {second.scoring} {-second.merit:.4g})"

@@ -53,7 +53,9 @@ def learn_networks(
     A training that time did not suffice for is no candidate, but for the first one, which is taken as it is.
     """
     problem = split_rows(problem, settings.n_members)
-    first, *children = rng.spawn(1 + 2 * len(settings.lengths))
+    n_rows = float(problem.weights.sum())
+    lengths = settings.lengths(n_rows)
+    first, *children = rng.spawn(1 + 2 * len(lengths))
     members = max(2, min(settings.n_members, len(problem.labels)))
     folds = fold_numbers(problem.labels, members, first)
     rewards = (0, 1) if settings.reward == "auto" else (_REWARDS.index(settings.reward),)
@@ -63,9 +65,10 @@ def learn_networks(
         problem.rules, codes, ~gaps, problem.closed, problem.labels, problem.weights, folds, rewards
     )
     found: list[_Candidate] = []
-    for number, steps in enumerate(settings.lengths):
+    sizes = settings.width(n_rows), settings.batch
+    for number, steps in enumerate(lengths):
         families = _train(
-            problem, lessons, settings, members, steps, children[2 * number :], n_jobs, not found, device
+            problem, lessons, sizes, members, steps, children[2 * number :], n_jobs, not found, device
         )
         if families is None:
             break
@@ -91,7 +94,7 @@ def learn_networks(
 def _train(
     problem: CaseRows,
     lessons: Lessons,
-    settings: NetworkTraining,
+    sizes: tuple[int, int],
     members: int,
     steps: int,
     rngs: list[np.random.Generator],
@@ -99,21 +102,25 @@ def _train(
     must_end: bool,
     device: str,
 ) -> tuple[NetworkFamily, ...] | None:
-    """Both kinds of networks, each with every second fold to leave out; None if there was no time."""
+    """Both kinds of networks, each with every second fold to leave out; None if there was no time.
+
+    `sizes` are the hidden units of the trunk and the states of a step.
+    """
+    hidden, batch = sizes
     assert isinstance(problem.encoder, ScoreEncoder)
     kinds, rules = problem.encoder.kinds, problem.rules
     tasks, clock = [], present_clock()
     for k, columns in enumerate(kinds):
         shape = NetworkShape(
             columns.width,
-            settings.hidden,
-            max(settings.hidden // 2, 1),
+            hidden,
+            max(hidden // 2, 1),
             rules.n_classes,
             rules.n_units,
             len(lessons.rewards),
         )
         left_out = np.arange(k, members, len(kinds))
-        tasks.append(TrainingTask(lessons, columns, shape, left_out, steps, settings.batch, rngs[k]))
+        tasks.append(TrainingTask(lessons, columns, shape, left_out, steps, batch, rngs[k]))
     weights: Sequence[Singles | None]
     if device == "cpu":
         calls = [(task, clock, must_end) for task in tasks]
@@ -169,7 +176,7 @@ def _left_out(
         shares = alone.probabilities(problem.codes[rows], episodes.bought)
         labels, losses = problem.labels[rows], problem.rules.losses
         hard = losses[episodes.answer, labels]
-        soft = (shares * losses[:, labels].T).sum(axis=1)
+        soft = problem.rules.soft_losses(shares, labels)
         columns = (-(hard + soft) / 2, hard, episodes.bought @ cost, episodes.bought.mean(axis=1))
         for place, column in enumerate(columns):
             sums[place] += column.reshape(len(prices), -1) @ problem.weights[own]
@@ -179,7 +186,7 @@ def _left_out(
         logs.append(np.log(np.maximum(shares, 1e-12)).reshape(len(prices), len(own), -1))
     rows, others = np.concatenate(judged), np.concatenate(logs, axis=1)
     counts = problem.weights[rows] * np.concatenate(asked, axis=1)
-    temperatures = NETWORK.averaged * best_temperatures(
+    temperatures = NETWORK.heat(float(problem.weights.sum())) * best_temperatures(
         others, problem.labels[rows], counts, problem.rules.losses
     )
     worth, losses, spent, bought = sums / total

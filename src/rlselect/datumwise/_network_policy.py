@@ -10,6 +10,7 @@ from rlselect._devices import has_device
 from rlselect.datumwise._network import NetworkShape, Singles, forward, softmax
 from rlselect.datumwise._network_frontier import PriceFrontier
 from rlselect.datumwise._network_inputs import InputColumns
+from rlselect.datumwise._network_training import loss_unit
 from rlselect.datumwise._policy import Episodes
 from rlselect.datumwise._rules import PurchaseRules
 
@@ -198,7 +199,7 @@ class NetworkPolicy:
             loss = -(shares * np.log(np.maximum(shares, 1e-30))).sum(axis=1)
         else:
             drawn = np.einsum("sa,ac,sc->s", shares, rules.losses, shares)
-            loss = (drawn - ideal) / (float(np.ptp(rules.losses)) or 1.0)
+            loss = (drawn - ideal) / loss_unit(rules)
         kept = 1 - np.clip(gains, 0, None) / np.maximum(loss, 1e-12)[:, None]
         return now, ideal[:, None] + (now - ideal)[:, None] * np.clip(kept, 0, 1)
 

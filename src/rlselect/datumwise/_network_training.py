@@ -26,16 +26,27 @@ __all__ = [
     "cost_shares",
     "kept_factor",
     "leaders",
+    "loss_unit",
     "one_cycle",
     "train_networks",
     "utilities",
 ]
 
 
+def loss_unit(rules: PurchaseRules) -> float:
+    """Difference of costs of answers that is 1 to a network.
+
+    That of the worst answer and the best; of numbers, whose worst error may be very large, a multiple of
+    the variance, and twice that, as the squared distance of two draws is twice that of one from the mean.
+    """
+    if rules.values is not None:
+        return 2 * NETWORK.squared_unit
+    return float(np.ptp(rules.losses)) or 1.0
+
+
 def utilities(rules: PurchaseRules) -> Singles:
     """What an answer is worth: 1 for the cheapest and 0 for the dearest, (answers, true classes)."""
-    low, high = rules.losses.min(), rules.losses.max()
-    return ((high - rules.losses) / (high - low if high > low else 1.0)).astype(np.float32)
+    return ((rules.losses.max() - rules.losses) / loss_unit(rules)).astype(np.float32)
 
 
 def cost_shares(rules: PurchaseRules) -> Singles:

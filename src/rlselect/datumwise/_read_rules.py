@@ -173,13 +173,15 @@ def _truth(value: Any, a: Any, b: Any) -> bool:
 
 
 def _needs(prerequisites: Any, units: list[Any]) -> NDArray | None:
-    if not prerequisites:
+    if prerequisites is None:
         return None
     if not isinstance(prerequisites, Mapping):
         raise ValueError(
             "prerequisites must map a feature or group to the ones it needs; given was "
             f"{type(prerequisites).__name__}"
         )
+    if not prerequisites:
+        return None
     n = len(units)
     places = {name: u for u, name in enumerate(units)}
     needs = np.zeros((n, n), dtype=bool)

@@ -156,7 +156,7 @@ class PurchaseAccount:
         elif "R squared" in judged:
             parts.append(f"The answers to {cases} have R squared {judged['R squared']:.2f}.")
         else:
-            parts.append("How well other cases are answered, report(X, y) tells.")
+            parts.append("How well other cases are answered, report(X=X, y=y) tells.")
         return " ".join([*parts, *stopped_early(self.stop_reason)])
 
 

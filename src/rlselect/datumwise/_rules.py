@@ -41,6 +41,8 @@ class PurchaseRules:
     copies : int array or None
         Where units share features, a policy has a column of its own for each feature of each unit: the
         feature that each column shows. None where the columns are the features.
+    values : (classes,) array or None
+        Where answers are numbers: these, in standard deviations. `losses` are their squared distances.
     """
 
     names: list[Any]
@@ -54,6 +56,7 @@ class PurchaseRules:
     unrelated: NDArray | None = None
     needs: NDArray | None = None
     copies: NDArray | None = None
+    values: NDArray | None = None
 
     @property
     def n_units(self) -> int:
@@ -132,6 +135,15 @@ class PurchaseRules:
         `shares` (states, classes) are class probabilities.
         """
         return (shares @ self.losses.T).min(axis=1), shares @ self.losses.min(axis=0)
+
+    def soft_losses(self, shares: NDArray, labels: NDArray) -> NDArray:
+        """What answers drawn from class probabilities cost on average; where they are numbers, their mean.
+
+        `shares` (states, classes), `labels` (states,) are the true classes.
+        """
+        if self.values is not None:
+            return (shares @ self.values - self.values[labels]) ** 2
+        return (shares * self.losses[:, labels].T).sum(axis=1)
 
     def is_related(self, bought: NDArray) -> NDArray:
         """Whether each unit is related to what is bought; with nothing bought, all are."""

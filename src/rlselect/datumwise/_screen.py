@@ -2,24 +2,47 @@
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
+from rlselect.datumwise._plan import PLAN
 from rlselect.datumwise._rules import PurchaseRules
 
 __all__ = ["screen_units", "unit_worth"]
 
 
 def screen_units(
-    codes: NDArray, labels: NDArray, weights: NDArray, rules: PurchaseRules, most: int | None
+    codes: NDArray,
+    labels: NDArray,
+    weights: NDArray,
+    rules: PurchaseRules,
+    most: int | None,
+    unordered: frozenset[int] = frozenset(),
 ) -> NDArray:
-    """Units whose bins tell most about the class, one at a time, and what these need as prerequisites.
+    """Units that tell most about the class, one at a time, and what these need as prerequisites.
 
-    `codes` (rows, features) are bins as numbers. Cost O(rows x features x classes).
+    A feature is compared with the classes, or with numbers, in two ways: as bins, and as a trend, unless it
+    is `unordered`. Where there are more than `most` units, so many are kept as seem to tell more than chance
+    does: by the rule of Benjamini and Hochberg, at a share of false ones of `PLAN.false_units`; at least
+    `PLAN.least_units` and no more than `most`. `codes` (rows, features) are bins as numbers. Cost O(rows x
+    features x classes).
     """
     if most is None or rules.n_units <= most:
         return np.arange(rules.n_units)
-    worth = unit_worth(codes, labels, weights, rules.groups)
+    tables = [_table(codes[:, j], labels, weights) for j in range(codes.shape[1])]
+    ratios = np.array([_bins_apart(*one, rules.values) for one in tables])
+    chances = special.chdtrc(np.maximum(ratios[:, 1], 1), ratios[:, 0])
+    trends = np.array([_trend(*one, rules.values) for one in tables])
+    trends[list(unordered)] = 0.0
+    by_trend = special.chdtrc(np.maximum(trends[:, 1], 1), trends[:, 0])
+    # the least of several chances is smaller by chance
+    single = 2 * np.minimum(chances, by_trend)
+    alone = np.array([min(1.0, len(group) * single[group].min()) for group in rules.groups])
+    passed = np.sort(alone) <= PLAN.false_units * np.arange(1, rules.n_units + 1) / rules.n_units
+    number = int(np.flatnonzero(passed).max(initial=-1)) + 1
+    # chances too small for a number are equal
+    best = np.lexsort((-_largest(ratios, rules.groups), alone))
     keep = np.zeros(rules.n_units, dtype=bool)
-    keep[np.argsort(-worth, kind="stable")[:most]] = True
+    keep[best[: min(max(number, PLAN.least_units), most)]] = True
     if rules.needs is not None:
         for _ in range(rules.n_units):
             keep |= rules.needs[keep].any(axis=0)
@@ -32,17 +55,52 @@ def unit_worth(codes: NDArray, labels: NDArray, weights: NDArray, groups: list[N
     The chi-squared statistic of bins against classes over its degrees of freedom, the largest over the
     features of a unit.
     """
-    single = np.array([_statistic(codes[:, j], labels, weights) for j in range(codes.shape[1])])
-    return np.array([single[group].max() for group in groups])
+    tables = (_table(codes[:, j], labels, weights) for j in range(codes.shape[1]))
+    return _largest(np.array([_bins_apart(*one, None) for one in tables]), groups)
 
 
-def _statistic(codes: NDArray, labels: NDArray, weights: NDArray) -> float:
+def _largest(found: NDArray, groups: list[NDArray]) -> NDArray:
+    """The largest statistic over its degrees of freedom in each group, of (features, 2) of both."""
+    ratios = found[:, 0] / np.maximum(found[:, 1], 1)
+    return np.array([ratios[group].max() for group in groups])
+
+
+def _table(codes: NDArray, labels: NDArray, weights: NDArray) -> tuple[NDArray, NDArray]:
+    """Codes that occur (NaN is one of them), and the weight of each with each class."""
     levels, place = np.unique(codes, return_inverse=True)
     n_classes = int(labels.max()) + 1
-    if len(levels) < 2 or n_classes < 2:
-        return 0.0
     table = np.bincount(place * n_classes + labels, weights, minlength=len(levels) * n_classes)
-    table = table.reshape(len(levels), n_classes)
+    return levels, table.reshape(len(levels), n_classes)
+
+
+def _bins_apart(levels: NDArray, table: NDArray, values: NDArray | None) -> tuple[float, int]:
+    """Chi-squared statistic of bins against classes, or of the means of their numbers; degrees of freedom."""
+    if min(table.shape) < 2:
+        return 0.0, 0
     expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0) / table.sum()
-    gap = np.divide((table - expected) ** 2, expected, out=np.zeros_like(table), where=expected > 0)
-    return float(gap.sum()) / ((len(levels) - 1) * (n_classes - 1))
+    if values is None:
+        gap = np.divide((table - expected) ** 2, expected, out=np.zeros_like(table), where=expected > 0)
+        return float(gap.sum()), (table.shape[0] - 1) * (table.shape[1] - 1)
+    between = ((table - expected) @ values) ** 2 / table.sum(axis=1)
+    return float(between.sum()) / _variance(values, table.sum(axis=0)), len(table) - 1
+
+
+def _trend(levels: NDArray, table: NDArray, values: NDArray | None) -> tuple[float, int]:
+    """The same of the mean code of each class, or of the correlation of codes and numbers."""
+    known = ~np.isnan(levels)
+    levels, table = levels[known], table[known]
+    table = table[:, table.sum(axis=0) > 0] if values is None else table
+    if min(table.shape) < 2:
+        return 0.0, 0
+    levels = levels - np.average(levels, weights=table.sum(axis=1))
+    spread = _variance(levels, table.sum(axis=1))
+    if values is None:
+        between = (levels @ table) ** 2 / table.sum(axis=0)
+        return float(between.sum()) / spread, table.shape[1] - 1
+    spread *= _variance(values, table.sum(axis=0))
+    return float(levels @ table @ values) ** 2 / (table.sum() * spread) if spread > 0 else 0.0, 1
+
+
+def _variance(values: NDArray, weights: NDArray) -> float:
+    mean = np.average(values, weights=weights)
+    return float(np.average((values - mean) ** 2, weights=weights))

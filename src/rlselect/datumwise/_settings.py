@@ -4,7 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
+import numpy as np
+
 from rlselect._options import AUTO, NONE, Allowed, anything, check_options, flag, number, one_of, whole
+from rlselect.datumwise._plan import NETWORK
 
 __all__ = ["NetworkTraining", "PaperIteration", "PolicyIteration"]
 
@@ -46,8 +49,9 @@ class PolicyIteration:
     max_states : int, default=40000
         States of an iteration at most; with more rows than that, each iteration takes a random part of them.
     screen : int or None, default=60
-        Of more units than this, the ones whose bins tell most about the class, each alone, are learned about;
-        the others are never bought. None learns about all.
+        Of more units than this, those are learned about that tell more about the class, each alone, than
+        chance does, up to this number and at least 20 (by the rule of Benjamini and Hochberg, with half of
+        them false at most); the others are never bought. None learns about all.
     exact_states : int, default=256
         A problem with at most so many states of knowledge (values seen so far) and at least as many rows is
         solved by dynamic programming, and so is any with at most 81 (four binary features); 0 never does.
@@ -135,6 +139,11 @@ def _some_steps(value: Any) -> bool:
     return listed and len(value) > 0 and all(whole(4).holds(one) for one in value)
 
 
+# what "auto" means, and for few rows
+_STEPS, _FEW_STEPS = (400, 1600), (300, 1000)
+_HIDDEN, _FEW_HIDDEN = 128, 64
+
+
 @dataclass(frozen=True)
 class NetworkTraining:
     """How the networks of ``scoring="network"`` learn.
@@ -145,8 +154,9 @@ class NetworkTraining:
 
     Parameters
     ----------
-    steps : int or sequence of int, default=(400, 1600)
-        Steps of training; with several numbers the one that suits the data is chosen.
+    steps : int, sequence of int or "auto", default="auto"
+        Steps of training; with several numbers the one that suits the data is chosen. "auto" is (400, 1600),
+        and (300, 1000) for up to 200 rows.
     reward : {"auto", "probability", "log"}, default="auto"
         What a state of knowledge is worth in training: the expected utility of the answer, which without
         `error_costs` is the probability of the true class, or its logarithm. "auto" learns both and chooses.
@@ -154,8 +164,9 @@ class NetworkTraining:
         Whether a purchase is also worth what it opens the way to, or only what it tells by itself.
     n_members : int, default=8
         Networks that are averaged. Each leaves one fold of the rows out, by which it is judged.
-    hidden : int, default=128
-        Hidden units in each of the two layers of the trunk; heads have half as many.
+    hidden : int or "auto", default="auto"
+        Hidden units in each of the two layers of the trunk; heads have half as many. "auto" is 128, and 64
+        for up to 200 rows.
     batch : int, default=128
         States in a step in which gains are learned; classes are learned in twice as many.
     screen : int or None, default=60
@@ -163,27 +174,34 @@ class NetworkTraining:
     """
 
     _options: ClassVar[Mapping[str, Allowed]] = {
-        "steps": whole(4) | anything("a list of such integers", _some_steps),
+        "steps": AUTO | whole(4) | anything("a list of such integers", _some_steps),
         "reward": one_of("auto", "probability", "log"),
         "lookahead": AUTO | flag(),
         "n_members": whole(2),
-        "hidden": whole(2),
+        "hidden": AUTO | whole(2),
         "batch": whole(2),
         "screen": NONE | whole(1),
     }
 
-    steps: int | Sequence[int] = (400, 1600)
+    steps: int | Sequence[int] | Literal["auto"] = "auto"
     reward: Literal["auto", "probability", "log"] = "auto"
     lookahead: bool | Literal["auto"] = "auto"
     n_members: int = 8
-    hidden: int = 128
+    hidden: int | Literal["auto"] = "auto"
     batch: int = 128
     screen: int | None = 60
 
     def __post_init__(self) -> None:
         check_options(self, self._options)
 
-    @property
-    def lengths(self) -> list[int]:
+    def lengths(self, n_rows: float) -> list[int]:
         """Numbers of steps to try, the fewest first."""
-        return sorted(self.steps) if isinstance(self.steps, Sequence) else [self.steps]
+        if isinstance(self.steps, str):
+            return list(_FEW_STEPS if n_rows <= NETWORK.few_rows else _STEPS)
+        return sorted(np.atleast_1d(self.steps).tolist())
+
+    def width(self, n_rows: float) -> int:
+        """Hidden units of the trunk."""
+        if self.hidden == "auto":
+            return _FEW_HIDDEN if n_rows <= NETWORK.few_rows else _HIDDEN
+        return self.hidden

@@ -1,7 +1,8 @@
 r"""Kinds of noise, read off residuals: how uneven its size is over the rows, and how heavy its tails are.
 
 The variance of row i is taken to be :math:`e^{z_i'\gamma}` for a few of many candidates z, which enter one by
-one as long as the score test of the next one pays. Tails are those of Student's t, whose degrees are the most
+one as long as the next one pays: the score test says which, and the likelihood whether it does, since one row
+that is far out in a column can make any score. Tails are those of Student's t, whose degrees are the most
 likely ones.
 """
 
@@ -15,6 +16,8 @@ Floats = NDArray[np.float64]
 
 _MOST_TERMS = 5
 _DEGREES = (30.0, 15.0, 8.0, 5.0, 4.0, 3.0, 2.5, 2.0, 1.5, 1.0)
+# candidates that made a score and not the likelihood it promised, before the others are taken to be alike
+_MOST_REFUSED = 10
 _STEPS = 12
 # tails are lighter once uneven rows are known, and these better known beside the right tails
 _TURNS = 2
@@ -60,20 +63,28 @@ def noise_kind(
     spread = np.sqrt(weight @ Z**2 / total)
     Z /= np.where(spread > 0, spread, 1.0)
     terms: list[int] = []
+    refused: list[int] = []
     logs = np.zeros(len(residual))
     degrees, scale = student_degrees(residual, weight, proof)
-    while len(terms) < _MOST_TERMS:
+    value = _log_likelihood(residual, weight, degrees, scale)
+    while len(terms) < _MOST_TERMS and len(refused) < _MOST_REFUSED:
         excess = _excess(residual, weight, logs, degrees)
         variance = float(weight @ excess**2) / total
         gains = 0.5 * ((weight * excess) @ Z) ** 2 / (total * max(variance, 1e-12))
-        gains[terms] = 0.0
+        gains[terms + refused] = 0.0
         best = int(np.argmax(gains))
         if gains[best] <= price:
             break
-        terms.append(best)
+        new, tails = logs, (degrees, scale)
         for _ in range(_TURNS):
-            logs = _fit_terms(residual, weight, Z[:, terms], degrees)
-            degrees, scale = student_degrees(residual * np.exp(-0.5 * logs), weight, proof)
+            new = _fit_terms(residual, weight, Z[:, [*terms, best]], tails[0])
+            tails = student_degrees(residual * np.exp(-0.5 * new), weight, proof)
+        reached = _log_likelihood(residual * np.exp(-0.5 * new), weight, *tails) - 0.5 * float(weight @ new)
+        if reached - value <= price:
+            refused.append(best)
+            continue
+        terms.append(best)
+        logs, (degrees, scale), value = new, tails, reached
     return NoiseKind(logs, degrees, scale)
 
 
@@ -114,17 +125,25 @@ def _fit_terms(residual: Floats, weight: Floats, Z: Floats, degrees: float) -> F
 
 def student_degrees(residual: Floats, weight: Floats, proof: float) -> tuple[float, float]:
     """Degrees and scale of the most likely Student's t; infinite degrees unless better by `proof` nats."""
-    total = float(weight.sum())
-    scale = float(np.sqrt(weight @ residual**2 / total))
-    best, found = -total * (np.log(scale) + 0.5 * np.log(2.0 * np.pi) + 0.5) + proof, (np.inf, scale)
+    scale = float(np.sqrt(weight @ residual**2 / weight.sum()))
+    best, found = _log_likelihood(residual, weight, np.inf, scale) + proof, (np.inf, scale)
     for degrees in _DEGREES:
         size = _scale(residual, weight, degrees)
-        constant = gammaln(0.5 * (degrees + 1.0)) - gammaln(0.5 * degrees) - 0.5 * np.log(degrees * np.pi)
-        rows = -0.5 * (degrees + 1.0) * np.log1p((residual / size) ** 2 / degrees)
-        value = total * (constant - np.log(size)) + float(weight @ rows)
+        value = _log_likelihood(residual, weight, degrees, size)
         if value > best:
             best, found = value, (degrees, size)
     return found
+
+
+def _log_likelihood(residual: Floats, weight: Floats, degrees: float, scale: float) -> float:
+    """Of residuals under Student's t, or normal noise where the degrees are infinite."""
+    squares = (residual / scale) ** 2
+    if np.isfinite(degrees):
+        constant = gammaln(0.5 * (degrees + 1.0)) - gammaln(0.5 * degrees) - 0.5 * np.log(degrees * np.pi)
+        rows = -0.5 * (degrees + 1.0) * np.log1p(squares / degrees)
+    else:
+        constant, rows = -0.5 * np.log(2.0 * np.pi), -0.5 * squares
+    return float(weight.sum() * (constant - np.log(scale)) + weight @ rows)
 
 
 def shorten(residual: Floats, degrees: float, scale: float) -> Floats:

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect._options import check_options, number, whole
+from rlselect._options import NONE, check_options, number, whole
 
 Floats = NDArray[np.float64]
 RuleName = Literal["auto", "f1"]
@@ -83,8 +83,14 @@ class ExpectedF1:
     r"""Take the set of largest expected F1, the harmonic mean of precision and recall.
 
     At least one is chosen, so that it is no answer to whether there is anything: it is taken for granted that
-    there is. Given that, with :math:`q_j = p_j / (1 - \prod_i (1 - p_i))`, the k most probable units are
-    expected to score about :math:`2 \sum_{j \leq k} q_j / (k + \sum_j q_j)`.
+    there is. Given that, with :math:`q_j = p_j / (1 - p_0)`, the k most probable units are expected to score
+    about :math:`2 \sum_{j \leq k} q_j / (k + \sum_j q_j)`.
+
+    Parameters
+    ----------
+    nothing : float, optional
+        The probability :math:`p_0` that there is nothing, which a posterior over subsets knows; that of
+        independent units, :math:`\prod_j (1 - p_j)`, where it is not given.
 
     Examples
     --------
@@ -92,15 +98,25 @@ class ExpectedF1:
     array([ True,  True,  True, False])
     """
 
+    nothing: float | None = None
+    _options: ClassVar = {"nothing": NONE | number("a number from 0 to 1", least=0.0, most=1.0)}
+
+    def __post_init__(self) -> None:
+        check_options(self, self._options)
+
     def choose(self, inclusion: Floats) -> NDArray[np.bool_]:
         """Mask of the chosen units."""
+        chosen = np.zeros(len(inclusion), dtype=bool)
+        if not len(inclusion):
+            return chosen
         some = -np.expm1(np.log1p(-np.minimum(inclusion, 1.0 - 1e-12)).sum())
+        if self.nothing is not None:
+            # that of any unit is at least that of one of them, and at most that of all added up
+            some = np.clip(1.0 - self.nothing, inclusion.max(), inclusion.sum())
         given = np.minimum(inclusion / max(some, 1e-300), 1.0)
         order = np.argsort(-given, kind="stable")
         value = np.cumsum(given[order]) / (np.arange(1, len(order) + 1) + given.sum())
-        chosen = np.zeros(len(inclusion), dtype=bool)
-        if len(order):
-            chosen[order[: int(np.argmax(value)) + 1]] = True
+        chosen[order[: int(np.argmax(value)) + 1]] = True
         return chosen
 
 

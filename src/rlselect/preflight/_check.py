@@ -3,7 +3,7 @@
 import math
 import textwrap
 from collections.abc import Hashable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from os import PathLike, fspath
 from typing import Any, Literal
 
@@ -41,9 +41,10 @@ class DataCheck(Summary):
     findings: list[Finding]
     recommendation: Recommendation
 
-    def for_command_line(self) -> dict[str, Any]:
-        """The report with its mends in the words of the command line."""
-        sections = _sections(self.findings, self.recommendation, "command")
+    def for_command_line(self, given: str = "") -> dict[str, Any]:
+        """The report with its mends in the words of the command line, and flags that were given already."""
+        command = f"{self.recommendation.command} {given}".rstrip()
+        sections = _sections(self.findings, replace(self.recommendation, command=command), "command")
         return {**self.report, "sections": [*sections, self.report["sections"][-1]]}
 
     @property

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 __all__ = ["ColumnFacts", "date_format", "read_column"]
 
-Kind = Literal["number", "truth", "text", "category", "date", "text date", "empty", "other"]
+Kind = Literal["number", "truth", "text", "category", "date", "text date", "text number", "empty", "other"]
 _DATES = (
     "%Y-%m-%d",
     "%Y/%m/%d",
@@ -23,6 +23,8 @@ _DATES = (
 )
 # cells of text that are tried, and the share of them that has to be a date
 _TRIED, _MOSTLY = 1000, 0.95
+_NUMBER = re.compile(r"[-+]?\d+(\.\d+)?([eE][-+]?\d+)?")
+_THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?\s*")
 _COMMA, _WHOLE = re.compile(r"\s*[-+]?\d+(,\d+)+([.eE][-+]?\d+)?\s*"), re.compile(r"\s*[-+]?\d+\s*")
 
 
@@ -37,7 +39,7 @@ class ColumnFacts:
     values : (n,) array
         Numbers, days of dates, and codes of text in sorted order of the levels; NaN where missing.
     levels : list of str
-        Of text and categories.
+        Of text, categories and numbers written with commas.
     n_missing, n_distinct : int
         Gaps, and different values beside them.
     """
@@ -52,7 +54,7 @@ class ColumnFacts:
     @property
     def is_number(self) -> bool:
         """Whether its values have an order and a distance."""
-        return self.kind in ("number", "truth")
+        return self.kind in ("number", "truth", "text number")
 
     @property
     def is_text(self) -> bool:
@@ -67,10 +69,12 @@ class ColumnFacts:
     @property
     def has_commas(self) -> bool:
         """Whether it is text that most readers would take for numbers: 3,5 or 1,000."""
-        tried = self.levels[:_TRIED] if self.is_text else []
-        n_commas = sum(_COMMA.fullmatch(level) is not None for level in tried)
-        n_numbers = n_commas + sum(_WHOLE.fullmatch(level) is not None for level in tried)
-        return n_commas > 1 and n_numbers >= _MOSTLY * len(tried)
+        return self.kind == "text number"
+
+    @property
+    def has_thousands(self) -> bool:
+        """Whether commas of its numbers stand between thousands, as in 1,000 or 1,000.50."""
+        return self.has_commas and _between_thousands(self.levels)
 
     @property
     def is_whole(self) -> bool:
@@ -124,6 +128,9 @@ def _values(column: Any) -> tuple[Kind, NDArray[np.float64], list[str]]:
         written = None if category else date_format(levels)
         if written is not None:
             return "text date", _days(pc.strptime(column, written, "s", error_is_null=True)), []
+        if _have_commas(levels):
+            numbers = np.array([*_read_commas(levels), np.nan])
+            return "text number", numbers[np.nan_to_num(codes, nan=-1).astype(int)], levels
         return ("category" if category else "text"), codes, levels
     if category:  # of numbers
         codes, levels = _codes(column.cast(pa.string()))
@@ -151,6 +158,24 @@ def _codes(column: Any) -> tuple[NDArray[np.float64], list[str]]:
     known = ~np.isnan(codes)
     codes[known] = places[codes[known].astype(int)]
     return codes, [levels[k] for k in order]
+
+
+def _have_commas(levels: list[str]) -> bool:
+    tried = levels[:_TRIED]
+    n_commas = sum(_COMMA.fullmatch(level) is not None for level in tried)
+    n_numbers = n_commas + sum(_WHOLE.fullmatch(level) is not None for level in tried)
+    return n_commas > 1 and n_numbers >= _MOSTLY * len(tried)
+
+
+def _between_thousands(levels: list[str]) -> bool:
+    return all(_THOUSANDS.fullmatch(level) is not None for level in levels[:_TRIED] if "," in level)
+
+
+def _read_commas(levels: list[str]) -> list[float]:
+    """The numbers that are meant; NaN for what is none."""
+    comma = "" if _between_thousands(levels) else "."
+    meant = (level.strip().replace(",", comma) for level in levels)
+    return [float(text) if _NUMBER.fullmatch(text) else np.nan for text in meant]
 
 
 def date_format(levels: list[str]) -> str | None:

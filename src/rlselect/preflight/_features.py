@@ -38,7 +38,7 @@ def is_constant(column: ColumnFacts) -> bool:
 def is_id(column: ColumnFacts, n_seen: int) -> bool:
     """Whether a column names rows: text of too many levels, or whole numbers that count."""
     if column.is_text:
-        return column.kind == "text" and not column.has_commas and names_rows(column.n_distinct, n_seen)
+        return column.kind == "text" and names_rows(column.n_distinct, n_seen)
     if not column.is_whole or column.n_missing or column.n_distinct != n_seen or n_seen < 20:
         return False
     steps = np.diff(np.sort(column.values))
@@ -89,8 +89,10 @@ def _dates(look: SeenRows) -> Iterator[Finding]:
 
 def _commas(look: SeenRows) -> Iterator[Finding]:
     columns = [*look.columns, *([look.target] if look.target else [])]
-    found = [c.name for c in columns if c.has_commas]
+    written = [c for c in columns if c.has_commas]
+    found = [c.name for c in written]
     if found:
+        thousands = all(c.has_thousands for c in written)
         # of a target that is read as text, nothing could be learnt
         target = look.target is not None and look.target.has_commas
         yield Finding(
@@ -99,8 +101,8 @@ def _commas(look: SeenRows) -> Iterator[Finding]:
             found,
             f"{named(found)} {_have(found, 'holds', 'hold')} numbers written with commas, which are read as "
             "text.",
-            'read the file with decimal="," or thousands=","',
-            "write them with a point, such as 3.5, and without commas between thousands",
+            f'read the file with {"thousands" if thousands else "decimal"}=","',
+            "write them without commas between thousands" if thousands else "--decimal ,",
         )
 
 
@@ -162,7 +164,7 @@ def _copies(look: SeenRows) -> Iterator[Finding]:
 
 def _codes(look: SeenRows) -> Iterator[Finding]:
     for column in look.columns:
-        if column.kind != "number" or column.n_distinct < 5:
+        if column.kind not in ("number", "text number") or column.n_distinct < 5:
             continue
         known = column.values[column.present]
         for code in _CODES:

@@ -1,9 +1,11 @@
 """Which method suits the data, with the line of code and the command."""
 
 import shlex
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from rlselect.data import kind_of
 from rlselect.preflight._cost import MANY_ROWS, cost_of
 from rlselect.preflight._curves import bends
 from rlselect.preflight._findings import Finding, SeenRows, drop_flags
@@ -66,7 +68,7 @@ def recommend(look: SeenRows, findings: list[Finding], question: Question, data:
     """
     drop = [name for f in findings if f.what in ("ids and free text", "no table cells") for name in f.columns]
     dates = [name for f in findings if f.what == "dates" for name in f.columns]
-    gaps = any(f.what in ("missing values", "missing target") for f in findings)
+    gaps = any(f.what in ("missing values", "missing target", "codes for missing") for f in findings)
     visits = find_visits(look)
     if question == "everyone" and visits is not None and visits.time:
         question = "moment"
@@ -74,25 +76,36 @@ def recommend(look: SeenRows, findings: list[Finding], question: Question, data:
     p = len(look.columns) - len(drop)
     target = look.target.name if look.target else "TARGET"
     column = shlex.quote(target)
-    flags = [drop_flags(drop, most=len(drop))] if drop else []
+    # other files than CSV say themselves what is a number, and what is missing
+    cell_flags = [*_cell_flags(look, findings)] if kind_of(data) in ("csv", None) else []
+    flags = [*cell_flags]
+    flags += [drop_flags(drop, most=len(drop))] if drop else []
     frame = _frame(data, drop, bool(dates))
     if question == "moment":
         id_, time = (visits.subject, visits.time or "TIME") if visits else ("ID", "TIME")
-        command = f'rlselect effects {data} --formula "{target} ~ ..." --id {id_} --time {time}'
+        formula = f"{target if target.isidentifier() else f'`{target}`'} ~ ..."
+        named = ["--formula", formula, "--id", id_, "--time", time]
+        command = " ".join(["rlselect effects", data, shlex.join(named), *cell_flags])
         return Recommendation(
             "TemporalProcessRegression",
             "The same subjects come several times: their effects are curves in time.",
-            f'TemporalProcessRegression("{target} ~ ...").fit({frame}, id={id_!r}, time={time!r})',
+            f"TemporalProcessRegression({formula!r}).fit({frame}, id={id_!r}, time={time!r})",
             command,
             *cost_of("TemporalProcessRegression", "number", n, p),
         )
     if question == "decision":
+        id_, stage = (visits.subject, visits.time or "STAGE") if visits else ("ID", "STAGE")
+        left_out = [name for name in (*drop, *dates) if name not in (id_, stage)]
+        named = ["--id", id_, "--stage", stage, "--action", "ACTION", "--reward", target]
+        named += [word for name in left_out for word in ("--drop", name)]
         return Recommendation(
             "QLearning",
             "What to do at each stage is learnt from what was done, and what came of it.",
             f"QLearning().fit(TrialData.from_long({frame}, id=..., stage=..., action=..., "
             f"reward={target!r}))",
-            f"rlselect regimes {data} --id ID --stage STAGE --action ACTION --reward {column}",
+            " ".join(
+                ["rlselect regimes", data, shlex.join(named), *cell_flags, *(["--missing indicator"] * gaps)]
+            ),
             *cost_of("QLearning", "number", n, p),
         )
     outcome = find_outcome(look.target) if look.target else "number"
@@ -135,6 +148,15 @@ def recommend(look: SeenRows, findings: list[Finding], question: Question, data:
         " ".join(["rlselect select", data, f"--target {column}", f"--family {family}", *flags]),
         *cost_of("REVS", outcome, n, p),
     )
+
+
+def _cell_flags(look: SeenRows, findings: list[Finding]) -> Iterator[str]:
+    """How the cells of a file are to be read: decimal commas, and codes for missing."""
+    columns = [*look.columns, *([look.target] if look.target else [])]
+    if any(c.has_commas and not c.has_thousands for c in columns):
+        yield "--decimal ,"
+    codes = [f.command for f in findings if f.what == "codes for missing"]
+    yield from dict.fromkeys(command.partition(" --missing")[0] for command in codes)
 
 
 def _frame(data: str, drop: list[str], dates: bool) -> str:

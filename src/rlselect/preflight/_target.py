@@ -100,7 +100,7 @@ def _classes(y: ColumnFacts, n_seen: int) -> Iterator[Finding]:
             "make it text where they are classes",
             "--family says what it is",
         )
-    if outcome not in ("classes", "two classes") or y.has_commas:
+    if outcome not in ("classes", "two classes"):
         return
     counts = np.unique(known, return_counts=True)[1]
     if y.n_distinct > _MANY_CLASSES and y.n_distinct * 5 > n_seen:

@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from os import PathLike
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -457,11 +458,19 @@ class BackwardLearner(Estimator):
         t, rows = self._history(history, stage)
         return np.array(self._frames[t].labels)[self._decide(t, rows)]
 
-    def report(self, trial: TrialData | None = None, *, random_state: RandomState = None) -> Summary:
+    def report(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        trial: TrialData | None = None,
+        random_state: RandomState = None,
+    ) -> Summary:
         """Account of the fit and, where a trial is given, of what the regime is worth to its subjects.
 
         Parameters
         ----------
+        path : str or path-like, optional
+            Where to write it, whole or not at all: the name ends in .html, .md or .json.
         trial : TrialData, optional
             Best of subjects that took no part in `fit`, with the same columns and actions. The value is that
             of :func:`regime_value` with its defaults, at the learner's ``level``.
@@ -473,14 +482,16 @@ class BackwardLearner(Estimator):
         Summary
             As `summary` gives it, with one more section.
         """
-        check_is_fitted(self)
+        return self._written(path, lambda: self._report_on(trial, random_state))
+
+    def _report_on(self, trial: TrialData | None, random_state: RandomState) -> dict[str, Any]:
         report = self._report()
         if trial is not None:
             value, observed = self._value_on(checked := check_trial(trial), random_state)
             section = value_section(value, observed, checked.n_subjects)
             report["answer"] = answer_of(self, value, observed)
             report["sections"] = [section, *report["sections"]]
-        return self._tell(report)
+        return report
 
     def _value_on(self, trial: TrialData, random_state: RandomState) -> tuple[RegimeValue, RegimeValue]:
         self._check_same(trial)

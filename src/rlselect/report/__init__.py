@@ -37,9 +37,10 @@ from rlselect.report._selection_displays import (
     PerformanceDisplay,
     SelectionDisplay,
     Sureness,
+    judging_machine,
 )
 from rlselect.report._side_by_side import Marked, Marks, side_by_side
-from rlselect.report._summary import Summary
+from rlselect.report._summary import Summary, page_path
 from rlselect.report._svg import curve_svg, search_curves
 from rlselect.report._tree_picture import TreeBox, draw_tree, tree_size
 from rlselect.report._write import to_json, to_markdown
@@ -60,6 +61,7 @@ __all__ = [
     "PathDisplay",
     "PathWords",
     "PerformanceDisplay",
+    "Reports",
     "SelectionDisplay",
     "Summary",
     "Sureness",
@@ -73,11 +75,13 @@ __all__ = [
     "draw_tree",
     "fact_rows",
     "how_made",
+    "judging_machine",
     "label_axes",
     "line_style",
     "name_room",
     "name_some",
     "names_height",
+    "page_path",
     "printable",
     "pyplot",
     "replace_file",
@@ -100,7 +104,7 @@ __all__ = [
 ]
 
 
-class _Reports(ModuleType):
+class Reports(ModuleType):
     """A package that puts fits side by side when it is called: ``rlselect.report([a, b], "both.html")``."""
 
     def __call__(
@@ -116,4 +120,4 @@ class _Reports(ModuleType):
 
 
 # the package and the function that users look for have one name
-sys.modules[__name__].__class__ = _Reports
+sys.modules[__name__].__class__ = Reports

@@ -22,6 +22,7 @@ _REASONS = {
     "decided": "every variable is decided, and a look at all rows shows nothing beside them",
     "decided on a sample": "every variable is decided, and a look at some other rows shows nothing more",
     "all rows": "all rows are used",
+    "memory": "as many rows are used as may be held in memory; further ones might show more",
     "time budget": "the time budget is spent; this is what was found so far",
     "interrupted": "interrupted; this is what was found so far",
     "callback": "a callback asked to stop; this is what was found so far",

@@ -24,7 +24,15 @@ from rlselect.report._display import (
 )
 from rlselect.report._palette import FAINT, GREY, PALETTE, colour
 
-__all__ = ["GainDisplay", "PathDisplay", "PathWords", "PerformanceDisplay", "SelectionDisplay", "Sureness"]
+__all__ = [
+    "GainDisplay",
+    "PathDisplay",
+    "PathWords",
+    "PerformanceDisplay",
+    "SelectionDisplay",
+    "Sureness",
+    "judging_machine",
+]
 
 Array = NDArray[np.float64]
 
@@ -441,7 +449,7 @@ class PerformanceDisplay(Display):
         sizes : sequence of int, optional
             Numbers of variables; up to twelve between 1 and twice the selected ones by default.
         learner : estimator, optional
-            A Gaussian support vector machine on standardised columns by default.
+            A Gaussian support vector machine by default, all columns and numbers standardised.
         cv : int or splitter, default=5
             Folds.
 
@@ -467,7 +475,7 @@ class PerformanceDisplay(Display):
             raise ValueError("X was given without y; give the target of the rows as well.")
         sizes = _sizes(n_selected, len(estimator.ranking_)) if sizes is None else sizes
         classes = getattr(estimator, "task_", None) == "classification" or hasattr(estimator, "classes_")
-        learner = _machine(classes) if learner is None else learner
+        learner = judging_machine(classes) if learner is None else learner
         scores = _scores(estimator, table, sizes, learner, cv)
         metric = "accuracy" if is_classifier(learner) else "R squared"
         mean, spread = np.mean(scores, axis=1), np.std(scores, axis=1)
@@ -492,13 +500,17 @@ class PerformanceDisplay(Display):
         ax.legend(fontsize=TEXT)
 
 
-def _machine(classes: bool) -> Any:
+def judging_machine(classes: bool) -> Any:
+    """A Gaussian support vector machine on standardised columns, and on a standardised target of numbers."""
     # loaded for those who draw only
+    from sklearn.compose import TransformedTargetRegressor
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
     from sklearn.svm import SVC, SVR
 
-    return make_pipeline(StandardScaler(), SVC(gamma="auto") if classes else SVR(gamma="auto"))
+    # its margin and its penalty are for a target of standard deviation 1
+    numbers = TransformedTargetRegressor(SVR(gamma="auto"), transformer=StandardScaler())
+    return make_pipeline(StandardScaler(), SVC(gamma="auto") if classes else numbers)
 
 
 def _sizes(n_selected: int, n_features: int) -> list[int]:

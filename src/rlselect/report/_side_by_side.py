@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rlselect.report._answer import name_some
 from rlselect.report._format import fact_rows, show
-from rlselect.report._summary import Summary
+from rlselect.report._summary import Summary, page_path
 
 __all__ = ["Marked", "Marks", "side_by_side"]
 
@@ -87,6 +87,8 @@ def side_by_side(
     >>> print(both.dict["answer"])
     Both fits select the same variable: x0.
     """
+    if path is not None:
+        page_path(path)
     named = _read_fits(fits)
     if (X is None) != (y is None):
         raise ValueError(f"{'y' if X is None else 'X'} was given alone; give X and y together.")

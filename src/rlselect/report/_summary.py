@@ -1,6 +1,7 @@
 """A report that shows itself."""
 
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,29 @@ from rlselect.report._page import to_html, to_notebook
 from rlselect.report._write import to_json, to_markdown
 
 _WRITERS = {".html": to_html, ".htm": to_html, ".md": to_markdown, ".json": to_json}
+
+
+def page_path(path: str | PathLike[str]) -> Path:
+    """Where a page is to be written; refused before anything is computed for it.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Ends in .html, .md or .json.
+
+    Returns
+    -------
+    Path
+    """
+    endings = ", ".join(_WRITERS)
+    if not isinstance(path, str | PathLike):
+        raise ValueError(
+            f"path is a {type(path).__name__}; it must be the name of a file that ends in {endings}. "
+            "Rows to report on are given by name, such as X=."
+        )
+    if Path(path).suffix.lower() not in _WRITERS:
+        raise ValueError(f"path={str(path)!r} was given; its name must end in {endings}.")
+    return Path(path)
 
 
 @dataclass(frozen=True)
@@ -28,23 +52,21 @@ class Summary:
         """The values behind the text."""
         return self.report
 
-    def save(self, path: str | Path) -> Path:
+    def save(self, path: str | PathLike[str]) -> Path:
         """Write the account as a page, as text or as values, by the ending of the name: whole, or not at all.
 
         Parameters
         ----------
-        path : str or Path
+        path : str or path-like
             Ends in .html, .md or .json.
 
         Returns
         -------
         Path
         """
-        path = Path(path)
-        if path.suffix.lower() not in _WRITERS:
-            raise ValueError(f"path={str(path)!r} was given; its name must end in {', '.join(_WRITERS)}.")
-        write_whole(path, _WRITERS[path.suffix.lower()](self.report))
-        return path
+        place = page_path(path)
+        write_whole(place, _WRITERS[place.suffix.lower()](self.report))
+        return place
 
     def __str__(self) -> str:
         return to_markdown(self.report)

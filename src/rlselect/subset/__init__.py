@@ -31,7 +31,7 @@ from rlselect.subset.acp import (
     RewardDisplay,
     ThetaDisplay,
 )
-from rlselect.subset.revs import REVS, AutocorrelationWarning, Sarsa
+from rlselect.subset.revs import REVS, AutocorrelationWarning, Sarsa, SeparationWarning
 from rlselect.subset.risk_rfe import MismatchFeatures, ReverseScreeDisplay, RiskRFE
 from rlselect.subset.rivals import (
     FSTD,
@@ -79,6 +79,7 @@ __all__ = [
     "RiskRFE",
     "Sarsa",
     "SelectionDisplay",
+    "SeparationWarning",
     "Softmax",
     "SquaredLabelLoss",
     "SquaredLoss",

@@ -3,13 +3,12 @@
 import warnings
 from collections.abc import Iterator
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
 
 from rlselect._compat import user_level
 from rlselect._options import check_value, number, one_of, whole
@@ -18,9 +17,9 @@ from rlselect.temporal._estimate import Estimate, standard_errors
 from rlselect.temporal._few import warn_of_few
 from rlselect.temporal._hypotheses import FlaggedTimeWarning
 from rlselect.temporal._influence import Influence, each_covariate
+from rlselect.temporal._points import point_errors, quantile
 from rlselect.temporal._resample import sup_multiplier, sup_refit, variance_df
 from rlselect.temporal._small import sup_wild
-from rlselect.temporal._splines import SplineCurves, spline_estimate
 
 Array = NDArray[np.float64]
 
@@ -41,7 +40,7 @@ class Band:
     estimate, lower, upper : data frames, times x covariates; NaN at flagged times
     level : float
     critical : dict
-        Multiple of the standard error used, per covariate.
+        Multiple of the standard error used, per covariate; the largest where it differs between times.
     kind : str
         ``"pointwise"``, or the method of the simultaneous band.
 
@@ -76,8 +75,16 @@ class Band:
 def pointwise_band(fitted: FittedCurves, level: float, *, smoothed: bool) -> Band:
     """See `TemporalProcessRegression.conf_int`."""
     check_value("level", level, _LEVEL)
-    critical = float(norm.ppf(0.5 + level / 2.0))
-    return _band(fitted, smoothed, np.full(len(fitted.design.names), critical), level, "pointwise")
+    every = np.eye(len(fitted.design.names))
+    warn_of_few(fitted.design, contrasted(every))
+    points = point_errors(fitted, smoothed)
+    where = np.flatnonzero(np.isfinite(points.curves.beta).all(axis=1))
+    se, df = points.errors(every, where)
+    critical = np.full(points.curves.beta.shape, np.nan)
+    critical[where] = quantile(level, df)
+    curves = replace(points.curves, se=np.full(critical.shape, np.nan))
+    curves.se[where] = se
+    return _around(fitted, fitted.curves(smoothed).beta, curves, critical, level, "pointwise")
 
 
 def simultaneous_band(
@@ -100,18 +107,19 @@ def simultaneous_band(
     every = np.eye(len(fitted.design.names))
     if small_sample:
         warn_of_few(fitted.design, contrasted(every))
-    if smoothed and fitted.splines is not None:
-        return _spline_band(fitted, fitted.splines, level, method, resample, n_draws, rng)
-    if resample == "multiplier":
-        if small_sample and not smoothed and fitted.few(every):
-            draws = _wild_draws(fitted, n_draws, rng)
-        else:
-            student = small_sample and fitted.equations.heavy_tails
-            draws = _multiplier_draws(fitted, smoothed, n_draws, rng, student=student)
+    if smoothed and fitted.splines is not None and (method, resample) != ("sup", "multiplier"):
+        raise ValueError("bands of splines are those of method='sup' with resample='multiplier'")
+    if smoothed and method == "sup":
+        return _corrected_band(fitted, level, resample, n_draws, rng, small_sample=small_sample)
+    curves = fitted.curves(smoothed)
+    if resample == "refit":
+        draws = _refit_draws(fitted, curves, smoothed, n_draws, rng, corrected=False)
+    elif small_sample and fitted.few(every):
+        draws = _wild_draws(fitted, n_draws, rng)
     else:
-        draws = _refit_draws(fitted, smoothed, n_draws, rng)
-    quantile = level if method == "sup" else 1.0 - (1.0 - level) / 2.0
-    return _band(fitted, smoothed, np.quantile(draws, quantile, axis=0), level, method)
+        draws = _multiplier_draws(fitted, smoothed, n_draws, rng, small_sample=small_sample)
+    critical = np.quantile(draws, level if method == "sup" else 1.0 - (1.0 - level) / 2.0, axis=0)
+    return _around(fitted, curves.beta, curves, critical, level, method)
 
 
 def contrast_band(
@@ -128,11 +136,9 @@ def contrast_band(
     check_value("level", level, _LEVEL)
     check_value("n_draws", n_draws, whole(1))
     shown, row = fitted.curves(smoothed), contrast[None, :]
-    curves, influence = shown, fitted.influence(smoothed)
-    if smoothed and fitted.splines is not None:
-        curves, influence = spline_estimate(
-            fitted.design, fitted.equations, fitted.raw, fitted.splines, for_bands=True
-        )
+    curves, influence = shown, fitted.influence(smoothed=False)
+    if smoothed:
+        curves, influence = fitted.corrected(small_sample=small_sample)
     where = np.flatnonzero(np.isfinite(curves.beta).all(axis=1))
     psi = influence.contrast(row, where)
     se = standard_errors(psi)
@@ -151,24 +157,26 @@ def contrast_band(
     return shown.beta @ contrast, value - reach, value + reach
 
 
-def _spline_band(
+def _corrected_band(
     fitted: FittedCurves,
-    splines: SplineCurves,
     level: float,
-    method: BandMethod,
     resample: Resampling,
     n_draws: int,
     rng: np.random.Generator,
+    *,
+    small_sample: bool,
 ) -> Band:
-    """Around the splines without penalty, which are not biased towards straight lines."""
-    if (method, resample) != ("sup", "multiplier"):
-        raise ValueError("bands of splines are those of method='sup' with resample='multiplier'")
+    """Around smoothed curves without what smoothing has flattened."""
     shown = fitted.curves(smoothed=True)
-    curves, influence = spline_estimate(fitted.design, fitted.equations, fitted.raw, splines, for_bands=True)
-    every = np.arange(len(curves.se))
-    draws = _sup_draws(influence, influence, every, curves.se, n_draws, rng, student=True)
-    critical = np.quantile(draws, level, axis=0)
-    return _around(fitted, shown.beta, curves, critical, level, "spline")
+    curves, influence = fitted.corrected(small_sample=small_sample)
+    where = np.flatnonzero(np.isfinite(curves.beta).all(axis=1))
+    if resample == "refit":
+        draws = _refit_draws(fitted, curves, True, n_draws, rng, corrected=True)
+    else:
+        student = fitted.splines is not None or (small_sample and fitted.equations.heavy_tails)
+        draws = _sup_draws(influence, influence, where, curves.se[where], n_draws, rng, student=student)
+    kind = "sup" if fitted.splines is None else "spline"
+    return _around(fitted, shown.beta, curves, np.quantile(draws, level, axis=0), level, kind)
 
 
 def _wild_draws(fitted: FittedCurves, n_draws: int, rng: np.random.Generator) -> Array:
@@ -178,11 +186,13 @@ def _wild_draws(fitted: FittedCurves, n_draws: int, rng: np.random.Generator) ->
 
 
 def _multiplier_draws(
-    fitted: FittedCurves, smoothed: bool, n_draws: int, rng: np.random.Generator, *, student: bool
+    fitted: FittedCurves, smoothed: bool, n_draws: int, rng: np.random.Generator, *, small_sample: bool
 ) -> Array:
     where, se = np.flatnonzero(fitted.raw.sound), fitted.curves(smoothed).se
     plain = fitted.influence(smoothed)
-    drawn = fitted.drawn_influence(smoothed) if student else plain
+    exact = small_sample and fitted.equations.exact_leave_one_out
+    drawn = fitted.leave_one_out(few=False) if exact else plain
+    student = small_sample and fitted.equations.heavy_tails
     return _sup_draws(plain, drawn, where, se[where], n_draws, rng, student=student)
 
 
@@ -211,9 +221,16 @@ def _sup_draws(
     return np.concatenate(out, axis=1)
 
 
-def _refit_draws(fitted: FittedCurves, smoothed: bool, n_draws: int, rng: np.random.Generator) -> Array:
-    curves = fitted.curves(smoothed)
-    refit = partial(fitted.refitted_curve, smoothed=smoothed)
+def _refit_draws(
+    fitted: FittedCurves,
+    curves: Estimate,
+    smoothed: bool,
+    n_draws: int,
+    rng: np.random.Generator,
+    *,
+    corrected: bool,
+) -> Array:
+    refit = partial(fitted.refitted_curve, smoothed=smoothed, corrected=corrected)
     draws, lost = sup_refit(refit, fitted.design, curves.beta, curves.se, n_draws, rng)
     if len(draws) == 0:
         raise ValueError("no resample could be estimated; use resample='multiplier'")
@@ -227,20 +244,17 @@ def _refit_draws(fitted: FittedCurves, smoothed: bool, n_draws: int, rng: np.ran
     return draws
 
 
-def _band(fitted: FittedCurves, smoothed: bool, critical: Array, level: float, kind: str) -> Band:
-    curves = fitted.curves(smoothed)
-    return _around(fitted, curves.beta, curves, critical, level, kind)
-
-
 def _around(
     fitted: FittedCurves, shown: Array, curves: Estimate, critical: Array, level: float, kind: str
 ) -> Band:
+    """`critical` is (covariates,) or (times, covariates)."""
     reach = critical * curves.se
+    largest = np.nanmax(np.atleast_2d(critical), axis=0)
     return Band(
         fitted.frame(shown),
         fitted.frame(curves.beta - reach),
         fitted.frame(curves.beta + reach),
         level,
-        {name: float(c) for name, c in zip(fitted.design.names, critical, strict=True)},
+        {name: float(c) for name, c in zip(fitted.design.names, largest, strict=True)},
         kind,
     )

@@ -69,16 +69,32 @@ class FittedCurves:
         raw = self._solved() if self.raw.psi is None else HeldInfluence(self.raw.psi)
         return self._by_window(raw) if smoothed else raw
 
-    def _by_window(self, raw: Influence) -> Influence:
+    def _by_window(self, raw: Influence, *, corrected: bool = False) -> Influence:
         if self.window is None:
             return raw
-        return smooth_influence(raw, self.raw.sound, self.design.clock, self.window)
+        return smooth_influence(raw, self.raw.sound, self.design.clock, self.window, corrected=corrected)
 
-    def _solved(self, *, left_out: bool = False) -> SolvedInfluence:
+    def corrected(self, *, small_sample: bool = True) -> tuple[Estimate, Influence]:
+        """Smoothed curves without what smoothing has flattened, and influence functions, for inference.
+
+        Splines are those without a penalty; a kernel is applied once more, to what it has left of the raw
+        curves. With `small_sample`, a kernel's influence functions are those of left-out subjects.
+        """
+        smoothed = self._smoothed
+        if self.splines is not None:
+            return spline_estimate(self.design, self.equations, self.raw, self.splines, for_bands=True)
+        assert self.window is not None
+        raw = self.influence(smoothed=False)
+        if small_sample:
+            raw = self.leave_one_out(few=self.few(np.eye(len(self.design.names))))
+        influence = self._by_window(raw, corrected=True)
+        sound, clock = self.raw.sound, self.design.clock
+        beta = smooth_values(self.raw.beta, sound, clock, self.window, corrected=True)
+        return replace(smoothed, beta=beta, se=errors_of(influence, np.flatnonzero(sound))), influence
+
+    def _solved(self, *, power: float = 0.0) -> SolvedInfluence:
         equations = self.equations
-        return SolvedInfluence(
-            self.design, self.raw.beta, equations.link, equations.variance, left_out=left_out
-        )
+        return SolvedInfluence(self.design, self.raw.beta, equations.link, equations.variance, power)
 
     def whole_influence(self) -> Array:
         """All influence functions of the raw curves, (times, covariates, subjects), NaN at flagged times."""
@@ -97,7 +113,7 @@ class FittedCurves:
         return is_few(self.design, contrasted(matrix))
 
     @property
-    def _has_leverage(self) -> bool:
+    def has_leverage(self) -> bool:
         """Whether leverages are known.
 
         Not with constant effects, which all times share, and with weights that were estimated.
@@ -110,17 +126,23 @@ class FittedCurves:
         Exact for linear models, to first order for others. Without `few`, and where leverage is not known,
         they are the plain ones.
         """
-        if self._has_leverage and (few or self.equations.exact_leave_one_out):
-            return self._solved(left_out=True)
+        if few or (self.has_leverage and self.equations.exact_leave_one_out):
+            return self.enlarged_influence(1.0)
+        return self.influence(smoothed=False)
+
+    def enlarged_influence(self, power: float) -> Influence:
+        """Influence functions of the raw curves from enlarged scores; as of a sample without leverage."""
+        if self.has_leverage:
+            return self._solved(power=power)
         plain, n = self.influence(smoothed=False), self.design.n_independent
-        if few and isinstance(plain, HeldInfluence):
-            return HeldInfluence(plain.psi * (n / max(n - 1, 1)))
+        if isinstance(plain, HeldInfluence):
+            return HeldInfluence(plain.psi * (n / max(n - 1, 1)) ** power)
         return plain
 
     def wild_draws(self, matrix: Array, where: Places) -> WildDraws:
         """Draws of contrasts (rows, covariates) or (times, rows, covariates) at some of the sound times."""
         psi = self.influence(smoothed=False).contrast(matrix, where)
-        if not self._has_leverage:
+        if not self.has_leverage:
             return WildDraws(None, psi, psi)
         design, equations = self.design.at_times(where), self.equations
         parts = score_parts(design, self.raw.beta[where], equations.link, equations.variance)
@@ -134,7 +156,7 @@ class FittedCurves:
         tests would not see where an effect is largest. None where leverage is not known, or where these
         curves cannot be estimated at a sound time.
         """
-        if not self._has_leverage:
+        if not self.has_leverage:
             return None
         link, variance, sound = self.equations.link, self.equations.variance, self.raw.sound
         where = where[sound[where] | self.raw.separated[where]]
@@ -152,21 +174,12 @@ class FittedCurves:
         parts = free if self.equations.bounded or not sound[where].all() else whole
         return WildDraws(parts, psi, pull, self.design, free), where
 
-    def drawn_influence(self, smoothed: bool) -> Influence:
-        """Influence functions for draws with many subjects: leave-one-out where exact."""
-        if not self.equations.exact_leave_one_out:
-            return self.influence(smoothed)
-        found = self.leave_one_out(few=self.few(np.eye(len(self.design.names))))
-        return self._by_window(found) if smoothed else found
-
-    def refitted_curve(self, design: ProcessDesign, smoothed: bool) -> Array:
+    def refitted_curve(self, design: ProcessDesign, smoothed: bool, corrected: bool) -> Array:
         """The curves of resampled subjects, (times, covariates)."""
         raw = self.equations.solve(design)
-        if smoothed and self.splines is not None:
-            return spline_estimate(design, self.equations, raw, self.splines, for_bands=True)[0].beta
         if not smoothed or self.window is None or not raw.sound.any():
             return raw.beta
-        return smooth_values(raw.beta, raw.sound, design.clock, self.window)
+        return smooth_values(raw.beta, raw.sound, design.clock, self.window, corrected=corrected)
 
     def covariance(self, first: int, second: int, smoothed: bool) -> Array:
         """Covariance of the coefficients at two times, (covariates, covariates)."""

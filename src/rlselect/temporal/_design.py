@@ -190,17 +190,17 @@ def build_design(formula: str | None, long: LongData, schedule: Schedule) -> Pro
     placed = only_used(place_rows(schedule, part.rows, counted, subjects, moments))
     design = _dense(part, placed, subjects.values, None if offset is None else offset[part.rows])
     if long.dropout is not None:
-        design = _with_dropout(design, long.dropout, schedule, columns, part, placed)
-    clusters = _clusters(groups, subjects, placed)
-    if clusters is None:
+        design = _with_dropout(design, long.dropout, columns, part, placed)
+    if groups is not None:
+        return _clustered(design, _clusters(groups, subjects), len(groups.values), placed.owner)
+    if placed.owner is None:
         return design
-    return replace(design, clusters=clusters, n_clusters=len((groups or subjects).values))
+    return replace(design, clusters=placed.owner, n_clusters=len(subjects.values))
 
 
 def _with_dropout(
     design: ProcessDesign,
     names: Sequence[str],
-    schedule: Schedule,
     columns: Columns,
     part: ModelRows,
     placed: PlacedRows,
@@ -208,25 +208,43 @@ def _with_dropout(
     """The design with rows weighted by the inverse of the probability that their subject is still there."""
     if not is_names(names):
         raise TypeError(f"dropout={names!r} was given; it must be a list of names of columns.")
-    if schedule.visits != "exact":
-        raise ValueError(f"dropout needs visits='exact', not {schedule.visits!r}.")
-    history = columns.matrix(names, "dropout")[part.rows]
-    block = history_block(history, placed.time, placed.unit, design.w.shape)
-    found = fit_dropout(block, design.w > 0, design.clock, list(names))
+    period, who, row = placed.seen or (placed.time, placed.unit, placed.row)
+    # rows before the first time have a period of their own
+    before = int(period.min(initial=0) < 0)
+    clock = np.concatenate([np.full(before, placed.start), design.clock])
+    shape = (len(clock), len(design.subjects))
+    live, seen = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
+    seen[period + before, who] = True
+    if placed.owner is None:
+        live[placed.time + before, placed.unit] = True
+    else:
+        live = seen
+    block = history_block(columns.matrix(names, "dropout")[part.rows][row], period + before, who, shape)
+    found = fit_dropout(block, live, seen, clock, list(names), placed.may_go_on).from_time(before)
+    if placed.owner is not None and placed.period is not None:
+        owner = placed.owner[placed.unit]
+        found = found.at_places(placed.time, placed.unit, placed.period, owner, design.w.shape)
     return replace(design, w=design.w * found.weights, dropout=found)
 
 
-def _clusters(groups: Distinct | None, subjects: Distinct, placed: PlacedRows) -> NDArray[np.intp] | None:
-    """The independent cluster of each unit."""
-    if groups is None:
-        return placed.owner
+def _clustered(
+    design: ProcessDesign, of_subject: NDArray[np.intp], n_clusters: int, owner: NDArray[np.intp] | None
+) -> ProcessDesign:
+    """The design with clusters of subjects as its independent units."""
+    stays = None if design.dropout is None else design.dropout.of_clusters(of_subject, n_clusters)
+    clusters = of_subject if owner is None else of_subject[owner]
+    return replace(design, clusters=clusters, n_clusters=n_clusters, dropout=stays)
+
+
+def _clusters(groups: Distinct, subjects: Distinct) -> NDArray[np.intp]:
+    """The cluster of each subject."""
     of_subject = np.zeros(len(subjects.values), dtype=np.intp)
     of_subject[subjects.positions] = groups.positions
     changed = of_subject[subjects.positions] != groups.positions
     if changed.any():
         who = subjects.values[subjects.positions[changed][0]]
         raise ValueError(f"Subject {who!s} is in more than one cluster; a subject's cluster must not change.")
-    return of_subject if placed.owner is None else of_subject[placed.owner]
+    return of_subject
 
 
 def _dense(

@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
 from sklearn.utils.validation import check_is_fitted
 
 from rlselect._random import RandomState
@@ -28,6 +27,7 @@ from rlselect.temporal._bands import Band
 from rlselect.temporal._cvm import CvMTest
 from rlselect.temporal._few import SmallSampleWarning
 from rlselect.temporal._hypotheses import FlaggedTimeWarning
+from rlselect.temporal._points import quantile
 
 __all__ = [
     "AvailabilityDisplay",
@@ -318,6 +318,8 @@ class MeanEffectDisplay(Display):
         Of the intervals.
     total : int, optional
         How many covariates there are.
+    df : array or float, default=inf
+        Degrees of freedom of the intervals.
     """
 
     def __init__(
@@ -328,8 +330,10 @@ class MeanEffectDisplay(Display):
         pvalue: Array,
         level: float = 0.95,
         total: int | None = None,
+        df: Array | float = np.inf,
     ) -> None:
         self.names, self.mean, self.error, self.pvalue, self.level = names, mean, error, pvalue, level
+        self.df = df
         self.total = len(names) if total is None else total
 
     @classmethod
@@ -373,7 +377,8 @@ class MeanEffectDisplay(Display):
         pvalue = np.array([t.pvalue for t in tests])
         order = np.argsort(pvalue, kind="stable")[:most]
         shown = [names[k] for k in order]
-        return cls(shown, mean[order], error[order], pvalue[order], level, len(names)).plot(ax=ax)
+        df = np.array([t.denominator_df for t in tests])[order]
+        return cls(shown, mean[order], error[order], pvalue[order], level, len(names), df).plot(ax=ax)
 
     def _panel_size(self) -> tuple[float, float]:
         return (5.2, names_height(len(self.names) + 1))
@@ -381,7 +386,7 @@ class MeanEffectDisplay(Display):
     def _draw(self, axes: list[Any]) -> None:
         (ax,) = axes
         count = min(len(self.names), name_room(ax))
-        half = norm.ppf(0.5 + self.level / 2) * self.error
+        half = quantile(self.level, np.asarray(self.df)) * self.error
         for k in range(count):
             seen = self.pvalue[k] < 1.0 - self.level
             tone = colour(0) if seen else GREY

@@ -1,7 +1,7 @@
 """Informative drop-out: inverse probabilities of still being there, and what their estimation adds."""
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from rlselect.kernels import batched_irls, mean_function, separating_direction, whiten
 
 Array = NDArray[np.float64]
+Places = NDArray[np.intp]
+Shape: TypeAlias = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -19,9 +21,9 @@ class Dropout:
     ----------
     names : of its coefficients
     coef : array of shape (coefficients,)
-    weights : array of shape (times, subjects), inverse probabilities of still being there; 0 afterwards
-    change : array of shape (times, subjects, coefficients), derivatives of the logarithm of the weights
-    psi : array of shape (coefficients, subjects), influence functions of `coef`
+    weights : array of shape (times, units), inverse probabilities of still being there; 0 afterwards
+    change : array of shape (times, units, coefficients), derivatives of the logarithm of the weights
+    psi : array of shape (coefficients, independent units), influence functions of `coef`
     """
 
     names: list[str]
@@ -30,35 +32,63 @@ class Dropout:
     change: Array
     psi: Array
 
-    def corrected(self, psi: Array) -> Array:
-        """Influence functions (times, covariates, subjects) of curves whose weights were estimated."""
-        slope = psi @ self.change / psi.shape[2]
-        return psi + slope @ self.psi
+    def added(self, psi: Array) -> Array:
+        """What the estimation of the weights adds to influence functions `psi` (times, covariates, units).
+
+        The answer has independent units in place of units.
+        """
+        return (psi @ self.change / psi.shape[2]) @ self.psi
+
+    def from_time(self, first: int) -> "Dropout":
+        """Without the times before some."""
+        return replace(self, weights=self.weights[first:], change=self.change[first:])
+
+    def at_places(self, time: Places, unit: Places, period: Places, who: Places, shape: Shape) -> "Dropout":
+        """For units that are visits: each has the weight of its own period and subject."""
+        weights, change = np.zeros(shape), np.zeros((*shape, len(self.coef)))
+        weights[time, unit], change[time, unit] = self.weights[period, who], self.change[period, who]
+        return replace(self, weights=weights, change=change)
+
+    def of_clusters(self, clusters: Places, n_clusters: int) -> "Dropout":
+        """With influence functions of the clusters that subjects belong to."""
+        out = np.zeros((len(self.psi), n_clusters))
+        np.add.at(out.T, clusters, self.psi.T)
+        return replace(self, psi=out * (n_clusters / self.psi.shape[1]))
 
 
-def fit_dropout(history: Array, live: NDArray[np.bool_], clock: Array, names: list[str]) -> Dropout:
+def fit_dropout(
+    history: Array,
+    live: NDArray[np.bool_],
+    seen: NDArray[np.bool_],
+    clock: Array,
+    names: list[str],
+    may_go_on: NDArray[np.bool_] | None = None,
+) -> Dropout:
     """Pooled logistic regression of being there at the next time or later, on what was last seen.
 
     Parameters
     ----------
     history : array of shape (times, subjects, columns), NaN where nothing was seen
-    live : array of shape (times, subjects)
+    live, seen : arrays of shape (times, subjects), where rows count, and where there are any; a row may be
+        seen without being live where rows are carried forward
     clock : array of shape (times,)
     names : of the columns
+    may_go_on : array of shape (subjects,), whose absence after the last row does not tell that they left
     """
     n_times, n = live.shape
-    there = live.any(axis=0)
-    first = np.where(there, live.argmax(axis=0), n_times)
-    last = np.where(there, n_times - 1 - live[::-1].argmax(axis=0), -1)
+    ended = np.zeros(n, dtype=bool) if may_go_on is None else may_go_on
+    there = live | seen
+    known = there.any(axis=0)
+    first = np.where(known, there.argmax(axis=0), n_times)
+    last = np.where(known, n_times - 1 - there[::-1].argmax(axis=0), -1)
     pace = (clock - clock.mean()) / max(float(np.ptp(clock)), 1e-300)
     features = np.zeros((n_times, n, history.shape[2] + 2))
     at_risk = np.zeros((n_times, n), dtype=bool)
-    seen = np.full(history.shape[1:], np.nan)
+    so_far = np.full(history.shape[1:], np.nan)
     for k in range(1, n_times):
-        known = live[k - 1][:, None] & ~np.isnan(history[k - 1])
-        seen = np.where(known, history[k - 1], seen)
-        at_risk[k] = (first < k) & (last >= k - 1)
-        features[k, :, 0], features[k, :, 1], features[k, :, 2:] = 1.0, pace[k], seen
+        so_far = np.where(np.isnan(history[k - 1]), so_far, history[k - 1])
+        at_risk[k] = (first < k) & ((last >= k) | ((last == k - 1) & ~ended))
+        features[k, :, 0], features[k, :, 1], features[k, :, 2:] = 1.0, pace[k], so_far
     stays = at_risk & (last >= np.arange(n_times)[:, None])
     x, y = features[at_risk], stays[at_risk].astype(float)
     alpha, inverse = _logistic(x, y, ["Intercept", "time", *names])
@@ -98,9 +128,7 @@ def _logistic(x: Array, y: Array, names: list[str]) -> tuple[Array, Array]:
     return alpha, np.asarray(inverse, dtype=np.float64)
 
 
-def history_block(
-    values: Array, time: NDArray[np.intp], unit: NDArray[np.intp], shape: tuple[int, ...]
-) -> Array:
+def history_block(values: Array, time: Places, unit: Places, shape: Shape) -> Array:
     """Long rows (rows, columns) to (times, subjects, columns), NaN where there is none."""
     out = np.full((*shape, values.shape[1]), np.nan)
     out[time, unit] = values

@@ -31,8 +31,9 @@ class Equations:
             found = estimate(design, self.link, self.variance)
         if (design.clusters is None and design.dropout is None) or found.psi is None:
             return found
-        psi = found.psi if design.dropout is None else design.dropout.corrected(found.psi)
-        psi = design.gather_psi(psi)
+        psi = design.gather_psi(found.psi)
+        if design.dropout is not None:
+            psi = psi + design.dropout.added(found.psi)
         return replace(found, psi=psi, se=standard_errors(psi))
 
     @property

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect.data import Columns, unknown_column
+from rlselect.data import Columns, say_comma, unknown_column
 from rlselect.temporal._formula_safety import CONTEXT, by_rows, refuse_code, variables_in
 
 Array = NDArray[np.float64]
@@ -133,7 +133,9 @@ def _from_formula(formula: str, columns: Columns, usable: NDArray[np.bool_]) -> 
         parsed = lib.Formula(formula)
     except lib.errors.FormulaSyntaxError as error:
         reason = str(error).splitlines()[0]
-        raise ValueError(f"formula {formula!r} cannot be read: {reason}") from error
+        odd = [name for name in columns.names if not name.isidentifier() and name in formula]
+        hint = f" Write a name that is no single word between backticks: `{odd[0]}`." if odd else ""
+        raise ValueError(f"formula {formula!r} cannot be read: {reason}{hint}") from error
     if not hasattr(parsed, "lhs"):
         raise ValueError(f"formula {formula!r} has no response; write it as 'response ~ covariates'")
     variables = variables_of([*parsed.lhs, *parsed.rhs], columns)
@@ -152,10 +154,12 @@ def _from_formula(formula: str, columns: Columns, usable: NDArray[np.bool_]) -> 
         raise ValueError(f"formula {formula!r} cannot be evaluated: {error}") from error
     sides = (np.asarray(parts.lhs, dtype=float), np.asarray(parts.rhs, dtype=float))
     if sides[0].shape[1] != 1:
+        made = parts.lhs.model_spec.column_names
+        level = made[0].partition("[")[2].rstrip("]")
         raise ValueError(
-            f"the response of {formula!r} has {sides[0].shape[1]} columns "
-            f"({', '.join(parts.lhs.model_spec.column_names)}); "
-            "code it as one column of numbers, a two-valued response as 0 and 1"
+            f"the response of {formula!r} has {len(made)} columns "
+            f"({', '.join(made[:4])}{', ...' if len(made) > 4 else ''}); "
+            f"code it as one column of numbers, a two-valued response as 0 and 1{say_comma(level)}"
         )
     spec = parts.rhs.model_spec
     names = list(spec.column_names)

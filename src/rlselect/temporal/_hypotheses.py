@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import chi2, f
+from scipy.stats import beta, chi2, f
 
 from rlselect._compat import user_level
 from rlselect._options import check_value, one_of, whole
@@ -51,6 +51,8 @@ class ProcessTest:
         over times with an estimate
     times : the time points used
     excluded : time points left out because they are flagged
+    denominator_df : float
+        Of the F reference (Student's t for one contrast) in small samples; infinite with others.
     """
 
     statistic: float
@@ -62,6 +64,7 @@ class ProcessTest:
     se: Array = field(repr=False)
     times: NDArray[Any] = field(repr=False)
     excluded: NDArray[Any] = field(repr=False)
+    denominator_df: float = field(default=np.inf, repr=False)
 
 
 @dataclass(frozen=True)
@@ -314,10 +317,10 @@ def run_test(
     total, cov = _integrated(process.value, process.drawn if few else process.psi, shown, inflate)
     if kind == "ids":
         if process.at_null:
-            statistic = _score_statistic(process, w, step, inflate)
+            statistic, pvalue = _score_test(process, w, step, inflate)
         else:
             statistic = float(total @ _solve(cov, total))
-        pvalue = _hotelling(statistic, r, n) if few else float(chi2.sf(statistic, r))
+            pvalue = _hotelling(statistic, r, n) if few else float(chi2.sf(statistic, r))
     else:
         bounded = fitted.equations.bounded
         if few:
@@ -329,7 +332,18 @@ def run_test(
     size = np.abs(shown.sum(axis=0))
     size = np.where(size > 0, size, 1.0)
     times, se = fitted.design.times[process.where], np.sqrt(np.diag(cov)) / size
-    return ProcessTest(statistic, r, pvalue, kind, process.label, total / size, se, times, process.excluded)
+    return ProcessTest(
+        statistic,
+        r,
+        pvalue,
+        kind,
+        process.label,
+        total / size,
+        se,
+        times,
+        process.excluded,
+        float(n - r) if few and kind == "ids" else np.inf,
+    )
 
 
 def _integrated(value: Array, psi: Array, weight: Array, inflate: float) -> tuple[Array, Array]:
@@ -339,23 +353,38 @@ def _integrated(value: Array, psi: Array, weight: Array, inflate: float) -> tupl
     return total, each @ each.T * inflate
 
 
-def _score_statistic(process: Process, w: Array, step: Array, inflate: float) -> float:
-    """Hotelling's statistic of the integrated scores of the subjects, at the curves of the hypothesis."""
+def _score_test(process: Process, w: Array, step: Array, inflate: float) -> tuple[float, float]:
+    """Hotelling's statistic of the integrated scores of the subjects, at the curves of the hypothesis.
+
+    For normal scores the share of the squares that lie along their mean has a beta distribution, which is
+    Hotelling's. Its second moment depends on how unequal the subjects are: the p-value is that of the beta
+    distribution with the two moments that the share has when the signs of whole subjects are random.
+    """
     assert process.wild is not None
-    psi = process.wild.enlarged(0.5)
-    n = psi.shape[2]
-    total, cov = _integrated(process.judged[0], psi, w * step[:, None], inflate)
+    psi, density = process.wild.enlarged(0.5), w * step[:, None]
+    r, n = psi.shape[1:]
+    _refuse_few(r, n)
+    total, cov = _integrated(process.judged[0], psi, density, inflate)
     length = float(total @ _solve(cov, total))
+    each = np.einsum("tr,tri->ri", density, psi) / n
+    shares = np.einsum("ri,ri->i", each, _solve(cov, each)) * inflate
+    variance = max(2.0 * (r - float(shares @ shares)), np.finfo(float).eps)
+    size = max(r * (n - r) / variance - 1.0, 0.5)
+    pvalue = float(beta.sf(min(length / n, 1.0), size * r / n, size * (n - r) / n))
     # from squares about zero to squares about the mean
-    return length * (n - 1) / max(n - length, np.finfo(float).tiny)
+    return length * (n - 1) / max(n - length, np.finfo(float).tiny), pvalue
 
 
-def _hotelling(statistic: float, r: int, n: int) -> float:
-    """P-value of a Wald statistic whose covariance is that of `n` leave-one-out influence functions."""
+def _refuse_few(r: int, n: int) -> None:
     if n <= r:
         raise ValueError(
             f"{r} contrasts cannot be tested with {n} subjects; test fewer, or small_sample=False"
         )
+
+
+def _hotelling(statistic: float, r: int, n: int) -> float:
+    """P-value of a Wald statistic whose covariance is that of `n` leave-one-out influence functions."""
+    _refuse_few(r, n)
     return float(f.sf(statistic * (n - r) / (r * (n - 1)), r, n - r))
 
 
@@ -373,7 +402,8 @@ def _solve(cov: Array, b: Array) -> Array:
             f"the covariance of the {len(size)} contrasts is singular: fewer independent differences "
             "than rows; test fewer contrasts or a longer interval"
         )
-    return np.linalg.solve(corr, b / size) / size
+    scale = size if b.ndim == 1 else size[:, None]
+    return np.linalg.solve(corr, b / scale) / scale
 
 
 def _wild_draws(

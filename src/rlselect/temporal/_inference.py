@@ -38,12 +38,15 @@ class CurveInference(Estimator):
         level : float, default=0.95
             Probability that an interval covers.
         smoothed : bool, default=False
-            Around the smoothed curves, whose pull towards smoothness these intervals do not know: they hold
-            less often than they say where a curve bends. `bands` allows for it.
+            Of the smoothed curves. As those of `bands`, these intervals lie around curves without what
+            smoothing has flattened, and need not have the shown curve in their middle.
 
         Returns
         -------
         Band
+            With few subjects (see `bands`), standard errors are corrected for leverage (HC2) and multiples
+            are those of Student's t with the degrees of freedom of Bell and McCaffrey; where the mean is
+            bounded, standard errors grow with the estimate and multiples stay normal.
         """
         check_is_fitted(self)
         return pointwise_band(self._fitted, level, smoothed=smoothed)
@@ -68,9 +71,10 @@ class CurveInference(Estimator):
             Quantile of the supremum of the standardised process used as critical value: `level`, or the
             conservative ``1 - (1 - level) / 2``, the latter always without `small_sample`.
         smoothed : bool, default=False
-            Bands of the smoothed curves. Those of a kernel cover the smoothed truth: bias from smoothing is
-            not in them. Those of `n_splines` cover the truth: they lie around splines without penalty, with
-            leave-one-subject-out influence functions, and need not have the shown curve in their middle.
+            Bands of the smoothed curves, around what smoothing has not flattened: splines without penalty, or
+            a kernel that is applied once more to what it has left of the raw curves, both with
+            leave-one-subject-out influence functions. They need not have the shown curve in their middle.
+            ``method="dissertation"`` has a kernel's band around the smoothed curve, for the smoothed truth.
         resample : {"multiplier", "refit"}
             Gaussian multipliers on the influence functions, or estimation on subjects drawn with replacement
             (slower by the cost of `n_draws` fits).

@@ -53,15 +53,15 @@ class SolvedInfluence:
     Attributes
     ----------
     beta : array of shape (times, covariates)
-    left_out : whether scores are enlarged by their leverage, which makes influence functions the changes
-        without each subject: exact for linear models, to first order for others
+    power : of the leverage by which scores are enlarged; 1 makes influence functions the changes without each
+        subject: exact for linear models, to first order for others
     """
 
     design: ProcessDesign
     beta: Array
     link: str
     variance: str
-    left_out: bool = False
+    power: float = 0.0
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -76,7 +76,7 @@ class SolvedInfluence:
             here = slice(first, first + some)
             design = self.design.at_times(where[here])
             parts = score_parts(design, self.beta[where[here]], self.link, self.variance)
-            score = parts.enlarged(1.0) if self.left_out else parts.score
+            score = parts.enlarged(self.power)
             own = matrix if matrix.ndim == 2 else matrix[here]
             out[here] = design.gather_psi(own @ (parts.pull * score[:, None, :]))
         return out

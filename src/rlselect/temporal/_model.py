@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from os import PathLike
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -72,8 +73,8 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
         before it, as in a process that jumps, from the subject's first row to the last; a row that is not
         available or not complete ends what is carried until the next, so that subjects may leave and return.
         "bin": those in a bin, by the rule `several`; times are then the middles of the bins. "local": all
-        rows within the kernel of width `bandwidth`, weighted by nearness, so that times may be continuous; as
-        with a kernel smoother, bands do not hold the bias of what bends inside the window.
+        rows within the kernel of width `bandwidth`, weighted by nearness, so that times may be continuous;
+        bands do not hold the bias of what bends inside the window.
     grid : array or int, optional
         Times at which curves are estimated (edges of the bins for "bin"), or how many of them, evenly spaced.
         Not for "exact"; "carry" takes all times of the data without.
@@ -260,7 +261,10 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
             regression of being there at the next time or later, on these columns as last seen and on time,
             gives every row the inverse of the probability that its subject is still there as a weight
             (missing at random; a gap before a subject's return is no drop-out). That the weights are
-            estimated is part of the influence functions.
+            estimated is part of the influence functions. With visits "bin" the times are bins, with "local"
+            the stretches nearer to one time of the grid than to others: who has no row there or later has
+            left, but for subjects whose next row, at the usual gap, would lie beyond the end. The finer the
+            grid, the better the weights follow what was last seen.
 
         Returns
         -------
@@ -408,11 +412,20 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
         new.constant = [name for name in self._constant_names() if name in named] or None
         return new._learn_aside(lambda schedule: design, self._fitted.time_name)
 
-    def report(self, level: float = 0.95, n_draws: int = 1000, random_state: RandomState = 0) -> Summary:
+    def report(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        level: float = 0.95,
+        n_draws: int = 1000,
+        random_state: RandomState = 0,
+    ) -> Summary:
         """Account of the effects: for each covariate its average, range, both tests of no effect, and curve.
 
         Parameters
         ----------
+        path : str or path-like, optional
+            Where to write it, whole or not at all: the name ends in .html, .md or .json.
         level : float, default=0.95
             Probability that a band covers the whole curve.
         n_draws : int, default=1000
@@ -425,8 +438,9 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
         Summary
             ``str()`` gives text, ``dict`` the values behind it; notebooks show a page, ``save`` writes one.
         """
-        check_is_fitted(self)
-        return self._tell(self._report(level=level, n_draws=n_draws, random_state=random_state))
+        return self._written(
+            path, lambda: self._report(level=level, n_draws=n_draws, random_state=random_state)
+        )
 
     def _report(self, **options: Any) -> dict[str, Any]:
         return report_of(self._fitted, self.formula, **options) | {"seconds": self._seconds}

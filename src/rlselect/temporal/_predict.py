@@ -13,6 +13,7 @@ from rlselect.temporal._design import ProcessDesign
 from rlselect.temporal._estimate import with_offset
 from rlselect.temporal._formula import complete_rows, variables_of
 from rlselect.temporal._formula_safety import CONTEXT
+from rlselect.temporal._points import PointErrors
 
 Array = NDArray[np.float64]
 
@@ -83,35 +84,40 @@ def _between(design: ProcessDesign, clock: Array) -> tuple[NDArray[np.intp], NDA
     return left, right, np.where(on_grid, 0.0, (safe - design.clock[left]) / gap)
 
 
-def predictor_variance(fitted: FittedCurves, x: Array, clock: Array, smoothed: bool) -> Array:
-    """Variance of the linear predictor of each row, NaN where a curve is."""
-    left, right, share = _between(fitted.design, clock)
-    out = np.full(len(x), np.nan)
-    for first, second in np.unique(np.column_stack([left, right]), axis=0):
-        mine = (left == first) & (right == second)
+def predictor_errors(points: PointErrors, x: Array, clock: Array) -> tuple[Array, Array]:
+    """Variance of the linear predictor of each row, NaN where a curve is, and its degrees of freedom.
+
+    Between two times the fewer degrees of freedom count.
+    """
+    left, right, share = _between(points.fitted.design, clock)
+    known = np.asarray(np.isfinite(points.curves.beta).all(axis=1))
+    usable = known[left] & (known[right] | (share == 0.0)) & ~np.isnan(clock) & np.isfinite(x).all(axis=1)
+    variance, df = np.full(len(x), np.nan), np.full(len(x), np.inf)
+    one = np.eye(x.shape[1])
+    for first, second in np.unique(np.column_stack([left, right])[usable], axis=0):
+        mine = np.flatnonzero(usable & (left == first) & (right == second))
         own, part = x[mine], share[mine]
-        pairs = (
-            (first, first, (1 - part) ** 2),
-            (second, second, part**2),
-            (first, second, 2 * part * (1 - part)),
-        )
-        out[mine] = 0.0
-        for one, other, weight in pairs:
-            if (weight > 0).any():
-                cov = fitted.covariance(one, other, smoothed)
-                out[mine] += weight * np.einsum("rk,kl,rl->r", own, cov, own)
-    return np.where(np.isnan(clock), np.nan, out)
+        sides = [(first, 1.0 - part), (second, part)] if first != second else [(first, np.ones(len(mine)))]
+        psi = [points.influence.contrast(one, np.array([time]))[0] for time, _ in sides]
+        variance[mine] = 0.0
+        for (time, weight), mine_psi in zip(sides, psi, strict=True):
+            for (_, other), other_psi in zip(sides, psi, strict=True):
+                cov = mine_psi @ other_psi.T / mine_psi.shape[1] ** 2
+                variance[mine] += weight * other * np.einsum("rk,kl,rl->r", own, cov, own)
+            df[mine] = np.minimum(df[mine], points.errors(own, np.array([time]))[1][0])
+    return variance, df
 
 
-def residual_variance(fitted: FittedCurves, clock: Array, smoothed: bool) -> Array:
-    """Variance of a response about its mean at each row's time, interpolated between times."""
+def residual_variance(fitted: FittedCurves, clock: Array, smoothed: bool) -> tuple[Array, Array]:
+    """Variance of a response about its mean at each row's time, between times interpolated, and its spare."""
     design, beta = fitted.design, fitted.curves(smoothed).beta
     eta = with_offset((beta[:, None, :] @ design.x)[:, 0, :], design.offset)
     live = design.w > 0
     spare = np.maximum(live.sum(axis=1) - len(design.names), 1)
     spread = (((design.y - eta) ** 2) * live).sum(axis=1) / spare
     left, right, share = _between(design, clock)
-    return np.where(share == 0.0, spread[left], spread[left] * (1 - share) + spread[right] * share)
+    variance = np.where(share == 0.0, spread[left], spread[left] * (1 - share) + spread[right] * share)
+    return variance, np.minimum(spare[left], spare[right]).astype(float)
 
 
 def profile_row(design: ProcessDesign, profile: Any, called: str) -> Array:

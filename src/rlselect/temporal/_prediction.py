@@ -4,7 +4,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
 from sklearn.utils.validation import check_is_fitted
 
 from rlselect._estimator import Estimator
@@ -14,10 +13,12 @@ from rlselect.data import Columns
 from rlselect.kernels import mean_function
 from rlselect.temporal._bands import contrast_band
 from rlselect.temporal._curves import FittedCurves
+from rlselect.temporal._few import warn_of_few
+from rlselect.temporal._points import point_errors, quantile
 from rlselect.temporal._predict import (
     covariates_at,
     curves_at,
-    predictor_variance,
+    predictor_errors,
     profile_row,
     residual_variance,
 )
@@ -72,15 +73,17 @@ class CurvePrediction(Estimator):
         data, time, smoothed, offset
             As in `predict`.
         level : float, default=0.95
-            Probability that an interval covers.
+            Probability that an interval covers; with few subjects as in `conf_int`.
         of : {"mean", "response"}
             What it covers: the mean at the row's covariates, or a new subject's response, the latter for the
-            identity link, with normal residuals whose variance is that of the time.
+            identity link, with normal residuals whose variance is that of the time (Student's t with the
+            degrees of freedom that coefficients leave).
 
         Returns
         -------
         data frame
-            Columns ``mean``, ``lower`` and ``upper``, one row per row of `data`.
+            Columns ``mean``, ``lower`` and ``upper``, one row per row of `data`. Of smoothed curves the
+            interval lies around what smoothing has not flattened, not around the mean.
         """
         import pandas as pd
 
@@ -88,13 +91,23 @@ class CurvePrediction(Estimator):
         check_value("level", level, number("a number between 0 and 1", above=0.0, below=1.0))
         check_value("of", of, one_of("mean", "response"))
         x, clock, eta = self._predictors(data, time, smoothed, offset)
-        variance = predictor_variance(self._fitted, x, clock, smoothed)
+        fitted = self._fitted
+        warn_of_few(fitted.design, np.arange(len(fitted.design.names)))
+        points = point_errors(fitted, smoothed)
+        variance, df = predictor_errors(points, x, clock)
+        middle = eta
+        if smoothed:
+            shown, centre = (
+                curves_at(b, fitted.design, clock) for b in (fitted.curves(True).beta, points.curves.beta)
+            )
+            middle = eta + np.einsum("rk,rk->r", x, centre - shown)
         if of == "response":
             if self.link != "identity":
                 raise ValueError(f"of='response' was given; it needs link='identity', not {self.link!r}.")
-            variance = variance + residual_variance(self._fitted, clock, smoothed)
-        reach = norm.ppf(0.5 + level / 2.0) * np.sqrt(variance)
-        sides = {"mean": eta, "lower": eta - reach, "upper": eta + reach}
+            residual, df = residual_variance(fitted, clock, smoothed)
+            variance = variance + residual
+        reach = quantile(level, df) * np.sqrt(variance)
+        sides = {"mean": eta, "lower": middle - reach, "upper": middle + reach}
         return pd.DataFrame({name: mean_function(self.link, value)[0] for name, value in sides.items()})
 
     def _predictors(self, data: Any, time: Any, smoothed: bool, offset: Any) -> tuple[Array, Array, Array]:

@@ -150,7 +150,7 @@ def _smoothing_note(fitted: FittedCurves) -> str:
     if not fitted.is_smoothed:
         return ""
     shown = " Range, band and pictures are of the smoothed curves, mean effects and tests of the raw ones"
-    return shown + (", and what a kernel flattens is not in its band." if fitted.window is not None else ".")
+    return f"{shown}; bands lie around what smoothing has not flattened."
 
 
 def _curve(fitted: FittedCurves, band: Band, name: str) -> dict[str, Any]:

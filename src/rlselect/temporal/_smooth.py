@@ -57,21 +57,34 @@ def smoothing_matrix(
     return np.where(total > 0, weights / np.where(total > 0, total, 1.0), np.nan)
 
 
-def smooth_values(values: Array, sound: NDArray[np.bool_], clock: Array, window: Window) -> Array:
-    """Smooth along the first axis, times; flagged times stay NaN."""
+def _square(clock: Array, window: Window, sound: NDArray[np.bool_], corrected: bool) -> Array:
+    """Matrix among the sound times; `corrected`: what smoothing leaves of the raw curves is smoothed too.
+
+    That takes away the bias of first order, by which a kernel flattens what bends.
+    """
     matrix = smoothing_matrix(clock, window, sound)[sound]
+    return 2.0 * matrix - matrix @ matrix if corrected else matrix
+
+
+def smooth_values(
+    values: Array, sound: NDArray[np.bool_], clock: Array, window: Window, *, corrected: bool = False
+) -> Array:
+    """Smooth along the first axis, times; flagged times stay NaN."""
+    matrix = _square(clock, window, sound, corrected)
     out = np.full_like(values, np.nan)
     kept = values[sound]
     out[sound] = (matrix @ kept.reshape(len(kept), -1)).reshape(kept.shape)
     return out
 
 
-def smooth_influence(raw: Influence, sound: NDArray[np.bool_], clock: Array, window: Window) -> Influence:
+def smooth_influence(
+    raw: Influence, sound: NDArray[np.bool_], clock: Array, window: Window, *, corrected: bool = False
+) -> Influence:
     """Influence functions of smoothed curves, held where the raw ones are."""
     if isinstance(raw, HeldInfluence):
-        return HeldInfluence(smooth_values(raw.psi, sound, clock, window))
+        return HeldInfluence(smooth_values(raw.psi, sound, clock, window, corrected=corrected))
     weights = np.zeros((len(clock), len(clock)))
-    weights[np.ix_(sound, sound)] = smoothing_matrix(clock, window, sound)[sound]
+    weights[np.ix_(sound, sound)] = _square(clock, window, sound, corrected)
     return SmoothedInfluence(raw, weights)
 
 

@@ -51,6 +51,12 @@ class PlacedRows:
     owner : array of shape (units,), the subject of each unit; None where units are subjects
     share : array of shape (places,), what a row counts in the mean of those at its place; None where each
         has a place of its own
+    period : array of shape (places,), the time whose stretch holds the row itself; None where it is `time`
+    seen : period, subject and row of the last row that a subject has in a period, -1 before the first time;
+        None where these are the places themselves
+    may_go_on : array of shape (subjects,), whether the last row is so late that a next one might lie beyond
+        the last time; None where times are shared, and the last one tells
+    start : when the first row was seen, if before the first time
     """
 
     time: Places
@@ -61,6 +67,10 @@ class PlacedRows:
     clock: Array
     owner: Places | None = None
     share: Array | None = None
+    period: Places | None = None
+    seen: tuple[Places, Places, Places] | None = None
+    may_go_on: NDArray[np.bool_] | None = None
+    start: float = 0.0
 
     def weights(self, shape: tuple[int, int]) -> Array:
         """Weights at their places, (times, units)."""
@@ -155,7 +165,13 @@ def _carried(
         at, row = at[row >= 0], row[row >= 0]
         found.append((at, np.full(len(at), who), row))
     time, unit, row = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return PlacedRows(time, unit, row, weight[row], grid, clock)
+    when, whose = own[rows], subjects.positions[rows]
+    # the last row of a subject is carried no further, but it may be why there is no other
+    period = np.searchsorted(clock, when, side="right") - 1
+    seen = _last_of_each(period, whose, np.arange(len(rows)), when)
+    may_go_on = _may_go_on(when, whose, len(subjects.values), clock[-1])
+    start = float(when.min(initial=clock[0]))
+    return PlacedRows(time, unit, row, weight[row], grid, clock, seen=seen, may_go_on=may_go_on, start=start)
 
 
 def _binned(
@@ -170,14 +186,24 @@ def _binned(
     own, weight, unit = own[row], weight[row], subjects.positions[rows][row]
     time = np.minimum(np.searchsorted(sides, own, side="right") - 1, len(middle) - 1)
     pair = time * len(subjects.values) + unit
+    every = PlacedRows(
+        time,
+        unit,
+        row,
+        weight,
+        middle,
+        clock,
+        seen=_last_of_each(time, unit, row, own),
+        may_go_on=_may_go_on(own, unit, len(subjects.values), sides[-1]),
+    )
     if schedule.several == "mean":
         _, cell, counts = np.unique(pair, return_inverse=True, return_counts=True)
         share = weight / np.bincount(cell, weights=weight)[cell]
-        return PlacedRows(time, unit, row, weight / counts[cell], middle, clock, share=share)
+        return replace(every, weight=weight / counts[cell], share=share)
     rank = {"first": own, "last": -own, "nearest": np.abs(own - clock[time])}[schedule.several]
     order = np.lexsort((rank, pair))
     one = order[np.unique(pair[order], return_index=True)[1]]
-    return PlacedRows(time[one], unit[one], row[one], weight[one], middle, clock)
+    return replace(every, time=time[one], unit=unit[one], row=row[one], weight=weight[one])
 
 
 def _local(
@@ -200,7 +226,36 @@ def _local(
     most = int(slot.max(initial=0)) + 1
     unit = who[row] * most + slot
     owner = np.repeat(np.arange(len(subjects.values)), most)
-    return PlacedRows(time, unit, row, weight[row] * near[time, row], grid, clock, owner)
+    nearest = np.abs(clock[:, None] - own).argmin(axis=0)
+    return PlacedRows(
+        time,
+        unit,
+        row,
+        weight[row] * near[time, row],
+        grid,
+        clock,
+        owner,
+        period=nearest[row],
+        seen=_last_of_each(nearest, who, np.arange(len(rows)), own),
+        may_go_on=_may_go_on(own, who, len(subjects.values), clock[-1]),
+    )
+
+
+def _last_of_each(period: Places, who: Places, row: Places, own: Array) -> tuple[Places, Places, Places]:
+    """Period, subject and row of the last row of each subject in each period."""
+    order = np.lexsort((own, who, period))
+    ends = np.flatnonzero(np.diff(period[order]) | np.diff(who[order]))
+    last = order[np.append(ends, len(order) - 1)] if len(order) else order
+    return period[last], who[last], row[last]
+
+
+def _may_go_on(own: Array, who: Places, n_subjects: int, end: float) -> NDArray[np.bool_]:
+    """Whether a subject's next row, the usual gap after the last one, would lie beyond the end."""
+    order = np.lexsort((own, who))
+    gaps = np.diff(own[order])[np.diff(who[order]) == 0]
+    last = np.full(n_subjects, -np.inf)
+    np.maximum.at(last, who, own)
+    return last + (float(np.median(gaps)) if len(gaps) else 0.0) > end
 
 
 def only_used(placed: PlacedRows) -> PlacedRows:

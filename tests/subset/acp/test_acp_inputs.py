@@ -201,7 +201,7 @@ def test_the_papers_dictionary_and_adam():
         ActorCriticPredictor.paper(predictor="auto").fit(X, y)
 
 
-@pytest.mark.parametrize("idle", [{"penalty": 3.0}, {"screening": 2}])
+@pytest.mark.parametrize("idle", [{"penalty": 3.0}, {"screening": 2}, {"false_alarm": 0.1}])
 def test_options_that_the_papers_search_would_ignore_are_refused(idle):
     X, y = problem(p=3)
     with pytest.raises(ValueError, match=r"has no effect with search=PolicyGradient"):
@@ -250,6 +250,7 @@ def test_an_interrupt_leaves_a_valid_fit(plain, monkeypatch):
         ({"penalty": -1.0}, "penalty=-1.0"),
         ({"penalty": "bic"}, "penalty='bic'"),
         ({"screening": 0}, "screening=0"),
+        ({"false_alarm": 0.0}, "false_alarm=0.0.*from 0.001 to 1"),
         ({"screening": "no"}, "screening='no'"),
         ({"search": "paper"}, "search='paper'"),
         ({"time_budget": 0}, "time_budget=0"),

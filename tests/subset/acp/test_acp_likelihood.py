@@ -9,6 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from rlselect import ActorCriticPredictor
 from rlselect._clock import Clock
 from rlselect.data._units import Units
+from rlselect.simulate import make_acp
 from rlselect.subset.acp._likelihood import likeliest, likelihood_price, sees_more
 from rlselect.subset.acp.masked._logistic import MaskedLogistic
 from rlselect.subset.acp.masked._predictor import make_target
@@ -108,7 +109,24 @@ def test_a_short_list_leads_to_the_same_subset(monkeypatch):
     monkeypatch.setattr(MaskedLogistic, "losses", lambda *a: (fitted.append(len(a[1])), losses(*a))[1])
     np.testing.assert_array_equal(likeliest(logistic, units, start, np.arange(20), 20), every)
     assert every[:3].all()
-    assert max(fitted) == 7
+    # six changes or ten additions, and the subset itself
+    assert set(fitted) == {7, 11}
+
+
+def test_additions_that_pay_only_together_are_found():
+    data = make_acp(100, 100, function="logistic", random_state=42)
+    logistic, units = MaskedLogistic(data.X, make_target(data.y, True)), Units(np.arange(100))
+    price, start = likelihood_price(100, 100, 2), np.isin(np.arange(100), [2, 4])
+
+    def cost(mask):
+        return naive_cost(data.X, data.y, mask, price)
+
+    changes = [start ^ (np.arange(100) == j) for j in range(100)]
+    assert min(cost(mask) for mask in changes) > cost(start)
+    got = likeliest(logistic, units, start, np.arange(100), 100)
+    assert cost(got) < cost(start)
+    assert got[data.support].sum() >= 6
+    assert got.sum() <= 8
 
 
 def test_a_likelihood_of_separated_classes_is_not_asked():

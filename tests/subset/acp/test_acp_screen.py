@@ -111,7 +111,7 @@ def test_chance_is_asked_no_longer_than_needed(monkeypatch):
 def test_a_small_lead_of_the_kernel_is_believed_where_products_surprise(t, surprised, believed):
     X, y = noise_and(lambda X: 2.0 * X[:, 0] * X[:, 1], p=20)
     inputs = read_inputs(open_table(X, y[:, 0]), "regression")
-    stages = Stages(inputs, {}, "auto", np.random.default_rng(0), Clock(None, 1), Effort())
+    stages = Stages(inputs, {}, "auto", 0.02, np.random.default_rng(0), Clock(None, 1), Effort())
     nothing = np.empty(0, dtype=np.intp)
     assert stages.believes(PredictorChoice("linear", {}, t), nothing, surprised) is believed
     units, products = stages.surprises(nothing)

@@ -8,6 +8,7 @@ from scipy.special import expit
 
 from rlselect import REVS, load, save
 from rlselect.simulate import make_revs
+from rlselect.subset.revs._left_out import LeftOutRows
 
 
 def few_columns(family, n=60, seed=0):
@@ -44,6 +45,11 @@ def test_the_average_over_all_subsets_is_the_posterior_mean():
     for s, share in zip(every, weight, strict=True):
         if s:
             mean[list(s)] += share * max((solve(s, g) for g in slabs), key=lambda found: found[0])[1]
+    # what left-out rows give to the ridge of all columns
+    whole = max((solve(range(4), g) for g in np.geomspace(0.1 / n, 4.0, 10)), key=lambda found: found[0])[1]
+    share = model._average.share_of_all
+    assert 0.0 < share < 0.5
+    mean += share * (whole - mean)
     np.testing.assert_allclose(model.coef_average_, mean / X.std(axis=0), rtol=1e-6)
     np.testing.assert_allclose(
         model.intercept_average_, y.mean() - X.mean(axis=0) @ model.coef_average_, rtol=1e-6
@@ -104,8 +110,10 @@ def test_units_of_the_columns_do_not_matter(family):
 
 
 @pytest.mark.parametrize("family", ["gaussian", "binomial"])
-def test_left_out_losses_are_those_of_fits_without_the_row(family):
-    # every subset is visited, so that a fit without a row may say what the reweighted subsets do
+def test_left_out_losses_are_those_of_fits_without_the_row(family, monkeypatch):
+    # every subset is visited, so that a fit without a row may say what the reweighted subsets do; the share
+    # of all columns is one number for all rows
+    monkeypatch.setattr(LeftOutRows, "share_of", lambda self, other, average: 0.4)
     X, y = few_columns(family, n=60, seed=2)
     model = REVS(random_state=0).fit(X, y)
     loss = refit_loss = 0.0
@@ -120,6 +128,36 @@ def test_left_out_losses_are_those_of_fits_without_the_row(family):
             loss, refit_loss = (loss + one, refit_loss) if average else (loss, refit_loss + one)
     assert model._average.loss == pytest.approx(loss / len(y), rel=0.05)
     assert model._average.refit_loss == pytest.approx(refit_loss / len(y), rel=0.1)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "binomial", "poisson"])
+def test_many_small_effects_are_for_the_ridge_of_all_columns(family):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(600, 25))
+    eta = X @ (0.17 * rng.choice([-1.0, 1.0], size=25))
+    draw = {
+        "gaussian": lambda: eta + 1.5 * rng.normal(size=600),
+        "binomial": lambda: (rng.random(600) < expit(eta)).astype(int),
+        "poisson": lambda: rng.poisson(np.exp(0.7 * eta - 0.5)),
+    }
+    y = draw[family]()
+    model = REVS(family=family, random_state=0).fit(X[:120], y[:120])
+    average = model._average
+    assert average.share_of_all > 0.3
+    assert (model.coef_average_ != 0).all()
+    assert not model.support_.all()
+    assert "ridge of all columns" in str(model.summary())
+    truth = {"gaussian": eta, "binomial": eta, "poisson": 0.7 * eta - 0.5}[family][120:]
+    mean = X[120:] @ model.coef_average_ + model.intercept_average_
+    alone = X[120:] @ model.coef_ + model.intercept_
+    assert np.mean((mean - truth) ** 2) < 0.9 * np.mean((alone - truth) ** 2)
+
+
+def test_few_large_effects_leave_the_other_columns_alone():
+    data = make_revs(n=200, p=30, structure="block", n_nonzero=2, random_state=1)
+    model = REVS(random_state=0).fit(data.X, data.y)
+    assert model._average.share_of_all == 0.0
+    assert "ridge of all columns" not in str(model.summary())
 
 
 def test_a_weight_is_a_repeated_row():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rlselect import REVS, load, save
-from rlselect.subset import Cutoff, FalseDiscovery, MostProbable
+from rlselect.subset import Cutoff, ExpectedF1, FalseDiscovery, MostProbable
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +44,19 @@ def test_a_rule_gives_the_same_before_and_after_the_fit(data, options, tmp_path)
     assert len(sizes) >= 3
     save(plain, tmp_path / "model")
     np.testing.assert_array_equal(load(tmp_path / "model").select(k=6), plain.select(k=6))
+
+
+def test_the_f1_rule_knows_how_probable_nothing_is():
+    # noise: single units are unlikely, and "nothing" is far more likely than if they were independent
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(60, 40))
+    fitted = REVS(random_state=0).fit(X, 0.25 * X[:, :4].sum(axis=1) + rng.normal(size=60))
+    nothing = fitted._choices.nothing
+    assert np.prod(1.0 - fitted.inclusion_) + 0.05 < nothing < 1.0
+    expected = ExpectedF1(nothing).choose(fitted.inclusion_)
+    np.testing.assert_array_equal(fitted.select(rule="f1"), expected)
+    np.testing.assert_array_equal(fitted.select(rule=ExpectedF1()), expected)
+    assert expected.sum() > ExpectedF1().choose(fitted.inclusion_).sum()
 
 
 def test_a_group_counts_as_one(data, options):

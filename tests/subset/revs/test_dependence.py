@@ -11,10 +11,11 @@ from sklearn.base import clone
 
 from rlselect import REVS, load, save
 from rlselect.data import open_source
-from rlselect.kernels import Spread
+from rlselect.kernels import Spread, learn_spread
 from rlselect.subset.revs import _search
-from rlselect.subset.revs._dependence import describe, levels_of
+from rlselect.subset.revs._dependence import Belonging, describe
 from rlselect.subset.revs._dependent_fit import dependent_fit
+from rlselect.subset.revs._products import _beside_levels
 from rlselect.subset.revs.evidence import Fit, fit_glm
 
 members = np.repeat(np.arange(12), 10)
@@ -37,9 +38,9 @@ def posed(X, y, groups=members, weight=None, time_ordered=False, family="gaussia
     extra = {} if groups is None else {"groups": groups}
     table = open_source(X, y, sample_weight=weight, extra=extra)
     table.start(np.random.default_rng(0))
-    levels = levels_of(table, time_ordered)
+    rows = Belonging.of(table, time_ordered)
     return SimpleNamespace(
-        table=table, levels=levels, time_ordered=time_ordered, family=family, units=None, classes=None
+        table=table, belonging=rows, levels=rows.levels, together=rows.together, family=family
     )
 
 
@@ -136,10 +137,10 @@ def test_errors_of_other_families_are_those_of_sums_over_clusters(family):
 
 def test_what_rows_say_is_the_design_effect():
     X, y = clustered()
-    found = describe(Spread(0.5), 1.0, posed(X, y).table, False)
+    found = describe(Spread(0.5), 1.0, posed(X, y).belonging, None)
     assert found.share == pytest.approx(1 / 3)
     assert found.effective == pytest.approx(120 / (1 + 9 / 3))
-    series = describe(Spread(1.0, 0.5), 1.0, posed(X, y, groups=None).table, True)
+    series = describe(Spread(1.0, 0.5), 1.0, posed(X, y, groups=None, time_ordered=True).belonging, None)
     assert series.effective == pytest.approx(120 / (1 + 2 * 0.5 * 0.5 / 0.5))
     assert series.n_clusters == 0
 
@@ -194,7 +195,6 @@ def test_series_that_remember_select_nothing_of_each_other():
         ({"family": "ordinal"}, "groups was given with family='ordinal'"),
         ({"min_effect": 0.1}, "all rows are used"),
         ({"checkpoint": "file"}, "all rows are used"),
-        ({"order": 2}, "give the products as columns"),
     ],
 )
 def test_what_takes_every_row_for_itself_refuses_clusters(given, words):
@@ -205,6 +205,35 @@ def test_what_takes_every_row_for_itself_refuses_clusters(given, words):
         REVS.paper().fit(X, X[:, 0], groups=members)
     with pytest.raises(ValueError, match="time_ordered=True was given with search=Sarsa"):
         REVS.paper(time_ordered=True).fit(X, X[:, 0])
+
+
+@pytest.mark.parametrize("family", ["gaussian", "poisson"])
+def test_products_are_found_beside_clusters(family):
+    rng = np.random.default_rng(2)
+    groups = np.repeat(np.arange(20), 10)
+    X = rng.normal(size=(200, 6))
+    X[:, 3:] = rng.normal(size=(20, 3))[groups]
+    eta = 0.6 * X[:, 0] + 0.6 * X[:, 1] + 0.6 * X[:, 0] * X[:, 1] + 0.7 * rng.normal(size=20)[groups]
+    y = eta + 0.5 * rng.normal(size=200) if family == "gaussian" else rng.poisson(np.exp(eta))
+    model = REVS(family=family, order=2, random_state=0).fit(X, y, groups=groups)
+    assert [i["name"] for i in model.interactions_ if i["selected"]] == ["x0:x1"]
+    assert list(np.flatnonzero(model.support_)) == [0, 1]
+    assert model.dependence_["clusters"] == 20
+
+
+@pytest.mark.parametrize("time_ordered", [False, True])
+def test_scores_of_products_are_without_what_rows_share(time_ordered):
+    X, y = clustered()
+    rows = posed(X, y, time_ordered=time_ordered).belonging
+    left, weight = y - X[:, 0] - 1.5 * X[:, 5], np.random.default_rng(3).uniform(0.5, 2.0, size=120)
+    found = _beside_levels(rows, X[:, [0, 5]], y - left, left, np.ones(120), weight)
+    noise = np.average(left**2, weights=weight)
+    design = np.column_stack([np.ones(120), X[:, [0, 5]]])
+    spread = learn_spread(rows.levels, design, y, weight / noise, row_noise=noise)
+    apart = np.abs(np.subtract.outer(np.arange(120), np.arange(120))) if time_ordered else 0
+    shared = spread.size * (members[:, None] == members) * spread.memory**apart
+    naive = np.linalg.solve(np.diag(noise / weight) + shared, left) * noise / weight
+    np.testing.assert_allclose(found, naive, rtol=1e-6, atol=1e-9)
 
 
 def test_several_classes_found_later_are_refused_too():

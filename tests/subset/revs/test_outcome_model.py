@@ -142,13 +142,13 @@ def test_half_of_the_rows_give_the_coefficients(fits):
     assert np.abs(fit.coef_[0] - fits["ordinal"].coef_[0]) > 1e-3
 
 
-def test_more_rows_than_a_walk_takes_are_all_used():
+def test_of_more_rows_than_a_walk_takes_those_are_used_that_decide():
     rng = np.random.default_rng(2)
     X = rng.standard_normal((6000, 3))
     y = np.digitize(0.3 * X[:, 1] + rng.logistic(size=6000), [-0.5, 0.5])
     fit = REVS(family="ordinal", random_state=0).fit(X, y)
     np.testing.assert_array_equal(np.flatnonzero(fit.support_), [1])
-    assert fit.n_rows_read_ == 6000
+    assert (fit.n_rows_read_, fit.n_rows_seen_, fit.stop_reason_) == (5000, 6000, "decided")
 
 
 def test_the_average_is_the_mean_of_the_modes():

@@ -8,7 +8,7 @@ from rlselect.subset import Sarsa
 
 # several checks fit well-separated blobs, or noise: that is what the warnings are for
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::rlselect.subset.revs.evidence.SeparationWarning"),
+    pytest.mark.filterwarnings("ignore::rlselect.subset.SeparationWarning"),
     pytest.mark.filterwarnings("ignore:No features were selected:UserWarning"),
 ]
 

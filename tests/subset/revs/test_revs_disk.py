@@ -132,9 +132,10 @@ def test_a_third_class_deep_inside(tmp_path):
     labels = np.where(data.y > 0, "yes", "no").astype(object)
     labels[-1] = "perhaps"
     source = write(tmp_path / "labels", data.X, labels)
-    fit = REVS(random_state=0, validate="read")
-    with pytest.raises(ValueError, match=r"third value \('perhaps'\)|multinomial.*in memory"):
+    fit = REVS(family="binomial", random_state=0, validate="read")
+    with pytest.raises(ValueError, match=r"third value \('perhaps'\)|3 classes \('no', 'perhaps', 'yes'\)"):
         fit.fit(source, "target")
+    assert REVS(random_state=0).fit(source, "target").family_ == "multinomial"
 
 
 def test_nothing_to_choose_from_and_paper(folder):

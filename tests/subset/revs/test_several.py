@@ -1,6 +1,7 @@
 """Several responses: what REVS makes of them, as users see it."""
 
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from sklearn.base import clone
 import rlselect
 from rlselect import REVS
 from rlselect.subset import Cutoff, Sarsa
+from rlselect.subset.revs._several import _named
 
 
 @pytest.fixture(scope="module")
@@ -201,3 +203,11 @@ def test_time_ends_the_fits_of_all_responses(table):
 def test_what_makes_no_sense_is_refused(table, options, y, message):
     with pytest.raises(ValueError, match=message):
         REVS(**options).fit(table[[*FEATURES, "a", "b"]], y)
+
+
+def test_only_errors_about_y_name_the_response():
+    with pytest.raises(ValueError, match=r"^Response 'a': y has only one class"), _named("a"):
+        raise ValueError("y has only one class (3)")
+    for other in ("Only try any column", "'y' is not a column", "sample_weight is heavy (y)"):
+        with pytest.raises(ValueError, match="^" + re.escape(other)), _named("a"):
+            raise ValueError(other)

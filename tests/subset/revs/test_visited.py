@@ -21,6 +21,8 @@ def test_chains_weigh_the_same_whatever_their_scale():
     assert [list(s) for s in found.subsets] == [[0, 3], [10], []]
     few = found.heaviest(2)
     np.testing.assert_allclose(few.weights, [0.625 / 0.875, 0.25 / 0.875])
+    assert found.share_without(np.arange(11) == 3) == pytest.approx(0.375)
+    assert found.share_without(np.ones(11, dtype=bool)) == pytest.approx(0.125)
     labels = np.arange(100, 111)
     assert [list(s) for s in few.relabelled(labels).subsets] == [[100, 103], [110]]
 

@@ -246,6 +246,22 @@ def test_a_search_stopped_early_does_not_hand_back_a_lenient_subset():
         assert result.inclusion[0] > 0.5
 
 
+def test_of_searches_that_end_in_the_same_subset_the_first_is_kept(monkeypatch):
+    ends, posterior = [], Walker.posterior.fget
+
+    def a_little_more_each_time(walker):
+        ends.append(walker.state)
+        exact = posterior(walker)
+        return exact + 1e-14 * len(ends) * abs(exact)
+
+    monkeypatch.setattr(Walker, "posterior", property(a_little_more_each_time))
+    walker = make_walker(*problem(n=200, p=12))
+    _walk._best_start(walker, WalkPlan(starts=(1.0, 2.0), ramp=40), tune=False)
+    assert len({end.mask.tobytes() for end in ends}) == 1
+    assert len({id(end) for end in ends}) == 3
+    assert walker.state is ends[0]
+
+
 # ---- every subset ----
 
 

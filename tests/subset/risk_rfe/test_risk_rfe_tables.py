@@ -95,6 +95,17 @@ def test_weights_by_name_are_copies():
         RiskRFE().fit(frame, "spent", sample_weight=np.eye(40)[0])
 
 
+def test_rows_of_no_weight_say_nothing_about_classes():
+    X, y = np.random.default_rng(0).normal(size=(30, 2)), np.array(["a", "b", "c"] * 10)
+    weight = np.where(y == "c", 0, 1)
+    weighted = RiskRFE(**FIXED).fit(X, y, sample_weight=weight)
+    fewer = RiskRFE(**FIXED).fit(X[y != "c"], y[y != "c"])
+    assert weighted.classes_.tolist() == fewer.classes_.tolist() == ["a", "b"]
+    np.testing.assert_allclose(weighted.decision_function(X), fewer.decision_function(X), rtol=1e-9)
+    with pytest.raises(ValueError, match="only one class"):
+        RiskRFE(**FIXED).fit(X, y, sample_weight=y == "a")
+
+
 def test_groups_of_names_join_categories():
     groups = {"who": ["age", "city"], "rest": ["member", "noise"]}
     selector = RiskRFE(feature_groups=groups).fit(people(), "spent")

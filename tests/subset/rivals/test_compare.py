@@ -8,7 +8,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 
-from rlselect import REVS, CorrelationFeatureSelection, compare
+from rlselect import REVS, CorrelationFeatureSelection, ThompsonSelector, compare
 from rlselect.subset import ComparisonDisplay
 from rlselect.subset.rivals._compare import stability
 
@@ -53,6 +53,13 @@ def test_scores_are_those_of_a_plain_loop():
     assert found.rows[0]["score"] == pytest.approx(np.mean(scores))
 
 
+def test_scores_do_not_depend_on_the_scale_of_the_target():
+    X, y = linear()
+    one, large = (compare({"cfs": CorrelationFeatureSelection()}, X, t, cv=3) for t in (y, 1e4 * y + 3e5))
+    assert large.rows[0]["score"] == pytest.approx(one.rows[0]["score"], rel=1e-3)
+    assert one.rows[0]["score"] > 0.6
+
+
 def test_stability_is_the_corrected_measure():
     rng = np.random.default_rng(0)
     random = np.mean([stability(rng.random((5, 40)) < 0.3) for _ in range(300)])
@@ -70,6 +77,15 @@ def test_a_selector_that_fails_or_finds_nothing_has_a_row():
     assert np.isnan(nothing["stability"])
     if broken["failures"]:
         assert np.isnan(broken["score"])
+
+
+def test_a_selector_that_fits_no_fold_says_why():
+    rng = np.random.default_rng(4)
+    X, y = rng.standard_normal((60, 3)), np.repeat(["a", "b", "c"], 20)
+    with pytest.warns(UserWarning, match=r"Thompson.* no figures.*reward='linear' was given with 3 classes"):
+        found = compare([ThompsonSelector(random_state=0)], X, y, cv=2)
+    assert found.rows[0]["failures"] == 2
+    assert np.isnan(found.rows[0]["score"])
 
 
 def test_a_wrong_truth_is_one_sentence():

@@ -95,6 +95,10 @@ class ActorCriticPredictor(FittedMachine, PredictingSelector):
     screening : "auto", None or int, default="auto"
         Variables to keep before the search. "auto" keeps 300 of more than 400 for the linear predictor and 60
         of more than 100 for others, by the better of several ranks.
+    false_alarm : float, default=0.02
+        Largest share of data sets without any relation in which something is selected all the same. Raise it
+        where weak relations matter more: what few rows cannot tell from noise is answered by no variable at
+        all. 1 does not ask.
     missing : {"error", "drop", "indicator"}, default="error"
         Missing values in a table: refuse them, leave their rows out of `fit`, or impute the mean and add a
         column that marks them, which enters and leaves with its variable.
@@ -163,7 +167,7 @@ class ActorCriticPredictor(FittedMachine, PredictingSelector):
     regression over the last eight batches; kernel machines in closed form instead of networks; a predictor
     chosen by held-out losses; screening built in, and interactions among many variables only where products
     are larger than by chance; a look at every single change before it stops, for classes by the likelihood of
-    a logistic model; and "no variable at all" has to be beaten by more than noise reaches.
+    a logistic model; and data in which a search finds no more than in the permuted response are noise.
 
     There are no row weights: a row is held out or not. Not meant for more than some thousand variables that
     matter only together, which no screening can find.
@@ -199,6 +203,7 @@ class ActorCriticPredictor(FittedMachine, PredictingSelector):
         "max_iter": whole(1),
         "penalty": AUTO | number("a number from 0 to 1e100", least=0.0, most=1e100),
         "screening": AUTO | NONE | whole(1, "the number of variables to keep"),
+        "false_alarm": number("a number from 0.001 to 1", least=0.001, most=1.0),
         "missing": one_of(*MISSING_MODES),
         "search": AUTO | instance("a PolicyGradient", PolicyGradient),
         "time_budget": NONE | number("a positive number of seconds", above=0.0),
@@ -215,6 +220,7 @@ class ActorCriticPredictor(FittedMachine, PredictingSelector):
         max_iter: int = 200,
         penalty: float | Literal["auto"] = "auto",
         screening: int | Literal["auto"] | None = "auto",
+        false_alarm: float = 0.02,
         missing: MissingMode = "error",
         search: PolicyGradient | Literal["auto"] = "auto",
         device: str = "cpu",
@@ -230,6 +236,7 @@ class ActorCriticPredictor(FittedMachine, PredictingSelector):
         self.max_iter = max_iter
         self.penalty = penalty
         self.screening = screening
+        self.false_alarm = false_alarm
         self.missing = missing
         self.search = search
         self.device = device
@@ -301,8 +308,8 @@ class ActorCriticPredictor(FittedMachine, PredictingSelector):
         name = type(self).__name__
         self._require_target(y)
         if isinstance(self.search, PolicyGradient):
-            idle = ("penalty",) if self.screening is None else ("penalty", "screening")
-            fix = "the paper's search has no price and no screening"
+            idle = ("penalty", "false_alarm") + (() if self.screening is None else ("screening",))
+            fix = "the paper's search has no price, no screening and no question about noise"
             refuse_unused(self, idle, "search=PolicyGradient(...)", fix)
         rng = as_generator(self.random_state)
         given = read_responses(X, y)
@@ -345,7 +352,7 @@ class ActorCriticPredictor(FittedMachine, PredictingSelector):
     def _search(self, inputs: Inputs, rng: np.random.Generator, clock: Clock, effort: Effort) -> FoundPolicy:
         penalty = None if self.penalty == "auto" else float(self.penalty)
         options = {"penalty": penalty, "batch_size": self.batch_size, "max_iter": self.max_iter}
-        stages = Stages(inputs, options, self.screening, rng, clock, effort)
+        stages = Stages(inputs, options, self.screening, self.false_alarm, rng, clock, effort)
         make, name = make_masked(
             self.predictor,
             inputs.target,

@@ -21,6 +21,8 @@ _CHANGES = 20
 _CELLS, _FITTED = 200_000_000, 6
 # a model is believed with so many rows a coefficient, and fitted if its Hessian is no dearer
 _ROWS, _DEAREST = 2, 300_000_000
+# so many variables are added one after the other in the hope of more, while each has so many rows
+_AHEAD, _ROWS_AHEAD = 10, 8
 
 
 def likelihood_price(n: int, n_variables: int, n_classes: int) -> float:
@@ -46,7 +48,7 @@ def likeliest(
     n_variables: int,
     clock: Clock | None = None,
 ) -> NDArray[np.bool_]:
-    """Subset that no single change makes better, by deviance and price, from an actor's subset on.
+    """Subset that no single change makes better, nor a few additions, by deviance and price.
 
     Parameters
     ----------
@@ -54,6 +56,7 @@ def likeliest(
         On the columns of the units.
     units : Units
     mode : bool array over units
+        An actor's subset, to start from.
     near : int array
         Units that may enter or leave.
     n_variables : int
@@ -65,24 +68,56 @@ def likeliest(
     -------
     bool array over units
     """
-    n = len(predictor.X)
-    price = likelihood_price(n, n_variables, predictor.target.n_classes)
+    price = likelihood_price(len(predictor.X), n_variables, predictor.target.n_classes)
     sizes = np.array([len(c) for c in units.columns])
-    mode = mode.copy()
+
+    def paid(masks: NDArray[np.bool_]) -> NDArray[np.float64]:
+        every = np.ones((len(masks), len(predictor.X)), dtype=bool)
+        deviance = 2.0 * predictor.losses(masks[:, units.unit_of], every).sum(axis=1)
+        return np.asarray(deviance + price * (masks @ sizes))
+
     for _ in range(_CHANGES):
         if clock is not None and clock.tick() is not None:
             break
         some = _shortlist(predictor, units, mode, near, price)
-        masks = np.repeat(mode[None], len(some) + 1, axis=0)
-        masks[np.arange(len(some)), some] ^= True
-        every = np.ones((len(masks), n), dtype=bool)
-        deviance = 2.0 * predictor.losses(masks[:, units.unit_of], every).sum(axis=1)
-        paid = deviance + price * (masks @ sizes)
-        best = int(np.argmin(paid))
-        if not paid[best] < paid[-1]:
+        single = np.repeat(mode[None], len(some) + 1, axis=0)
+        single[np.arange(len(some)), some] ^= True
+        values = paid(single)
+        if values.min() < values[-1]:
+            mode = single[int(np.argmin(values))]
+            continue
+        # one more may not be worth its price as long as what others explain is noise beside it
+        ahead = _additions(predictor, units, mode, near, clock)
+        values = paid(ahead)
+        if not values.min() < values[0]:
             break
-        mode = masks[best]
+        mode = ahead[int(np.argmin(values))]
     return mode
+
+
+def _additions(
+    predictor: MaskedLogistic,
+    units: Units,
+    mode: NDArray[np.bool_],
+    near: NDArray[np.intp],
+    clock: Clock | None,
+) -> NDArray[np.bool_]:
+    """A subset, and with one, two, ... units more, those with the best forecasts one after the other."""
+    steps = [mode]
+    most = len(predictor.X) // (_ROWS_AHEAD * (predictor.target.n_classes - 1))
+    for _ in range(min(_AHEAD, int((~mode[near]).sum()))):
+        if clock is not None and clock.tick() is not None:
+            break
+        outside = near[~steps[-1][near]]
+        change = predictor.deviance_changes(
+            steps[-1][units.unit_of], [units.columns[unit] for unit in outside]
+        )
+        larger = steps[-1].copy()
+        larger[outside[np.argmin(change)]] = True
+        if larger[units.unit_of].sum() > most:
+            break
+        steps.append(larger)
+    return np.array(steps)
 
 
 def _shortlist(

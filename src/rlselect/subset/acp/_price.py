@@ -107,10 +107,6 @@ class Tariff:
         """Price of subsets with so many columns."""
         return np.asarray(self._total[count])
 
-    def least_total(self, count: int) -> float:
-        """Price of a subset with so many columns, had no more been asked."""
-        return float(self._least[:count].sum())
-
     def next(self, count: int) -> float:
         """Price of one more column beside so many."""
         return float(self.steps[min(count, len(self.steps) - 1)])

@@ -33,6 +33,8 @@ def report_of(selector: Any) -> dict[str, Any]:
     if not selector.screening_:
         facts["Screening"] = "none"
     facts["Subsets judged"] = f"{selector.n_fits_:,}, and {selector.cache_hits_:,} from memory"
+    if selector.search == "auto":
+        facts["False alarms in pure noise"] = f"at most {100 * selector.false_alarm:g} % of data sets"
     notes = [] if variables else ["No variable is worth its price: the model is a constant."]
     history = selector.path_
     return {

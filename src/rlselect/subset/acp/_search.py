@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect._clock import Clock, OutOfTime, while_time
+from rlselect._clock import Clock, OutOfTime
 from rlselect._watch import tell
 from rlselect.data import Units
 from rlselect.learn import Critic, LogitActor, sample_masks
@@ -21,7 +21,7 @@ _STEP, _MEMORY, _GAMMA = 0.6, 8, 0.01
 # how many variables the first subsets hold, at most
 _FIRST_SIZE = 30
 # and beside a product of three, which others would hide
-_FEW = 2
+_FIRST_FEW = 4
 _KNOWN = 0.8
 # the actor is sure when what is in is above and what is out is below
 SURE_IN, SURE_OUT = 0.95, 0.25
@@ -36,8 +36,6 @@ _NOISE_COLUMNS = 128
 _PREFIXES = 16
 # and how many of them are looked at first
 _FEW = 4
-# on the scale of the log evidence ratio times two: what any variable at all has to gain over none
-NOTHING = 6.0
 _FIRST_PRICE = 1.0
 # the first price is that of the last of so many variables
 _USUAL_SIZE = 16
@@ -131,7 +129,7 @@ class Actor:
         m = units.n_units
         self._sizes = np.array([len(c) for c in units.columns])
         # a unit of very many columns is drawn less often, or every subset would be as long as it
-        first_size = _FIRST_SIZE if alert else _FEW
+        first_size = _FIRST_SIZE if alert else _FIRST_FEW
         theta = np.minimum(min(0.5, first_size / m), first_size / np.maximum(self._sizes, 1))
         if known is not None:
             theta[known] = _KNOWN
@@ -359,23 +357,6 @@ class Actor:
             if not void or self.clock.tick() is not None:
                 break
         return np.asarray(np.mean(falls, axis=0))
-
-    def is_anything(self, mode: NDArray[np.bool_]) -> bool:
-        """Whether a subset beats no variable at all by more than noise may."""
-        if not mode.any():
-            return False
-        both = np.stack([mode, np.zeros_like(mode)])
-        gains = []
-        for _ in while_time(range(_REPEATS)):
-            known = all(mask.tobytes() in self._seen for mask in both)
-            # what a slow predictor knows already has to do where time is up
-            if not (self.predictor.slow and known and self.clock.look()) and self.predictor.redraw(self.rng):
-                self._seen.clear()
-            values = self.criterion(both)
-            gains.append(values[1] - values[0])
-        # what noise gains beside good company says nothing of what it gains alone
-        price = self.tariff.least_total(int(self._sizes[mode].sum()))
-        return sum(gains) / max(len(gains), 1) * self.predictor.n_rows - price > NOTHING
 
 
 def _neighbours(mode: NDArray[np.bool_]) -> Masks:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from rlselect._clock import Clock, OutOfTime
 from rlselect.data import Units
+from rlselect.subset.acp._chance import beats_permutations, beats_sets, shapes
 from rlselect.subset.acp._inputs import Inputs
 from rlselect.subset.acp._likelihood import likeliest, sees_more
 from rlselect.subset.acp._order import elimination_order, places
@@ -41,6 +42,8 @@ _DOUBT, _BETTER = 1.5, 3.5
 _SUSPECTED = 2.0
 # classes: units that the likelihood may change, and rows beyond which least squares sees as much
 _NEAR, _LONG = 60, 5000
+# how much of the share of false alarms straight lines may use, and other shapes
+_LINES, _SHAPES = 2 / 3, 1 / 3
 # how a search ends that nobody has stopped
 _ENDED = ("converged", "max iterations")
 # rows in which products of three are looked for
@@ -94,6 +97,8 @@ class Stages:
     options : dict
         ``penalty``, ``batch_size`` and ``max_iter`` of every actor.
     screening : {"auto"}, None or int
+    false_alarm : float
+        Share of pure noise in which something may be selected.
     rng : Generator
     clock : Clock
     effort : Effort
@@ -102,6 +107,7 @@ class Stages:
     inputs: Inputs
     options: dict[str, Any]
     screening: Any
+    false_alarm: float
     rng: np.random.Generator
     clock: Clock
     effort: Effort
@@ -410,6 +416,34 @@ class Stages:
             straight=actor.predictor.additive,
         )
 
+    def is_anything(self, actor: Actor, mode: NDArray[np.bool_]) -> bool:
+        """Whether a subset says more of the response than a search reaches by chance.
+
+        Either its held-out losses are smaller than those of no variable by more than the best of all sets
+        of its size would reach, or the columns explain the response better than they do its permutations;
+        for a predictor that is no straight line, the columns with other shapes and products.
+        """
+        if self.false_alarm >= 1.0 or not mode.any():
+            return bool(mode.any())
+        mask, predictor, allowed = actor.columns(mode), actor.predictor, self.inputs.allowed
+        level = _SHAPES * self.false_alarm
+        # a slow predictor is not asked once more when time is up
+        if not predictor.slow or self.clock.look() is None:
+            saved = predictor.row_losses(np.zeros_like(mask)) - predictor.row_losses(mask)
+            if beats_sets(saved[np.isfinite(saved)], len(allowed), int(mode.sum()), level):
+                return True
+        if self.moves_with_columns():
+            return True
+        bent = None if predictor.additive else shapes(self.inputs.X[:, self.inputs.columns_of(allowed)[0]])
+        # a draw of its own: the same data are noise for every seed, or for none
+        rng = np.random.default_rng(len(mask))
+        return bent is not None and beats_permutations(bent, self.inputs.target.Y, level, rng)
+
+    def moves_with_columns(self) -> bool:
+        """Whether straight lines explain the response better than they do its permutations."""
+        X, Y = self.inputs.X[:, self.inputs.columns_of(self.inputs.allowed)[0]], self.inputs.target.Y
+        return beats_permutations(X, Y, _LINES * self.false_alarm, np.random.default_rng(len(X)))
+
     def finish(
         self, actor: Actor, kept: NDArray[np.intp], choice: PredictorChoice, stop_reason: str
     ) -> FoundPolicy:
@@ -418,10 +452,12 @@ class Stages:
         if not actor.ended:
             mode = actor.best_so_far(self.alone()[kept])
             theta = _agreeing(theta, mode)
-        if not actor.is_anything(mode):
+        sees_more = stop_reason in _ENDED and self._logistic_sees_more(actor)
+        # the likelihood may find what least squares did not
+        if not (self.is_anything(actor, mode) if mode.any() else sees_more and self.moves_with_columns()):
             # sure of nothing: the best subset is no better than what noise reaches
             theta, mean_theta = theta * 0.5, mean_theta * 0.5
-        elif stop_reason in _ENDED and self._logistic_sees_more(actor):
+        elif sees_more:
             mode = self.reconsider(actor)
             theta, mean_theta = _agreeing(theta, mode), _agreeing(mean_theta, mode)
         gains = self.spread(kept, actor.gains, np.nan)

@@ -1,6 +1,5 @@
 """The model averaged over the subsets that a walk has counted, beside the refit of one subset."""
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,18 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse, stats
 
-from rlselect.subset.revs._problem import Problem
-from rlselect.subset.revs._search import Found, rows_of
+from rlselect.subset.revs._found import Found, rows_of
+from rlselect.subset.revs._left_out import LeftOutRows, Said, caution
+from rlselect.subset.revs._problem import COUNTS, Problem
 from rlselect.subset.revs._visited import Visited
 from rlselect.subset.revs.evidence import (
     Fit,
     Posteriors,
     RowLikelihood,
-    SeparationWarning,
     StandardRows,
-    fit_glm,
     glm_posteriors,
-    left_out_predictor,
     linear_posteriors,
     standardise,
 )
@@ -31,8 +28,8 @@ _MOST_LINEAR = 2500
 _MOST_OTHER = 50
 # so many of them judge the rows that are left out
 _JUDGES = 200
-# refits for rows without which another subset would have been selected
-_MOST_REFITS = 20
+# rows times squared columns up to which the ridge of all columns is tried: a fraction of a second
+_ALL_COLUMNS = 2e7
 
 
 @dataclass(frozen=True)
@@ -57,6 +54,8 @@ class SubsetAverage:
         What the rows of the fit count.
     n_subsets : int
         Subsets averaged over.
+    share_of_all : float
+        What the ridge of all columns weighs beside them.
     loss, refit_loss : float
         Mean loss of rows left out one by one, of the average and of the refit: squared error, or minus the
         log likelihood; NaN where the refit is all there is.
@@ -75,6 +74,7 @@ class SubsetAverage:
     loss: float = np.nan
     refit_loss: float = np.nan
     doubt: float = np.nan
+    share_of_all: float = 0.0
 
     @property
     def serves(self) -> bool:
@@ -93,7 +93,7 @@ class SubsetAverage:
         The mean over what the log odds may be is nearer to one half than the probability of their mean
         (MacKay 1992, The evidence framework applied to classification networks).
         """
-        return _caution(self.doubt_of(X))
+        return caution(self.doubt_of(X))
 
     def half_width(self, X: Any, level: float) -> Floats:
         """Half of the interval that holds a new response with probability `level`; X has the u columns."""
@@ -107,9 +107,10 @@ def average_subsets(problem: Problem, found: Found, columns: NDArray[np.intp], r
     Subsets of linear models count by their visits and each has the ridge of its own evidence; of the other
     families the fifty heaviest do, at the modes of their posteriors.
 
-    To compare with the refit, rows are left out one by one. Without row i a subset weighs its share divided
-    by the density that it gives to the response of that row, and predicts the row from the others; the refit
-    is that of the subset that would be selected with these weights.
+    To compare with the refit, rows are left out one by one (`LeftOutRows`). They also say what all columns
+    together are worth: where many effects are too small to be told apart, a ridge of all of them knows
+    more than any subset, and gets the share of the average that suits rows that are left out (stacking: Yao,
+    Vehtari, Simpson and Gelman 2018, Using stacking to average Bayesian predictive distributions).
 
     Parameters
     ----------
@@ -125,51 +126,103 @@ def average_subsets(problem: Problem, found: Found, columns: NDArray[np.intp], r
     if found.visited is None:
         return _of_refit(columns, refit, found.n_rows_read)
     linear = problem.family == "gaussian"
-    family = "poisson" if problem.family == "negative_binomial" else problem.family
-    likelihood = RowLikelihood(family, found.dispersion)
+    likelihood = RowLikelihood("poisson" if problem.family in COUNTS else problem.family, found.dispersion)
     visited = found.visited.heaviest(_MOST_LINEAR if linear else _MOST_OTHER)
-    chosen, columns = columns, _columns(problem, visited)
+    inside, everything = _columns(problem, visited), _all_columns(problem, found)
+    design = inside if everything is None else everything
+    rows, shift, scale = _standard_rows(problem, found, design)
+    places = [np.searchsorted(design, _columns_of(problem, units)) for units in visited.subsets]
+    n, n_subsets = float(rows.weight.sum()), len(places)
+    posteriors, weights = _posteriors(rows, places, likelihood, _slabs(problem, n)), visited.weights
+    if problem.structure is not None and problem.structure.is_signed:
+        # the ridge of a subset's own evidence may turn a sign that the ridge of the walk has not
+        weights = weights * problem.structure.right_signs(posteriors.coef, design)
+        if not weights.any():
+            return _of_refit(columns, refit, found.n_rows_read)
+        weights = weights / weights.sum()
+    alike = 0.0 if found.dependence is None else found.dependence.share
+    left_out = LeftOutRows.judged_by(likelihood, rows, posteriors, weights, alike)
+    said, said_by_refit = left_out.said_by(posteriors, places), left_out.said_by_refit(places)
+    share, used = 0.0, np.searchsorted(design, inside)
+    if everything is not None:
+        whole, said_by_all = _ridge_of_all(rows, likelihood)
+        share = left_out.share_of(said_by_all, said)
+        if share:
+            said, used = said.mixed(said_by_all, share), np.arange(len(design))
+            weights, places = np.append((1.0 - share) * weights, share), [*places, used]
+            posteriors = _beside(posteriors, whole)
+    coef = (weights @ posteriors.coef) / scale
+    intercept = float(weights @ posteriors.intercept - shift @ coef)
+    noise = float(weights @ posteriors.noise)
+    if found.noise is not None:
+        size = float(weights @ [len(where) for where in places])
+        noise = _noise_as_it_is(problem, design, coef, intercept, size)
+    return SubsetAverage(
+        design[used],
+        coef[used],
+        intercept,
+        shift[used],
+        _moments(posteriors, places, weights, scale)[np.ix_(used, used)],
+        noise,
+        n,
+        n_subsets,
+        *left_out.compare(said, said_by_refit),
+        share_of_all=share,
+    )
+
+
+def _standard_rows(
+    problem: Problem, found: Found, columns: NDArray[np.intp]
+) -> tuple[StandardRows, Floats, Floats]:
+    """The rows with these columns, and where these lay and how wide they were."""
     A, y, weight, offset = found.gather(columns)
     w = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=np.float64)
     Z, shift, scale = standardise(np.asarray(A, dtype=np.float64), w)
     known = np.zeros(len(y)) if offset is None else offset
     single = _single(problem, found, w)
-    rows = StandardRows(Z, np.asarray(y, dtype=np.float64), w, known, single, problem.together)
-    places = [np.searchsorted(columns, _columns_of(problem, units)) for units in visited.subsets]
-    slabs = _slabs(problem, float(w.sum()))
-    if linear:
-        posteriors = linear_posteriors(rows, places, slabs, _JUDGES)
-    else:
-        posteriors = glm_posteriors(rows, places, likelihood, slabs, _JUDGES)
-    if problem.structure is not None and problem.structure.is_signed:
-        # the ridge of a subset's own evidence may turn a sign that the ridge of the walk has not
-        weights = visited.weights * problem.structure.right_signs(posteriors.coef, columns)
-        if not weights.any():
-            return _of_refit(chosen, refit, found.n_rows_read)
-        visited = Visited(visited.subsets, weights / weights.sum())
-    coef = (visited.weights @ posteriors.coef) / scale
-    intercept = float(visited.weights @ posteriors.intercept - shift @ coef)
-    noise = float(visited.weights @ posteriors.noise)
-    if found.noise is not None:
-        size = float(visited.weights @ [len(where) for where in places])
-        noise = _noise_as_it_is(problem, columns, coef, intercept, size)
-    alike = 0.0 if found.dependence is None else found.dependence.share
-    losses = _left_out_losses(likelihood, rows, places, posteriors, visited.weights, alike)
-    return SubsetAverage(
-        columns,
-        coef,
-        intercept,
-        shift,
-        _moments(posteriors, places, visited.weights, scale),
-        noise,
-        float(w.sum()),
-        len(places),
-        *losses,
+    response = np.asarray(y, dtype=np.float64)
+    return StandardRows(Z, response, w, known, single, problem.together), shift, scale
+
+
+def _posteriors(
+    rows: StandardRows, places: list[NDArray[np.intp]], likelihood: RowLikelihood, slabs: Floats
+) -> Posteriors:
+    if likelihood.family == "gaussian":
+        return linear_posteriors(rows, places, slabs, _JUDGES)
+    return glm_posteriors(rows, places, likelihood, slabs, _JUDGES)
+
+
+def _all_columns(problem: Problem, found: Found) -> NDArray[np.intp] | None:
+    """Every column that may be in, where a ridge of them all may have a share of the average.
+
+    Not where subsets have to follow rules, nor where rows belong together or have noise of their own.
+    """
+    plain = problem.structure is None and problem.together is None and found.noise is None
+    columns = problem.columns_of(problem.allowed | problem.always)
+    _, y, weight, _ = found.gather(columns[:0])
+    n = float(len(y) if weight is None else np.sum(weight))
+    few = len(columns) <= n and n * float(len(columns)) ** 2 <= _ALL_COLUMNS
+    return columns if plain and few else None
+
+
+def _ridge_of_all(rows: StandardRows, likelihood: RowLikelihood) -> tuple[Posteriors, Said]:
+    """The ridge of all columns under the prior variance of largest evidence, and what it says of the rows."""
+    n, p = float(rows.weight.sum()), rows.columns.shape[1]
+    # the least of them shrinks all effects to a few per cent of their size
+    posteriors = _posteriors(rows, [np.arange(p)], likelihood, np.geomspace(0.1 / n, 4.0, 10))
+    alone = LeftOutRows(likelihood, rows, np.ones((1, len(rows.y))))
+    return posteriors, alone.said_by(posteriors, [np.arange(p)])
+
+
+def _beside(posteriors: Posteriors, other: Posteriors) -> Posteriors:
+    """One more subset after the others; what is said of left-out rows stays theirs."""
+    return Posteriors(
+        np.vstack([posteriors.coef, other.coef]),
+        np.append(posteriors.intercept, other.intercept),
+        np.append(posteriors.noise, other.noise),
+        [*posteriors.variances, *other.variances],
+        posteriors.left_out,
     )
-
-
-def _caution(doubt: Floats) -> Floats:
-    return np.asarray(1.0 / np.sqrt(1.0 + np.pi / 8.0 * doubt))
 
 
 def _single(problem: Problem, found: Found, weight: Floats) -> Floats:
@@ -225,73 +278,3 @@ def _moments(
         inside = coef[where]
         total[np.ix_(where, where)] += weight * (variance + np.multiply.outer(inside, inside))
     return sparse.csr_array(total / np.multiply.outer(scale, scale))
-
-
-def _left_out_losses(
-    likelihood: RowLikelihood,
-    rows: StandardRows,
-    places: list[NDArray[np.intp]],
-    posteriors: Posteriors,
-    weights: Floats,
-    alike: float,
-) -> tuple[float, float, float]:
-    """Mean losses of left-out rows, of the average and the refit, and the error of their difference.
-
-    `alike` is the correlation of rows that are left out together.
-    """
-    predictor, density = posteriors.left_out
-    if rows.together is not None:
-        density = _joint_density(density, rows, alike)
-    judges = len(predictor)
-    share = np.log(np.maximum(weights[:judges, None], 1e-300)) - density
-    share = np.exp(share - share.max(axis=0))
-    share /= share.sum(axis=0)
-    inside = np.zeros((judges, rows.columns.shape[1]))
-    for i, where in enumerate(places[:judges]):
-        inside[i, where] = 1.0
-    chosen = share.T @ inside > 0.5
-    kinds, kind_of = np.unique(chosen, axis=0, return_inverse=True)
-    often = np.argsort(-np.bincount(kind_of.ravel()), kind="stable")
-    refits = np.zeros((min(len(kinds), _MOST_REFITS), len(rows.y)))
-    number = np.zeros(len(kinds), dtype=np.intp)
-    for i, kind in enumerate(often[: len(refits)]):
-        number[kind] = i
-        refits[i] = _left_out_refit(rows, likelihood, kinds[kind])
-    refit = refits[number[kind_of.ravel()], np.arange(len(rows.y))]
-    eta = (share * predictor).sum(axis=0)
-    if likelihood.family == "binomial":
-        doubt = (predictor - eta) ** 2
-        for i, where in enumerate(places[:judges]):
-            Z = rows.columns[:, where]
-            doubt[i] += np.einsum("ij,ij->i", Z @ posteriors.variances[i], Z)
-        eta *= _caution((share * doubt).sum(axis=0))
-    own, other = (_losses(likelihood, rows.y, by) for by in (eta, refit))
-    part = rows.weight / rows.weight.sum()
-    loss, refit_loss = float(part @ own), float(part @ other)
-    if rows.together is not None:
-        sums = np.bincount(rows.together, part * (own - other - loss + refit_loss))
-        return loss, refit_loss, float(np.linalg.norm(sums))
-    spread = float(part @ (own - other - loss + refit_loss) ** 2)
-    return loss, refit_loss, float(np.sqrt(spread / rows.weight.sum()))
-
-
-def _joint_density(density: Floats, rows: StandardRows, alike: float) -> Floats:
-    """Log density of all rows that are left out with each one, less what they repeat of one another."""
-    assert rows.together is not None
-    counts = np.bincount(rows.together, rows.weight)
-    sums = np.array([np.bincount(rows.together, each) for each in density * rows.weight])
-    return (sums / (1.0 + np.maximum(counts - 1.0, 0.0) * alike))[:, rows.together]
-
-
-def _left_out_refit(rows: StandardRows, likelihood: RowLikelihood, chosen: NDArray[np.bool_]) -> Floats:
-    A = rows.columns[:, chosen]
-    family = "negative_binomial" if likelihood.dispersion else likelihood.family
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SeparationWarning)
-        fit = fit_glm(A, rows.y, family, rows.weight, rows.offset)
-    design = np.column_stack([np.ones(len(A)), A])
-    return left_out_predictor(design, rows, likelihood, fit.all_coef, fit.covariance)
-
-
-def _losses(likelihood: RowLikelihood, y: Floats, eta: Floats) -> Floats:
-    return (y - eta) ** 2 if likelihood.family == "gaussian" else -likelihood.of(y, eta)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlselect.data import FeatureUnits
-from rlselect.learn import DecisionRule, RuleName, as_rule
+from rlselect.learn import DecisionRule, ExpectedF1, RuleName, as_rule
 from rlselect.subset.revs._structure import Structure
 
 
@@ -27,6 +27,8 @@ class Choices:
     likeliest : bool array over units, optional
         The most probable subset, where limits make units exclude each other: then each of them may be less
         likely in than out although one of them surely is.
+    nothing : float, optional
+        Probability that no unit is in that may be selected or not, where subsets were counted.
     """
 
     groups: FeatureUnits
@@ -35,6 +37,7 @@ class Choices:
     always: NDArray[np.bool_]
     structure: Structure | None = None
     likeliest: NDArray[np.bool_] | None = None
+    nothing: float | None = None
 
     def by(self, rule: RuleName | DecisionRule) -> NDArray[np.bool_]:
         """Mask of the units that a rule, or the rule of a name, takes."""
@@ -45,6 +48,8 @@ class Choices:
     def units(self, rule: DecisionRule) -> NDArray[np.bool_]:
         """Mask of the units that a rule takes out of those that may be selected or not."""
         chosen = self.always.copy()
+        if rule == ExpectedF1():
+            rule = ExpectedF1(self.nothing)
         chosen[self.allowed] = rule.choose(self.inclusion[self.allowed])
         if self.structure is None:
             return chosen

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from rlselect.subset.revs._autocorrelation import warn_if_alike
 from rlselect.subset.revs._average import average_subsets
 from rlselect.subset.revs._final import final_model
+from rlselect.subset.revs._found import Found
 from rlselect.subset.revs._outcome_model import OutcomeModel, outcome_model
 from rlselect.subset.revs._problem import COUNTS, Problem
-from rlselect.subset.revs._search import Found
 from rlselect.subset.revs._split import refit_apart
 
 

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect.subset.revs._found import Found
 from rlselect.subset.revs._problem import Problem
-from rlselect.subset.revs._search import Found
 from rlselect.subset.revs.evidence import standardise
 
 # that one of the set is in, and the least correlation between any two of them: as users of SuSiE know it

@@ -1,6 +1,8 @@
 """Rows that belong together: clusters, panels, and rows in the order of time."""
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,28 +14,49 @@ from rlselect.kernels import ClusterLevels, CourseLevels, Levels, Spread
 _PARTS = 20
 
 
-def cluster_codes(table: DataSource) -> NDArray[np.intp] | None:
-    """Cluster of each row from zero on, None where no clusters were given."""
-    labels = getattr(table, "extra", {}).get("groups")
-    if labels is None:
-        return None
-    return np.unique(labels, return_inverse=True)[1].ravel().astype(np.intp)
+@dataclass(frozen=True)
+class Belonging:
+    """Which rows belong together.
 
+    Attributes
+    ----------
+    n_rows : int
+        Of the table.
+    codes : array of int of shape (n_rows,) or None
+        Cluster of each row from zero on, None where no clusters were given.
+    time_ordered : bool
+        Whether rows that follow each other (in their cluster) are alike.
+    """
 
-def levels_of(table: DataSource, time_ordered: bool) -> Levels | None:
-    """What the rows of a table share; None where each stands for itself."""
-    codes = cluster_codes(table)
-    if time_ordered:
-        return CourseLevels(np.zeros(table.n_rows, dtype=np.intp) if codes is None else codes)
-    return None if codes is None else ClusterLevels(codes)
+    n_rows: int
+    codes: NDArray[np.intp] | None
+    time_ordered: bool
 
+    @classmethod
+    def of(cls, table: DataSource, time_ordered: bool) -> "Belonging":
+        """What was said of the rows of a table."""
+        labels = getattr(table, "extra", {}).get("groups")
+        codes = None if labels is None else np.unique(labels, return_inverse=True)[1].ravel().astype(np.intp)
+        return cls(table.n_rows, codes, time_ordered)
 
-def codes_together(table: DataSource, time_ordered: bool) -> NDArray[np.intp] | None:
-    """Rows that are left out together: clusters, or stretches of a series; None where each stands alone."""
-    codes = cluster_codes(table)
-    if codes is None and time_ordered:
-        return np.arange(table.n_rows) * min(_PARTS, table.n_rows) // max(table.n_rows, 1)
-    return codes
+    def part(self, rows: Any) -> "Belonging":
+        """Of some rows: numbers, or a slice."""
+        n = len(np.arange(self.n_rows)[rows])
+        return Belonging(n, None if self.codes is None else self.codes[rows], self.time_ordered)
+
+    @cached_property
+    def levels(self) -> Levels | None:
+        """What rows share beside the columns; None where each stands for itself."""
+        if self.time_ordered:
+            return CourseLevels(np.zeros(self.n_rows, dtype=np.intp) if self.codes is None else self.codes)
+        return None if self.codes is None else ClusterLevels(self.codes)
+
+    @property
+    def together(self) -> NDArray[np.intp] | None:
+        """Rows left out together: clusters, or stretches of a series; None where each stands alone."""
+        if self.codes is None and self.time_ordered:
+            return np.arange(self.n_rows) * min(_PARTS, self.n_rows) // max(self.n_rows, 1)
+        return self.codes
 
 
 @dataclass(frozen=True)
@@ -67,14 +90,15 @@ class Dependence:
         }
 
 
-def describe(spread: Spread, row_noise: float, table: DataSource, time_ordered: bool) -> Dependence:
-    """What a spread says of the rows of a table; `row_noise` is the variance of a row's own noise."""
+def describe(
+    spread: Spread, row_noise: float, rows: Belonging, weight: NDArray[np.float64] | None
+) -> Dependence:
+    """What a spread says of rows with these weights; `row_noise` is the variance of a row's own noise."""
     share = spread.size / (spread.size + row_noise)
-    codes = cluster_codes(table)
-    weight = getattr(table, "sample_weight", None)
-    sizes = np.bincount(np.zeros(table.n_rows, dtype=np.intp) if codes is None else codes, weight)
+    codes = rows.codes
+    sizes = np.bincount(np.zeros(rows.n_rows, dtype=np.intp) if codes is None else codes, weight)
     sizes = sizes[sizes > 0].astype(np.float64)
-    if time_ordered:
+    if rows.time_ordered:
         # the variance of a sum over a long series
         alike = 1.0 + 2.0 * share * spread.memory / (1.0 - spread.memory)
         effective = float((sizes / np.clip(alike, 1.0, np.maximum(sizes, 1.0))).sum())

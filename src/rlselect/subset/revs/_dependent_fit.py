@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from rlselect.data import Units
 from rlselect.kernels import SINGULAR, Levels, Spread, score_and_curvature
-from rlselect.subset.revs._dependence import Dependence, cluster_codes, codes_together, describe
+from rlselect.subset.revs._dependence import Dependence, describe
+from rlselect.subset.revs._found import rows_of
 from rlselect.subset.revs._problem import COUNTS, Problem
-from rlselect.subset.revs._search import rows_of
 from rlselect.subset.revs.evidence import DependentGlm, DependentRows, Fit, Rows
 
 Floats = NDArray[np.float64]
@@ -43,7 +43,7 @@ def dependent_fit(problem: Problem, columns: NDArray[np.intp], fit: Fit) -> tupl
     A, y, weight, offset = rows_of(table, None)(columns)
     w = np.ones(len(y)) if weight is None else weight
     known = np.zeros(len(y)) if offset is None else offset
-    codes = cluster_codes(table)
+    codes = problem.belonging.codes
     if problem.family == "gaussian":
         spread, noise = DependentRows(A, y - known, w, levels).learn(list(range(len(columns)))), 1.0
         fit = _generalised(A, y - known, w, levels, spread, codes)
@@ -52,12 +52,12 @@ def dependent_fit(problem: Problem, columns: NDArray[np.intp], fit: Fit) -> tupl
         family = "poisson" if problem.family in COUNTS else problem.family
         design = np.column_stack([np.ones(len(y)), A])
         score, _ = score_and_curvature(family, y, design @ fit.all_coef + known, fit.overdispersion)
-        together = codes_together(table, problem.time_ordered)
+        together = problem.together
         assert together is not None
         if not fit.separated:
             variance = _sandwich(fit.covariance, design * (w * score)[:, None], together)
             fit = replace(fit, errors=np.maximum(fit.errors, np.sqrt(np.diagonal(variance)[1:])))
-    return fit, describe(spread, noise, table, problem.time_ordered)
+    return fit, describe(spread, noise, problem.belonging, weight)
 
 
 def _generalised(

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlselect.subset.revs._dependent_fit import dependent_fit
+from rlselect.subset.revs._found import Found, rows_of
 from rlselect.subset.revs._problem import Problem
-from rlselect.subset.revs._search import WIDE, Found, is_large, rows_of
+from rlselect.subset.revs._search import WIDE, is_large
 from rlselect.subset.revs.evidence import (
     Fit,
     distinct_rows,

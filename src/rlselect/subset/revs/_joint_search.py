@@ -14,9 +14,10 @@ from rlselect._clock import Clock
 from rlselect.data import Batch, DataSource, Units
 from rlselect.kernels import mean_and_curvature
 from rlselect.learn import UCB, Policy
+from rlselect.subset.revs._found import Found, rows_of
 from rlselect.subset.revs._noise import Noise, learn_noise
 from rlselect.subset.revs._problem import COUNTS, Problem
-from rlselect.subset.revs._search import Found, is_large, rows_of, search_subset, walk_state
+from rlselect.subset.revs._search import is_large, search_subset, walk_state
 from rlselect.subset.revs._size_prior import SizePrior
 from rlselect.subset.revs._subset_state import SubsetState
 from rlselect.subset.revs._walk import Walker, tune_prior

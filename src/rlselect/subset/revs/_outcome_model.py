@@ -9,9 +9,10 @@ from scipy import sparse
 
 from rlselect.kernels import class_contrasts
 from rlselect.subset.revs._average import SubsetAverage
+from rlselect.subset.revs._found import Found, Gather, rows_of
 from rlselect.subset.revs._outcome_kind import OutcomeKind
 from rlselect.subset.revs._problem import Problem
-from rlselect.subset.revs._search import Found, Gather, rows_of
+from rlselect.subset.revs._search import is_large
 from rlselect.subset.revs._visited import Visited
 from rlselect.subset.revs.evidence import (
     OutcomeFit,
@@ -30,6 +31,8 @@ _MOST = 50
 _JUDGES = 10
 _FOLDS = 5
 _SLABS = 8
+# of large data, rows on which columns are left out to see what each is worth
+_GAIN_ROWS = 2000
 
 
 class Linear(NamedTuple):
@@ -80,8 +83,14 @@ def outcome_model(
     else:
         fitted, own, fit = _signed_fit(apart, found.support.copy(), rows_of(apart.table, None))
     columns = problem.columns_of(found.support)
-    rows = _counting(found.gather(columns))
-    number = _distinct(_counting(found.gather(np.arange(problem.table.n_columns))))
+    if found.visited is None and is_large(problem.table):
+        # one subset stands for all, and some rows tell what a column is worth as well as all
+        rows = _counting(found.gather(columns))
+        few = min(_GAIN_ROWS, len(rows[1]))
+        rows, number = _part(rows, np.sort(rng.choice(len(rows[1]), few, replace=False))), np.arange(few)
+    else:
+        every = _counting(found.gather(np.arange(problem.table.n_columns)))
+        rows, number = (every[0][:, columns], *every[1:]), _distinct(every)
     n = int(number.max(initial=-1)) + 1
     folds = (rng.permutation(n) % _FOLDS)[number]
     gains = np.full(problem.units.n_units, np.nan)
@@ -246,7 +255,7 @@ def _slab(
     return float(slabs[int(np.argmax([outcome_mode(outcome, Z, float(g), start).evidence for g in slabs]))])
 
 
-def _part(rows: tuple, mask: NDArray[np.bool_]) -> tuple[Any, ...]:
+def _part(rows: tuple, mask: NDArray) -> tuple[Any, ...]:
     return tuple(None if v is None else v[mask] for v in rows)
 
 

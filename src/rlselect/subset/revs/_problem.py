@@ -20,7 +20,7 @@ from rlselect.data import (
     read_units,
 )
 from rlselect.kernels import Levels
-from rlselect.subset.revs._dependence import codes_together, levels_of
+from rlselect.subset.revs._dependence import Belonging
 from rlselect.subset.revs._outcome_kind import OUTCOMES, OutcomeKind, read_survival
 from rlselect.subset.revs._structure import Structure
 from rlselect.subset.revs.evidence import JointSubset
@@ -79,14 +79,19 @@ class Problem:
     joint: "JointRows | None" = None
 
     @cached_property
+    def belonging(self) -> Belonging:
+        """Which rows belong together."""
+        return Belonging.of(self.table, self.time_ordered)
+
+    @property
     def levels(self) -> Levels | None:
         """What rows share beside the columns, None where each stands for itself."""
-        return levels_of(self.table, self.time_ordered)
+        return self.belonging.levels
 
     @property
     def together(self) -> NDArray[np.intp] | None:
         """Which rows are left out together, None where each stands for itself."""
-        return codes_together(self.table, self.time_ordered)
+        return self.belonging.together
 
     @property
     def units(self) -> Units:
@@ -153,7 +158,7 @@ def pose_problem(
     else:
         family, classes, numbers = read_response(table.targets(), family)
         if family in OUTCOMES and classes is not None:
-            _require_classes(table, classes, numbers, family)
+            _require_classes(table, classes, numbers)
             outcome = OutcomeKind(family, len(classes))
     table.set_response(Response(family, classes), numbers)
     groups = read_units(table.encoder, feature_groups)
@@ -170,13 +175,9 @@ def pose_problem(
     return Problem(table, family, classes, groups, allowed, always, twin_of, outcome, time_ordered)
 
 
-def _require_classes(table: DataSource, classes: NDArray, codes: NDArray, family: str) -> None:
-    """Refuse rows that are read in parts, and classes that no row counts for."""
-    if not isinstance(table, Table):
-        raise ValueError(
-            f"family={family!r} needs the rows in memory, but they are read in parts: load them, or a sample."
-        )
-    if table.sample_weight is not None:
+def _require_classes(table: DataSource, classes: NDArray, codes: NDArray) -> None:
+    """Refuse classes that no row counts for."""
+    if isinstance(table, Table) and table.sample_weight is not None:
         totals = np.bincount(codes.astype(np.intp), table.sample_weight, minlength=len(classes))
         if not totals.all():
             raise ValueError(
@@ -270,15 +271,21 @@ class Response:
         text = self.classes.dtype.kind == "O"
         values = y.astype(str) if text else y
         labels = self.classes.astype(str) if text else self.classes
-        codes = np.minimum(np.searchsorted(labels, values), 1)
+        codes = np.minimum(np.searchsorted(labels, values), len(labels) - 1)
         strange = labels[codes] != values
-        if strange.any():
+        if not strange.any():
+            return codes.astype(np.float64)
+        other = y[strange][:1].tolist()[0]
+        if len(labels) == 2:
             raise ValueError(
-                f"y has a third value ({y[strange][0]!r}) beside {self.classes[0]!r} and "
+                f"y has a third value ({other!r}) beside {self.classes[0]!r} and "
                 f"{self.classes[1]!r}, the two of the first rows read: keep two classes, or set "
                 "family='gaussian' for numbers."
             )
-        return codes.astype(np.float64)
+        raise ValueError(
+            f"y has the class {other!r}, which is not among the {len(labels)} of the rows read first: leave "
+            "its rows out, or join it with another class."
+        )
 
 
 def _unit_mask(

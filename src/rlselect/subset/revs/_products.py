@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 from rlselect._clock import Clock
 from rlselect._limits import require_memory
 from rlselect.data import ColumnPairs, FeatureUnits, PairTable, Table, Units
-from rlselect.kernels import pair_scores, score_and_curvature
+from rlselect.kernels import learn_spread, pair_scores, score_and_curvature
+from rlselect.subset.revs._dependence import Belonging
+from rlselect.subset.revs._found import Found, rows_of
 from rlselect.subset.revs._problem import Problem
-from rlselect.subset.revs._search import Found, climb_once, is_large, rows_of
+from rlselect.subset.revs._search import climb_once, is_large
 from rlselect.subset.revs._structure import Structure
 from rlselect.subset.revs.evidence import fit_glm, fit_outcome, standardise
 
@@ -25,6 +27,7 @@ _MOST_COLUMNS = 1500
 _WORK, _LEAST = 4e9, 1000
 # rows that tell which columns matter
 _ROWS = 5000
+_LEAST_CURVATURE = 1e-8
 
 
 def with_products(
@@ -85,7 +88,11 @@ def _scores(problem: Problem, sample: Problem, inside: NDArray[np.bool_], rows: 
         fit = fit_glm(A, few_y, problem.family, few_weight, few_offset)
         family = "poisson" if problem.family == "negative_binomial" else problem.family
         eta = X[:, columns] @ fit.coef + fit.intercept + known
-        score = score_and_curvature(family, y, eta, fit.overdispersion)[0][None]
+        score, curvature = score_and_curvature(family, y, eta, fit.overdispersion)
+        if problem.levels is not None:
+            belonging, own = problem.belonging.part(rows), eta - known
+            score = _beside_levels(belonging, X[:, columns], own, score, curvature, w)
+        score = score[None]
     else:
         outcome = problem.outcome.make(y, weight, offset)
         outcome_fit = fit_outcome(A, few_y, problem.outcome.make, few_weight, few_offset)
@@ -97,6 +104,24 @@ def _scores(problem: Problem, sample: Problem, inside: NDArray[np.bool_], rows: 
         score = np.divide(score, w, out=np.zeros_like(score), where=w > 0)
     Z, centre, _ = standardise(X, w)
     return pair_scores(Z, w, score), centre
+
+
+def _beside_levels(
+    belonging: Belonging, A: Floats, eta: Floats, score: Floats, curvature: Floats, weight: Floats
+) -> Floats:
+    """Scores without what rows share: products that are alike throughout a cluster would crowd out others."""
+    levels, curvature = belonging.levels, np.maximum(curvature, _LEAST_CURVATURE)
+    assert levels is not None
+    left, precision = score / curvature, weight * curvature
+    noise = 1.0 / float(np.average(curvature, weights=weight))
+    if np.ptp(curvature) == 0:
+        # the noise of a linear model is what is left, not one
+        noise = float(np.average(left**2, weights=weight))
+        precision = weight / noise
+    design = np.column_stack([np.ones(len(A)), A])
+    spread = learn_spread(levels, design, eta + left, precision, row_noise=noise)
+    level = levels.factor(precision, spread).solve(levels.collect(precision * left))
+    return np.asarray(score - curvature * levels.to_rows(level))
 
 
 def _best(

@@ -36,7 +36,9 @@ def refuse_idle(selector: Any, family: str, offset: Any) -> None:
     if family not in OUTCOMES:
         return
     what = f"family={family!r}"
-    refuse_unused(selector, ("min_effect", "checkpoint"), what, "leave it out: all rows are used")
+    refuse_unused(
+        selector, ("min_effect", "checkpoint"), what, "leave it out: numbers, two classes and counts have it"
+    )
     if isinstance(selector.search, Sarsa):
         raise ValueError(
             f"{what} was given with search=Sarsa(...), which does not know it; use search='auto'."
@@ -65,7 +67,6 @@ def refuse_together(selector: Any, family: str, groups: Any, responses: str = ""
         raise ValueError(
             f"{what} was given with search=Sarsa(...), which draws every row for itself; use search='auto'."
         )
-    refuse_unused(selector, ("order",), what, "leave it out, and give the products as columns")
     refuse_unused(selector, ("min_effect", "checkpoint"), what, "leave it out: all rows are used")
 
 

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from rlselect.data import read_features
 from rlselect.report import answer_selection, name_some, stopped_early
 from rlselect.subset.revs._dependence import say_dependence
+from rlselect.subset.revs._found import Found
 from rlselect.subset.revs._outcome_kind import OUTCOMES
 from rlselect.subset.revs._sarsa import Sarsa
-from rlselect.subset.revs._search import Found
 
 AFTER_SELECTION = (
     "Standard errors are those of a refit that does not know the variables were selected: they are too "
@@ -226,6 +226,8 @@ def _prediction(selector: Any) -> list[str]:
     if getattr(selector, "dependence_", None) is not None:
         left_out = "on stretches left out" if selector.time_ordered else "on clusters left out one by one"
     over = f"{average.n_subsets} subset" + ("s" if average.n_subsets > 1 else "")
+    if average.share_of_all:
+        over += f" and, with a share of {average.share_of_all:.0%}, the ridge of all columns"
     if selector.average_:
         return [
             f"Predictions average over {over}: {left_out} the refit is not clearly better "

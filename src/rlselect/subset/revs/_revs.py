@@ -41,14 +41,15 @@ from rlselect.report import GainDisplay, PathDisplay, PathWords, SelectionDispla
 from rlselect.subset.revs._coefficients import set_coefficients
 from rlselect.subset.revs._credible import credible_groups, name_groups
 from rlselect.subset.revs._final import fitted_family
+from rlselect.subset.revs._found import Found, choices_of
 from rlselect.subset.revs._noise import kind_of_noise
-from rlselect.subset.revs._outcome_kind import CLASSES, OUTCOMES, is_survival, survival_parts
+from rlselect.subset.revs._outcome_kind import CLASSES, is_survival, survival_parts
 from rlselect.subset.revs._problem import COUNTS, FAMILIES, Problem, pose_problem
 from rlselect.subset.revs._products import keep_products, with_products
 from rlselect.subset.revs._reading import open_checkpoint, read_policy, refuse_idle, refuse_together
 from rlselect.subset.revs._report import path_of, report_of
 from rlselect.subset.revs._sarsa import Sarsa, paper_search
-from rlselect.subset.revs._search import Found, choices_of, expected_steps, search_subset
+from rlselect.subset.revs._search import expected_steps, search_subset
 from rlselect.subset.revs._selections import RULES, SubsetSelections
 from rlselect.subset.revs._several import fit_several
 from rlselect.subset.revs._split import split_rows
@@ -59,6 +60,7 @@ _FINISHED = (
     "decided",
     "decided on a sample",
     "all rows",
+    "memory",
     "converged",
     "nothing to choose from",
     "max stages",
@@ -203,8 +205,9 @@ class REVS(SubsetSelections):
         ``P(y > c) = expit(X coef_ + intercept_[c])``.
     coef_average_, intercept_average_ : like `coef_` and `intercept_`
         Posterior means over all subsets that were visited, weighted by their visits; of families other than
-        "gaussian" over the fifty heaviest. The refit's where one subset stands for all (more than 5,000
-        rows, or ``search=Sarsa()``).
+        "gaussian" over the fifty heaviest. A ridge of all columns has a share of them where left-out rows
+        speak for it, as the summary then says. The refit's where one subset stands for all (more than
+        5,000 rows, or ``search=Sarsa()``).
     average_ : bool
         Whether `predict` uses the average unless told otherwise: it does unless the refit predicts rows that
         are left out one by one better, by more than one standard error of the difference.
@@ -227,11 +230,11 @@ class REVS(SubsetSelections):
         Size of effect that would have been seen with probability 0.9, had the feature had it beside the
         selected ones: in standard deviations, as in `min_effect`. NaN for features that were selected, may
         not be, or are constant; and everywhere up to 5,000 rows, where `inclusion_` says what is known.
-        Of a feature of several columns, the largest of its columns.
+        Of a feature of several columns, the largest of its columns. NaN for several classes and times.
     stop_reason_ : str
         "converged", "decided" (a look at all rows shows nothing more), "decided on a sample" (a look at some
-        of them does), "all rows", "time budget", "interrupted", "callback", "max stages" or "nothing to
-        choose from".
+        of them does), "all rows", "memory" (as many as a sample of several classes or times may hold), "time
+        budget", "interrupted", "callback", "max stages" or "nothing to choose from".
     family_ : str
         The family that was fitted; "mixed" where several responses have different ones.
     overdispersion_ : float
@@ -277,8 +280,10 @@ class REVS(SubsetSelections):
 
     Weights count rows: a weight of 2 is the same as the row twice.
 
-    Not meant for effects that are not linear on the link's scale. The families "multinomial", "ordinal" and
-    "cox" walk over all rows, which have to be in memory: a step costs O(n p k) for each pair of classes.
+    Not meant for effects that are not linear on the link's scale. A step of "multinomial" costs O(n p k) for
+    each pair of classes. Of these, "ordinal" and "cox", samples grow to 67 million numbers at most, each look
+    passes over all rows, and no further chains are tried; rows of "cox" have to be in memory, since who is at
+    risk depends on all of them.
 
     References
     ----------
@@ -479,9 +484,10 @@ class REVS(SubsetSelections):
         extra = survival_parts(y) if family == "cox" else {}
         if groups is not None:
             extra["groups"] = groups
-        if family in OUTCOMES or self.order == 2 or self.time_ordered:
-            order = "order=2" if self.order == 2 else "time_ordered=True"
-            X = load_source(X, f"{name}({f'family={family!r}' if family in OUTCOMES else order})")
+        if family == "cox" or self.order == 2 or self.time_ordered:
+            why = "order=2" if self.order == 2 else "time_ordered=True"
+            why = "family='cox'" if family == "cox" else why
+            X = load_source(X, f"{name}({why})")
         table = open_source(
             X,
             extra.pop("time") if family == "cox" else y,

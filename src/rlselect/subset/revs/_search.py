@@ -1,8 +1,7 @@
 """Which search runs on which data, and what it hands back."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import nullcontext
-from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -10,20 +9,19 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from rlselect._clock import Clock
-from rlselect.data import Batch, DataSource, Units
+from rlselect.data import DataSource, Units
 from rlselect.kernels import Levels
 from rlselect.learn import UCB, Policy, Trajectory
 from rlselect.subset.revs._checkpoint import Checkpoint
-from rlselect.subset.revs._choices import Choices
-from rlselect.subset.revs._dependence import Dependence
 from rlselect.subset.revs._effort import EffortPlan, SearchState, begin, run_effort
+from rlselect.subset.revs._found import Found, as_floats, rows_of
 from rlselect.subset.revs._noise import Noise, learn_noise
+from rlselect.subset.revs._outcome_effort import OutcomeRows, run_outcome_effort
 from rlselect.subset.revs._problem import COUNTS, Problem
 from rlselect.subset.revs._sarsa import Sarsa, run_sarsa
 from rlselect.subset.revs._size_prior import SizePrior
 from rlselect.subset.revs._structure import Structure
 from rlselect.subset.revs._subset_state import SubsetState
-from rlselect.subset.revs._visited import Visited
 from rlselect.subset.revs._walk import (
     Walker,
     WalkResult,
@@ -38,7 +36,6 @@ from rlselect.subset.revs.evidence import (
     DependentRows,
     GlmSubset,
     LazyGram,
-    Moments,
     OutcomeSubset,
     OverflowedColumns,
     RidgeSubset,
@@ -59,80 +56,9 @@ _NOISE_CLIMBS = 8
 _WHOLE_GRAM = 2e10
 # a Newton step over rows with workers takes a round trip: it pays when a pass takes longer than that
 _NEARBY_BYTES = 2**25
-Gather = Callable[[NDArray[np.intp]], tuple]
-GatherBlocks = Callable[..., Iterator[Any]]
 # what a checkpoint holds
 _KEPT_STATE = {"progress": SearchState, "rows": Rows}
 _SARSA_REASONS = {"max_stages": "max stages", "time_budget": "time budget"}
-
-
-@dataclass
-class Found:
-    """What a search found, in units.
-
-    Attributes
-    ----------
-    inclusion : array
-        Probability or frequency that each unit belongs in.
-    support : bool array
-        The selected units.
-    trajectories : list of Trajectory
-        The visited subsets.
-    n_stages, n_rows_read, stop_reason
-        The effort.
-    gather : callable
-        ``gather(columns)`` returns these columns, y, weight and offset of the rows that were used.
-    gather_blocks : callable, optional
-        The same, a block at a time; with a second argument, what that function makes of each.
-    first : callable, optional
-        The same of the first block only.
-    moments : callable, optional
-        ``moments(columns)`` returns the sums of products of these columns, where the search has made them.
-    numbers : callable, optional
-        ``numbers(places)`` returns which rows of the table stand at these places of those that were used.
-    n_rows_seen : int
-        Rows that were used or looked at.
-    detectable : array over columns, optional
-        Size of effect that would have been seen with probability 0.9, NaN where there was none to be seen.
-    labels : list of array of int or None
-        Units that each trajectory speaks of; None where it speaks of all.
-    dispersion : float
-        Of counts that are more spread than Poisson's, zero otherwise.
-    noise : Noise, optional
-        Of linear models, where it is uneven or has heavy tails.
-    visited : Visited, optional
-        The subsets that were counted; None where one subset stands for all.
-    dependence : Dependence, optional
-        What rows share, where they belong together.
-    """
-
-    inclusion: NDArray[np.float64]
-    support: NDArray[np.bool_]
-    trajectories: list[Trajectory]
-    n_stages: int
-    n_rows_read: int
-    stop_reason: str
-    gather: Gather
-    gather_blocks: GatherBlocks | None = None
-    first: Gather | None = None
-    numbers: Callable[[NDArray[np.intp]], NDArray[np.intp]] | None = None
-    moments: Callable[[NDArray[np.intp]], Moments | None] | None = None
-    n_rows_seen: int = 0
-    detectable: NDArray[np.float64] | None = None
-    labels: list[NDArray[np.intp] | None] | None = None
-    dispersion: float = 0.0
-    noise: Noise | None = None
-    visited: Visited | None = None
-    dependence: Dependence | None = None
-
-    @property
-    def likeliest(self) -> NDArray[np.bool_]:
-        """The subset that was counted most, or the one that stands for all."""
-        if self.visited is None:
-            return self.support.copy()
-        mask = np.zeros(len(self.support), dtype=bool)
-        mask[self.visited.subsets[0]] = True
-        return mask
 
 
 def is_large(table: DataSource) -> bool:
@@ -144,8 +70,7 @@ def is_large(table: DataSource) -> bool:
 def _grows(problem: Problem) -> bool:
     """Whether the search takes more and more rows, instead of walking on all of them."""
     # what rows share is only to be seen in all of them
-    alone = problem.outcome is None and problem.joint is None and problem.levels is None
-    return is_large(problem.table) and alone
+    return is_large(problem.table) and problem.joint is None and problem.levels is None
 
 
 def expected_steps(problem: Problem, search: Any) -> int:
@@ -206,6 +131,8 @@ def search_subset(
     how = _How(policy, penalty, n_jobs, rng, clock, problem.structure)
     try:
         if _grows(problem):
+            if problem.outcome is not None:
+                return _search_outcome(problem, how)
             return _search_large(problem, how, EffortPlan(min_effect=min_effect), checkpoint)
         return _search_walk(problem, how)
     except OverflowedColumns as error:
@@ -253,9 +180,7 @@ def _search_walk(problem: Problem, how: _How) -> Found:
     """All rows at once: several subsets may explain them, and the walk averages over these."""
     table, linear = problem.table, problem.family == "gaussian"
     plain = problem.outcome is None and problem.levels is None
-    rows = _rows(table, linear) if plain else Rows(table.take)
-    state = walk_state(problem, problem.units, rows)
-    allowed = problem.allowed & _varying(state, problem)
+    rows, state, allowed = _at_the_beginning(problem)
     if not allowed.any() or (problem.family in COUNTS and not _has_events(rows)):
         return _nothing_to_do(problem)
     state.reset(problem.always)
@@ -290,18 +215,24 @@ def _search_walk(problem: Problem, how: _How) -> Found:
     return found
 
 
+def _at_the_beginning(problem: Problem) -> tuple[Rows, SubsetState, NDArray[np.bool_]]:
+    """All rows, the empty subset of them, and which units may move."""
+    plain = problem.outcome is None and problem.levels is None
+    rows = _rows(problem.table, problem.family == "gaussian") if plain else Rows(problem.table.take)
+    state = walk_state(problem, problem.units, rows)
+    return rows, state, problem.allowed & _varying(state, problem)
+
+
 def climb_once(
     problem: Problem, penalty: float | None, rng: np.random.Generator, clock: Clock
 ) -> NDArray[np.bool_]:
     """Units that a greedy climb on all rows comes to, for a first idea of what matters."""
-    table, linear = problem.table, problem.family == "gaussian"
-    rows = _rows(table, linear) if problem.outcome is None else Rows(table.take)
-    state = walk_state(problem, problem.units, rows)
+    _, state, allowed = _at_the_beginning(problem)
     state.reset(problem.always)
     how = _How(UCB(0.0), penalty, None, rng, clock, problem.structure)
-    walker = how.walker(state, problem.allowed & _varying(state, problem), table.n_rows, state.counted)
+    walker = how.walker(state, allowed, problem.table.n_rows, state.counted)
     walker.climb()
-    for _ in range(2 if linear else 0):
+    for _ in range(2 if problem.family == "gaussian" else 0):
         tune_prior(walker, shapes=1)
         walker.climb()
     return state.mask
@@ -418,6 +349,23 @@ def _search_large(problem: Problem, how: _How, plan: EffortPlan, checkpoint: Che
     return found
 
 
+def _search_outcome(problem: Problem, how: _How) -> Found:
+    """As `_search_large`, for likelihoods that are none of a linear predictor and a row alone."""
+    table, kind = problem.table, problem.outcome
+    assert kind is not None
+    rows = Rows(table.take)
+    sample = OutcomeRows(table, kind, problem.units, rows)
+    sample.begin()
+    state = cast(SubsetState, sample.state())
+    state.reset(problem.always)
+    allowed = problem.allowed & _varying(state, problem)
+    walker = how.walker(state, allowed, table.sampler.n_used, state.counted)
+    result = run_outcome_effort(walker, sample)
+    found = _found(problem, result, rows)
+    found.numbers, found.n_rows_seen = rows.numbers, result.n_rows_seen
+    return found
+
+
 def _rows(table: DataSource, linear: bool) -> Rows:
     large = is_large(table)
     # a Newton step passes over all rows; sums of squares and products are made once
@@ -503,35 +451,13 @@ def _found(problem: Problem, result: WalkResult, rows: Rows) -> Found:
     )
 
 
-def choices_of(problem: Problem, found: Found) -> Choices:
-    """What may be selected, and how probable each of it is."""
-    return Choices(
-        problem.groups,
-        found.inclusion,
-        problem.allowed,
-        problem.always,
-        problem.structure,
-        found.likeliest if problem.is_limited else None,
-    )
-
-
-def rows_of(table: DataSource, rows: Any) -> Gather:
-    """What gathers columns of some rows, as in `Found`."""
-    return lambda columns: _as_floats(table, table.take(rows, columns))
-
-
-def _as_floats(table: DataSource, batch: Batch) -> tuple:
-    X = batch.X.toarray() if table.is_sparse else batch.X
-    return X.astype(np.float64), *batch[1:]
-
-
 def _nothing_to_do(problem: Problem) -> Found:
     """There is nothing to find: the rows at hand, all of them in memory, serve for the coefficients."""
     table = problem.table
     used = table.glance(table.n_rows, np.empty(0, dtype=np.intp)).X.shape[0]
 
     def gather(columns: NDArray[np.intp]) -> tuple:
-        return _as_floats(table, table.glance(table.n_rows, columns))
+        return as_floats(table, table.glance(table.n_rows, columns))
 
     return Found(
         problem.always.astype(float),

@@ -1,5 +1,6 @@
 """Several responses: one selection for all of them, or one for each."""
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,16 +15,19 @@ from rlselect._options import refuse_unused
 from rlselect._parallel import one_thread
 from rlselect._random import as_generator
 from rlselect.data import Responses, open_responses, require_rows
+from rlselect.subset.revs._found import choices_of
 from rlselect.subset.revs._joint_search import search_shared
 from rlselect.subset.revs._problem import Problem, pose_problem
 from rlselect.subset.revs._reading import read_policy, refuse_idle, refuse_together
 from rlselect.subset.revs._sarsa import Sarsa
-from rlselect.subset.revs._search import choices_of, expected_steps
+from rlselect.subset.revs._search import expected_steps
 from rlselect.subset.revs._split import split_rows
 from rlselect.subset.revs._structure_options import read_structure
 
 # what ends the searches of the other responses too
 _BROKEN_OFF = ("interrupted", "callback")
+# y as a word of its own, and not as the name of a column
+_ABOUT_Y = re.compile(r"(?<![\w'\"])y(?![\w'\"])")
 
 
 class _Portion(Progress):
@@ -90,7 +94,7 @@ def _named(name: str) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        if "y" not in str(error).split("(")[0]:
+        if not _ABOUT_Y.search(str(error).split("(")[0]):
             raise
         raise ValueError(f"Response {name!r}: {error}") from None
 

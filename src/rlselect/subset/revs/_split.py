@@ -7,10 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlselect.data import Table, require_rows
-from rlselect.subset.revs._dependence import cluster_codes
 from rlselect.subset.revs._dependent_fit import dependent_fit
+from rlselect.subset.revs._found import rows_of
 from rlselect.subset.revs._problem import Problem
-from rlselect.subset.revs._search import rows_of
 from rlselect.subset.revs.evidence import Fit, fit_glm
 
 
@@ -53,7 +52,7 @@ def _first_half(problems: Sequence[Problem], table: Table, rng: np.random.Genera
             order = order[np.argsort(mean[order], kind="stable")]
     part = np.zeros(len(size), dtype=bool)
     part[order[::2]] = True
-    if problems[0].time_ordered and cluster_codes(table) is None:
+    if problems[0].time_ordered and problems[0].belonging.codes is None:
         part = np.arange(len(size)) < (len(size) + 1) // 2
     first = part[number]
     if together is not None:

@@ -56,7 +56,7 @@ def read_structure(options: StructureOptions, problem: Problem) -> Structure | N
         return None
     return Structure(
         np.array([members for _, members, _ in limits], dtype=bool).reshape(-1, units.n_units),
-        np.array([most for *_, most in limits], dtype=np.intp),
+        np.array([min(most, units.n_units) for *_, most in limits], dtype=np.intp),
         columns,
         np.full((units.n_units, 2), -1, dtype=np.intp),
     )

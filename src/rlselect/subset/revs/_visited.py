@@ -64,6 +64,11 @@ class Visited:
         weights = self.weights[:most]
         return Visited(self.subsets[:most], weights / weights.sum())
 
+    def share_without(self, units: NDArray[np.bool_]) -> float:
+        """What the subsets weigh that have none of these units."""
+        none = [not units[subset].any() for subset in self.subsets]
+        return min(float(self.weights[none].sum()), 1.0)
+
     def relabelled(self, labels: NDArray[np.intp]) -> "Visited":
         """The same subsets of other units: `labels` are the new numbers, in order."""
         return Visited([labels[units] for units in self.subsets], self.weights)

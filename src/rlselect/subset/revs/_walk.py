@@ -32,6 +32,8 @@ _SHAPE_PROOF = 2.0
 _REDRAW = 25
 # price of a unit between two subsets of different priors: what one more coefficient costs on other rows
 _LIGHT = 1.0
+# posteriors that differ by a smaller share are those of the same subset
+_ROUNDING = 1e-9
 
 
 @dataclass
@@ -442,7 +444,8 @@ def _best_start(walker: Walker, plan: WalkPlan, tune: bool) -> None:
         walker.climb()
         if tune:
             tune_prior(walker, shapes=len(SHAPES))
-        if walker.posterior > best:
+        # searches often end in the same subset: rounding must not say whose memory of prices is kept
+        if walker.posterior > best + _ROUNDING * abs(best):
             best, reached = walker.posterior, walker.state
         if walker.stopped:
             break

@@ -41,9 +41,13 @@ __all__ = [
     "open_data",
     "read_data",
     "read_design",
+    "rows_that_count",
 ]
 
 Array = NDArray[np.float64]
+
+# of a mean of equal numbers, as a share of them
+_ROUNDING = 1e-14
 
 
 @dataclass(frozen=True)
@@ -110,32 +114,37 @@ def open_data(
     return table, number_responses(given.names, targets, table.sample_weight, owner)
 
 
+def rows_that_count(table: Table, owner: str) -> NDArray[np.intp]:
+    """Rows of positive weight: a row of none says nothing, not even which classes there are."""
+    require_rows(table.n_rows, 2, owner)
+    if table.sample_weight is None:
+        return np.arange(table.n_rows)
+    rows, n = np.flatnonzero(table.sample_weight > 0), table.n_rows
+    if len(rows) < 2:
+        raise ValueError(
+            f"sample_weight is positive in {len(rows)} of {n} rows; at least 2 such rows are needed."
+        )
+    return rows
+
+
 def read_data(
     table: Table,
+    rows: NDArray[np.intp],
     loss: Loss,
     units: Units,
     takes_sparse: bool,
-    owner: str,
     responses: NumberResponses | None = None,
 ) -> RiskData:
-    """Rows of a table with positive weight, and the targets of a loss; `responses` take the place of y."""
-    require_rows(table.n_rows, 2, owner)
+    """Rows of a table, and the targets of a loss; `responses` take the place of y."""
     assert table.y is not None
     X = read_design(table, takes_sparse)
-    classes: NDArray | None = None
+    X = X if len(rows) == table.n_rows else X[rows]
+    weights = np.ones(len(rows)) if table.sample_weight is None else table.sample_weight[rows]
     if responses is None:
-        y, targets, classes = _read_targets(table.y, loss)
+        y, targets, classes = _read_targets(table.y[rows], loss)
     else:
-        targets = responses.values
+        targets, classes = responses.values[rows], None
         y = np.unique(targets, axis=0, return_inverse=True)[1].ravel().astype(np.float64)
-    weights = np.ones(len(y)) if table.sample_weight is None else table.sample_weight
-    keep = weights > 0
-    if keep.sum() < 2:
-        raise ValueError(
-            f"sample_weight is positive in {keep.sum()} of {len(y)} rows; at least 2 such rows are needed."
-        )
-    if not keep.all():
-        X, y, targets, weights = X[keep], y[keep], targets[keep], weights[keep]
     return RiskData(X, y, targets, weights, loss, units.columns, classes)
 
 
@@ -232,10 +241,12 @@ def make_cycle(step: float | Callable[[int], int]) -> Callable[[int], int]:
 
 
 def column_scale(X: Array, weights: Array) -> tuple[Array, Array]:
-    """Weighted mean and standard deviation of the columns; 1 for a column that is constant."""
+    """Weighted mean and standard deviation of the columns; the size of a column that is constant."""
     total = weights.sum()
     centre = weights @ X / total
     scale = np.sqrt(weights @ np.square(X - centre) / total)
-    # A column that is constant up to rounding is left alone rather than blown up.
-    scale[scale <= 1e-12 * np.maximum(np.abs(centre), 1e-300)] = 1.0
+    # A column that is constant up to rounding is not blown up, whatever its unit.
+    size = np.maximum(np.abs(centre), 1e-280)
+    flat = scale <= _ROUNDING * size
+    scale[flat] = np.where(size > 1e-280, size, 1.0)[flat]
     return centre, scale

@@ -28,13 +28,7 @@ from rlselect._options import (
 )
 from rlselect._parallel import jobs
 from rlselect._random import RandomState, as_generator
-from rlselect.data import (
-    MISSING_MODES,
-    FeatureUnits,
-    TableEncoder,
-    open_table,
-    read_units,
-)
+from rlselect.data import MISSING_MODES, FeatureUnits, TableEncoder, open_table, read_units
 from rlselect.machines import (
     KERNELS,
     LOSSES,
@@ -62,6 +56,7 @@ from rlselect.subset.risk_rfe._inputs import (
     open_data,
     read_data,
     read_design,
+    rows_that_count,
 )
 from rlselect.subset.risk_rfe._machine import ConstantMachine, FinalMachine, LinearMachine, fit_machine
 from rlselect.subset.risk_rfe._problem import Halves, MachinePlan, plan_size, pose_estimator
@@ -406,9 +401,10 @@ class RiskRFE(ReportedElimination):
         self._require_target(y)
         table, responses = open_data(X, y, sample_weight, self.missing, name)
         assert table.y is not None
-        loss = choose_loss(self.loss, table.y, self.estimator, responses is not None)
+        rows = rows_that_count(table, name)
+        loss = choose_loss(self.loss, table.y[rows], self.estimator, responses is not None)
         units = read_units(table.encoder, self.feature_groups)
-        data = read_data(table, loss, units.units, self._takes_sparse(), name, responses)
+        data = read_data(table, rows, loss, units.units, self._takes_sparse(), responses)
         self._response_center, self._response_scale = np.zeros(1), np.ones(1)
         if responses is not None:
             self.response_names_ = responses.names

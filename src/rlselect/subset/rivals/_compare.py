@@ -13,10 +13,8 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.model_selection import check_cv
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC, SVR
 
+from rlselect._compat import user_level
 from rlselect._options import check_value, one_of
 from rlselect._watch import tell
 from rlselect.data import TASKS, open_table, read_numbers_or_classes, read_task, require_target
@@ -25,6 +23,7 @@ from rlselect.report import (
     Display,
     below_axes,
     draw_names,
+    judging_machine,
     label_axes,
     line_style,
     names_height,
@@ -150,7 +149,7 @@ def compare(
     true = None if truth is None else _read_truth(truth, names)
     sizes = tuple(k for k in sorted({int(k) for k in sizes}) if 1 <= k <= len(names))
     if learner is None:
-        learner = make_pipeline(StandardScaler(), SVC() if classes is not None else SVR())
+        learner = judging_machine(classes is not None)
     folds = list(check_cv(cv, target, classifier=classes is not None).split(design, target))
     judge = _Judge(learner, design, target, of_column, classes is not None)
     rows = []
@@ -159,13 +158,19 @@ def compare(
         for k, (train, _) in enumerate(folds):
             tell(doing=f"{name}, fold {k + 1} of {len(folds)}")
             fits.append(_fit_fold(selector, design, target, train, of_column, len(names)))
+        if all(isinstance(fit, Exception) for fit in fits):
+            warnings.warn(
+                f"{name} has no figures, since it fitted no fold: {fits[0]}",
+                UserWarning,
+                stacklevel=user_level(),
+            )
         rows.append({"selector": name, **_measure(fits, folds, judge, sizes, true)})
     return Comparison(rows, "accuracy" if classes is not None else "R squared", sizes)
 
 
 @dataclass(frozen=True)
 class _Fit:
-    """One selector on one fold: features kept, all of them best first, seconds; None where it raised."""
+    """One selector on one fold: features kept, all of them best first, seconds."""
 
     kept: NDArray[np.bool_]
     order: NDArray[np.intp]
@@ -202,15 +207,16 @@ def _read_truth(truth: Any, names: list[str]) -> NDArray[np.bool_]:
 
 def _fit_fold(
     selector: Any, X: NDArray, y: NDArray, train: NDArray, of_column: NDArray, n_features: int
-) -> _Fit | None:
+) -> _Fit | Exception:
+    """What a selector finds on a fold, or what it raised."""
     mine = copy_selector(selector)
     start = time.perf_counter()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             mine.fit(X[train], y[train])
-    except (ValueError, ArithmeticError, np.linalg.LinAlgError):
-        return None
+    except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
+        return error
     seconds = time.perf_counter() - start
     columns = chosen_columns(mine, X.shape[1])
     kept = np.zeros(n_features, dtype=bool)
@@ -241,9 +247,13 @@ class _Judge:
 
 
 def _measure(
-    fits: list[_Fit | None], folds: list[Any], judge: _Judge, sizes: tuple[int, ...], true: NDArray | None
+    fits: list[_Fit | Exception],
+    folds: list[Any],
+    judge: _Judge,
+    sizes: tuple[int, ...],
+    true: NDArray | None,
 ) -> dict[str, Any]:
-    done = [(fit, *fold) for fit, fold in zip(fits, folds, strict=True) if fit is not None]
+    done = [(fit, *fold) for fit, fold in zip(fits, folds, strict=True) if isinstance(fit, _Fit)]
     kept = np.array([fit.kept for fit, _, _ in done])
     row: dict[str, Any] = {"selected": _mean([fit.kept.sum() for fit, _, _ in done])}
     row["score"] = _mean([judge.score(np.flatnonzero(fit.kept), *fold) for fit, *fold in done])

@@ -84,7 +84,7 @@ def counts(family, levels, seed=1):
 def test_laplace_evidence_is_that_of_a_model_with_its_levels(family, levels):
     state, X, y = counts(family, levels)
     state.reset(np.array([True, False, True, False, False]))
-    inside = np.column_stack([np.ones(N), X[:, [0, 2]]])
+    inside = np.column_stack([np.ones(N), (X * state.column_scale)[:, [0, 2]]])
     if isinstance(levels, ClusterLevels):
         Z, cov = (CODE[:, None] == np.arange(8)).astype(float), state.spread.size * np.eye(8)
     else:
@@ -138,6 +138,7 @@ def test_levels_of_no_variance_change_no_price(family):
     rows.append(slice(0, N))
     plain = GlmSubset(rows, Units(np.arange(5)), family)
     state.spread = Spread(0.0)
+    state._rescale(np.ones(N))
     mask = np.array([True, False, False, True, False])
     for one in (state, plain):
         one.reset(mask)
@@ -148,6 +149,7 @@ def test_levels_of_no_variance_change_no_price(family):
 def test_a_move_is_priced_by_one_newton_step_beside_the_levels(family):
     state, X, y = counts(family, ClusterLevels(CODE))
     state.reset(np.array([True, False, False, False, False]))
+    X = X * state.column_scale
     A = np.column_stack([np.ones(N), X[:, 0], CODE[:, None] == np.arange(8)])
     b = np.concatenate([state._coef, state._level])
     mean = 1 / (1 + np.exp(-A @ b)) if family == "binomial" else np.exp(A @ b)
@@ -161,6 +163,16 @@ def test_a_move_is_priced_by_one_newton_step_beside_the_levels(family):
         naive = 0.5 * step**2 * schur - 0.5 * np.log(state.slab * schur)
         naive += np.log((step**2 + 1 / schur) / state.slab)
         assert state.moves()[j] == pytest.approx(naive, abs=1e-4)
+
+
+@pytest.mark.parametrize("levels", [ClusterLevels(CODE), CourseLevels(np.zeros(N, dtype=int))])
+def test_every_column_has_the_curvature_beside_the_levels_that_it_has_without_them(levels):
+    state, X, y = counts("poisson", levels)
+    weight, one = y.mean(), np.ones(N)
+    inverse = np.linalg.inv(np.eye(N) / weight + dense_covariance(levels, state.spread))
+    project = inverse - np.outer(inverse @ one, one @ inverse) / (one @ inverse @ one)
+    beside = np.einsum("ni,nm,mi->i", X, project, X)
+    np.testing.assert_allclose(state.column_scale**2, weight * N / beside)
 
 
 def test_learning_changes_what_is_shared_and_comes_to_rest():

@@ -32,6 +32,7 @@ from rlselect.subset.revs.evidence._outcome_refit import (
     outcome_gains,
 )
 from rlselect.subset.revs.evidence._outcome_subset import (
+    OutcomeLook,
     OutcomeMode,
     OutcomeSubset,
     outcome_mode,
@@ -83,6 +84,7 @@ __all__ = [
     "Look",
     "Moments",
     "OutcomeFit",
+    "OutcomeLook",
     "OutcomeMode",
     "OutcomeSubset",
     "OverflowedColumns",

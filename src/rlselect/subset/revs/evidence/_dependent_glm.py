@@ -1,8 +1,9 @@
 """A subset of columns under a generalised linear model whose rows share hidden levels."""
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from rlselect.data import Units
 from rlselect.kernels import (
@@ -12,12 +13,17 @@ from rlselect.kernels import (
     learn_spread,
     likeliest_dispersion,
     log_likelihood,
+    null_intercept,
     score_and_curvature,
     settle_levels,
 )
-from rlselect.subset.revs.evidence._block import Block
 from rlselect.subset.revs.evidence._dependent_ridge import FIRST_SHARE, alike
-from rlselect.subset.revs.evidence._glm_subset import SAME_DISPERSION, GlmSubset, block_predictor
+from rlselect.subset.revs.evidence._glm_subset import (
+    SAME_DISPERSION,
+    GlmSubset,
+    block_design,
+    block_predictor,
+)
 from rlselect.subset.revs.evidence._recall import Recall
 from rlselect.subset.revs.evidence._rows import Rows
 
@@ -28,6 +34,8 @@ _LEAST_CURVATURE = 1e-8
 # prior variance of the coefficients beside which levels are learnt, and Newton steps to them
 _WIDE_SLAB = 4.0
 _WIDE_STEPS = 10
+# a column that levels explain but for rounding is not blown up to what is left
+_LEAST_LEFT = 1e-6
 
 
 class DependentGlm(GlmSubset):
@@ -35,7 +43,9 @@ class DependentGlm(GlmSubset):
 
     The levels are integrated out together with the coefficients: at their joint mode they are eliminated from
     every sum over the rows. `learn_dispersion` learns what rows share, from the linear model that the mode
-    looks like.
+    looks like. As in `DependentRidge`, the prior of a coefficient is one on the scale of what the levels
+    leave of its column: of a column that is the same for all rows of a cluster the clusters are the rows, and
+    a prior for as many as there are rows would charge next to nothing for it.
 
     Parameters
     ----------
@@ -50,15 +60,35 @@ class DependentGlm(GlmSubset):
     def __init__(self, rows: Rows, units: Units, family: str, levels: Levels) -> None:
         block = next(iter(rows))
         assert block is not None
-        self._block: Block = block
-        self._dense = block.columns(np.arange(units.n_columns)).T if sparse.issparse(block.X) else block.X
+        # columns on the common scale, and the block that has them on that of what the levels leave
+        self._dense = block.columns(np.arange(units.n_columns)).T.astype(np.float64)
         self._weight = np.ones(len(block)) if block.weight is None else block.weight
         self._levels = levels
         # variance of a row's own noise on the scale of the linear predictor, of even odds at first
         self.row_noise = 4.0
         self.spread = Spread(self.row_noise * FIRST_SHARE / (1.0 - FIRST_SHARE), levels.spreads[0].memory)
         self._level = np.zeros(levels.n_nodes)
+        self.column_scale = np.ones(units.n_columns)
+        self._block = replace(block, X=self._dense, shift=np.zeros(units.n_columns), scale=self.column_scale)
+        kind = "binomial" if family == "binomial" else "poisson"
+        start = np.full(len(block), null_intercept(kind, block.y, block.weight, block.offset))
+        known = start if block.offset is None else start + block.offset
+        self._rescale(score_and_curvature(kind, block.y, known)[1])
         super().__init__(rows, units, family, revisits=True)
+
+    def _rescale(self, curvature: Floats) -> None:
+        """Give every column as much curvature beside the levels as it would have without them."""
+        weight = self._weight * curvature
+        given = np.column_stack([self._dense, np.ones(len(weight))])
+        alone, beside = (
+            _about_the_last(rows, weight) for rows in (given, self._levels.whiten(given, weight, self.spread))
+        )
+        sound = beside > _LEAST_LEFT * alone
+        self.column_scale = np.sqrt(np.where(sound, alone, 1.0) / np.where(sound, beside, 1.0))
+        self._block = replace(self._block, X=self._dense * self.column_scale)
+
+    def _designs(self) -> list[Floats | None] | None:
+        return [block_design(self._block, self._subset)]
 
     def _point(self, coef: Floats, design: Floats | None) -> tuple[Floats, Floats]:
         """Design and linear predictor with the levels at their mode."""
@@ -98,7 +128,7 @@ class DependentGlm(GlmSubset):
         bent = design * weight
         factor = self._levels.factor(weight, self.spread)
         inner = factor.half(self._levels.collect(bent.T))
-        outer = factor.half(self._levels.collect(self._dense * weight[:, None]))
+        outer = factor.half(self._levels.collect(block.X * weight[:, None]))
         products = block.products(np.vstack([self._weight * score, bent]))
         products[1:] -= inner.T @ outer
         curvatures = np.maximum(block.squares(weight) - np.einsum("ij,ij->j", outer, outer), 0.0)
@@ -132,6 +162,16 @@ class DependentGlm(GlmSubset):
             if abs(best - self.dispersion) > SAME_DISPERSION * best:
                 self.dispersion, changed = best, True
         if changed:
+            before = self.column_scale[self._subset]
+            self._rescale(curvature)
+            self._coef[1:] *= before / self.column_scale[self._subset]
             self._recall = Recall()
             self._fit()
         return changed
+
+
+def _about_the_last(rows: Floats, weight: Floats) -> Floats:
+    """Weighted sums of squares of columns, beside the last one."""
+    bent = rows * weight[:, None]
+    squares, last = np.einsum("ij,ij->j", bent, rows), bent.T @ rows[:, -1]
+    return np.asarray(np.maximum(squares - last**2 / max(last[-1], 1e-300), 0.0)[:-1])

@@ -196,7 +196,7 @@ class GlmSubset:
         """Columns of the subset, kept for the steps of one fit; None when they are too many for that."""
         if 8 * self._rows.n_rows * (len(self._subset) + 1) > _DESIGN_BYTES:
             return None
-        return [None if block is None else _design(block, self._subset) for block in self._rows]
+        return [None if block is None else block_design(block, self._subset) for block in self._rows]
 
     def _sums(
         self, coef: Floats, prior: Floats, designs: list[Floats | None] | None
@@ -519,7 +519,8 @@ class GlmSubset:
         return agreed / max(0.5 * float(np.sqrt(norm)), 1e-12)
 
 
-def _design(block: Block, subset: list[int]) -> Floats:
+def block_design(block: Block, subset: list[int]) -> Floats:
+    """A one and some columns of every row, shape (m + 1, rows)."""
     design = np.ones((len(subset) + 1, len(block)))
     design[1:] = block.columns(subset)
     return design
@@ -528,7 +529,7 @@ def _design(block: Block, subset: list[int]) -> Floats:
 def block_predictor(
     block: Block, subset: list[int], coef: Floats, design: Floats | None
 ) -> tuple[Floats, Floats]:
-    design = _design(block, subset) if design is None else design
+    design = block_design(block, subset) if design is None else design
     eta = coef @ design
     return design, eta if block.offset is None else eta + block.offset
 

@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -223,11 +224,53 @@ class OutcomeSubset:
     def _price(self) -> _Priced:
         subset = self._subset()
         mode = self._mode(subset, self.slab)
+        score = (mode.point.score @ self._columns.T).T
+        moves = self._priced_moves(subset, mode, score)
+        directions = score[:, 0].copy()
+        directions[subset] = mode.coef[self.outcome.n_own :].reshape(-1, self.outcome.n_predictors)[:, 0]
+        return _Priced(mode.coef, mode.evidence, self._alike(subset, mode, self.slab), moves, directions)
+
+    def seen(self, look: "OutcomeLook") -> tuple[Floats, Floats]:
+        """Changes by move as one Newton step from the model of a look finds them on all its rows.
+
+        Scores are those of the rows looked at, the curvature is that of the rows here, in proportion.
+
+        Returns
+        -------
+        moves : array over units
+        coef : array of shape (f + kq,)
+            Parameters after the step, at which a second look is sharper.
+        """
+        subset, stretch = self._subset(), look.counted / self.counted
+        mode = self._mode(subset, self.slab)
+        prior = self._prior(subset)
+        hessian = stretch * (np.linalg.pinv(mode.inverse, hermitian=True) - np.diag(prior)) + np.diag(prior)
+        inverse = np.asarray(np.linalg.pinv(hessian, hermitian=True))
+        step = inverse @ (np.concatenate([look.own, look.score[subset].ravel()]) - prior * look.coef)
+        score = look.score - stretch * np.einsum("kpa,k->pa", self._cross(mode.point, subset), step)
+        there = mode._replace(coef=look.coef + step, inverse=inverse)
+        return self._priced_moves(subset, there, score, stretch), there.coef
+
+    def look(self, coef: Floats | None = None) -> tuple["OutcomeLook", list[int]]:
+        """An empty look at the model of the subset, or at other parameters of it, and its columns."""
+        at = self._priced.coef if coef is None else coef
+        shape = self.units.n_columns, self.outcome.n_predictors
+        return OutcomeLook(at, np.zeros(self.outcome.n_own), np.zeros(shape)), self._subset()
+
+    def _prior(self, subset: list[int]) -> Floats:
+        """Prior precision of all parameters."""
+        return np.append(
+            self.outcome.precision, np.full(len(subset) * self.outcome.n_predictors, 1.0 / self.slab)
+        )
+
+    def _priced_moves(
+        self, subset: list[int], mode: "OutcomeMode", score: Floats, stretch: float = 1.0
+    ) -> Floats:
+        """Changes of the log evidence by move, with the curvature of the rows times `stretch`."""
         q, p = self.outcome.n_predictors, self.units.n_columns
         point, inverse = mode.point, mode.inverse
-        score = (point.score @ self._columns.T).T
-        own = point.squares(self._columns, self._squared)
-        cross = self._cross(point, subset)
+        own = stretch * point.squares(self._columns, self._squared)
+        cross = stretch * self._cross(point, subset)
         pull = (inverse @ cross.reshape(len(inverse), p * q)).reshape(cross.shape)
         schur = own - np.einsum("kpa,kpb->pab", cross, pull) + np.eye(q) / self.slab
         # of a column that the subset explains altogether only its prior is left
@@ -238,11 +281,9 @@ class OutcomeSubset:
         moves = self.units.spread(columns)
         moves = moves.copy() if moves is columns else moves
         for units, members in self.units.by_size:
-            moves[units] = self._block_adds(members, point, cross, pull, score)
+            moves[units] = self._block_adds(members, point, cross, pull, score, stretch)
         self._removes(moves, subset, mode)
-        directions = score[:, 0].copy()
-        directions[subset] = mode.coef[self.outcome.n_own :].reshape(-1, q)[:, 0]
-        return _Priced(mode.coef, mode.evidence, self._alike(subset, mode, self.slab), moves, directions)
+        return moves
 
     def _cross(self, point: OutcomePoint, subset: list[int]) -> Floats:
         """Curvature between the parameters of the subset's model and all columns, shape (f + kq, p, q)."""
@@ -266,7 +307,13 @@ class OutcomeSubset:
         return change
 
     def _block_adds(
-        self, members: NDArray[np.intp], point: OutcomePoint, cross: Floats, pull: Floats, score: Floats
+        self,
+        members: NDArray[np.intp],
+        point: OutcomePoint,
+        cross: Floats,
+        pull: Floats,
+        score: Floats,
+        stretch: float,
     ) -> Floats:
         """Changes by units of the same number of columns, given by the rows of `members`."""
         q, (b, m) = self.outcome.n_predictors, members.shape
@@ -274,7 +321,7 @@ class OutcomeSubset:
         for i, columns in enumerate(members):
             own = np.einsum("abmn,ln->malb", point.bend(self._columns[columns]), self._columns[columns])
             inside = np.einsum("kma,klb->malb", cross[:, columns], pull[:, columns])
-            schur = (own - inside).reshape(m * q, m * q) + np.eye(m * q) / self.slab
+            schur = (stretch * own - inside).reshape(m * q, m * q) + np.eye(m * q) / self.slab
             out[i] = laplace_block_add(schur, score[columns].ravel(), self.slab)
         return out
 
@@ -289,6 +336,29 @@ class OutcomeSubset:
             if self.shape and size == q:
                 moves[unit] -= np.log((coef @ coef + np.trace(block)) / (self.slab * q))
             at += size
+
+
+@dataclass
+class OutcomeLook:
+    """Scores of rows that pass by, at some parameters.
+
+    Attributes
+    ----------
+    coef : array of shape (f + kq,)
+        Own parameters of the likelihood, then coefficients of the columns of the subset.
+    own : array of shape (f,)
+        Derivatives by the own parameters.
+    score : array of shape (p, q)
+        Derivatives by the coefficients of every column.
+    counted, n_rows : float, int
+        What the rows count, and their number.
+    """
+
+    coef: Floats
+    own: Floats
+    score: Floats
+    counted: float = 0.0
+    n_rows: int = 0
 
 
 class OutcomeMode(NamedTuple):

@@ -60,7 +60,7 @@ def test_command_refuses_in_one_sentence(tmp_path):
         (["--target", "ill", "--cost", "scan"], "--cost 'scan' is not understood"),
         (["--target", "ill", "--cost", "scna=1"], "costs names 'scna'"),
         (["--target", "ill", "--test-share", "1"], "--test-share 1 must be from 0 to below 1"),
-        (["--target", "ill", "--budget", "-1"], "budget=-1 was given; it must be"),
+        (["--target", "ill", "--budget", "-1"], "--budget -1 was given; it must be"),
     ]:
         result = run(data, *words)
         assert result.exit_code == 2

@@ -92,9 +92,9 @@ def test_links_dropout_and_constant_effects(tmp_path):
 def test_what_is_wrong_is_said_in_one_sentence(trial):
     common = [trial.path, "--formula", "score ~ arm"]
     wrong = {
-        "id='patent' is not a column": ["--id", "patent", "--time", "visit"],
+        "--id patent is not a column": ["--id", "patent", "--time", "visit"],
         "--grid 'often' is not understood": ["--id", "patient", "--time", "day", "--grid", "often"],
-        "link='probits' was given": ["--id", "patient", "--time", "visit", "--link", "probits"],
+        "--link probits was given": ["--id", "patient", "--time", "visit", "--link", "probits"],
         "leave grid out": ["--id", "patient", "--time", "visit", "--grid", "5"],
     }
     for sentence, words in wrong.items():

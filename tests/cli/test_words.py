@@ -2,10 +2,11 @@
 
 import shlex
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
-from pyarrow import csv
+from pyarrow import csv, parquet
 
 from rlselect.cli import main
 from rlselect.cli._errors import BadInput, one_sentence
@@ -94,3 +95,25 @@ def test_predictions_of_commas_name_the_flag(tmp_path):
     assert "--decimal ," in result.stderr
     done = run("predict", tmp_path / "m", tmp_path / "n.csv", "--out", tmp_path / "o.csv", "--decimal", ",")
     assert done.exit_code == 0, done.output
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_predictions_stand_beside_columns_that_are_kept(kind, tmp_path):
+    names = [f"house {k}" for k in range(40)]
+    table = pa.table(
+        {"id": names, "a": [0.5 * k for k in range(40)], "y": [1.5 * k + k % 3 for k in range(40)]}
+    )
+    path, out = tmp_path / f"t.{kind}", tmp_path / "o.csv"
+    csv.write_csv(table, path) if kind == "csv" else parquet.write_table(table, path)
+    model = tmp_path / "m"
+    assert run("select", path, "--target", "y", "--drop", "id", "--save", model).exit_code == 0
+    done = run("predict", model, path, "--out", out, "--keep", "id", "--keep", "y")
+    assert done.exit_code == 0, done.output
+    told = csv.read_csv(out)
+    assert told.column_names == ["id", "y", "prediction"]
+    assert told["id"].to_pylist() == names
+    np.testing.assert_allclose(told["prediction"].to_numpy(), told["y"].to_numpy(), atol=3)
+    refused = run("predict", model, path, "--out", out, "--keep", "ids")
+    assert refused.exit_code == 2
+    assert "--keep 'ids' is not a column" in refused.stderr
+    assert "Did you mean 'id'?" in refused.stderr

@@ -1,5 +1,7 @@
 """A source that is opened once: what is left out, marks of missing values, and streams that start again."""
 
+import shutil
+
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
@@ -71,3 +73,22 @@ def test_tables_of_a_stream_are_of_one_pass():
     assert (len(tables), whole) == (2, False)
     with pytest.raises(ValueError, match="many"):
         collect(stream, ["x"], lambda n_rows: (_ for _ in ()).throw(ValueError("too many")))
+
+
+def test_rows_that_would_fill_the_disk_are_refused_before_they_are_written(tmp_path, monkeypatch):
+    """What CSV rows take as columns is judged by the first ones, of all files together."""
+    line = ",".join(["0.12345678"] * 10)
+    paths = [tmp_path / f"{k}.csv" for k in range(3)]
+    for path in paths:
+        path.write_text("\n".join([",".join("abcdefghij"), *[line] * 20_000]) + "\n")
+    stream = door.open_parts([str(path) for path in paths])
+    needed = stream.expected_bytes(next(stream.tables(list("abcdefghij"))))
+    assert needed == pytest.approx(3 * 20_000 * 10 * 8, rel=0.02)
+    free = shutil.disk_usage(tmp_path)._replace(free=int(needed * 0.9))
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: free)
+    with pytest.raises(
+        ValueError, match=r"take about 0\.0048 GB .* 0\.0043\d* GB are free\. Set TMPDIR .*Parquet"
+    ):
+        open_source([str(path) for path in paths], "a")
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: free._replace(free=int(needed * 1.1)))
+    assert open_source([str(path) for path in paths], "a").n_rows == 60_000

@@ -307,6 +307,8 @@ def test_rows_that_belong_together_stay_together(browser, tmp_path):
 @pytest.mark.parametrize("name", ["REVS", "temporal"])
 def test_the_mouse_is_told_values(name, browser, tmp_path):
     browser.open(write(tmp_path, name))
+    # the search is folded away until it is asked for
+    browser.run("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
     browser.run("document.querySelector('figure').scrollIntoView()")
     strip = "document.querySelectorAll('figure .at')[2]"
     x, y, width, height = browser.run(

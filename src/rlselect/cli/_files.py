@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "check_outputs",
+    "columns_of",
     "flags_of",
     "load_data",
     "name_targets",
@@ -136,22 +137,33 @@ def title_of(data: Sequence[str]) -> str:
     return first if len(data) == 1 else f"{first} and {len(data) - 1} more"
 
 
+def columns_of(table: Any, names: Sequence[str], option: str, where: str) -> Any:
+    """Some columns of an Arrow table, by the words of an option."""
+    for name in names:
+        _require_column(name, table.column_names, option, where)
+    return table.select(list(dict.fromkeys(names)))
+
+
+def _require_column(name: str, columns: Sequence[str], option: str, where: str) -> None:
+    from rlselect.data import nearest_names
+
+    if name not in columns:
+        close = nearest_names(name, columns)
+        hint = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
+        raise ValueError(f"{option} {name!r} is not a column of {where}.{hint}")
+
+
 def _check_names(
     columns: Sequence[str], where: str, named: Mapping[str, str], drop: Sequence[str], several: bool
 ) -> None:
     """Refuse options that name columns which are not there."""
-    from rlselect.data import nearest_names
-
     given = [
         (option, name)
         for option, word in named.items()
         for name in (split_names(word, columns) if several and option == "--target" else [word])
     ]
     for option, name in [*given, *(("--drop", d) for d in drop)]:
-        if name not in columns:
-            close = nearest_names(name, columns)
-            hint = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
-            raise ValueError(f"{option} {name!r} is not a column of {where}.{hint}")
+        _require_column(name, columns, option, where)
     for option, name in given:
         if name in drop:
             raise ValueError(

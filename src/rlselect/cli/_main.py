@@ -11,6 +11,7 @@ from rlselect._watch import tell
 from rlselect.cli._errors import one_sentence
 from rlselect.cli._files import (
     check_outputs,
+    columns_of,
     flags_of,
     name_targets,
     names_in,
@@ -166,8 +167,8 @@ def select(
             raise ValueError(
                 f"--method {method} takes one target; leave out --responses, or use --method revs."
             )
-        chosen = {"time_ordered": time_ordered, "responses": responses}
-        selector.set_params(**chosen if method == "revs" else {})
+        if method == "revs":
+            selector.set_params(time_ordered=time_ordered, responses=responses)
         named = name_targets(target, weight) | ({} if event is None else {"--event": event})
         named |= {} if groups is None else {"--groups": groups}
         given = {} if weight is None else {"sample_weight": weight}
@@ -243,22 +244,38 @@ def check(
     help="File to write: .csv, .parquet, .feather or .jsonl.",
 )
 @click.option("--proba", is_flag=True, help="Probabilities of the classes, too.")
+@click.option(
+    "--keep",
+    multiple=True,
+    metavar="COLUMN",
+    help="Column to write beside the predictions, such as an id; may be repeated.",
+)
 @expand_option
 @cells_option
 @quiet_option
 def predict(
-    model: Path, data: tuple[str, ...], out: Path, proba: bool, expand_dates: bool, cells: "CsvCells"
+    model: Path,
+    data: tuple[str, ...],
+    out: Path,
+    proba: bool,
+    keep: tuple[str, ...],
+    expand_dates: bool,
+    cells: "CsvCells",
 ) -> None:
     """Predict the rows of DATA with a MODEL that --save has written."""
     from rlselect.cli._models import write_predictions
+    from rlselect.data import load_source
 
     with one_sentence():
         check_outputs([str(model), *data], out)
         with shown_progress("predicting"):
             table = open_data(data, {}, (), cells)
-            n_rows = write_predictions(
-                model, with_numbers(table) if expand_dates else table, out, proba=proba
-            )
+            kept = None
+            if keep:
+                table = load_source(table, "--keep")
+                kept = columns_of(table, keep, "--keep", title_of(data))
+            table = with_numbers(table) if expand_dates else table
+            n_rows = write_predictions(model, table, out, proba=proba, kept=kept)
         say(f"Wrote {printable(out)} ({n_rows:,} rows)")
 
 

@@ -30,7 +30,7 @@ def load_model(path: Path) -> Any:
     return load(path)
 
 
-def write_predictions(path: Path, data: Any, out: Path, *, proba: bool) -> int:
+def write_predictions(path: Path, data: Any, out: Path, *, proba: bool, kept: pa.Table | None = None) -> int:
     """Predict new rows and write one line for each.
 
     Parameters
@@ -43,6 +43,8 @@ def write_predictions(path: Path, data: Any, out: Path, *, proba: bool) -> int:
         .csv, .parquet, .feather or .jsonl.
     proba : bool
         Whether to add the probabilities of the classes.
+    kept : pyarrow.Table, optional
+        Columns to write before the predictions, of rows in memory.
 
     Returns
     -------
@@ -66,7 +68,15 @@ def write_predictions(path: Path, data: Any, out: Path, *, proba: bool) -> int:
         if expanded & set(data.column_names):
             raise ValueError(f"{str(path)!r} was fitted on dates made numbers; use --expand-dates here, too.")
         data = data.select([name for name in data.column_names if name in set(names)])
-    return write_tables(out, _tables(model, data, proba))
+    tables = _tables(model, data, proba)
+    return write_tables(out, tables if kept is None else (_beside(kept, table) for table in tables))
+
+
+def _beside(kept: pa.Table, told: pa.Table) -> pa.Table:
+    twice = set(kept.column_names) & set(told.column_names)
+    if twice:
+        raise ValueError(f"--keep {min(twice)!r} has the name of what is predicted; rename it in the data.")
+    return pa.table([*kept.columns, *told.columns], [*kept.column_names, *told.column_names])
 
 
 def _tables(model: Any, data: Any, proba: bool) -> Iterator[pa.Table]:

@@ -1,5 +1,6 @@
 """CSV files as a stream: types that hold for every row of every file, found on the way."""
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -78,6 +79,11 @@ class CsvStream:
     def where(self, rows: int) -> str:
         """Say where rows lie, for messages."""
         return f"Rows from {rows} on of {self._paths[0]!r}" + (" and others" if len(self._paths) > 1 else "")
+
+    def expected_bytes(self, first: pa.Table) -> float | None:
+        """About how many bytes all rows take as Arrow tables; of compressed files they may be more."""
+        sizes = [os.path.getsize(path) for path in self._paths]
+        return sum(sizes) * first.nbytes / max(min(_BLOCK, sizes[0]), 1)
 
     def _pass(self, names: Sequence[str]) -> Iterator[pa.Table]:
         stray = StrayText(self._cells)

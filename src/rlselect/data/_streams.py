@@ -7,6 +7,7 @@ query of 1.2 s over 279 MB; a pass over the file then takes 0.05 s, and any rows
 """
 
 import os
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -46,6 +47,10 @@ class Stream(Protocol):
 
     def where(self, rows: int) -> str:
         """Where the rows after so many lie, for messages."""
+        ...
+
+    def expected_bytes(self, first: pa.Table) -> float | None:
+        """About how many bytes all rows take, judged by the first ones; None where nothing tells."""
         ...
 
 
@@ -103,6 +108,10 @@ class QueryStream:
         """Where the rows after so many lie, for messages."""
         return f"Rows from {rows} on of X"
 
+    def expected_bytes(self, first: pa.Table) -> float | None:
+        """Nothing tells how many rows there are."""
+        return None
+
 
 class PartStream:
     """Parts that can only be had whole, such as chunks and partitions, one after the other."""
@@ -127,6 +136,10 @@ class PartStream:
     def where(self, rows: int) -> str:
         """Where the rows after so many lie, for messages."""
         return f"Rows from {rows} on of X"
+
+    def expected_bytes(self, first: pa.Table) -> float | None:
+        """Nothing tells how many rows there are."""
+        return None
 
 
 def is_query(X: Any) -> bool:
@@ -256,6 +269,17 @@ def spill(stream: Stream) -> FileParts:
         raise
 
 
+def _require_room(needed: float | None, folder: str) -> None:
+    """Refuse rows that would fill the disk before hours are spent on them."""
+    free = shutil.disk_usage(folder).free
+    if needed is not None and needed > free:
+        raise ValueError(
+            f"The rows of X take about {needed / 1e9:.3g} GB in {folder!r}, where they are kept for the next "
+            f"pass, but {free / 1e9:.3g} GB are free. Set TMPDIR to a folder with more room, or write X as "
+            "Parquet files, which are read where they lie."
+        )
+
+
 def _write(stream: Stream, path: str) -> int:
     """Write a stream in blocks of one size, however its batches come; the number of rows."""
     size = int(np.clip(_BLOCK_BYTES // (8 * len(stream.schema)), 1024, _BATCH_ROWS))
@@ -266,7 +290,9 @@ def _write(stream: Stream, path: str) -> int:
             for table in stream.tables(stream.schema.names):
                 if table is None:
                     break
-                writer = writer or ipc.new_file(path, table.schema)
+                if writer is None:
+                    _require_room(stream.expected_bytes(table), os.path.dirname(path))
+                    writer = ipc.new_file(path, table.schema)
                 waiting.append(table)
                 n_rows += len(table)
                 tell(rows=n_rows)

@@ -161,20 +161,16 @@ def _overlap(learner: Learnt) -> dict[str, Any]:
         after = max((gap for _, gap in one.balance.values()), default=0.0)
         numbers = (one.smallest, one.rare_share, one.largest_imbalance[1], after)
         rows.append([f"stage {one.stage}", *(round(number, 3) for number in numbers), one.advice])
-    return {
-        "title": "Whether actions can be compared",
-        "columns": [
-            "Stage",
-            "Smallest probability",
-            "Out of reach",
-            "Imbalance",
-            "after weighting",
-            "Advice",
-        ],
-        "rows": rows,
-        "note": "Smallest probability of a feasible action for a subject; share of subjects for whom an "
-        "action was out of reach; largest difference of means between actions in standard deviations.",
-    }
+    columns = ["Stage", "Smallest probability", "Out of reach", "Imbalance", "after weighting", "Advice"]
+    note = (
+        "Smallest probability of a feasible action for a subject; share of subjects for whom an "
+        "action was out of reach; largest difference of means between actions in standard deviations."
+    )
+    if len({row[-1] for row in rows}) == 1:
+        # said once for all stages
+        note = f"{rows[0][-1]} {note}"
+        columns, rows = columns[:-1], [row[:-1] for row in rows]
+    return {"title": "Whether actions can be compared", "columns": columns, "rows": rows, "note": note}
 
 
 def _stages(learner: Learnt) -> dict[str, Any]:

@@ -124,12 +124,14 @@ def _section(report: Mapping[str, Any], level: int) -> str:
     if "variables" in report or "sections" not in report:
         parts += [heading("Selected variables"), *_selection_html(report)]
     parts.append(sections_html(report.get("sections", ()), level + 1))
-    curves = search_curves(report["path"]) if report.get("path") else []
-    if curves:
-        parts += [heading("The search"), *map(curve_html, curves)]
     if report.get("notes"):
         parts.append(heading("To keep in mind"))
         parts += [f"<p>{escape(str(note))}</p>" for note in report["notes"]]
+    curves = search_curves(report["path"]) if report.get("path") else []
+    if curves:
+        # for those who ask how it was found; others want to know what was found
+        drawn = "".join(map(curve_html, curves))
+        parts.append(f"<details><summary>The search, step by step</summary>{drawn}</details>")
     if report.get("made"):
         parts += [heading("How it was made"), *_made_html(report["made"])]
     return "\n".join(parts)

@@ -1,6 +1,6 @@
 r"""Trials with linear contrasts: is the default ever worse than linear or lasso Q-learning or than dWOLS?
 
-python benchmarks/regimes_linear.py --replicates 8 --seed 300 \
+python benchmarks/regimes_linear.py --replicates 3 --seed 1700 \
     --records benchmarks/results/regimes_linear.jsonl --out benchmarks/results/regimes_linear.md
 """
 
@@ -11,6 +11,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from scipy.stats import norm
 from sklearn.linear_model import LassoCV, LinearRegression, LogisticRegression
 
 from _linear_trials import LINEAR_TRIALS
@@ -18,7 +19,7 @@ from regimes import PlainQ
 from rlselect import QLearning
 
 COMMAND = (
-    "python benchmarks/regimes_linear.py --replicates 8 --seed 300 "
+    "python benchmarks/regimes_linear.py --replicates 3 --seed 1700 "
     "--records benchmarks/results/regimes_linear.jsonl --out benchmarks/results/regimes_linear.md"
 )
 
@@ -73,9 +74,9 @@ def table_of(known):
     """Values, and the paired difference of each of ours from the best of the others, in standard errors."""
     seeds = [seed for _, _, seed in known]
     lines = [
-        f"Ten covariates, seeds {min(seeds)} to {max(seeds)}: share of what the best regime adds to action 0, "
-        "on 20000 fresh subjects (mean over trials), and the paired difference of ours from the best of the "
-        "other three by their means, with its standard error.",
+        f"Ten covariates, seeds {min(seeds)} to {max(seeds)}: share of what the best regime adds to action "
+        "0, on 20000 fresh subjects (mean over trials), and the paired difference of ours from the best of "
+        "the other three by their means, with its standard error.",
         "",
         f"`{COMMAND}`",
         "",
@@ -118,8 +119,7 @@ def _best(design):
 
 
 def _positive(mean, spread=0.8):
-    from scipy.stats import norm
-
+    """Mean of the positive part of a normal variable."""
     return mean * norm.cdf(mean / spread) + spread * norm.pdf(mean / spread)
 
 
@@ -142,12 +142,8 @@ def main():
             for method in args.methods:
                 if (name, method, seed) in known:
                     continue
-                record = {
-                    "trial": name,
-                    "method": method,
-                    "seed": seed,
-                    **one(LINEAR_TRIALS[name], method, seed),
-                }
+                found = one(LINEAR_TRIALS[name], method, seed)
+                record = {"trial": name, "method": method, "seed": seed, **found}
                 known[name, method, seed] = record
                 if args.records is not None:
                     with args.records.open("a", encoding="utf-8") as file:

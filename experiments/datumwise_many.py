@@ -2,8 +2,10 @@
 
 RLSELECT_DATA=... python experiments/datumwise_many.py --replicates 5
 python experiments/datumwise_many.py --resume --designs weak100 weak20of40 --device cuda --jobs 10
+python experiments/datumwise_many.py --resume --designs wide2000 --scorings auto lasso --seed 3000
 """
 
+import itertools
 import time
 import warnings
 
@@ -108,27 +110,29 @@ def table(args, records):
         f"random groups; {N_TRAIN} rows to learn from (Madelon 2,000), {N_TEST} to judge by (Madelon the "
         "rest). weak100: all of 100 columns count, .3 of the noise each; weak20of40: 20 of 40, .5 each; "
         "wide2000: 8 of 2,000, 1 each. One fit at a price of .01 and 24 prices after it; L1: logistic "
-        f"regression at 25 penalties. Seeds from {args.seed}.",
+        "regression at 25 penalties. weak and Madelon: from seed 1000, by 60 columns; wide2000: from seed "
+        "3000, by those columns that tell more than chance, at least 20.",
         "",
         f"    RLSELECT_DATA=... python experiments/datumwise_many.py "
         f"--replicates {args.replicates} --device {args.device}",
         "",
-        "| design | runs | count | network | bins | L1 | network behind L1 | CPU s of network |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|",
+        "| design | runs | scoring | count | datum-wise | bins | L1 | behind L1 | CPU s |",
+        "|---|---:|---|---:|---:|---:|---:|---:|---:|",
     ]
-    for design in DESIGNS:
-        found = {
-            s: [v for key, v in records.done.items() if key[::2] == (design, s)]
-            for s in ("network", "bins", "lasso")
-        }
-        if not found["network"]:
+    for design, scoring in itertools.product(DESIGNS, ("network", "auto")):
+        own = {key[1]: one for key, one in records.done.items() if key[::2] == (design, scoring)}
+        if not own:
             continue
-        seconds = np.mean([one["seconds"] for one in found["network"]])
+        # on the same rows
+        found = {scoring: list(own.values())}
+        for other in ("bins", "lasso"):
+            found[other] = [records.done[design, s, other] for s in own if (design, s, other) in records.done]
+        seconds = np.mean([one["seconds"] for one in found[scoring]])
         for count in COUNTS[design]:
             at = {s: [100 * at_count(one["curve"], count) for one in runs] for s, runs in found.items()}
-            cells = [design, len(found["network"]), count]
-            cells += [mean_and_error(at[s]) if at[s] else "" for s in ("network", "bins", "lasso")]
-            behind = np.mean(at["lasso"]) - np.mean(at["network"]) if at["lasso"] else np.nan
+            cells = [design, len(own), scoring, count]
+            cells += [mean_and_error(at[s]) if at[s] else "" for s in (scoring, "bins", "lasso")]
+            behind = np.mean(at["lasso"]) - np.mean(at[scoring]) if at["lasso"] else np.nan
             cells += [f"{behind:.1f}", f"{seconds:.0f}"]
             lines.append("| " + " | ".join(map(str, cells)) + " |")
     return lines

@@ -1,6 +1,6 @@
 r"""Value and coverage of learnt regimes and of their short rules in two-stage trials with curved contrasts.
 
-python experiments/regime_trees.py --replicates 40 --seed 6000 \
+python experiments/regime_trees.py --replicates 12 --seed 6000 \
     --records experiments/results/regime_trees.jsonl --out experiments/results/regime_trees.md
 """
 
@@ -16,7 +16,7 @@ from rlselect import QLearning
 
 N = 300
 COMMAND = (
-    "python experiments/regime_trees.py --replicates 40 --seed 6000 "
+    "python experiments/regime_trees.py --replicates 12 --seed 6000 "
     "--records experiments/results/regime_trees.jsonl --out experiments/results/regime_trees.md"
 )
 
@@ -46,8 +46,9 @@ def lines_of(name, known):
         margin = 2.0 * np.sqrt(inside * (1.0 - inside) / len(found))
         spread = found[:, place, 2].std()
         lines.append(
-            f"| {name} ({optimum:.2f}) | {of} | {len(found)} | {value:.3f} ({own:.3f}) | {value / optimum:.3f} | "
-            f"{inside:.3f} ({margin:.3f}) | {bias:+.3f} | {spread:.3f} | {error:.3f} |"
+            f"| {name} ({optimum:.2f}) | {of} | {len(found)} | {value:.3f} ({own:.3f}) | "
+            f"{value / optimum:.3f} | {inside:.3f} ({margin:.3f}) | {bias:+.3f} | {spread:.3f} | "
+            f"{error:.3f} |"
         )
     return lines
 
@@ -75,9 +76,9 @@ def main():
                     file.write(json.dumps({"design": name, "seed": seed, "rows": known[name, seed]}) + "\n")
     seeds = [seed for _, seed in known]
     lines = [
-        f"`_regimes_curved.py`, n = {N}, seeds {min(seeds)} to {max(seeds)}, the optimum in brackets. Value on "
-        "fresh subjects with its standard error, coverage of the 95 % interval with twice its standard error, "
-        "bias, spread of the errors and mean standard error.",
+        f"`_regimes_curved.py`, n = {N}, seeds {min(seeds)} to {max(seeds)}, the optimum in brackets. Value "
+        "on fresh subjects with its standard error, coverage of the 95 % interval with twice its standard "
+        "error, bias, spread of the errors and mean standard error.",
         "",
         f"`{COMMAND}`",
         "",

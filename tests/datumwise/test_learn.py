@@ -5,7 +5,7 @@ import pytest
 
 from rlselect import DatumwiseClassifier
 from rlselect.datumwise import NetworkTraining, PaperIteration, PolicyIteration, _learn
-from rlselect.datumwise._learn import resolve
+from rlselect.datumwise._learn import bins_win, resolve
 
 
 @pytest.mark.parametrize(
@@ -98,3 +98,10 @@ def test_a_time_budget_is_shared():
     assert model.stop_reason_.startswith("time budget")
     assert model.scoring_ == "bins"
     assert model.score(X, X[:, 0] > 0) > 0.6
+
+
+def test_bins_have_to_be_the_better_the_more_there_is_to_choose_from():
+    assert bins_win(-0.10, -0.12, n_units=10, n_rows=1000)
+    assert not bins_win(-0.10, -0.105, n_units=10, n_rows=1000)
+    assert not bins_win(-0.10, -0.12, n_units=60, n_rows=100)
+    assert bins_win(-0.10, -0.17, n_units=60, n_rows=100)

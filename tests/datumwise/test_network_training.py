@@ -1,5 +1,7 @@
 """How networks learn: targets against a naive loop, what is never met, and what can be learned."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from problems import make_lessons
@@ -14,12 +16,28 @@ from rlselect.datumwise._network_training import (
     train_networks,
     utilities,
 )
+from rlselect.datumwise._plan import NETWORK
 
 
 def test_utilities_and_shares_of_costs():
     rules = make_lessons()[1].rules
     np.testing.assert_allclose(utilities(rules), np.eye(2))
     np.testing.assert_allclose(cost_shares(rules).mean(), 1.0)
+
+
+def test_numbers_are_worth_shares_of_the_variance():
+    """However far apart the extreme values are; a draw from the shares is twice as far off as their mean."""
+    values = np.array([-1.0, 0.0, 9.0])
+    losses = np.subtract.outer(values, values) ** 2
+    rules = replace(make_lessons()[1].rules, losses=losses, values=values)
+    shares = np.array([[0.5, 0.25, 0.25], [0.0, 1.0, 0.0]])
+    labels = np.array([2, 0])
+    np.testing.assert_allclose(rules.soft_losses(shares, labels), [(1.75 - 9) ** 2, 1.0])
+    drawn = replace(rules, values=None).soft_losses(shares, labels)
+    np.testing.assert_allclose(drawn, [0.5 * 100 + 0.25 * 81, 1.0])
+    worth = utilities(rules)
+    np.testing.assert_allclose(worth[0, 0] - worth[0, 1], 1 / (2 * NETWORK.squared_unit), rtol=1e-5)
+    np.testing.assert_allclose(np.ptp(utilities(replace(rules, values=None))), 1.0)
 
 
 @pytest.mark.parametrize("groups", [None, [np.array([0, 2]), np.array([1]), np.array([3])]])

@@ -2,7 +2,8 @@
 
 import pytest
 
-from rlselect.datumwise import PaperIteration, PolicyIteration
+from rlselect.datumwise import NetworkTraining, PaperIteration, PolicyIteration
+from rlselect.datumwise._plan import NETWORK
 
 
 @pytest.mark.parametrize(
@@ -26,3 +27,15 @@ def test_errors_of_settings(kind, params, message):
 def test_it_is_yes_or_no():
     with pytest.raises(ValueError, match=r"soft_labels=.* must be True or False"):
         PolicyIteration(soft_labels=0.5)
+
+
+def test_few_rows_have_smaller_networks_and_shorter_trainings():
+    auto = NetworkTraining()
+    assert (auto.lengths(200), auto.width(200)) == ([300, 1000], 64)
+    assert (auto.lengths(201), auto.width(201)) == ([400, 1600], 128)
+    assert (NETWORK.heat(200), NETWORK.heat(201)) == (NETWORK.averaged_few, NETWORK.averaged)
+    said = NetworkTraining(steps=(90, 50), hidden=32)
+    assert (said.lengths(10), said.width(1e6)) == ([50, 90], 32)
+    assert NetworkTraining(steps=70).lengths(10) == [70]
+    with pytest.raises(ValueError, match="hidden='wide' was given"):
+        NetworkTraining(hidden="wide")

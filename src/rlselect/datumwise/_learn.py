@@ -22,7 +22,7 @@ from rlselect.datumwise._rules import PurchaseRules
 from rlselect.datumwise._screen import screen_units
 from rlselect.datumwise._settings import NetworkTraining, PaperIteration, PolicyIteration
 
-__all__ = ["CaseTable", "LearningTask", "learn_policy", "resolve"]
+__all__ = ["CaseTable", "LearningTask", "bins_win", "learn_policy", "resolve"]
 
 Search: TypeAlias = PolicyIteration | PaperIteration | NetworkTraining
 Additive: TypeAlias = Literal["bins", "linear"]
@@ -107,9 +107,11 @@ class CaseTable:
         if most is None or self.rules.n_units <= most:
             return np.arange(self.rules.n_units)
         encoder = self._fit_encoder("bins", self.X, np.arange(self.X.shape[1]))
-        codes = np.asarray(encoder.encode(self.X), dtype=float)
-        codes[codes == encoder.width_] = np.nan
-        return screen_units(codes, self.labels, self.weights, self.rules, most, frozenset(self.levels))
+        codes = encoder.encode(self.X)
+        unordered = frozenset(self.levels)
+        return screen_units(
+            codes, self.labels, self.weights, self.rules, most, unordered, missing=encoder.width_
+        )
 
     def pose(self, known: NDArray, scoring: Additive) -> PurchaseProblem:
         """A problem about the known units, equal rows merged."""
@@ -165,6 +167,11 @@ def learn_policy(
     return problem, learned
 
 
+def bins_win(bins: float, networks: float, n_units: int, n_rows: float) -> bool:
+    """Whether bins are clearly better, by returns over what the worst answer costs more than the best."""
+    return bins > networks + max(_CLEARLY, _CHOSEN * n_units / n_rows)
+
+
 def _learn_best(
     table: CaseTable,
     known: NDArray,
@@ -191,8 +198,9 @@ def _learn_best(
     rows = table.pose_for_networks(known)
     networks = learn_networks(rows, NetworkTraining(), for_networks, n_jobs, stop, device)
     first, second = networks, bins
-    clearly = max(_CLEARLY, _CHOSEN * len(known) / float(problem.weights.sum()))
-    if bins.merit > networks.merit + clearly * np.ptp(problem.rules.losses):
+    scale = float(np.ptp(problem.rules.losses)) or 1.0
+    merits = bins.merit / scale, networks.merit / scale
+    if bins_win(*merits, table.rules.n_units, float(problem.weights.sum())):
         first, second = second, first
     first.words += (
         f" (on rows left out a case costs {-first.merit:.4g}; with {second.scoring} {-second.merit:.4g})"

@@ -167,7 +167,8 @@ def _left_out(
     sums = np.zeros((4, NETWORK.grid))
     total = 0.0
     judged, logs, asked = [], [], []
-    for fold in range(int(folds.max()) + 1):
+    # of very few rows, a fold may hold none
+    for fold in np.unique(folds).tolist():
         own = np.flatnonzero(folds == fold)[::step]
         total += problem.weights[own].sum()
         rows = np.tile(own, len(prices))
@@ -186,7 +187,7 @@ def _left_out(
         logs.append(np.log(np.maximum(shares, 1e-12)).reshape(len(prices), len(own), -1))
     rows, others = np.concatenate(judged), np.concatenate(logs, axis=1)
     counts = problem.weights[rows] * np.concatenate(asked, axis=1)
-    temperatures = NETWORK.averaged * best_temperatures(
+    temperatures = NETWORK.heat(float(problem.weights.sum())) * best_temperatures(
         others, problem.labels[rows], counts, problem.rules.losses
     )
     worth, losses, spent, bought = sums / total

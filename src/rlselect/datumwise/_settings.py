@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from rlselect._options import AUTO, NONE, Allowed, anything, check_options, flag, number, one_of, whole
+from rlselect.datumwise._plan import NETWORK
 
 __all__ = ["NetworkTraining", "PaperIteration", "PolicyIteration"]
 
@@ -48,8 +49,9 @@ class PolicyIteration:
     max_states : int, default=40000
         States of an iteration at most; with more rows than that, each iteration takes a random part of them.
     screen : int or None, default=60
-        Of more units than this, the ones whose bins tell most about the class, each alone, are learned about;
-        the others are never bought. None learns about all.
+        Of more units than this, those are learned about that tell more about the class, each alone, than
+        chance does, up to this number and at least 20 (by the rule of Benjamini and Hochberg, with half of
+        them false at most); the others are never bought. None learns about all.
     exact_states : int, default=256
         A problem with at most so many states of knowledge (values seen so far) and at least as many rows is
         solved by dynamic programming, and so is any with at most 81 (four binary features); 0 never does.
@@ -137,8 +139,7 @@ def _some_steps(value: Any) -> bool:
     return listed and len(value) > 0 and all(whole(4).holds(one) for one in value)
 
 
-# what "auto" means; few rows are learned by heart before large networks and long trainings pay
-_FEW_ROWS = 200
+# what "auto" means, and for few rows
 _STEPS, _FEW_STEPS = (400, 1600), (300, 1000)
 _HIDDEN, _FEW_HIDDEN = 128, 64
 
@@ -196,11 +197,11 @@ class NetworkTraining:
     def lengths(self, n_rows: float) -> list[int]:
         """Numbers of steps to try, the fewest first."""
         if isinstance(self.steps, str):
-            return list(_FEW_STEPS if n_rows <= _FEW_ROWS else _STEPS)
+            return list(_FEW_STEPS if n_rows <= NETWORK.few_rows else _STEPS)
         return sorted(np.atleast_1d(self.steps).tolist())
 
     def width(self, n_rows: float) -> int:
         """Hidden units of the trunk."""
-        if isinstance(self.hidden, str):
-            return _FEW_HIDDEN if n_rows <= _FEW_ROWS else _HIDDEN
+        if self.hidden == "auto":
+            return _FEW_HIDDEN if n_rows <= NETWORK.few_rows else _HIDDEN
         return self.hidden

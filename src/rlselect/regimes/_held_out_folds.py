@@ -6,6 +6,7 @@ One split into folds leaves the answer to chance where a signal is weak: where i
 two more are made.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -17,12 +18,12 @@ from rlselect.machines import EliminationPath, eliminate, paired_comparison
 from rlselect.regimes._column_machine import ByColumns
 from rlselect.regimes._stage_machine import StageMachine, within_reach
 
-__all__ = ["Split", "adaptive_cycle", "cross_fitted_choice", "held_out_risk", "one_split"]
+__all__ = ["Split", "adaptive_cycle", "cross_fitted_choice", "held_out_risk", "one_split", "price_of_set"]
 
 _MORE_SPLITS = 2
 # With many subjects five folds rank columns as well as ten, for half the time.
 _FOLDS, _FOLDS_OF_MANY, _MANY = 10, 5, 300
-# Sizes whose risk is within this many paired standard errors of the smallest are as good.
+# Sizes whose risk is within this many paired standard errors of the smallest cannot be told from it.
 _SLACK = 0.5
 # A split settles the size when none up to this slack would give another.
 _DOUBT = 1.5
@@ -112,17 +113,18 @@ def cross_fitted_choice(
 ) -> tuple[list[int], str]:
     """Groups to keep, given the elimination on all rows and, where it is known already, the first split.
 
-    The size has the smallest held-out risk; among sizes that cannot be told from it (half a paired standard
-    error) the smallest. The groups are those most often among the last so many of a fold's elimination, equal
-    ones in the order of ``path``.
+    Among the sizes whose held-out risk cannot be told from the smallest (half a paired standard error) the
+    cheapest is chosen, see `price_of_set`. The groups are those most often among the last so many of a fold's
+    elimination, equal ones in the order of ``path``.
     """
     n_groups = len(machine.encoder.groups)
     losses, orders = one_split(machine, path, rng) if first is None else first
-    if _size(path, losses, machine.weights, 0.0) != _size(path, losses, machine.weights, _DOUBT):
+    smallest = [path.sizes[_as_good(path, losses, machine.weights, slack)[-1]] for slack in (0.0, _DOUBT)]
+    if smallest[0] != smallest[1]:
         for _ in range(_MORE_SPLITS):
             again, others = one_split(machine, path, rng)
             losses, orders = losses + again, orders + others
-    size = _size(path, losses, machine.weights, _SLACK)
+    size = _cheapest(path, losses, machine.weights)
     votes = np.zeros(n_groups)
     for order in orders:
         votes[order[:size]] += 1
@@ -160,15 +162,33 @@ def _judge(
 
 def held_out_risk(path: EliminationPath, split: Split, weights: np.ndarray) -> float:
     """Held-out risk at the size that would be chosen."""
-    place = path.sizes.index(_size(path, split.losses, weights, _SLACK))
+    place = path.sizes.index(_cheapest(path, split.losses, weights))
     return float(split.losses[place] @ weights / weights.sum())
 
 
-def _size(path: EliminationPath, losses: np.ndarray, weights: np.ndarray, slack: float) -> int:
-    """Smallest size whose held-out risk is within ``slack`` paired standard errors of the smallest."""
+def price_of_set(risk: float, n_rows: int, size: int, n_groups: int) -> float:
+    """``n log(risk) + 2 log C(d, k)``: the number of sets of a size is the price of having searched them.
+
+    Few of many groups need to be plain to see; beyond half of them, where most count, one more is free and
+    the risk alone decides.
+    """
+    sets = math.comb(n_groups, min(size, n_groups // 2))
+    return n_rows * math.log(max(risk, 1e-300)) + 2.0 * math.log(sets)
+
+
+def _as_good(path: EliminationPath, losses: np.ndarray, weights: np.ndarray, slack: float) -> list[int]:
+    """Places on the path whose held-out risk is within ``slack`` paired standard errors of the smallest."""
     compared = paired_comparison(EliminationPath(sizes=path.sizes, losses=list(losses), weights=weights))
     inside = compared["difference"] <= slack * compared["difference_standard_error"]
-    return int(path.sizes[int(np.flatnonzero(inside)[-1])])
+    return np.flatnonzero(inside).tolist()
+
+
+def _cheapest(path: EliminationPath, losses: np.ndarray, weights: np.ndarray) -> int:
+    """The size to choose; of equally cheap ones the smallest."""
+    risks = losses @ weights / weights.sum()
+    places = _as_good(path, losses, weights, _SLACK)
+    prices = [price_of_set(risks[k], len(weights), path.sizes[k], path.sizes[0]) for k in places[::-1]]
+    return int(path.sizes[places[::-1][int(np.argmin(prices))]])
 
 
 def adaptive_cycle(left: int) -> int:

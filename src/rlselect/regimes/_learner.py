@@ -337,9 +337,9 @@ class BackwardLearner(Estimator):
         """Short trees, one per stage, that do as well as trees can: a regime to read, with its own value.
 
         Trees are learnt, last stage first, by an exact search over splits of the decision features (31 cuts
-        per column, fewer where there are many columns), on fitted values of all actions and a quarter of their
-        doubly robust correction; their value is doubly robust. Where the action of a leaf is not feasible, the
-        best feasible one of the stage is taken.
+        per column, fewer where there are many columns), on fitted values of all actions and a quarter of
+        their doubly robust correction; their value is doubly robust. Where the action of a leaf is not
+        feasible, the best feasible one of the stage is taken.
 
         Parameters
         ----------

@@ -1,11 +1,11 @@
 """What an elimination cannot see: surplus columns, pairs that act together, and what the next stage needs."""
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from rlselect.machines import EliminationPath, paired_comparison
+from rlselect.regimes._held_out_folds import price_of_set
 from rlselect.regimes._selection import StageSelection
 from rlselect.regimes._stage_machine import StageMachine
 
@@ -37,8 +37,7 @@ def prune(machine: StageMachine, chosen: StageSelection) -> tuple[StageMachine, 
     """Let groups go, one after the other, without which the risk is not larger by a standard error.
 
     The set that is left has been chosen by folds; here its members are judged one by one, on all rows. Many
-    weak groups, each of which could go, may be strong together: of the sets on the way the one stays with the
-    smallest ``n log(risk) + 2 log C(d, k)``, which holds every number k of the d groups for equally likely.
+    weak groups, each of which could go, may be strong together: of the sets on the way the cheapest stays.
     """
     visited = [machine]
     while len(visited[-1].groups) > 1:
@@ -51,19 +50,14 @@ def prune(machine: StageMachine, chosen: StageSelection) -> tuple[StageMachine, 
         if compared["difference"][1] > compared["difference_standard_error"][1]:
             break
         visited.append(best)
-    # equally good, the smallest
-    best = min(reversed(visited), key=_price)
+    n, d = len(machine.y), len(machine.encoder.groups)
+    # equally cheap, the smallest
+    best = min(reversed(visited), key=lambda other: price_of_set(other.loo_risk, n, len(other.groups), d))
     gone = [machine.encoder.names[g] for g in machine.groups if g not in best.groups]
     if not gone:
         return machine, chosen
     reason = f"{chosen.reason}, less {', '.join(gone)} within a standard error"
     return best, StageSelection(list(best.groups), chosen.path, reason)
-
-
-def _price(machine: StageMachine) -> float:
-    """What a set of groups costs: its risk, and how many sets of its size there are."""
-    sets = math.comb(len(machine.encoder.groups), len(machine.groups))
-    return len(machine.y) * math.log(max(machine.loo_risk, 1e-300)) + 2.0 * math.log(sets)
 
 
 def recall_strong(machine: StageMachine, chosen: StageSelection) -> tuple[StageMachine, StageSelection]:

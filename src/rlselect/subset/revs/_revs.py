@@ -230,11 +230,11 @@ class REVS(SubsetSelections):
         Size of effect that would have been seen with probability 0.9, had the feature had it beside the
         selected ones: in standard deviations, as in `min_effect`. NaN for features that were selected, may
         not be, or are constant; and everywhere up to 5,000 rows, where `inclusion_` says what is known.
-        Of a feature of several columns, the largest of its columns.
+        Of a feature of several columns, the largest of its columns. NaN for several classes and times.
     stop_reason_ : str
         "converged", "decided" (a look at all rows shows nothing more), "decided on a sample" (a look at some
-        of them does), "all rows", "time budget", "interrupted", "callback", "max stages" or "nothing to
-        choose from".
+        of them does), "all rows", "memory" (as many as a sample of several classes or times may hold), "time
+        budget", "interrupted", "callback", "max stages" or "nothing to choose from".
     family_ : str
         The family that was fitted; "mixed" where several responses have different ones.
     overdispersion_ : float

@@ -190,9 +190,8 @@ def test_one_row_per_subject_and_moment():
 
 
 def test_text_with_points_is_a_date_where_all_of_it_is():
-    columns = Columns(
-        {"day": ["24.12.2024", None, "01.01.2025"], "part": ["1.2.3", "1.2.4", "2.0.1"]}, "data"
-    )
+    part, never = ["1.2.3", "1.2.4", "2.0.1"], ["31.02.2024", "01.03.2024", "02.03.2024"]
+    columns = Columns({"day": ["24.12.2024", None, "01.01.2025"], "part": part, "never": never}, "data")
     days = np.array(["2024-12-24", "NaT", "2025-01-01"], dtype="datetime64[D]")
     np.testing.assert_array_equal(columns.clock("day", "time"), to_clock(days))
     for wrong in ("part", "never"):

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from rlselect.machines import EliminationPath
 from rlselect.regimes import _held_out_folds
@@ -26,3 +27,15 @@ def test_more_folds_only_where_the_size_is_in_doubt(monkeypatch):
     assert (groups, "of 3 eliminations" in reason) == ([0, 1], True)
     monkeypatch.setattr(_held_out_folds, "one_split", split(0.05))
     assert "of 9 eliminations" in _held_out_folds.cross_fitted_choice(Machine(), path, rng)[1]
+
+
+def test_among_equally_good_sizes_few_of_many_are_cheaper_and_most_of_all_are_not_dearer():
+    def price(size, risk=1.0):
+        return _held_out_folds.price_of_set(risk, 200, size, 10)
+
+    assert price(0) == 0.0
+    assert price(2) - price(1) == pytest.approx(2.0 * np.log(45 / 10))
+    assert np.ptp([price(size) for size in range(5, 11)]) == 0.0
+    assert price(4, risk=0.9) < price(3)
+    # a machine without error is as cheap as can be, not an error
+    assert np.isfinite(price(4, risk=0.0))

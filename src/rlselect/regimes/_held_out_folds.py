@@ -169,10 +169,11 @@ def held_out_risk(path: EliminationPath, split: Split, weights: np.ndarray) -> f
 def price_of_set(risk: float, n_rows: int, size: int, n_groups: int) -> float:
     """``n log(risk) + 2 log C(d, k)``: the number of sets of a size is the price of having searched them.
 
-    Every size is thus equally likely: few of many groups need to be plain to see, and where nearly all count
-    a weak one is no surprise.
+    Few of many groups need to be plain to see; beyond half of them, where most count, one more is free and
+    the risk alone decides.
     """
-    return n_rows * math.log(max(risk, 1e-300)) + 2.0 * math.log(math.comb(n_groups, size))
+    sets = math.comb(n_groups, min(size, n_groups // 2))
+    return n_rows * math.log(max(risk, 1e-300)) + 2.0 * math.log(sets)
 
 
 def _as_good(path: EliminationPath, losses: np.ndarray, weights: np.ndarray, slack: float) -> list[int]:

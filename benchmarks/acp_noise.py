@@ -3,8 +3,8 @@
     export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
     python benchmarks/acp_noise.py --seeds 6000 6014 --seconds 280 --out benchmarks/results/acp_noise
 
-Each call goes on where the last one stopped: the fits are kept in the file .jsonl, the table in .md. `--seconds`
-is processor time. Odd seeds make two classes of the response.
+Each call goes on where the last one stopped: the fits are kept in the file .jsonl, the table in .md.
+`--seconds` is processor time. Odd seeds make two classes of the response.
 """
 
 import argparse
@@ -74,7 +74,7 @@ def write(given, fits):
         "",
         f"Seeds from {first} to at most {last}; odd ones have two classes, even ones numbers.",
         "",
-        f"`python benchmarks/acp_noise.py --seeds {first} {last + 1} --out benchmarks/results/{given.out.name}`",
+        f"`python benchmarks/acp_noise.py --seeds {first} {last + 1} --out {given.out}`",
         "",
         "| n | p | " + " | ".join(COLUMNS) + " | CPU s per fit |",
         "|---|---|" + "---|" * len(COLUMNS) + "---|",

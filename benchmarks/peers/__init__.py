@@ -12,6 +12,7 @@ from peers import (
     abess_10k,
     abess_ebic,
     acp,
+    acp_eager,
     acp_linear,
     boruta_rf,
     divide_conquer,
@@ -67,11 +68,13 @@ BIGDATA = {
 
 ACP = {
     "acp": acp,
+    "acp-eager": acp_eager,
     "acp-linear": acp_linear,
     "lasso-aic": lasso_aic,
     "lasso-bic": lasso_bic,
     "lasso-cv": lasso_cv,
     "relaxed-lasso": relaxed_lasso,
+    "forward": forward_ebic,
     "l1-logistic": logistic_l1,
     "forest": random_forest,
     "boruta": boruta_rf,

@@ -152,6 +152,14 @@ def test_what_is_refused():
         DatumwiseRegressor(search=PaperIteration()).fit(X, y)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_two_rows_are_enough(seed):
+    """Both may fall into one fold, which leaves another without rows."""
+    training = NetworkTraining(steps=8, n_members=2, hidden=4, batch=4)
+    model = DatumwiseRegressor(search=training, random_state=seed).fit([[0.0], [1.0]], [1.0, 2.0])
+    assert ((model.predict([[0.0], [1.0]]) >= 1) & (model.predict([[0.0], [1.0]]) <= 2)).all()
+
+
 @pytest.mark.slow
 def test_a_case_says_which_feature_counts():
     """One column says which of two others to read: two purchases do what a forest needs three columns for."""

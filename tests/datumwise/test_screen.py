@@ -74,6 +74,8 @@ def test_what_is_kept_is_what_tells_more_than_chance():
     number = max(np.flatnonzero(passed).max(initial=-1) + 1, PLAN.least_units)
     assert abs(len(kept) - number) <= 2
     assert len(set(kept.tolist()) & set(np.argsort(chances)[:number].tolist())) >= number - 3
+    marked = np.where(np.isnan(codes), 9, codes).astype(np.uint16)
+    np.testing.assert_array_equal(screen_units(marked, labels, np.ones(n), rules, 60, missing=9), kept)
     # weights are copies
     weights = rng.integers(1, 3, size=n)
     copied = np.repeat(np.arange(n), weights)

@@ -11,12 +11,16 @@ def model(data):
     return TemporalProcessRegression("y ~ x + z", link="logit", bandwidth=2.0).fit(data, id="id", time="t")
 
 
-def test_pointwise_interval_of_many(make_data):
-    model = TemporalProcessRegression("y ~ x + z", link="logit").fit(make_data(n=200), id="id", time="t")
+def test_pointwise_interval_of_large_data(make_data, monkeypatch):
+    model = TemporalProcessRegression("v ~ x + z").fit(make_data(n=200), id="id", time="t")
+    careful = model.conf_int(0.9)
+    monkeypatch.setattr("rlselect.temporal._points._LARGE", 0)
     lower, upper = model.conf_int(0.9)
     reach = norm.ppf(0.95) * model.se_
     np.testing.assert_allclose(lower, model.coef_ - reach)
     np.testing.assert_allclose(upper, model.coef_ + reach)
+    wider = (careful.upper - careful.lower) / (upper - lower)
+    assert ((wider > 1) & (wider < 1.05)).all(axis=None)
 
 
 def test_smoothed_intervals_lie_inside_their_bands_around_curves_smoothed_twice(model):

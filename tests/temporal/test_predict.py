@@ -25,7 +25,8 @@ def test_predict_is_the_mean_and_interpolates(data):
         fitted(data, "v ~ g", "identity").predict(pd.DataFrame({"g": ["q"], "t": [1]}))
 
 
-def test_intervals_equal_the_sandwich_and_interpolate(make_data):
+def test_intervals_equal_the_sandwich_and_interpolate(make_data, monkeypatch):
+    monkeypatch.setattr("rlselect.temporal._points._LARGE", 0)
     data = make_data(n=200)
     model = TemporalProcessRegression("v ~ x + z").fit(data, id="id", time="t")
     new = pd.DataFrame({"x": [0.5, 0.5, 1.0], "z": [1.0, 1.0, np.nan], "t": [2.0, 2.5, 3.0]})

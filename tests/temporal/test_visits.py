@@ -163,6 +163,7 @@ def test_wrong_schedules(irregular):
         ({"visits": "local", "grid": 5}, "needs a number"),
         ({"visits": "exact", "grid": [1, 2]}, "leave grid out"),
         ({"visits": "carry", "grid": [3.0, 1.0]}, "increasing times"),
+        ({"visits": "carry", "grid": "often"}, "increasing times such as"),
         ({"visits": "carry", "several": "last"}, "several='last' has no effect with visits='carry'"),
         ({"visits": "round"}, "visits='round' was given; it must be 'exact'"),
     ]:

@@ -107,9 +107,11 @@ class CaseTable:
         if most is None or self.rules.n_units <= most:
             return np.arange(self.rules.n_units)
         encoder = self._fit_encoder("bins", self.X, np.arange(self.X.shape[1]))
-        codes = np.asarray(encoder.encode(self.X), dtype=float)
-        codes[codes == encoder.width_] = np.nan
-        return screen_units(codes, self.labels, self.weights, self.rules, most, frozenset(self.levels))
+        codes = encoder.encode(self.X)
+        unordered = frozenset(self.levels)
+        return screen_units(
+            codes, self.labels, self.weights, self.rules, most, unordered, missing=encoder.width_
+        )
 
     def pose(self, known: NDArray, scoring: Additive) -> PurchaseProblem:
         """A problem about the known units, equal rows merged."""

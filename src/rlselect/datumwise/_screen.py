@@ -17,21 +17,22 @@ def screen_units(
     rules: PurchaseRules,
     most: int | None,
     unordered: frozenset[int] = frozenset(),
+    missing: float = np.nan,
 ) -> NDArray:
     """Units that tell most about the class, one at a time, and what these need as prerequisites.
 
     A feature is compared with the classes, or with numbers, in two ways: as bins, and as a trend, unless it
     is `unordered`. Where there are more than `most` units, so many are kept as seem to tell more than chance
     does: by the rule of Benjamini and Hochberg, at a share of false ones of `PLAN.false_units`; at least
-    `PLAN.least_units` and no more than `most`. `codes` (rows, features) are bins as numbers. Cost O(rows x
-    features x classes).
+    `PLAN.least_units` and no more than `most`. `codes` (rows, features) are bins as numbers, one of which
+    says that a value is `missing`. Cost O(rows x features x classes).
     """
     if most is None or rules.n_units <= most:
         return np.arange(rules.n_units)
     tables = [_table(codes[:, j], labels, weights) for j in range(codes.shape[1])]
     ratios = np.array([_bins_apart(*one, rules.values) for one in tables])
     chances = special.chdtrc(np.maximum(ratios[:, 1], 1), ratios[:, 0])
-    trends = np.array([_trend(*one, rules.values) for one in tables])
+    trends = np.array([_trend(*one, rules.values, missing) for one in tables])
     trends[list(unordered)] = 0.0
     by_trend = special.chdtrc(np.maximum(trends[:, 1], 1), trends[:, 0])
     # the least of several chances is smaller by chance
@@ -85,10 +86,12 @@ def _bins_apart(levels: NDArray, table: NDArray, values: NDArray | None) -> tupl
     return float(between.sum()) / _variance(values, table.sum(axis=0)), len(table) - 1
 
 
-def _trend(levels: NDArray, table: NDArray, values: NDArray | None) -> tuple[float, int]:
+def _trend(
+    levels: NDArray, table: NDArray, values: NDArray | None, missing: float = np.nan
+) -> tuple[float, int]:
     """The same of the mean code of each class, or of the correlation of codes and numbers."""
-    known = ~np.isnan(levels)
-    levels, table = levels[known], table[known]
+    known = (levels != missing) & ~np.isnan(levels)
+    levels, table = levels[known].astype(float), table[known]
     table = table[:, table.sum(axis=0) > 0] if values is None else table
     if min(table.shape) < 2:
         return 0.0, 0

@@ -44,9 +44,10 @@ class CurveInference(Estimator):
         Returns
         -------
         Band
-            With few subjects (see `bands`), standard errors are corrected for leverage (HC2) and multiples
-            are those of Student's t with the degrees of freedom of Bell and McCaffrey; where the mean is
-            bounded, standard errors grow with the estimate and multiples stay normal.
+            Standard errors are corrected for leverage (HC2) and multiples are those of Student's t with the
+            degrees of freedom of Bell and McCaffrey; where the mean is bounded, standard errors grow with the
+            estimate and multiples stay normal. Large data, beyond two million numbers of times x covariates x
+            subjects, have ``se_`` and normal multiples.
         """
         check_is_fitted(self)
         return pointwise_band(self._fitted, level, smoothed=smoothed)
@@ -155,7 +156,8 @@ class CurveInference(Estimator):
         small_sample : bool, default=True
             With fewer than 150 subjects, or 25 apart from the commonest value of a tested covariate (a small
             arm among many), tests look from the hypothesis: at the curves nearest to the data that it allows,
-            the scores of whole subjects for the tested effects are judged, ``"ids"`` by Hotelling's test, the
+            the scores of whole subjects for the tested effects are judged, ``"ids"`` by Hotelling's test (its
+            reference has the moments of random signs of whole subjects, so that unequal ones count), the
             others by the step from there to the estimate, with the signs of whole subjects drawn at random
             and a covariance of its own in every draw: that of the estimate, but with bounded links and at
             separated times, where that may vanish, that of the hypothesis (`statistic` is theirs, and

@@ -1,4 +1,4 @@
-"""Single times: standard errors of contrasts, and their degrees of freedom with few subjects."""
+"""Single times: standard errors of contrasts, and their degrees of freedom."""
 
 from dataclasses import dataclass
 
@@ -17,6 +17,8 @@ Places = NDArray[np.intp]
 
 # numbers of a block of times x rows x covariates x units
 _BLOCK = 2_000_000
+# times x covariates x units beyond which many subjects have standard errors of first order
+_LARGE = 2_000_000
 # leverage of a row that is fitted whatever it says
 _ALONE = 1.0 - 1e-6
 
@@ -25,16 +27,17 @@ _ALONE = 1.0 - 1e-6
 class PointErrors:
     """Curves around which intervals lie, with influence functions whose squares are not too small.
 
-    With few subjects scores are enlarged by the square root of their leverage (HC2), and quantiles are those
-    of Student's t with the degrees of freedom of Bell and McCaffrey. Where the mean is bounded, standard
-    errors grow with the estimate, so that there are no heavy tails: quantiles are normal there, as in bands.
+    But for large data, scores are enlarged by the square root of their leverage (HC2), and quantiles are
+    those of Student's t with the degrees of freedom of Bell and McCaffrey. Where the mean is bounded,
+    standard errors grow with the estimate, so that there are no heavy tails: quantiles are normal there, as
+    in bands.
     """
 
     fitted: FittedCurves
     smoothed: bool
     curves: Estimate
     influence: Influence
-    few: bool
+    large: bool
 
     def errors(self, matrix: Array, where: Places) -> tuple[Array, Array]:
         """Standard errors and degrees of freedom of contrasts (rows, covariates) at times, (times, rows)."""
@@ -46,7 +49,7 @@ class PointErrors:
     def _some(self, matrix: Array, where: Places) -> tuple[Array, Array]:
         fitted, psi = self.fitted, self.influence.contrast(matrix, where)
         se = standard_errors(psi)
-        if fitted.equations.bounded or not (self.few or self.smoothed):
+        if fitted.equations.bounded or (self.large and not self.smoothed):
             return se, np.full(se.shape, np.inf)
         if self.smoothed:
             return se, variance_df(psi**2 / np.maximum((psi**2).sum(axis=2, keepdims=True), 1e-300))
@@ -59,11 +62,11 @@ class PointErrors:
 
 def point_errors(fitted: FittedCurves, smoothed: bool) -> PointErrors:
     """What pointwise intervals of the raw, or around the smoothed curves are made of."""
-    few = fitted.few(np.eye(len(fitted.design.names)))
+    large = fitted.design.x.size > _LARGE and not fitted.few(np.eye(len(fitted.design.names)))
     if smoothed:
-        return PointErrors(fitted, True, *fitted.corrected(), few)
-    influence = fitted.enlarged_influence(0.5) if few else fitted.influence(smoothed=False)
-    return PointErrors(fitted, False, fitted.raw, influence, few)
+        return PointErrors(fitted, True, *fitted.corrected(), large)
+    influence = fitted.influence(smoothed=False) if large else fitted.enlarged_influence(0.5)
+    return PointErrors(fitted, False, fitted.raw, influence, large)
 
 
 def quantile(level: float, df: Array) -> Array:

@@ -73,7 +73,7 @@ class CurvePrediction(Estimator):
         data, time, smoothed, offset
             As in `predict`.
         level : float, default=0.95
-            Probability that an interval covers; with few subjects as in `conf_int`.
+            Probability that an interval covers; made as those of `conf_int`.
         of : {"mean", "response"}
             What it covers: the mean at the row's covariates, or a new subject's response, the latter for the
             identity link, with normal residuals whose variance is that of the time (Student's t with the

@@ -133,7 +133,13 @@ def _grid(schedule: Schedule, moments: Distinct, least: int) -> NDArray[Any]:
     grid = np.asarray(given)
     if grid.dtype.kind not in "iufmM":
         # dates as text, or as objects of the standard library
-        grid = grid.astype(times.dtype)
+        try:
+            grid = grid.astype(times.dtype)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"grid={given!r} was given; it must be {least} or more increasing times such as "
+                f"{times[0]!s}, or how many of them."
+            ) from None
     clock = to_clock(grid)
     if grid.ndim != 1 or len(grid) < least or not np.isfinite(clock).all() or (np.diff(clock) <= 0).any():
         raise ValueError(f"grid must be {least} or more increasing times, or how many of them.")

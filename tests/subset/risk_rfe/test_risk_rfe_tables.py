@@ -106,6 +106,15 @@ def test_rows_of_no_weight_say_nothing_about_classes():
         RiskRFE(**FIXED).fit(X, y, sample_weight=y == "a")
 
 
+def test_of_classes_that_tie_the_first_is_told_in_any_order_of_the_rows():
+    X, y = np.random.default_rng(10).normal(size=(8, 1)), np.array(list("baabbaab"))
+    for seed in range(6):
+        rows = np.random.default_rng(seed).permutation(8)
+        selector = RiskRFE().fit(X[rows], y[rows])
+        assert not selector.support_.any()
+        assert set(selector.predict(X)) == {"a"}
+
+
 def test_groups_of_names_join_categories():
     groups = {"who": ["age", "city"], "rest": ["member", "noise"]}
     selector = RiskRFE(feature_groups=groups).fit(people(), "spent")

@@ -113,6 +113,7 @@ class Stages:
     effort: Effort
     screened: dict[str, NDArray[np.intp]] = field(default_factory=dict)
     _machine: tuple[bytes, MaskedKernel] | None = None
+    _moves: bool | None = None
 
     def spread(self, kept: NDArray[np.intp], values: Array, fill: float = 0.0) -> Array:
         """Values of some units as values of all units."""
@@ -261,11 +262,13 @@ class Stages:
         kernel = self.actor(predictor, candidates, units, known, alert=not len(triples))
         stopped = kernel.run(_TRIAL)
         choice = self.compare(kernel, linear)
-        if choice.t >= _DOUBT and stopped is None:
+        # nothing but noise is not worth a long search
+        hopeful = self.is_anything(kernel, kernel.mode)
+        if hopeful and choice.t >= _DOUBT and stopped is None:
             # only a set that has paid its price can be compared: a cheap one is chosen to look good
             stopped = kernel.run() or "max iterations"
             choice = self.compare(kernel, linear)
-        if not self.believes(choice, kept[linear.mode], surprised):
+        if not (hopeful and self.believes(choice, kept[linear.mode], surprised)):
             final = reason if stopped in (None, *_ENDED) else str(stopped)
             return self.finish(linear, kept, choice, final)
         choice = PredictorChoice("kernel", choice.scores, choice.t)
@@ -436,13 +439,16 @@ class Stages:
             return True
         bent = None if predictor.additive else shapes(self.inputs.X[:, self.inputs.columns_of(allowed)[0]])
         # a draw of its own: the same data are noise for every seed, or for none
-        rng = np.random.default_rng(len(mask))
+        rng = np.random.default_rng(len(self.inputs.X))
         return bent is not None and beats_permutations(bent, self.inputs.target.Y, level, rng)
 
     def moves_with_columns(self) -> bool:
         """Whether straight lines explain the response better than they do its permutations."""
-        X, Y = self.inputs.X[:, self.inputs.columns_of(self.inputs.allowed)[0]], self.inputs.target.Y
-        return beats_permutations(X, Y, _LINES * self.false_alarm, np.random.default_rng(len(X)))
+        if self._moves is None:
+            X, Y = self.inputs.X[:, self.inputs.columns_of(self.inputs.allowed)[0]], self.inputs.target.Y
+            rng = np.random.default_rng(len(X))
+            self._moves = beats_permutations(X, Y, _LINES * self.false_alarm, rng)
+        return self._moves
 
     def finish(
         self, actor: Actor, kept: NDArray[np.intp], choice: PredictorChoice, stop_reason: str

@@ -69,6 +69,9 @@ Array = NDArray[np.float64]
 # beyond, squares of the coefficients are no numbers
 _NUMBER = number("a number from 1e-100 to 1e100", least=1e-100, most=1e100)
 
+# of decisions that differ by rounding alone the first class is taken
+_TIE = 1e-12
+
 
 def _has_decision(selector: "RiskRFE") -> bool:
     own = selector.estimator is None or hasattr(selector.estimator, "decision_function")
@@ -550,8 +553,9 @@ class RiskRFE(ReportedElimination):
             numbers = decision * self._response_scale + self._response_center
             return numbers if hasattr(self, "response_names_") else numbers[:, 0]
         if decision.shape[1] == 1:
-            return np.asarray(self.classes_[(decision[:, 0] > 0).astype(int)])
-        return np.asarray(self.classes_[np.argmax(decision, axis=1)])
+            return np.asarray(self.classes_[(decision[:, 0] > _TIE).astype(int)])
+        best = decision > decision.max(axis=1, keepdims=True) - _TIE
+        return np.asarray(self.classes_[np.argmax(best, axis=1)])
 
     @available_if(_has_decision)
     def decision_function(self, X: Any) -> Array:

@@ -38,6 +38,8 @@ READINGS = {
     "gamma 16": {"gamma": 16.0},
     "gamma 32": {"gamma": 32.0},
     "columns on [0, 1]": {"columns": "unit", "gamma": 4.0},
+    "columns on [0, 1], gamma by five folds": {"columns": "unit"},
+    "columns on [0, 1], gamma 8": {"columns": "unit", "gamma": 8.0},
     "columns as they are, gamma 128": {"columns": "raw", "gamma": 128.0},
     "columns as they are, gamma 32": {"columns": "raw", "gamma": 32.0},
     "change point beyond a line": {"degree": 1},

@@ -1,5 +1,6 @@
 """What the temporal experiments share: a correlated study with a known truth, and tables on disk."""
 
+import shlex
 import sys
 from pathlib import Path
 
@@ -57,7 +58,7 @@ def write_table(name, title, columns, rows, notes=()):
     lines = [
         f"# {title}",
         "",
-        f"Command: `python experiments/{' '.join([Path(sys.argv[0]).name, *sys.argv[1:]])}`",
+        f"Command: `python experiments/{shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])}`",
         "",
     ]
     lines += ["| " + " | ".join(columns) + " |", "|" + " --- |" * len(columns)]

@@ -1,6 +1,6 @@
 """Default tests, bands and intervals on designs that nothing was tuned on.
 
-python experiments/temporal_designs.py --replicates 60 --seed 961 --subjects 60
+python experiments/temporal_designs.py --replicates 30 --seed 961 --subjects 60
 
 The effect of x is zero, or a curve with a kink; the other covariate has an effect of .4 throughout.
 """

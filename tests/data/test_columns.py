@@ -187,3 +187,13 @@ def test_one_row_per_subject_and_moment():
     refuse_repeated_pairs(subjects, moments, [0, 1, 2], "time")
     with pytest.raises(ValueError, match=r"Subject bob has 2 rows at time 20 \(1 such pair"):
         refuse_repeated_pairs(subjects, moments, slice(None), "time")
+
+
+def test_text_with_points_is_a_date_where_all_of_it_is():
+    part, never = ["1.2.3", "1.2.4", "2.0.1"], ["31.02.2024", "01.03.2024", "02.03.2024"]
+    columns = Columns({"day": ["24.12.2024", None, "01.01.2025"], "part": part, "never": never}, "data")
+    days = np.array(["2024-12-24", "NaT", "2025-01-01"], dtype="datetime64[D]")
+    np.testing.assert_array_equal(columns.clock("day", "time"), to_clock(days))
+    for wrong in ("part", "never"):
+        with pytest.raises(TypeError, match="must be numbers or dates"):
+            columns.clock(wrong, "time")

@@ -1,5 +1,6 @@
 """Columns of a table by name, or arrays beside it, each read in its role: for trials and long data."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence, Sized
 from typing import Any, NamedTuple
 
@@ -26,6 +27,7 @@ from rlselect.data._table import check_weight
 
 Floats = NDArray[np.float64]
 _DAY = 86_400e6  # microseconds
+_DAY_FIRST = re.compile(r"\s*\d{2}\.\d{2}\.\d{4}\s*")
 
 
 class Covariate(NamedTuple):
@@ -232,6 +234,7 @@ class Columns:
 
     def _times(self, given: Any, role: str) -> tuple[np.ndarray, str]:
         vector, name = self._vector(given, role, dates=True)
+        vector = _with_dates(vector)
         if vector.dtype.kind in "Ob":
             shown = next((v for v in vector.tolist() if v is not None), None)
             raise TypeError(
@@ -324,6 +327,20 @@ def _read_dates(values: Any) -> np.ndarray | None:
     if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
         return values.to_numpy(zero_copy_only=False)
     return None
+
+
+def _with_dates(vector: np.ndarray) -> np.ndarray:
+    """Text such as 24.12.2024 as dates, where all of it is: with points the day comes first everywhere."""
+    if vector.dtype.kind != "O":
+        return vector
+    found = [_DAY_FIRST.fullmatch(str(text)) for text in vector if text is not None]
+    if not found or not all(found):
+        return vector
+    try:
+        days = [None if t is None else "-".join(reversed(str(t).strip().split("."))) for t in vector]
+        return np.array(["NaT" if day is None else day for day in days], dtype="datetime64[D]")
+    except ValueError:  # the 31st of February
+        return vector
 
 
 def _refuse_gaps(gaps: NDArray[np.bool_], name: str) -> None:

@@ -174,8 +174,6 @@ def csv_options(
             null_values=[*_GAPS, *cells.missing],
             strings_can_be_null=True,
             decimal_point=cells.decimal,
-            # with points the day comes first everywhere; 1/2/2024 could be either
-            timestamp_parsers=[csv.ISO8601, "%d.%m.%Y"],
             **convert,
         ),
     }

@@ -88,11 +88,12 @@ def grow_policy_tree(
         chosen = tree.decide(history)
         trees.append(replace(tree, agreement=float(np.mean(chosen == decide(t, history)))))
         rows = np.arange(len(here))
-        for run, (_, test) in enumerate(runs):
-            # its machine and its trees know nobody of the fold
-            mine = action_scores(evaluation, t, stage, every[run], without[run]) - price[here]
+        for run, (k, test) in enumerate(runs):
+            # its machine and its trees know nobody of the fold; an estimator knows its own rows too well
+            known = every[run] if machines[t].uses_kernel else q[k, here]
+            mine = action_scores(evaluation, t, stage, known, without[run]) - price[here]
             learn = ~test[here]
-            steady = own * _steadied(mine, every[run] - price[here])
+            steady = own * _steadied(mine, known - price[here])
             part = learn_stage_tree(t + 1, frame, history[learn], steady[learn], offered, depth)
             then = part.decide(history)
             fitted[run, here] = every[run][rows, then] - price[here, then]

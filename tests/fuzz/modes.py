@@ -226,6 +226,11 @@ MODES = {
     "ACP.paper": Mode(
         "ActorCriticPredictor", seeded(ActorCriticPredictor.paper, predictor="linear", **_FEW), keeps=_SAME
     ),
+    "ACP, eager": Mode(
+        "ActorCriticPredictor",
+        seeded(ActorCriticPredictor, predictor="linear", false_alarm=0.2, **_FEW),
+        keeps=_SAME,
+    ),
     "ActorCriticPredictor, two responses": Mode(
         "ActorCriticPredictor",
         seeded(ActorCriticPredictor, predictor="linear", **_FEW),

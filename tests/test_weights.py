@@ -46,7 +46,7 @@ def test_revs(shape, family):
 
 
 def test_revs_with_more_variables_than_rows():
-    X, y, weight = problem(90, 100, "gaussian", seed=1)
+    X, y, weight = problem(45, 50, "gaussian", seed=1)
     mine, other = both(lambda: REVS(random_state=0), X, y, weight)
     assert_same(mine, other, ["inclusion_"])
 

@@ -165,7 +165,7 @@ def test_the_report_opens_with_what_a_case_needs():
     model = DatumwiseClassifier(search=FAST, random_state=0, budget=3).fit(X, y)
     answer = model.summary().dict["answer"]
     assert f"A case needs {model.acquire(X).sum(axis=1).mean():.2g} of 7 features on average" in answer
-    assert "report(X, y) tells" in answer
+    assert "report(X=X, y=y) tells" in answer
     judged = model.report(X=X, y=y).dict["answer"]
     assert f"{model.score(X, y):.0%} of {len(y)} cases are answered rightly." in judged
     dear = DatumwiseClassifier(search=FAST, random_state=0, feature_cost=5.0).fit(X, y)

@@ -35,11 +35,21 @@ def expected_failures(estimator):
         REVS(random_state=0),
         REVS(family="binomial", random_state=0),
         REVS(family="poisson", random_state=0),
-        REVS(family="multinomial", random_state=0),
-        REVS(family="gaussian", missing="indicator", random_state=0),
         REVS.paper(n_preliminary=20, max_stages=60, random_state=0),
     ],
     expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(
+    [
+        REVS(family="multinomial", random_state=0),
+        REVS(family="gaussian", missing="indicator", random_state=0),
+    ],
+    expected_failed_checks=expected_failures,
+)
+def test_scikit_learn_checks_of_more_options(estimator, check):
     check(estimator)

@@ -18,12 +18,22 @@ FIXED = {"regularization": 0.01, "bandwidth": 3.0}
         RiskRFE(kernel="linear"),
         RiskRFE(loss="squared_label", missing="indicator"),
         RiskRFE(kernel="chi2", stopping="loo-ric"),
-        RiskRFE(loss="hinge", **FIXED),
         RiskRFE(loss="hinge", kernel="linear", fit_intercept=False, regularization=0.1, step=0.5),
-        RiskRFE(loss="epsilon_insensitive", kernel="poly", step=0.5, **FIXED),
         RiskRFE(loss="logistic", stopping="held-out", random_state=0, step=0.5, **FIXED),
-        RiskRFE(LinearRegression()),
     ]
 )
 def test_estimator_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:No features were selected:UserWarning")
+@parametrize_with_checks(
+    [
+        RiskRFE(loss="hinge", **FIXED),
+        RiskRFE(loss="epsilon_insensitive", kernel="poly", step=0.5, **FIXED),
+        RiskRFE(LinearRegression()),
+    ]
+)
+def test_estimator_checks_of_more_machines(estimator, check):
     check(estimator)

@@ -80,7 +80,7 @@ def learn_noise(table: DataSource, columns: NDArray[np.intp]) -> Noise | None:
     inside = X if few else X[:, columns]
     w = np.ones(len(X)) if batch.sample_weight is None else batch.sample_weight
     away = np.abs(X - np.average(X, axis=0, weights=w))
-    y, weight, noise = given, w, None
+    y, weight = given, w
     for _ in range(_MOST_FITS):
         fit = fit_glm(inside, y, "gaussian", weight, batch.offset)
         fitted = fit.intercept + inside @ fit.coef + known
@@ -95,7 +95,7 @@ def learn_noise(table: DataSource, columns: NDArray[np.intp]) -> Noise | None:
         y = fitted + size * shorten(residual / size, kind.degrees, kind.scale)
         weight = w / size**2
         weight *= w.sum() / weight.sum()
-        noise = Noise(table, kind.degrees, float(np.std(kind.logs)), y, weight)
         if np.abs(y - before).max() <= _SETTLED * kind.scale:
-            break
-    return noise
+            return Noise(table, kind.degrees, float(np.std(kind.logs)), y, weight)
+    # few rows can be told in ever other ways: what does not settle is no kind of noise
+    return None

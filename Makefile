@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 DEPS   := pyproject.toml
 
-.PHONY: demo test test-slow fuzz lint docs bench clean help
+.PHONY: demo test test-slow test-pages fuzz lint docs bench clean help
 .DEFAULT_GOAL := help
 
 help:
@@ -15,6 +15,7 @@ help:
 	@echo "make docs       build the documentation into docs/_build/html"
 	@echo "make bench      the REVS comparisons, small replicate counts"
 	@echo "make test-slow  the slow statistical checks"
+	@echo "make test-pages the long pages of the documentation, whose examples are tests"
 	@echo "make fuzz       20,000 random problems, sound and broken; TRIALS=2000 SEED=1 for others"
 
 $(BIN)/python:
@@ -33,14 +34,17 @@ demo: $(VENV)/.temporal
 	$(BIN)/python -m rlselect.demo --html demo.html
 
 # two workers with one BLAS thread each: more threads than cores only wait for each other
-test test-slow fuzz: export OMP_NUM_THREADS = 1
-test test-slow fuzz: export OPENBLAS_NUM_THREADS = 1
+test test-slow test-pages fuzz: export OMP_NUM_THREADS = 1
+test test-slow test-pages fuzz: export OPENBLAS_NUM_THREADS = 1
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n 2
 
 test-slow: $(VENV)/.test
 	$(BIN)/python -m pytest -m slow
+
+test-pages: $(VENV)/.test
+	$(BIN)/python -m pytest -n 2 -m slow tests/test_docs.py
 
 TRIALS ?= 20000
 SEED   ?= 0

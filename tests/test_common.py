@@ -1,5 +1,6 @@
 """What a user learns of one estimator holds for the next: the same tests for all of them."""
 
+import copy
 import os
 import pickle
 import re
@@ -79,18 +80,17 @@ def fit_breaking_at(case, estimator, data, moment, error):
 @pytest.mark.parametrize("error", [InTheMiddle, KeyboardInterrupt])
 def test_a_fit_that_breaks_leaves_the_old_one_or_a_new_one(name, error):
     case = CASES[name]
-    old, other = case.data(), case.data(seed=7)
-    estimator = case.fitted(*old)
-    before = answers(case, estimator)
-    new = answers(case, case.fitted(*other))
-    _, calls = fit_breaking_at(case, case.make(), other, -1, error)
+    other, whole = case.data(seed=7), case.make()
+    before = answers(case, usual_fit(name))
+    _, calls = fit_breaking_at(case, whole, other, -1, error)
+    new = answers(case, whole)
     for moment in np.random.default_rng(0).integers(1, calls + 1, size=2):
+        estimator = copy.deepcopy(usual_fit(name))
         ended, _ = fit_breaking_at(case, estimator, other, int(moment), error)
         if ended and estimator.stop_reason_ != "interrupted":
             assert_same(answers(case, estimator), new)
         elif not ended:
             assert_same(answers(case, estimator), before)
-        estimator = case.fitted(*old)
 
 
 @every

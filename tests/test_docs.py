@@ -30,6 +30,12 @@ PAGES = [
     *sorted(p for p in (ROOT / "docs").rglob("*.md") if "_build" not in p.parts),
 ]
 
+# pages whose examples take six seconds and more: `make test-pages` runs them
+LONG = {
+    *(f"docs/{name}.md" for name in ("datumwise", "datumwise_results", "regimes")),
+    *(f"docs/howto/{name}.md" for name in ("cases", "decide", "pictures", "responses", "summary")),
+}
+
 # packages for users; the others serve these
 ROOMS = ("subset", "datumwise", "regimes", "temporal", "preflight", "datasets", "simulate")
 
@@ -50,6 +56,11 @@ class Block:
     shown: str | None
     line: int
     where: tuple[int, int]
+
+
+def page_case(page):
+    name = page.relative_to(ROOT).as_posix()
+    return pytest.param(page, id=name, marks=pytest.mark.slow if name in LONG else ())
 
 
 def read_blocks(text):
@@ -115,7 +126,7 @@ def same(shown, printed):
     )
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+@pytest.mark.parametrize("page", [page_case(page) for page in PAGES])
 def test_page_runs_and_prints_what_it_shows(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")

@@ -160,7 +160,7 @@ def test_validate_all(folder, tmp_path, data):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read from /proc")
-@pytest.mark.parametrize("family", ["gaussian", "binomial"])
+@pytest.mark.parametrize("family", ["gaussian", pytest.param("binomial", marks=pytest.mark.slow)])
 def test_memory_stays_within_four_batches(tmp_path, family):
     """A tiny `min_effect` makes it read all of a file that is far larger than four batches."""
     rng = np.random.default_rng(0)

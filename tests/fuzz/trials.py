@@ -270,7 +270,12 @@ def judge_answer(estimator, answer):
 
 def run(trial):
     """The outcome of a trial."""
-    mode, given = MODES[trial.mode], prepare(trial)
+    mode = MODES[trial.mode]
+    try:
+        given = prepare(trial)
+    except Exception as error:
+        # of two faults the second cannot be made after the first
+        return Outcome("void", repr(error))
     first = fit_once(mode, given)
     sound = not trial.faults and trial.n >= (24 if mode.fit is not fit_visits else 2 * VISITS * (trial.p + 3))
     if mode.separable and first.verdict == "refused" and "separation" in first.why:

@@ -40,6 +40,7 @@ FRAME = pa.table({"income": [1.0, 2.0, 3.0], "age": [4, 5, 6], "city": ["u", "v"
         (np.array([[{"a": 1}], [1.0]], dtype=object), TypeError, "'x0' of X holds a dict: each argument"),
         (np.array([[{"a": 1}], [{"a": 2}]], dtype=object), TypeError, "must be a string or a number"),
         (np.array([[True], [2.5]], dtype=object), ValueError, "mixes truth values"),
+        (np.array([[2.5], [True]], dtype=object), ValueError, "mixes truth values"),
         (np.array([[b"u"], [b"v"]]), TypeError, "holds binary values"),
         (pa.table({"l": [[1], [2]]}), TypeError, "'l' of X holds list<.*> values"),
         (pl.DataFrame({"s": [{"a": 1}]}), TypeError, "'s' of X holds struct<.*> values"),

@@ -206,6 +206,9 @@ def read_objects(values: np.ndarray, name: str, *, booleans_as_text: bool = True
         array = pa.array(values, from_pandas=True)
     except (pa.ArrowException, OverflowError, TypeError):
         raise _mixture(values, name) from None
+    # after a number Arrow takes truth values as numbers, before one it does not
+    if pa.types.is_floating(array.type) and any(isinstance(value, bool | np.bool_) for value in values):
+        raise _mixture(values, name)
     return _read_arrow(array, name, booleans_as_text=booleans_as_text)
 
 

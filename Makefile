@@ -30,6 +30,9 @@ $(VENV)/.%: $(DEPS) | $(BIN)/python
 	$(PIP) install -e '.[$*]'
 	@touch $@
 
+# small matrices are worked on faster by one thread, above all where the cores have other work
+demo: export OMP_NUM_THREADS = 1
+demo: export OPENBLAS_NUM_THREADS = 1
 demo: $(VENV)/.temporal
 	$(BIN)/python -m rlselect.demo --html demo.html
 

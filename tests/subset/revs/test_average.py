@@ -4,6 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.special import expit
 
 from rlselect import REVS, load, save
@@ -285,3 +286,12 @@ def test_the_average_predicts_better_and_its_intervals_hold():
         covered.append(np.mean((low < y) & (y < high)))
     assert np.mean(gains) > 2 * np.std(gains) / np.sqrt(20)
     assert 0.92 < np.mean(covered) < 0.98
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_one_cluster_leaves_no_row_to_judge_by(form):
+    # left out whole, all rows are told by nothing: in any form of the table the average is kept
+    X = np.array([[0.17, 0, -3.57, 1], [0.68, 2, -18.45, 0], [0.86, 2, -7.25, 0], [-1.47, 2, 4.47, 0]])
+    for seed in range(6):
+        y = np.random.default_rng(seed).standard_normal(4)
+        assert REVS(random_state=0).fit(form(X), y, groups=np.zeros(4)).average_

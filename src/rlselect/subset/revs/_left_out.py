@@ -108,6 +108,9 @@ class LeftOutRows(NamedTuple):
         own, other = average.losses(self.likelihood, rows.y), _losses(self.likelihood, rows.y, refit)
         part = rows.weight / rows.weight.sum()
         loss, refit_loss = float(part @ own), float(part @ other)
+        if rows.together is not None and not rows.together.any():
+            # one cluster alone, left out whole, leaves no rows to fit: nothing speaks for the refit
+            return loss, loss, 0.0
         if rows.together is not None:
             sums = np.bincount(rows.together, part * (own - other - loss + refit_loss))
             return loss, refit_loss, float(np.linalg.norm(sums))

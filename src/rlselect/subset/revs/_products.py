@@ -117,6 +117,9 @@ def _beside_levels(
     if np.ptp(curvature) == 0:
         # the noise of a linear model is what is left, not one
         noise = float(np.average(left**2, weights=weight))
+        if not noise > 0:
+            # squares of so small numbers are none
+            return score
         precision = weight / noise
     design = np.column_stack([np.ones(len(A)), A])
     spread = learn_spread(levels, design, eta + left, precision, row_noise=noise)

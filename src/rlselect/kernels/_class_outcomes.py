@@ -69,7 +69,7 @@ class ClassOutcome:
 
 
 class OrdinalOutcome:
-    r"""Proportional odds: :math:`P(y \le c) = F(\theta_c - \eta)` with the logistic F and rising cut points.
+    r"""Proportional odds: :math:`P(y \leq c) = F(\theta_c - \eta)` with the logistic F and rising cut points.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 r"""A trial passed through backwards: responses of its stages, Q-functions and the scores of a regime.
 
-With :math:`\rho_t = \prod_{s \le t} 1\{A_s = d_s(H_s)\} / \pi_s` the doubly robust score of a subject is
+With :math:`\rho_t = \prod_{s \leq t} 1\{A_s = d_s(H_s)\} / \pi_s` the doubly robust score of a subject is
 
 .. math:: V_1(H_1) + \sum_t \gamma^{t-1} \rho_t \{R_t + \gamma V_{t+1}(H_{t+1}) - Q_t(H_t, A_t)\},
 

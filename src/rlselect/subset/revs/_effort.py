@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from rlselect.data import Sampler
 from rlselect.learn import Trajectory, subset_key
@@ -18,6 +17,7 @@ from rlselect.subset.revs._outlook import (
     detectable,
     doubtful,
     faintest,
+    inclusion_of,
     look_out,
     tune_to_rows,
 )
@@ -26,7 +26,6 @@ from rlselect.subset.revs._walk import Walker, WalkResult, tune_prior
 _PROBES = 8
 # half of the log evidence that each of many effects of one size gives for a prior with a hole at zero
 _ALIKE = 0.5 * float(np.log(np.sqrt(27.0)) - 1.0)
-_LIKELY = float(np.nextafter(0.5, 1.0))
 
 
 @dataclass(frozen=True)
@@ -211,23 +210,18 @@ def run_effort(
 
 def _result(progress: SearchState) -> WalkResult:
     walker, sampler = progress.walker, progress.sampler
-    mask, values, n_seen = walker.state.mask, walker.rewards(), sampler.n_used
+    values, n_seen = walker.rewards(), sampler.n_used
     reason, found = "all rows", None
     if progress.is_confirmed and n_seen < sampler.n_rows:
         reason = "decided" if progress.share == 1.0 else "decided on a sample"
         n_seen, found = max(progress.n_seen, n_seen), progress.detectable
         assert progress.values is not None
         values = progress.values
-    inclusion = expit(np.where(mask, -values, values))
-    if walker.stopped:
-        # in the middle of a climb several units that exclude each other may pay: the subset is the answer
-        inclusion = np.where(mask, np.maximum(inclusion, _LIKELY), np.minimum(inclusion, 0.5))
-    inclusion[mask & ~walker.allowed] = 1.0
     ways = [walker.trajectory, *progress.chains]
     found = detectable(walker) if found is None else found
     stages, reason = sum(map(len, ways)), walker.stopped or reason
     return WalkResult(
-        inclusion,
+        inclusion_of(walker, values),
         ways,
         stages,
         reason,

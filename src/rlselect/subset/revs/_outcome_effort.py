@@ -6,11 +6,10 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from rlselect.data import DataSource, Units
 from rlselect.subset.revs._outcome_kind import OutcomeKind
-from rlselect.subset.revs._outlook import decided_z, tune_to_rows
+from rlselect.subset.revs._outlook import decided_z, inclusion_of, tune_to_rows
 from rlselect.subset.revs._subset_state import SubsetState
 from rlselect.subset.revs._walk import Walker, WalkResult
 from rlselect.subset.revs.evidence import Block, OutcomeLook, OutcomeSubset, Rows
@@ -24,7 +23,6 @@ _BLOCK = 8192
 _MOST_NUMBERS = 2**26
 # a look that shows more is taken again at the coefficients that it found, once
 _LOOKS = 2
-_LIKELY = float(np.nextafter(0.5, 1.0))
 
 
 @dataclass
@@ -217,11 +215,6 @@ def _seen_by_all(walker: Walker, sample: OutcomeRows) -> Floats | None:
 
 
 def _result(walker: Walker, reason: str, values: Floats | None, n_seen: int) -> WalkResult:
-    mask, values = walker.state.mask, walker.rewards() if values is None else values
-    inclusion = expit(np.where(mask, -values, values))
-    if walker.stopped:
-        # in the middle of a climb several units that exclude each other may pay: the subset is the answer
-        inclusion = np.where(mask, np.maximum(inclusion, _LIKELY), np.minimum(inclusion, 0.5))
-    inclusion[mask & ~walker.allowed] = 1.0
+    inclusion = inclusion_of(walker, walker.rewards() if values is None else values)
     ways = [walker.trajectory]
     return WalkResult(inclusion, ways, len(walker.trajectory), walker.stopped or reason, n_rows_seen=n_seen)

@@ -5,6 +5,7 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from rlselect.data import Sampler
 from rlselect.subset.revs._subset_state import TunableState
@@ -15,6 +16,7 @@ from rlselect.subset.revs.evidence import SHAPES, Look
 _SPARE = 1.2816
 # blocks between two glances at the clock
 _BREATH = 64
+_LIKELY = float(np.nextafter(0.5, 1.0))
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,17 @@ def detectable(walker: Walker) -> NDArray[np.float64]:
     size = (walker.paying_z() + _SPARE) * state.resolution()
     outside = (~state.mask & walker.allowed)[state.units.unit_of] & state.varies()
     return np.where(outside, size, np.nan)
+
+
+def inclusion_of(walker: Walker, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Inclusion of each unit where a search by rows ends, from the rewards of all moves."""
+    mask = walker.state.mask
+    inclusion = expit(np.where(mask, -values, values))
+    if walker.stopped:
+        # in the middle of a climb several units that exclude each other may pay: the subset is the answer
+        inclusion = np.where(mask, np.maximum(inclusion, _LIKELY), np.minimum(inclusion, 0.5))
+    inclusion[mask & ~walker.allowed] = 1.0
+    return np.asarray(inclusion)
 
 
 def look_out(

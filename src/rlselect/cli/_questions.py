@@ -7,16 +7,26 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from rlselect.cli._errors import one_sentence
-from rlselect.cli._files import check_outputs, load_data, name_targets, open_data, title_of
+from rlselect.cli._files import (
+    check_outputs,
+    load_data,
+    name_targets,
+    open_data,
+    title_of,
+    with_numbers,
+    with_target,
+)
 from rlselect.cli._help import FirstByDefault, examples
 from rlselect.cli._options import (
     data_argument,
+    expand_option,
     file_options,
     model_argument,
     report_options,
     save_option,
     shared_options,
     subject_option,
+    told_option,
 )
 from rlselect.cli._progress import shown_progress
 from rlselect.cli._show import deliver, report_of
@@ -73,6 +83,8 @@ _DATUMWISE = examples(
     show_default=True,
     help="Share of the rows to judge by; 0 for none.",
 )
+@told_option
+@expand_option
 @save_option
 @shared_options
 def learn(
@@ -85,6 +97,8 @@ def learn(
     cost_budget: float | None,
     scoring: str,
     test_share: float,
+    drop_missing_target: bool,
+    expand_dates: bool,
     model_path: Path | None,
     weight: str | None,
     drop: tuple[str, ...],
@@ -95,6 +109,7 @@ def learn(
     html_path: Path | None,
 ) -> None:
     """Learn which features of DATA to buy for each case, and when to stop and name the target."""
+    from rlselect.cli._check import refuse_problems
     from rlselect.cli._datumwise import parse_costs, run_command
     from rlselect.cli._models import save_model
 
@@ -102,6 +117,10 @@ def learn(
         check_outputs(data, json_path, html_path, model_path)
         with shown_progress("reading", time_budget):
             frame = load_data(data, name_targets(target, weight), drop, cells, "rlselect datumwise")
+            frame = with_target(frame, [target]) if drop_missing_target else frame
+            frame = with_numbers(frame) if expand_dates else frame
+            # a gap is what cannot be bought
+            refuse_problems(frame, target, mended=["missing values"])
             model, report = run_command(
                 frame,
                 target,

@@ -1,8 +1,10 @@
 """What went wrong, in the words of the command line."""
 
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import click
 
@@ -24,9 +26,19 @@ class Problems(ValueError):
 
 @contextmanager
 def one_sentence() -> Iterator[None]:
-    """Turn what the library refuses into one sentence, and its warnings into lines on stderr."""
-    with warnings.catch_warnings(record=True) as caught:
+    """Turn what the library refuses into one sentence, and its warnings into lines on stderr, once each."""
+    seen: set[str] = set()
+
+    def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+        text = " ".join(str(message).split())
+        if issubclass(category, UserWarning) and text not in seen:
+            seen.add(text)
+            # over the line of progress, if there is one
+            click.echo("\r" * sys.stderr.isatty() + f"Warning: {printable(in_flags(text))}", err=True)
+
+    with warnings.catch_warnings():
         warnings.simplefilter("default")
+        warnings.showwarning = show
         try:
             yield
         except Problems as error:
@@ -36,6 +48,3 @@ def one_sentence() -> Iterator[None]:
                 raise  # not an extra that can be had, but something broken
             told = in_flags(" ".join(str(error).split()))
             raise BadInput(printable(told) or type(error).__name__) from error
-        finally:
-            for text in dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, UserWarning)):
-                click.echo(f"Warning: {printable(in_flags(' '.join(text.split())))}", err=True)

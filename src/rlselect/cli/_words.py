@@ -147,10 +147,9 @@ def _parameters() -> frozenset[str]:
     for room in ("subset", "datumwise", "regimes", "temporal"):
         module = import_module(f"rlselect.{room}")
         for one in (getattr(module, name) for name in module.__all__):
-            if not inspect.isclass(one):
-                continue
             # what a class is made with, and what its methods take
-            for _, method in inspect.getmembers(one, inspect.isroutine):
+            called = inspect.getmembers(one, inspect.isroutine) if inspect.isclass(one) else [("", one)]
+            for _, method in called:
                 try:
                     found |= {*inspect.signature(method).parameters}
                 except (TypeError, ValueError):

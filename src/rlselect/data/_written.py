@@ -58,7 +58,8 @@ class NumberMarks(NamedTuple):
 
     def marks_in(self, text: str) -> bool:
         """Whether a text is a number that is not one without these marks."""
-        return self.read(text) is not None and NumberMarks().read(text) is None
+        fewer = (NumberMarks(), NumberMarks(self.decimal), NumberMarks(thousands=self.thousands))
+        return self.read(text) is not None and all(m.read(text) is None for m in fewer if m != self)
 
     @property
     def flags(self) -> list[str]:
@@ -102,7 +103,7 @@ def find_marks(texts: Sequence[str]) -> NumberMarks | None:
     tried = texts[:_TRIED]
     for marks in _KNOWN:
         read = sum(marks.read(text) is not None for text in tried)
-        if read >= _MOSTLY * len(tried) and sum(marks.marks_in(text) for text in tried) > 1:
+        if read >= _MOSTLY * len(tried) and sum(NumberMarks().read(text) is None for text in tried) > 1:
             return marks
     return None
 

@@ -136,7 +136,10 @@ _drop = click.option("--drop", multiple=True, metavar="COLUMN", help="Column to 
 seed_option = click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same answer.")
 _weight = click.option("--weight", metavar="COLUMN", help="Column of sample weights.")
 budget_option = click.option(
-    "--time-budget", type=float, metavar="SECONDS", help="Stop searching after so long."
+    "--time-budget",
+    type=float,
+    metavar="SECONDS",
+    help="Stop searching after so long; reading a CSV file is not counted.",
 )
 quiet_option = click.option(
     "--quiet",

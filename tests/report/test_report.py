@@ -342,7 +342,7 @@ def test_a_coefficient_has_the_digits_that_its_error_leaves(coef, error, told):
 
 def test_pvalues_have_three_decimals():
     rows, _ = section_rows({"columns": ["a", "p (mean)"], "rows": [["x", 9e-62], ["y", 0.0498], ["z", None]]})
-    assert [row[1] for row in rows] == ["< 0.001", "0.050", "-"]
+    assert [row[1] for row in rows] == ["<0.001", "0.050", "-"]
 
 
 def test_a_page_shows_the_command_that_made_it():

@@ -85,7 +85,7 @@ def show_column(values: Sequence[Any]) -> list[str]:
 def show_pvalues(values: Sequence[Any]) -> list[str]:
     """Write p-values: three decimals, and no more than that for the smallest."""
     known = [plain(value) for value in values]
-    return [show(v) if not isinstance(v, float) else "< 0.001" if v < 0.001 else f"{v:.3f}" for v in known]
+    return [show(v) if not isinstance(v, float) else "<0.001" if v < 0.001 else f"{v:.3f}" for v in known]
 
 
 def fact_rows(report: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -249,7 +249,7 @@ def _stand_ins(groups: list[dict[str, Any]]) -> dict[str, Any]:
         "title": "Variables that stand in for one another",
         "columns": ["One of", "Inclusion", "Least correlation"],
         "rows": [
-            [", ".join(g["features"]), f"{g['inclusion']:.3f}", f"{g['correlation']:.2f}"] for g in groups
+            [", ".join(g["features"]), round(g["inclusion"], 3), round(g["correlation"], 2)] for g in groups
         ],
         "bars": [(f"one of {name_some(g['features'], 4)}", round(g["inclusion"], 3)) for g in groups],
         "note": "One of them is in the model; which one, the data do not tell.",

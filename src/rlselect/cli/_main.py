@@ -229,7 +229,7 @@ def check(
         check_outputs(data, json_path, html_path)
         with shown_progress("looking"):
             table = open_data(data, {} if target is None else {"--target": target}, drop, cells)
-            found = look(table, target, question=question, name=" ".join(data))
+            found = look(table, target, question=question, name=data)
         deliver(found.for_command_line(flags_of(drop, cells)), json_path, html_path)
 
 

@@ -90,6 +90,7 @@ def in_flags(text: str, *, names: bool = True) -> str:
             foreign.append(parameter)
         return told or found[0]
 
+    text = re.sub(r"[,;] [^();]* of pandas(?=\))", "", text)
     text = re.sub(rf"(?<![\w.])([a-z]\w*)={_VALUE}", setting, text)
     # `name`, and name where it cannot be an English word
     bare = r"|(?<![\w.'\"=-])([a-z]+(?:_[a-z]+)+)(?![\w'\"=(])" if names else "|(?!)()"

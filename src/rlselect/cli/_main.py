@@ -185,7 +185,7 @@ def select(
             if drop_missing_target:
                 table = with_target(table, targets)
             if expand_dates:
-                table = with_numbers(table)
+                table = with_numbers(table, [*targets, *named.values()])
             for name in targets if event is None else []:
                 refuse_problems(table, name, missing=missing)
             tell(doing=method)

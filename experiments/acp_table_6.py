@@ -1,6 +1,6 @@
 """ACP, Table 6: Spambase and Madelon with the first 20 columns of the ranking, and with all.
 
-    RLSELECT_DATA=folder python experiments/acp_table_6.py --replicates 5 \\
+    RLSELECT_DATA=folder python experiments/acp_table_6.py --seed 3000 --replicates 1 --resume \\
         --out experiments/results/acp_table_6
 
 The paper has 3,680 rows of Spambase, four fifths of the public 4,601, and does not say how columns were

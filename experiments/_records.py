@@ -1,4 +1,4 @@
-"""Replicates in a file that grows by one JSON line per run, so that an experiment goes on where it stopped."""
+"""Replicates in a file that grows by one JSON line per run: an experiment goes on where it stopped."""
 
 import json
 import time
@@ -33,11 +33,3 @@ class Records:
     def of(self, *names):
         """Records of the runs whose names begin with these."""
         return [record for run, record in self.known.items() if run[: len(names)] == names]
-
-
-def seeds(records, *names):
-    """The seeds of such runs in words; the seed is the last of a run's names."""
-    found = sorted({run[-1] for run in records.known if run[: len(names)] == names})
-    if not found:
-        return "none"
-    return f"{found[0]}-{found[-1]}" if len(found) > 1 else str(found[0])

@@ -115,4 +115,4 @@ def write(lines, out):
     print(text)
     if out is not None:
         out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(text)
+        out.with_suffix(".md").write_text(text)

@@ -12,12 +12,12 @@ from acp_table_3 import PAPER
 # Data sets of the methods that take seconds; the table counts the runs of each.
 MOST = {"acp": 10, "boruta": 5, "lassonet": 1, "tvs-trees": 2, "fstd": 2, "fuse": 2}
 NOTE = [
-    f"Made by `{__doc__.splitlines()[2].strip()}`; the data sets of Boruta, from an earlier run, are those of "
-    "seeds 3000-3004.",
+    f"Made by `{__doc__.splitlines()[2].strip()}`; the data sets of Boruta, from an earlier run, are "
+    "those of seeds 3000-3004.",
     "",
-    "Bars of the paper that are not printed as numbers are not guessed here; lines marked (paper) are those of "
-    "its Table 3. `lasso, CV` of the logistic function is its L1 logistic regression. The paper gives TVS for "
-    "the first five functions and FSTD for the last two; FUSE and CFS it does not show.",
+    "Bars of the paper that are not printed as numbers are not guessed here; lines marked (paper) are those "
+    "of its Table 3. `lasso, CV` of the logistic function is its L1 logistic regression. The paper gives TVS "
+    "for the first five functions and FSTD for the last two; FUSE and CFS it does not show.",
 ]
 
 

@@ -1,4 +1,4 @@
-"""Figures 3.1 to 3.3: the objective along eliminations of the dissertation's procedure, and its change points.
+"""Figures 3.1 to 3.3: the objective along eliminations by the dissertation's procedure, and change points.
 
 python experiments/figures_3.py --out experiments/results/figures_3
 """
@@ -18,7 +18,7 @@ from rlselect.kernels import change_point
 
 matplotlib.rcParams["font.size"] = 8
 SIZES = (100, 200, 400)
-# numbers of all and of true features; Figure 3.1 is one run, for which the smaller of the two larger n is taken
+# numbers of all and of true features; of how many rows the one run of Figure 3.1 has, nothing is said
 FIGURES = {"3.1": (30, 7, (200,)), "3.2": (30, 7, SIZES), "3.3": (50, 3, SIZES)}
 TITLES = {"SVM-RBF": "SVM, Gaussian kernel", "SVR-linear": "SVR, linear kernel"}
 
@@ -70,7 +70,7 @@ def main():
     for name in FIGURES:
         draw(name, records, args.seed, args.out)
     lines = [
-        "Where the change point stops, one run each; drawn in figure_3_1.png, figure_3_2.png, figure_3_3.png.",
+        "Where the change point stops, one run each; drawn in `figure_3_1.png` to `figure_3_3.png`.",
         f"Made by `{__doc__.splitlines()[-1]}`, seed {args.seed}.",
         "",
         "| machine | d, d0 | n | kept | true ones missed |",

@@ -21,12 +21,10 @@ import numpy as np
 from _records import Records
 from _revs_print import METHODS, MINUTES, SELECTED, SIZES, STRUCTURES
 
-BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
-sys.path.insert(0, str(BENCHMARKS))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
 from _tables import Fit
 from peers import BIGDATA, HIGHDIM
-
 from rlselect import REVS
 from rlselect.simulate import make_revs
 
@@ -43,6 +41,7 @@ MANY_ROWS = {
     "MCP": "dc-mcp",
     "REVS": "revs",
 }
+KEPT_FITS = Path(__file__).resolve().parents[1] / "benchmarks" / "results"
 # fits of the peers and, in a later file, of REVS
 KEPT = {
     "linear": ("revs_highdim_linear.csv", "revs_highdim_linear_learnt.csv"),
@@ -113,7 +112,7 @@ def kept(model):
     names = {HIGHDIM[key].NAME: name for name, key in FEW_ROWS.items()}
     out = {}
     for path, mine in zip(KEPT[model], (set(METHODS) - {"REVS"}, {"REVS"}), strict=True):
-        with (BENCHMARKS / "results" / path).open(newline="") as file:
+        with (KEPT_FITS / path).open(newline="") as file:
             for row in csv.DictReader(file):
                 kind, structure, p = row["cell"].split("-")
                 name = names.get(row["method"])

@@ -1,4 +1,4 @@
-"""Divide and conquer (400 folds, 80 % of the votes) with the other penalties of the REVS paper, through skglm.
+"""Divide and conquer (400 folds, 80 % of the votes) with the other penalties of the REVS paper, by skglm.
 
 The elastic net has lambda and mixing by 5-fold cross-validation in each fold, SCAD and MCP lambda by EBIC
 (gamma .5) of the refitted supports, as their peers on few rows. Fitted on a few folds and scaled up, as the

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from contextlib import nullcontext
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -22,6 +23,7 @@ from rlselect.subset.revs._sarsa import Sarsa, run_sarsa
 from rlselect.subset.revs._size_prior import SizePrior
 from rlselect.subset.revs._structure import Structure
 from rlselect.subset.revs._subset_state import SubsetState
+from rlselect.subset.revs._unit_order import marks_of_units
 from rlselect.subset.revs._walk import (
     Walker,
     WalkResult,
@@ -188,7 +190,8 @@ def _search_walk(problem: Problem, how: _How) -> Found:
     plan = _plan(problem)
     tune = linear or problem.outcome is not None or problem.joint is not None
     if np.count_nonzero(allowed) <= WIDE:
-        result = run_walk(walker, plan, tune=tune, n_jobs=how.n_jobs)
+        marks = partial(marks_of_units, table, problem.units)
+        result = run_walk(walker, plan, tune=tune, n_jobs=how.n_jobs, marks=marks)
         if linear and plain and problem.joint is None:
             return _under_its_noise(problem, how, allowed, result, rows)
         return _found(problem, result, rows)
@@ -203,7 +206,8 @@ def _search_walk(problem: Problem, how: _How) -> Found:
         how = how._replace(structure=how.structure.narrowed(labels, columns))
     narrow_walker = how.walker(narrow, allowed[labels], table.n_rows, state.counted)
     narrow_walker.prior, narrow_walker.stopped = walker.prior, walker.stopped
-    result = run_walk(narrow_walker, plan, tune=tune, n_jobs=how.n_jobs)
+    marks = partial(marks_of_units, table, units, columns)
+    result = run_walk(narrow_walker, plan, tune=tune, n_jobs=how.n_jobs, marks=marks)
     inclusion[labels] = result.inclusion
     result.inclusion = inclusion
     result.visited = result.visited and result.visited.relabelled(labels)
@@ -252,7 +256,8 @@ def _under_its_noise(
         reached, rows = walker.state.mask.copy(), walker.state.rows
         walker.state.reset(problem.always)
         walker.stand(walker.state)
-        result = run_walk(walker, _plan(problem), tune=True, n_jobs=how.n_jobs)
+        marks = partial(marks_of_units, problem.table, problem.units)
+        result = run_walk(walker, _plan(problem), tune=True, n_jobs=how.n_jobs, marks=marks)
         ways += result.trajectories
         if np.array_equal(reached, (result.inclusion > 0.5) | problem.always):
             break

@@ -15,6 +15,7 @@ from rlselect.subset.revs._size_prior import SizePrior
 from rlselect.subset.revs._structure import Structure
 from rlselect.subset.revs._structure_moves import draw_swap, make_family, make_swap
 from rlselect.subset.revs._subset_state import SubsetState, TunableState
+from rlselect.subset.revs._unit_order import order_units
 from rlselect.subset.revs._visited import Tally, Visited, merge_visits
 from rlselect.subset.revs._walk_plan import WalkPlan
 from rlselect.subset.revs.evidence import SHAPES, JointSubset, OutcomeSubset, RidgeSubset, Shape
@@ -292,7 +293,14 @@ class Walker:
             self.step()
 
 
-def run_walk(walker: Walker, plan: WalkPlan, *, tune: bool, n_jobs: int | None = None) -> WalkResult:
+def run_walk(
+    walker: Walker,
+    plan: WalkPlan,
+    *,
+    tune: bool,
+    n_jobs: int | None = None,
+    marks: Callable[[], Floats] | None = None,
+) -> WalkResult:
     """Warm up, learn the prior of the coefficients, then let several chains count.
 
     Parameters
@@ -305,13 +313,15 @@ def run_walk(walker: Walker, plan: WalkPlan, *, tune: bool, n_jobs: int | None =
         Whether the state's prior of the coefficients is read off the data.
     n_jobs : int, optional
         Chains at a time, see joblib. The answer does not depend on it.
+    marks : callable, optional
+        What tells units of equal reward apart, see `order_units`.
 
     Returns
     -------
     WalkResult
     """
     few = bool(np.count_nonzero(walker.allowed) <= plan.enumerate_up_to)
-    walker.order = np.argsort(-walker.rewards(), kind="stable")
+    walker.order = order_units(walker.rewards(), marks)
     known = _warm_up(walker, plan, tune, few)
     if few:
         _enumerate(walker, tune)

@@ -3,6 +3,7 @@
 from rlselect.subset.revs.evidence._block import (
     Block,
     OverflowedColumns,
+    common_scale,
 )
 from rlselect.subset.revs.evidence._dependent_glm import (
     DependentGlm,
@@ -96,6 +97,7 @@ __all__ = [
     "SeparationWarning",
     "Shape",
     "StandardRows",
+    "common_scale",
     "distinct_rows",
     "fit_glm",
     "fit_glm_blocks",

@@ -23,7 +23,7 @@ from _revs_print import METHODS, MINUTES, SELECTED, SIZES, STRUCTURES
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
-from _tables import Fit
+from _tables import Fit, environment
 from peers import BIGDATA, HIGHDIM
 from rlselect import REVS
 from rlselect.simulate import make_revs
@@ -170,7 +170,9 @@ def draw(path, title, cells, measures, printed=None, line=None):
 
 
 def entry(values, digits):
-    return f"{np.mean(values):.{digits}f} ± {np.std(values, ddof=min(1, len(values) - 1)):.{digits}f}"
+    """Mean and standard deviation, which a single value does not have."""
+    spread = f" ± {np.std(values, ddof=1):.{digits}f}" if len(values) > 1 else ""
+    return f"{np.mean(values):.{digits}f}{spread}"
 
 
 def rows(cells, measures):
@@ -192,7 +194,7 @@ def report(high, big, out):
         "# REVS, Table 1 and Figures 3 to 6",
         "",
         f"Made by `{__doc__.splitlines()[-1]}`, seeds from 6000 on, as many data sets as are named (the "
-        "paper: 50).",
+        f"paper: 50). {environment()}",
         "",
         "## Table 1 and Figure 5: half a million rows",
         "",
@@ -200,7 +202,7 @@ def report(high, big, out):
         "the penalised regressions four of 400 folds are fitted and the time is multiplied by 100; the vote "
         "(80 %) is that of the four, lambda by cross-validation (lasso, elastic net) or EBIC (SCAD, MCP). "
         f"The selected columns are refitted on all rows; test MSE on {EVALUATION_ROWS:,} fresh rows (noise: "
-        f"{NOISE:g}).",
+        f"{NOISE:g}). The elastic net's first fit (block, p = 200) has the compilation of its solver in it.",
         "",
         "| structure | p | method | data sets | paper min | ours min | selected | PPV % | TNR % | test MSE |",
         "|---|---|---|---|---|---|---|---|---|---|",

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from rlselect.cli._progress import say
+from rlselect.cli._words import report_in_flags
 from rlselect.report import printable, write_whole
 
 __all__ = ["deliver", "report_of", "show_report"]
@@ -83,6 +84,7 @@ def deliver(report: Mapping[str, Any], json_path: Path | None, html_path: Path |
     """Print a report, and write it where that was asked for."""
     from rlselect.report import to_html, to_json
 
+    report = report_in_flags(report)
     show_report(report)
     for path, write in ((json_path, to_json), (html_path, to_html)):
         if path is not None:

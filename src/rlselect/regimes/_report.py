@@ -59,7 +59,7 @@ def report_of(learner: Learnt, seconds: float, n_subjects: int, notes: Sequence[
             "Values are means of the discounted sum of rewards; that of the regime is a cross-fitted doubly "
             "robust estimate. From observational data it can be trusted only if what moved both actions and "
             "rewards is among the history columns, and every action was taken often enough: see "
-            "TrialData.overlap.",
+            "whether actions can be compared.",
             *notes,
         ],
     }

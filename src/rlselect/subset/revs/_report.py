@@ -128,7 +128,7 @@ def _together(selector: Any) -> list[str]:
     """What is common to several responses."""
     if selector.responses == "each":
         return [
-            "Each response has a selection of its own (estimators_). Inclusion is the probability that a "
+            "Each response has a selection of its own. Inclusion is the probability that a "
             "variable belongs in the model of one response or more."
         ]
     return ["One selection serves all responses: a variable has a coefficient for each of them."]

@@ -12,6 +12,10 @@ from rlselect.kernels._class_outcomes import (
     OrdinalOutcome,
     class_contrasts,
 )
+from rlselect.kernels._equal_values import (
+    rising_order,
+    steps_of,
+)
 from rlselect.kernels._families import (
     BOUNDED_LINKS,
     CANONICAL_LINK,
@@ -265,6 +269,7 @@ __all__ = [
     "ridge_moves",
     "ridge_remove",
     "ridge_state",
+    "rising_order",
     "row_losses",
     "score_and_curvature",
     "separating_direction",
@@ -281,6 +286,7 @@ __all__ = [
     "squared_solution",
     "standardise",
     "start_networks",
+    "steps_of",
     "subset_heldout",
     "subset_logistic",
     "subset_ridge",

@@ -7,7 +7,7 @@ from typing import Any, cast
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy.special import expit, logsumexp
 
 from rlselect._watch import tell
 from rlselect.learn import UCB, Policy, Softmax, Trajectory, subset_key
@@ -17,7 +17,14 @@ from rlselect.subset.revs._structure_moves import draw_swap, make_family, make_s
 from rlselect.subset.revs._subset_state import SubsetState, TunableState
 from rlselect.subset.revs._visited import Tally, Visited, merge_visits
 from rlselect.subset.revs._walk_plan import WalkPlan
-from rlselect.subset.revs.evidence import SHAPES, JointSubset, OutcomeSubset, RidgeSubset, Shape
+from rlselect.subset.revs.evidence import (
+    PROPER_SHAPES,
+    SHAPES,
+    JointSubset,
+    OutcomeSubset,
+    RidgeSubset,
+    Shape,
+)
 
 Floats = NDArray[Any]
 
@@ -30,8 +37,6 @@ _SHAPE_EFFECTS = 5
 _SHAPE_PROOF = 2.0
 # steps between two draws of the prior of the coefficients, once it is known well enough to count
 _REDRAW = 25
-# price of a unit between two subsets of different priors: what one more coefficient costs on other rows
-_LIGHT = 1.0
 # posteriors that differ by a smaller share are those of the same subset
 _ROUNDING = 1e-9
 
@@ -411,16 +416,18 @@ def _settle(rival: Walker, plan: WalkPlan) -> None:
 
 
 def _standing(walker: Walker, found: WalkResult) -> float:
-    """Log evidence of the likely units under the prior that suits them best, less `_LIGHT` for each.
+    """Log evidence of the likely units, averaged over the priors of the coefficients.
 
-    The full price would side with the smaller of two subsets wherever the rows are short of saying more.
+    What one more unit costs on other rows is part of the evidence, and each walk has paid for its choice
+    among subsets: a further price would side with the smaller one wherever the rows are short of saying more.
     """
     likely = found.inclusion > 0.5
     if not (likely & walker.allowed).any():
         return -np.inf
     state = cast(TunableState, walker.state.copy())
     state.reset(likely)
-    return float(state.evidence_table(SHAPES).max()) - _LIGHT * state.size
+    spread = 0.5 * np.log(state.slabs())[:, None]
+    return float(logsumexp(state.evidence_table(PROPER_SHAPES) + spread) - logsumexp(spread))
 
 
 def _best_start(walker: Walker, plan: WalkPlan, tune: bool) -> None:

@@ -102,6 +102,7 @@ from rlselect.kernels._newton import (
 from rlselect.kernels._noise import (
     noise_kind,
     shorten,
+    student_gain,
 )
 from rlselect.kernels._outcomes import (
     Outcome,
@@ -281,6 +282,7 @@ __all__ = [
     "squared_solution",
     "standardise",
     "start_networks",
+    "student_gain",
     "subset_heldout",
     "subset_logistic",
     "subset_ridge",

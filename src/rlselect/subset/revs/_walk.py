@@ -334,11 +334,38 @@ def run_walk(walker: Walker, plan: WalkPlan, *, tune: bool, n_jobs: int | None =
         _settle(rival, plan)
     others = [] if few else _run_chains(rival, plan, n_jobs, redraw=False)
     other = _result(rival, others or [rival], [walker, *chains, rival, *others])
-    standing, new = _standing(walker, found), _standing(walker, other)
+    if other.stop_reason == "converged":
+        standing, new = _standing(walker, found), _standing(walker, other)
+        if np.isneginf(min(standing, new)):
+            return _mixed(walker, found, rival, other)
+        if standing > new:
+            return replace(
+                other, inclusion=found.inclusion, visited=found.visited, dispersion=found.dispersion
+            )
     # of two that find the same units, the one whose prior is read off them says better how sure that is
-    if other.stop_reason == "converged" and (standing > new or np.isneginf(new)):
-        return replace(other, inclusion=found.inclusion, visited=found.visited, dispersion=found.dispersion)
     return other
+
+
+def _mixed(walker: Walker, found: WalkResult, rival: Walker, other: WalkResult) -> WalkResult:
+    """Both walks, each as likely as the rows are under its prior, where one of them selects nothing.
+
+    The empty subset explains the rows as well under either prior of the coefficients: the less of a walk's
+    posterior it has, the better its other subsets do.
+    """
+    assert found.visited is not None
+    assert other.visited is not None
+    empty = found.visited.share_without(walker.allowed), other.visited.share_without(walker.allowed)
+    # probability of the empty subset beforehand, over that afterwards
+    weight = empty[1] * np.exp(-walker.prior.log_total), empty[0] * np.exp(-rival.prior.log_total)
+    if not any(empty):
+        weight = float((found.inclusion > 0.5).any()), float((other.inclusion > 0.5).any())
+    share = weight[1] / sum(weight)
+    return replace(
+        other,
+        inclusion=(1.0 - share) * found.inclusion + share * other.inclusion,
+        visited=found.visited.mixed(other.visited, share),
+        dispersion=found.dispersion if share < 0.5 else other.dispersion,
+    )
 
 
 def _run_chains(walker: Walker, plan: WalkPlan, n_jobs: int | None, redraw: bool) -> list[Walker]:

@@ -106,6 +106,7 @@ from rlselect.kernels._newton import (
 from rlselect.kernels._noise import (
     noise_kind,
     shorten,
+    student_gain,
 )
 from rlselect.kernels._outcomes import (
     Outcome,
@@ -287,6 +288,7 @@ __all__ = [
     "standardise",
     "start_networks",
     "steps_of",
+    "student_gain",
     "subset_heldout",
     "subset_logistic",
     "subset_ridge",

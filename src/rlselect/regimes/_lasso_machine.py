@@ -18,6 +18,8 @@ __all__ = ["LassoMachine", "prefer_sparse"]
 _PENALTIES, _LEAST = 40, 10.0**-2.5
 # share of the absolute value in a penalty: a lasso, or nearly a ridge for slopes that are many and small
 _SHARES = (1.0, 0.05)
+# paired standard errors by which selected columns must be better than all of them
+_DOUBT = 0.5
 # coordinate descent ends where penalties can be told apart
 _STEPS, _PRECISION = 2000, 1e-4
 
@@ -83,7 +85,9 @@ class LassoMachine(StageMachine):
         y, weights = self.y, self.weights
         largest = np.abs((weights * (y - weights @ y / weights.sum())) @ design).max() / weights.sum()
         steps = max(float(largest), np.finfo(float).tiny) * np.geomspace(1.0, _LEAST, _PENALTIES)
-        losses = np.array([self._held_out(design, steps / share, share) for share in _SHARES])
+        # small slopes of more columns than subjects cannot be told from noise
+        shares = _SHARES if design.shape[1] < len(y) else _SHARES[:1]
+        losses = np.array([self._held_out(design, steps / share, share) for share in shares])
         kind, best = np.unravel_index(np.argmin(losses @ weights), losses.shape[:2])
         self.share, self.losses = _SHARES[kind], losses[kind, best]
         self.lam = float(steps[best] / self.share)
@@ -135,29 +139,32 @@ def _elastic_net(
 def prefer_sparse(machine: StageMachine, chosen: StageSelection) -> tuple[StageMachine, StageSelection]:
     """A sparse linear machine where it is as good, to one standard error, as a kernel machine.
 
-    It is that of the selected groups, or of all where these are better: an elimination by whole columns may
-    lose slopes that one action alone has, and a linear contrast needs fewer subjects than a curve does. All
-    are judged on the same folds.
+    A linear contrast needs fewer subjects than a curve does, and an elimination by whole columns may lose
+    slopes that one action alone has. All are judged on the same folds.
     """
     e, y = machine.encoder, machine.y
     simplex = len(e.codes) == e.codes.shape[1] + 1
     if not (machine.uses_kernel and simplex and e.groups and np.ptp(y) > 1e-12 * np.abs(y).max()):
         return machine, chosen
-    sparse = min(
-        (
-            LassoMachine(e, machine.X, y, machine.weights, "lasso", subjects=machine.subjects).fit(groups)
-            for groups in (machine.groups, range(len(e.groups)))
-        ),
-        key=lambda one: one.loo_risk,
+    few, every = (
+        LassoMachine(e, machine.X, y, machine.weights, "lasso", subjects=machine.subjects).fit(groups)
+        for groups in (machine.groups, range(len(e.groups)))
     )
+    # the rows that few are judged on have chosen them
+    sparse = every if _as_good(every.losses, few.losses, machine.weights, _DOUBT) else few
     losses = np.empty(len(y))
     for fold in np.unique(sparse.folds):
         stop_if_late()
         test = sparse.folds == fold
         train = np.flatnonzero(~test)
         losses[test] = np.square(y[test] - machine.refit(train, y[train]).predict(machine.X[test]))
-    compared = paired_comparison(EliminationPath(losses=[sparse.losses, losses], weights=machine.weights))
-    if compared["difference"][0] > compared["difference_standard_error"][0]:
+    if not _as_good(sparse.losses, losses, machine.weights, 1.0):
         return machine, chosen
     reason = f"{chosen.reason}; linear slopes are as good on held-out folds"
     return sparse, StageSelection(list(sparse.groups), chosen.path, reason)
+
+
+def _as_good(losses: np.ndarray, others: np.ndarray, weights: np.ndarray, slack: float) -> bool:
+    """Whether losses (n,) are not larger than others by more than some paired standard errors."""
+    compared = paired_comparison(EliminationPath(losses=[losses, others], weights=weights))
+    return bool(compared["difference"][0] <= slack * compared["difference_standard_error"][0])

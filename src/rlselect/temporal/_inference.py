@@ -168,8 +168,8 @@ class CurveInference(Estimator):
             (separation) take part as long as the hypothesis can be estimated there. Close to its limit a
             band, which looks from the estimate, may say otherwise. With more subjects ``"sds"`` has the tails
             of Student's t, and the others are as with False: first-order references as in other software,
-            chi-square and normal multipliers, without flagged times. A `SmallSampleWarning` says where levels are not
-            known for so few.
+            chi-square and normal multipliers, without flagged times. A `SmallSampleWarning` says where levels
+            are not known for so few.
 
         Returns
         -------

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.stats import beta, ttest_1samp
+from scipy.stats import beta, chi2, chi2_contingency, ttest_1samp
 
 from rlselect import TemporalProcessRegression
 from rlselect.kernels import working_quantities
@@ -74,7 +74,10 @@ def test_tests_equal_loops(make_data, link, variance, response):
         found[:, :, 0] for found in naive_null_draws(parts, signs(draws, n, np.random.default_rng(3)))
     )
     var = (psi**2).sum(axis=2) / n**2
-    sups = (mean**2 / var).max(axis=1)
+    own = var
+    if link == "logit":
+        own = np.array([(pull[0] ** 2 * weight).sum() / n**2 for _, weight, *_, pull in parts])
+    sups = (mean**2 / own).max(axis=1)
     result = model.test("z", value=value, kind="sds", n_draws=draws, random_state=3)
     assert result.statistic == pytest.approx(sups[0])
     assert result.pvalue == pytest.approx((1 + (sups[1:] >= sups[0]).sum()) / (draws + 1))
@@ -178,6 +181,25 @@ def test_a_constant_effect_is_judged_around_a_constant(make_data):
     ratio = (mean**2 @ step) / (var @ step)
     result = model.test_constant("x", n_draws=40, random_state=5)
     assert result.pvalue == pytest.approx((1 + (ratio[1:] >= ratio[0]).sum()) / 41)
+    # the supremum: standard errors of binary responses are those of their means, the same in all draws
+    size = [np.sqrt((pull[0] ** 2 * weight).sum()) for _, weight, *_, pull in parts]
+    own = np.array([pull[0] * score for _, _, score, *_, pull in parts])
+    own = own * (np.array(size) / np.sqrt((own**2).sum(axis=1)))[:, None]
+    sups = (mean**2 / ((own - step @ own) ** 2).sum(axis=1)).max(axis=1) * 1600
+    result = model.test_constant("x", kind="sds", n_draws=40, random_state=5)
+    assert result.statistic == pytest.approx(sups[0])
+    assert result.pvalue == pytest.approx((1 + (sups[1:] >= sups[0]).sum()) / 41)
+
+
+def test_the_supremum_of_binary_responses_is_raos_score_statistic():
+    """One time, two arms: the largest chi-square statistic of a fourfold table."""
+    y, arm = np.r_[np.ones(5), np.zeros(3), np.ones(4), np.zeros(12)], np.r_[np.ones(8), np.zeros(16)]
+    model = TemporalProcessRegression(link="logit").fit(arm[:, None], y, id=np.arange(24), time=np.zeros(24))
+    table = [[5, 3], [4, 12]]
+    expected = chi2_contingency(table, correction=False).statistic
+    found = model.test("x0", kind="sds", n_draws=2000, random_state=0)
+    assert found.statistic == pytest.approx(expected)
+    assert found.pvalue == pytest.approx(chi2.sf(expected, 1), abs=0.05)
 
 
 def test_constant_effects_are_drawn_from_their_influence_functions(make_data):

@@ -148,6 +148,12 @@ class FittedCurves:
         return plain
 
     @cached_property
+    def is_binary(self) -> bool:
+        """Whether responses are 0 and 1 with a bounded mean, which then tells their variance."""
+        known = self.equations.bounded and self.equations.variance == "binomial"
+        return known and bool(np.isin(self.design.y, (0.0, 1.0)).all())
+
+    @cached_property
     def is_large(self) -> bool:
         """Whether there is so much data that standard errors of first order are enough."""
         return self.design.x.size > _LARGE and not self.few(np.eye(len(self.design.names)))
@@ -160,12 +166,9 @@ class FittedCurves:
             return self.enlarged_influence(0.5)
         design, equations = self.design, self.equations
         refit = not (equations.bounded or equations.exact_leave_one_out)
-        binary = (
-            equations.bounded
-            and equations.variance == "binomial"
-            and bool(np.isin(design.y, (0.0, 1.0)).all())
+        return CarefulInfluence(
+            design, self.raw.beta, equations.link, equations.variance, refit, self.is_binary
         )
-        return CarefulInfluence(design, self.raw.beta, equations.link, equations.variance, refit, binary)
 
     def null_draws(self, matrix: Array, value: Array, where: Places) -> tuple[WildDraws, Places] | None:
         """Draws of contrasts around the curves nearest to the data that have the values, and their times.

@@ -163,7 +163,9 @@ class CurveInference(Estimator):
             others by the step from there to the estimate, with the signs of whole subjects drawn at random
             and a covariance of its own in every draw: that of the estimate, but with bounded links and at
             separated times, where that may vanish, that of the hypothesis (`statistic` is theirs, and
-            ``time_weight="inverse-se"`` has the standard errors of the hypothesis). Levels then hold also
+            ``time_weight="inverse-se"`` has the standard errors of the hypothesis). The supremum of responses
+            0 and 1 has the covariance that their means have under the hypothesis: it is the largest of Rao's
+            score statistics. Levels then hold also
             where standard errors grow with an estimate, and times at which the estimate is infinite
             (separation) take part as long as the hypothesis can be estimated there. Close to its limit a
             band, which looks from the estimate, may say otherwise. With more subjects ``"sds"`` has the tails

@@ -93,6 +93,11 @@ class WildDraws:
         assert self.design is not None
         return self.design.gather_psi(self.pull * self.free.enlarged(power)[:, None, :])
 
+    def model_covariance(self) -> Array:
+        """Of the step away from curves of a hypothesis if units had the working variance there."""
+        assert self.free is not None
+        return (self.pull * self.free.weight[:, None, :]) @ self.pull.swapaxes(1, 2) / self.pull.shape[2] ** 2
+
     def _left(self, g: Array, score: Array, change: Array) -> Array:
         if self.parts is None:
             return g[:, None, None, :] * self.psi - change[..., None]

@@ -19,6 +19,7 @@ def modules(monkeypatch):
         monkeypatch.delitem(sys.modules, name, raising=False)
     import _records
     import _revs_print
+
     import _runner
 
     return _runner, _records, _revs_print

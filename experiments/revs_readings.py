@@ -3,7 +3,7 @@
 Runs that are in the file of replicates are not repeated; --seconds stops before the next run that would begin
 later. The table holds what there is.
 
-python experiments/revs_readings.py --replicates 3 --out experiments/results/revs_readings.md
+python experiments/revs_readings.py --replicates 2 --out experiments/results/revs_readings.md
 """
 
 import argparse

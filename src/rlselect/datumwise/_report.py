@@ -300,7 +300,9 @@ def _classes(
         if weights[inside].sum() > 0:
             means = [np.average(v[inside], weights=weights[inside]) for v in (right, number, episodes.cost)]
             share = weights[inside].sum() / weights.sum()
-            rows.append([str(label), f"{share:.1%}", f"{means[0]:.1%}", f"{means[1]:.2f}", round(float(means[2]), 4)])
+            rows.append(
+                [str(label), f"{share:.1%}", f"{means[0]:.1%}", f"{means[1]:.2f}", round(float(means[2]), 4)]
+            )
     return {
         "title": "Classes",
         "columns": ["True class", "Cases", "Answered rightly", "Bought per case", "Spent per case"],

@@ -17,9 +17,9 @@ def modules(monkeypatch):
         monkeypatch.syspath_prepend(str(ROOT / folder))
     for name in ("_runner", "_tables", "_records", "_revs_print"):
         monkeypatch.delitem(sys.modules, name, raising=False)
-    import _records
     import _revs_print
 
+    import _records
     import _runner
 
     return _runner, _records, _revs_print

@@ -7,16 +7,27 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from rlselect.cli._errors import one_sentence
-from rlselect.cli._files import check_outputs, load_data, name_targets, open_data, title_of
+from rlselect.cli._files import (
+    check_outputs,
+    load_data,
+    name_targets,
+    open_data,
+    title_of,
+    with_numbers,
+    with_target,
+)
 from rlselect.cli._help import FirstByDefault, examples
 from rlselect.cli._options import (
+    budget_option,
     data_argument,
+    expand_option,
     file_options,
     model_argument,
     report_options,
     save_option,
     shared_options,
     subject_option,
+    told_option,
 )
 from rlselect.cli._progress import shown_progress
 from rlselect.cli._show import deliver, report_of
@@ -73,6 +84,8 @@ _DATUMWISE = examples(
     show_default=True,
     help="Share of the rows to judge by; 0 for none.",
 )
+@told_option
+@expand_option
 @save_option
 @shared_options
 def learn(
@@ -85,6 +98,8 @@ def learn(
     cost_budget: float | None,
     scoring: str,
     test_share: float,
+    drop_missing_target: bool,
+    expand_dates: bool,
     model_path: Path | None,
     weight: str | None,
     drop: tuple[str, ...],
@@ -95,6 +110,7 @@ def learn(
     html_path: Path | None,
 ) -> None:
     """Learn which features of DATA to buy for each case, and when to stop and name the target."""
+    from rlselect.cli._check import refuse_problems
     from rlselect.cli._datumwise import parse_costs, run_command
     from rlselect.cli._models import save_model
 
@@ -102,6 +118,10 @@ def learn(
         check_outputs(data, json_path, html_path, model_path)
         with shown_progress("reading", time_budget):
             frame = load_data(data, name_targets(target, weight), drop, cells, "rlselect datumwise")
+            frame = with_target(frame, [target]) if drop_missing_target else frame
+            frame = with_numbers(frame) if expand_dates else frame
+            # a gap is what cannot be bought
+            refuse_problems(frame, target, mended=["missing values"])
             model, report = run_command(
                 frame,
                 target,
@@ -185,6 +205,8 @@ _REGIMES = examples(
 )
 @click.option("--minimize", is_flag=True, help="Small rewards are good.")
 @click.option("--discount", type=float, default=1.0, show_default=True, help="Weight of the next stage.")
+@save_option
+@budget_option
 @file_options
 def regimes(
     data: tuple[str, ...],
@@ -204,6 +226,8 @@ def regimes(
     missing: Literal["error", "indicator"],
     minimize: bool,
     discount: float,
+    model_path: Path | None,
+    time_budget: float | None,
     drop: tuple[str, ...],
     cells: "CsvCells",
     seed: int,
@@ -212,7 +236,8 @@ def regimes(
 ) -> None:
     """Learn from DATA what to do at each stage, which history that takes, and what it is worth."""
     with one_sentence():
-        check_outputs(data, json_path, html_path)
+        check_outputs(data, json_path, html_path, model_path)
+        from rlselect.cli._models import save_model
         from rlselect.cli._regimes import read_randomized
 
         if propensity is not None and randomized:
@@ -246,9 +271,12 @@ def regimes(
             cluster=cluster,
             missing=missing,
         )
-        learner = QLearning(maximize=not minimize, discount=discount, random_state=seed)
-        with shown_progress("learning"):
+        learner = QLearning(
+            maximize=not minimize, discount=discount, time_budget=time_budget, random_state=seed
+        )
+        with shown_progress("learning", time_budget):
             learner.fit(trial)
+        save_model(learner, model_path)
         report = {**report_of(learner), "title": f"{reward} in {title_of(data)}"}
         deliver(report, json_path, html_path)
 
@@ -287,6 +315,8 @@ _EFFECTS = examples(
     "--dropout", multiple=True, metavar="COLUMN", help="Column on which staying may depend; may be repeated."
 )
 @click.option("--level", type=float, default=0.95, show_default=True, help="Of the bands.")
+@save_option
+@budget_option
 @report_options
 def effects(
     data: tuple[str, ...],
@@ -305,6 +335,8 @@ def effects(
     cluster: str | None,
     dropout: tuple[str, ...],
     level: float,
+    model_path: Path | None,
+    time_budget: float | None,
     cells: "CsvCells",
     seed: int,
     json_path: Path | None,
@@ -312,10 +344,11 @@ def effects(
 ) -> None:
     """Estimate how the effects in a formula change over time, with bands and tests."""
     with one_sentence():
-        check_outputs(data, json_path, html_path)
+        check_outputs(data, json_path, html_path, model_path)
         from rlselect.cli._effects import read_grid, read_width, run_effects
+        from rlselect.cli._models import save_model
 
-        with shown_progress("estimating"):
+        with shown_progress("estimating", time_budget):
             model = run_effects(
                 open_data(data, {}, (), cells),
                 {
@@ -334,7 +367,9 @@ def effects(
                 bandwidth=read_width(bandwidth),
                 n_splines=splines,
                 constant=list(constant) or None,
+                time_budget=time_budget,
             )
+            save_model(model, model_path)
             report = dict(model.report(level=level, random_state=seed).dict)
         report |= {"method": type(model).__name__, "title": f"{formula} in {title_of(data)}"}
         deliver(report, json_path, html_path)

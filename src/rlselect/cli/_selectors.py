@@ -79,3 +79,19 @@ def make_selector(
     options = {option: family if words is None else words[family], "missing": missing}
     seed = {"random_state": random_state} if "random_state" in signature(kind).parameters else {}
     return kind(**options, **seed, **(rules or {}), time_budget=time_budget)
+
+
+def refuse_others(
+    method: str, event: str | None, groups: str | None, time_ordered: bool, responses: str, inference: str
+) -> None:
+    """Refuse what REVS alone knows."""
+    given = {
+        "--event": (event is not None, "knows no events"),
+        "--groups": (groups is not None, "takes every row for itself"),
+        "--time-ordered": (time_ordered, "takes every row for itself"),
+        "--responses": (responses == "each", "takes one target"),
+        "--inference": (inference == "split", "has no standard errors"),
+    }
+    for flag, (was_given, why) in given.items():
+        if was_given:
+            raise ValueError(f"--method {method} {why}; leave out {flag}, or use --method revs.")

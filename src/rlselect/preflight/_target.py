@@ -53,8 +53,8 @@ def look_at_target(look: SeenRows) -> Iterator[Finding]:
             "problem",
             [y.name],
             f"The target {y.name!r} is missing in {y.n_missing:,} of {look.n_seen:,} rows.",
-            'missing="drop" leaves these rows out',
-            "--missing drop",
+            f"leave these rows out, X.dropna(subset=[{y.name!r}]) in pandas",
+            "--drop-missing-target",
         )
     if y.is_date or y.kind in ("other", "empty"):
         yield Finding(

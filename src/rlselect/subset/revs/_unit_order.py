@@ -7,12 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlselect.data import DataSource, Units
+from rlselect.kernels import steps_of
 from rlselect.subset.revs._found import as_floats
 from rlselect.subset.revs.evidence import common_scale
 
 Floats = NDArray[Any]
 
-# rewards that differ by a smaller share, or by less than this, differ by rounding
+# of rewards, which are logs of odds
 _ROUNDING = 1e-9
 
 
@@ -33,14 +34,11 @@ def order_units(rewards: Floats, marks: Callable[[], Floats] | None = None) -> N
     order = np.argsort(-rewards, kind="stable")
     if marks is None:
         return order
-    falling = rewards[order]
-    falling = falling[np.isfinite(falling)]
-    drops = -np.diff(falling) > _ROUNDING * np.maximum(np.abs(falling[1:]), 1.0)
-    if drops.all():
+    rising = -rewards[order]
+    steps = steps_of(rising, _ROUNDING)
+    if np.all(np.diff(steps[np.isfinite(rising)])):
         return order
-    place = np.full(len(order), len(order))
-    place[: len(falling)] = np.concatenate([[0], np.cumsum(drops)])
-    return order[np.lexsort((marks()[order], place))]
+    return order[np.lexsort((marks()[order], steps))]
 
 
 def marks_of_units(table: DataSource, units: Units, columns: NDArray[np.intp] | None = None) -> Floats:

@@ -67,12 +67,14 @@ from rlselect.subset.revs.evidence._rows import (
     Rows,
 )
 from rlselect.subset.revs.evidence._ties import (
+    PROPER_SHAPES,
     SHAPES,
     Shape,
 )
 
 __all__ = [
     "PANEL",
+    "PROPER_SHAPES",
     "SHAPES",
     "Block",
     "DependentGlm",

@@ -72,10 +72,10 @@ def test_the_command_that_check_names_can_be_run_as_it_stands(pain):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["regimes", "--stage", "visit", "--reward", "pain after"], "(--decimal ,;"),
+        (["regimes", "--stage", "visit", "--reward", "pain after"], "(--decimal ,)"),
         (["regimes", "--stage", "visit", "--reward", "pain after", "--decimal", ","], "--missing indicator"),
         (["effects", "--time", "visit", "--formula", "pain after ~ drug"], "backticks: `pain after`"),
-        (["effects", "--time", "visit", "--formula", "`pain after` ~ drug"], "(--decimal ,;"),
+        (["effects", "--time", "visit", "--formula", "`pain after` ~ drug"], "(--decimal ,)"),
     ],
 )
 def test_a_refusal_names_the_flag_that_helps(pain, words, told):
@@ -209,6 +209,7 @@ def test_what_two_flags_stand_for_is_said_by_the_one_of_the_command():
         ("select", "set time_ordered=True; give `groups`", "set --time-ordered; give --groups"),
         ("select", "With average=False they", "With --no-average of rlselect predict they"),
         ("select", "sample_weight is negative", "--weight is negative"),
+        ("select", "as missing (--na '?', na_values of pandas).", "as missing (--na '?')."),
         ("select", "the column 'sample_weight' is", "the column 'sample_weight' is"),
         ("regimes", "say action_type='dose'", "say --dose"),
         ("regimes", "leaving='ends'", "leaving='ends' (leaving is a word of the Python interface.)"),

@@ -81,7 +81,8 @@ def _answer(fitted: FittedCurves, rows: list[list[Any]], level: float) -> str:
         parts.append(f"The model has no covariate: it follows {design.response} over time.")
     elif seen:
         told = name_some([f"{row[0]} (on average {row[1]:.3g})" for row in seen])
-        verb = "covariate has" if len(seen) == 1 else "covariates have"
+        noun = "covariate" if len(covariates) == 1 else "covariates"
+        verb = f"{noun} {'has' if len(seen) == 1 else 'have'}"
         parts.append(f"{len(seen)} of {len(covariates)} {verb} an effect on {design.response}: {told}.")
     if hidden:
         parts.append(

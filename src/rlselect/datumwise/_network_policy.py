@@ -7,7 +7,15 @@ from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
 from rlselect._devices import has_device
-from rlselect.datumwise._network import NetworkShape, Singles, forward, softmax
+from rlselect.datumwise._network import (
+    NetworkShape,
+    Singles,
+    ahead_head,
+    gain_head,
+    outputs,
+    softmax,
+    trunk,
+)
 from rlselect.datumwise._network_frontier import PriceFrontier
 from rlselect.datumwise._network_inputs import InputColumns
 from rlselect.datumwise._network_training import loss_unit
@@ -130,15 +138,15 @@ class NetworkPolicy:
         shares = np.zeros((len(known), self.rules.n_classes), dtype=np.float32)
         gains, aheads = np.zeros((2, len(known), self.rules.n_units), dtype=np.float32)
         for family in self.families:
-            x = family.columns.make(known) * shown[:, family.columns.owner]
+            x = family.columns.make(known) * np.take(shown, family.columns.owner, axis=1)
             views = family.shape.views(family.weights)
-            size = (family.shape.rewards, len(family.weights), len(known) if heads else 0)
-            seen = forward(views, x[None], np.broadcast_to(log_price[: size[2]], size))
-            shares += softmax(seen.logits).sum(axis=0)
+            second = trunk(views, x[None])[1]
+            shares += softmax(outputs(views, second, "class")).sum(axis=0)
             if heads:
-                gains += seen.gains[self.reward].sum(axis=0)
-                if self.lookahead:
-                    aheads += np.maximum(seen.aheads[self.reward], 0).sum(axis=0)
+                gains += gain_head(views, second, self.reward)[1].sum(axis=0)
+            if heads and self.lookahead:
+                ahead = ahead_head(views, second, log_price[None], self.reward)[1]
+                aheads += np.maximum(ahead, 0, out=ahead).sum(axis=0)
         return shares, gains, aheads
 
     @property

@@ -90,7 +90,13 @@ def recommend(
     frame = _frame(files, drop, bool(dates), untold)
     if question == "moment":
         id_, time = (visits.subject, visits.time or "TIME") if visits else ("ID", "TIME")
-        taken = {id_, time, *drop, *dates}
+        taken = {
+            id_,
+            time,
+            *drop,
+            *dates,
+            *(name for f in findings if f.what == "leaks" for name in f.columns),
+        }
         others = [c.name for c in look.columns if c.name not in taken and not is_constant(c)]
         right = " + ".join(map(_term, others[:_TERMS])) or "..."
         formula = f"{_term(target)} ~ {right}"

@@ -393,3 +393,12 @@ def test_effects_and_regimes_write_models_that_are_shown_again(pain, tmp_path):
         assert again.stdout.splitlines()[-3] == first.stdout.splitlines()[-3]
         page = (tmp_path / "page.html").read_text()
         assert f"<pre>rlselect {line[0]} pain.csv" in page
+
+
+def test_rows_that_are_dropped_with_the_target_are_told(tmp_path):
+    lines = [f"{k % 7},{'2024-01-01' if k % 3 else ''},{'yes' if k % 3 else 'no'}" for k in range(60)]
+    (tmp_path / "t.csv").write_text("\n".join(["x,left,y", *lines]) + "\n")
+    told = run("select", tmp_path / "t.csv", "--target", "y", "--missing", "drop")
+    assert told.exit_code == 2
+    assert "Whether 'left' is missing tells 'y'" in told.stderr
+    assert "-> --drop left" in told.stderr

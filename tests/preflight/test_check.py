@@ -259,13 +259,12 @@ def test_gaps_that_tell_the_target_are_leaks(houses):
         f"2024-01-{k % 28 + 1:02d}" if left == "yes" else None for k, left in enumerate(houses.left)
     ]
     found = check(houses.drop(columns="price"), "left")
-    leaks = [finding for finding in found.findings if finding.what == "leaks"]
-    assert [finding.columns for finding in leaks] == [["left on"]]
-    assert "Whether 'left on' is missing tells 'left'" in leaks[0].text
+    assert seen(found)["telling gaps"].columns == ["left on"]
+    assert "Whether 'left on' is missing tells 'left'" in seen(found)["telling gaps"].text
     assert "Beware of left on" in found.dict["answer"]
     # gaps by chance tell nothing
     houses["left on"] = houses["left on"].sample(frac=1.0, random_state=0).to_numpy()
-    assert "leaks" not in seen(check(houses.drop(columns="price"), "left"))
+    assert "telling gaps" not in seen(check(houses.drop(columns="price"), "left"))
 
 
 def test_the_command_names_files_as_a_shell_reads_them(houses):

@@ -116,7 +116,7 @@ def table(seeds, records):
     lines = [
         "Largest |mean confidence - accuracy| over those of 12 prices at which something is bought, means "
         f"over data sets. The temperature of the mean of log probabilities, {NETWORK.averaged} of a single "
-        f"network's, was chosen on seeds {seeds[0]} to {seeds[half - 1]}, among 1, .95, .9 and .8; the others "
+        f"network's, was chosen on seeds {seeds[0]} to {seeds[half - 1]}, among 1, .95, .9, .8; the others "
         "are untouched. accuracy: mean over all prices and seeds, in percent.",
         "",
         command_line(),

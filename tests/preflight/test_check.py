@@ -204,13 +204,13 @@ def test_commands_can_be_pasted_into_a_shell(houses):
     assert words[words.index("--target") + 1] == "price in £"
 
 
-def test_cases_with_numbers_are_for_the_regressor_and_its_command_takes_no_dates(houses):
+def test_cases_with_numbers_are_for_the_regressor_and_its_command_expands_dates(houses):
     houses["sold"] = pd.date_range("2024-01-01", periods=len(houses))
     advice = check(houses, "price", question="case").recommendation
     assert advice.method == "DatumwiseRegressor"
     assert advice.python.startswith("DatumwiseRegressor(")
-    assert "--drop sold" in advice.command
-    assert "--expand-dates" not in advice.command
+    assert "--drop sold" not in advice.command
+    assert "--expand-dates" in advice.command
     assert check(houses, "city", question="case").recommendation.method == "DatumwiseClassifier"
 
 
@@ -220,7 +220,7 @@ def test_a_target_written_with_commas_is_told_as_such():
     price = [f"{value:.2f}".replace(".", ",") for value in 3 * x + rng.normal(size=60)]
     found = check(pa.table({"x": x, "price": price}), "price")
     assert [finding.what for finding in found.problems] == ["numbers with commas"]
-    assert "'price' holds numbers written with commas" in found.problems[0].text
+    assert "'price' holds numbers with commas" in found.problems[0].text
     # the advice is for the numbers that are meant
     assert found.dict["facts"]["Target"] == "price: number"
     assert "--decimal , " in f"{found.recommendation.command} "
@@ -231,7 +231,7 @@ def test_a_target_written_with_commas_is_told_as_such():
     ("written", "numbers", "mend"),
     [
         ("{:.2f}", [1.25, -3.5, 12.0], "--decimal ,"),
-        ("{:,.0f}", [1000, 25000, 7], "write them without commas"),
+        ("{:,.0f}", [1000, 25000, 7], "--thousands ,"),
     ],
 )
 def test_numbers_with_commas_are_what_is_meant(written, numbers, mend):

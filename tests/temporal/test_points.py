@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import expit
 from scipy.stats import norm
 from scipy.stats import t as student
 
@@ -45,6 +46,76 @@ def test_bounded_means_keep_normal_quantiles(make_data):
     band = model.conf_int(0.9)
     assert list(band.critical.values()) == pytest.approx([norm.ppf(0.95)] * 2)
     assert ((band.upper - model.coef_) > norm.ppf(0.95) * model.se_).all(axis=None)
+
+
+@pytest.mark.parametrize("link", ["logit", "probit"])
+def test_binary_responses_have_at_least_the_variance_of_their_means(make_data, link):
+    """The larger of HC2 and the inverse information, at each time by itself; which one it is varies."""
+    data = make_data(n=60, missing=0.0)
+    data["y"] = ((data["y"] == 1) & (data["id"] % 3 == 0)).astype(float)
+    model = TemporalProcessRegression("y ~ x", link=link).fit(data, id="id", time="t")
+    band = model.conf_int(0.9)
+    larger = []
+    for time in range(6):
+        part = data[data["t"] == time]
+        x, y = np.column_stack([np.ones(60), part["x"]]), part["y"].to_numpy()
+        eta = x @ model.coef_.loc[time].to_numpy()
+        mu, slope = (
+            (expit(eta), expit(eta) * expit(-eta)) if link == "logit" else (norm.cdf(eta), norm.pdf(eta))
+        )
+        weight = slope**2 / (mu * (1 - mu))
+        bread = np.linalg.inv((x.T * weight) @ x)
+        leverage = weight * np.einsum("ik,kl,il->i", x, bread, x)
+        score = slope * (y - mu) / (mu * (1 - mu)) / np.sqrt(1 - leverage)
+        hc2 = bread @ (x.T * score**2) @ x @ bread
+        var = np.maximum(np.diag(hc2), np.diag(bread))
+        larger += list(np.diag(hc2) > np.diag(bread))
+        reach = norm.ppf(0.95) * np.sqrt(var)
+        np.testing.assert_allclose(band.upper.loc[time] - model.coef_.loc[time], reach, rtol=1e-6)
+    assert 0 < sum(larger) < len(larger)
+    # a share is no event: its variance may be small
+    shares = TemporalProcessRegression("y ~ x", link=link)
+    shares.fit(data.assign(y=0.4 + 0.2 * data["y"]), id="id", time="t")
+    assert ((shares.conf_int(0.9).upper - shares.coef_) < 1.2 * norm.ppf(0.95) * shares.se_).all(axis=None)
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_influential_subjects_of_counts_are_left_out_for_good(make_data, clustered):
+    """Without such a subject the equations are solved again; others have changes of first order."""
+    data = make_data(n=24, missing=0.0)
+    data.loc[data["id"] == 3, "c"] = 25
+    data["home"] = data["id"] // 2
+    unit, cluster = ("home", {"cluster": "home"}) if clustered else ("id", {})
+
+    def fit(some):
+        return TemporalProcessRegression("c ~ x", link="log").fit(some, id="id", time="t", **cluster)
+
+    model = fit(data)
+    n = model.n_independent_
+    careful = model._fitted.careful_influence().contrast(np.eye(2), np.arange(6))
+    one = model._fitted.enlarged_influence(1.0).contrast(np.eye(2), np.arange(6))
+    half = model._fitted.enlarged_influence(0.5).contrast(np.eye(2), np.arange(6))
+    shares = (one**2 / (one**2).sum(axis=2, keepdims=True)).max(axis=1) > 0.05
+    place = 3 if not clustered else 1
+    assert shares[:, place].all()
+    assert not shares.all(axis=0).all()
+    without = fit(data[data[unit] != place])
+    change = n * (model.coef_ - without.coef_).to_numpy() * np.clip(half / one, 0, 1)[:, :, place]
+    np.testing.assert_allclose(careful[:, :, place], change, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(
+        careful.transpose(0, 2, 1)[~shares], half.transpose(0, 2, 1)[~shares], rtol=1e-9
+    )
+    assert np.abs(careful[:, 0, place]).mean() > 1.05 * np.abs(half[:, 0, place]).mean()
+
+
+def test_a_count_that_cannot_be_left_out_keeps_its_change_of_first_order(make_data):
+    data = make_data(n=20, missing=0.0)
+    data["c"] = np.where(data["id"] == 5, 4.0, 0.0)
+    model = TemporalProcessRegression("c ~ 1", link="log").fit(data, id="id", time="t")
+    with pytest.warns(SmallSampleWarning, match="'c' is the same for all but 1"):
+        band = model.bands(random_state=0)
+    assert np.isfinite(band.upper - band.lower).all(axis=None)
+    assert ((band.upper - band.lower) > 4.0).all(axis=None)
 
 
 @pytest.mark.parametrize("options", [{"constant": ["z"]}, {"dropout": ["v"]}])

@@ -9,7 +9,7 @@ from rlselect.preflight import find_problems, tell
 __all__ = ["refuse_problems"]
 
 
-def refuse_problems(frame: Any, target: str, *, missing: str, mended: Sequence[str] = ()) -> None:
+def refuse_problems(frame: Any, target: str, *, missing: str = "error", mended: Sequence[str] = ()) -> None:
     """Refuse what cannot be fitted, all of it in one list, each with the flag that helps.
 
     Parameters

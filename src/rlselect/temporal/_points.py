@@ -1,5 +1,6 @@
 """Single times: standard errors of contrasts, and their degrees of freedom."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,7 @@ from scipy.stats import t as student
 from rlselect.temporal._curves import FittedCurves
 from rlselect.temporal._design import HELD, ProcessDesign
 from rlselect.temporal._estimate import Estimate, ScoreParts, score_parts, standard_errors
-from rlselect.temporal._influence import Influence
+from rlselect.temporal._influence import Influence, SmoothedInfluence
 from rlselect.temporal._resample import variance_df
 
 Array = NDArray[np.float64]
@@ -17,56 +18,65 @@ Places = NDArray[np.intp]
 
 # numbers of a block of times x rows x covariates x units
 _BLOCK = 2_000_000
-# times x covariates x units beyond which many subjects have standard errors of first order
-_LARGE = 2_000_000
 # leverage of a row that is fitted whatever it says
 _ALONE = 1.0 - 1e-6
 
 
 @dataclass(frozen=True)
 class PointErrors:
-    """Curves around which intervals lie, with influence functions whose squares are not too small.
+    """Curves around which intervals and bands lie, with influence functions whose squares are not too small.
 
-    But for large data, scores are enlarged by the square root of their leverage (HC2), and quantiles are
-    those of Student's t with the degrees of freedom of Bell and McCaffrey. Where the mean is bounded,
-    standard errors grow with the estimate, so that there are no heavy tails: quantiles are normal there, as
-    in bands.
+    Quantiles are those of Student's t with the degrees of freedom of Bell and McCaffrey. Where the mean is
+    bounded, standard errors grow with the estimate, so that there are no heavy tails: quantiles are normal
+    there. Splines, and large data, have the degrees of freedom that the spread of the subjects' shares in a
+    variance tells.
     """
 
     fitted: FittedCurves
     smoothed: bool
     curves: Estimate
     influence: Influence
-    large: bool
 
     def errors(self, matrix: Array, where: Places) -> tuple[Array, Array]:
         """Standard errors and degrees of freedom of contrasts (rows, covariates) at times, (times, rows)."""
-        some = max(1, HELD // max(len(where) * self.influence.shape[2], 1))
-        parts = [self._some(matrix[k : k + some], where) for k in range(0, len(matrix), some)]
+        parts = [(se, df) for _, _, se, df in self.blocks(matrix, where)]
         se, df = (np.concatenate(side, axis=1) for side in zip(*parts, strict=True))
         return se, df
 
-    def _some(self, matrix: Array, where: Places) -> tuple[Array, Array]:
-        fitted, psi = self.fitted, self.influence.contrast(matrix, where)
-        se = standard_errors(psi)
-        if fitted.equations.bounded or (self.large and not self.smoothed):
-            return se, np.full(se.shape, np.inf)
-        if self.smoothed:
-            return se, variance_df(psi**2 / np.maximum((psi**2).sum(axis=2, keepdims=True), 1e-300))
+    def blocks(self, matrix: Array, where: Places) -> Iterator[tuple[slice, Array, Array, Array]]:
+        """Of some rows of `matrix` after others, influence functions, standard errors, degrees of freedom."""
+        some = max(1, HELD // max(len(where) * self.influence.shape[2], 1))
+        for first in range(0, len(matrix), some):
+            here = slice(first, first + some)
+            psi = self.influence.contrast(matrix[here], where)
+            yield here, psi, standard_errors(psi), self._df(matrix[here], where, psi)
+
+    def _df(self, matrix: Array, where: Places, psi: Array) -> Array:
+        fitted, n = self.fitted, psi.shape[2]
+        if fitted.equations.bounded:
+            return np.full(psi.shape[:2], np.inf)
+        if fitted.is_large or (self.smoothed and fitted.splines is not None):
+            return variance_df(psi**2 / np.maximum((psi**2).sum(axis=2, keepdims=True), 1e-300))
         if not fitted.has_leverage:
-            return se, np.full(se.shape, max(psi.shape[2] - 1.0, 1.0))
-        design, equations = fitted.design.at_times(where), fitted.equations
-        parts = score_parts(design, fitted.raw.beta[where], equations.link, equations.variance)
-        return se, leverage_df(parts, matrix @ parts.pull, design)
+            return np.full(psi.shape[:2], max(n - 1.0, 1.0))
+        if not isinstance(self.influence, SmoothedInfluence):
+            return self._raw_df(matrix, where)
+        # a mean over times has about the mean of their degrees of freedom: leverage is that of subjects
+        shares = np.abs(self.influence.weights[where])
+        used = np.flatnonzero(shares.any(axis=0))
+        return (shares[:, used] / shares.sum(axis=1, keepdims=True)) @ self._raw_df(matrix, used)
+
+    def _raw_df(self, matrix: Array, where: Places) -> Array:
+        design, equations = self.fitted.design.at_times(where), self.fitted.equations
+        parts = score_parts(design, self.fitted.raw.beta[where], equations.link, equations.variance)
+        return leverage_df(parts, matrix @ parts.pull, design)
 
 
 def point_errors(fitted: FittedCurves, smoothed: bool) -> PointErrors:
-    """What pointwise intervals of the raw, or around the smoothed curves are made of."""
-    large = fitted.design.x.size > _LARGE and not fitted.few(np.eye(len(fitted.design.names)))
+    """What intervals and bands of the raw, or around the smoothed curves are made of."""
     if smoothed:
-        return PointErrors(fitted, True, *fitted.corrected(), large)
-    influence = fitted.influence(smoothed=False) if large else fitted.enlarged_influence(0.5)
-    return PointErrors(fitted, False, fitted.raw, influence, large)
+        return PointErrors(fitted, True, *fitted.corrected())
+    return PointErrors(fitted, False, fitted.raw, fitted.careful_influence())
 
 
 def quantile(level: float, df: Array) -> Array:

@@ -19,7 +19,6 @@ __all__ = [
     "forward",
     "gain_head",
     "hidden",
-    "log_softmax",
     "outputs",
     "softmax",
     "start_weights",
@@ -144,13 +143,6 @@ def softmax(logits: Singles) -> Singles:
     """Probabilities of the last axis."""
     out = np.exp(logits - logits.max(axis=-1, keepdims=True))
     out /= out.sum(axis=-1, keepdims=True)
-    return out
-
-
-def log_softmax(logits: Singles) -> Singles:
-    """Logarithms of the probabilities of the last axis."""
-    out: Singles = logits - logits.max(axis=-1, keepdims=True)
-    out -= np.log(np.exp(out).sum(axis=-1, keepdims=True))
     return out
 
 

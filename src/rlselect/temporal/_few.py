@@ -58,7 +58,10 @@ def thin_spots(design: ProcessDesign, columns: Places) -> list[str]:
     p, few = len(design.names), is_few(design, columns)
     unit = "subjects" if design.n_independent == len(design.subjects) else "clusters"
     available = (design.w > 0).sum(axis=1)
-    fewest = int(available.min(initial=design.x.shape[2], where=available > p))
+    fewest, called = int(available.min(initial=design.x.shape[2], where=available > p)), "subjects"
+    if design.dropout is not None:
+        effective = int(design.n_effective.min(initial=fewest, where=available > p))
+        fewest, called = effective, "subjects of equal weight" if effective < fewest else called
     least = _LEAST_APART if few else _APART
     typical = {repr(design.names[k]): (_typical(design, k), least) for k in columns}
     events = float(np.median(apart(design, design.y)[available > 0]))
@@ -71,7 +74,7 @@ def thin_spots(design: ProcessDesign, columns: Places) -> list[str]:
     if fewest - p >= _RESIDUAL:
         return found
     measured = f"(measured: {p + _RESIDUAL} or more)"
-    return [f"{fewest} subjects at some time for {p} coefficients {measured}", *found]
+    return [f"{fewest} {called} at some time for {p} coefficients {measured}", *found]
 
 
 def warn_of_few(design: ProcessDesign, columns: Places) -> None:

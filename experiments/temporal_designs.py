@@ -1,6 +1,6 @@
 """Default tests, bands and intervals on designs that nothing was tuned on.
 
-python experiments/temporal_designs.py --replicates 30 --seed 961 --subjects 60
+python experiments/temporal_designs.py --replicates 80 --seed 971 --subjects 60
 
 The effect of x is zero, or a curve with a kink; the other covariate has an effect of .4 throughout.
 """
@@ -72,6 +72,21 @@ def far_out(rng, n, effect):
     return x, z, y, link
 
 
+def doses(rng, n, effect):
+    """A covariate that is 0 for most and large for some, as a dose is; events for a fifth."""
+    x, z = covariates(rng, n)
+    x = rng.exponential(size=x.shape) * (rng.random((n, 1)) < 0.4)
+    eta = -1.2 + effect * x + 0.4 * z + errors(rng, n)
+    return x, z, (rng.random(x.shape) < 1 / (1 + np.exp(-eta))).astype(float), "logit"
+
+
+def two_far_counts(rng, n, effect):
+    """Two subjects with ten times the rate of the others."""
+    x, z, y, link = counts(rng, n, effect)
+    y[:2] = rng.poisson(10 * np.exp(0.3 + effect * x[:2] + 0.4 * z[:2]))
+    return x, z, y, link
+
+
 DESIGNS = {
     "normal": gaussian,
     "Student's t, 2 df": lambda rng, n, b: gaussian(rng, n, b, student(2)),
@@ -84,6 +99,8 @@ DESIGNS = {
     "counts, 70 % more zeros": lambda rng, n, b: counts(rng, n, b, zeros=0.7),
     "rare events": rare,
     "one subject far out": far_out,
+    "doses, binary": doses,
+    "counts, two subjects with ten times the rate": two_far_counts,
 }
 KINK = 0.6 * np.maximum(np.arange(N_TIMES) - 5, 0) / 6 - 0.2
 

@@ -20,6 +20,8 @@ _AFFORDABLE = 500_000
 # Below these numbers levels are off, or were not measured: subjects more than coefficients, subjects apart
 # from the commonest value of a covariate, and of the response (temporal_size_arms.md).
 _RESIDUAL, _LEAST_APART, _LEAST_EVENTS = 7, 6, 5
+# Share of the subjects in what weights for drop-out leave of their information (temporal_dropout.md).
+_LEAST_EFFECTIVE = 0.5
 
 
 class SmallSampleWarning(UserWarning):
@@ -58,10 +60,7 @@ def thin_spots(design: ProcessDesign, columns: Places) -> list[str]:
     p, few = len(design.names), is_few(design, columns)
     unit = "subjects" if design.n_independent == len(design.subjects) else "clusters"
     available = (design.w > 0).sum(axis=1)
-    fewest, called = int(available.min(initial=design.x.shape[2], where=available > p)), "subjects"
-    if design.dropout is not None:
-        effective = int(design.n_effective.min(initial=fewest, where=available > p))
-        fewest, called = effective, "subjects of equal weight" if effective < fewest else called
+    fewest = int(available.min(initial=design.x.shape[2], where=available > p))
     least = _LEAST_APART if few else _APART
     typical = {repr(design.names[k]): (_typical(design, k), least) for k in columns}
     events = float(np.median(apart(design, design.y)[available > 0]))
@@ -71,10 +70,25 @@ def thin_spots(design: ProcessDesign, columns: Places) -> list[str]:
         for name, (number, least) in typical.items()
         if number < least
     ]
+    if design.dropout is not None:
+        found += _uneven_weights(design)
     if fewest - p >= _RESIDUAL:
         return found
     measured = f"(measured: {p + _RESIDUAL} or more)"
-    return [f"{fewest} {called} at some time for {p} coefficients {measured}", *found]
+    return [f"{fewest} subjects at some time for {p} coefficients {measured}", *found]
+
+
+def _uneven_weights(design: ProcessDesign) -> list[str]:
+    """Where weights for drop-out leave too little, in words: intervals hold less than they say there."""
+    available = np.maximum((design.gather(design.w) > 0).sum(axis=1), 1)
+    effective = design.n_effective
+    worst = int(np.argmin(np.where(effective > 0, effective / available, np.inf)))
+    if effective[worst] >= _LEAST_EFFECTIVE * available[worst]:
+        return []
+    return [
+        f"weights for drop-out leave the information of {effective[worst]:.0f} of {available[worst]} "
+        f"subjects at {design.times[worst]!s} (measured: {_LEAST_EFFECTIVE:g} of them or more)"
+    ]
 
 
 def warn_of_few(design: ProcessDesign, columns: Places) -> None:

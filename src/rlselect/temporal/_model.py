@@ -35,8 +35,6 @@ from rlselect.temporal._visits import SEVERAL, VISITS, Grid, Schedule, Several, 
 Array = NDArray[np.float64]
 
 
-# quantile to which weights for drop-out are cut
-_CUT = 0.99
 _QUANTILE = number("a number above 0 and at most 1", above=0.0, most=1.0)
 
 
@@ -241,7 +239,7 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
         offset: Any = None,
         cluster: Any = None,
         dropout: Sequence[str] | None = None,
-        dropout_quantile: float = _CUT,
+        dropout_quantile: float = 1.0,
     ) -> Self:
         """Estimate the curves from long data, one row per subject and time.
 
@@ -274,10 +272,11 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
             the stretches nearer to one time of the grid than to others: who has no row there or later has
             left, but for subjects whose next row, at the usual gap, would lie beyond the end. The finer the
             grid, the better the weights follow what was last seen.
-        dropout_quantile : float, default=0.99
+        dropout_quantile : float, default=1.0
             Weights above this quantile of those at the same time are cut to it, so that no subject who was
-            very likely to leave rules a curve, at the price of a little bias. 1 leaves all as they are.
-            ``n_effective_`` tells how many subjects of equal weight would know as much.
+            very likely to leave rules a curve: .99 makes curves steadier, at the price of some bias. 1 leaves
+            all as they are. ``n_effective_`` tells how many subjects of equal weight would know as much; a
+            `SmallSampleWarning` of intervals and tests says where they are less than half of those available.
 
         Returns
         -------
@@ -286,7 +285,7 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
             choose.
         """
         check_value("dropout_quantile", dropout_quantile, _QUANTILE)
-        if dropout is None and dropout_quantile != _CUT:
+        if dropout is None and dropout_quantile != 1.0:
             raise ValueError(
                 f"dropout_quantile={dropout_quantile!r} was given without dropout, whose weights it cuts: "
                 "leave it out, or name the columns on which staying depends."

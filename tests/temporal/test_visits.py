@@ -236,3 +236,8 @@ def test_times_whose_bias_cannot_be_told_are_named():
         band = model.conf_int()
     assert band.lower.loc[5.2].isna().all()
     assert band.estimate.loc[5.2].notna().all()
+    alone = TemporalProcessRegression("y ~ x", visits="local", grid=[5.2], bandwidth=1.6)
+    alone.fit(data, id="id", time="t")
+    for ask in (alone.conf_int, alone.bands):
+        with pytest.raises(ValueError, match="no intervals and bands at 1 time"):
+            ask()

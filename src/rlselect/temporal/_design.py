@@ -65,10 +65,9 @@ class ProcessDesign:
     dropout: Dropout | None = None
     inner: Array | None = None
 
-    @property
-    def n_effective(self) -> Array:
-        """Subjects of equal weight with as much information as those at each time, (times,)."""
-        own = self.gather(self.w)
+    def n_effective(self, w: Array | None = None) -> Array:
+        """Independent units of equal weight with as much information as those at each time, (times,)."""
+        own = self.gather(self.w if w is None else w)
         total = (own**2).sum(axis=1)
         return own.sum(axis=1) ** 2 / np.where(total > 0, total, 1.0)
 

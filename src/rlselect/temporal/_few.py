@@ -80,14 +80,16 @@ def thin_spots(design: ProcessDesign, columns: Places) -> list[str]:
 
 def _uneven_weights(design: ProcessDesign) -> list[str]:
     """Where weights for drop-out leave too little, in words: intervals hold less than they say there."""
-    available = np.maximum((design.gather(design.w) > 0).sum(axis=1), 1)
-    effective = design.n_effective
-    worst = int(np.argmin(np.where(effective > 0, effective / available, np.inf)))
-    if effective[worst] >= _LEAST_EFFECTIVE * available[worst]:
+    assert design.dropout is not None
+    stays = design.dropout.weights
+    without = design.n_effective(design.w / np.where(stays > 0, stays, 1.0))
+    left = design.n_effective()
+    worst = int(np.argmin(np.where(without > 0, left / np.where(without > 0, without, 1.0), np.inf)))
+    if left[worst] >= _LEAST_EFFECTIVE * without[worst]:
         return []
     return [
-        f"weights for drop-out leave the information of {effective[worst]:.0f} of {available[worst]} "
-        f"subjects at {design.times[worst]!s} (measured: {_LEAST_EFFECTIVE:g} of them or more)"
+        f"weights for drop-out leave the information of {left[worst]:.0f} of {without[worst]:.0f} subjects "
+        f"at {design.times[worst]!s} (measured: {_LEAST_EFFECTIVE:g} of them or more)"
     ]
 
 

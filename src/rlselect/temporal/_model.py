@@ -362,7 +362,7 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
         stays = fitted.design.dropout
         if stays is not None:
             self.dropout_coef_ = pd.Series(stays.coef, index=stays.names)
-            self.n_effective_ = fitted.design.n_effective
+            self.n_effective_ = fitted.design.n_effective()
         if fitted.splines is not None:
             self.penalties_, self.edf_ = (
                 pd.Series(values, index=fitted.design.names)

@@ -79,15 +79,17 @@ class PointErrors:
 def point_errors(fitted: FittedCurves, smoothed: bool) -> PointErrors:
     """What intervals and bands of the raw, or around the smoothed curves are made of."""
     curves, influence = fitted.corrected() if smoothed else fitted.unbiased()
-    lost = fitted.design.times[fitted.raw.sound & ~np.isfinite(curves.beta).all(axis=1)]
+    known = np.isfinite(curves.beta).all(axis=1)
+    lost = fitted.design.times[fitted.raw.sound & ~known]
     if len(lost):
         shown = ", ".join(str(t) for t in lost[:5]) + (", ..." if len(lost) > 5 else "")
-        warnings.warn(
+        told = (
             f"no intervals and bands at {len(lost)} time point(s): {shown}; too few visits are near enough "
-            "to tell how much local estimation flattens there: give a larger bandwidth or another grid",
-            FlaggedTimeWarning,
-            stacklevel=user_level(),
+            "to tell how much local estimation flattens there: give a larger bandwidth or another grid"
         )
+        if not known.any():
+            raise ValueError(told)
+        warnings.warn(told, FlaggedTimeWarning, stacklevel=user_level())
     return PointErrors(fitted, smoothed, curves, influence)
 
 

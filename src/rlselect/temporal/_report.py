@@ -48,7 +48,7 @@ def report_of(
         facts["Clusters"] = design.n_independent
     if design.dropout is not None:
         facts["Weighted for drop-out"] = design.dropout.told()
-        facts["Effective subjects"] = f"{design.n_effective.min():.3g} at the least, by time"
+        facts["Effective subjects"] = f"{design.n_effective().min():.3g} at the least, by time"
     if equations.constant:
         facts["Constant in time"] = list(equations.constant)
     if fitted.window is not None:

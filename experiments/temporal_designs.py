@@ -1,12 +1,16 @@
 """Default tests, bands and intervals on designs that nothing was tuned on.
 
-python experiments/temporal_designs.py --replicates 80 --seed 971 --subjects 60
+python experiments/temporal_designs.py --replicates 60 --seed 972 --subjects 60
 
-The effect of x is zero, or a curve with a kink; the other covariate has an effect of .4 throughout.
+The effect of x is zero, or a curve with a kink; the other covariate has an effect of .4 throughout. A broken
+run goes on after the cells it has done, which a temporary file keeps until the table is written.
 """
 
 import argparse
+import json
+import tempfile
 import warnings
+from pathlib import Path
 
 import numpy as np
 from temporal_common import write_table
@@ -140,10 +144,13 @@ def main():
     args = parser.parse_args()
     warnings.simplefilter("ignore", FlaggedTimeWarning)
     warnings.simplefilter("ignore", SmallSampleWarning)
-    rows = []
+    kept = Path(tempfile.gettempdir()) / f"temporal_designs_{args.seed}_{args.replicates}.json"
+    rows = json.loads(kept.read_text()) if kept.exists() else []
     cells = [(name, "none", False) for name in DESIGNS]
     cells += [("normal", "kink", False), ("overdispersed counts", "kink", False), ("normal", "kink", True)]
     for k, (name, effect, missing) in enumerate(cells):
+        if k < len(rows):
+            continue
         rng = np.random.default_rng([args.seed, k])
         truth = KINK if effect == "kink" else np.zeros(N_TIMES)
         found, refused = [], 0
@@ -156,6 +163,8 @@ def main():
         shares = np.mean(np.array(found, dtype=float), axis=0) if found else np.full(7, np.nan)
         rows.append([label, effect, refused, *map(float, shares)])
         print(rows[-1], flush=True)
+        kept.write_text(json.dumps(rows))
+    kept.unlink()
     write_table(
         "temporal_designs",
         f"Designs that nothing was tuned on ({args.subjects} subjects, {args.replicates} replicates)",

@@ -8,6 +8,8 @@ from scipy.stats import t as student
 
 from rlselect import TemporalProcessRegression
 from rlselect.temporal import SmallSampleWarning
+from rlselect.temporal._points import point_errors
+from rlselect.temporal._splines import spline_basis
 
 
 def dense(x, residual, owner, weight):
@@ -168,3 +170,22 @@ def test_intervals_of_twenty_subjects_cover(link):
         plain.append((model.coef_["x0"] - 0.3).abs() <= 1.96 * model.se_["x0"])
     assert 0.93 < np.mean(hits) < 0.98
     assert np.mean(plain) < 0.91
+
+
+def test_smoothed_curves_have_the_mean_of_the_degrees_of_freedom_of_their_times(make_data):
+    data = make_data(n=30)
+    for options in ({"n_splines": 5}, {"bandwidth": 2.0}):
+        model = TemporalProcessRegression("v ~ x", **options).fit(data, id="id", time="t")
+        (_, raw), (_, found) = (
+            point_errors(model._fitted, smoothed).errors(np.eye(2), np.arange(6))
+            for smoothed in (False, True)
+        )
+        if "bandwidth" in options:
+            near = np.maximum(1 - np.abs(np.subtract.outer(range(6), range(6))) / 1.4, 0.0)
+            kernel = near / near.sum(axis=1, keepdims=True)
+            shares = np.abs(2 * kernel - kernel @ kernel)
+        else:
+            basis = spline_basis(np.arange(6.0), 5)
+            shares = basis @ basis.T
+        np.testing.assert_allclose(found, shares / shares.sum(axis=1, keepdims=True) @ raw)
+        assert (found < 29).all()

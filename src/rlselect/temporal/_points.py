@@ -13,7 +13,7 @@ from rlselect.temporal._curves import FittedCurves
 from rlselect.temporal._design import HELD, ProcessDesign
 from rlselect.temporal._estimate import Estimate, ScoreParts, score_parts, standard_errors
 from rlselect.temporal._hypotheses import FlaggedTimeWarning
-from rlselect.temporal._influence import Influence, SmoothedInfluence
+from rlselect.temporal._influence import Influence, SmoothedInfluence, SplineInfluence
 from rlselect.temporal._resample import variance_df
 
 Array = NDArray[np.float64]
@@ -31,8 +31,7 @@ class PointErrors:
 
     Quantiles are those of Student's t with the degrees of freedom of Bell and McCaffrey. Where the mean is
     bounded, standard errors grow with the estimate, so that there are no heavy tails: quantiles are normal
-    there. Splines, and large data, have the degrees of freedom that the spread of the subjects' shares in a
-    variance tells.
+    there. Large data have the degrees of freedom that the spread of the subjects' shares in a variance tells.
     """
 
     fitted: FittedCurves
@@ -58,16 +57,23 @@ class PointErrors:
         fitted, n = self.fitted, psi.shape[2]
         if fitted.equations.bounded:
             return np.full(psi.shape[:2], np.inf)
-        if fitted.is_large or (self.smoothed and fitted.splines is not None):
+        if fitted.is_large:
             return variance_df(psi**2 / np.maximum((psi**2).sum(axis=2, keepdims=True), 1e-300))
         if not fitted.has_leverage:
             return np.full(psi.shape[:2], max(n - 1.0, 1.0))
-        if not isinstance(self.influence, SmoothedInfluence):
+        if not self.smoothed:
             return self._raw_df(matrix, where)
         # a mean over times has about the mean of their degrees of freedom: leverage is that of subjects
-        shares = np.abs(self.influence.weights[where])
-        used = np.flatnonzero(shares.any(axis=0))
-        return (shares[:, used] / shares.sum(axis=1, keepdims=True)) @ self._raw_df(matrix, used)
+        used = np.flatnonzero(fitted.raw.sound)
+        shares = self._shares(where, used)
+        return (shares / shares.sum(axis=1, keepdims=True)) @ self._raw_df(matrix, used)
+
+    def _shares(self, where: Places, used: Places) -> Array:
+        """How much the smoothed curves at some times are made of the raw ones at others."""
+        if isinstance(self.influence, SplineInfluence):
+            return self.influence.basis[where] @ self.influence.basis[used].T
+        assert isinstance(self.influence, SmoothedInfluence)
+        return np.abs(self.influence.weights[np.ix_(where, used)])
 
     def _raw_df(self, matrix: Array, where: Places) -> Array:
         fitted = self.fitted.nearer or self.fitted

@@ -167,6 +167,7 @@ from rlselect.kernels._subset_least_squares import (
 )
 from rlselect.kernels._subset_logistic import (
     deviance_changes,
+    log_evidence,
     subset_logistic,
 )
 from rlselect.kernels._tied_moves import (
@@ -241,6 +242,7 @@ __all__ = [
     "laplace_block_remove",
     "learn_spread",
     "likeliest_dispersion",
+    "log_evidence",
     "log_likelihood",
     "log_probabilities",
     "loo_residuals",

@@ -196,6 +196,9 @@ MODES = {
     "REVS, clusters of counts": Mode(
         "REVS", seeded(REVS, family="poisson"), "counts", fit=fit_clusters, weighted=True, keeps=_SAME
     ),
+    "REVS, clusters of several classes": Mode(
+        "REVS", seeded(REVS, family="multinomial"), "several classes", fit=fit_clusters, weighted=True, keeps=_SAME
+    ),
     "REVS, in time": Mode("REVS", seeded(REVS, time_ordered=True), weighted=True, keeps=_SAME),
     "REVS, clusters and products": Mode(
         "REVS", seeded(REVS, order=2), fit=fit_clusters, weighted=True, keeps=_SAME

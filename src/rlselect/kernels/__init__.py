@@ -146,6 +146,10 @@ from rlselect.kernels._separation import (
     separation_sentence,
     separation_signs,
 )
+from rlselect.kernels._shared_outcomes import (
+    SharedOutcome,
+    learn_shared,
+)
 from rlselect.kernels._squared_bounds import (
     FactoredInverse,
     best_removals,
@@ -204,6 +208,7 @@ __all__ = [
     "OrdinalOutcome",
     "Outcome",
     "OutcomePoint",
+    "SharedOutcome",
     "Singles",
     "Spread",
     "Standardised",
@@ -240,6 +245,7 @@ __all__ = [
     "invert_positive",
     "laplace_block_add",
     "laplace_block_remove",
+    "learn_shared",
     "learn_spread",
     "likeliest_dispersion",
     "log_evidence",

@@ -37,8 +37,7 @@ def run(*words):
 
 
 def test_python_words_become_flags_of_the_command():
-    command = main.commands["select"]
-    with command.make_context("select", ["a.csv", "--target", "y"]):
+    with _context("select"):
         for said, told in [
             (
                 'set missing="drop", or n_jobs=2.',

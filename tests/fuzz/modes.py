@@ -197,7 +197,12 @@ MODES = {
         "REVS", seeded(REVS, family="poisson"), "counts", fit=fit_clusters, weighted=True, keeps=_SAME
     ),
     "REVS, clusters of several classes": Mode(
-        "REVS", seeded(REVS, family="multinomial"), "several classes", fit=fit_clusters, weighted=True, keeps=_SAME
+        "REVS",
+        seeded(REVS, family="multinomial"),
+        "several classes",
+        fit=fit_clusters,
+        weighted=True,
+        keeps=_SAME,
     ),
     "REVS, in time": Mode("REVS", seeded(REVS, time_ordered=True), weighted=True, keeps=_SAME),
     "REVS, clusters and products": Mode(

@@ -44,7 +44,9 @@ def read_rules(
         rules["signs"] = {}
         for text in sign:
             # a name may hold the mark of equality
-            name, _, given = text.rpartition("=") if "=" in text else (text, "", "")
+            name, _, given = text.rpartition("=")
+            if not name or given not in ("+", "-"):
+                raise ValueError(f"--sign {text!r} is not understood; write a column and its sign, as a=+.")
             rules["signs"][name] = given
     return rules
 

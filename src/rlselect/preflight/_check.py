@@ -15,7 +15,7 @@ from rlselect.data import some_rows, unknown_column
 from rlselect.preflight._columns import ColumnFacts, Kind, read_column
 from rlselect.preflight._features import look_at_features
 from rlselect.preflight._findings import Finding, SeenRows
-from rlselect.preflight._recommend import QUESTIONS, Question, Recommendation, recommend
+from rlselect.preflight._recommend import LEAKS, QUESTIONS, Question, Recommendation, recommend
 from rlselect.preflight._rows import look_at_rows
 from rlselect.preflight._target import find_outcome, look_at_target
 from rlselect.report import Summary, how_made, name_some
@@ -116,7 +116,7 @@ def check(
     return DataCheck(_report(look, findings, advice, " ".join(files)), findings, advice)
 
 
-def find_problems(X: Any, y: str) -> list[Finding]:
+def find_problems(X: Any, y: str, also: Sequence[str] = ()) -> list[Finding]:
     """What is in the way of a fit, without the rest of the look.
 
     Parameters
@@ -125,9 +125,12 @@ def find_problems(X: Any, y: str) -> list[Finding]:
         As for `check`.
     y : str
         The column of the target.
+    also : sequence of str
+        What else is in the way here.
     """
     look = _look(X, y, 10_000)
-    return [f for f in (*look_at_target(look), *look_at_features(look)) if f.weight == "problem"]
+    found = (*look_at_target(look), *look_at_features(look))
+    return [finding for finding in found if finding.weight == "problem" or finding.what in also]
 
 
 def _look(X: Any, y: Any, most_rows: int) -> SeenRows:
@@ -198,7 +201,7 @@ def _answer(findings: list[Finding], advice: Recommendation) -> str:
         for weight in ("problem", "warning")
     )
     run = f"{advice.method} suits these data; it takes {_seconds(advice.seconds)}."
-    leaks = [name for f in findings if f.what == "leaks" for name in f.columns]
+    leaks = [name for f in findings if f.what in LEAKS for name in f.columns]
     if problems and leaks:
         run += f" Beware of {name_some(leaks)}: it may be known only after the target is."
     if problems:

@@ -13,10 +13,12 @@ from rlselect.preflight._findings import Finding, SeenRows, drop_flags
 from rlselect.preflight._target import Outcome, find_outcome
 from rlselect.preflight._visits import find_visits
 
-__all__ = ["QUESTIONS", "Question", "Recommendation", "recommend"]
+__all__ = ["LEAKS", "QUESTIONS", "Question", "Recommendation", "recommend"]
 
 Question = Literal["everyone", "case", "decision", "moment"]
 QUESTIONS: tuple[Question, ...] = ("everyone", "case", "decision", "moment")
+# findings of what may be known only after the target is
+LEAKS = ("leaks", "telling gaps")
 # the most covariates of a formula that is proposed
 _TERMS = 4
 # the most columns in which curves and products are searched for
@@ -90,7 +92,13 @@ def recommend(
     frame = _frame(files, drop, bool(dates), untold)
     if question == "moment":
         id_, time = (visits.subject, visits.time or "TIME") if visits else ("ID", "TIME")
-        taken = {id_, time, *drop, *dates}
+        taken = {
+            id_,
+            time,
+            *drop,
+            *dates,
+            *(name for f in findings if f.what in LEAKS for name in f.columns),
+        }
         others = [c.name for c in look.columns if c.name not in taken and not is_constant(c)]
         right = " + ".join(map(_term, others[:_TERMS])) or "..."
         formula = f"{_term(target)} ~ {right}"

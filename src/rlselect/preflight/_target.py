@@ -89,7 +89,7 @@ def look_at_target(look: SeenRows) -> Iterator[Finding]:
     telling = [c.name for c in look.columns if c.name not in leaks and _gaps_give_away(c, y, look)]
     if telling:
         yield Finding(
-            "leaks",
+            "telling gaps",
             "warning",
             telling,
             f"Whether {named(telling)} {'is' if len(telling) == 1 else 'are'} missing tells {y.name!r} "

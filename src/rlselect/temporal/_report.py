@@ -48,7 +48,8 @@ def report_of(
     if design.clusters is not None and design.n_independent != len(design.subjects):
         facts["Clusters"] = design.n_independent
     if design.dropout is not None:
-        facts["Weighted for drop-out"] = f"weights up to {design.dropout.weights.max():.3g}"
+        facts["Weighted for drop-out"] = design.dropout.told()
+        facts["Effective subjects"] = f"{design.n_effective().min():.3g} at the least, by time"
     if equations.constant:
         facts["Constant in time"] = list(equations.constant)
     if fitted.window is not None:

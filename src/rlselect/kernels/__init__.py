@@ -12,6 +12,10 @@ from rlselect.kernels._class_outcomes import (
     OrdinalOutcome,
     class_contrasts,
 )
+from rlselect.kernels._equal_values import (
+    rising_order,
+    steps_of,
+)
 from rlselect.kernels._families import (
     BOUNDED_LINKS,
     CANONICAL_LINK,
@@ -102,6 +106,7 @@ from rlselect.kernels._newton import (
 from rlselect.kernels._noise import (
     noise_kind,
     shorten,
+    student_gain,
 )
 from rlselect.kernels._outcomes import (
     Outcome,
@@ -140,6 +145,10 @@ from rlselect.kernels._separation import (
     separating_direction,
     separation_sentence,
     separation_signs,
+)
+from rlselect.kernels._shared_outcomes import (
+    SharedOutcome,
+    learn_shared,
 )
 from rlselect.kernels._squared_bounds import (
     FactoredInverse,
@@ -199,6 +208,7 @@ __all__ = [
     "OrdinalOutcome",
     "Outcome",
     "OutcomePoint",
+    "SharedOutcome",
     "Singles",
     "Spread",
     "Standardised",
@@ -235,6 +245,7 @@ __all__ = [
     "invert_positive",
     "laplace_block_add",
     "laplace_block_remove",
+    "learn_shared",
     "learn_spread",
     "likeliest_dispersion",
     "log_evidence",
@@ -267,6 +278,7 @@ __all__ = [
     "ridge_moves",
     "ridge_remove",
     "ridge_state",
+    "rising_order",
     "row_losses",
     "score_and_curvature",
     "separating_direction",
@@ -283,6 +295,8 @@ __all__ = [
     "squared_solution",
     "standardise",
     "start_networks",
+    "steps_of",
+    "student_gain",
     "subset_heldout",
     "subset_logistic",
     "subset_ridge",

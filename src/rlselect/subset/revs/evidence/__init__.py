@@ -3,9 +3,13 @@
 from rlselect.subset.revs.evidence._block import (
     Block,
     OverflowedColumns,
+    common_scale,
 )
 from rlselect.subset.revs.evidence._dependent_glm import (
     DependentGlm,
+)
+from rlselect.subset.revs.evidence._dependent_outcome import (
+    DependentOutcome,
 )
 from rlselect.subset.revs.evidence._dependent_ridge import (
     DependentRidge,
@@ -29,6 +33,7 @@ from rlselect.subset.revs.evidence._look import (
 from rlselect.subset.revs.evidence._outcome_refit import (
     OutcomeFit,
     fit_outcome,
+    jackknife,
     outcome_gains,
 )
 from rlselect.subset.revs.evidence._outcome_subset import (
@@ -66,15 +71,18 @@ from rlselect.subset.revs.evidence._rows import (
     Rows,
 )
 from rlselect.subset.revs.evidence._ties import (
+    PROPER_SHAPES,
     SHAPES,
     Shape,
 )
 
 __all__ = [
     "PANEL",
+    "PROPER_SHAPES",
     "SHAPES",
     "Block",
     "DependentGlm",
+    "DependentOutcome",
     "DependentRidge",
     "DependentRows",
     "Fit",
@@ -96,6 +104,7 @@ __all__ = [
     "SeparationWarning",
     "Shape",
     "StandardRows",
+    "common_scale",
     "distinct_rows",
     "fit_glm",
     "fit_glm_blocks",
@@ -105,6 +114,7 @@ __all__ = [
     "glm_posteriors",
     "heldout_gains",
     "is_precise",
+    "jackknife",
     "left_out_predictor",
     "linear_posteriors",
     "outcome_gains",

@@ -172,10 +172,11 @@ def table_of(records):
     lines = [
         f"{seeds_of(records).capitalize()}. Value on {FRESH} fresh subjects, with the standard error of "
         "its mean over trials, and share of the optimum; decisive columns missed per stage; share of the 95 "
-        "% intervals that held the value; processor seconds. BOWL knows two actions only. One or two "
-        "trials per cell say which methods fail, not which of two good ones is better.",
+        "% intervals that held the value; processor seconds. BOWL knows two actions only. So few trials per "
+        "cell say which methods fail, not which of two good ones is better.",
         "",
-        f"`{COMMAND}` (econml is left out where it is not installed)",
+        f"`{COMMAND}` (econml is left out where it is not installed), and four more trials of four arms: "
+        "`--designs 'four arms' --methods QLearning 'lasso Q' --replicates 4 --seed 2200`",
         "",
         "| design | n | method | trials | value | of optimum | missed | coverage | seconds |",
         "|---|---|---|---|---|---|---|---|---|",

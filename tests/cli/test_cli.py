@@ -229,7 +229,7 @@ def test_bad_files_are_refused(run, tmp_path):
 
 def test_text_where_a_number_is_needed(run, houses, tmp_path):
     path = write(houses, tmp_path / "h.csv")
-    refused(run(path, "--target", "city"), "y holds text ('Rome'), but numbers are needed")
+    refused(run(path, "--target", "city"), "The target holds text ('Rome'), but numbers are needed")
     refused(run(path, "--target", "price", "--weight", "city"), "--weight holds text")
 
 

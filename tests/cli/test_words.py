@@ -64,7 +64,7 @@ def test_the_command_that_check_names_can_be_run_as_it_stands(pain):
     told = run("check", pain, "--target", "pain after", "--decimal", ",", "--na", "p 1")
     line = next(line for line in told.stdout.splitlines() if line.startswith("rlselect effects"))
     words = shlex.split(line)[1:]
-    words[words.index("`pain after` ~ ...")] = "`pain after` ~ drug"
+    assert words[words.index("--formula") + 1] == "`pain after` ~ age + drug"  # one gives it away
     assert words[words.index("--na") + 1] == "p 1"
     assert run(*words, "--quiet").exit_code == 0
 
@@ -72,10 +72,10 @@ def test_the_command_that_check_names_can_be_run_as_it_stands(pain):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["regimes", "--stage", "visit", "--reward", "pain after"], "(--decimal ,;"),
+        (["regimes", "--stage", "visit", "--reward", "pain after"], "(--decimal ,)"),
         (["regimes", "--stage", "visit", "--reward", "pain after", "--decimal", ","], "--missing indicator"),
         (["effects", "--time", "visit", "--formula", "pain after ~ drug"], "backticks: `pain after`"),
-        (["effects", "--time", "visit", "--formula", "`pain after` ~ drug"], "(--decimal ,;"),
+        (["effects", "--time", "visit", "--formula", "`pain after` ~ drug"], "(--decimal ,)"),
     ],
 )
 def test_a_refusal_names_the_flag_that_helps(pain, words, told):
@@ -209,6 +209,7 @@ def test_what_two_flags_stand_for_is_said_by_the_one_of_the_command():
         ("select", "set time_ordered=True; give `groups`", "set --time-ordered; give --groups"),
         ("select", "With average=False they", "With --no-average of rlselect predict they"),
         ("select", "sample_weight is negative", "--weight is negative"),
+        ("select", "as missing (--na '?', na_values of pandas).", "as missing (--na '?')."),
         ("select", "the column 'sample_weight' is", "the column 'sample_weight' is"),
         ("regimes", "say action_type='dose'", "say --dose"),
         ("regimes", "leaving='ends'", "leaving='ends' (leaving is a word of the Python interface.)"),
@@ -365,3 +366,39 @@ def test_reading_that_is_not_counted_is_told_before_and_leaves_the_search_its_ti
     assert "is not counted in --time-budget 0.01" in told.stderr
     quiet = run("select", tmp_path / "t.csv", "--target", "y")
     assert "not counted" not in quiet.stderr
+
+
+def test_a_class_of_one_row_is_learnt_from_not_judged_by(tmp_path):
+    lines = [f"{k % 5},{'rare' if k == 7 else 'ab'[k % 5 > 2]}" for k in range(60)]
+    (tmp_path / "t.csv").write_text("\n".join(["x,y", *lines]) + "\n")
+    for seed in range(4):
+        done = run("datumwise", tmp_path / "t.csv", "--target", "y", "--scoring", "bins", "--seed", seed,
+                   "--time-budget", "0.2")  # fmt: skip
+        assert done.exit_code == 0, done.output
+
+
+def test_effects_and_regimes_write_models_that_are_shown_again(pain, tmp_path):
+    words = ["--id", "who", "--decimal", ",", "--time-budget", "60"]
+    lines = {
+        "e": ["effects", pain, "--time", "visit", "--formula", "`pain after` ~ drug"],
+        "r": ["regimes", pain, "--stage", "visit", "--action", "drug", "--reward", "pain after",
+              "--drop", "day", "--missing", "indicator"],
+    }  # fmt: skip
+    for name, line in lines.items():
+        first = run(*line, *words, "--save", tmp_path / name, "--html", tmp_path / "page.html")
+        assert first.exit_code == 0, first.output
+        again = run("report", tmp_path / name)
+        assert again.exit_code == 0, again.output
+        # the facts and the tables, below a title of its own
+        assert again.stdout.splitlines()[-3] == first.stdout.splitlines()[-3]
+        page = (tmp_path / "page.html").read_text()
+        assert f"<pre>rlselect {line[0]} pain.csv" in page
+
+
+def test_rows_that_are_dropped_with_the_target_are_told(tmp_path):
+    lines = [f"{k % 7},{'2024-01-01' if k % 3 else ''},{'yes' if k % 3 else 'no'}" for k in range(60)]
+    (tmp_path / "t.csv").write_text("\n".join(["x,left,y", *lines]) + "\n")
+    told = run("select", tmp_path / "t.csv", "--target", "y", "--missing", "drop")
+    assert told.exit_code == 2
+    assert "Whether 'left' is missing tells 'y'" in told.stderr
+    assert "-> --drop left" in told.stderr

@@ -8,13 +8,18 @@ from scipy.stats import t as student
 
 from rlselect import TemporalProcessRegression
 from rlselect.temporal import SmallSampleWarning
+from rlselect.temporal._points import point_errors
+from rlselect.temporal._splines import spline_basis
 
 
-def dense(x, residual, owner):
-    """HC2 standard errors and Bell-McCaffrey degrees of freedom of a linear model, by n x n matrices."""
-    inverse = np.linalg.inv(x.T @ x)
-    hat = x @ inverse @ x.T
-    enlarge = 1 / np.sqrt(1 - np.diag(hat))
+def dense(x, residual, owner, weight):
+    """HC2 standard errors and Bell-McCaffrey degrees of freedom of a linear model, by n x n matrices.
+
+    Responses have equal variances, whatever their weights.
+    """
+    inverse = np.linalg.inv((x.T * weight) @ x)
+    hat = x @ inverse @ x.T * weight
+    enlarge = weight / np.sqrt(1 - np.diag(hat))
     groups = owner[:, None] == np.unique(owner)
     se, df = [], []
     for pull in (inverse @ x.T) * enlarge:
@@ -26,17 +31,19 @@ def dense(x, residual, owner):
 
 
 @pytest.mark.parametrize("clustered", [False, True])
-def test_few_subjects_equal_dense_matrices(make_data, clustered):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_few_subjects_equal_dense_matrices(make_data, clustered, weighted):
     data = make_data(n=36, missing=0.0)
-    data["home"] = data["id"] // 3
-    cluster = {"cluster": "home"} if clustered else {}
-    model = TemporalProcessRegression("v ~ x + z").fit(data, id="id", time="t", **cluster)
+    data["home"], data["w"] = data["id"] // 3, (1.0 + data["id"] % 4) ** weighted
+    roles = {"cluster": "home"} if clustered else {}
+    model = TemporalProcessRegression("v ~ x + z").fit(data, id="id", time="t", sample_weight="w", **roles)
     band = model.conf_int(0.9)
     for time in (0, 4):
         part = data[data["t"] == time]
         x = np.column_stack([np.ones(len(part)), part["x"], part["z"]])
         residual = part["v"] - x @ model.coef_.loc[time]
-        se, df = dense(x, residual.to_numpy(), part["home" if clustered else "id"].to_numpy())
+        owner = part["home" if clustered else "id"].to_numpy()
+        se, df = dense(x, residual.to_numpy(), owner, part["w"].to_numpy())
         reach = student.ppf(0.95, df) * se
         np.testing.assert_allclose(band.upper.loc[time] - model.coef_.loc[time], reach)
 
@@ -163,3 +170,22 @@ def test_intervals_of_twenty_subjects_cover(link):
         plain.append((model.coef_["x0"] - 0.3).abs() <= 1.96 * model.se_["x0"])
     assert 0.93 < np.mean(hits) < 0.98
     assert np.mean(plain) < 0.91
+
+
+def test_smoothed_curves_have_the_mean_of_the_degrees_of_freedom_of_their_times(make_data):
+    data = make_data(n=30)
+    for options in ({"n_splines": 5}, {"bandwidth": 2.0}):
+        model = TemporalProcessRegression("v ~ x", **options).fit(data, id="id", time="t")
+        (_, raw), (_, found) = (
+            point_errors(model._fitted, smoothed).errors(np.eye(2), np.arange(6))
+            for smoothed in (False, True)
+        )
+        if "bandwidth" in options:
+            near = np.maximum(1 - np.abs(np.subtract.outer(range(6), range(6))) / 1.4, 0.0)
+            kernel = near / near.sum(axis=1, keepdims=True)
+            shares = np.abs(2 * kernel - kernel @ kernel)
+        else:
+            basis = spline_basis(np.arange(6.0), 5)
+            shares = basis @ basis.T
+        np.testing.assert_allclose(found, shares / shares.sum(axis=1, keepdims=True) @ raw)
+        assert (found < 29).all()

@@ -130,12 +130,12 @@ def load_data(
     return load_source(open_data(data, named, drop, cells), owner)
 
 
-def with_numbers(data: Any) -> Any:
-    """The rows in memory, with numbers in the place of dates."""
+def with_numbers(data: Any, named: Sequence[str] = ()) -> Any:
+    """The rows in memory, with numbers in the place of dates; columns that an option names stay."""
     from rlselect.data import load_source
     from rlselect.preflight import expand_dates
 
-    return expand_dates(load_source(data, "--expand-dates"))
+    return expand_dates(load_source(data, "--expand-dates"), but=named)
 
 
 def with_target(data: Any, targets: Sequence[str]) -> Any:

@@ -185,7 +185,7 @@ def select(
             if drop_missing_target:
                 table = with_target(table, targets)
             if expand_dates:
-                table = with_numbers(table)
+                table = with_numbers(table, [*targets, *named.values()])
             for name in targets if event is None else []:
                 refuse_problems(table, name, missing=missing)
             tell(doing=method)
@@ -229,7 +229,7 @@ def check(
         check_outputs(data, json_path, html_path)
         with shown_progress("looking"):
             table = open_data(data, {} if target is None else {"--target": target}, drop, cells)
-            found = look(table, target, question=question, name=" ".join(data))
+            found = look(table, target, question=question, name=data)
         deliver(found.for_command_line(flags_of(drop, cells)), json_path, html_path)
 
 

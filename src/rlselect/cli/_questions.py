@@ -50,7 +50,7 @@ _DATUMWISE = examples(
 )
 
 
-@datumwise.command(epilog=_DATUMWISE)
+@datumwise.command(epilog=_DATUMWISE, short_help="from a table; learn --help has the options")
 @data_argument
 @click.option("--target", required=True, metavar="COLUMN", help="Column of the classes, or numbers.")
 @click.option(
@@ -117,9 +117,10 @@ def learn(
     with one_sentence():
         check_outputs(data, json_path, html_path, model_path)
         with shown_progress("reading", time_budget):
-            frame = load_data(data, name_targets(target, weight), drop, cells, "rlselect datumwise")
+            named = name_targets(target, weight)
+            frame = load_data(data, named, drop, cells, "rlselect datumwise")
             frame = with_target(frame, [target]) if drop_missing_target else frame
-            frame = with_numbers(frame) if expand_dates else frame
+            frame = with_numbers(frame, [*named.values()]) if expand_dates else frame
             # a gap is what cannot be bought
             refuse_problems(frame, target, mended=["missing values"])
             model, report = run_command(
@@ -146,7 +147,7 @@ _ASK = examples(
 )
 
 
-@datumwise.command(epilog=_ASK)
+@datumwise.command(epilog=_ASK, short_help="one question at a time, by a model that --save has written")
 @model_argument
 @click.option(
     "--known", multiple=True, metavar="NAME=VALUE", help="What is known from the start; may be repeated."

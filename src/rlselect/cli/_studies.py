@@ -98,7 +98,7 @@ def compare(
         with shown_progress("reading"):
             table = open_data(data, {"--target": target}, drop, cells)
             table = with_target(table, [target]) if drop_missing_target else table
-            table = with_numbers(table) if expand_dates else table
+            table = with_numbers(table, [target]) if expand_dates else table
             refuse_problems(table, target, missing=missing)
             report = run_comparison(
                 table,

@@ -32,6 +32,13 @@ _OTHER_WORDS = {
 }
 # commands whose sentences speak of a fit that another command makes
 _FITS = ("select", "datumwise", "regimes", "effects")
+# X and y are words of Python, too
+_PHRASES = (
+    (r"\by=('[^']*'|\"[^\"]*\") is not a column of X\b", r"\1 is not a column of the data"),
+    (r"^y (?=has|holds|is|must|was)", "The target "),
+    (r"^(?:Input )?X (?=has|holds|contains|gives|is)", "The table "),
+    (r"^Input y (?=contains)", "The target "),
+)
 _VALUE = r"""(?:(["'])([\w.-]+)\2|([\w.+-]*\w))"""
 
 
@@ -90,10 +97,15 @@ def in_flags(text: str, *, names: bool = True) -> str:
             foreign.append(parameter)
         return told or found[0]
 
-    text = re.sub(rf"(?<![\w.])([a-z]\w*)={_VALUE}", setting, text)
+    text = re.sub(r"[,;] [^();]* of pandas(?=\))", "", text)
+    text = re.sub(rf"(?<![\w.'\"`])([a-z]\w*)={_VALUE}", setting, text)
     # `name`, and name where it cannot be an English word
     bare = r"|(?<![\w.'\"=-])([a-z]+(?:_[a-z]+)+)(?![\w'\"=(])" if names else "|(?!)()"
-    text = re.sub(rf"`([a-z]\w*)`{bare}", name, text)
+    text = re.sub(rf"(?<!['\"`])`([a-z]\w*)`{bare}", name, text)
+    if names:
+        text = re.sub(r"(?<![\w'\"`-])([a-z]\w*)()(?= was given)", name, text)
+        for said, told in _PHRASES:
+            text = re.sub(said, told, text)
     if foreign:
         listed = " and ".join(dict.fromkeys(foreign))
         are = "is a word" if len(set(foreign)) == 1 else "are words"

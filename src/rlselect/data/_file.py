@@ -2,6 +2,7 @@
 
 import codecs
 import gzip
+import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -168,7 +169,9 @@ def find_separator(path: str, encoding: str) -> str | None:
     with opener(path, "rb") as file:
         # the last letter of a line may be cut where letters have several bytes
         header = codecs.getincrementaldecoder(encoding)().decode(file.readline(1 << 20))
-    return max(",;\t", key=header.count) if header.strip() else None
+    # a name between quotes may hold any of them
+    bare = re.sub(r'"[^"]*"', "", header)
+    return max(",;\t", key=bare.count) if header.strip() else None
 
 
 def csv_options(

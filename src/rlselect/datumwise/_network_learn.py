@@ -223,11 +223,9 @@ def _left_out(
         logs.append(np.log(np.maximum(shares, 1e-12)).reshape(len(prices), len(own), -1))
     rows, others = np.concatenate(judged), np.concatenate(logs, axis=1)
     counts = problem.weights[rows] * np.concatenate(asked, axis=1)
-    temperatures = NETWORK.heat(float(problem.weights.sum())) * best_temperatures(
-        others, problem.labels[rows], counts, problem.rules.losses
-    )
+    single = best_temperatures(others, problem.labels[rows], counts, problem.rules.losses)
     worth, losses, spent, bought = sums / total
-    return PriceFrontier(prices, worth, losses, spent, bought, temperatures)
+    return PriceFrontier(prices, worth, losses, spent, bought, NETWORK.averaged * single)
 
 
 def _choose(found: list[_Candidate]) -> int:

@@ -146,6 +146,10 @@ from rlselect.kernels._separation import (
     separation_sentence,
     separation_signs,
 )
+from rlselect.kernels._shared_outcomes import (
+    SharedOutcome,
+    learn_shared,
+)
 from rlselect.kernels._squared_bounds import (
     FactoredInverse,
     best_removals,
@@ -167,6 +171,7 @@ from rlselect.kernels._subset_least_squares import (
 )
 from rlselect.kernels._subset_logistic import (
     deviance_changes,
+    log_evidence,
     subset_logistic,
 )
 from rlselect.kernels._tied_moves import (
@@ -203,6 +208,7 @@ __all__ = [
     "OrdinalOutcome",
     "Outcome",
     "OutcomePoint",
+    "SharedOutcome",
     "Singles",
     "Spread",
     "Standardised",
@@ -239,8 +245,10 @@ __all__ = [
     "invert_positive",
     "laplace_block_add",
     "laplace_block_remove",
+    "learn_shared",
     "learn_spread",
     "likeliest_dispersion",
+    "log_evidence",
     "log_likelihood",
     "log_probabilities",
     "loo_residuals",

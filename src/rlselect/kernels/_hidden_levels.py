@@ -5,7 +5,9 @@ with a precision matrix Q that is diagonal (clusters) or tridiagonal (a course o
 here costs no more than a pass over the rows.
 """
 
+import copy
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -47,13 +49,22 @@ class Factor(NamedTuple):
         """``L^-1 V`` of vectors over the nodes, shape (nodes, m)."""
         if len(self.bands) == 1:
             return V / self.bands[0][:, None]
-        return np.asarray(lapack.dtbtrs(self.bands, V, uplo="L")[0])
+        # LAPACK writes beyond vectors that are none
+        return np.asarray(lapack.dtbtrs(self.bands, V, uplo="L")[0]) if V.size else V
 
     def solve(self, v: Array) -> Array:
-        """``(Z'WZ + Q)^-1 v``."""
+        """``(Z'WZ + Q)^-1 v``, of one vector over the nodes or of several, shape (nodes, m)."""
         if len(self.bands) == 1:
-            return v / self.bands[0] ** 2
-        return np.asarray(lapack.dpbtrs(self.bands, v, lower=1)[0])
+            return np.asarray((v.T / self.bands[0] ** 2).T)
+        return np.asarray(lapack.dpbtrs(self.bands, v, lower=1)[0]) if v.size else v
+
+
+class Precision(NamedTuple):
+    """Q by its diagonal and what lies below it (nodes - 1), and log |Q|."""
+
+    diagonal: Array
+    below: Array
+    logdet: float
 
 
 class Levels(Protocol):
@@ -64,8 +75,10 @@ class Levels(Protocol):
     @property
     def n_nodes(self) -> int: ...
     def telling(self) -> "tuple[Levels, Ints | slice]": ...
+    def reordered(self, rows: Ints) -> "Levels": ...
     def to_rows(self, v: Array) -> Array: ...
     def collect(self, V: Array) -> Array: ...
+    def precision(self, spread: Spread) -> Precision: ...
     def pull(self, v: Array, spread: Spread) -> Array: ...
     def factor(self, weight: Array, spread: Spread) -> Factor: ...
     def whiten(self, X: Array, weight: Array, spread: Spread) -> Array: ...
@@ -83,7 +96,7 @@ class ClusterLevels:
 
     code: Ints
 
-    @property
+    @cached_property
     def n_nodes(self) -> int:
         """Number of clusters."""
         return int(self.code.max(initial=-1)) + 1
@@ -105,9 +118,21 @@ class ClusterLevels:
         """Z'V: sums over the rows of each cluster; V has shape (n,) or (n, m)."""
         if V.ndim == 1:
             return np.bincount(self.code, V, minlength=self.n_nodes).astype(np.float64, copy=False)
+        return np.asarray(self._sums @ V)
+
+    @cached_property
+    def _sums(self) -> sparse.csc_array:
         n = len(self.code)
-        sums = sparse.csc_array((np.ones(n), self.code, np.arange(n + 1)), shape=(self.n_nodes, n))
-        return np.asarray(sums @ V)
+        return sparse.csc_array((np.ones(n), self.code, np.arange(n + 1)), shape=(self.n_nodes, n))
+
+    def reordered(self, rows: Ints) -> "ClusterLevels":
+        """The same of the same rows in another order."""
+        return ClusterLevels(self.code[rows])
+
+    def precision(self, spread: Spread) -> Precision:
+        """Q."""
+        each = np.full(self.n_nodes, 1.0 / max(spread.size, _LEAST_SIZE))
+        return Precision(each, np.zeros(max(len(each) - 1, 0)), float(np.log(each).sum()))
 
     def pull(self, v: Array, spread: Spread) -> Array:
         """Q v."""
@@ -171,6 +196,14 @@ class CourseLevels:
         """Z'V: the rows in the order of their series."""
         return V[self._order]
 
+    def reordered(self, rows: Ints) -> "CourseLevels":
+        """The same of the same rows in another order, which is not that of time any more."""
+        twin = copy.copy(self)
+        place = np.empty_like(rows)
+        place[rows] = np.arange(len(rows))
+        twin._order = place[self._order]
+        return twin
+
     def _roots(self, spread: Spread) -> tuple[Array, Array]:
         """Diagonal of B and what lies below it (first entry unused), Q = B'B."""
         size, memory = max(spread.size, _LEAST_SIZE), spread.memory
@@ -187,15 +220,21 @@ class CourseLevels:
         out[:-1] += before[1:] * b[1:]
         return out
 
+    def precision(self, spread: Spread) -> Precision:
+        """Q."""
+        own, before = self._roots(spread)
+        diagonal = own**2
+        diagonal[:-1] += before[1:] ** 2
+        return Precision(diagonal, own[1:] * before[1:], 2.0 * float(np.log(own).sum()))
+
     def factor(self, weight: Array, spread: Spread) -> Factor:
         """Of Z'WZ + Q."""
-        own, before = self._roots(spread)
-        bands = np.zeros((2, len(own)))
-        bands[0] = weight[self._order] + own**2
-        bands[0, :-1] += before[1:] ** 2
-        bands[1, :-1] = own[1:] * before[1:]
+        prior = self.precision(spread)
+        bands = np.zeros((2, self.n_nodes))
+        bands[0] = weight[self._order] + prior.diagonal
+        bands[1, :-1] = prior.below
         root = lapack.dpbtrf(bands, lower=1)[0]
-        return Factor(root, 2.0 * float(np.log(root[0]).sum() - np.log(own).sum()))
+        return Factor(root, 2.0 * float(np.log(root[0]).sum()) - prior.logdet)
 
     def whiten(self, X: Array, weight: Array, spread: Spread) -> Array:
         """Columns (n, m) whose weighted products are those of the inverse covariance of the rows.
@@ -336,8 +375,10 @@ def learn_spread(
 
     Parameters
     ----------
-    levels, A, y, weight
+    levels, A
         As in `level_likelihood`.
+    y, weight : array of shape (n,) or (q, n)
+        As there; several responses have levels of the same variance, each its own.
     row_noise : float, optional
         Variance of the noise of one row, where the weights are known precisions.
 
@@ -347,16 +388,18 @@ def learn_spread(
         In units of the noise, or as it is where that is known.
     """
     levels, rows = levels.telling()
-    A, y, weight = A[rows], y[rows], weight[rows]
+    A, every = A[rows], list(zip(np.atleast_2d(y)[:, rows], np.atleast_2d(weight)[:, rows], strict=True))
     unit, known = 1.0 if row_noise is None else row_noise, row_noise is not None
     spreads = levels.spreads
     scaled = [s._replace(size=s.size * unit) for s in spreads]
-    values = np.array([level_likelihood(levels, s, A, y, weight, known_noise=known) for s in scaled])
+    values = np.array(
+        [sum(level_likelihood(levels, s, A, *each, known_noise=known) for each in every) for s in scaled]
+    )
     share = np.array([s.size / (1.0 + s.size) for s in spreads])
     memory = np.array([s.memory for s in spreads])
     # the shares of the grid lie closer where they are small
-    each = np.gradient(_SHARES)
-    posterior = np.exp(values - values.max()) * np.interp(share, _SHARES, each)
+    width = np.gradient(_SHARES)
+    posterior = np.exp(values - values.max()) * np.interp(share, _SHARES, width)
     posterior /= posterior.sum()
     mean = float(posterior @ share)
     lasting = posterior * np.maximum(share, 1e-6)

@@ -37,6 +37,8 @@ class OutcomePoint:
         Minus the second derivatives by a parameter and a predictor.
     means, unmeans : callable, optional
         R on vectors (m, n), giving (m, E), and its transpose on (m, E): what rows have in common, for q = 1.
+    volume : float
+        What the log evidence is less by, twice: the log determinant of what was integrated out beforehand.
     """
 
     value: float
@@ -47,9 +49,17 @@ class OutcomePoint:
     mixed: Array
     means: Callable[[Array], Array] | None = None
     unmeans: Callable[[Array], Array] | None = None
+    volume: float = 0.0
+
+    def times(self, vectors: Array) -> Array:
+        """The curvature times vectors (q, m, n) that lie in all predictors at once."""
+        out = np.einsum("abn,bmn->amn", self.weights, vectors)
+        if self.means is not None and self.unmeans is not None:
+            out[0] -= self.unmeans(self.means(vectors[0]))
+        return np.asarray(out)
 
     def bend(self, vectors: Array) -> Array:
-        """The curvature times vectors (m, n) in each predictor, shape (q, q, m, n)."""
+        """The curvature times vectors (m, n) that lie in one predictor each (second axis), (q, q, m, n)."""
         bent = self.weights[:, :, None, :] * vectors
         if self.means is not None and self.unmeans is not None:
             bent -= self.unmeans(self.means(vectors))
@@ -64,6 +74,18 @@ class OutcomePoint:
             shared = self.means(vectors)
             own -= np.einsum("me,me->m", shared, shared)[:, None, None]
         return own
+
+    def hessian(self, columns: Array) -> Array:
+        """Minus the second derivatives by own parameters, then by the coefficients of columns (k, n)."""
+        (f, q, n), k = self.mixed.shape, len(columns)
+        out = np.empty((f + k * q, f + k * q))
+        out[:f, :f] = self.own_curvature
+        mixed = (self.mixed.reshape(f * q, n) @ columns.T).reshape(f, q, k)
+        out[:f, f:] = mixed.transpose(0, 2, 1).reshape(f, k * q)
+        out[f:, :f] = out[:f, f:].T
+        bent = self.bend(columns).reshape(q * q * k, n) @ columns.T
+        out[f:, f:] = bent.reshape(q, q, k, k).transpose(2, 1, 3, 0).reshape(k * q, k * q)
+        return out
 
 
 class Outcome(Protocol):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rlselect.data import NumberMarks, find_marks
 
-__all__ = ["ColumnFacts", "common_marks", "date_format", "read_column"]
+__all__ = ["ColumnFacts", "Kind", "common_marks", "date_format", "is_constant", "read_column"]
 
 Kind = Literal["number", "truth", "text", "category", "date", "text date", "text number", "empty", "other"]
 _DATES = (
@@ -98,6 +98,11 @@ def read_column(name: str, column: Any) -> ColumnFacts:
     seen = values[~np.isnan(values)]
     distinct = len(levels) if levels else len(np.unique(seen))
     return ColumnFacts(name, kind, values, levels, int(np.isnan(values).sum()), distinct)
+
+
+def is_constant(column: ColumnFacts) -> bool:
+    """Whether there is nothing to learn from a column."""
+    return column.n_distinct <= 1 and column.kind != "other"
 
 
 def common_marks(columns: Sequence[ColumnFacts]) -> NumberMarks | None:

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from rlselect.data import names_rows
-from rlselect.preflight._columns import ColumnFacts, common_marks
+from rlselect.preflight._columns import ColumnFacts, common_marks, is_constant
 from rlselect.preflight._findings import Finding, SeenRows, drop_flags, named
+from rlselect.preflight._visits import find_visits
 
 __all__ = ["look_at_features"]
 
@@ -29,11 +30,6 @@ def look_at_features(look: SeenRows) -> Iterator[Finding]:
     """
     for check in (_gaps, _empty, _dates, _commas, _others, _names, _copies, _codes, _class_like, _twins):
         yield from check(look)
-
-
-def is_constant(column: ColumnFacts) -> bool:
-    """Whether there is nothing to learn from a column."""
-    return column.n_distinct <= 1 and column.kind != "other"
 
 
 def is_id(column: ColumnFacts, n_seen: int) -> bool:
@@ -121,7 +117,10 @@ def _others(look: SeenRows) -> Iterator[Finding]:
 
 
 def _names(look: SeenRows) -> Iterator[Finding]:
-    found = [c for c in look.columns if is_id(c, look.n_seen)]
+    # what tells subjects apart is an id of its own kind, and has a finding of its own
+    visits = find_visits(look)
+    subject = None if visits is None else visits.subject
+    found = [c for c in look.columns if is_id(c, look.n_seen) and c.name != subject]
     if found:
         names = [c.name for c in found]
         free = [c.name for c in found if c.is_text]

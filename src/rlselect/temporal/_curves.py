@@ -14,13 +14,14 @@ from rlselect.temporal._estimate import Estimate, estimate_under, score_parts
 from rlselect.temporal._few import is_few
 from rlselect.temporal._influence import (
     CarefulInfluence,
+    ExtrapolatedInfluence,
     HeldInfluence,
     Influence,
     SolvedInfluence,
     errors_of,
 )
 from rlselect.temporal._small import WildDraws
-from rlselect.temporal._smooth import Window, smooth_influence, smooth_values
+from rlselect.temporal._smooth import EXTRAPOLATED, Window, smooth_influence, smooth_values
 from rlselect.temporal._splines import SplineCurves, spline_estimate
 
 Array = NDArray[np.float64]
@@ -99,6 +100,27 @@ class FittedCurves:
         sound, clock = self.raw.sound, self.design.clock
         beta = smooth_values(self.raw.beta, sound, clock, self.window.narrower(), corrected=True)
         return replace(smoothed, beta=beta, se=errors_of(influence, np.flatnonzero(sound))), influence
+
+    @cached_property
+    def nearer(self) -> "FittedCurves | None":
+        """Curves from a narrower window of local estimation; None where visits are not local."""
+        design = self.design.narrowed()
+        if design is None:
+            return None
+        return FittedCurves(design, self.equations, self.equations.solve(design), self.time_name)
+
+    def unbiased(self) -> tuple[Estimate, Influence]:
+        """The raw curves, and influence functions, for inference.
+
+        Local estimation flattens what bends, by the square of the window's width: with a narrower window
+        beside it the bias is told, and taken away. NaN where the narrower one cannot be estimated.
+        """
+        own = self.careful_influence()
+        if self.nearer is None:
+            return self.raw, own
+        near, share = self.nearer, EXTRAPOLATED
+        beta = share * near.raw.beta - (share - 1.0) * self.raw.beta
+        return replace(self.raw, beta=beta), ExtrapolatedInfluence(near.careful_influence(), own, share)
 
     def _solved(self, *, power: float = 0.0) -> SolvedInfluence:
         equations = self.equations

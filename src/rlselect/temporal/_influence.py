@@ -177,6 +177,25 @@ class SmoothedInfluence:
 
 
 @dataclass(frozen=True)
+class ExtrapolatedInfluence:
+    """Of curves that are `share` times narrow ones less ``share - 1`` times wide ones."""
+
+    narrow: Influence
+    wide: Influence
+    share: float
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Times, covariates, independent units."""
+        return self.wide.shape
+
+    def contrast(self, matrix: Array, where: Places) -> Array:
+        """Of contrasts at some times."""
+        narrow, wide = (side.contrast(matrix, where) for side in (self.narrow, self.wide))
+        return self.share * narrow - (self.share - 1.0) * wide
+
+
+@dataclass(frozen=True)
 class SplineInfluence:
     """Of splines: `basis` (times, splines) and influence functions `pull` (covariates, splines, units)."""
 

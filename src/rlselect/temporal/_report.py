@@ -48,7 +48,8 @@ def report_of(
     if design.clusters is not None and design.n_independent != len(design.subjects):
         facts["Clusters"] = design.n_independent
     if design.dropout is not None:
-        facts["Weighted for drop-out"] = f"weights up to {design.dropout.weights.max():.3g}"
+        facts["Weighted for drop-out"] = design.dropout.told()
+        facts["Effective subjects"] = f"{design.n_effective().min():.3g} at the least, by time"
     if equations.constant:
         facts["Constant in time"] = list(equations.constant)
     if fitted.window is not None:
@@ -81,7 +82,8 @@ def _answer(fitted: FittedCurves, rows: list[list[Any]], level: float) -> str:
         parts.append(f"The model has no covariate: it follows {design.response} over time.")
     elif seen:
         told = name_some([f"{row[0]} (on average {row[1]:.3g})" for row in seen])
-        verb = "covariate has" if len(seen) == 1 else "covariates have"
+        noun = "covariate" if len(covariates) == 1 else "covariates"
+        verb = f"{noun} {'has' if len(seen) == 1 else 'have'}"
         parts.append(f"{len(seen)} of {len(covariates)} {verb} an effect on {design.response}: {told}.")
     if hidden:
         parts.append(

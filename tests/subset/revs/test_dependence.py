@@ -31,6 +31,14 @@ def clustered(seed=0, family="gaussian", p=6):
         return X, eta + rng.normal(size=120)
     if family == "binomial":
         return X, np.where(rng.random(120) < 1 / (1 + np.exp(-2.0 * eta)), "yes", "no")
+    if family in ("multinomial", "ordinal"):
+        codes = np.digitize(2.0 * eta + rng.logistic(size=120), [-1.5, 1.5])
+        return X, codes if family == "ordinal" else np.array(["a", "b", "c"])[codes]
+    if family == "cox":
+        time, end = rng.exponential(np.exp(-2.0 * eta)), 3.0 * rng.exponential(size=120)
+        y = np.zeros(120, dtype=[("event", bool), ("time", float)])
+        y["event"], y["time"] = time <= end, np.minimum(time, end)
+        return X, y
     return X, rng.poisson(np.exp(0.5 * eta))
 
 
@@ -40,7 +48,13 @@ def posed(X, y, groups=members, weight=None, time_ordered=False, family="gaussia
     table.start(np.random.default_rng(0))
     rows = Belonging.of(table, time_ordered)
     return SimpleNamespace(
-        table=table, belonging=rows, levels=rows.levels, together=rows.together, family=family
+        table=table,
+        belonging=rows,
+        levels=rows.levels,
+        together=rows.together,
+        family=family,
+        joint=None,
+        outcome=None,
     )
 
 
@@ -59,7 +73,7 @@ def test_noise_that_clusters_share_selects_nothing():
     assert together.dependence_["effective_rows"] < 60
 
 
-@pytest.mark.parametrize("family", ["gaussian", "binomial", "poisson"])
+@pytest.mark.parametrize("family", ["gaussian", "binomial", "poisson", "multinomial", "ordinal", "cox"])
 def test_effects_are_found_and_the_summary_tells_of_the_clusters(family):
     X, y = clustered(family=family)
     model = REVS(family=family, random_state=0).fit(X, y, groups=members)
@@ -68,7 +82,10 @@ def test_effects_are_found_and_the_summary_tells_of_the_clusters(family):
     text = str(model.summary()).replace("\n> ", " ")
     assert "12 clusters of 120 rows" in text
     assert "Evidence is deflated" in text
-    assert "on clusters left out one by one" in text
+    folds = "in five held-out folds of whole clusters"
+    assert (
+        folds if family in ("multinomial", "ordinal", "cox") else "on clusters left out one by one"
+    ) in text
     assert model.summary().dict["dependence"] == model.dependence_
 
 
@@ -86,7 +103,44 @@ def test_labels_may_be_text_or_a_column_and_their_order_is_of_no_matter(tmp_path
     np.testing.assert_allclose(model.predict(frame), plain.predict(X))
 
 
-@pytest.mark.parametrize("family", ["gaussian", "poisson"])
+@pytest.mark.parametrize("family", ["multinomial", "ordinal", "cox"])
+def test_outcomes_that_clusters_share_select_nothing(family):
+    rng = np.random.default_rng(4)
+    groups = np.repeat(np.arange(20), 10)
+    X, level = rng.normal(size=(20, 5))[groups], rng.normal(size=20)[groups]
+    # what twenty clusters may have in common by chance
+    X[:, 0] += 0.8 * level
+    latent = 2.0 * level + rng.logistic(size=200)
+    y = np.digitize(latent, [-1.0, 1.0])
+    if family == "cox":
+        y = np.array([(True, t) for t in np.exp(latent)], dtype=[("event", bool), ("time", float)])
+    alone = REVS(family=family, random_state=0).fit(X, y)
+    assert alone.support_.any()
+    together = REVS(family=family, random_state=0).fit(X, y, groups=groups)
+    assert not together.support_.any()
+    assert together.dependence_["clusters"] == 20
+    assert 0.1 < together.dependence_["correlation"] < 0.7
+
+
+@pytest.mark.parametrize("family", ["multinomial", "ordinal", "cox"])
+def test_outcomes_in_the_order_of_time(family):
+    rng = np.random.default_rng(8)
+    steps = rng.normal(size=(150, 5)) * 0.45
+    for t in range(1, 150):
+        steps[t] += 0.9 * steps[t - 1]
+    X = np.column_stack([rng.normal(size=150), steps[:, :4]])
+    latent = 1.5 * X[:, 0] + 2.0 * steps[:, 4]
+    y = np.digitize(latent + rng.logistic(size=150), [-1.0, 1.0])
+    if family == "cox":
+        times = rng.exponential(np.exp(-latent))
+        y = np.array([(True, t) for t in times], dtype=[("event", bool), ("time", float)])
+    told = REVS(family=family, time_ordered=True, random_state=0).fit(X, y)
+    assert list(np.flatnonzero(told.support_)) == [0]
+    assert 0.6 < told.dependence_["memory"] <= 1.0
+    assert "150 rows in order" in str(told.summary()).replace("\n> ", " ")
+
+
+@pytest.mark.parametrize("family", ["gaussian", "poisson", "multinomial", "cox"])
 def test_a_weight_is_copies_within_the_cluster(family):
     X, y = clustered(family=family)
     weight = np.random.default_rng(1).integers(0, 3, size=120)
@@ -135,6 +189,19 @@ def test_errors_of_other_families_are_those_of_sums_over_clusters(family):
     np.testing.assert_allclose(fit.errors, np.maximum(robust[1:], plain.errors), rtol=1e-5)
 
 
+@pytest.mark.parametrize("family", ["multinomial", "ordinal", "cox"])
+def test_errors_of_outcomes_are_those_of_clusters_left_out(family):
+    X, y = clustered(family=family)
+    model = REVS(family=family, always_select=["x0", "x4"], never_select=["x1", "x2", "x3", "x5"])
+    told, alone = clone(model).fit(X, y, groups=members), clone(model).fit(X, y)
+    np.testing.assert_allclose(told.coef_, alone.coef_)
+    left = [clone(model).fit(X[members != g], y[members != g]).coef_ for g in range(12)]
+    naive = np.sqrt(11 / 12 * ((np.array(left) - told.coef_) ** 2).sum(axis=0))
+    expected = np.maximum(alone._errors, naive)
+    np.testing.assert_allclose(told._errors[..., [0, 4]], expected[..., [0, 4]], rtol=0.2)
+    assert (told._errors > 1.05 * alone._errors).any()
+
+
 def test_what_rows_say_is_the_design_effect():
     X, y = clustered()
     found = describe(Spread(0.5), 1.0, posed(X, y).belonging, None)
@@ -143,6 +210,13 @@ def test_what_rows_say_is_the_design_effect():
     series = describe(Spread(1.0, 0.5), 1.0, posed(X, y, groups=None, time_ordered=True).belonging, None)
     assert series.effective == pytest.approx(120 / (1 + 2 * 0.5 * 0.5 / 0.5))
     assert series.n_clusters == 0
+
+
+def test_halves_of_a_split_of_outcomes_have_whole_clusters():
+    X, y = clustered(family="ordinal")
+    model = REVS(family="ordinal", random_state=0, inference="split").fit(X, y, groups=members)
+    assert model.n_rows_read_ == 60
+    assert model.dependence_["clusters"] == 6
 
 
 def test_halves_of_a_split_have_whole_clusters():
@@ -191,8 +265,6 @@ def test_series_that_remember_select_nothing_of_each_other():
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"family": "multinomial"}, "groups was given with family='multinomial'"),
-        ({"family": "ordinal"}, "groups was given with family='ordinal'"),
         ({"min_effect": 0.1}, "all rows are used"),
         ({"checkpoint": "file"}, "all rows are used"),
     ],
@@ -207,7 +279,7 @@ def test_what_takes_every_row_for_itself_refuses_clusters(given, words):
         REVS.paper(time_ordered=True).fit(X, X[:, 0])
 
 
-@pytest.mark.parametrize("family", ["gaussian", "poisson"])
+@pytest.mark.parametrize("family", ["gaussian", "poisson", "ordinal"])
 def test_products_are_found_beside_clusters(family):
     rng = np.random.default_rng(2)
     groups = np.repeat(np.arange(20), 10)
@@ -215,6 +287,8 @@ def test_products_are_found_beside_clusters(family):
     X[:, 3:] = rng.normal(size=(20, 3))[groups]
     eta = 0.6 * X[:, 0] + 0.6 * X[:, 1] + 0.6 * X[:, 0] * X[:, 1] + 0.7 * rng.normal(size=20)[groups]
     y = eta + 0.5 * rng.normal(size=200) if family == "gaussian" else rng.poisson(np.exp(eta))
+    if family == "ordinal":
+        y = np.digitize(4.0 * eta + rng.logistic(size=200), [-2.0, 0.0, 2.0])
     model = REVS(family=family, order=2, random_state=0).fit(X, y, groups=groups)
     assert [i["name"] for i in model.interactions_ if i["selected"]] == ["x0:x1"]
     assert list(np.flatnonzero(model.support_)) == [0, 1]
@@ -236,24 +310,19 @@ def test_scores_of_products_are_without_what_rows_share(time_ordered):
     np.testing.assert_allclose(found, naive, rtol=1e-6, atol=1e-9)
 
 
-def test_several_classes_found_later_are_refused_too():
-    X, _ = clustered()
-    y = np.array(["a", "b", "c"])[np.arange(120) % 3]
-    with pytest.raises(ValueError, match="family='multinomial'"):
-        REVS().fit(X, y, groups=members)
-
-
-@pytest.mark.parametrize("family", ["gaussian", "poisson", "binomial"])
+@pytest.mark.parametrize("family", ["gaussian", "poisson", "binomial", "multinomial", "ordinal", "cox"])
 @pytest.mark.parametrize("time_ordered", [False, True])
 def test_odd_tables(family, time_ordered):
     rng = np.random.default_rng(0)
-    make = {"gaussian": rng.normal, "poisson": rng.poisson, "binomial": None}[family]
+    make = {"gaussian": rng.normal, "poisson": rng.poisson}.get(family)
     X = rng.normal(size=(6, 2))
-    y = np.arange(6) % 2 if make is None else make(size=6) + 0.0
+    y = np.arange(6) % (2 if family == "binomial" else 3) if make is None else make(size=6) + 0.0
+    if family == "cox":
+        y = np.array([(True, t) for t in rng.exponential(size=6)], dtype=[("event", bool), ("time", float)])
     cases = {
         "one cluster": (X, y, np.zeros(6), None),
         "all alone": (X, y, np.arange(6), None),
-        "weights": (X, y, [0, 0, 1, 1, 2, 2], [1, 0, 0, 2, 1, 3]),
+        "weights": (X, y, [0, 0, 1, 1, 2, 2], [1, 1, 0, 2, 1, 3]),
         "constant": (np.ones((6, 2)), y, [0, 0, 1, 1, 2, 2], None),
         "twins": (X[:, [0, 0]], y, [0, 0, 1, 1, 2, 2], None),
         "large": (X * 1e9, y, [0, 0, 1, 1, 2, 2], None),
@@ -267,6 +336,8 @@ def test_odd_tables(family, time_ordered):
         assert np.isfinite(model.inclusion_).all()
         assert np.isfinite(model.coef_).all()
         assert np.isfinite(model.predict(X_).astype(float)).all()
+        if family in ("multinomial", "ordinal"):
+            assert np.isfinite(model.predict_proba(X_)).all()
 
 
 def test_a_fit_is_kept_and_copied(tmp_path):

@@ -50,6 +50,8 @@ def _keep_outcome(selector: Any, problem: Problem, model: OutcomeModel, apart: P
     selector.coef_, selector.intercept_, selector._errors = model.refit
     selector.coef_average_, selector.intercept_average_, _ = model.average
     selector.dispersion_ = 1.0
+    if model.dependence is not None:
+        selector.dependence_ = model.dependence.as_dict()
     selector._average = model.averaged
     selector.average_ = bool(model.averaged.serves) and not problem.is_limited
     if problem.family == "cox":

@@ -10,7 +10,8 @@ from rlselect.kernels import SINGULAR, Levels, Spread, score_and_curvature
 from rlselect.subset.revs._dependence import Dependence, describe
 from rlselect.subset.revs._found import rows_of
 from rlselect.subset.revs._problem import COUNTS, Problem
-from rlselect.subset.revs.evidence import DependentGlm, DependentRows, Fit, Rows
+from rlselect.subset.revs._search import walk_state
+from rlselect.subset.revs.evidence import DependentGlm, DependentOutcome, DependentRows, Fit, Rows
 
 Floats = NDArray[np.float64]
 
@@ -48,7 +49,7 @@ def dependent_fit(problem: Problem, columns: NDArray[np.intp], fit: Fit) -> tupl
         spread, noise = DependentRows(A, y - known, w, levels).learn(list(range(len(columns)))), 1.0
         fit = _generalised(A, y - known, w, levels, spread, codes)
     else:
-        spread, noise = _learn(problem, columns, levels)
+        spread, noise = learn_dependence(problem, columns)
         family = "poisson" if problem.family in COUNTS else problem.family
         design = np.column_stack([np.ones(len(y)), A])
         score, _ = score_and_curvature(family, y, design @ fit.all_coef + known, fit.overdispersion)
@@ -98,13 +99,13 @@ def _sandwich(bread: Floats, scores: Floats, codes: NDArray[np.intp]) -> Floats:
     return factor * half.T @ half
 
 
-def _learn(problem: Problem, columns: NDArray[np.intp], levels: Levels) -> tuple[Spread, float]:
-    """What rows share beside these columns, and the variance of a row's own noise."""
+def learn_dependence(problem: Problem, columns: NDArray[np.intp]) -> tuple[Spread, float]:
+    """What rows share beside these columns, and the variance of a row's own noise; not of linear models."""
     # a state has columns; where none is selected, one stays outside
     some = columns if len(columns) else np.arange(1)
     rows = Rows(lambda where, *_: problem.table.take(where, some))
-    rows.append(slice(0, problem.table.n_rows))
-    state = DependentGlm(rows, Units(np.arange(len(some))), problem.family, levels)
+    state = walk_state(problem, Units(np.arange(len(some))), rows)
+    assert isinstance(state, DependentGlm | DependentOutcome)
     state.reset(np.full(len(some), len(columns) > 0))
     for _ in range(_MOST_TURNS):
         if not state.learn_dispersion():

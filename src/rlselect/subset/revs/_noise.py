@@ -114,8 +114,9 @@ def tail_gain(table: DataSource, columns: NDArray[np.intp]) -> float:
     batch = table.take(slice(0, table.n_rows), columns)
     X = np.asarray(batch.X.toarray() if table.is_sparse else batch.X, dtype=np.float64)
     w = np.ones(len(X)) if batch.sample_weight is None else batch.sample_weight
-    fit = fit_glm(X, batch.y, "gaussian", batch.sample_weight, batch.offset)
-    residual = batch.y - fit.intercept - X @ fit.coef - (0.0 if batch.offset is None else batch.offset)
-    if not w @ residual**2 > 1e-12 * (w @ (batch.y - np.average(batch.y, weights=w)) ** 2):
+    y = np.asarray(batch.y, dtype=np.float64)
+    fit = fit_glm(X, y, "gaussian", batch.sample_weight, batch.offset)
+    residual = y - fit.intercept - X @ fit.coef - (0.0 if batch.offset is None else batch.offset)
+    if not w @ residual**2 > 1e-12 * (w @ (y - np.average(y, weights=w)) ** 2):
         return 0.0
     return student_gain(residual, w, _TAIL_PROOF)

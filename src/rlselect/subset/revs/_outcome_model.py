@@ -1,6 +1,7 @@
 """The model of the selected columns, and of the average over subsets, for responses that are no numbers."""
 
 import warnings
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +10,8 @@ from scipy import sparse
 
 from rlselect.kernels import class_contrasts
 from rlselect.subset.revs._average import SubsetAverage
+from rlselect.subset.revs._dependence import Dependence, describe
+from rlselect.subset.revs._dependent_fit import learn_dependence
 from rlselect.subset.revs._found import Found, Gather, rows_of
 from rlselect.subset.revs._outcome_kind import OutcomeKind
 from rlselect.subset.revs._problem import Problem
@@ -18,6 +21,7 @@ from rlselect.subset.revs.evidence import (
     OutcomeFit,
     SeparationWarning,
     fit_outcome,
+    jackknife,
     outcome_gains,
     outcome_mode,
     standardise,
@@ -56,6 +60,7 @@ class OutcomeModel(NamedTuple):
     averaged: SubsetAverage
     gains: Floats
     baselines: dict[str, list[tuple[Floats, Floats, float]]]
+    dependence: Dependence | None = None
 
 
 def outcome_model(
@@ -85,28 +90,61 @@ def outcome_model(
     columns = problem.columns_of(found.support)
     if found.visited is None and is_large(problem.table):
         # one subset stands for all, and some rows tell what a column is worth as well as all
-        rows = _counting(found.gather(columns))
-        few = min(_GAIN_ROWS, len(rows[1]))
-        rows, number = _part(rows, np.sort(rng.choice(len(rows[1]), few, replace=False))), np.arange(few)
+        rows, together = _counting(found.gather(columns)), _together(problem)
+        few = np.sort(rng.choice(len(rows[1]), min(_GAIN_ROWS, len(rows[1])), replace=False))
+        rows = _part(rows, few)
+        number = np.arange(len(few)) if together is None else together[few]
     else:
-        every = _counting(found.gather(np.arange(problem.table.n_columns)))
-        rows, number = (every[0][:, columns], *every[1:]), _distinct(every)
+        every, together = _counting(found.gather(np.arange(problem.table.n_columns))), _together(problem)
+        rows = (every[0][:, columns], *every[1:])
+        number = _distinct(every) if together is None else together
     n = int(number.max(initial=-1)) + 1
     folds = (rng.permutation(n) % _FOLDS)[number]
     gains = np.full(problem.units.n_units, np.nan)
-    enough = n >= 4 * _FOLDS and n - n // _FOLDS > fit.coef.size + len(fit.own)
+    left = (n if together is None else len(number)) * (1.0 - 1.0 / _FOLDS)
+    enough = n >= (4 if together is None else 2) * _FOLDS and left > fit.coef.size + len(fit.own)
     chosen = np.flatnonzero(found.support)
     if enough and len(chosen):
         members = [np.searchsorted(columns, problem.units.columns[u]) for u in chosen]
         gains[chosen] = outcome_gains(rows[0], rows[1], kind.make, members, rows[2], rows[3], folds)
     averaged, average = _average(problem, found, kind, fitted, fit, folds if enough else None)
     shown = _linear(kind, fit, problem.table.n_columns, fitted)
+    dependence = None
+    if problem.levels is not None:
+        shown = _with_errors(problem if apart is None else apart, shown, fitted, own, fit)
+        dependence = describe(
+            *learn_dependence(problem, columns),
+            problem.belonging,
+            getattr(problem.table, "sample_weight", None),
+        )
     baselines = {}
     if kind.family == "cox":
         baselines["refit"] = _baseline(kind, own, fit.coef[:, 0])
         everything = found.gather(averaged.columns)
         baselines["average"] = _baseline(kind, everything, average.coef[averaged.columns])
-    return OutcomeModel(columns, shown, average, averaged, gains, baselines)
+    return OutcomeModel(columns, shown, average, averaged, gains, baselines, dependence)
+
+
+def _together(problem: Problem) -> NDArray[np.intp] | None:
+    """Which of the rows that count belong together, numbered without gaps; None where each stands alone."""
+    if problem.together is None:
+        return None
+    weight = getattr(problem.table, "sample_weight", None)
+    codes = problem.together if weight is None else problem.together[weight > 0]
+    return np.unique(codes, return_inverse=True)[1].ravel().astype(np.intp)
+
+
+def _with_errors(
+    problem: Problem, shown: Linear, columns: NDArray[np.intp], rows: tuple, fit: OutcomeFit
+) -> Linear:
+    """Errors are the larger of the model's and of those that clusters speak for when they are left out."""
+    kind, together = problem.outcome, _together(problem)
+    if kind is None or together is None or fit.separated:
+        return shown
+    A, y, weight, offset = rows
+    apart = replace(fit, covariance=jackknife(A, y, kind.make, weight, offset, fit, together))
+    robust = _linear(kind, apart, problem.table.n_columns, columns)
+    return shown._replace(errors=np.maximum(shown.errors, robust.errors))
 
 
 def _signed_fit(

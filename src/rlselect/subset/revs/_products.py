@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from rlselect._clock import Clock
 from rlselect._limits import require_memory
 from rlselect.data import ColumnPairs, FeatureUnits, PairTable, Table, Units
-from rlselect.kernels import learn_spread, pair_scores, score_and_curvature
+from rlselect.kernels import Outcome, SharedOutcome, learn_spread, pair_scores, score_and_curvature
 from rlselect.subset.revs._dependence import Belonging
+from rlselect.subset.revs._dependent_fit import learn_dependence
 from rlselect.subset.revs._found import Found, rows_of
 from rlselect.subset.revs._problem import Problem
 from rlselect.subset.revs._search import climb_once, is_large
@@ -94,9 +95,11 @@ def _scores(problem: Problem, sample: Problem, inside: NDArray[np.bool_], rows: 
             score = _beside_levels(belonging, X[:, columns], own, score, curvature, w)
         score = score[None]
     else:
-        outcome = problem.outcome.make(y, weight, offset)
+        outcome: Outcome = problem.outcome.make(y, weight, offset)
         outcome_fit = fit_outcome(A, few_y, problem.outcome.make, few_weight, few_offset)
         eta = (X[:, columns] @ outcome_fit.coef).T
+        if problem.levels is not None:
+            outcome = SharedOutcome(outcome, problem.levels, learn_dependence(problem, columns)[0])
         order = np.arange(len(y)) if outcome.order is None else outcome.order
         score = np.empty_like(eta)
         # the likelihood has counted the weights already

@@ -59,10 +59,6 @@ def refuse_together(selector: Any, family: str, groups: Any, responses: str = ""
             f"{what} was given with several responses that share a selection, which takes every row for "
             "itself; use responses='each'."
         )
-    if family in OUTCOMES:
-        raise ValueError(
-            f"{what} was given with family={family!r}, whose rows each stand for themselves; leave it out."
-        )
     if isinstance(selector.search, Sarsa):
         raise ValueError(
             f"{what} was given with search=Sarsa(...), which draws every row for itself; use search='auto'."

@@ -224,9 +224,11 @@ def _prediction(selector: Any) -> list[str]:
     if not np.isfinite(average.loss):
         return []
     what = "squared error" if selector.family_ == "gaussian" else "minus log likelihood"
-    left_out = "in five held-out folds" if selector.family_ in OUTCOMES else "on rows left out one by one"
+    folds, parts = selector.family_ in OUTCOMES, "stretches" if selector.time_ordered else "clusters"
+    left_out = "in five held-out folds" if folds else "on rows left out one by one"
     if getattr(selector, "dependence_", None) is not None:
-        left_out = "on stretches left out" if selector.time_ordered else "on clusters left out one by one"
+        one_by_one = "on stretches left out" if selector.time_ordered else "on clusters left out one by one"
+        left_out = f"{left_out} of whole {parts}" if folds else one_by_one
     over = f"{average.n_subsets:,} subset" + ("s" if average.n_subsets > 1 else "")
     if average.share_of_all:
         over += f" and, with a share of {average.share_of_all:.0%}, a ridge regression on all columns"

@@ -461,7 +461,7 @@ class REVS(SubsetSelections):
         groups : array-like of shape (n_samples,) or str, optional
             Cluster of each row, for rows that belong together: patients of a clinic, visits of a patient.
             Variables are priced by what is left once rows of a cluster are allowed to be alike. All rows are
-            used, and have to be in memory; not to be had for "multinomial", "ordinal" and "cox".
+            used, and have to be in memory.
 
         Returns
         -------

@@ -34,6 +34,7 @@ from rlselect.subset.revs._walk_plan import GLM_PLAN, LONG_TABLE_PLAN, WalkPlan
 from rlselect.subset.revs.evidence import (
     Block,
     DependentGlm,
+    DependentOutcome,
     DependentRidge,
     DependentRows,
     GlmSubset,
@@ -438,12 +439,15 @@ def walk_state(
         return _state(problem.family, units, rows, everything)
     block = rows.append(everything[0])
     assert isinstance(block, Block)
-    if problem.levels is not None:
+    if problem.outcome is None:
+        assert problem.levels is not None
         return _dependent_state(problem.family, units, rows, problem.levels)
-    assert problem.outcome is not None
     outcome = problem.outcome.make(block.y, block.weight, block.offset)
     values = block.columns(np.arange(units.n_columns)).astype(np.float64, copy=False)
-    state = OutcomeSubset(values, units, outcome, rows.counted)
+    if problem.levels is None:
+        state = OutcomeSubset(values, units, outcome, rows.counted)
+    else:
+        state = DependentOutcome(values, units, outcome, rows.counted, problem.levels)
     # the walk asks for no more than it offers: what is missing is about samples of rows
     return cast(SubsetState, state)
 

@@ -5,8 +5,15 @@ import pytest
 from scipy.optimize import minimize
 
 from rlselect.data import Batch, Units
-from rlselect.kernels import ClusterLevels, CourseLevels, Spread
-from rlselect.subset.revs.evidence import DependentGlm, DependentRidge, DependentRows, GlmSubset, Rows
+from rlselect.kernels import ClassOutcome, ClusterLevels, CourseLevels, CoxOutcome, OrdinalOutcome, Spread
+from rlselect.subset.revs.evidence import (
+    DependentGlm,
+    DependentOutcome,
+    DependentRidge,
+    DependentRows,
+    GlmSubset,
+    Rows,
+)
 
 CODE = np.repeat([0, 1, 2, 3, 4, 5, 6, 7], [3, 4, 5, 6, 7, 5, 4, 6])
 N = len(CODE)
@@ -184,3 +191,83 @@ def test_learning_changes_what_is_shared_and_comes_to_rest():
     assert state.spread != first
     assert isinstance(state.spread, Spread)
     assert state.copy().evidence == state.evidence
+
+
+def outcomes(family, levels, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(N, 5))
+    X[:, 2:] = rng.normal(size=(8, 3))[CODE]
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    eta = X[:, 0] + rng.normal(size=8)[CODE]
+    if family == "multinomial":
+        codes = np.digitize(eta + rng.logistic(size=N), [-0.7, 0.7])
+        plain = ClassOutcome(codes, 3, np.ones(N))
+    elif family == "ordinal":
+        codes = np.digitize(eta + rng.logistic(size=N), [-0.7, 0.7])
+        plain = OrdinalOutcome(codes, 3, np.ones(N), np.zeros(N))
+    else:
+        plain = CoxOutcome(rng.exponential(np.exp(-eta)), rng.random(N) < 0.8, np.ones(N), np.zeros(N))
+    units = Units(np.arange(5))
+    return DependentOutcome(np.ascontiguousarray(X.T), units, plain, float(N), levels), plain
+
+
+@pytest.mark.parametrize("family", ["multinomial", "ordinal", "cox"])
+@pytest.mark.parametrize("levels", [ClusterLevels(CODE), CourseLevels(np.zeros(N, dtype=int))])
+def test_evidence_of_outcomes_is_that_of_explicit_levels(family, levels):
+    state, plain = outcomes(family, levels)
+    mask = np.array([True, False, False, True, False])
+    state.reset(mask)
+    f, q = plain.n_own, plain.n_predictors
+    order = np.arange(N) if plain.order is None else plain.order
+    Z = levels.to_rows(np.eye(levels.n_nodes))[order].T
+    columns = np.vstack([state._columns[mask], Z])
+    Q = np.kron(np.array([levels.pull(v, state.spread) for v in np.eye(len(Z))]), np.eye(q))
+    prior = np.zeros((f + 2 * q + len(Q),) * 2)
+    prior[f : f + 2 * q, f : f + 2 * q] = np.eye(2 * q) / state.slab
+    prior[f + 2 * q :, f + 2 * q :] = Q
+    b = np.concatenate([plain.start(), np.zeros(len(columns) * q)])
+    for _ in range(30):
+        point = plain.at(b[:f], b[f:].reshape(-1, q).T @ columns)
+        gradient = np.concatenate([point.own_score, (columns @ point.score.T).ravel()]) - prior @ b
+        hessian = point.hessian(columns) + prior
+        b = b + np.linalg.solve(hessian, gradient)
+    naive = point.value - 0.5 * b @ prior @ b - 0.5 * np.linalg.slogdet(hessian)[1]
+    naive += 0.5 * np.linalg.slogdet(Q)[1] - 0.5 * 2 * q * np.log(state.slab)
+    assert state.evidence == pytest.approx(naive, abs=1e-3)
+
+
+@pytest.mark.parametrize("family", ["multinomial", "ordinal", "cox"])
+def test_moves_of_outcomes_lead_where_they_say_and_columns_keep_their_curvature(family):
+    state, plain = outcomes(family, ClusterLevels(CODE))
+    state.reset(np.array([True, False, False, False, False]))
+    before, moves = state.evidence + state.alike, state.moves()
+    for unit in (1, 4):
+        twin = state.copy()
+        twin.toggle(unit)
+        assert twin.evidence + twin.alike - before == pytest.approx(moves[unit], abs=0.15)
+    beside = np.einsum("maa->m", state._null().squares(state._columns))
+    none = np.zeros((plain.n_predictors, N))
+    alone = np.einsum(
+        "maa->m", plain.at(plain.start(), none).squares(state._columns / state.column_scale[:, None])
+    )
+    # but for what the constant takes, columns have a mean of zero
+    np.testing.assert_allclose(beside, alone, rtol=0.2)
+    assert state.column_scale[4] > 1.2 * state.column_scale[1]
+
+
+def test_what_rows_share_is_learnt_beside_the_subset():
+    state, _ = outcomes("ordinal", ClusterLevels(CODE))
+    other = state.copy()
+    assert state.learn_dispersion()
+    assert state.spread != other.spread
+    while state.learn_dispersion():
+        pass
+    assert not state.learn_dispersion()
+    # prices are those of what was learnt, and the copy keeps its own
+    again = DependentOutcome(
+        state._columns / state.column_scale[:, None], state.units, state.outcome.plain, N, ClusterLevels(CODE)
+    )
+    np.testing.assert_allclose(other.moves(), again.moves(), atol=1e-6)
+    again.outcome.spread = state.spread
+    again._rescale()
+    np.testing.assert_allclose(state.moves(), again.moves(), atol=1e-3)

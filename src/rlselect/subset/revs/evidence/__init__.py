@@ -8,6 +8,9 @@ from rlselect.subset.revs.evidence._block import (
 from rlselect.subset.revs.evidence._dependent_glm import (
     DependentGlm,
 )
+from rlselect.subset.revs.evidence._dependent_outcome import (
+    DependentOutcome,
+)
 from rlselect.subset.revs.evidence._dependent_ridge import (
     DependentRidge,
     DependentRows,
@@ -30,6 +33,7 @@ from rlselect.subset.revs.evidence._look import (
 from rlselect.subset.revs.evidence._outcome_refit import (
     OutcomeFit,
     fit_outcome,
+    jackknife,
     outcome_gains,
 )
 from rlselect.subset.revs.evidence._outcome_subset import (
@@ -78,6 +82,7 @@ __all__ = [
     "SHAPES",
     "Block",
     "DependentGlm",
+    "DependentOutcome",
     "DependentRidge",
     "DependentRows",
     "Fit",
@@ -109,6 +114,7 @@ __all__ = [
     "glm_posteriors",
     "heldout_gains",
     "is_precise",
+    "jackknife",
     "left_out_predictor",
     "linear_posteriors",
     "outcome_gains",

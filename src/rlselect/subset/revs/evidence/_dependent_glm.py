@@ -32,10 +32,10 @@ Floats = NDArray[np.float64]
 # a row whose response is certain says next to nothing, but its working response is still a number
 _LEAST_CURVATURE = 1e-8
 # prior variance of the coefficients beside which levels are learnt, and Newton steps to them
-_WIDE_SLAB = 4.0
+WIDE_SLAB = 4.0
 _WIDE_STEPS = 10
 # a column that levels explain but for rounding is not blown up to what is left
-_LEAST_LEFT = 1e-6
+LEAST_LEFT = 1e-6
 
 
 class DependentGlm(GlmSubset):
@@ -83,7 +83,7 @@ class DependentGlm(GlmSubset):
         alone, beside = (
             _about_the_last(rows, weight) for rows in (given, self._levels.whiten(given, weight, self.spread))
         )
-        sound = beside > _LEAST_LEFT * alone
+        sound = beside > LEAST_LEFT * alone
         self.column_scale = np.sqrt(np.where(sound, alone, 1.0) / np.where(sound, beside, 1.0))
         self._block = replace(self._block, X=self._dense * self.column_scale)
 
@@ -145,7 +145,7 @@ class DependentGlm(GlmSubset):
         """Learn what rows share beside the subset, and the dispersion of counts; whether either changed."""
         block = self._block
         # a narrow prior of the coefficients would leave their part to the levels, and look from a wrong place
-        wide = self._mode(self._prior(_WIDE_SLAB, None), None, _WIDE_STEPS)[0]
+        wide = self._mode(self._prior(WIDE_SLAB, None), None, _WIDE_STEPS)[0]
         design, eta = self._point(wide, None)
         score, curvature = score_and_curvature(self._likelihood[0], block.y, eta, self._likelihood[1])
         curvature = np.maximum(curvature, _LEAST_CURVATURE)

@@ -23,6 +23,8 @@ _FLAT = 1e-7
 _REPEATED = 1e-9
 # of the decrement: a coefficient is right to a millionth of its standard error
 _TOLERANCE = 1e-12
+# clusters that are left out one by one: of more, some at a time
+_MOST_LEFT_OUT = 100
 
 
 @dataclass
@@ -92,6 +94,47 @@ def _is_flat(mode: OutcomeMode, outcome: Outcome, columns: Floats, start: Floats
     root = vectors[:, kept] / np.sqrt(values[kept])
     left = np.linalg.eigvalsh(root.T @ outcome_hessian(outcome, columns, mode.coef) @ root)
     return bool(left[0] < _FLAT)
+
+
+def jackknife(
+    A: Floats,
+    y: Floats,
+    make: MakeOutcome,
+    weight: Floats | None,
+    offset: Floats | None,
+    fit: OutcomeFit,
+    together: NDArray[np.intp],
+) -> Floats:
+    """Covariance of the coefficients by leaving out rows that belong together, one Newton step each.
+
+    Parameters
+    ----------
+    A, y, make, weight, offset
+        As in `fit_outcome`.
+    fit : OutcomeFit
+        Of all rows.
+    together : array of int of shape (n,)
+        Cluster of each row, numbered from zero on without gaps.
+
+    Returns
+    -------
+    array of shape (kq, kq)
+    """
+    w = np.ones(len(y)) if weight is None else weight
+    standard, shift, scale = standardise(np.asarray(A, dtype=np.float64), w)
+    coef, size = fit.coef * scale[:, None], fit.coef.size
+    count = min(int(together.max(initial=0)) + 1, _MOST_LEFT_OUT)
+    steps = np.zeros((count, size))
+    for i in range(count if size else 0):
+        kept = together % count != i
+        outcome = make(y[kept], w[kept], None if offset is None else offset[kept])
+        columns = standard[kept].T if outcome.order is None else standard[kept].T[:, outcome.order]
+        point = outcome.at(outcome.absorb(fit.own, shift @ fit.coef), coef.T @ columns)
+        gradient = np.concatenate([point.own_score, (columns @ point.score.T).ravel()])
+        inverse = np.linalg.pinv(point.hessian(columns), hermitian=True)
+        steps[i] = (inverse @ gradient)[len(point.own_score) :]
+    turn = np.repeat(1.0 / scale, fit.coef.shape[1])
+    return np.asarray((count - 1.0) / count * (steps.T @ steps) * np.multiply.outer(turn, turn))
 
 
 def outcome_gains(

@@ -79,9 +79,6 @@ class OutcomeSubset:
         slab: float = 0.03,
         shape: int = 1,
     ) -> None:
-        self._columns = columns if outcome.order is None else np.ascontiguousarray(columns[:, outcome.order])
-        kept = columns.nbytes <= _SQUARES_KEPT
-        self._squared = self._columns * self._columns if kept else None
         self._varies = np.abs(columns).max(axis=1, initial=0.0) > 0
         self.units, self.outcome, self.counted = units, outcome, counted
         self.slab, self.shape = slab, shape
@@ -92,10 +89,20 @@ class OutcomeSubset:
         # what is known of subsets, by the prior of the coefficients; and which prior suits each
         self._seen: dict[tuple[bytes, float, int], _Priced] = {}
         self._tables: dict[bytes, tuple[Floats, Floats]] = {}
-        none = outcome.at(outcome.start(), np.zeros((outcome.n_predictors, columns.shape[1])))
-        own = none.squares(self._columns, self._squared)
-        self._information = float(np.median(np.einsum("paa->pa", own)))
+        self._take(columns if outcome.order is None else np.ascontiguousarray(columns[:, outcome.order]))
         self.reset(np.zeros(units.n_units, dtype=bool))
+
+    def _take(self, columns: Floats) -> None:
+        """Go on with these columns, in the order of the outcome."""
+        self._columns = columns
+        self._squared = columns * columns if columns.nbytes <= _SQUARES_KEPT else None
+        own = self._null().squares(columns, self._squared)
+        self._information = float(np.median(np.einsum("paa->pa", own)))
+
+    def _null(self) -> OutcomePoint:
+        """The likelihood without columns."""
+        none = np.zeros((self.outcome.n_predictors, self._columns.shape[1]))
+        return self.outcome.at(self.outcome.start(), none)
 
     @property
     def size(self) -> int:
@@ -294,7 +301,7 @@ class OutcomeSubset:
         own = point.mixed.reshape(f * q, n) @ self._columns.T
         out[:f] = own.reshape(f, q, p).transpose(0, 2, 1)
         bent = point.bend(self._columns[subset]).reshape(q * q * k, n) @ self._columns.T
-        out[f:] = bent.reshape(q, q, k, p).transpose(2, 0, 3, 1).reshape(k * q, p, q)
+        out[f:] = bent.reshape(q, q, k, p).transpose(2, 1, 3, 0).reshape(k * q, p, q)
         return out
 
     def _single_adds(self, schur: Floats, score: Floats) -> Floats:
@@ -319,7 +326,7 @@ class OutcomeSubset:
         q, (b, m) = self.outcome.n_predictors, members.shape
         out = np.empty(b)
         for i, columns in enumerate(members):
-            own = np.einsum("abmn,ln->malb", point.bend(self._columns[columns]), self._columns[columns])
+            own = np.einsum("abmn,ln->mbla", point.bend(self._columns[columns]), self._columns[columns])
             inside = np.einsum("kma,klb->malb", cross[:, columns], pull[:, columns])
             schur = (stretch * own - inside).reshape(m * q, m * q) + np.eye(m * q) / self.slab
             out[i] = laplace_block_add(schur, score[columns].ravel(), self.slab)
@@ -393,7 +400,7 @@ def outcome_mode(
         gradient = np.concatenate([point.own_score, (columns @ point.score.T).ravel()]) - pull
         return (
             0.5 * float(coef @ pull) - point.value,
-            _hessian(outcome, columns, point) + np.diag(prior),
+            point.hessian(columns) + np.diag(prior),
             gradient,
         )
 
@@ -404,10 +411,10 @@ def outcome_mode(
         )
         coef, converged = found.coef[0], bool(found.converged[0])
     point = point_at(coef)
-    hessian = _hessian(outcome, columns, point) + np.diag(prior)
+    hessian = point.hessian(columns) + np.diag(prior)
     value = point.value - 0.5 * float(coef @ (prior * coef))
     logdet = float(np.linalg.slogdet(hessian)[1]) if len(start) else 0.0
-    evidence = value - 0.5 * (logdet + k * q * float(np.log(slab)))
+    evidence = value - 0.5 * (logdet + k * q * float(np.log(slab)) + point.volume)
     inverse = np.asarray(np.linalg.pinv(hessian, hermitian=True)) if len(start) else hessian
     return OutcomeMode(coef, point, inverse, evidence, converged)
 
@@ -416,16 +423,4 @@ def outcome_hessian(outcome: Outcome, columns: Floats, coef: Floats) -> Floats:
     """Minus the second derivatives of the log likelihood by own parameters, then coefficients."""
     f, q = outcome.n_own, outcome.n_predictors
     point = outcome.at(coef[:f], coef[f:].reshape(len(columns), q).T @ columns)
-    return _hessian(outcome, columns, point)
-
-
-def _hessian(outcome: Outcome, columns: Floats, point: OutcomePoint) -> Floats:
-    f, q, (k, n) = outcome.n_own, outcome.n_predictors, columns.shape
-    out = np.empty((f + k * q, f + k * q))
-    out[:f, :f] = point.own_curvature
-    mixed = (point.mixed.reshape(f * q, n) @ columns.T).reshape(f, q, k)
-    out[:f, f:] = mixed.transpose(0, 2, 1).reshape(f, k * q)
-    out[f:, :f] = out[:f, f:].T
-    bent = point.bend(columns).reshape(q * q * k, n) @ columns.T
-    out[f:, f:] = bent.reshape(q, q, k, k).transpose(2, 0, 3, 1).reshape(k * q, k * q)
-    return out
+    return point.hessian(columns)

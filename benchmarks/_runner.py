@@ -48,8 +48,11 @@ def parser(description, *, replicates):
     return out
 
 
-def run(args, title, cells, methods, columns, *, reference=None, footer=None):
-    """Run what the arguments ask for, print the table, and keep it on disk as it grows."""
+def run(args, title, cells, methods, columns, *, reference=None, footer=None, most=None):
+    """Run what the arguments ask for, print the table, and keep it on disk as it grows.
+
+    ``most`` names methods that are too slow for all data sets, each with the number that it gets.
+    """
     if args.list:
         print("cells:  ", *(c.name for c in cells))
         print("methods:", *(f"{k}{'' if m.available() else ' (not installed)'}" for k, m in methods.items()))
@@ -74,7 +77,7 @@ def run(args, title, cells, methods, columns, *, reference=None, footer=None):
         summary.fits += store.old
     try:
         with threadpool_limits(1):
-            _run_cells(args, cells, chosen, summary, store)
+            _run_cells(args, cells, chosen, summary, store, most or {})
     except KeyboardInterrupt:
         print("interrupted; the table holds what was finished", flush=True)
     # Also where nothing was left to fit: a resumed table then has the columns and lines of today.
@@ -98,7 +101,7 @@ def _wanted(name, patterns):
     return any(fnmatch(name, pattern.strip()) for pattern in patterns.split(","))
 
 
-def _run_cells(args, cells, methods, summary, store):
+def _run_cells(args, cells, methods, summary, store, most):
     done = {(f.cell, f.method, f.seed) for f in summary.fits}
     fitted = set()
     begin = time.perf_counter()
@@ -107,7 +110,11 @@ def _run_cells(args, cells, methods, summary, store):
         mine = {key: m for key, m in methods.items() if cell.family in m.FAMILIES}
         todo = {}
         for seed in range(args.seed, args.seed + args.replicates):
-            left = {key: m for key, m in mine.items() if (cell.name, m.NAME, seed) not in done}
+            left = {
+                key: m
+                for key, m in mine.items()
+                if (cell.name, m.NAME, seed) not in done and seed - args.seed < most.get(key, args.replicates)
+            }
             todo |= {seed: left} if left else {}
         # What a process has to load or compile counts for the first fit of a method only.
         fresh = [set(left) - fitted.union(*list(todo.values())[:i]) for i, left in enumerate(todo.values())]

@@ -4,17 +4,15 @@ python benchmarks/regimes.py --replicates 2 --seed 700 --records benchmarks/resu
     --out benchmarks/results/regimes.md
 """
 
-import argparse
-import json
 import time
 import warnings
 from importlib.util import find_spec
-from pathlib import Path
 
 import numpy as np
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LassoCV
 
+from _records import collect, deliver, make_parser, seeds_of
 from _regime_designs import DESIGNS
 from rlselect import QLearning, TrialData
 from rlselect.regimes import outcome_weighted_regime
@@ -147,7 +145,7 @@ METHODS = {
 
 def one(design, method, seed):
     """Value on fresh subjects, misses per stage, whether the interval held it, and seconds."""
-    rng = np.random.default_rng(seed)
+    design, rng = DESIGNS[design], np.random.default_rng(seed)
     trial = TrialData.from_wide(design.draw(design.n, rng), design.stages)
     started = time.process_time()
     with warnings.catch_warnings():
@@ -169,15 +167,16 @@ def worth(design, table):
     return float(sum(np.mean(table[stage["reward"]]) for stage in design.stages))
 
 
-def table_of(records, seeds):
+def table_of(records):
     """The records as lines of Markdown."""
     lines = [
-        f"Seeds {min(seeds)} to {max(seeds)}. Value on {FRESH} fresh subjects, with the standard error of "
+        f"{seeds_of(records).capitalize()}. Value on {FRESH} fresh subjects, with the standard error of "
         "its mean over trials, and share of the optimum; decisive columns missed per stage; share of the 95 "
-        "% intervals that held the value; processor seconds. BOWL knows two actions only. One or two "
-        "trials per cell say which methods fail, not which of two good ones is better.",
+        "% intervals that held the value; processor seconds. BOWL knows two actions only. So few trials per "
+        "cell say which methods fail, not which of two good ones is better.",
         "",
-        f"`{COMMAND}` (econml is left out where it is not installed)",
+        f"`{COMMAND}` (econml is left out where it is not installed), and four more trials of four arms: "
+        "`--designs 'four arms' --methods QLearning 'lasso Q' --replicates 4 --seed 2200`",
         "",
         "| design | n | method | trials | value | of optimum | missed | coverage | seconds |",
         "|---|---|---|---|---|---|---|---|---|",
@@ -202,36 +201,20 @@ def table_of(records, seeds):
     return lines
 
 
+def known(design, method):
+    """Whether a method can learn from a design here."""
+    if method == "econml forest":
+        return find_spec("econml") is not None
+    return (design, method) != ("four arms", "BOWL")
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--replicates", type=int, default=2)
-    parser.add_argument("--seed", type=int, default=700)
+    parser = make_parser(__doc__, replicates=2, seed=700)
     parser.add_argument("--designs", nargs="+", default=list(DESIGNS))
     parser.add_argument("--methods", nargs="+", default=list(METHODS))
-    parser.add_argument("--records", type=Path, default=None, help="JSON lines; known ones are kept")
-    parser.add_argument("--out", type=Path, default=None)
     args = parser.parse_args()
-    records = []
-    if args.records is not None and args.records.exists():
-        records = [json.loads(line) for line in args.records.read_text(encoding="utf-8").splitlines()]
-    known = {(r["design"], r["method"], r["seed"]) for r in records}
-    for seed in range(args.seed, args.seed + args.replicates):
-        for name in args.designs:
-            for method in args.methods:
-                left_out = (method == "econml forest" and find_spec("econml") is None) or (
-                    method == "BOWL" and name == "four arms"
-                )
-                if left_out or (name, method, seed) in known:
-                    continue
-                found = {"design": name, "method": method, "seed": seed, **one(DESIGNS[name], method, seed)}
-                records.append(found)
-                if args.records is not None:
-                    with args.records.open("a", encoding="utf-8") as file:
-                        file.write(json.dumps(found) + "\n")
-    lines = table_of(records, [r["seed"] for r in records])
-    print("\n".join(lines))
-    if args.out is not None:
-        args.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    cells = [{"design": d, "method": m} for d in args.designs for m in args.methods if known(d, m)]
+    deliver(table_of(collect(args, cells, one)), args.out)
 
 
 if __name__ == "__main__":

@@ -1,25 +1,23 @@
 r"""Trials with linear contrasts: is the default ever worse than linear or lasso Q-learning or than dWOLS?
 
-python benchmarks/regimes_linear.py --replicates 2 --seed 1700 \
+python benchmarks/regimes_linear.py --replicates 5 --seed 2100 \
     --records benchmarks/results/regimes_linear.jsonl --out benchmarks/results/regimes_linear.md
 """
 
-import argparse
-import json
 import time
 import warnings
-from pathlib import Path
 
 import numpy as np
 from scipy.stats import norm
 from sklearn.linear_model import LassoCV, LinearRegression, LogisticRegression
 
 from _linear_trials import LINEAR_TRIALS
+from _records import collect, deliver, make_parser, seeds_of
 from regimes import PlainQ
 from rlselect import QLearning
 
 COMMAND = (
-    "python benchmarks/regimes_linear.py --replicates 2 --seed 1700 "
+    "python benchmarks/regimes_linear.py --replicates 5 --seed 2100 "
     "--records benchmarks/results/regimes_linear.jsonl --out benchmarks/results/regimes_linear.md"
 )
 
@@ -59,22 +57,22 @@ METHODS = {
 PEERS = ("linear Q", "lasso Q", "dWOLS")
 
 
-def one(design, method, seed):
+def one(trial, method, seed):
     """Value on fresh subjects and processor seconds."""
-    trial = design.trial(seed)
+    design = LINEAR_TRIALS[trial]
+    data = design.trial(seed)
     started = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        learnt = METHODS[method](trial, seed)
+        learnt = METHODS[method](data, seed)
     seconds = time.process_time() - started
     return {"value": design.value(lambda table, stage: learnt.predict(table, stage)), "seconds": seconds}
 
 
-def table_of(known):
+def table_of(records):
     """Values, and the paired difference of each of ours from the best of the others, in standard errors."""
-    seeds = [seed for _, _, seed in known]
     lines = [
-        f"Ten covariates, seeds {min(seeds)} to {max(seeds)}: share of what the best regime adds to action "
+        f"Ten covariates, {seeds_of(records)}: share of what the best regime adds to action "
         "0, on 20000 fresh subjects (mean over trials), and the paired difference of ours from the best of "
         "the other three by their means, with its standard error.",
         "",
@@ -86,7 +84,7 @@ def table_of(known):
     for name, design in LINEAR_TRIALS.items():
         best = design.value(_best(design))
         shares = {
-            m: {s: r["value"] / best for (d, k, s), r in known.items() if (d, k) == (name, m)}
+            m: {r["seed"]: r["value"] / best for r in records if (r["trial"], r["method"]) == (name, m)}
             for m in METHODS
         }
         common = sorted(set.intersection(*(set(mine) for mine in shares.values())))
@@ -124,34 +122,12 @@ def _positive(mean, spread=0.8):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--replicates", type=int, default=8)
-    parser.add_argument("--seed", type=int, default=300)
+    parser = make_parser(__doc__, replicates=8, seed=300)
     parser.add_argument("--methods", nargs="+", default=list(METHODS))
     parser.add_argument("--trials", nargs="+", default=list(LINEAR_TRIALS))
-    parser.add_argument("--records", type=Path, default=None, help="JSON lines; known ones are kept")
-    parser.add_argument("--out", type=Path, default=None)
     args = parser.parse_args()
-    known = {}
-    if args.records is not None and args.records.exists():
-        for text in args.records.read_text(encoding="utf-8").splitlines():
-            record = json.loads(text)
-            known[record["trial"], record["method"], record["seed"]] = record
-    for seed in range(args.seed, args.seed + args.replicates):
-        for name in args.trials:
-            for method in args.methods:
-                if (name, method, seed) in known:
-                    continue
-                found = one(LINEAR_TRIALS[name], method, seed)
-                record = {"trial": name, "method": method, "seed": seed, **found}
-                known[name, method, seed] = record
-                if args.records is not None:
-                    with args.records.open("a", encoding="utf-8") as file:
-                        file.write(json.dumps(record) + "\n")
-    lines = table_of(known)
-    print("\n".join(lines))
-    if args.out is not None:
-        args.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    cells = [{"trial": name, "method": method} for name in args.trials for method in args.methods]
+    deliver(table_of(collect(args, cells, one)), args.out)
 
 
 if __name__ == "__main__":

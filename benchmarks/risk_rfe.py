@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.svm import SVC
 
+from _tables import environment
 from rlselect import RiskRFE
 
 LOOP_CELLS = [(100, 30), (200, 60), (400, 60), (400, 155)]
@@ -75,6 +76,11 @@ def main():
     parser.add_argument("--out", type=Path, default=None)
     args = parser.parse_args()
     lines = [
+        "Risk-RFE against a scikit-learn loop, seconds of one processor, one data set per cell (seed "
+        f"{args.seed}). Made by",
+        "`OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/risk_rfe.py --out "
+        f"benchmarks/results/risk_rfe.md`. {environment()}",
+        "",
         "| loss | n | d | same order | ours s | loop s | times faster |",
         "|---|---|---|---|---|---|---|",
     ]

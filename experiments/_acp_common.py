@@ -44,10 +44,12 @@ def parse(doc, replicates=20):
     return _runner.parser(doc.splitlines()[0], replicates=replicates)
 
 
-def table(args, title, cells, chosen, *, paper=None, columns=SCORES, note=()):
-    """Run the cells and put the published lines above ours."""
+def table(args, title, cells, chosen, *, paper=None, columns=SCORES, note=(), most=None):
+    """Run the cells and put the published lines above ours; slow methods get ``most`` data sets."""
 
     def reference(name):
         return {f"{who} (paper)": known for who, known in (paper or {}).get(name, {}).items()}
 
-    _runner.run(args, title, cells, chosen, columns, reference=reference, footer=lambda _: list(note))
+    _runner.run(
+        args, title, cells, chosen, columns, reference=reference, footer=lambda _: list(note), most=most
+    )

@@ -8,6 +8,8 @@ judges a setting that it chose, and what was chosen is what is judged, without a
 
 import argparse
 import json
+import shlex
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -222,6 +224,12 @@ def arguments(description, name, replicates=10):
     parser.add_argument("--resume", action="store_true", help="keep what the records already hold")
     parser.add_argument("--out", type=Path, default=RESULTS / f"{name}.md", help="Markdown file to write")
     return parser
+
+
+def command_line():
+    """The very command that runs now, as a block of Markdown."""
+    path, *options = sys.argv
+    return f"    RLSELECT_DATA=... python experiments/{Path(path).name} {shlex.join(options)}".rstrip()
 
 
 def write(lines, out):

@@ -24,6 +24,17 @@ class Datumwise:
         return lambda rows: (model.predict(rows), model.acquire(rows))
 
 
+class Paper(Datumwise):
+    """The algorithm of the paper at several prices."""
+
+    def __init__(self, prices=PRICES, name="paper()"):
+        super().__init__(prices, name)
+
+    def fit(self, X, y, setting, seed):
+        model = DatumwiseClassifier.paper(setting, random_state=seed).fit(X, y)
+        return lambda rows: (model.predict(rows), model.acquire(rows))
+
+
 class OneFit:
     """DatumwiseClassifier fitted once; its settings are prices after the fit."""
 

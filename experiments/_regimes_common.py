@@ -6,6 +6,7 @@ on where it stopped, and tables are made from whatever lines there are.
 
 import argparse
 import json
+import sys
 import time
 from pathlib import Path
 
@@ -13,8 +14,25 @@ import numpy as np
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
+# records that grow are those of the benchmarks too
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
+
+from _records import collect, deliver, make_parser, seeds_of
 from rlselect import QLearning, TrialData
 from rlselect.simulate import make_regime_trial
+
+__all__ = [
+    "RESULTS",
+    "Records",
+    "collect",
+    "covered",
+    "deliver",
+    "gain",
+    "make_parser",
+    "run",
+    "seeds_of",
+    "with_error",
+]
 
 METHODS = {
     "ours": {},
@@ -232,13 +250,3 @@ def write(records, paper, args):
         "",
         *pooled_lines(records),
     ], args.out)  # fmt: skip
-
-
-def deliver(lines, out):
-    """Lines into a file, or onto the screen without one."""
-    text = "\n".join([*lines, ""])
-    if out is None:
-        print(text)
-        return
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(text)

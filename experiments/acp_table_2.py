@@ -42,6 +42,9 @@ def main():
         "relaxed-lasso",
         "forest",
         "tvs",
+        "cfs",
+        "fstd",
+        "fuse",
         "acp-literal",
         "acp-published",
     )

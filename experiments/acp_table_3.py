@@ -24,7 +24,18 @@ def main():
     args = parse(__doc__).parse_args()
     cells = [cell("interaction", 200, p) for p in (50, 300)]
     chosen = methods(
-        "acp", "acp-linear", "lasso-aic", "lasso-bic", "lasso-cv", "forest", "tvs", "acp-published"
+        "acp",
+        "acp-linear",
+        "lasso-aic",
+        "lasso-bic",
+        "lasso-cv",
+        "forest",
+        "tvs",
+        "cfs",
+        "fstd",
+        "fuse",
+        "acp-literal",
+        "acp-published",
     )
     note = [" ".join(__doc__.split("\n\n")[-1].split())]
     table(args, "ACP, Table 3: products of columns", cells, chosen, paper=PAPER, note=note)

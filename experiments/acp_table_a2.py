@@ -44,6 +44,9 @@ def main():
         "relaxed-lasso",
         "forest",
         "tvs",
+        "cfs",
+        "fstd",
+        "fuse",
         "acp-literal",
         "acp-published",
     )

@@ -30,9 +30,7 @@ from rlselect import DatumwiseClassifier
 from rlselect.datasets import load_local
 from rlselect.datumwise import _learn
 from rlselect.datumwise._learn import bins_win
-from rlselect.datumwise._network_policy import NetworkPolicy
 from rlselect.datumwise._peers import PEERS
-from rlselect.datumwise._plan import NETWORK
 from rlselect.simulate import make_routes
 
 # goal at sparsity .8 and, where there is one, at .6, in percent
@@ -55,8 +53,6 @@ GOALS = {
     "route": (96, None),
 }
 PRICE = 0.02
-# of the temperature of a single network, tried for the mean of several
-FACTORS = (0.6, 0.7, 0.8, 0.9, 1.0)
 OTHERS = ("CART", "k-best forest", "L1-SVM")
 BIN_PRICES = (0.002, 0.007, 0.015, 0.03, 0.05, 0.08, 0.13)
 # rows to learn from and to judge by at most
@@ -154,7 +150,6 @@ class Watched:
 def curve_of(fitted, policy, prices, split):
     """Accuracy, sparsity and confidence of a policy on both halves at prices of purchases."""
     record = {"setting": list(map(float, prices)), "accuracy": [], "sparsity": [], "gap": []}
-    record["gap if"] = {str(factor): [] for factor in FACTORS}
     X = np.concatenate([half for half, _ in split.halves])
     y = np.concatenate([labels for _, labels in split.halves])
     number = len(split.halves[0][1])
@@ -168,12 +163,6 @@ def curve_of(fitted, policy, prices, split):
         record["accuracy"].append([round(float(right[part].mean()), 5) for part in parts])
         record["sparsity"].append([round(1 - float(episodes.bought[part].mean()), 5) for part in parts])
         record["gap"].append(round(float(sure.mean() - right.mean()), 4))
-        for factor in FACTORS if isinstance(own.policy, NetworkPolicy) else ():
-            frontier = own.policy.frontier
-            heat = frontier.temperatures * factor / NETWORK.heat(len(split.y_train))
-            other = replace(own.policy, frontier=replace(frontier, temperatures=heat))
-            sure = other.probabilities(codes, episodes.bought)[np.arange(len(y)), episodes.answer]
-            record["gap if"][str(factor)].append(round(float(sure.mean() - right.mean()), 4))
     return record
 
 
@@ -259,11 +248,6 @@ def rows_of(name, folder):
     return {"mnist49": 2000, "adult": MOST_TRAIN}.get(name, len(read(name, 0, folder)[1]) // 2)
 
 
-def gaps_of(curve, n_rows):
-    """Confidence minus accuracy at each price; of networks, by the factor that the library has now."""
-    return curve["gap if"].get(str(NETWORK.heat(n_rows))) or curve["gap"]
-
-
 def table(args, records):
     lines = [
         "Accuracy in percent (± standard error over splits) at mean sparsity .8 and .6. Half of the rows "
@@ -320,8 +304,7 @@ def table_row(name, goals, records, folder):
         return f"{np.mean(at[method, goal]):.1f}" if (method, goal) in at else ""
 
     rivals = [np.mean(at[m, 0.8]) for m in ("bins", "CART", "k-best forest") if (m, 0.8) in at]
-    n_rows = rows_of(name, folder)
-    gap = np.abs(np.mean([gaps_of(curve, n_rows) for curve in curves["auto"]], axis=0))
+    gap = np.abs(np.mean([curve["gap"] for curve in curves["auto"]], axis=0))
     cells = [name, len(runs), mean_and_error(at["auto", 0.8]), goals[0], cell("networks", 0.8)]
     cells += [cell(m, 0.8) for m in ("bins", "CART", "k-best forest", "L1-SVM")]
     cells += [f"{max(rivals) - np.mean(at['auto', 0.8]):.1f}" if rivals else ""]

@@ -1,8 +1,9 @@
 """Many features: weak ones beside L1 logistic regression at equal count, 2,000 columns, Madelon in groups.
 
-RLSELECT_DATA=... python experiments/datumwise_many.py --replicates 5
+RLSELECT_DATA=... python experiments/datumwise_many.py --resume --replicates 4
 python experiments/datumwise_many.py --resume --designs weak100 weak20of40 --device cuda --jobs 10
-python experiments/datumwise_many.py --resume --designs wide2000 --scorings auto lasso --seed 3000
+python experiments/datumwise_many.py --resume --designs wide2000 --replicates 2 --minutes 3
+python experiments/datumwise_many.py --recorded  # one table of all that these have measured
 """
 
 import itertools
@@ -10,7 +11,7 @@ import time
 import warnings
 
 import numpy as np
-from _datumwise_common import Records, arguments, load, mean_and_error, write
+from _datumwise_common import Records, arguments, command_line, load, mean_and_error, write
 from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
@@ -21,6 +22,8 @@ N_TRAIN, N_TEST = 400, 4000
 # columns, those that count, effect of each in units of the noise
 WEAK = {"weak100": (100, 100, 0.3), "weak20of40": (40, 20, 0.5), "wide2000": (2000, 8, 1.0)}
 DESIGNS = (*WEAK, "madelon")
+# what is measured beside L1: very many columns as they come, by the default
+SCORINGS = dict.fromkeys(DESIGNS, ("network", "bins")) | {"wide2000": ("auto",)}
 PRICES = np.geomspace(3e-4, 0.2, 24)
 COUNTS = {"weak100": (5, 10, 20, 40), "weak20of40": (5, 10, 15, 20), "wide2000": (3, 5, 8), "madelon": (1, 2)}
 N_GROUPS = 10
@@ -57,14 +60,16 @@ def lasso_path(X, y, X_test, y_test, groups):
     return out
 
 
-def run(key, device):
-    """Curves of one data set."""
+def run(key, args):
+    """Curves of one data set; None when there is no time left."""
+    if time.time() > args.until:
+        return key, None
     design, seed, scoring = key
     X, y, X_test, y_test, groups = draw(design, seed)
     if scoring == "lasso":
         return key, {"curve": lasso_path(X, y, X_test, y_test, groups)}
     names = {} if groups is None else {"feature_groups": groups}
-    where = {} if scoring == "bins" else {"device": device}
+    where = {} if scoring == "bins" else {"device": args.device}
     start = time.process_time()
     model = DatumwiseClassifier(scoring=scoring, feature_cost=0.01, random_state=seed, **names, **where)
     model.fit(X, y)
@@ -88,19 +93,21 @@ def at_count(curve, count):
 def main():
     parser = arguments(__doc__.splitlines()[0], "datumwise_many", replicates=5)
     parser.add_argument("--designs", nargs="+", default=list(DESIGNS), choices=DESIGNS)
-    parser.add_argument("--scorings", nargs="+", default=["network", "bins", "lasso"])
+    parser.add_argument("--minutes", type=float, default=1e6, help="begin nothing after so many")
     parser.add_argument("--device", default="cpu", help="where networks are trained")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--recorded", action="store_true", help="compute nothing, show what is recorded")
     args = parser.parse_args()
+    args.until = time.time() + 60 * args.minutes
     records = Records(args.records, args.resume or args.recorded)
     seeds = range(args.seed, args.seed + args.replicates)
-    keys = [(d, s, scoring) for s in seeds for d in args.designs for scoring in args.scorings]
+    keys = [(d, s, scoring) for s in seeds for d in args.designs for scoring in ("lasso", *SCORINGS[d])]
     todo = [] if args.recorded else [key for key in keys if key not in records.done]
     parallel = Parallel(n_jobs=args.jobs, return_as="generator_unordered", batch_size=1)
-    for key, record in parallel(delayed(run)(key, args.device) for key in todo):
-        records.get(key, lambda record=record: record)
-        print(*key, round(record.get("seconds", 0)), flush=True)
+    for key, record in parallel(delayed(run)(key, args) for key in todo):
+        if record is not None:
+            records.get(key, lambda record=record: record)
+            print(*key, round(record.get("seconds", 0)), flush=True)
     write(table(args, records), args.out)
 
 
@@ -110,11 +117,9 @@ def table(args, records):
         f"random groups; {N_TRAIN} rows to learn from (Madelon 2,000), {N_TEST} to judge by (Madelon the "
         "rest). weak100: all of 100 columns count, .3 of the noise each; weak20of40: 20 of 40, .5 each; "
         "wide2000: 8 of 2,000, 1 each. One fit at a price of .01 and 24 prices after it; L1: logistic "
-        "regression at 25 penalties. weak and Madelon: from seed 1000, by 60 columns; wide2000: from seed "
-        "3000, by those columns that tell more than chance, at least 20.",
+        f"regression at 25 penalties. Seeds from {args.seed}; the number of data sets is in the table.",
         "",
-        f"    RLSELECT_DATA=... python experiments/datumwise_many.py "
-        f"--replicates {args.replicates} --device {args.device}",
+        command_line(),
         "",
         "| design | runs | scoring | count | datum-wise | bins | L1 | behind L1 | CPU s |",
         "|---|---:|---|---:|---:|---:|---:|---:|---:|",

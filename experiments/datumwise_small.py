@@ -1,13 +1,15 @@
 """Up to 200 rows: small networks and short trainings, the default there, beside large and long ones.
 
-RLSELECT_DATA=... python experiments/datumwise_small.py --seed 7000 --replicates 5 --device cuda --jobs 16
+RLSELECT_DATA=... python experiments/datumwise_small.py --resume --seed 7000 --replicates 5
+python experiments/datumwise_small.py --resume --seed 7000 --device cuda --jobs 16 --minutes 9
+python experiments/datumwise_small.py --recorded --seed 7000  # one table of all that these have measured
 """
 
 import time
 from pathlib import Path
 
 import numpy as np
-from _datumwise_common import Records, arguments, mean_and_error, mixed_at_sparsity, write
+from _datumwise_common import Records, arguments, command_line, mean_and_error, mixed_at_sparsity, write
 from datumwise_gates import PRICE, _priced, curve_of, split_of
 from joblib import Parallel, delayed
 
@@ -22,7 +24,9 @@ WAYS = {
 
 
 def run(key, args):
-    """Accuracy of one split at two sparsities, and how sure answers are at 20 prices."""
+    """Accuracy of one split at two sparsities, and how sure answers are at 20 prices; None without time."""
+    if time.time() > args.until:
+        return key, None
     name, seed, way = key
     split = split_of(name, seed, args.folder)
     start = time.process_time()
@@ -45,18 +49,22 @@ def run(key, args):
 def main():
     parser = arguments(__doc__.splitlines()[0], "datumwise_small", replicates=5)
     parser.add_argument("--device", default="cpu", help="where networks are trained")
+    parser.add_argument("--datasets", nargs="+", default=list(DATASETS), choices=DATASETS)
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--minutes", type=float, default=1e6, help="begin nothing after so many")
     parser.add_argument("--folder", type=Path, default=Path("build/datumwise/gates"), help="data as arrays")
     parser.add_argument("--recorded", action="store_true", help="compute nothing, show what is recorded")
     args = parser.parse_args()
+    args.until = time.time() + 60 * args.minutes
     records = Records(args.records, args.resume or args.recorded)
     seeds = range(args.seed, args.seed + args.replicates)
-    keys = [(name, seed, way) for seed in seeds for name in DATASETS for way in WAYS]
+    keys = [(name, seed, way) for seed in seeds for name in args.datasets for way in WAYS]
     todo = [] if args.recorded else [key for key in keys if key not in records.done]
     parallel = Parallel(n_jobs=args.jobs, return_as="generator_unordered", batch_size=1)
     for key, found in parallel(delayed(run)(key, args) for key in todo):
-        records.get(key, lambda found=found: found)
-        print(*key, flush=True)
+        if found is not None:
+            records.get(key, lambda found=found: found)
+            print(*key, flush=True)
     write(table(args, records), args.out)
 
 
@@ -69,8 +77,7 @@ def table(args, records):
         f"accuracy| over 20 prices. Seeds from {args.seed}; small, and how sure averages of networks are "
         "with few rows, were chosen on these splits.",
         "",
-        f"    RLSELECT_DATA=... python experiments/datumwise_small.py --seed {args.seed} "
-        f"--replicates {args.replicates} --device {args.device}",
+        command_line(),
         "",
         "| data | splits | large .8 | small .8 | difference | large .6 | small .6 | difference "
         "| gap large | gap small |",

@@ -1,18 +1,16 @@
 r"""Figures 4.3 to 4.11: objectives of RFE, RFE_test and RFE_Vpred along eliminations, in one trial each.
 
-python experiments/figures_4.py --figures 4.3 4.7 4.11 --methods rfe rfe-test rfe-vpred \
-    --out experiments/results/figures_4
+python experiments/figures_4.py --figures 4.4 4.9 --records experiments/results/figures_4.jsonl \
+    --device cuda --out experiments/results/figures_4
+
+Eliminations go into the records; pictures are drawn where there is an ``--out``, also from records that were
+made on another machine.
 """
 
-import argparse
 import time
-from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("agg")
-import matplotlib.pyplot as plt
 import numpy as np
+from _regimes_common import collect, make_parser
 
 from rlselect import QLearning, TrialData
 from rlselect.simulate import make_regime_trial
@@ -31,29 +29,51 @@ FIGURES = {
 TITLES = {"rfe": "RFE", "rfe-test": "RFE_test", "rfe-vpred": "RFE_Vpred (value)"}
 
 
-def draw(name, methods, seed, device, folder):
-    """One figure: methods by stages, with the number of columns that stay marked."""
-    setting, n, p = FIGURES[name]
+def one(figure, method, seed, device):
+    """Sizes and objectives of the eliminations by stage, the number of columns kept and of true ones."""
+    setting, n, p = FIGURES[figure]
     simulated = make_regime_trial(setting, n, p, random_state=seed)
     stages = [stage | {"propensity": {-1: 0.5, 1: 0.5}} for stage in simulated.stages]
     trial = TrialData.from_wide(simulated.columns, stages)
+    started = time.perf_counter()
+    learner = QLearning.paper(algorithm=method, device=device, random_state=seed)
+    # the eliminations alone are of interest, not the value of the regime
+    learner._fit_rows(trial, np.ones(n, dtype=bool))
+    seconds = time.perf_counter() - started
+    print(figure, method, f"{seconds:.1f} s", flush=True)
+    found = [
+        {
+            "sizes": path["n_features"].tolist(),
+            "objective": path["objective"].tolist(),
+            "kept": len(learner.selected_[t]),
+            "true": len(simulated.outcome_features[t]),
+        }
+        for t, path in enumerate(learner.path_)
+    ]
+    return {"stages": found, "device": device, "seconds": round(seconds, 1)}
+
+
+def draw(name, records, seed, folder):
+    """One figure: methods by stages, with the number of columns that stay marked."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    import matplotlib.pyplot as plt
+
+    setting, n, p = FIGURES[name]
+    n_stages = len(records[0]["stages"])
     figure, axes = plt.subplots(
-        len(methods), trial.n_stages, figsize=(4 * trial.n_stages, 2.6 * len(methods)), squeeze=False
+        len(records), n_stages, figsize=(4 * n_stages, 2.6 * len(records)), squeeze=False
     )
-    for row, method in zip(axes, methods, strict=True):
-        started = time.process_time()
-        learner = QLearning.paper(algorithm=method, device=device, random_state=seed).fit(trial)
-        print(name, method, f"{time.process_time() - started:.1f} s", flush=True)
-        for t, (axis, path) in enumerate(zip(row, learner.path_, strict=True)):
-            sizes = path["n_features"]
-            removed = sizes[0] - sizes
-            axis.plot(removed, path["objective"], ".-", markersize=3)
-            axis.axvline(sizes[0] - len(learner.selected_[t]), color="tab:red", linewidth=0.8)
-            truth = len(simulated.outcome_features[t])
-            axis.axvline(sizes[0] - truth, color="0.6", linestyle=":", linewidth=0.8)
-            axis.set_title(f"{TITLES[method]}, stage {t + 1}", fontsize=9)
+    for row, record in zip(axes, records, strict=True):
+        for t, (axis, path) in enumerate(zip(row, record["stages"], strict=True)):
+            sizes, objective = np.array(path["sizes"]), np.array(path["objective"])
+            axis.plot(sizes[0] - sizes, objective, ".-", markersize=3)
+            axis.axvline(sizes[0] - path["kept"], color="tab:red", linewidth=0.8)
+            axis.axvline(sizes[0] - path["true"], color="0.6", linestyle=":", linewidth=0.8)
+            axis.set_title(f"{TITLES[record['method']]}, stage {t + 1}", fontsize=9)
             axis.set_xlabel("columns removed", fontsize=8)
-            finite = path["objective"][np.isfinite(path["objective"])]
+            finite = objective[np.isfinite(objective)]
             axis.set_ylim(finite.min() - 0.05 * np.ptp(finite), finite.max() + 0.05 * np.ptp(finite))
     figure.suptitle(
         f"Figure {name}: setting {setting}, n = {n}, p = {p}, seed {seed}; red: what is removed, dotted: all "
@@ -67,17 +87,16 @@ def draw(name, methods, seed, device, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = make_parser(__doc__, replicates=1, seed=1000)
     parser.add_argument("--figures", nargs="+", default=list(FIGURES), choices=list(FIGURES))
-    parser.add_argument(
-        "--methods", nargs="+", default=["rfe", "rfe-test", "rfe-vpred"], choices=list(TITLES)
-    )
-    parser.add_argument("--seed", type=int, default=1000)
+    parser.add_argument("--methods", nargs="+", default=list(TITLES), choices=list(TITLES))
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--out", type=Path, default=Path("experiments/results/figures_4"))
     args = parser.parse_args()
-    for name in args.figures:
-        draw(name, args.methods, args.seed, args.device, args.out)
+    cells = [{"figure": figure, "method": method} for figure in args.figures for method in args.methods]
+    records = collect(args, cells, lambda **cell: one(**cell, device=args.device))
+    for name in args.figures if args.out is not None else ():
+        mine = [r for r in records if (r["figure"], r["seed"]) == (name, args.seed)]
+        draw(name, mine, args.seed, args.out)
 
 
 if __name__ == "__main__":

@@ -4,12 +4,8 @@ python experiments/regime_nonregular.py --records experiments/results/regime_non
     --replicates 34 --seed 9100 --models linear --out experiments/results/regime_nonregular.md
 """
 
-import argparse
-import json
-from pathlib import Path
-
 import numpy as np
-from _regimes_common import deliver
+from _regimes_common import collect, deliver, make_parser, seeds_of
 
 from rlselect import QLearning, TrialData
 
@@ -47,8 +43,9 @@ def covers(value, truth):
     return value.interval[0] <= truth <= value.interval[1]
 
 
-def replicate(effect, model, seed):
+def one(effect, model, seed):
     """For the regime and for its rules: inside or not, error, standard error."""
+    effect = EFFECTS[effect]
     trial = TrialData.from_wide(draw(effect, N, np.random.default_rng(seed)), STAGES)
     learner = QLearning(model=model, random_state=seed).fit(trial)
     found = []
@@ -59,8 +56,8 @@ def replicate(effect, model, seed):
         fresh = draw(effect, 5_000, np.random.default_rng(10_000 + seed), policy)
         # the main effects have mean 0; what is left of them is noise
         truth = float(np.mean(fresh["A2"] * effect(fresh)))
-        found.append((covers(value, truth), value.value - truth, value.standard_error))
-    return found
+        found.append([float(covers(value, truth)), value.value - truth, value.standard_error])
+    return {"found": found}
 
 
 def line(name, model, place, runs):
@@ -76,38 +73,14 @@ def line(name, model, place, runs):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--replicates", type=int, default=40)
+    parser = make_parser(__doc__, replicates=40, seed=9000)
     parser.add_argument("--models", nargs="+", default=["linear"])
-    parser.add_argument("--seed", type=int, default=9000)
-    parser.add_argument(
-        "--records",
-        type=Path,
-        default=None,
-        help="JSON lines that grow with every trial; known ones are kept",
-    )
-    parser.add_argument("--out", type=Path, default=None)
     args = parser.parse_args()
-    known = {}
-    if args.records is not None and args.records.exists():
-        for text in args.records.read_text(encoding="utf-8").splitlines():
-            record = json.loads(text)
-            known[record["effect"], record["model"], record["seed"]] = record["found"]
-    for seed in range(args.seed, args.seed + args.replicates):
-        for name, effect in EFFECTS.items():
-            for model in args.models:
-                if (name, model, seed) in known:
-                    continue
-                found = [[float(number) for number in one] for one in replicate(effect, model, seed)]
-                known[name, model, seed] = found
-                if args.records is not None:
-                    with args.records.open("a", encoding="utf-8") as file:
-                        record = {"effect": name, "model": model, "seed": seed, "found": found}
-                        file.write(json.dumps(record) + "\n")
-    seeds = [seed for _, _, seed in known]
+    cells = [{"effect": name, "model": model} for name in EFFECTS for model in args.models]
+    records = collect(args, cells, one)
     lines = [
-        f"Two-stage trials, n = {N}, {P} covariates at stage 1 and one at stage 2, seeds {min(seeds)} to "
-        f"{max(seeds)}: coverage of 95 % intervals with twice its standard error, bias, spread of the "
+        f"Two-stage trials, n = {N}, {P} covariates at stage 1 and one at stage 2, {seeds_of(records)}: "
+        "coverage of 95 % intervals with twice its standard error, bias, spread of the "
         "estimates and mean standard error.",
         "",
         f"`{COMMAND}`",
@@ -116,8 +89,8 @@ def main():
         "|---|---|---|---|---|---|---|---|",
     ]
     for name in EFFECTS:
-        for model in sorted({model for _, model, _ in known}):
-            runs = [found for (effect, kind, _), found in known.items() if (effect, kind) == (name, model)]
+        for model in sorted({record["model"] for record in records}):
+            runs = [r["found"] for r in records if (r["effect"], r["model"]) == (name, model)]
             lines += [line(name, model, place, runs) for place in (0, 1) if runs]
     deliver(lines, args.out)
 

@@ -3,20 +3,19 @@
 Runs that are in the file of replicates are not repeated; --seconds stops before the next run that would begin
 later. The table holds what there is.
 
-python experiments/revs_readings.py --replicates 1 --out experiments/results/revs_readings.md
+python experiments/revs_readings.py --replicates 2 --out experiments/results/revs_readings.md
 """
 
 import argparse
-import json
 import time
 from pathlib import Path
 
 import numpy as np
 
+from _records import Records
 from rlselect import REVS
 from rlselect.simulate import make_revs
 
-RESULTS = Path(__file__).parent / "results" / "revs_readings.jsonl"
 STRUCTURES = ("block", "banded", "sparse")
 PUBLISHED = {"reading": "published"}
 # The smallest departure from the text first, then each of its parts alone, then other passages.
@@ -72,19 +71,14 @@ def one(model, p, name, structure, seed):
     return {"f1": f1, "selected": int(found.sum()), "seconds": time.process_time() - start}
 
 
-def read():
-    lines = RESULTS.read_text().splitlines() if RESULTS.exists() else []
-    return {tuple(record["run"]): record for record in map(json.loads, lines)}
-
-
-def table(done):
+def table(records):
     lines = [
         "| model | p | reading | replicates | block | banded | sparse | print | selected | s |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
-    cells = dict.fromkeys(run[:3] for run in done)
+    cells = dict.fromkeys(run[:3] for run in records.known)
     for model, p, name in cells:
-        runs = [[r for run, r in done.items() if run[:4] == (model, p, name, s)] for s in STRUCTURES]
+        runs = [records.of(model, p, name, structure) for structure in STRUCTURES]
         values = " | ".join(f"{np.mean([r['f1'] for r in some]):.2f}" if some else "" for some in runs)
         every = [r for some in runs for r in some]
         printed = "/".join(f"{value:.2f}" for value in PRINTED[model, p])
@@ -100,20 +94,14 @@ def main():
     parser.add_argument("--seconds", type=float, default=240.0, help="CPU seconds after which no run begins")
     parser.add_argument("--out", type=Path, default=None)
     args = parser.parse_args()
-    done = read()
-    for run in plan(args.replicates, args.seed):
-        if run in done or time.process_time() > args.seconds:
-            continue
-        done[run] = {"run": run, **one(*run)}
-        with RESULTS.open("a") as file:
-            file.write(json.dumps(done[run]) + "\n")
+    records = Records(None if args.out is None else args.out.with_suffix(".jsonl"))
+    records.collect(plan(args.replicates, args.seed), one, args.seconds)
     lines = [
         "REVS, F1 of the paper's search by readings (`REVS.paper`, settings of `Sarsa`), linear n = 200 and",
         f"logistic n = 500, replicates from seed {args.seed}, as many as are named. Made by",
-        "`python experiments/revs_readings.py --replicates 1 --out experiments/results/revs_readings.md`,",
-        "once or more.",
+        f"`{__doc__.splitlines()[-1]}`.",
         "",
-        *table(done),
+        *table(records),
         "",
         "Print is the F1 of the printed number of variables and PPV, by structure. Literal: 2,000 draws,",
         "most of them uniform, never propose a given one of 800 variables with probability e^-2.5, and at a",

@@ -5,12 +5,8 @@ python experiments/setting_three_readings.py --replicates 5 \
     --out experiments/results/setting_three_readings.md
 """
 
-import argparse
-import json
-from pathlib import Path
-
 import numpy as np
-from _regimes_common import deliver
+from _regimes_common import collect, deliver, make_parser, seeds_of
 
 from rlselect import TrialData
 from rlselect.machines import ChangePoint, choose_size
@@ -63,7 +59,7 @@ class ReadMachine(StageMachine):
 
 def one(reading, seed):
     """Columns of the last stage in the order of their elimination, and the size that was chosen."""
-    simulated = make_regime_trial("III", N, P, random_state=seed)
+    reading, simulated = READINGS[reading], make_regime_trial("III", N, P, random_state=seed)
     stage = TrialData.from_wide(simulated.columns, simulated.stages).stages[2]
     encoder = HistoryEncoder(stage.columns, stage.history, stage.labels)
     X = encoder.encode(stage.history, stage.action)
@@ -94,28 +90,10 @@ def one(reading, seed):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--replicates", type=int, default=5)
-    parser.add_argument("--seed", type=int, default=6000)
-    parser.add_argument("--records", type=Path, default=None, help="JSON lines; known ones are kept")
-    parser.add_argument("--out", type=Path, default=None)
-    args = parser.parse_args()
-    known = {}
-    if args.records is not None and args.records.exists():
-        for text in args.records.read_text(encoding="utf-8").splitlines():
-            record = json.loads(text)
-            known[record["reading"], record["seed"]] = record
-    for seed in range(args.seed, args.seed + args.replicates):
-        for name, reading in READINGS.items():
-            if (name, seed) in known:
-                continue
-            known[name, seed] = {"reading": name, "seed": seed, **one(reading, seed)}
-            if args.records is not None:
-                with args.records.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(known[name, seed]) + "\n")
-    seeds = [seed for _, seed in known]
+    args = make_parser(__doc__, replicates=5, seed=6000).parse_args()
+    records = collect(args, [{"reading": name} for name in READINGS], one)
     lines = [
-        f"Last stage of setting III, n = {N}, p = {P}, seeds {min(seeds)} to {max(seeds)}: share of trials "
+        f"Last stage of setting III, n = {N}, p = {P}, {seeds_of(records)}: share of trials "
         "without a miss (printed: .80), with and without the 5 % safeguard, where one of the leading "
         "covariates X1_1, X2_1, X3_1 stands for all three, and where all three are asked for; median size "
         "chosen, and the rank of the last of the true columns in the elimination (the leads all asked for): "
@@ -127,7 +105,7 @@ def main():
         "|---|---|---|---|---|---|---|---|",
     ]
     for name in READINGS:
-        mine = [record for (reading, _), record in known.items() if reading == name]
+        mine = [record for record in records if record["reading"] == name]
         if not mine:
             continue
         shares = [

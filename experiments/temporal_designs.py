@@ -1,12 +1,16 @@
 """Default tests, bands and intervals on designs that nothing was tuned on.
 
-python experiments/temporal_designs.py --replicates 30 --seed 961 --subjects 60
+python experiments/temporal_designs.py --replicates 60 --seed 972 --subjects 60
 
-The effect of x is zero, or a curve with a kink; the other covariate has an effect of .4 throughout.
+The effect of x is zero, or a curve with a kink; the other covariate has an effect of .4 throughout. A broken
+run goes on after the cells it has done, which a temporary file keeps until the table is written.
 """
 
 import argparse
+import json
+import tempfile
 import warnings
+from pathlib import Path
 
 import numpy as np
 from temporal_common import write_table
@@ -72,6 +76,21 @@ def far_out(rng, n, effect):
     return x, z, y, link
 
 
+def doses(rng, n, effect):
+    """A covariate that is 0 for most and large for some, as a dose is; events for a fifth."""
+    x, z = covariates(rng, n)
+    x = rng.exponential(size=x.shape) * (rng.random((n, 1)) < 0.4)
+    eta = -1.2 + effect * x + 0.4 * z + errors(rng, n)
+    return x, z, (rng.random(x.shape) < 1 / (1 + np.exp(-eta))).astype(float), "logit"
+
+
+def two_far_counts(rng, n, effect):
+    """Two subjects with ten times the rate of the others."""
+    x, z, y, link = counts(rng, n, effect)
+    y[:2] = rng.poisson(10 * np.exp(0.3 + effect * x[:2] + 0.4 * z[:2]))
+    return x, z, y, link
+
+
 DESIGNS = {
     "normal": gaussian,
     "Student's t, 2 df": lambda rng, n, b: gaussian(rng, n, b, student(2)),
@@ -84,6 +103,8 @@ DESIGNS = {
     "counts, 70 % more zeros": lambda rng, n, b: counts(rng, n, b, zeros=0.7),
     "rare events": rare,
     "one subject far out": far_out,
+    "doses, binary": doses,
+    "counts, two subjects with ten times the rate": two_far_counts,
 }
 KINK = 0.6 * np.maximum(np.arange(N_TIMES) - 5, 0) / 6 - 0.2
 
@@ -123,10 +144,13 @@ def main():
     args = parser.parse_args()
     warnings.simplefilter("ignore", FlaggedTimeWarning)
     warnings.simplefilter("ignore", SmallSampleWarning)
-    rows = []
+    kept = Path(tempfile.gettempdir()) / f"temporal_designs_{args.seed}_{args.replicates}.json"
+    rows = json.loads(kept.read_text()) if kept.exists() else []
     cells = [(name, "none", False) for name in DESIGNS]
     cells += [("normal", "kink", False), ("overdispersed counts", "kink", False), ("normal", "kink", True)]
     for k, (name, effect, missing) in enumerate(cells):
+        if k < len(rows):
+            continue
         rng = np.random.default_rng([args.seed, k])
         truth = KINK if effect == "kink" else np.zeros(N_TIMES)
         found, refused = [], 0
@@ -139,6 +163,8 @@ def main():
         shares = np.mean(np.array(found, dtype=float), axis=0) if found else np.full(7, np.nan)
         rows.append([label, effect, refused, *map(float, shares)])
         print(rows[-1], flush=True)
+        kept.write_text(json.dumps(rows))
+    kept.unlink()
     write_table(
         "temporal_designs",
         f"Designs that nothing was tuned on ({args.subjects} subjects, {args.replicates} replicates)",

@@ -18,6 +18,7 @@ from peers import (
     divide_conquer,
     divide_conquer_cv,
     divide_conquer_lars,
+    divide_conquer_penalties,
     elastic_net_cv,
     forward_ebic,
     gram_forward,
@@ -63,6 +64,9 @@ BIGDATA = {
     "dc-lasso": divide_conquer,
     "dc-lasso-lars": divide_conquer_lars,
     "dc-lasso-cv": divide_conquer_cv,
+    "dc-elastic-net": divide_conquer_penalties.DC_ELASTIC_NET,
+    "dc-scad": divide_conquer_penalties.DC_SCAD,
+    "dc-mcp": divide_conquer_penalties.DC_MCP,
     "irls-step": irls_step,
 }
 

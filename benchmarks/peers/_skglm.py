@@ -1,7 +1,7 @@
 """Warm-started paths of separable penalties with skglm's solvers, and the choice of lambda on them."""
 
 import numpy as np
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import KFold, StratifiedKFold
 
 from peers._criteria import best_refit, standardised
 from peers._installed import installed
@@ -55,22 +55,24 @@ def select_ebic(X, y, family, penalty, max_size=60):
     return best_refit(X, y, family, coefs[:, :-1] != 0, max_size)
 
 
-def select_elastic_net_cv(X, y, l1_ratios, folds, seed):
-    """Support of the logistic elastic net at the smallest cross-validated log loss."""
+def select_elastic_net_cv(X, y, family, *, l1_ratios, folds, seed):
+    """Support of the elastic net at the smallest cross-validated squared error or log loss."""
     from skglm.penalties import L1_plus_L2
 
     X = standardised(X)
-    splits = list(StratifiedKFold(folds, shuffle=True, random_state=seed).split(X, y))
+    kind = KFold if family == "gaussian" else StratifiedKFold
+    splits = list(kind(folds, shuffle=True, random_state=seed).split(X, y))
     best_loss, best_ratio, best_lambdas = np.inf, l1_ratios[0], None
     for ratio in l1_ratios:
-        lambdas = _lambdas(X, y, "binomial", ratio)
+        lambdas = _lambdas(X, y, family, ratio)
         loss = np.zeros(len(lambdas))
         for train, test in splits:
-            coefs = _path(X[train], y[train], "binomial", L1_plus_L2(1.0, ratio), lambdas, concave=False)
-            eta = X[test] @ coefs[:, :-1].T + coefs[:, -1]
-            loss += (np.logaddexp(0.0, eta) - y[test, None] * eta).sum(axis=0)
+            coefs = _path(X[train], y[train], family, L1_plus_L2(1.0, ratio), lambdas, concave=False)
+            eta, target = X[test] @ coefs[:, :-1].T + coefs[:, -1], y[test, None]
+            each = (target - eta) ** 2 if family == "gaussian" else np.logaddexp(0.0, eta) - target * eta
+            loss += each.sum(axis=0)
         k = int(np.argmin(loss))
         if loss[k] < best_loss:
             best_loss, best_ratio, best_lambdas = loss[k], ratio, lambdas[: k + 1]
-    coefs = _path(X, y, "binomial", L1_plus_L2(1.0, best_ratio), best_lambdas, concave=False)
+    coefs = _path(X, y, family, L1_plus_L2(1.0, best_ratio), best_lambdas, concave=False)
     return coefs[-1, :-1] != 0

@@ -22,7 +22,7 @@ def available():
 
 def select(X, y, family, *, seed):
     if family == "binomial":
-        return _skglm.select_elastic_net_cv(X, y, L1_RATIOS, FOLDS, seed)
+        return _skglm.select_elastic_net_cv(X, y, family, l1_ratios=L1_RATIOS, folds=FOLDS, seed=seed)
     folds = KFold(FOLDS, shuffle=True, random_state=seed)
     model = ElasticNetCV(l1_ratio=list(L1_RATIOS), cv=folds, max_iter=10_000)
     return model.fit(standardised(X), y).coef_ != 0

@@ -168,14 +168,49 @@ class Clock:
 
 
 PRESENT: ContextVar[Clock | None] = ContextVar("clock", default=None)
-# when the fit began that runs now, by `time.perf_counter`
+# when the fit began that runs now, by `time.perf_counter`, and the seconds that it was given
 BEGAN: ContextVar[float | None] = ContextVar("began", default=None)
+BUDGET: ContextVar[float | None] = ContextVar("budget", default=None)
+# reading may take this share of a budget, and seconds, before it is worth a word
+_READ_SHARE, _READ = 0.2, 1.0
+
+
+class Reading:
+    """Reading that nothing can begin without: it is not counted, which is said if it takes long.
+
+    Used as a context manager around it.
+    """
+
+    def __enter__(self) -> "Reading":
+        self._start, self._told = time.perf_counter(), False
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        began = BEGAN.get()
+        if began is not None:
+            BEGAN.set(began + time.perf_counter() - self._start)
+
+    def expect(self, share: float | None) -> None:
+        """Say how long it will take, where so large a share of it is done; None where nothing tells."""
+        budget, seconds = BUDGET.get(), time.perf_counter() - self._start
+        if budget is None or self._told:
+            return
+        expected = seconds / share if share else seconds
+        if expected > _READ_SHARE * budget + _READ:
+            self._told = True
+            about = f"about {expected:.2g} s" if share else f"more than {seconds:.2g} s"
+            warnings.warn(
+                f"X is read whole before the search begins, which takes {about} here and is not counted in "
+                f"time_budget={budget:g}; Parquet files are read where they lie.",
+                UserWarning,
+                stacklevel=user_level(),
+            )
 
 
 def fit_clock(
     time_budget: float | None, expected: int = PARTS, report: Callable[[], bool] | None = None
 ) -> Clock:
-    """A clock as `Clock`, whose budget counts from the beginning of the fit: reading data takes time too."""
+    """A clock as `Clock`, whose budget counts from the beginning of the fit, but for `Reading`."""
     clock, began = Clock(time_budget, expected, report), BEGAN.get()
     if clock.deadline is not None and began is not None:
         clock.deadline -= time.perf_counter() - began

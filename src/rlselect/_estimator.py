@@ -19,7 +19,7 @@ from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.validation import check_is_fitted
 
 from rlselect._capabilities import Takes, refuse_outcome
-from rlselect._clock import BEGAN, PRESENT
+from rlselect._clock import BEGAN, BUDGET, PRESENT
 from rlselect._compat import CallbackSupportMixin, Progress, in_container, output_kind, user_level
 from rlselect._options import Allowed, check_options
 from rlselect.data import (
@@ -73,13 +73,14 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         twin = self._unfitted_twin()
         progress = Progress(self)
         handler, clock = signal.getsignal(signal.SIGINT), PRESENT.get()
-        outer = BEGAN.set(start)
+        outer, budget = BEGAN.set(start), BUDGET.set(getattr(self, "time_budget", None))
         try:
             twin._fit(progress, *data)
         finally:
             # a second Ctrl-C can strike while a clock is being put away: neither it nor its handler may stay
             PRESENT.set(clock)
             BEGAN.reset(outer)
+            BUDGET.reset(budget)
             if handler is not None and threading.current_thread() is threading.main_thread():
                 signal.signal(signal.SIGINT, handler)
         twin._seconds = time.perf_counter() - start

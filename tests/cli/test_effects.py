@@ -43,8 +43,8 @@ def test_file_to_report(trial, tmp_path):
     report = json.loads(values.read_text())
     assert report["title"] == f"{formula} in simulated_visits.csv"
     row = dict(zip(report["sections"][0]["columns"], report["sections"][0]["rows"][1], strict=True))
-    assert row["Covariate"] == "arm[T.placebo]"
-    assert row["p (ids)"] == model.test("arm").pvalue
+    assert row["Covariate"] == "arm: placebo"
+    assert row["p (mean)"] == model.test("arm").pvalue
 
 
 @pytest.mark.parametrize(

@@ -38,5 +38,8 @@ def test_rules_are_followed(path):
 
 def test_what_cannot_be_is_said(path):
     assert "--at-most 'a,b' is not understood" in run(path, "--at-most", "a,b")
-    assert "signs['a']='' was given" in run(path, "--sign", "a")
-    assert "--method acp knows no order; use --method revs." in run(path, "--order", "2", "--method", "acp")
+    assert "--sign 'a' is not understood; write a column and its sign, as a=+." in run(path, "--sign", "a")
+    assert "--sign 'a=up' is not understood" in run(path, "--sign", "a=up")
+    assert "--method acp knows no --order; leave it out, or use --method revs." in run(
+        path, "--order", "2", "--method", "acp"
+    )

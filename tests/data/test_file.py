@@ -156,3 +156,39 @@ def test_letters_are_read_as_they_were_written(tmp_path, encoding):
     if encoding != "utf-8":
         with pytest.raises(ValueError, match=r"not UTF-8 text; .* \(--encoding cp1252"):
             read_file(path)
+
+
+def test_a_name_between_quotes_may_hold_separators(tmp_path):
+    (tmp_path / "a.csv").write_text('"a, b, c";d\n1;2\n3;4\n')
+    assert read_file(tmp_path / "a.csv").to_pydict() == {"a, b, c": [1, 3], "d": [2, 4]}
+
+
+def test_grouped_numbers_in_later_blocks_and_beside_text(tmp_path, monkeypatch):
+    from rlselect.data import CsvCells, _csv, _open, open_once, read_columns
+
+    monkeypatch.setattr(_open, "SMALL_CSV", 0)
+    monkeypatch.setattr(_csv, "_BLOCK", 256)
+    values = [*range(1, 60), *range(1000, 1100)]
+    lines = [
+        "n;word;mixed",
+        *(f"{v:,};w{v};{v:,}" for v in values),
+        "2,000;w;many",
+        "3,000;w;words",
+        "4;w;here",
+    ]
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join(lines) + "\n")
+    cells = CsvCells(thousands=",")
+    whole = read_file(path, cells=CsvCells(missing=["many", "words", "here"], thousands=","))
+    assert whole["n"].to_pylist() == [*map(float, values), 2000.0, 3000.0, 4.0]
+    assert whole["mixed"].to_pylist() == [*map(float, values), None, None, None]
+    opened = open_once(str(path), cells=CsvCells(missing=["many", "words", "here"], thousands=","))
+    from rlselect.data import load_source
+
+    loaded = load_source(opened, "test")
+    assert loaded["n"].to_pylist() == whole["n"].to_pylist()
+    assert loaded["mixed"].to_pylist() == whole["mixed"].to_pylist()
+    kept = [cell for table in read_columns(opened, ["n"]) for cell in table["n"].to_pylist()]
+    assert kept[:1] + kept[-2:] == ["1", "3,000", "4"]
+    with pytest.raises(ValueError, match="column 'mixed' holds numbers but for 'many'"):
+        load_source(open_once(str(path), cells=cells), "test")

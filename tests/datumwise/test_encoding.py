@@ -121,3 +121,13 @@ def test_linear_scores_do_not_depend_on_where_zero_is(search):
         )
         accuracy.append(model.score(X + offset, y))
     assert accuracy[0] == accuracy[1] > 0.85
+
+
+@pytest.mark.parametrize("step", [5e-324, 2.0**-52])
+def test_neighbouring_numbers_are_told_apart(step):
+    # between two numbers side by side there is none, and their midpoint is one of them
+    values = 1.0 * (step > 1e-300) + step * np.random.default_rng(0).integers(0, 9, size=60)
+    apart = np.unique(values, return_inverse=True)[1].astype(float)
+    for n_bins in (3, 5, 20):
+        codes, others = (make_encoder("bins", n_bins).fit(v[:, None], np.ones(60)) for v in (values, apart))
+        np.testing.assert_array_equal(codes.encode(values[:, None]), others.encode(apart[:, None]))

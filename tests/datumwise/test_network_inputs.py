@@ -68,3 +68,12 @@ def test_scores_at_the_clip_make_no_ramps_without_length(levels):
     for columns in encoder.kinds:
         assert np.isfinite(columns.slope).all()
         assert np.isfinite(columns.make(codes)).all()
+
+
+def test_values_between_levels_very_close_to_each_other_lie_between_their_scores():
+    levels = np.array([0.0, 4e-310, 1.0])
+    new = np.array([0.0, 1e-310, 2e-310, 4e-310, np.nan, 2.0])
+    encoder = ScoreEncoder().fit(levels[:, None], np.ones(3), {})
+    low, middle, high = encoder.encode(levels[:, None])[:, 0]
+    wanted = [low, 0.75 * low + 0.25 * middle, (low + middle) / 2, middle, np.nan, high]
+    np.testing.assert_allclose(encoder.encode(new[:, None])[:, 0], wanted, rtol=1e-12, atol=1e-12)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rlselect._clock import Clock
 from rlselect.datumwise import NetworkTraining, _network_learn
 from rlselect.datumwise._network_frontier import UNKNOWN
 from rlselect.datumwise._network_inputs import ScoreEncoder
@@ -81,3 +82,53 @@ def test_what_is_said_is_not_chosen(option, ways):
     assert len(learned.steps) == ways
     said = {"reward": "log reward", "lookahead": "without lookahead", "steps": "40 steps"}
     assert said[next(iter(option))] in learned.words
+
+
+class Ticking(Clock):
+    """Time is up after so many looks."""
+
+    def __init__(self, looks):
+        super().__init__(None)
+        self.looks = looks
+
+    def look(self):
+        self.looks -= 1
+        self.reason = self.reason or ("time budget" if self.looks < 0 else None)
+        return self.reason
+
+
+def test_judging_ends_with_the_time():
+    problem = make_problem()
+    policy = learn_networks(problem, replace(QUICK, steps=40), np.random.default_rng(0)).policy
+    folds = np.arange(60) % 4
+    given = (problem, folds, replace(policy, frontier=UNKNOWN), (1e-3, 0.3))
+    whole = _network_learn._left_out(*given, Ticking(10), False)
+    for looks in range(4):
+        assert _network_learn._left_out(*given, Ticking(looks), False) is None
+    # there has to be one: by the first two folds
+    first = _network_learn._left_out(*given, Ticking(1), True)
+    few = folds < 2
+    some = replace(
+        problem,
+        codes=problem.codes[few],
+        closed=problem.closed[few],
+        labels=problem.labels[few],
+        weights=problem.weights[few],
+    )
+    wanted = _network_learn._left_out(some, folds[few], *given[2:], Ticking(10), False)
+    np.testing.assert_allclose(first.losses, wanted.losses)
+    assert not np.allclose(first.losses, whole.losses)
+
+
+def test_a_training_that_cannot_be_judged_is_no_candidate():
+    # two kinds of networks look at each step, four candidates at each fold; the second training is not judged
+    whole = learn_networks(make_problem(), QUICK, np.random.default_rng(0))
+    clock = Ticking(2 * 40 + 4 * 4 + 2 * 60 + 6)
+    with clock:
+        learned = learn_networks(
+            make_problem(), QUICK, np.random.default_rng(0), stop=lambda: bool(clock.reason)
+        )
+    assert set(learned.path()["iteration"]) == {40}
+    assert len(learned.steps) == 4
+    assert clock.reason == "time budget"
+    assert len(whole.steps) == 8

@@ -49,10 +49,8 @@ def test_scores_are_means_over_networks(fitted):
     codes = model._fitted.encoder.encode(X[:20])
     bought = np.random.default_rng(0).random((20, 5)) < 0.5
     parts = [policy.part(member) for member in range(4)]
-    # the temperature is that of the mean: it is taken off the parts, and put on again
-    power = np.where(bought.any(axis=1), policy.frontier.temperature(policy.price), 1.0)[:, None]
-    raw = [one.probabilities(codes, bought) ** power for one in parts]
-    mean = np.mean([shares / shares.sum(axis=1, keepdims=True) for shares in raw], axis=0) ** (1 / power)
+    # probabilities by their logarithms, of which the temperature, the same for all, is a factor
+    mean = np.exp(np.mean([np.log(one.probabilities(codes, bought)) for one in parts], axis=0))
     mean /= mean.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(policy.probabilities(codes, bought), mean, atol=1e-5)
     gains = np.mean([one.action_scores(codes, bought)[:, :5] for one in parts], axis=0)

@@ -295,7 +295,7 @@ def run(trial):
     if second.verdict != first.verdict and trial.relation == "units" and trial.faults:
         # in other units a huge number may be too large
         return first
-    few = ("a class of its own", "while a minimum of", "such rows are needed")
+    few = ("a class of its own", "while a minimum of", "such rows are needed", "two rows for each")
     too_few = any(words in first.why for words in few)
     if second.verdict == "right" and trial.relation == "copies" and too_few:
         # a copied row is a second one, of its class or at all

@@ -204,13 +204,13 @@ def test_commands_can_be_pasted_into_a_shell(houses):
     assert words[words.index("--target") + 1] == "price in £"
 
 
-def test_cases_with_numbers_are_for_the_regressor_and_its_command_takes_no_dates(houses):
+def test_cases_with_numbers_are_for_the_regressor_and_its_command_expands_dates(houses):
     houses["sold"] = pd.date_range("2024-01-01", periods=len(houses))
     advice = check(houses, "price", question="case").recommendation
     assert advice.method == "DatumwiseRegressor"
     assert advice.python.startswith("DatumwiseRegressor(")
-    assert "--drop sold" in advice.command
-    assert "--expand-dates" not in advice.command
+    assert "--drop sold" not in advice.command
+    assert "--expand-dates" in advice.command
     assert check(houses, "city", question="case").recommendation.method == "DatumwiseClassifier"
 
 
@@ -220,7 +220,7 @@ def test_a_target_written_with_commas_is_told_as_such():
     price = [f"{value:.2f}".replace(".", ",") for value in 3 * x + rng.normal(size=60)]
     found = check(pa.table({"x": x, "price": price}), "price")
     assert [finding.what for finding in found.problems] == ["numbers with commas"]
-    assert "'price' holds numbers written with commas" in found.problems[0].text
+    assert "'price' holds numbers with commas" in found.problems[0].text
     # the advice is for the numbers that are meant
     assert found.dict["facts"]["Target"] == "price: number"
     assert "--decimal , " in f"{found.recommendation.command} "
@@ -231,7 +231,7 @@ def test_a_target_written_with_commas_is_told_as_such():
     ("written", "numbers", "mend"),
     [
         ("{:.2f}", [1.25, -3.5, 12.0], "--decimal ,"),
-        ("{:,.0f}", [1000, 25000, 7], "write them without commas"),
+        ("{:,.0f}", [1000, 25000, 7], "--thousands ,"),
     ],
 )
 def test_numbers_with_commas_are_what_is_meant(written, numbers, mend):
@@ -251,3 +251,46 @@ def test_codes_for_missing_are_in_the_command_for_files_that_take_them(houses):
         command = check(houses, "price", name=name).recommendation.command
         assert ("--na -999" in command) == said
         assert "--missing indicator" in command
+
+
+def test_gaps_that_tell_the_target_are_leaks(houses):
+    houses["left"] = np.where(houses.price > 0, "yes", "no")
+    houses["left on"] = [
+        f"2024-01-{k % 28 + 1:02d}" if left == "yes" else None for k, left in enumerate(houses.left)
+    ]
+    found = check(houses.drop(columns="price"), "left")
+    assert seen(found)["telling gaps"].columns == ["left on"]
+    assert "Whether 'left on' is missing tells 'left'" in seen(found)["telling gaps"].text
+    assert "Beware of left on" in found.dict["answer"]
+    # gaps by chance tell nothing
+    houses["left on"] = houses["left on"].sample(frac=1.0, random_state=0).to_numpy()
+    assert "telling gaps" not in seen(check(houses.drop(columns="price"), "left"))
+
+
+def test_the_command_names_files_as_a_shell_reads_them(houses):
+    assert (
+        "select 'my houses.csv' --target"
+        in check(houses, "price", name="my houses.csv").recommendation.command
+    )
+    assert (
+        "select 'a b.csv' c.csv --target"
+        in check(houses, "price", name=["a b.csv", "c.csv"]).recommendation.command
+    )
+    flagged = houses.assign(**{"-w": [f"o{i}" for i in range(len(houses))]})
+    assert "--drop=-w" in check(flagged, "price").recommendation.command
+
+
+def test_a_column_of_subjects_is_no_id_to_be_dropped_and_the_formula_names_what_there_is():
+    rng = np.random.default_rng(0)
+    n = 60
+    table = pd.DataFrame(
+        {"patient": np.repeat([f"P{k}" for k in range(n)], 4), "week": np.tile([0, 2, 4, 8], n)}
+    )
+    table["arm"] = np.repeat(rng.choice(["a", "b"], n), 4)
+    table["blood pressure"] = rng.normal(size=4 * n)
+    table["pain"] = rng.normal(size=4 * n)
+    found = check(table, "pain")
+    assert "ids and free text" not in seen(found)
+    assert (
+        "--formula 'pain ~ arm + `blood pressure`' --id patient --time week" in found.recommendation.command
+    )

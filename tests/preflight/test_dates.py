@@ -52,3 +52,18 @@ def test_what_is_no_date_is_named():
         expand_dates(pl.DataFrame(DAYS), ["x"])
     with pytest.raises(ValueError, match="seem"):
         expand_dates(pl.DataFrame(DAYS), ["seem"])
+
+
+def test_columns_that_stay_and_cells_that_are_no_dates():
+    table = pa.table({"when": ["2024-01-01", "2024-02-03"], "seen": ["2024-01-01", "2024-02-03"]})
+    assert expand_dates(table, but=["when"]).column_names[0] == "when"
+    spoilt = pa.table(
+        {
+            "when": ["2024-01-01"] * 40
+            + ["2024-02-03"] * 40
+            + [f"2024-03-{k:02d}" for k in range(1, 29)]
+            + ["-9"]
+        }
+    )
+    with pytest.raises(ValueError, match=r"Column 'when' holds dates but for '-9'; .*--na '-9'"):
+        expand_dates(spoilt)

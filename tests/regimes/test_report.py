@@ -40,7 +40,7 @@ def test_the_report_says_what_the_attributes_say(learner, trial):
         mine = {name: use for name, stage, use in history["rows"] if stage == t + 1}
         assert sorted(mine) == sorted(learner.selected_[t])
         assert {name for name, use in mine.items() if use == "the decision"} == set(learner.tailoring_[t])
-    assert rules["text"] == str(learner.regime_)
+    assert rules["text"] == "\n".join(stage.outline for stage in learner.regime_.stages)
     assert [row[-1] for row in stages["rows"]] == learner.stop_reason_
     assert [row[3:5] for row in stages["rows"]] == [
         [len(names), trial.stages[t].history.shape[1]] for t, names in enumerate(learner.selected_)
@@ -48,7 +48,7 @@ def test_the_report_says_what_the_attributes_say(learner, trial):
     rewards = sum(stage.reward for stage in trial.stages)
     assert learner.observed_.value == pytest.approx(rewards.mean())
     difference = learner.value_.value - learner.observed_.value
-    assert report["facts"]["Difference"].startswith(f"{difference:.4g} ")
+    assert report["facts"]["Difference"].startswith(f"{difference:.2f} ")
     assert str(learner.value_) in str(learner.summary())
     assert "Which history matters" in to_html(report)
     assert json.loads(to_json(report))["facts"]["Subjects"] == 120
@@ -83,7 +83,7 @@ def test_what_is_worse_unclear_or_not_to_be_compared_is_told(learner):
 
 def test_values_and_slopes_are_drawn(learner):
     _, rules, effects, _, _ = learner.summary().dict["sections"]
-    assert [name for name, *_ in rules["intervals"]] == ["the regime", "its trees", "what was done"]
+    assert [name for name, *_ in rules["intervals"]] == ["the regime", "these rules", "what was done"]
     assert rules["intervals"][0][1:] == (learner.value_.value, *learner.value_.interval)
     assert len(effects["intervals"]) == len(effects["rows"]) > 0
     # a picture per row, and two axes

@@ -90,8 +90,8 @@ def test_html_holds_the_facts():
         "0.500",
         "-",
         "  x=1",
-        "0.5000",
-        "0.06250",
+        "0.500",
+        "0.062",
         "  x=2",
         "0.2500",
         "-",
@@ -183,10 +183,10 @@ def test_markdown_table():
     assert len({len(line) for line in table}) == 1  # the columns are aligned
     cells = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in table]
     assert cells[0] == ["Variable", "Inclusion", "Coefficient", "Std. error", "Gain"]
-    assert cells[2] == [r"Pct\<script>alert(1)\</script>", "0.980", "-0.2500", "0.1250", "310"]
+    assert cells[2] == [r"Pct\<script>alert(1)\</script>", "0.980", "-0.25", "0.12", "310"]
     assert cells[3:] == [
         [r"a\|b\*c", "0.500", "", "", "-"],
-        ["x=1", "", "0.5000", "0.06250", ""],
+        ["x=1", "", "0.500", "0.062", ""],
         ["x=2", "", "0.2500", "-", ""],
     ]
     assert lines[-1].startswith("> Standard errors")
@@ -236,6 +236,7 @@ def test_columns_of_one_scale_are_aligned():
     assert column(0.03407, -0.0004, np.nan) == ["0.03407", "-0.00040", "-"]
     assert column(0.002, 0.002) == ["0.002", "0.002"]
     assert column(1.0, 2.0) == ["1", "2"]
+    assert column(0.5035, 0.03854, 0.001618, 0.0) == ["0.5035", "0.0385", "0.0016", "0.0000"]
     # what is of different scales, whole, or mixed with text stays as it is
     assert column(19.27, 0.09693) == ["19.27", "0.09693"]
     assert column(1234.5, 0.5) == ["1234", "0.5"]
@@ -318,3 +319,34 @@ def test_sections_in_markdown():
     assert "```text\na?\n  <= 1: -> <b>\n```" in text
     assert "A \\*note\\*." in text
     assert "No variable" not in text
+
+
+@pytest.mark.parametrize(
+    ("coef", "error", "told"),
+    [
+        (0.19497, 0.02701, ("0.195", "0.027")),
+        (-995480.4, 24303.0, ("-995,480", "24,303")),
+        (3.63e-05, 0.001772, ("0.0000", "0.0018")),
+        (1.25, 0.0, ("1.250", "0")),
+        (1.25, None, ("1.250", "-")),
+        (2e-9, 3e-10, ("2.000e-09", "3e-10")),
+        (0.02, 5e7, ("0", "50,000,000")),
+        (float("nan"), float("nan"), ("-", "-")),
+    ],
+)
+def test_a_coefficient_has_the_digits_that_its_error_leaves(coef, error, told):
+    variable = {"name": "a", "inclusion": 1.0, "coef": coef, "error": error, "gain": 1.0}
+    rows, _ = variable_rows({"variables": [variable]})
+    assert tuple(rows[0][2:4]) == told
+
+
+def test_pvalues_have_three_decimals():
+    rows, _ = section_rows({"columns": ["a", "p (mean)"], "rows": [["x", 9e-62], ["y", 0.0498], ["z", None]]})
+    assert [row[1] for row in rows] == ["<0.001", "0.050", "-"]
+
+
+def test_a_page_shows_the_command_that_made_it():
+    made = {"command": "rlselect select '<b>.csv'", "code": "model = REVS()"}
+    page = to_html({"title": "t", "made": made})
+    assert "rlselect select &#x27;&lt;b&gt;.csv&#x27;" in page
+    assert page.index("rlselect select") < page.index("<summary>In Python") < page.index("model = REVS()")

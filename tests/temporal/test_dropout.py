@@ -6,6 +6,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from rlselect import TemporalProcessRegression
+from rlselect.temporal import SmallSampleWarning
 
 
 def leaving(seed=0, n=400, n_times=6, strength=1.5):
@@ -65,8 +66,10 @@ def test_influence_functions_know_that_weights_are_estimated():
     fixed = TemporalProcessRegression("y ~ x").fit(known, id="id", time="t", sample_weight="w")
     np.testing.assert_allclose(fixed.coef_, model.coef_)
     assert not np.allclose(fixed.se_.loc[3], model.se_.loc[3], rtol=1e-3)
-    assert model.test("x", random_state=0).pvalue > 0.001
-    assert "Weighted for drop-out" in str(model.summary())
+    with pytest.warns(SmallSampleWarning, match=r"information of 85 of 201 subjects at 5 \(measured: 0.5"):
+        assert model.test("x", random_state=0).pvalue > 0.001
+    with pytest.warns(SmallSampleWarning):
+        assert "Weighted for drop-out" in str(model.summary())
 
 
 def test_what_cannot_be_weighted():
@@ -78,6 +81,54 @@ def test_what_cannot_be_weighted():
     for options in ({"constant": ["x"]}, {"n_splines": 5}):
         with pytest.raises(ValueError, match="dropout were both given"):
             TemporalProcessRegression("y ~ x", **options).fit(data, id="id", time="t", dropout=["y"])
+
+
+def test_large_weights_are_cut_to_a_quantile_of_their_time():
+    data = leaving(n=150)
+    fit = {"id": "id", "time": "t", "dropout": ["y"]}
+    whole = TemporalProcessRegression("y ~ x").fit(data, **fit)
+    model = TemporalProcessRegression("y ~ x").fit(data, **fit, dropout_quantile=0.9)
+    before = whole._fitted.design.dropout.weights.T[data["id"], data["t"]]
+    most = pd.Series(before).groupby(data["t"]).transform(lambda own: own.quantile(0.9)).to_numpy()
+    known = TemporalProcessRegression("y ~ x")
+    known.fit(data.assign(w=np.minimum(before, most)), id="id", time="t", sample_weight="w")
+    np.testing.assert_allclose(model.coef_, known.coef_)
+    weight = np.minimum(before, most)[data["t"] == 4]
+    assert model.n_effective_[4] == pytest.approx(weight.sum() ** 2 / (weight**2).sum())
+    assert (model.n_effective_ >= whole.n_effective_ - 1e-9).all()
+    assert "cut" not in whole._fitted.design.dropout.told()
+    summary = TemporalProcessRegression("y ~ x").fit(data, **fit, dropout_quantile=0.6).summary()
+    assert "larger ones cut" in str(summary)
+    assert "Effective subjects" in str(summary)
+    assert not hasattr(known, "n_effective_")
+
+
+def test_one_subject_who_should_have_left_does_not_rule_a_curve():
+    """A probability of staying near 0: without a cut one row is most of a regression, and it is said."""
+    data = leaving(n=80, strength=0.8)
+    data = data[(data["id"] != 3)]
+    lucky = pd.DataFrame({"id": 3, "t": range(6), "x": 0.0, "y": 6.0})
+    data = pd.concat([data, lucky], ignore_index=True)
+    fit = {"id": "id", "time": "t", "dropout": ["y"]}
+    whole = TemporalProcessRegression("y ~ x").fit(data, **fit)
+    cut = TemporalProcessRegression("y ~ x").fit(data, **fit, dropout_quantile=0.95)
+    assert whole.n_effective_[5] < 3.0
+    assert cut.n_effective_[5] > 2 * whole.n_effective_[5]
+    assert abs(cut.coef_.loc[5, "Intercept"]) < 0.6 * abs(whole.coef_.loc[5, "Intercept"])
+    with pytest.warns(
+        SmallSampleWarning, match=r"weights for drop-out leave the information of [12] of \d+ subjects"
+    ):
+        whole.conf_int()
+
+
+@pytest.mark.parametrize("quantile", [0.0, 1.5, "most", np.nan])
+def test_a_quantile_that_is_none(quantile):
+    with pytest.raises(ValueError, match="above 0 and at most 1"):
+        TemporalProcessRegression("y ~ x").fit(
+            leaving(n=40), id="id", time="t", dropout=["y"], dropout_quantile=quantile
+        )
+    with pytest.raises(ValueError, match="without dropout"):
+        TemporalProcessRegression("y ~ x").fit(leaving(n=40), id="id", time="t", dropout_quantile=0.9)
 
 
 def irregular(seed=0, n=300, strength=1.0):

@@ -2,18 +2,24 @@
 
 import numpy as np
 import pytest
+from scipy.special import expit
 from scipy.stats import norm
 from scipy.stats import t as student
 
 from rlselect import TemporalProcessRegression
 from rlselect.temporal import SmallSampleWarning
+from rlselect.temporal._points import point_errors
+from rlselect.temporal._splines import spline_basis
 
 
-def dense(x, residual, owner):
-    """HC2 standard errors and Bell-McCaffrey degrees of freedom of a linear model, by n x n matrices."""
-    inverse = np.linalg.inv(x.T @ x)
-    hat = x @ inverse @ x.T
-    enlarge = 1 / np.sqrt(1 - np.diag(hat))
+def dense(x, residual, owner, weight):
+    """HC2 standard errors and Bell-McCaffrey degrees of freedom of a linear model, by n x n matrices.
+
+    Responses have equal variances, whatever their weights.
+    """
+    inverse = np.linalg.inv((x.T * weight) @ x)
+    hat = x @ inverse @ x.T * weight
+    enlarge = weight / np.sqrt(1 - np.diag(hat))
     groups = owner[:, None] == np.unique(owner)
     se, df = [], []
     for pull in (inverse @ x.T) * enlarge:
@@ -25,17 +31,19 @@ def dense(x, residual, owner):
 
 
 @pytest.mark.parametrize("clustered", [False, True])
-def test_few_subjects_equal_dense_matrices(make_data, clustered):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_few_subjects_equal_dense_matrices(make_data, clustered, weighted):
     data = make_data(n=36, missing=0.0)
-    data["home"] = data["id"] // 3
-    cluster = {"cluster": "home"} if clustered else {}
-    model = TemporalProcessRegression("v ~ x + z").fit(data, id="id", time="t", **cluster)
+    data["home"], data["w"] = data["id"] // 3, (1.0 + data["id"] % 4) ** weighted
+    roles = {"cluster": "home"} if clustered else {}
+    model = TemporalProcessRegression("v ~ x + z").fit(data, id="id", time="t", sample_weight="w", **roles)
     band = model.conf_int(0.9)
     for time in (0, 4):
         part = data[data["t"] == time]
         x = np.column_stack([np.ones(len(part)), part["x"], part["z"]])
         residual = part["v"] - x @ model.coef_.loc[time]
-        se, df = dense(x, residual.to_numpy(), part["home" if clustered else "id"].to_numpy())
+        owner = part["home" if clustered else "id"].to_numpy()
+        se, df = dense(x, residual.to_numpy(), owner, part["w"].to_numpy())
         reach = student.ppf(0.95, df) * se
         np.testing.assert_allclose(band.upper.loc[time] - model.coef_.loc[time], reach)
 
@@ -45,6 +53,76 @@ def test_bounded_means_keep_normal_quantiles(make_data):
     band = model.conf_int(0.9)
     assert list(band.critical.values()) == pytest.approx([norm.ppf(0.95)] * 2)
     assert ((band.upper - model.coef_) > norm.ppf(0.95) * model.se_).all(axis=None)
+
+
+@pytest.mark.parametrize("link", ["logit", "probit"])
+def test_binary_responses_have_at_least_the_variance_of_their_means(make_data, link):
+    """The larger of HC2 and the inverse information, at each time by itself; which one it is varies."""
+    data = make_data(n=60, missing=0.0)
+    data["y"] = ((data["y"] == 1) & (data["id"] % 3 == 0)).astype(float)
+    model = TemporalProcessRegression("y ~ x", link=link).fit(data, id="id", time="t")
+    band = model.conf_int(0.9)
+    larger = []
+    for time in range(6):
+        part = data[data["t"] == time]
+        x, y = np.column_stack([np.ones(60), part["x"]]), part["y"].to_numpy()
+        eta = x @ model.coef_.loc[time].to_numpy()
+        mu, slope = (
+            (expit(eta), expit(eta) * expit(-eta)) if link == "logit" else (norm.cdf(eta), norm.pdf(eta))
+        )
+        weight = slope**2 / (mu * (1 - mu))
+        bread = np.linalg.inv((x.T * weight) @ x)
+        leverage = weight * np.einsum("ik,kl,il->i", x, bread, x)
+        score = slope * (y - mu) / (mu * (1 - mu)) / np.sqrt(1 - leverage)
+        hc2 = bread @ (x.T * score**2) @ x @ bread
+        var = np.maximum(np.diag(hc2), np.diag(bread))
+        larger += list(np.diag(hc2) > np.diag(bread))
+        reach = norm.ppf(0.95) * np.sqrt(var)
+        np.testing.assert_allclose(band.upper.loc[time] - model.coef_.loc[time], reach, rtol=1e-6)
+    assert 0 < sum(larger) < len(larger)
+    # a share is no event: its variance may be small
+    shares = TemporalProcessRegression("y ~ x", link=link)
+    shares.fit(data.assign(y=0.4 + 0.2 * data["y"]), id="id", time="t")
+    assert ((shares.conf_int(0.9).upper - shares.coef_) < 1.2 * norm.ppf(0.95) * shares.se_).all(axis=None)
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_influential_subjects_of_counts_are_left_out_for_good(make_data, clustered):
+    """Without such a subject the equations are solved again; others have changes of first order."""
+    data = make_data(n=24, missing=0.0)
+    data.loc[data["id"] == 3, "c"] = 25
+    data["home"] = data["id"] // 2
+    unit, cluster = ("home", {"cluster": "home"}) if clustered else ("id", {})
+
+    def fit(some):
+        return TemporalProcessRegression("c ~ x", link="log").fit(some, id="id", time="t", **cluster)
+
+    model = fit(data)
+    n = model.n_independent_
+    careful = model._fitted.careful_influence().contrast(np.eye(2), np.arange(6))
+    one = model._fitted.enlarged_influence(1.0).contrast(np.eye(2), np.arange(6))
+    half = model._fitted.enlarged_influence(0.5).contrast(np.eye(2), np.arange(6))
+    shares = (one**2 / (one**2).sum(axis=2, keepdims=True)).max(axis=1) > 0.05
+    place = 3 if not clustered else 1
+    assert shares[:, place].all()
+    assert not shares.all(axis=0).all()
+    without = fit(data[data[unit] != place])
+    change = n * (model.coef_ - without.coef_).to_numpy() * np.clip(half / one, 0, 1)[:, :, place]
+    np.testing.assert_allclose(careful[:, :, place], change, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(
+        careful.transpose(0, 2, 1)[~shares], half.transpose(0, 2, 1)[~shares], rtol=1e-9
+    )
+    assert np.abs(careful[:, 0, place]).mean() > 1.05 * np.abs(half[:, 0, place]).mean()
+
+
+def test_a_count_that_cannot_be_left_out_keeps_its_change_of_first_order(make_data):
+    data = make_data(n=20, missing=0.0)
+    data["c"] = np.where(data["id"] == 5, 4.0, 0.0)
+    model = TemporalProcessRegression("c ~ 1", link="log").fit(data, id="id", time="t")
+    with pytest.warns(SmallSampleWarning, match="'c' is the same for all but 1"):
+        band = model.bands(random_state=0)
+    assert np.isfinite(band.upper - band.lower).all(axis=None)
+    assert ((band.upper - band.lower) > 4.0).all(axis=None)
 
 
 @pytest.mark.parametrize("options", [{"constant": ["z"]}, {"dropout": ["v"]}])
@@ -92,3 +170,22 @@ def test_intervals_of_twenty_subjects_cover(link):
         plain.append((model.coef_["x0"] - 0.3).abs() <= 1.96 * model.se_["x0"])
     assert 0.93 < np.mean(hits) < 0.98
     assert np.mean(plain) < 0.91
+
+
+def test_smoothed_curves_have_the_mean_of_the_degrees_of_freedom_of_their_times(make_data):
+    data = make_data(n=30)
+    for options in ({"n_splines": 5}, {"bandwidth": 2.0}):
+        model = TemporalProcessRegression("v ~ x", **options).fit(data, id="id", time="t")
+        (_, raw), (_, found) = (
+            point_errors(model._fitted, smoothed).errors(np.eye(2), np.arange(6))
+            for smoothed in (False, True)
+        )
+        if "bandwidth" in options:
+            near = np.maximum(1 - np.abs(np.subtract.outer(range(6), range(6))) / 1.4, 0.0)
+            kernel = near / near.sum(axis=1, keepdims=True)
+            shares = np.abs(2 * kernel - kernel @ kernel)
+        else:
+            basis = spline_basis(np.arange(6.0), 5)
+            shares = basis @ basis.T
+        np.testing.assert_allclose(found, shares / shares.sum(axis=1, keepdims=True) @ raw)
+        assert (found < 29).all()

@@ -2,10 +2,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit
-from scipy.stats import norm
 from scipy.stats import t as student
 
 from rlselect import TemporalProcessRegression
+from rlselect.temporal._resample import variance_df
 
 
 def fitted(data, formula="y ~ x + z", link="logit", **options):
@@ -26,7 +26,7 @@ def test_predict_is_the_mean_and_interpolates(data):
 
 
 def test_intervals_equal_the_sandwich_and_interpolate(make_data, monkeypatch):
-    monkeypatch.setattr("rlselect.temporal._points._LARGE", 0)
+    monkeypatch.setattr("rlselect.temporal._curves._LARGE", 0)
     data = make_data(n=200)
     model = TemporalProcessRegression("v ~ x + z").fit(data, id="id", time="t")
     new = pd.DataFrame({"x": [0.5, 0.5, 1.0], "z": [1.0, 1.0, np.nan], "t": [2.0, 2.5, 3.0]})
@@ -36,7 +36,10 @@ def test_intervals_equal_the_sandwich_and_interpolate(make_data, monkeypatch):
     row = np.array([1.0, 0.5, 1.0])
     each = np.stack([psi[:, 2] @ row, (psi[:, 2] + psi[:, 3]) @ row / 2])
     errors = np.sqrt((each**2).sum(axis=1)) / n
-    np.testing.assert_allclose((found["upper"] - found["mean"])[:2], norm.ppf(0.95) * errors)
+    own = np.stack([psi[:, 2] @ row, psi[:, 3] @ row]) ** 2
+    df = variance_df(own / own.sum(axis=1, keepdims=True))
+    multiple = student.ppf(0.95, [df[0], df.min()])
+    np.testing.assert_allclose((found["upper"] - found["mean"])[:2], multiple * errors)
     assert found.loc[2].isna().all()
     wide = model.predict_interval(new, level=0.9, of="response")
     part = data[data["t"] == 2]

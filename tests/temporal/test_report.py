@@ -38,10 +38,10 @@ def test_the_table_holds_effects_and_tests(model):
     assert table.loc["x", "Highest at"] == curve.idxmax()
     with pytest.warns(UserWarning, match="flagged"):
         ids = model.test("x")
-    assert table.loc["x", "p (ids)"] == ids.pvalue
+    assert table.loc["x", "p (mean)"] == ids.pvalue
     assert (table.loc["x", "Mean effect"], table.loc["x", "Std. error"]) == (ids.estimate[0], ids.se[0])
     with pytest.warns(UserWarning, match="flagged"):
-        assert table.loc["z", "p (sds)"] == model.test("z", kind="sds", n_draws=100, random_state=3).pvalue
+        assert table.loc["z", "p (curve)"] == model.test("z", kind="sds", n_draws=100, random_state=3).pvalue
     outside = model.bands(0.8, smoothed=True, n_draws=100, random_state=3).excludes(0)
     assert table["Times band excludes 0"].tolist() == outside.sum().tolist()
 
@@ -53,7 +53,7 @@ def test_flagged_times_are_told_once_per_reason(model):
 
 def test_the_answer_names_who_has_an_effect(model):
     table = table_of(model.summary()).drop("Intercept")
-    seen = table.index[2 * table[["p (ids)", "p (sds)"]].min(axis=1) < 0.05]
+    seen = table.index[2 * table[["p (mean)", "p (curve)"]].min(axis=1) < 0.05]
     answer = model.summary().dict["answer"]
     for name in table.index:
         assert (f"{name} (on average" in answer) == (name in seen)

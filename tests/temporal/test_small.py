@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.stats import beta, ttest_1samp
+from scipy.stats import beta, chi2, chi2_contingency, ttest_1samp
 
 from rlselect import TemporalProcessRegression
 from rlselect.kernels import working_quantities
@@ -15,26 +15,6 @@ from rlselect.temporal._small import signs, webb
 
 def fitted(data, response="v", link="identity", **options):
     return TemporalProcessRegression(f"{response} ~ x + z", link=link, **options).fit(data, id="id", time="t")
-
-
-def naive_draws(model, link, variance, g, power):
-    """Changes (draws, times, p) and influence functions (draws, times, p, subjects) by loops."""
-    design, beta = model._fitted.design, model.coef_.to_numpy()
-    changes, influences = [], []
-    for row in g:
-        change, influence = [], []
-        for x, y, w, b in zip(design.x, design.y, design.w, beta, strict=True):
-            n = x.shape[1]
-            weight, score = working_quantities(link, variance, b @ x, y, w)
-            bread = np.linalg.inv((x * weight) @ x.T)
-            leverage = np.array([weight[i] * x[:, i] @ bread @ x[:, i] for i in range(n)])
-            new = row * score / (1 - leverage) ** power
-            step = bread @ x @ new
-            change.append(step)
-            influence.append(n * bread @ (x * (new - weight * (step @ x))))
-        changes.append(change)
-        influences.append(influence)
-    return np.array(changes), np.array(influences)
 
 
 def solved(link, variance, x, y, w, offset):
@@ -85,23 +65,19 @@ def naive_null_draws(parts, g):
     ("link", "variance", "response"),
     [("identity", "gaussian", "v"), ("log", "poisson", "c"), ("logit", "binomial", "y")],
 )
-def test_bands_and_tests_equal_loops(make_data, link, variance, response):
+def test_tests_equal_loops(make_data, link, variance, response):
     model = fitted(make_data(n=40), response, link)
     n, draws = 40, 30
-    g = webb(draws, n, np.random.default_rng(3))
-    bounded = link == "logit"
-    change, psi = naive_draws(model, link, variance, g, 0.5 if bounded else 1.0)
-    se = model.se_.to_numpy() if bounded else np.sqrt((psi**2).sum(axis=3)) / n
-    sups = np.abs(change / se).max(axis=1)
-    band = model.bands(n_draws=draws, random_state=3)
-    np.testing.assert_allclose(list(band.critical.values()), np.quantile(sups, 0.95, axis=0), rtol=1e-8)
     value = (model.coef_["z"] + 1.5 * model.se_["z"] * np.array([1, -1, 0, 1, 0, 1.0])).to_numpy()
     parts = naive_null(model, link, variance, [2], value[:, None])
     mean, psi = (
         found[:, :, 0] for found in naive_null_draws(parts, signs(draws, n, np.random.default_rng(3)))
     )
     var = (psi**2).sum(axis=2) / n**2
-    sups = (mean**2 / var).max(axis=1)
+    own = var
+    if link == "logit":
+        own = np.array([(pull[0] ** 2 * weight).sum() / n**2 for _, weight, *_, pull in parts])
+    sups = (mean**2 / own).max(axis=1)
     result = model.test("z", value=value, kind="sds", n_draws=draws, random_state=3)
     assert result.statistic == pytest.approx(sups[0])
     assert result.pvalue == pytest.approx((1 + (sups[1:] >= sups[0]).sum()) / (draws + 1))
@@ -205,17 +181,37 @@ def test_a_constant_effect_is_judged_around_a_constant(make_data):
     ratio = (mean**2 @ step) / (var @ step)
     result = model.test_constant("x", n_draws=40, random_state=5)
     assert result.pvalue == pytest.approx((1 + (ratio[1:] >= ratio[0]).sum()) / 41)
+    # the supremum: standard errors of binary responses are those of their means, the same in all draws
+    size = [np.sqrt((pull[0] ** 2 * weight).sum()) for _, weight, *_, pull in parts]
+    own = np.array([pull[0] * score for _, _, score, *_, pull in parts])
+    own = own * (np.array(size) / np.sqrt((own**2).sum(axis=1)))[:, None]
+    sups = (mean**2 / ((own - step @ own) ** 2).sum(axis=1)).max(axis=1) * 1600
+    result = model.test_constant("x", kind="sds", n_draws=40, random_state=5)
+    assert result.statistic == pytest.approx(sups[0])
+    assert result.pvalue == pytest.approx((1 + (sups[1:] >= sups[0]).sum()) / 41)
+
+
+def test_the_supremum_of_binary_responses_is_raos_score_statistic():
+    """One time, two arms: the largest chi-square statistic of a fourfold table."""
+    y, arm = np.r_[np.ones(5), np.zeros(3), np.ones(4), np.zeros(12)], np.r_[np.ones(8), np.zeros(16)]
+    model = TemporalProcessRegression(link="logit").fit(arm[:, None], y, id=np.arange(24), time=np.zeros(24))
+    table = [[5, 3], [4, 12]]
+    expected = chi2_contingency(table, correction=False).statistic
+    found = model.test("x0", kind="sds", n_draws=2000, random_state=0)
+    assert found.statistic == pytest.approx(expected)
+    assert found.pvalue == pytest.approx(chi2.sf(expected, 1), abs=0.05)
 
 
 def test_constant_effects_are_drawn_from_their_influence_functions(make_data):
     model = fitted(make_data(n=40), constant=["z"])
     g = webb(25, 40, np.random.default_rng(2))
-    psi = model.influence_.transpose(1, 2, 0)
-    change = np.einsum("bi,tki->btk", g, psi) / 40
-    left = g[:, None, None, :] * psi - change[..., None]
-    sups = np.abs(change / (np.sqrt((left**2).sum(axis=3)) / 40)).max(axis=1)
-    band = model.bands(n_draws=25, random_state=2)
-    np.testing.assert_allclose(list(band.critical.values()), np.quantile(sups, 0.95, axis=0), rtol=1e-8)
+    psi = model.influence_.transpose(1, 2, 0)[:, 1]
+    change = np.vstack([model.coef_["x"], np.einsum("bi,ti->bt", g, psi) / 40])
+    left = np.concatenate([psi[None], g[:, None, :] * psi - change[1:, :, None]])
+    sups = np.abs(change / (np.sqrt((left**2).sum(axis=2)) / 40)).max(axis=1)
+    result = model.test("x", kind="sds", n_draws=25, random_state=2)
+    assert result.statistic == pytest.approx(sups[0] ** 2)
+    assert result.pvalue == pytest.approx((1 + (sups[1:] >= sups[0]).sum()) / 26)
 
 
 def test_many_subjects_keep_the_plain_references(make_data):

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from rlselect import TemporalProcessRegression
+from rlselect.temporal import FlaggedTimeWarning
 
 
 @pytest.fixture
@@ -176,3 +177,67 @@ def test_wrong_schedules(irregular):
         TemporalProcessRegression("y ~ x", visits="bin", grid=3).fit(
             irregular, id="id", time="t", cluster="ward"
         )
+
+
+def local_study(seed=0, n=80):
+    rng = np.random.default_rng(seed)
+    t, x = rng.uniform(0, 10, (n, 6)), rng.normal(size=(n, 6))
+    y = np.exp(-((t - 5) ** 2) / 2) * x + 0.5 * rng.normal(size=(n, 1)) + 0.5 * rng.normal(size=(n, 6))
+    columns = {"id": np.repeat(np.arange(n), 6), "t": t.ravel(), "x": x.ravel(), "y": y.ravel()}
+    return pd.DataFrame(columns)
+
+
+def test_intervals_of_local_estimation_are_extrapolated_to_a_window_without_width():
+    """The bias grows with the square of the width: a fit with .7 of it tells how much."""
+    data, grid = local_study(), np.linspace(1, 9, 5)
+
+    def fit(width, some=data):
+        model = TemporalProcessRegression("y ~ x", visits="local", grid=grid, bandwidth=width)
+        return model.fit(some, id="id", time="t")
+
+    wide, narrow = fit(2.0), fit(1.4)
+    expected = (narrow.coef_ - 0.49 * wide.coef_) / 0.51
+    band, points = wide.bands(random_state=0), wide.conf_int()
+    np.testing.assert_allclose((points.lower + points.upper) / 2, expected, rtol=1e-9)
+    np.testing.assert_allclose((band.lower + band.upper) / 2, expected, rtol=1e-9)
+    np.testing.assert_allclose(band.estimate, wide.coef_)
+    assert ((band.upper - band.lower) > (points.upper - points.lower)).all(axis=None)
+    found = wide.predict_interval(pd.DataFrame({"x": [1.0], "t": [5.0]}))
+    assert (found["lower"] + found["upper"])[0] / 2 == pytest.approx(expected.loc[5.0].sum())
+    # leaving subjects out, one by one: standard errors are those of the extrapolated curve
+    changes = []
+    for who in range(80):
+        less = [fit(width, data[data["id"] != who]).coef_.loc[5.0, "x"] for width in (2.0, 1.4)]
+        changes.append(expected.loc[5.0, "x"] - (less[1] - 0.49 * less[0]) / 0.51)
+    psi = wide._fitted.unbiased()[1].contrast(np.array([[0.0, 1.0]]), np.array([2]))[0, 0] / 80
+    assert np.corrcoef(psi, changes)[0, 1] > 0.99
+    plain = wide.bands(random_state=0, small_sample=False)
+    np.testing.assert_allclose((plain.lower + plain.upper) / 2, wide.coef_)
+
+
+def test_bands_of_local_estimation_hold_what_bends():
+    truth, hits, plain = 1.0, 0, 0
+    for seed in range(30):
+        model = TemporalProcessRegression("y ~ x", visits="local", grid=[3, 5, 7], bandwidth=2.0)
+        model.fit(local_study(seed, 150), id="id", time="t")
+        lower, upper = model.conf_int()["x"].loc[5, ["lower", "upper"]]
+        hits += lower <= truth <= upper
+        plain += abs(model.coef_.loc[5, "x"] - truth) <= 2 * model.se_.loc[5, "x"]
+    assert hits >= 26
+    assert plain < 10
+
+
+def test_times_whose_bias_cannot_be_told_are_named():
+    data = local_study(n=30)
+    data = data[(data["t"] < 4) | (data["t"] > 6.6)]
+    model = TemporalProcessRegression("y ~ x", visits="local", grid=[2.0, 5.2, 8.0], bandwidth=1.6)
+    model.fit(data, id="id", time="t")
+    with pytest.warns(FlaggedTimeWarning, match=r"no intervals and bands at 1 time point\(s\): 5.2"):
+        band = model.conf_int()
+    assert band.lower.loc[5.2].isna().all()
+    assert band.estimate.loc[5.2].notna().all()
+    alone = TemporalProcessRegression("y ~ x", visits="local", grid=[5.2], bandwidth=1.6)
+    alone.fit(data, id="id", time="t")
+    for ask in (alone.conf_int, alone.bands):
+        with pytest.raises(ValueError, match="no intervals and bands at 1 time"):
+            ask()

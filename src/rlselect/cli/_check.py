@@ -9,7 +9,7 @@ from rlselect.preflight import find_problems, tell
 __all__ = ["refuse_problems"]
 
 
-def refuse_problems(frame: Any, target: str, *, missing: str, mended: Sequence[str] = ()) -> None:
+def refuse_problems(frame: Any, target: str, *, missing: str = "error", mended: Sequence[str] = ()) -> None:
     """Refuse what cannot be fitted, all of it in one list, each with the flag that helps.
 
     Parameters
@@ -25,7 +25,9 @@ def refuse_problems(frame: Any, target: str, *, missing: str, mended: Sequence[s
     """
     taken = {"error": (), "drop": ("missing values", "missing target"), "indicator": ("missing values",)}
     known = {*taken[missing], *mended}
-    found = [finding for finding in find_problems(frame, target) if finding.what not in known]
+    # where rows with gaps are dropped, gaps that tell the target leave a part of it
+    also = ["telling gaps"] if missing == "drop" else []
+    found = [finding for finding in find_problems(frame, target, also) if finding.what not in known]
     if not found:
         return
     if len(found) == 1:

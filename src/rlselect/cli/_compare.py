@@ -103,7 +103,7 @@ def _family(frame: Any, target: str, task: Literal["auto", "regression", "classi
 def _report(found: Comparison, n_rows: int, n_features: int, folds: int) -> dict[str, Any]:
     measure = "f1" if "f1" in found.rows[0] else "stability"
     at = [name for name in found.rows[0] if name.startswith("score at ")]
-    bars = [(row["selector"], row[measure]) for row in found.rows if row[measure] == row[measure]]
+    bars = [(row["selector"], round(row[measure], 3)) for row in found.rows if row[measure] == row[measure]]
     drawn = "F1 against the truth" if measure == "f1" else "stability"
     beside = {
         "title": "Side by side",
@@ -134,7 +134,9 @@ def _table(found: Comparison, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _cell(name: str, value: Any) -> Any:
-    return f"{value:.2f} s" if name == "seconds" else value
+    if name == "seconds":
+        return f"{value:.2f} s"
+    return round(value, 1 if name == "selected" else 3) if isinstance(value, float) else value
 
 
 def _answer(found: Comparison, measure: str) -> str:

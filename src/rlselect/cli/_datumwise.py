@@ -102,4 +102,8 @@ def _split(y: np.ndarray, share: float, seed: int, *, stratify: bool) -> tuple[n
         parts = train_test_split(rows, test_size=share, random_state=seed, stratify=y if stratify else None)
     except ValueError:  # a class of one row, or fewer rows than classes
         parts = train_test_split(rows, test_size=share, random_state=seed)
-    return np.sort(parts[0]), np.sort(parts[1])
+    learnt, judged = parts
+    # a class that was not learnt cannot be judged
+    known = np.isin(y[judged], y[learnt]) if stratify else np.ones(len(judged), dtype=bool)
+    learnt, judged = np.append(learnt, judged[~known]), judged[known]
+    return np.sort(learnt), np.sort(judged)

@@ -1,12 +1,14 @@
 """What went wrong, in the words of the command line."""
 
-import re
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import click
 
+from rlselect.cli._words import in_flags
 from rlselect.report import printable
 
 __all__ = ["BadInput", "Problems", "one_sentence"]
@@ -22,24 +24,21 @@ class Problems(ValueError):
     """Several things that are in the way, a line or two each."""
 
 
-def _in_flags(text: str) -> str:
-    """A sentence of the library in words of the command that is run: missing="drop" is --missing drop."""
-    context = click.get_current_context(silent=True)
-    if context is None:
-        return text
-    words = [word for option in context.command.params for word in option.opts if word.startswith("--")]
-    flags = {word[2:].replace("-", "_"): word for word in words}
-    if not flags:
-        return text
-    pattern = rf"(?<![\w.])({'|'.join(flags)})=(?:([\"'])([\w.-]+)\2|([\w.+-]*\w))"
-    return re.sub(pattern, lambda found: f"{flags[found[1]]} {found[3] or found[4]}", text)
-
-
 @contextmanager
 def one_sentence() -> Iterator[None]:
-    """Turn what the library refuses into one sentence, and its warnings into lines on stderr."""
-    with warnings.catch_warnings(record=True) as caught:
+    """Turn what the library refuses into one sentence, and its warnings into lines on stderr, once each."""
+    seen: set[str] = set()
+
+    def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+        text = " ".join(str(message).split())
+        if issubclass(category, UserWarning) and text not in seen:
+            seen.add(text)
+            # over the line of progress, if there is one
+            click.echo("\r" * sys.stderr.isatty() + f"Warning: {printable(in_flags(text))}", err=True)
+
+    with warnings.catch_warnings():
         warnings.simplefilter("default")
+        warnings.showwarning = show
         try:
             yield
         except Problems as error:
@@ -47,8 +46,5 @@ def one_sentence() -> Iterator[None]:
         except (ValueError, TypeError, OSError, MemoryError, ImportError) as error:
             if isinstance(error, ImportError) and "pip install" not in str(error):
                 raise  # not an extra that can be had, but something broken
-            told = _in_flags(" ".join(str(error).split()))
+            told = in_flags(" ".join(str(error).split()))
             raise BadInput(printable(told) or type(error).__name__) from error
-        finally:
-            for text in dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, UserWarning)):
-                click.echo(f"Warning: {printable(_in_flags(' '.join(text.split())))}", err=True)

@@ -2,9 +2,12 @@
 
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from rlselect.cli._progress import say
+from rlselect.report import printable
 
 if TYPE_CHECKING:
     from rlselect.data import CsvCells
@@ -20,6 +23,7 @@ __all__ = [
     "split_names",
     "title_of",
     "with_numbers",
+    "with_target",
 ]
 
 
@@ -87,7 +91,7 @@ def open_data(
     from rlselect.data import SMALL_CSV, USUAL_CELLS, kind_of, open_once, read_file
 
     if cells != USUAL_CELLS and any(kind_of(path) not in ("csv", None) for path in data):
-        flag = "--na" if cells.missing else "--decimal" if cells.decimal != "." else "--encoding"
+        flag = next(_cell_flags(cells))
         raise ValueError(
             f"{flag} is for CSV files; these data say themselves how they are read: leave it out."
         )
@@ -104,10 +108,13 @@ def open_data(
 def flags_of(drop: Sequence[str], cells: "CsvCells") -> str:
     """How a command was told to read the data, for one that reads them again."""
     flags = [word for name in drop for word in ("--drop", name)]
-    flags += [word for mark in cells.missing for word in ("--na", mark)]
-    flags += ["--decimal", cells.decimal] if cells.decimal != "." else []
-    flags += ["--encoding", cells.encoding] if cells.encoding != "utf-8" else []
-    return shlex.join(flags)
+    return shlex.join([*flags, *_cell_flags(cells)])
+
+
+def _cell_flags(cells: "CsvCells") -> Iterator[str]:
+    yield from (word for mark in cells.missing for word in ("--na", mark))
+    yield from cells.marks.flags
+    yield from ["--encoding", cells.encoding] if cells.encoding != "utf-8" else []
 
 
 def load_data(
@@ -123,12 +130,33 @@ def load_data(
     return load_source(open_data(data, named, drop, cells), owner)
 
 
-def with_numbers(data: Any) -> Any:
-    """The rows in memory, with numbers in the place of dates."""
+def with_numbers(data: Any, named: Sequence[str] = ()) -> Any:
+    """The rows in memory, with numbers in the place of dates; columns that an option names stay."""
     from rlselect.data import load_source
     from rlselect.preflight import expand_dates
 
-    return expand_dates(load_source(data, "--expand-dates"))
+    return expand_dates(load_source(data, "--expand-dates"), but=named)
+
+
+def with_target(data: Any, targets: Sequence[str]) -> Any:
+    """The rows in memory in which no target is missing."""
+    import pyarrow.compute as pc
+
+    from rlselect.data import load_source
+
+    frame = load_source(data, "--drop-missing-target")
+    told = frame
+    for name in targets:
+        # NaN is missing, too, where there can be one
+        told = told.filter(pc.invert(told.column(name).is_null(nan_is_null=True)))
+    if not len(told):
+        raise ValueError(
+            f"--drop-missing-target leaves no row: --target {', '.join(targets)} is missing in all."
+        )
+    if len(told) < len(frame):
+        without = printable(", ".join(targets))
+        say(f"Left out {len(frame) - len(told):,} of {len(frame):,} rows without {without}")
+    return told
 
 
 def title_of(data: Sequence[str]) -> str:
@@ -137,11 +165,13 @@ def title_of(data: Sequence[str]) -> str:
     return first if len(data) == 1 else f"{first} and {len(data) - 1} more"
 
 
-def columns_of(table: Any, names: Sequence[str], option: str, where: str) -> Any:
-    """Some columns of an Arrow table, by the words of an option."""
+def columns_of(table: Any, names: Sequence[str], option: str, where: str) -> Iterator[Any]:
+    """Some columns of what `open_data` returns, by the words of an option, as tables of further rows."""
+    from rlselect.data import read_columns
+
     for name in names:
-        _require_column(name, table.column_names, option, where)
-    return table.select(list(dict.fromkeys(names)))
+        _require_column(name, names_in(table), option, where)
+    return read_columns(table, list(dict.fromkeys(names)))
 
 
 def _require_column(name: str, columns: Sequence[str], option: str, where: str) -> None:

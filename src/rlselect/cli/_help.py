@@ -1,5 +1,6 @@
 """Help like a table of contents: commands under what they are for, and examples."""
 
+import shlex
 from typing import Any
 
 import click
@@ -7,7 +8,11 @@ import click
 from rlselect.cli._errors import BadInput
 from rlselect.report import printable
 
-__all__ = ["Contents", "FirstByDefault", "examples"]
+__all__ = ["COMMAND", "Contents", "FirstByDefault", "examples"]
+
+
+# where the context of a command keeps the line that was typed
+COMMAND = "rlselect.command"
 
 
 def examples(*lines: str, about: str = "") -> str:
@@ -30,6 +35,10 @@ class Contents(click.Group):
     def __init__(self, *, headings: dict[str, list[str]], **attributes: Any) -> None:
         super().__init__(**attributes)
         self._headings = headings
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[COMMAND] = shlex.join(["rlselect", *args])
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         named = [name for names in self._headings.values() for name in names if name in self.commands]

@@ -19,6 +19,7 @@ from rlselect.cli._files import (
     split_names,
     title_of,
     with_numbers,
+    with_target,
 )
 from rlselect.cli._help import Contents, examples
 from rlselect.cli._options import (
@@ -34,10 +35,11 @@ from rlselect.cli._options import (
     save_option,
     shared_options,
     target_option,
+    told_option,
 )
 from rlselect.cli._progress import say, shown_progress
 from rlselect.cli._questions import datumwise, effects, regimes
-from rlselect.cli._selectors import make_selector, read_rules
+from rlselect.cli._selectors import make_selector, read_rules, refuse_others
 from rlselect.cli._show import deliver, report_of
 from rlselect.cli._studies import compare, reproduce, simulate
 from rlselect.report import printable
@@ -109,7 +111,15 @@ def main() -> None:
 @click.option("--groups", metavar="COLUMN", help="Column that says which rows belong together.")
 @click.option("--time-ordered", is_flag=True, help="Rows come in the order of time.")
 @rule_options
+@click.option(
+    "--inference",
+    type=click.Choice(["refit", "split"]),
+    default="refit",
+    show_default=True,
+    help="split: standard errors of rows that took no part in the selection; revs only.",
+)
 @missing_option
+@told_option
 @expand_option
 @save_option
 @shared_options
@@ -126,7 +136,9 @@ def select(
     order: int,
     weight: str | None,
     drop: tuple[str, ...],
+    inference: str,
     missing: str,
+    drop_missing_target: bool,
     groups: str | None,
     time_ordered: bool,
     expand_dates: bool,
@@ -156,19 +168,10 @@ def select(
         )
         if weight is not None and "sample_weight" not in signature(selector.fit).parameters:
             raise ValueError(f"--method {method} takes no weights; leave out --weight, or use --method revs.")
-        if event is not None and method != "revs":
-            raise ValueError(f"--method {method} knows no events; leave out --event, or use --method revs.")
-        if (groups is not None or time_ordered) and method != "revs":
-            what = "--time-ordered" if groups is None else "--groups"
-            raise ValueError(
-                f"--method {method} takes every row for itself; leave out {what}, or use --method revs."
-            )
-        if responses == "each" and method != "revs":
-            raise ValueError(
-                f"--method {method} takes one target; leave out --responses, or use --method revs."
-            )
         if method == "revs":
-            selector.set_params(time_ordered=time_ordered, responses=responses)
+            selector.set_params(time_ordered=time_ordered, responses=responses, inference=inference)
+        else:
+            refuse_others(method, event, groups, time_ordered, responses, inference)
         named = name_targets(target, weight) | ({} if event is None else {"--event": event})
         named |= {} if groups is None else {"--groups": groups}
         given = {} if weight is None else {"sample_weight": weight}
@@ -179,8 +182,10 @@ def select(
             if len(targets) > 1 and (event is not None or method != "revs"):
                 what = f"--method {method}" if event is None else "--event"
                 raise ValueError(f"{what} is for one target; --target {target} names {len(targets)}.")
+            if drop_missing_target:
+                table = with_target(table, targets)
             if expand_dates:
-                table = with_numbers(table)
+                table = with_numbers(table, [*targets, *named.values()])
             for name in targets if event is None else []:
                 refuse_problems(table, name, missing=missing)
             tell(doing=method)
@@ -224,7 +229,7 @@ def check(
         check_outputs(data, json_path, html_path)
         with shown_progress("looking"):
             table = open_data(data, {} if target is None else {"--target": target}, drop, cells)
-            found = look(table, target, question=question, name=" ".join(data))
+            found = look(table, target, question=question, name=data)
         deliver(found.for_command_line(flags_of(drop, cells)), json_path, html_path)
 
 
@@ -245,6 +250,11 @@ def check(
 )
 @click.option("--proba", is_flag=True, help="Probabilities of the classes, too.")
 @click.option(
+    "--no-average",
+    is_flag=True,
+    help="Predict from the selected variables alone, not from an average over subsets; revs only.",
+)
+@click.option(
     "--keep",
     multiple=True,
     metavar="COLUMN",
@@ -258,24 +268,21 @@ def predict(
     data: tuple[str, ...],
     out: Path,
     proba: bool,
+    no_average: bool,
     keep: tuple[str, ...],
     expand_dates: bool,
     cells: "CsvCells",
 ) -> None:
     """Predict the rows of DATA with a MODEL that --save has written."""
     from rlselect.cli._models import write_predictions
-    from rlselect.data import load_source
 
     with one_sentence():
         check_outputs([str(model), *data], out)
         with shown_progress("predicting"):
             table = open_data(data, {}, (), cells)
-            kept = None
-            if keep:
-                table = load_source(table, "--keep")
-                kept = columns_of(table, keep, "--keep", title_of(data))
+            kept = columns_of(table, keep, "--keep", title_of(data)) if keep else None
             table = with_numbers(table) if expand_dates else table
-            n_rows = write_predictions(model, table, out, proba=proba, kept=kept)
+            n_rows = write_predictions(model, table, out, proba=proba, average=not no_average, kept=kept)
         say(f"Wrote {printable(out)} ({n_rows:,} rows)")
 
 

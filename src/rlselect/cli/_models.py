@@ -1,6 +1,7 @@
 """Fitted models in files: written, read, and used on new rows."""
 
 from collections.abc import Iterator
+from inspect import signature
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,15 @@ def load_model(path: Path) -> Any:
     return load(path)
 
 
-def write_predictions(path: Path, data: Any, out: Path, *, proba: bool, kept: pa.Table | None = None) -> int:
+def write_predictions(
+    path: Path,
+    data: Any,
+    out: Path,
+    *,
+    proba: bool,
+    average: bool = True,
+    kept: Iterator[pa.Table] | None = None,
+) -> int:
     """Predict new rows and write one line for each.
 
     Parameters
@@ -43,8 +52,10 @@ def write_predictions(path: Path, data: Any, out: Path, *, proba: bool, kept: pa
         .csv, .parquet, .feather or .jsonl.
     proba : bool
         Whether to add the probabilities of the classes.
-    kept : pyarrow.Table, optional
-        Columns to write before the predictions, of rows in memory.
+    average : bool, default=True
+        Whether a model may average over subsets, where it can.
+    kept : iterator of pyarrow.Table, optional
+        Columns to write before the predictions, in the order of the rows.
 
     Returns
     -------
@@ -68,21 +79,38 @@ def write_predictions(path: Path, data: Any, out: Path, *, proba: bool, kept: pa
         if expanded & set(data.column_names):
             raise ValueError(f"{str(path)!r} was fitted on dates made numbers; use --expand-dates here, too.")
         data = data.select([name for name in data.column_names if name in set(names)])
-    tables = _tables(model, data, proba)
-    return write_tables(out, tables if kept is None else (_beside(kept, table) for table in tables))
+    given = {}
+    if not average:
+        if "average" not in signature(model.predict).parameters:
+            raise ValueError(
+                f"{str(path)!r} holds a {type(model).__name__}, which averages nothing; leave out "
+                "--no-average."
+            )
+        given = {"average": False}
+    tables = _tables(model, data, proba, given)
+    return write_tables(out, tables if kept is None else _beside(kept, tables))
 
 
-def _beside(kept: pa.Table, told: pa.Table) -> pa.Table:
-    twice = set(kept.column_names) & set(told.column_names)
-    if twice:
-        raise ValueError(f"--keep {min(twice)!r} has the name of what is predicted; rename it in the data.")
-    return pa.table([*kept.columns, *told.columns], [*kept.column_names, *told.column_names])
+def _beside(kept: Iterator[pa.Table], tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """Rows of both, whose tables need not end at the same rows."""
+    waiting: pa.Table | None = None
+    for told in tables:
+        while waiting is None or len(waiting) < len(told):
+            further = next(kept)
+            waiting = further if waiting is None else pa.concat_tables([waiting, further])
+        beside, waiting = waiting.slice(0, len(told)), waiting.slice(len(told))
+        twice = set(beside.column_names) & set(told.column_names)
+        if twice:
+            raise ValueError(
+                f"--keep {min(twice)!r} has the name of what is predicted; rename it in the data."
+            )
+        yield pa.table([*beside.columns, *told.columns], [*beside.column_names, *told.column_names])
 
 
-def _tables(model: Any, data: Any, proba: bool) -> Iterator[pa.Table]:
+def _tables(model: Any, data: Any, proba: bool, given: dict[str, Any]) -> Iterator[pa.Table]:
     """Predictions as tables: one for rows in memory, one for each batch of a source."""
-    told = model.predict(data)
-    shares = model.predict_proba(data) if proba else None
+    told = model.predict(data, **given)
+    shares = model.predict_proba(data, **given) if proba else None
     whole = hasattr(told, "shape")
     batches = [told] if whole else told
     beside = repeat(None) if shares is None else ([shares] if whole else shares)

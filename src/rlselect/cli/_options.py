@@ -28,6 +28,7 @@ __all__ = [
     "shared_options",
     "subject_option",
     "target_option",
+    "told_option",
 ]
 
 Command = Callable[..., None]
@@ -48,6 +49,9 @@ missing_option = click.option(
     help="Missing values: refuse them, leave their rows out, or impute and mark them.",
 )
 expand_option = click.option("--expand-dates", is_flag=True, help="Make days, months and weekdays of dates.")
+told_option = click.option(
+    "--drop-missing-target", is_flag=True, help="Leave out rows in which the target is missing."
+)
 save_option = click.option("--save", "model_path", type=_PATH, help="Write the fitted model to a file.")
 
 
@@ -97,23 +101,45 @@ _encoding = click.option(
 )
 
 
+_thousands = click.option(
+    "--thousands",
+    type=click.Choice([",", ".", "'", "space"]),
+    help="What stands between the thousands of a CSV's numbers, such as 1,234.5.",
+)
+
+
 def cells_option(command: Command) -> Command:
     """What a command takes as `cells`: how those of CSV files are written."""
 
     @wraps(command)
-    def read(*args: Any, na: tuple[str, ...], decimal: str, encoding: str, **given: Any) -> None:
+    def read(
+        *args: Any,
+        na: tuple[str, ...],
+        decimal: str,
+        thousands: str | None,
+        encoding: str,
+        **given: Any,
+    ) -> None:
         from rlselect.data import CsvCells
 
-        command(*args, cells=CsvCells(na, decimal, encoding), **given)
+        if thousands == decimal:
+            raise click.UsageError(
+                f"--thousands {thousands} and --decimal {decimal} were given; one mark cannot be both."
+            )
+        between = {"space": " "}.get(thousands or "", thousands or "")
+        command(*args, cells=CsvCells(na, decimal, encoding, between), **given)
 
-    return _marks(_decimal(_encoding(read)))
+    return _marks(_decimal(_thousands(_encoding(read))))
 
 
 _drop = click.option("--drop", multiple=True, metavar="COLUMN", help="Column to leave out; may be repeated.")
 seed_option = click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same answer.")
 _weight = click.option("--weight", metavar="COLUMN", help="Column of sample weights.")
 budget_option = click.option(
-    "--time-budget", type=float, metavar="SECONDS", help="Stop searching after so long."
+    "--time-budget",
+    type=float,
+    metavar="SECONDS",
+    help="Stop searching after so long; reading a CSV file is not counted.",
 )
 quiet_option = click.option(
     "--quiet",

@@ -7,16 +7,27 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from rlselect.cli._errors import one_sentence
-from rlselect.cli._files import check_outputs, load_data, name_targets, open_data, title_of
+from rlselect.cli._files import (
+    check_outputs,
+    load_data,
+    name_targets,
+    open_data,
+    title_of,
+    with_numbers,
+    with_target,
+)
 from rlselect.cli._help import FirstByDefault, examples
 from rlselect.cli._options import (
+    budget_option,
     data_argument,
+    expand_option,
     file_options,
     model_argument,
     report_options,
     save_option,
     shared_options,
     subject_option,
+    told_option,
 )
 from rlselect.cli._progress import shown_progress
 from rlselect.cli._show import deliver, report_of
@@ -39,7 +50,7 @@ _DATUMWISE = examples(
 )
 
 
-@datumwise.command(epilog=_DATUMWISE)
+@datumwise.command(epilog=_DATUMWISE, short_help="from a table; learn --help has the options")
 @data_argument
 @click.option("--target", required=True, metavar="COLUMN", help="Column of the classes, or numbers.")
 @click.option(
@@ -73,6 +84,8 @@ _DATUMWISE = examples(
     show_default=True,
     help="Share of the rows to judge by; 0 for none.",
 )
+@told_option
+@expand_option
 @save_option
 @shared_options
 def learn(
@@ -85,6 +98,8 @@ def learn(
     cost_budget: float | None,
     scoring: str,
     test_share: float,
+    drop_missing_target: bool,
+    expand_dates: bool,
     model_path: Path | None,
     weight: str | None,
     drop: tuple[str, ...],
@@ -95,13 +110,19 @@ def learn(
     html_path: Path | None,
 ) -> None:
     """Learn which features of DATA to buy for each case, and when to stop and name the target."""
+    from rlselect.cli._check import refuse_problems
     from rlselect.cli._datumwise import parse_costs, run_command
     from rlselect.cli._models import save_model
 
     with one_sentence():
         check_outputs(data, json_path, html_path, model_path)
         with shown_progress("reading", time_budget):
-            frame = load_data(data, name_targets(target, weight), drop, cells, "rlselect datumwise")
+            named = name_targets(target, weight)
+            frame = load_data(data, named, drop, cells, "rlselect datumwise")
+            frame = with_target(frame, [target]) if drop_missing_target else frame
+            frame = with_numbers(frame, [*named.values()]) if expand_dates else frame
+            # a gap is what cannot be bought
+            refuse_problems(frame, target, mended=["missing values"])
             model, report = run_command(
                 frame,
                 target,
@@ -126,7 +147,7 @@ _ASK = examples(
 )
 
 
-@datumwise.command(epilog=_ASK)
+@datumwise.command(epilog=_ASK, short_help="one question at a time, by a model that --save has written")
 @model_argument
 @click.option(
     "--known", multiple=True, metavar="NAME=VALUE", help="What is known from the start; may be repeated."
@@ -185,6 +206,8 @@ _REGIMES = examples(
 )
 @click.option("--minimize", is_flag=True, help="Small rewards are good.")
 @click.option("--discount", type=float, default=1.0, show_default=True, help="Weight of the next stage.")
+@save_option
+@budget_option
 @file_options
 def regimes(
     data: tuple[str, ...],
@@ -204,6 +227,8 @@ def regimes(
     missing: Literal["error", "indicator"],
     minimize: bool,
     discount: float,
+    model_path: Path | None,
+    time_budget: float | None,
     drop: tuple[str, ...],
     cells: "CsvCells",
     seed: int,
@@ -212,7 +237,8 @@ def regimes(
 ) -> None:
     """Learn from DATA what to do at each stage, which history that takes, and what it is worth."""
     with one_sentence():
-        check_outputs(data, json_path, html_path)
+        check_outputs(data, json_path, html_path, model_path)
+        from rlselect.cli._models import save_model
         from rlselect.cli._regimes import read_randomized
 
         if propensity is not None and randomized:
@@ -246,9 +272,12 @@ def regimes(
             cluster=cluster,
             missing=missing,
         )
-        learner = QLearning(maximize=not minimize, discount=discount, random_state=seed)
-        with shown_progress("learning"):
+        learner = QLearning(
+            maximize=not minimize, discount=discount, time_budget=time_budget, random_state=seed
+        )
+        with shown_progress("learning", time_budget):
             learner.fit(trial)
+        save_model(learner, model_path)
         report = {**report_of(learner), "title": f"{reward} in {title_of(data)}"}
         deliver(report, json_path, html_path)
 
@@ -287,6 +316,8 @@ _EFFECTS = examples(
     "--dropout", multiple=True, metavar="COLUMN", help="Column on which staying may depend; may be repeated."
 )
 @click.option("--level", type=float, default=0.95, show_default=True, help="Of the bands.")
+@save_option
+@budget_option
 @report_options
 def effects(
     data: tuple[str, ...],
@@ -305,6 +336,8 @@ def effects(
     cluster: str | None,
     dropout: tuple[str, ...],
     level: float,
+    model_path: Path | None,
+    time_budget: float | None,
     cells: "CsvCells",
     seed: int,
     json_path: Path | None,
@@ -312,10 +345,11 @@ def effects(
 ) -> None:
     """Estimate how the effects in a formula change over time, with bands and tests."""
     with one_sentence():
-        check_outputs(data, json_path, html_path)
+        check_outputs(data, json_path, html_path, model_path)
         from rlselect.cli._effects import read_grid, read_width, run_effects
+        from rlselect.cli._models import save_model
 
-        with shown_progress("estimating"):
+        with shown_progress("estimating", time_budget):
             model = run_effects(
                 open_data(data, {}, (), cells),
                 {
@@ -334,7 +368,9 @@ def effects(
                 bandwidth=read_width(bandwidth),
                 n_splines=splines,
                 constant=list(constant) or None,
+                time_budget=time_budget,
             )
+            save_model(model, model_path)
             report = dict(model.report(level=level, random_state=seed).dict)
         report |= {"method": type(model).__name__, "title": f"{formula} in {title_of(data)}"}
         deliver(report, json_path, html_path)

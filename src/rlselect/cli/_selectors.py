@@ -19,6 +19,10 @@ SELECTORS: dict[str, tuple[str | type, str, dict[str, str] | None]] = {
 }
 
 
+# flags of what `read_rules` makes
+_FLAGS = {"max_features": "--max-features", "order": "--order", "at_most": "--at-most", "signs": "--sign"}
+
+
 def read_rules(
     max_features: int | None, at_most: tuple[str, ...], sign: tuple[str, ...], order: int
 ) -> dict[str, Any]:
@@ -40,7 +44,9 @@ def read_rules(
         rules["signs"] = {}
         for text in sign:
             # a name may hold the mark of equality
-            name, _, given = text.rpartition("=") if "=" in text else (text, "", "")
+            name, _, given = text.rpartition("=")
+            if not name or given not in ("+", "-"):
+                raise ValueError(f"--sign {text!r} is not understood; write a column and its sign, as a=+.")
             rules["signs"][name] = given
     return rules
 
@@ -70,7 +76,8 @@ def make_selector(
     if method not in SELECTORS:
         raise ValueError(f"--method {method!r} is not known; use one of {', '.join(SELECTORS)}.")
     if rules and method != "revs":
-        raise ValueError(f"--method {method} knows no {', '.join(rules)}; use --method revs.")
+        flags = ", ".join(_FLAGS[name] for name in rules)
+        raise ValueError(f"--method {method} knows no {flags}; leave it out, or use --method revs.")
     kind, option, words = SELECTORS[method]
     if words is not None and family not in words:
         raise ValueError(f"--method {method} knows the families {', '.join(words)}, not {family!r}.")
@@ -79,3 +86,19 @@ def make_selector(
     options = {option: family if words is None else words[family], "missing": missing}
     seed = {"random_state": random_state} if "random_state" in signature(kind).parameters else {}
     return kind(**options, **seed, **(rules or {}), time_budget=time_budget)
+
+
+def refuse_others(
+    method: str, event: str | None, groups: str | None, time_ordered: bool, responses: str, inference: str
+) -> None:
+    """Refuse what REVS alone knows."""
+    given = {
+        "--event": (event is not None, "knows no events"),
+        "--groups": (groups is not None, "takes every row for itself"),
+        "--time-ordered": (time_ordered, "takes every row for itself"),
+        "--responses": (responses == "each", "takes one target"),
+        "--inference": (inference == "split", "has no standard errors"),
+    }
+    for flag, (was_given, why) in given.items():
+        if was_given:
+            raise ValueError(f"--method {method} {why}; leave out {flag}, or use --method revs.")

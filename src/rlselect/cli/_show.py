@@ -4,7 +4,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import click
+
+from rlselect.cli._help import COMMAND
 from rlselect.cli._progress import say
+from rlselect.cli._words import report_in_flags
 from rlselect.report import printable, write_whole
 
 __all__ = ["deliver", "report_of", "show_report"]
@@ -79,10 +83,20 @@ def _fitting(columns: Sequence[str], rows: list[list[str]], width: int) -> list[
     return tables
 
 
+def _with_command(report: dict[str, Any]) -> dict[str, Any]:
+    """A report that says by which command it was made."""
+    context = click.get_current_context(silent=True)
+    command = context.meta.get(COMMAND) if context is not None else None
+    return (
+        {**report, "made": {"command": command, **report["made"]}} if command and "made" in report else report
+    )
+
+
 def deliver(report: Mapping[str, Any], json_path: Path | None, html_path: Path | None) -> None:
     """Print a report, and write it where that was asked for."""
     from rlselect.report import to_html, to_json
 
+    report = _with_command(report_in_flags(report))
     show_report(report)
     for path, write in ((json_path, to_json), (html_path, to_html)):
         if path is not None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from rlselect.cli._errors import one_sentence
-from rlselect.cli._files import check_outputs, open_data, title_of, with_numbers
+from rlselect.cli._files import check_outputs, open_data, title_of, with_numbers, with_target
 from rlselect.cli._help import examples
 from rlselect.cli._options import (
     budget_option,
@@ -19,6 +19,7 @@ from rlselect.cli._options import (
     quiet_option,
     seed_option,
     target_option,
+    told_option,
 )
 from rlselect.cli._progress import say, shown_progress
 from rlselect.cli._show import deliver, show_report
@@ -63,6 +64,7 @@ __all__ = ["compare", "reproduce", "simulate"]
     help="What matters, as rlselect simulate writes it beside its table.",
 )
 @missing_option
+@told_option
 @expand_option
 @budget_option
 @file_options
@@ -74,6 +76,7 @@ def compare(
     folds: int,
     truth_path: Path | None,
     missing: Literal["error", "drop", "indicator"],
+    drop_missing_target: bool,
     expand_dates: bool,
     time_budget: float | None,
     drop: tuple[str, ...],
@@ -94,7 +97,8 @@ def compare(
         truth = read_truth(truth_path)
         with shown_progress("reading"):
             table = open_data(data, {"--target": target}, drop, cells)
-            table = with_numbers(table) if expand_dates else table
+            table = with_target(table, [target]) if drop_missing_target else table
+            table = with_numbers(table, [target]) if expand_dates else table
             refuse_problems(table, target, missing=missing)
             report = run_comparison(
                 table,

@@ -7,7 +7,6 @@ from rlselect.data._checks import (
     nearest_names,
     require_rows,
     require_target,
-    say_comma,
     unknown_column,
 )
 from rlselect.data._coded import CodedFeatures, open_coded
@@ -31,6 +30,7 @@ from rlselect.data._open import (
     open_source,
     open_stream,
     open_table,
+    read_columns,
 )
 from rlselect.data._opened import Opened
 from rlselect.data._pairs import ColumnPairs, PairTable
@@ -57,6 +57,7 @@ from rlselect.data._task import (
 )
 from rlselect.data._twins import find_twins, selectable_units
 from rlselect.data._units import FeatureUnits, Units, read_units
+from rlselect.data._written import NumberMarks, find_marks, say_comma
 
 __all__ = [
     "MISSING_MODES",
@@ -74,6 +75,7 @@ __all__ = [
     "FeatureGroups",
     "FeatureUnits",
     "MissingMode",
+    "NumberMarks",
     "NumberResponses",
     "Opened",
     "PairTable",
@@ -89,6 +91,7 @@ __all__ = [
     "all_finite",
     "as_numbers",
     "doubtful_classes",
+    "find_marks",
     "find_task",
     "find_twins",
     "is_source",
@@ -104,6 +107,7 @@ __all__ = [
     "open_stream",
     "open_table",
     "read_classes",
+    "read_columns",
     "read_features",
     "read_file",
     "read_groups",

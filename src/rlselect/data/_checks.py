@@ -1,7 +1,6 @@
 """The sentences a user reads when data cannot be used, and the cheap tests behind them."""
 
 import difflib
-import re
 from collections.abc import Callable, Iterable, Sequence, Sized
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -236,9 +235,3 @@ def refuse_repeated(names: Iterable[str], path: str) -> None:
         if name in seen:
             raise ValueError(f"{path!r} has two columns called {name!r}; column names must differ.")
         seen.add(name)
-
-
-def say_comma(text: Any) -> str:
-    """What to do about a number with a decimal comma, for the end of a message about text."""
-    comma = re.fullmatch(r"\s*[-+]?\d+,\d+\s*", str(text)) is not None
-    return ', or read its file with a decimal comma (--decimal ,; decimal="," of pandas)' if comma else ""

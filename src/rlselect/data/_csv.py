@@ -22,8 +22,8 @@ class CsvStream:
     """Rows of CSV files with one header, in the order of the files.
 
     Types are guessed from the first 4 MB of each file. Where a later cell contradicts the guess, the column
-    becomes wider (whole numbers, numbers, text) and the pass starts again; a column of numbers in which only
-    a few cells are text is refused, as in `read_file`.
+    becomes wider (whole numbers, numbers, those with marks between thousands, text) and the pass starts
+    again; a column of numbers in which only a few cells are text is refused, as in `read_file`.
 
     Parameters
     ----------
@@ -45,6 +45,8 @@ class CsvStream:
     ) -> None:
         self._paths, self._cells = files.paths, cells
         self._stamps = FileStamps(files.paths)
+        # columns of numbers that are read as text, for their marks between thousands
+        self._grouped = set(numbers) if cells.thousands else set()
         self._separators: dict[str, str] = {}
         self._headers: dict[str, list[str]] = {}
         kinds: dict[str, pa.DataType] = {}
@@ -74,6 +76,7 @@ class CsvStream:
             yield from self._pass(names)
         except _WiderColumn as found:
             self._kinds[found.name] = found.kind
+            self._grouped |= {found.name} if found.grouped else set()
             yield None
 
     def where(self, rows: int) -> str:
@@ -91,10 +94,10 @@ class CsvStream:
         inside = [name for name in names if name in self._kinds] or list(self._kinds)[:1]
         for i, path in enumerate(self._paths):
             try:
-                for batch in self._open(path, {name: self._kinds[name] for name in inside}):
-                    stray.add(batch.drop_columns([name for name in inside if name in self._fixed]))
-                    values = (self._cells.without_codes(column) for column in batch.columns)
-                    columns = dict(zip(inside, values, strict=True))
+                for batch in self._open(path, {name: self._read_as(name) for name in inside}):
+                    known = [n for n in inside if n in self._fixed or self._read_as(n) != self._kinds[n]]
+                    stray.add(batch.drop_columns(known))
+                    columns = {name: self._values(name, batch.column(name)) for name in inside}
                     columns |= self._folders.values(i, names, batch.num_rows)
                     self._stamps.check(i)
                     yield pa.table({name: columns[name] for name in names})
@@ -104,6 +107,20 @@ class CsvStream:
                 self._stamps.check(i)
                 self._widen(error, path)
                 raise ValueError(f"{path!r} cannot be read as a table: {first_line(error)}.") from None
+
+    def _read_as(self, name: str) -> pa.DataType:
+        """What Arrow is to make of a column."""
+        grouped = name in self._grouped and self._kinds[name] == pa.float64()
+        return pa.string() if grouped else self._kinds[name]
+
+    def _values(self, name: str, column: Any) -> Any:
+        if self._read_as(name) != self._kinds[name]:
+            column = self._cells.marks.read_column(column)
+            if column is None and name in self._fixed:
+                raise pa.ArrowInvalid(f"column {name!r} holds text, but was a number in fit")
+            if column is None:
+                raise _WiderColumn(name, pa.string())
+        return self._cells.without_codes(column)
 
     def _open(self, path: str, kinds: dict[str, pa.DataType] | None) -> Any:
         known: dict[str, Any] = (
@@ -118,11 +135,21 @@ class CsvStream:
                 raise ValueError(f"{path!r} is empty.")
             self._separators[path] = separator
             with self._open(path, None) as reader:
-                return reader.schema
+                schema = reader.schema
+                return self._guess_grouped(reader) if self._cells.thousands else schema
         except PermissionError:
             raise ValueError(f"{path!r} may not be read: permission denied.") from None
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise ValueError(f"{path!r} cannot be read as a table: {first_line(error)}.") from None
+
+    def _guess_grouped(self, reader: Any) -> pa.Schema:
+        """Types by the first block, with text that is numbers with marks between thousands as such."""
+        schema, block = reader.schema, next(iter(reader), None)
+        for k, column in enumerate(() if block is None else block.columns):
+            if self._cells.ungrouped(column).type != column.type:
+                schema = schema.set(k, pa.field(schema.names[k], pa.float64()))
+                self._grouped.add(schema.names[k])
+        return schema
 
     def _widen(self, error: Exception, path: str) -> None:
         """Raise `_WiderColumn` for a cell that its column's type cannot hold, unless the type is given."""
@@ -130,16 +157,19 @@ class CsvStream:
         if found is None:
             return
         name = self._headers[path][int(found[1])]
-        if name not in self._fixed and self._kinds[name] != pa.string():
-            raise _WiderColumn(name, _wider(self._kinds[name])) from None
+        kind = self._kinds[name]
+        if kind == pa.float64() and self._cells.thousands and name not in self._grouped:
+            raise _WiderColumn(name, kind, grouped=True) from None
+        if name not in self._fixed and kind != pa.string():
+            raise _WiderColumn(name, _wider(kind)) from None
 
 
 class _WiderColumn(Exception):
     """A column that needs a wider type."""
 
-    def __init__(self, name: str, kind: pa.DataType) -> None:
+    def __init__(self, name: str, kind: pa.DataType, *, grouped: bool = False) -> None:
         super().__init__(name)
-        self.name, self.kind = name, kind
+        self.name, self.kind, self.grouped = name, kind, grouped
 
 
 _LADDER = [pa.null(), pa.int64(), pa.float64(), pa.string()]

@@ -9,9 +9,10 @@ import numpy as np
 from scipy import sparse
 
 from rlselect._compat import user_level
-from rlselect.data._checks import check_finite, check_finite_sparse, check_names, missing_error, say_comma
+from rlselect.data._checks import check_finite, check_finite_sparse, check_names, missing_error
 from rlselect.data._gaps import Gaps, scan_missing
 from rlselect.data._store import Column, ColumnStore, DenseStore, RowSelection, SparseStore, Store
+from rlselect.data._written import say_comma
 
 # Text of more levels than this, and of fewer rows for each on average than that, names rows or is free text:
 # it is left out rather than spread out. A column of a type for categories is meant to be one.

@@ -2,6 +2,7 @@
 
 import codecs
 import gzip
+import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ import pyarrow.compute as pc
 from rlselect.data._checks import refuse_repeated
 from rlselect.data._paths import kind_of
 from rlselect.data._unchanged import FileStamps
+from rlselect.data._written import NumberMarks, say_comma
 
 _GAPS = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None")
 _NO_UTF8 = "not UTF-8 text; save it as such, or name its encoding (--encoding cp1252, encoding of pandas)"
@@ -32,16 +34,24 @@ class CsvCells(NamedTuple):
         What stands before the decimals of a number, a point or a comma.
     encoding : str
         How letters are written as bytes.
+    thousands : str
+        What stands between groups of three digits, see `NumberMarks`.
     """
 
     missing: Sequence[str] = ()
     decimal: str = "."
     encoding: str = "utf-8"
+    thousands: str = ""
+
+    @property
+    def marks(self) -> NumberMarks:
+        """How numbers are written."""
+        return NumberMarks(self.decimal, self.thousands)
 
     def without_codes(self, column: Any) -> Any:
         """A column of an Arrow table; numbers that mean "missing" are null."""
         kind = column.type
-        codes = [float(self._pointed(text)) for text in self.missing if self.is_number(text)]
+        codes = [code for text in self.missing if (code := self.marks.read(text)) is not None]
         if not codes or not (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
             return column
         hit = pc.is_in(pc.cast(column, pa.float64(), safe=False), value_set=pa.array(codes))
@@ -49,17 +59,17 @@ class CsvCells(NamedTuple):
 
     def is_number(self, text: str) -> bool:
         """Whether a cell reads as a number; with a comma before decimals, a point has no place in it."""
-        try:
-            float(self._pointed(text))
-        except ValueError:
-            return False
-        return True
+        return self.marks.read(text) is not None
 
-    def _pointed(self, text: str) -> str:
-        return text if self.decimal == "." else text.replace(".", "?").replace(self.decimal, ".")
+    def ungrouped(self, column: Any) -> Any:
+        """A column of an Arrow table; text that is numbers with marks between thousands is such."""
+        if not self.thousands or not pa.types.is_string(column.type) or column.null_count == len(column):
+            return column
+        numbers = self.marks.read_column(column)
+        return column if numbers is None else numbers
 
 
-USUAL_CELLS, _WITH_COMMA = CsvCells(), CsvCells(decimal=",")
+USUAL_CELLS, _BOTH = CsvCells(), CsvCells(decimal=",", thousands=".")
 
 
 def read_file(path: str | Path, *, cells: CsvCells = USUAL_CELLS) -> pa.Table:
@@ -147,7 +157,8 @@ def _read(path: Path, kind: str, cells: CsvCells) -> pa.Table | None:
     stray = StrayText(cells)
     stray.add(table)
     stray.check()
-    return pa.table([cells.without_codes(column) for column in table.columns], table.column_names)
+    columns = [cells.without_codes(cells.ungrouped(column)) for column in table.columns]
+    return pa.table(columns, table.column_names)
 
 
 def find_separator(path: str, encoding: str) -> str | None:
@@ -158,7 +169,9 @@ def find_separator(path: str, encoding: str) -> str | None:
     with opener(path, "rb") as file:
         # the last letter of a line may be cut where letters have several bytes
         header = codecs.getincrementaldecoder(encoding)().decode(file.readline(1 << 20))
-    return max(",;\t", key=header.count) if header.strip() else None
+    # a name between quotes may hold any of them
+    bare = re.sub(r'"[^"]*"', "", header)
+    return max(",;\t", key=bare.count) if header.strip() else None
 
 
 def csv_options(
@@ -221,14 +234,14 @@ class StrayText:
         for name, (text, row) in self._first.items():
             count, where = self._strays[name], f"{self._first[name][0]!r} in data row {row}"
             if self._cells.decimal != "." and USUAL_CELLS.is_number(text):
+                grouped = ", say --thousands ." if _BOTH.is_number(text) else ""
                 raise pa.ArrowInvalid(
                     f"column {name!r} holds {where}, which has a point where decimals follow a comma; write "
-                    "it without the point, or leave out --decimal"
+                    f"it without the point{grouped}, or leave out --decimal"
                 )
             if count <= (1 - _MOSTLY) * self._given[name]:
                 more = f" and {count - 1} more cells of text" if count > 1 else ""
-                comma = ", or name the comma (--decimal ,)" if _WITH_COMMA.is_number(text) else ""
                 raise pa.ArrowInvalid(
                     f"column {name!r} holds numbers but for {where}{more}; correct them, or read them as "
-                    f"missing (--na {text!r}, na_values of pandas){comma}"
+                    f"missing (--na {text!r}, na_values of pandas){say_comma(text)}"
                 )

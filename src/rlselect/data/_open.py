@@ -1,7 +1,7 @@
 """The door: tables in memory on one side, sources that are read in parts on the other."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -256,6 +256,34 @@ def refuse_used_up(X: Any) -> None:
             f"X is a {type(X).__name__}, which can be read once only; give a function that makes it anew at "
             "every call, such as `lambda: make_batches()`."
         )
+
+
+def read_columns(X: Any, names: Sequence[str]) -> Iterator[pa.Table]:
+    """Pass over some columns in the order of the rows; cells of CSV files that are read in parts are text.
+
+    Parameters
+    ----------
+    X : pyarrow.Table or Opened
+        As `open_once` returns it, or rows in memory.
+    names : sequence of str
+        The columns.
+
+    Yields
+    ------
+    pyarrow.Table
+        Further rows.
+    """
+    opened = X.parts if isinstance(X, Opened) else X
+    if isinstance(X, Opened) and is_paths(X.source):
+        files = find_files(X.source)
+        # as they were written, and of one type in every part
+        opened = CsvStream(files, text=names, cells=X.cells) if files.kind == "csv" else opened
+    if isinstance(opened, pa.Table):
+        yield opened.select(list(names))
+    elif hasattr(opened, "visit"):
+        yield from opened.visit(all_parts(opened), list(names))
+    else:
+        yield from opened.tables(list(names))
 
 
 def open_source(

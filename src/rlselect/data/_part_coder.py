@@ -14,8 +14,11 @@ from rlselect.data._schemas import is_number
 from rlselect.data._source import Batch
 from rlselect.data._store import float_dtype
 
-# numbers that are turned from columns into rows at once, which stay in the cache
-_TILE = 2**18
+# numbers that are turned from columns into rows at once, so many rows at a time: what these take stays in the
+# cache until the numbers beside them are there; as many columns as fill one of its lines
+_TILE = 2**22
+_TILE_ROWS = 2**13
+_LINE = 8
 # rows that are encoded at once where that takes more memory than its result
 _ENCODED_ROWS = 8192
 
@@ -134,15 +137,15 @@ class View:
 
 def _fill(X: np.ndarray, table: pa.Table, names: list[str], missing: str) -> None:
     """Write columns of numbers into the columns of X, and check them."""
-    # a number at a time into long rows would miss the cache every time
-    step, tame = max(1, _TILE // max(len(table), 1)), True
+    step, tame = max(_LINE, _TILE // max(len(table), 1)), True
     for start in range(0, len(names), step):
-        some = names[start : start + step]
-        tile = np.empty((len(some), len(table)), dtype=X.dtype)
-        for k, name in enumerate(some):
-            tile[k] = _plain(table.column(name), name)
-        X[:, start : start + step] = tile.T
-        tame = tame and is_tame(tile)
+        columns = [_plain(table.column(name), name) for name in names[start : start + step]]
+        # a column at a time into long rows would miss the cache with every number
+        for first in range(0, len(X), _TILE_ROWS):
+            rows = slice(first, first + _TILE_ROWS)
+            for j, column in enumerate(columns, start):
+                X[rows, j] = column[rows]
+        tame = tame and all(column.dtype.kind != "f" or is_tame(column) for column in columns)
     if not tame:
         check_finite(X, names, missing)
 

@@ -12,8 +12,9 @@ from narwhals.exceptions import DuplicateError
 from scipy import sparse
 from sklearn.utils.validation import column_or_1d
 
-from rlselect.data._checks import check_shape, refuse_huge, say_comma, unknown_column
+from rlselect.data._checks import check_shape, refuse_huge, unknown_column
 from rlselect.data._store import Column, ColumnStore, DenseStore, SparseStore, Store, as_csr
+from rlselect.data._written import say_comma
 
 _NUMBER = "fiub"
 

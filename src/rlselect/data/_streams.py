@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import ipc
 
+from rlselect._clock import Reading
 from rlselect._watch import tell
 from rlselect.data._encoder import TableEncoder
 from rlselect.data._file import first_line
@@ -220,6 +221,8 @@ def collect(
 ) -> tuple[list[pa.Table], bool]:
     """Tables of a stream, of types that hold for all of them, until so many rows are enough.
 
+    It takes the time of `Reading`.
+
     Parameters
     ----------
     stream : Stream
@@ -235,18 +238,22 @@ def collect(
     whole : bool
         Whether these are all rows.
     """
-    while True:
-        kept, n_rows = list[pa.Table](), 0
-        for table in stream.tables(names):
-            if table is None:  # a type has changed: all before it is void
-                break
-            kept.append(table)
-            n_rows += len(table)
-            tell(rows=n_rows)
-            if enough(n_rows):
-                return kept, False
-        else:
-            return kept, True
+    with Reading() as reading:
+        while True:
+            kept, n_rows, n_bytes = list[pa.Table](), 0, 0
+            for table in stream.tables(names):
+                if table is None:  # a type has changed: all before it is void
+                    break
+                kept.append(table)
+                n_rows += len(table)
+                n_bytes += table.nbytes
+                expected = stream.expected_bytes(kept[0])
+                reading.expect(n_bytes / expected if expected else None)
+                tell(rows=n_rows)
+                if enough(n_rows):
+                    return kept, False
+            else:
+                return kept, True
 
 
 def spill(stream: Stream) -> FileParts:
@@ -255,7 +262,9 @@ def spill(stream: Stream) -> FileParts:
     os.close(handle)
     path = Path(name)
     try:
-        if not _write(stream, name):
+        with Reading() as reading:
+            n_rows = _write(stream, name, reading)
+        if not n_rows:
             raise ValueError("X holds no rows.")
         return FileParts([name], temporary=True)
     except OSError as error:
@@ -280,19 +289,22 @@ def _require_room(needed: float | None, folder: str) -> None:
         )
 
 
-def _write(stream: Stream, path: str) -> int:
+def _write(stream: Stream, path: str, reading: Reading) -> int:
     """Write a stream in blocks of one size, however its batches come; the number of rows."""
     size = int(np.clip(_BLOCK_BYTES // (8 * len(stream.schema)), 1024, _BATCH_ROWS))
     while True:
-        n_rows, waiting = 0, list[pa.Table]()
+        n_rows, n_bytes, waiting = 0, 0, list[pa.Table]()
         writer: Any = None
         try:
             for table in stream.tables(stream.schema.names):
                 if table is None:
                     break
                 if writer is None:
-                    _require_room(stream.expected_bytes(table), os.path.dirname(path))
+                    expected = stream.expected_bytes(table)
+                    _require_room(expected, os.path.dirname(path))
                     writer = ipc.new_file(path, table.schema)
+                n_bytes += table.nbytes
+                reading.expect(n_bytes / expected if expected else None)
                 waiting.append(table)
                 n_rows += len(table)
                 tell(rows=n_rows)

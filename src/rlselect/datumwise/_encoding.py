@@ -17,6 +17,7 @@ __all__ = [
     "Precision",
     "Regressors",
     "ValueEncoder",
+    "between",
     "column_of",
     "make_encoder",
     "quantile_edges",
@@ -316,12 +317,18 @@ def quantile_edges(values: NDArray, weights: NDArray, n_bins: int) -> NDArray:
     if len(levels) <= 1:
         return np.empty(0)
     if len(levels) <= n_bins:
-        return (levels[:-1] + levels[1:]) / 2
+        return between(levels[:-1], levels[1:])
     mass = np.cumsum(np.bincount(place, weights[known], minlength=len(levels)))
     # The small share keeps sums of weights that should be equal from falling on different sides.
     targets = mass[-1] * np.arange(1, n_bins) / n_bins * (1 - 1e-12)
     last = np.unique(np.minimum(np.searchsorted(mass, targets), len(levels) - 2))
-    return (levels[last] + levels[last + 1]) / 2
+    return between(levels[last], levels[last + 1])
+
+
+def between(low: NDArray, high: NDArray) -> NDArray:
+    """Midpoints, which stay below the upper ends, also where there is no number between the two."""
+    middle = (low + high) / 2
+    return np.where(middle < high, middle, low)
 
 
 def _chain_precision(widths: NDArray, correlation: float) -> Precision:

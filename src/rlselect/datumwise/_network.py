@@ -14,11 +14,15 @@ __all__ = [
     "Activations",
     "NetworkShape",
     "Singles",
+    "ahead_head",
     "backward",
     "forward",
+    "gain_head",
     "hidden",
+    "outputs",
     "softmax",
     "start_weights",
+    "trunk",
 ]
 
 Singles = NDArray[np.float32]
@@ -106,6 +110,35 @@ def hidden(views: Views, x: Singles, name: str) -> Singles:
     return np.maximum(out, 0, out=out)
 
 
+def outputs(views: Views, x: Singles, name: str) -> Singles:
+    """A layer whose numbers stay as they are."""
+    out: Singles = x @ views[name]
+    out += views[name + "_bias"]
+    return out
+
+
+def trunk(views: Views, x: Singles) -> tuple[Singles, Singles]:
+    """Both hidden layers of the trunk."""
+    first = hidden(views, x, "input")
+    return first, hidden(views, first, "trunk")
+
+
+def gain_head(views: Views, second: Singles, reward: int) -> tuple[Singles, Singles]:
+    """What purchases gain at once, after the hidden layer of their head."""
+    gain = hidden(views, second, f"gain{reward}")
+    return gain, outputs(views, gain, f"gain_of{reward}")
+
+
+def ahead_head(views: Views, second: Singles, log_price: Singles, reward: int) -> tuple[Singles, Singles]:
+    """What purchases open the way to, at `log_price` (members, states), after the hidden layer."""
+    matrix = views[f"ahead{reward}"]
+    ahead: Singles = second @ matrix[:, :-1]
+    ahead += log_price[..., None] * matrix[:, -1:]
+    ahead += views[f"ahead{reward}_bias"]
+    np.maximum(ahead, 0, out=ahead)
+    return ahead, outputs(views, ahead, f"ahead_of{reward}")
+
+
 def softmax(logits: Singles) -> Singles:
     """Probabilities of the last axis."""
     out = np.exp(logits - logits.max(axis=-1, keepdims=True))
@@ -124,23 +157,17 @@ def forward(
     `log_price` is (rewards, members, first states): gains are given for as many of the states as it has.
     `drop` has factors (members, states, trunk) of the second hidden layer.
     """
-    first = hidden(views, x, "input")
-    second = hidden(views, first, "trunk")
+    first, second = trunk(views, x)
     if drop is not None:
         second *= drop
-    out = Activations(x, first, second, second @ views["class"] + views["class_bias"], [], [], [], [])
+    out = Activations(x, first, second, outputs(views, second, "class"), [], [], [], [])
     priced = second[:, : log_price.shape[2]]
     for r, price in enumerate(log_price):
-        gain = hidden(views, priced, f"gain{r}")
-        matrix = views[f"ahead{r}"]
-        ahead: Singles = priced @ matrix[:, :-1]
-        ahead += price[..., None] * matrix[:, -1:]
-        ahead += views[f"ahead{r}_bias"]
-        np.maximum(ahead, 0, out=ahead)
-        out.gain_hidden.append(gain)
-        out.ahead_hidden.append(ahead)
-        out.gains.append(gain @ views[f"gain_of{r}"] + views[f"gain_of{r}_bias"])
-        out.aheads.append(ahead @ views[f"ahead_of{r}"] + views[f"ahead_of{r}_bias"])
+        gain, ahead = gain_head(views, priced, r), ahead_head(views, priced, price, r)
+        out.gain_hidden.append(gain[0])
+        out.gains.append(gain[1])
+        out.ahead_hidden.append(ahead[0])
+        out.aheads.append(ahead[1])
     return out
 
 

@@ -16,8 +16,10 @@ _FINER = 8
 # share of the range of what answers are worth by which settings are about as good as each other
 _NEAR = 0.005
 
-# temperatures that are tried, and how many prices on each side lend their rows to the choice
-_TEMPERATURES, _NEIGHBOURS = (0.3, 5.0), 2
+# temperatures that are tried, also those of networks that have learned their rows by heart, and how many
+# prices on each side lend their rows to the choice
+_TEMPERATURES = np.concatenate([np.geomspace(0.3, 5.0, 41), np.geomspace(5.0, 20.0, 21)[1:]])
+_NEIGHBOURS = 2
 
 
 @dataclass(frozen=True)
@@ -112,12 +114,11 @@ def best_temperatures(others: NDArray, labels: NDArray, weights: NDArray, losses
     total = weights.sum(axis=1) @ near
     answers = (np.exp(others) @ losses.T).argmin(axis=2)
     paid = (losses[answers, labels] * weights).sum(axis=1) @ near + 0.5 * np.ptp(losses)
-    tried = np.geomspace(*_TEMPERATURES, 41)
-    gap = np.empty((len(tried), len(others)))
-    for k, temperature in enumerate(tried):
+    gap = np.empty((len(_TEMPERATURES), len(others)))
+    for k, temperature in enumerate(_TEMPERATURES):
         expected = (special.softmax(others / temperature, axis=2) * losses[answers]).sum(axis=2)
         gap[k] = np.abs((expected * weights).sum(axis=1) @ near - paid)
-    return np.where(total > 1, tried[gap.argmin(axis=0)], 1.0)
+    return np.where(total > 1, _TEMPERATURES[gap.argmin(axis=0)], 1.0)
 
 
 def _above(x: NDArray, y: NDArray, a: int, b: int, c: int) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from rlselect.datumwise._encoding import column_of
+from rlselect.datumwise._encoding import between, column_of
 from rlselect.datumwise._plan import NETWORK
 
 __all__ = ["InputColumns", "ScoreEncoder"]
@@ -46,7 +46,7 @@ class InputColumns:
 
     def make(self, codes: NDArray) -> NDArray:
         """Columns (..., columns) of codes (..., features) without gaps, all taken as known."""
-        out = codes[..., self.owner]
+        out = np.take(codes, self.owner, axis=-1)
         out -= self.low
         out *= self.slope
         return np.clip(out, self.least, self.most, out=out)
@@ -80,7 +80,8 @@ class ScoreEncoder:
             self.scores_.append(scores)
             knots.append(cuts)
             inner = np.interp(cuts, scores, levels)
-            self.edges_.append((inner[:-1] + inner[1:]) / 2 if len(cuts) == len(levels) else inner[1:-1])
+            few = len(cuts) == len(levels)
+            self.edges_.append(between(inner[:-1], inner[1:]) if few else inner[1:-1])
         quiet = np.array([len(levels) <= NETWORK.few_values for levels in self.levels_])
         quiet[list(n_levels)] = True
         self.kinds = [
@@ -93,10 +94,21 @@ class ScoreEncoder:
         """Codes, rows x features; NaN where a value is missing."""
         out = np.empty(X.shape)
         for j, (levels, scores) in enumerate(zip(self.levels_, self.scores_, strict=True)):
-            values = column_of(X, j)
-            # NaN stays NaN
-            out[:, j] = np.interp(values, levels, scores)
+            out[:, j] = _interpolate(column_of(X, j), levels, scores)
         return out
+
+
+def _interpolate(values: NDArray, levels: NDArray, scores: NDArray) -> NDArray:
+    """Scores of values, between those of the levels; NaN stays NaN."""
+    out = np.interp(values, levels, scores)
+    # a slope between levels that are very close is too steep for a number
+    (steep,) = np.nonzero(np.isinf(out))
+    if len(steep):
+        after = np.searchsorted(levels, values[steep], side="right")
+        low, high = levels[after - 1], levels[after]
+        share = (values[steep] - low) / (high - low)
+        out[steep] = (1 - share) * scores[after - 1] + share * scores[after]
+    return out
 
 
 def _knots(scores: NDArray, share: NDArray) -> NDArray:

@@ -1,13 +1,15 @@
 """From rows to a policy of networks: training in several ways, and the choice among them on rows left out."""
 
 import itertools
+import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect._clock import present_clock
+from rlselect._clock import Clock, present_clock
 from rlselect._parallel import run_tasks
 from rlselect.datumwise._folds import fold_numbers
 from rlselect.datumwise._learned import Learned, PolicyStep, Stop, never
@@ -23,6 +25,8 @@ from rlselect.datumwise._settings import NetworkTraining
 __all__ = ["learn_networks"]
 
 _REWARDS = ("probability", "log")
+# of a time budget, where there is no policy yet; the rest is for judging it
+_FOR_FIRST_TRAINING = 0.6
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,8 @@ def learn_networks(
 ) -> Learned:
     """Train networks in every way that the settings leave open and keep the way that suits rows left out.
 
-    A training that time did not suffice for is no candidate, but for the first one, which is taken as it is.
+    A training that time did not suffice for, or for judging it, is no candidate, but for the first one, which
+    is taken as it is.
     """
     problem = split_rows(problem, settings.n_members)
     n_rows = float(problem.weights.sum())
@@ -66,14 +71,18 @@ def learn_networks(
     )
     found: list[_Candidate] = []
     sizes = settings.width(n_rows), settings.batch
+    whole = present_clock()
     for number, steps in enumerate(lengths):
-        families = _train(
-            problem, lessons, sizes, members, steps, children[2 * number :], n_jobs, not found, device
-        )
+        with nullcontext(whole) if found else whole.part(_FOR_FIRST_TRAINING) as clock:
+            rngs = children[2 * number :]
+            families = _train(problem, lessons, sizes, members, steps, rngs, n_jobs, clock, not found, device)
         if families is None:
             break
-        found += _judge(problem, lessons, settings, families, steps, device)
-        if stop():
+        judged = _judge(problem, lessons, settings, families, steps, device, n_jobs, not found)
+        found += judged
+        # a training that was cut short is the last one
+        whole.reason = whole.reason or clock.reason
+        if stop() or not judged:
             break
     best = found[_choose(found)]
     frontier = best.frontier
@@ -99,6 +108,7 @@ def _train(
     steps: int,
     rngs: list[np.random.Generator],
     n_jobs: int | None,
+    clock: Clock,
     must_end: bool,
     device: str,
 ) -> tuple[NetworkFamily, ...] | None:
@@ -109,7 +119,7 @@ def _train(
     hidden, batch = sizes
     assert isinstance(problem.encoder, ScoreEncoder)
     kinds, rules = problem.encoder.kinds, problem.rules
-    tasks, clock = [], present_clock()
+    tasks = []
     for k, columns in enumerate(kinds):
         shape = NetworkShape(
             columns.width,
@@ -144,31 +154,57 @@ def _judge(
     families: tuple[NetworkFamily, ...],
     steps: int,
     device: str,
+    n_jobs: int | None,
+    must_end: bool,
 ) -> list[_Candidate]:
-    """Candidates of one training; each network plays the rows that it has not seen."""
+    """Candidates of one training; each network plays the rows that it has not seen.
+
+    Without time for all of them there are none, or, if it `must_end`, those that there was time for.
+    """
     aheads = (False, True) if settings.lookahead == "auto" else (settings.lookahead,)
-    out = []
-    for (place, reward), lookahead in itertools.product(enumerate(lessons.rewards), aheads):
-        policy = NetworkPolicy(
-            problem.rules, families, place, lookahead, 1.0, UNKNOWN, device, logarithm=reward == 1
-        )
-        frontier = _left_out(problem, lessons.folds, policy, NETWORK.prices[reward])
-        out.append(_Candidate(steps, reward, lookahead, replace(policy, frontier=frontier), frontier))
-    return out
+    ways = list(itertools.product(enumerate(lessons.rewards), aheads))
+    policies = [
+        NetworkPolicy(problem.rules, families, place, lookahead, 1.0, UNKNOWN, device, logarithm=reward == 1)
+        for (place, reward), lookahead in ways
+    ]
+    clock = present_clock()
+    tasks = [
+        (problem, lessons.folds, policy, NETWORK.prices[reward], clock, must_end and number == 0)
+        for number, (policy, ((_, reward), _)) in enumerate(zip(policies, ways, strict=True))
+    ]
+    frontiers = run_tasks(_left_out, tasks, n_jobs=n_jobs if device == "cpu" else 1, prefer="threads")
+    out = [
+        _Candidate(steps, reward, lookahead, replace(policy, frontier=frontier), frontier)
+        for policy, ((_, reward), lookahead), frontier in zip(policies, ways, frontiers, strict=True)
+        if frontier is not None
+    ]
+    return out if must_end or len(out) == len(ways) else []
 
 
 def _left_out(
-    problem: CaseRows, folds: NDArray, policy: NetworkPolicy, ends: tuple[float, float]
-) -> PriceFrontier:
-    """How rows left out fare at prices between two ends."""
+    problem: CaseRows,
+    folds: NDArray,
+    policy: NetworkPolicy,
+    ends: tuple[float, float],
+    clock: Clock,
+    must_end: bool,
+) -> PriceFrontier | None:
+    """How rows left out fare at prices between two ends; by the first folds alone if it `must_end`."""
     prices = np.geomspace(*ends, NETWORK.grid)
     cost = cost_shares(problem.rules)
     step = -(-len(folds) // NETWORK.judged)
     sums = np.zeros((4, NETWORK.grid))
     total = 0.0
-    judged, logs, asked = [], [], []
+    judged: list[NDArray] = []
+    logs, asked = [], []
     # of very few rows, a fold may hold none
+    began = time.perf_counter()
     for fold in np.unique(folds).tolist():
+        if (judged or not must_end) and clock.late(began) is not None:
+            if not must_end:
+                return None
+            break
+        began = time.perf_counter()
         own = np.flatnonzero(folds == fold)[::step]
         total += problem.weights[own].sum()
         rows = np.tile(own, len(prices))
@@ -187,11 +223,9 @@ def _left_out(
         logs.append(np.log(np.maximum(shares, 1e-12)).reshape(len(prices), len(own), -1))
     rows, others = np.concatenate(judged), np.concatenate(logs, axis=1)
     counts = problem.weights[rows] * np.concatenate(asked, axis=1)
-    temperatures = NETWORK.heat(float(problem.weights.sum())) * best_temperatures(
-        others, problem.labels[rows], counts, problem.rules.losses
-    )
+    single = best_temperatures(others, problem.labels[rows], counts, problem.rules.losses)
     worth, losses, spent, bought = sums / total
-    return PriceFrontier(prices, worth, losses, spent, bought, temperatures)
+    return PriceFrontier(prices, worth, losses, spent, bought, NETWORK.averaged * single)
 
 
 def _choose(found: list[_Candidate]) -> int:

@@ -7,7 +7,15 @@ from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
 from rlselect._devices import has_device
-from rlselect.datumwise._network import NetworkShape, Singles, forward, softmax
+from rlselect.datumwise._network import (
+    NetworkShape,
+    Singles,
+    ahead_head,
+    gain_head,
+    outputs,
+    softmax,
+    trunk,
+)
 from rlselect.datumwise._network_frontier import PriceFrontier
 from rlselect.datumwise._network_inputs import InputColumns
 from rlselect.datumwise._network_training import loss_unit
@@ -51,8 +59,10 @@ class NetworkFamily:
 class NetworkPolicy:
     """Class probabilities and gains, averaged over networks.
 
-    The gain of a purchase is what it adds to the reward at once, minus `price` times its cost as a multiple
-    of the mean cost, plus, with lookahead, what it opens the way to.
+    Probabilities are averaged by their logarithms, which is to average logits: a mean of probabilities is
+    less sure than each of the networks, the more so the more classes there are to differ about, though more
+    often right. The gain of a purchase is what it adds to the reward at once, minus `price` times its cost as
+    a multiple of the mean cost, plus, with lookahead, what it opens the way to.
 
     Parameters
     ----------
@@ -107,39 +117,37 @@ class NetworkPolicy:
         total = sum(len(family.weights) for family in self.families)
         log_price = np.log10(price).astype(np.float32)
         if not self._on_device:
-            shares, gains, aheads = self._sums(known, shown, log_price, heads=heads)
+            logits, gains, aheads = self._sums(known, shown, log_price, heads=heads)
         else:
             from rlselect.datumwise._torch_networks import think_on_device
 
             networks = [(family.columns, family.shape, family.weights) for family in self.families]
             reward = self.reward if heads else None
-            shares, gains, aheads = think_on_device(self.device, networks, known, shown, log_price, reward)
+            logits, gains, aheads = think_on_device(self.device, networks, known, shown, log_price, reward)
         if heads and self.lookahead:
             gains += aheads * self._goes_on(bought)
-        shares /= total
+        logits /= total
         if len(self.frontier.prices):
-            some = bought.any(axis=1)
-            shares[some] **= np.float32(1 / self.frontier.temperature(self.price))
-            shares /= shares.sum(axis=1, keepdims=True)
-        return shares, gains / total
+            logits[bought.any(axis=1)] /= np.float32(self.frontier.temperature(self.price))
+        return softmax(logits), gains / total
 
     def _sums(
         self, known: Singles, shown: NDArray, log_price: Singles, *, heads: bool
     ) -> tuple[Singles, Singles, Singles]:
-        """Class probabilities, gains and what lies ahead where above 0, each summed over the networks."""
-        shares = np.zeros((len(known), self.rules.n_classes), dtype=np.float32)
+        """Logits of the classes, gains and what lies ahead where above 0, each summed over the networks."""
+        logits = np.zeros((len(known), self.rules.n_classes), dtype=np.float32)
         gains, aheads = np.zeros((2, len(known), self.rules.n_units), dtype=np.float32)
         for family in self.families:
-            x = family.columns.make(known) * shown[:, family.columns.owner]
+            x = family.columns.make(known) * np.take(shown, family.columns.owner, axis=1)
             views = family.shape.views(family.weights)
-            size = (family.shape.rewards, len(family.weights), len(known) if heads else 0)
-            seen = forward(views, x[None], np.broadcast_to(log_price[: size[2]], size))
-            shares += softmax(seen.logits).sum(axis=0)
+            second = trunk(views, x[None])[1]
+            logits += outputs(views, second, "class").sum(axis=0)
             if heads:
-                gains += seen.gains[self.reward].sum(axis=0)
-                if self.lookahead:
-                    aheads += np.maximum(seen.aheads[self.reward], 0).sum(axis=0)
-        return shares, gains, aheads
+                gains += gain_head(views, second, self.reward)[1].sum(axis=0)
+            if heads and self.lookahead:
+                ahead = ahead_head(views, second, log_price[None], self.reward)[1]
+                aheads += np.maximum(ahead, 0, out=ahead).sum(axis=0)
+        return logits, gains, aheads
 
     @property
     def _block(self) -> int:

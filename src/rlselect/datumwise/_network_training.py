@@ -33,6 +33,10 @@ __all__ = [
 ]
 
 
+# just below the largest block by which the allocator of the C library learns what to keep
+_KEPT_BYTES = (32 << 20) - (64 << 10)
+
+
 def loss_unit(rules: PurchaseRules) -> float:
     """Difference of costs of answers that is 1 to a network.
 
@@ -100,8 +104,8 @@ class Lessons:
 
     def inputs(self, columns: InputColumns, made: Singles, bought: NDArray, known: NDArray) -> Singles:
         """Input columns of states, from those of whole rows: (..., columns)."""
-        shown = bought[..., self.unit_of] & known
-        return made * shown[..., columns.owner]
+        shown = np.take(bought, self.unit_of, axis=-1) & known
+        return made * np.take(shown, columns.owner, axis=-1)
 
     def open(self, bought: NDArray, closed: NDArray) -> NDArray:
         """What may be bought in states (..., units)."""
@@ -220,6 +224,8 @@ def train_networks(task: TrainingTask, clock: Clock, must_end: bool = True) -> S
     Without time for all steps they are what they are by then, or, unless it `must_end`, None.
     """
     lessons, columns, shape = task.lessons, task.columns, task.shape
+    # freed at once: the allocator then keeps what steps give back, for the next ones
+    np.empty(_KEPT_BYTES, dtype=np.uint8)
     weights, draws = task.start()
     slow, grads = weights.copy(), np.zeros_like(weights)
     mean, square = np.zeros_like(weights), np.zeros_like(weights)
@@ -243,9 +249,7 @@ def train_networks(task: TrainingTask, clock: Clock, must_end: bool = True) -> S
         log_price = states.log_price if step >= task.quiet else states.log_price[:, :, :0]
         seen = forward(views, x, log_price, drop)
         slope = softmax(seen.logits)
-        np.put_along_axis(
-            slope, labels[..., None], np.take_along_axis(slope, labels[..., None], axis=2) - 1, axis=2
-        )
+        slope.ravel()[np.arange(0, slope.size, shape.classes) + labels.ravel()] -= 1
         slope /= np.float32(labels.shape[1])
         d_gains: list[Singles] = []
         d_aheads: list[Singles] = []
@@ -258,8 +262,10 @@ def train_networks(task: TrainingTask, clock: Clock, must_end: bool = True) -> S
         grads *= np.minimum(1.0, NETWORK.clip_norm / np.maximum(length, 1e-12))[:, None].astype(np.float32)
         weights *= np.float32(1 - rate * NETWORK.decay)
         adam_step(weights, grads, mean, square, size)
+        np.subtract(weights, slow, out=grads)
+        grads *= np.float32(NETWORK.slow)
+        slow += grads
         grads[...] = 0
-        slow += np.float32(NETWORK.slow) * (weights - slow)
     return weights
 
 
@@ -288,12 +294,14 @@ def _gain_slopes(
     tried = min(NETWORK.tried, n_units)
     lucky = np.argpartition(-luck, tried - 1, axis=2)[..., :tried]
     tries = np.concatenate([lucky, *(b[..., None] for b in best)], axis=2)
-    valid = np.take_along_axis(may, tries, axis=2)
     n_tries = tries.shape[2]
+    # where the purchases stand among those of all states, one by one
+    places = tries + np.arange(0, may.size, n_units).reshape(members, batch, 1)
+    valid = may.ravel()[places]
     # what the slow copy says before and after
     before = forward(slow, lessons.inputs(columns, made, bought, known), states.log_price[:, :, :0])
     after = np.repeat(bought[:, :, None, :], n_tries, axis=2)
-    np.put_along_axis(after, tries[..., None], True, axis=3)
+    after.ravel()[np.arange(0, after.size, n_units) + tries.ravel()] = True
     x = lessons.inputs(columns, made[:, :, None], after, known[:, :, None])
     log_price = np.repeat(states.log_price, n_tries, axis=2)
     then = forward(slow, x.reshape(members, batch * n_tries, -1), log_price)
@@ -311,13 +319,11 @@ def _gain_slopes(
         further = np.maximum(further, 0)
         size = np.float32(2 * NETWORK.weights[kind] / (batch * n_tries))
         for target, found, out in ((reward, gains[r], d_gains), (further, aheads[r], d_aheads)):
-            error = (np.take_along_axis(found, tries, axis=2) - target) * valid * size
+            error = (found.ravel()[places] - target) * valid * size
             slope = np.zeros_like(found)
+            # a purchase may be tried twice
             for k in range(n_tries):
-                at = tries[..., k : k + 1]
-                np.put_along_axis(
-                    slope, at, np.take_along_axis(slope, at, axis=2) + error[..., k : k + 1], axis=2
-                )
+                slope.ravel()[places[..., k]] += error[..., k]
             out.append(slope)
     leads = np.stack(scores)[states.leader, :, np.arange(states.episodes)].swapaxes(0, 1)
     choice = leads.argmax(axis=2)

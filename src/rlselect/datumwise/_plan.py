@@ -95,9 +95,9 @@ class NetworkPlan:
     few_rows : int
         Up to so many rows are learned by heart before large networks and long trainings pay, and single
         networks differ more.
-    averaged, averaged_few : float
-        Temperature of an average of networks over that of a single one, which is all that rows left out can
-        tell: an average is less sure than its members, though more often right; and the same for few rows.
+    averaged : float
+        Temperature of the mean of networks over that of a single one, which is all that rows left out can
+        tell: by their mean log probabilities they are as sure as each, and more often right.
     sparsities : pair
         Candidates are judged between these shares of units not bought.
     squared_unit : float
@@ -124,13 +124,8 @@ class NetworkPlan:
     judged: int = 1000
     few_rows: int = 200
     averaged: float = 0.9
-    averaged_few: float = 0.8
     sparsities: tuple[float, float] = (0.5, 0.95)
     squared_unit: float = 4.0
-
-    def heat(self, n_rows: float) -> float:
-        """Temperature of an average of networks over that of a single one."""
-        return self.averaged_few if n_rows <= self.few_rows else self.averaged
 
 
 PLAN = PurchasePlan()

@@ -53,7 +53,7 @@ class PurchaseAccount:
         rules = self.fitted.rules
         facts = {"Bought per case": float(self.inclusion.sum())}
         order = [u for u in np.argsort(-self.inclusion, kind="stable") if self.inclusion[u] > 0]
-        names = [str(rules.names[u]) for u in order]
+        names, noun = [str(rules.names[u]) for u in order], _noun(rules)
         use = {
             "title": "What is bought",
             "columns": ["Feature or group", "Price", "Bought by"],
@@ -62,7 +62,7 @@ class PurchaseAccount:
                 for name, u in zip(names, order, strict=True)
             ],
             "bars": [(name, float(self.inclusion[u])) for name, u in zip(names, order, strict=True)],
-            "note": f"Shares of the training rows. Never bought: {rules.n_units - len(order)}.",
+            "note": f"Shares of the training rows.{_never(rules.n_units - len(order), noun)}",
         }
         why = _reasons(self.fitted, self.fitted.reasons, self.inclusion[self.fitted.known])
         return self._report([use, why], facts)
@@ -164,6 +164,14 @@ def _noun(rules: PurchaseRules) -> str:
     return "features" if rules.is_ungrouped else "groups"
 
 
+def _never(count: int, noun: str) -> str:
+    """A sentence about what nobody needs."""
+    return (
+        f" {count:,} other {noun if count > 1 else noun[:-1]} {'are' if count > 1 else 'is'} never bought."
+        * (count > 0)
+    )
+
+
 def _range(values: NDArray) -> str:
     """The value, or the lowest and the highest."""
     low, high = float(values.min()), float(values.max())
@@ -240,7 +248,7 @@ def _use(fitted: FittedPurchases, episodes: Episodes, weights: NDArray) -> dict[
         "columns": ["Feature or group", "Price", "Bought by", "Bought first by", "Mean place"],
         "rows": rows,
         "bars": bars,
-        "note": f"Shares of the cases. Never bought: {rules.n_units - len(rows)}.",
+        "note": f"Shares of the cases.{_never(rules.n_units - len(rows), _noun(rules))}",
     }
 
 
@@ -255,7 +263,7 @@ def _reasons(fitted: FittedPurchases, reasons: PurchaseReasons, share: NDArray) 
             rows.append([str(rules.names[u]), *means, rules.prices[u], ", ".join(then)])
     return {
         "title": "Why it is bought",
-        "columns": ["Feature or group", f"Expected {word} before", "After", "For", "Opens the way to"],
+        "columns": ["Feature or group", f"Expected {word} before", "After", "Price", "Opens the way to"],
         "rows": rows,
         "note": "Means over those who buy it. What is bought later counts in the column After.",
     }
@@ -292,7 +300,9 @@ def _classes(
         if weights[inside].sum() > 0:
             means = [np.average(v[inside], weights=weights[inside]) for v in (right, number, episodes.cost)]
             share = weights[inside].sum() / weights.sum()
-            rows.append([str(label), f"{share:.1%}", f"{means[0]:.1%}", f"{means[1]:.2f}", float(means[2])])
+            rows.append(
+                [str(label), f"{share:.1%}", f"{means[0]:.1%}", f"{means[1]:.2f}", round(float(means[2]), 4)]
+            )
     return {
         "title": "Classes",
         "columns": ["True class", "Cases", "Answered rightly", "Bought per case", "Spent per case"],

@@ -54,7 +54,7 @@ def think_on_device(
     log_price: Singles,
     reward: int | None,
 ) -> tuple[Singles, Singles, Singles]:
-    """Sums over networks: class probabilities of states, gains of a reward, and what lies ahead if above 0.
+    """Sums over networks: logits of states, gains of a reward, and what lies ahead if above 0.
 
     `codes`, `shown` are (states, features); without a reward gains are not computed.
     """
@@ -63,7 +63,7 @@ def think_on_device(
     where = find_device(device)
     given, seen = _send(codes, where), _send(shown, where)
     prices = _send(log_price, where)
-    shares: Any = 0.0
+    logits: Any = 0.0
     gains: Any = torch.zeros(())
     aheads: Any = torch.zeros(())
     with torch.no_grad():
@@ -72,14 +72,14 @@ def think_on_device(
             x = lines.make(given[None], seen[None])
             asked = prices if reward is not None else prices[:0]
             size = (shape.rewards, len(weights), len(asked))
-            logits, gain, ahead = _forward(
+            own, gain, ahead = _forward(
                 shape.views(_send(weights, where)), x, asked.expand(size), rewards=reward
             )
-            shares = shares + torch.softmax(logits, dim=2).sum(dim=0)
+            logits = logits + own.sum(dim=0)
             if reward is not None:
                 gains = gains + gain[0].sum(dim=0)
                 aheads = aheads + ahead[0].relu().sum(dim=0)
-    return shares.cpu().numpy(), gains.cpu().numpy(), aheads.cpu().numpy()
+    return logits.cpu().numpy(), gains.cpu().numpy(), aheads.cpu().numpy()
 
 
 def _send(values: NDArray, device: Any) -> Any:

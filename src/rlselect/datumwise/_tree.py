@@ -57,13 +57,17 @@ class QuestionNode:
 
     def _lines(self, indent: str) -> list[str]:
         if self.question is None:
-            return [f"{indent}-> {self.answer}{self.hedge}  [{self.share:.0%}]"]
-        lines = [f"{indent}{self.question}?  [{self.share:.0%}]"]
+            return [f"{indent}-> {self.answer}{self.hedge}  [{_share(self.share)}]"]
+        lines = [f"{indent}{self.question}?  [{_share(self.share)}]"]
         for label, node in self.branches:
             below = node._lines(indent + "    ")
             lines.append(f"{indent}  {label}: {below[0].strip()}")
             lines += below[1:]
         return lines
+
+
+def _share(share: float) -> str:
+    return "<1%" if 0 < share < 0.005 else f"{share:.0%}"
 
 
 def build_tree(

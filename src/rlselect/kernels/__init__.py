@@ -12,6 +12,10 @@ from rlselect.kernels._class_outcomes import (
     OrdinalOutcome,
     class_contrasts,
 )
+from rlselect.kernels._equal_values import (
+    rising_order,
+    steps_of,
+)
 from rlselect.kernels._families import (
     BOUNDED_LINKS,
     CANONICAL_LINK,
@@ -102,6 +106,7 @@ from rlselect.kernels._newton import (
 from rlselect.kernels._noise import (
     noise_kind,
     shorten,
+    student_gain,
 )
 from rlselect.kernels._outcomes import (
     Outcome,
@@ -166,6 +171,7 @@ from rlselect.kernels._subset_least_squares import (
 )
 from rlselect.kernels._subset_logistic import (
     deviance_changes,
+    log_evidence,
     subset_logistic,
 )
 from rlselect.kernels._tied_moves import (
@@ -242,6 +248,7 @@ __all__ = [
     "learn_shared",
     "learn_spread",
     "likeliest_dispersion",
+    "log_evidence",
     "log_likelihood",
     "log_probabilities",
     "loo_residuals",
@@ -271,6 +278,7 @@ __all__ = [
     "ridge_moves",
     "ridge_remove",
     "ridge_state",
+    "rising_order",
     "row_losses",
     "score_and_curvature",
     "separating_direction",
@@ -287,6 +295,8 @@ __all__ = [
     "squared_solution",
     "standardise",
     "start_networks",
+    "steps_of",
+    "student_gain",
     "subset_heldout",
     "subset_logistic",
     "subset_ridge",

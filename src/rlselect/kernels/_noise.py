@@ -26,11 +26,15 @@ _WIDEST = 4.0
 
 
 class NoiseKind(NamedTuple):
-    """Log variance of each row about zero, and degrees and scale of the tails that are left beside it."""
+    """Log variance of each row about zero, and degrees and scale of the tails that are left beside it.
+
+    `value` is the log likelihood of the residuals under it.
+    """
 
     logs: Floats
     degrees: float
     scale: float
+    value: float
 
     @property
     def plain(self) -> bool:
@@ -85,7 +89,7 @@ def noise_kind(
             continue
         terms.append(best)
         logs, (degrees, scale), value = new, tails, reached
-    return NoiseKind(logs, degrees, scale)
+    return NoiseKind(logs, degrees, scale, value)
 
 
 def _excess(residual: Floats, weight: Floats, logs: Floats, degrees: float) -> Floats:
@@ -133,6 +137,14 @@ def student_degrees(residual: Floats, weight: Floats, proof: float) -> tuple[flo
         if value > best:
             best, found = value, (degrees, size)
     return found
+
+
+def student_gain(residual: Floats, weight: Floats, proof: float) -> float:
+    """By how much Student's t is more likely than normal noise in nats, zero unless by `proof`."""
+    degrees, scale = student_degrees(residual, weight, proof)
+    normal = float(np.sqrt(weight @ residual**2 / weight.sum()))
+    plain = _log_likelihood(residual, weight, np.inf, normal)
+    return _log_likelihood(residual, weight, degrees, scale) - plain
 
 
 def _log_likelihood(residual: Floats, weight: Floats, degrees: float, scale: float) -> float:

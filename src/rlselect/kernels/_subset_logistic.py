@@ -85,6 +85,34 @@ def subset_logistic(
     return damped_newton(problem, start, finished, most_steps=max_iter).coef
 
 
+def log_evidence(design: Array, codes: NDArray[np.intp], penalty: Array, coef: Array) -> tuple[Array, Array]:
+    """Log probability of the classes under each model, by Laplace's method at its fit, and its effects.
+
+    A coefficient with a ridge has a normal prior, whose precision is the ridge; the constant has a flat one.
+    All models of the same data lack the same term.
+
+    Parameters
+    ----------
+    design, codes, penalty
+        See `subset_logistic`; the padding has a ridge of one.
+    coef : array of shape (m, s, C - 1)
+        What `subset_logistic` gave with all rows.
+
+    Returns
+    -------
+    evidence : array of shape (m,)
+    squares : array of shape (m, s)
+        Posterior means of the squares of the coefficients, on average over the classes.
+    """
+    weight = np.ones((len(design), len(codes)))
+    eta = np.asarray(design.swapaxes(1, 2) @ coef)
+    hessian, _ = _newton_system(design, eta, coef, codes, weight, penalty)
+    priors = coef.shape[2] * np.log(np.where(penalty > 0, penalty, 1.0)).sum(axis=1)
+    evidence = 0.5 * (priors - np.linalg.slogdet(hessian)[1]) - _objective(eta, coef, codes, weight, penalty)
+    variance = np.linalg.inv(hessian).diagonal(axis1=1, axis2=2).reshape(len(coef), coef.shape[2], -1)
+    return evidence, np.square(coef).mean(axis=2) + variance.mean(axis=1)
+
+
 def _problem(design: Array, codes: NDArray[np.intp], weight: Array, penalty: Array) -> NewtonProblem:
     """Hooks of `damped_newton`; the coefficients are (m, s, C - 1)."""
     rows = design.swapaxes(1, 2)

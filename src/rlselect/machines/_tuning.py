@@ -15,6 +15,8 @@ Array = NDArray[np.float64]
 _PAPER_BANDWIDTHS = (4.0, 3.0, 2.0, 1.0)
 # of sqrt(2 d), the typical distance of standardised rows, widest first
 _BANDWIDTH_MULTIPLES = (4.0, 2.0, 1.0, 0.5)
+# of the risk of a constant: a machine with strong regularisation that gains less hardly moves
+_LEAST_GAIN = 0.01
 
 
 def _regularization_grid(total_weight: float, n_values: int) -> Array:
@@ -45,6 +47,10 @@ class Tuner:
         does not come back from it once the columns are few.
     narrow_first : bool
         With ``bandwidth="auto"``, the first search keeps to the narrowest width; later ones look around.
+    constant_risk : float, optional
+        Risk of the best constant. Where nothing beats it, risk asks for the strongest lambda, and a machine
+        that hardly moves cannot tell which columns to keep: the last choice, or the middle of the grids, goes
+        before it.
     """
 
     def __init__(
@@ -57,6 +63,7 @@ class Tuner:
         squared: bool,
         every_lambda: bool = False,
         narrow_first: bool = False,
+        constant_risk: float | None = None,
     ) -> None:
         self.every_lambda = every_lambda
         self.free_lam = isinstance(regularization, str)
@@ -79,6 +86,9 @@ class Tuner:
             self.widths = np.array([1.0 if isinstance(bandwidth, str) else float(bandwidth)])
         self.place: tuple[int, int] | None = None
         self.narrow_first = narrow_first
+        self.still = np.inf
+        if constant_risk is not None and self.free_lam and not self.once:
+            self.still = (1.0 - _LEAST_GAIN) * constant_risk
 
     @property
     def free(self) -> bool:
@@ -97,33 +107,40 @@ class Tuner:
         """Set the problem's parameters to the best of the grid; ties go to the stronger regularisation."""
         every = range(len(self.lams)), range(len(self.widths))
         known: dict[int, list[float]] = {}
+        last, risk = self.place, -np.inf
         if self.place is not None and time_is_up():
             # the last choice has to do
             pass
         elif self.place is None or not self.free:
             # widths may have been replaced since the tuner was made
             first = len(self.widths) - 1 if self.narrow_first and self.relative else 0
-            self._search(problem, every[0], range(first, len(self.widths)), known)
+            risk = self._search(problem, every[0], range(first, len(self.widths)), known)
         else:
             if self.every_lambda:
-                self._search(problem, every[0], range(self.place[1], self.place[1] + 1), known)
+                risk = self._search(problem, every[0], range(self.place[1], self.place[1] + 1), known)
             if not self.every_lambda or self.free_bandwidth:
                 rows, columns = (
                     range(max(0, at - 1), min(len(whole), at + 2))
                     for at, whole in zip(self.place, every, strict=True)
                 )
-                self._search(problem, rows, columns, known)
+                risk = self._search(problem, rows, columns, known)
         assert self.place is not None
+        if self.place[0] == 0 and risk > self.still:
+            width = self.place[1] if self.narrow_first else len(self.widths) // 2
+            self.place = last or (len(self.lams) // 2, width)
         problem.lam = float(self.lams[self.place[0]])
         problem.bandwidth = self._width(self.place[1], problem)
 
     def _search(
         self, problem: TunableProblem, rows: range, columns: range, known: dict[int, list[float]]
-    ) -> None:
-        """Move to the best of some lambdas and bandwidths; ``known`` holds risks of all lambdas."""
+    ) -> float:
+        """Move to the best of some lambdas and bandwidths, and give its risk, where there is a choice.
+
+        ``known`` holds risks of all lambdas.
+        """
         if len(rows) * len(columns) == 1:
             self.place = (rows[0], columns[0])
-            return
+            return -np.inf
         best = (np.inf, rows[len(rows) // 2], columns[0])
         for column in while_time(columns):
             if column in known:
@@ -140,6 +157,7 @@ class Tuner:
                 if risk < best[0] * (1.0 - 1e-9):
                     best = (risk, row, column)
         self.place = (best[1], best[2])
+        return best[0]
 
     def again(self, problem: TunableProblem) -> None:
         """Choose anew near the last choice."""

@@ -2,7 +2,8 @@
 
 import math
 import textwrap
-from collections.abc import Hashable
+from collections import Counter
+from collections.abc import Hashable, Sequence
 from dataclasses import asdict, dataclass, replace
 from os import PathLike, fspath
 from typing import Any, Literal
@@ -11,16 +12,28 @@ import numpy as np
 import pyarrow as pa
 
 from rlselect.data import some_rows, unknown_column
-from rlselect.preflight._columns import ColumnFacts, read_column
+from rlselect.preflight._columns import ColumnFacts, Kind, read_column
 from rlselect.preflight._features import look_at_features
 from rlselect.preflight._findings import Finding, SeenRows
-from rlselect.preflight._recommend import QUESTIONS, Question, Recommendation, recommend
+from rlselect.preflight._recommend import LEAKS, QUESTIONS, Question, Recommendation, recommend
 from rlselect.preflight._rows import look_at_rows
 from rlselect.preflight._target import find_outcome, look_at_target
 from rlselect.report import Summary, how_made, name_some
 
 __all__ = ["DataCheck", "check", "find_problems", "tell"]
 
+# what a column holds, for people
+_HOLDS: dict[Kind, str] = {
+    "number": "numbers",
+    "truth": "yes or no",
+    "text": "text",
+    "category": "categories",
+    "date": "dates",
+    "text date": "dates as text",
+    "text number": "numbers as text",
+    "empty": "nothing",
+    "other": "neither numbers nor text",
+}
 _ORDER = {"problem": 0, "warning": 1, "note": 2}
 
 
@@ -59,7 +72,7 @@ def check(
     *,
     question: Question = "everyone",
     most_rows: int = 100_000,
-    name: str | None = None,
+    name: str | Sequence[str] | None = None,
 ) -> DataCheck:
     """Look at data before anything is selected: what is in the way, and which method suits them.
 
@@ -74,8 +87,8 @@ def check(
         Which variables matter for everyone, for each case, for a decision, or from moment to moment?
     most_rows : int, default=100_000
         Rows that are looked at; of a source the first ones of up to 16 parts.
-    name : str, optional
-        What the data are called in the line of code and the command.
+    name : str or sequence of str, optional
+        What the data are called in the line of code and the command; several files by their names.
 
     Returns
     -------
@@ -97,12 +110,13 @@ def check(
         [*look_at_target(look), *look_at_features(look), *look_at_rows(look)],
         key=lambda finding: _ORDER[finding.weight],
     )
-    called = name or (fspath(X) if isinstance(X, str | PathLike) else "DATA")
-    advice = recommend(look, findings, question, str(called))
-    return DataCheck(_report(look, findings, advice, str(called)), findings, advice)
+    names = name or (fspath(X) if isinstance(X, str | PathLike) else "DATA")
+    files = [str(names)] if isinstance(names, str | bytes) else list(names)
+    advice = recommend(look, findings, question, files)
+    return DataCheck(_report(look, findings, advice, " ".join(files)), findings, advice)
 
 
-def find_problems(X: Any, y: str) -> list[Finding]:
+def find_problems(X: Any, y: str, also: Sequence[str] = ()) -> list[Finding]:
     """What is in the way of a fit, without the rest of the look.
 
     Parameters
@@ -111,9 +125,12 @@ def find_problems(X: Any, y: str) -> list[Finding]:
         As for `check`.
     y : str
         The column of the target.
+    also : sequence of str
+        What else is in the way here.
     """
     look = _look(X, y, 10_000)
-    return [f for f in (*look_at_target(look), *look_at_features(look)) if f.weight == "problem"]
+    found = (*look_at_target(look), *look_at_features(look))
+    return [finding for finding in found if finding.weight == "problem" or finding.what in also]
 
 
 def _look(X: Any, y: Any, most_rows: int) -> SeenRows:
@@ -163,7 +180,7 @@ def _report(look: SeenRows, findings: list[Finding], advice: Recommendation, cal
     columns = {
         "title": "The columns",
         "columns": ("Column", "Holds", "Missing", "Different values"),
-        "rows": [[c.name, c.kind, c.n_missing, c.n_distinct] for c in look.columns],
+        "rows": [[c.name, _HOLDS[c.kind], c.n_missing, c.n_distinct] for c in look.columns],
     }
     return {
         "title": "The data" if called == "DATA" else called,
@@ -183,7 +200,10 @@ def _answer(findings: list[Finding], advice: Recommendation) -> str:
         list(dict.fromkeys(f.what for f in findings if f.weight == weight))
         for weight in ("problem", "warning")
     )
-    run = f"{advice.method} suits these data; it takes about {_seconds(advice.seconds)}."
+    run = f"{advice.method} suits these data; it takes {_seconds(advice.seconds)}."
+    leaks = [name for f in findings if f.what in LEAKS for name in f.columns]
+    if problems and leaks:
+        run += f" Beware of {name_some(leaks)}: it may be known only after the target is."
     if problems:
         return f"Before a fit something is to be mended: {name_some(problems)}. Then {run}"
     if warned:
@@ -200,7 +220,7 @@ def _sections(
         told = "\n".join(tell(finding, words) for finding in findings)
         found = [{"weight": f.weight, "text": f.text, "mend": getattr(f, words)} for f in findings]
         sections.append({"title": "What was seen", "text": told, "findings": found})
-    note = f"{advice.why} About {_seconds(advice.seconds)} and {_size(advice.memory)} of memory."
+    note = f"{advice.why} It takes {_seconds(advice.seconds)} and {_size(advice.memory)} of memory."
     return [
         *sections,
         {"title": f"What to run: {advice.method}", "text": getattr(advice, words), "note": note},
@@ -224,10 +244,8 @@ def tell(finding: Finding, words: Literal["python", "command"]) -> str:
 
 
 def _kinds(columns: list[ColumnFacts]) -> str:
-    kinds: dict[str, int] = {}
-    for column in columns:
-        kinds[column.kind] = kinds.get(column.kind, 0) + 1
-    return f"{len(columns):,} (" + ", ".join(f"{count:,} {kind}" for kind, count in kinds.items()) + ")"
+    kinds = Counter(_HOLDS[column.kind] for column in columns)
+    return f"{len(columns):,} (" + ", ".join(f"{count:,} of {kind}" for kind, count in kinds.items()) + ")"
 
 
 def _told(y: ColumnFacts) -> str:
@@ -241,7 +259,7 @@ def _seconds(seconds: tuple[float, float]) -> str:
     if seconds[1] < 1:
         return "less than 1 s"
     low, high = (math.ceil(s) if s >= 1 else round(s, 1) for s in seconds)
-    return f"{low:g} s to {high:g} s" if high < 120 else f"{math.ceil(high / 60)} minutes at most"
+    return f"about {low:g} s to {high:g} s" if high < 120 else f"{math.ceil(high / 60)} minutes at most"
 
 
 def _size(memory: float) -> str:

@@ -1,6 +1,6 @@
 """What a column holds: numbers, truth values, text, dates."""
 
-import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -9,7 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-__all__ = ["ColumnFacts", "date_format", "read_column"]
+from rlselect.data import NumberMarks, find_marks
+
+__all__ = ["ColumnFacts", "Kind", "common_marks", "date_format", "is_constant", "read_column"]
 
 Kind = Literal["number", "truth", "text", "category", "date", "text date", "text number", "empty", "other"]
 _DATES = (
@@ -23,9 +25,6 @@ _DATES = (
 )
 # cells of text that are tried, and the share of them that has to be a date
 _TRIED, _MOSTLY = 1000, 0.95
-_NUMBER = re.compile(r"[-+]?\d+(\.\d+)?([eE][-+]?\d+)?")
-_THOUSANDS = re.compile(r"\s*[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?\s*")
-_COMMA, _WHOLE = re.compile(r"\s*[-+]?\d+(,\d+)+([.eE][-+]?\d+)?\s*"), re.compile(r"\s*[-+]?\d+\s*")
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class ColumnFacts:
     values : (n,) array
         Numbers, days of dates, and codes of text in sorted order of the levels; NaN where missing.
     levels : list of str
-        Of text, categories and numbers written with commas.
+        Of text, categories and numbers with marks that are not read.
     n_missing, n_distinct : int
         Gaps, and different values beside them.
     """
@@ -67,14 +66,9 @@ class ColumnFacts:
         return self.kind in ("date", "text date")
 
     @property
-    def has_commas(self) -> bool:
-        """Whether it is text that most readers would take for numbers: 3,5 or 1,000."""
-        return self.kind == "text number"
-
-    @property
-    def has_thousands(self) -> bool:
-        """Whether commas of its numbers stand between thousands, as in 1,000 or 1,000.50."""
-        return self.has_commas and _between_thousands(self.levels)
+    def marks(self) -> NumberMarks | None:
+        """Marks of text that most readers would take for numbers: 3,5 or 1,000; None for all else."""
+        return find_marks(self.levels) if self.kind == "text number" else None
 
     @property
     def is_whole(self) -> bool:
@@ -106,6 +100,19 @@ def read_column(name: str, column: Any) -> ColumnFacts:
     return ColumnFacts(name, kind, values, levels, int(np.isnan(values).sum()), distinct)
 
 
+def is_constant(column: ColumnFacts) -> bool:
+    """Whether there is nothing to learn from a column."""
+    return column.n_distinct <= 1 and column.kind != "other"
+
+
+def common_marks(columns: Sequence[ColumnFacts]) -> NumberMarks | None:
+    """Marks by which the columns of one file that have any are numbers; None where none has."""
+    # 1,234 alone may be either, and is what its neighbours are
+    marked = [column for column in columns if column.marks is not None]
+    texts = [level for column in marked for level in column.levels[: max(_TRIED // len(marked), 2)]]
+    return find_marks(texts) or next((column.marks for column in marked), None)
+
+
 def _values(column: Any) -> tuple[Kind, NDArray[np.float64], list[str]]:
     types, of = pa.types, column.type
     if types.is_null(of):
@@ -128,8 +135,10 @@ def _values(column: Any) -> tuple[Kind, NDArray[np.float64], list[str]]:
         written = None if category else date_format(levels)
         if written is not None:
             return "text date", _days(pc.strptime(column, written, "s", error_is_null=True)), []
-        if _have_commas(levels):
-            numbers = np.array([*_read_commas(levels), np.nan])
+        marks = None if category else find_marks(levels)
+        if marks is not None:
+            read = (marks.read(level) for level in levels)
+            numbers = np.array([*(np.nan if number is None else number for number in read), np.nan])
             return "text number", numbers[np.nan_to_num(codes, nan=-1).astype(int)], levels
         return ("category" if category else "text"), codes, levels
     if category:  # of numbers
@@ -158,24 +167,6 @@ def _codes(column: Any) -> tuple[NDArray[np.float64], list[str]]:
     known = ~np.isnan(codes)
     codes[known] = places[codes[known].astype(int)]
     return codes, [levels[k] for k in order]
-
-
-def _have_commas(levels: list[str]) -> bool:
-    tried = levels[:_TRIED]
-    n_commas = sum(_COMMA.fullmatch(level) is not None for level in tried)
-    n_numbers = n_commas + sum(_WHOLE.fullmatch(level) is not None for level in tried)
-    return n_commas > 1 and n_numbers >= _MOSTLY * len(tried)
-
-
-def _between_thousands(levels: list[str]) -> bool:
-    return all(_THOUSANDS.fullmatch(level) is not None for level in levels[:_TRIED] if "," in level)
-
-
-def _read_commas(levels: list[str]) -> list[float]:
-    """The numbers that are meant; NaN for what is none."""
-    comma = "" if _between_thousands(levels) else "."
-    meant = (level.strip().replace(",", comma) for level in levels)
-    return [float(text) if _NUMBER.fullmatch(text) else np.nan for text in meant]
 
 
 def date_format(levels: list[str]) -> str | None:

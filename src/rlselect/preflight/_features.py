@@ -1,13 +1,15 @@
 """What is seen in the columns: gaps, constants, repeats, ids, dates, codes for missing, twins."""
 
+import shlex
 from collections import defaultdict
 from collections.abc import Iterator
 
 import numpy as np
 
 from rlselect.data import names_rows
-from rlselect.preflight._columns import ColumnFacts
+from rlselect.preflight._columns import ColumnFacts, common_marks, is_constant
 from rlselect.preflight._findings import Finding, SeenRows, drop_flags, named
+from rlselect.preflight._visits import find_visits
 
 __all__ = ["look_at_features"]
 
@@ -28,11 +30,6 @@ def look_at_features(look: SeenRows) -> Iterator[Finding]:
     """
     for check in (_gaps, _empty, _dates, _commas, _others, _names, _copies, _codes, _class_like, _twins):
         yield from check(look)
-
-
-def is_constant(column: ColumnFacts) -> bool:
-    """Whether there is nothing to learn from a column."""
-    return column.n_distinct <= 1 and column.kind != "other"
 
 
 def is_id(column: ColumnFacts, n_seen: int) -> bool:
@@ -89,20 +86,19 @@ def _dates(look: SeenRows) -> Iterator[Finding]:
 
 def _commas(look: SeenRows) -> Iterator[Finding]:
     columns = [*look.columns, *([look.target] if look.target else [])]
-    written = [c for c in columns if c.has_commas]
-    found = [c.name for c in written]
-    if found:
-        thousands = all(c.has_thousands for c in written)
+    marks = common_marks(columns)
+    found = [c.name for c in columns if c.marks is not None]
+    if marks is not None:
         # of a target that is read as text, nothing could be learnt
-        target = look.target is not None and look.target.has_commas
+        target = look.target is not None and look.target.marks is not None
         yield Finding(
             "numbers with commas",
             "problem" if target else "warning",
             found,
-            f"{named(found)} {_have(found, 'holds', 'hold')} numbers written with commas, which are read as "
-            "text.",
-            f'read the file with {"thousands" if thousands else "decimal"}=","',
-            "write them without commas between thousands" if thousands else "--decimal ,",
+            f"{named(found)} {_have(found, 'holds', 'hold')} numbers with commas or other marks, which are "
+            "read as text.",
+            f"read the file with {marks.options}",
+            shlex.join(marks.flags),
         )
 
 
@@ -121,7 +117,10 @@ def _others(look: SeenRows) -> Iterator[Finding]:
 
 
 def _names(look: SeenRows) -> Iterator[Finding]:
-    found = [c for c in look.columns if is_id(c, look.n_seen)]
+    # what tells subjects apart is an id of its own kind, and has a finding of its own
+    visits = find_visits(look)
+    subject = None if visits is None else visits.subject
+    found = [c for c in look.columns if is_id(c, look.n_seen) and c.name != subject]
     if found:
         names = [c.name for c in found]
         free = [c.name for c in found if c.is_text]
@@ -224,7 +223,8 @@ def _twins(look: SeenRows) -> Iterator[Finding]:
             "note",
             sorted({name for pair in pairs for name in pair}),
             f"{len(pairs)} {'pair' if len(pairs) == 1 else 'pairs'} of columns correlate beyond {_ALIKE}: "
-            f"{shown}. One of a pair will often be selected for both; look at credible_groups_.",
+            f"{shown}. One of a pair will often be selected for both; the result says which stand in for "
+            "one another.",
         )
 
 

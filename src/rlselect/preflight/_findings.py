@@ -77,7 +77,11 @@ def drop_flags(columns: list[str], most: int = 8) -> str:
     >>> drop_flags(["id", "clinic name"]), drop_flags(["a", "b"], most=1)
     ("--drop id --drop 'clinic name'", '--drop a ...')
     """
-    shown = " ".join(f"--drop {shlex.quote(name)}" for name in columns[:most])
+    # what looks like a flag has to hang on its own
+    shown = " ".join(
+        f"--drop={shlex.quote(name)}" if name.startswith("-") else f"--drop {shlex.quote(name)}"
+        for name in columns[:most]
+    )
     return shown + (" ..." if len(columns) > most else "")
 
 

@@ -1,21 +1,26 @@
 """Which method suits the data, with the line of code and the command."""
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from rlselect.data import kind_of
+from rlselect.preflight._columns import common_marks, is_constant
 from rlselect.preflight._cost import MANY_ROWS, cost_of
 from rlselect.preflight._curves import bends
 from rlselect.preflight._findings import Finding, SeenRows, drop_flags
-from rlselect.preflight._rows import find_visits
 from rlselect.preflight._target import Outcome, find_outcome
+from rlselect.preflight._visits import find_visits
 
-__all__ = ["QUESTIONS", "Question", "Recommendation", "recommend"]
+__all__ = ["LEAKS", "QUESTIONS", "Question", "Recommendation", "recommend"]
 
 Question = Literal["everyone", "case", "decision", "moment"]
 QUESTIONS: tuple[Question, ...] = ("everyone", "case", "decision", "moment")
+# findings of what may be known only after the target is
+LEAKS = ("leaks", "telling gaps")
+# the most covariates of a formula that is proposed
+_TERMS = 4
 # the most columns in which curves and products are searched for
 _BENT_COLUMNS = 300
 _FAMILIES: dict[Outcome, str] = {
@@ -52,7 +57,9 @@ class Recommendation:
     memory: float
 
 
-def recommend(look: SeenRows, findings: list[Finding], question: Question, data: str) -> Recommendation:
+def recommend(
+    look: SeenRows, findings: list[Finding], question: Question, files: Sequence[str]
+) -> Recommendation:
     """Choose a method for a question and the data.
 
     Parameters
@@ -63,12 +70,14 @@ def recommend(look: SeenRows, findings: list[Finding], question: Question, data:
         What was seen in them: columns to leave out, gaps to fill.
     question : {"everyone", "case", "decision", "moment"}
         For whom, or when, variables matter.
-    data : str
+    files : sequence of str
         What the data are called in the code and the command.
     """
+    data = shlex.join(files)
     drop = [name for f in findings if f.what in ("ids and free text", "no table cells") for name in f.columns]
     dates = [name for f in findings if f.what == "dates" for name in f.columns]
-    gaps = any(f.what in ("missing values", "missing target", "codes for missing") for f in findings)
+    gaps = any(f.what in ("missing values", "codes for missing") for f in findings)
+    untold = [f.columns[0] for f in findings if f.what == "missing target"]
     visits = find_visits(look)
     if question == "everyone" and visits is not None and visits.time:
         question = "moment"
@@ -77,13 +86,22 @@ def recommend(look: SeenRows, findings: list[Finding], question: Question, data:
     target = look.target.name if look.target else "TARGET"
     column = shlex.quote(target)
     # other files than CSV say themselves what is a number, and what is missing
-    cell_flags = [*_cell_flags(look, findings)] if kind_of(data) in ("csv", None) else []
+    cell_flags = [*_cell_flags(look, findings)] if kind_of(files[0]) in ("csv", None) else []
     flags = [*cell_flags]
     flags += [drop_flags(drop, most=len(drop))] if drop else []
-    frame = _frame(data, drop, bool(dates))
+    frame = _frame(files, drop, bool(dates), untold)
     if question == "moment":
         id_, time = (visits.subject, visits.time or "TIME") if visits else ("ID", "TIME")
-        formula = f"{target if target.isidentifier() else f'`{target}`'} ~ ..."
+        taken = {
+            id_,
+            time,
+            *drop,
+            *dates,
+            *(name for f in findings if f.what in LEAKS for name in f.columns),
+        }
+        others = [c.name for c in look.columns if c.name not in taken and not is_constant(c)]
+        right = " + ".join(map(_term, others[:_TERMS])) or "..."
+        formula = f"{_term(target)} ~ {right}"
         named = ["--formula", formula, "--id", id_, "--time", time]
         command = " ".join(["rlselect effects", data, shlex.join(named), *cell_flags])
         return Recommendation(
@@ -108,11 +126,11 @@ def recommend(look: SeenRows, findings: list[Finding], question: Question, data:
             ),
             *cost_of("QLearning", "number", n, p),
         )
+    flags += ["--expand-dates"] if dates else []
+    flags += ["--drop-missing-target"] if untold else []
     outcome = find_outcome(look.target) if look.target else "number"
     if question == "case":
         method = "DatumwiseRegressor" if outcome in ("number", "count") else "DatumwiseClassifier"
-        # its command takes no dates
-        flags += [drop_flags(dates, most=len(dates))] if dates else []
         return Recommendation(
             method,
             "Features are bought one by one for each case, until the answer is sure enough for their price.",
@@ -120,7 +138,6 @@ def recommend(look: SeenRows, findings: list[Finding], question: Question, data:
             " ".join(["rlselect datumwise", data, f"--target {column}", "--feature-cost 0.01", *flags]),
             *cost_of(method, outcome, n, p),
         )
-    flags += ["--expand-dates"] if dates else []
     missing = ', missing="indicator"' if gaps else ""
     flags += ["--missing indicator"] if gaps else []
     bent = bends(look) if p <= _BENT_COLUMNS and n <= 20 * MANY_ROWS else None
@@ -150,21 +167,30 @@ def recommend(look: SeenRows, findings: list[Finding], question: Question, data:
     )
 
 
+def _term(name: str) -> str:
+    """A column in a formula."""
+    return name if name.isidentifier() else f"`{name}`"
+
+
 def _cell_flags(look: SeenRows, findings: list[Finding]) -> Iterator[str]:
     """How the cells of a file are to be read: decimal commas, and codes for missing."""
     columns = [*look.columns, *([look.target] if look.target else [])]
-    if any(c.has_commas and not c.has_thousands for c in columns):
-        yield "--decimal ,"
+    marks = common_marks(columns)
+    if marks is not None:
+        yield shlex.join(marks.flags)
     codes = [f.command for f in findings if f.what == "codes for missing"]
     yield from dict.fromkeys(command.partition(" --missing")[0] for command in codes)
 
 
-def _frame(data: str, drop: list[str], dates: bool) -> str:
+def _frame(files: Sequence[str], drop: list[str], dates: bool, untold: list[str]) -> str:
     """The table in a line of code, without what is to be left out."""
+    data = " ".join(files)
     if data.startswith("DATA"):
         name = "X"
     else:
         name = f"pd.read_{'parquet' if data.endswith(('.parquet', '.pq')) else 'csv'}({data!r})"
+    if untold:
+        name += f".dropna(subset={untold!r})"
     if drop:
         name += f".drop(columns={drop[:8]!r})"
     return f"rlselect.expand_dates({name})" if dates else name

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from rlselect.preflight._columns import ColumnFacts
-from rlselect.preflight._features import is_constant, is_id
+from rlselect.preflight._columns import ColumnFacts, is_constant
+from rlselect.preflight._features import is_id
 from rlselect.preflight._findings import Finding, SeenRows, drop_flags, named
 
 __all__ = ["Outcome", "find_outcome", "look_at_target"]
@@ -53,8 +53,8 @@ def look_at_target(look: SeenRows) -> Iterator[Finding]:
             "problem",
             [y.name],
             f"The target {y.name!r} is missing in {y.n_missing:,} of {look.n_seen:,} rows.",
-            'missing="drop" leaves these rows out',
-            "--missing drop",
+            f"leave these rows out, X.dropna(subset=[{y.name!r}]) in pandas",
+            "--drop-missing-target",
         )
     if y.is_date or y.kind in ("other", "empty"):
         yield Finding(
@@ -85,6 +85,17 @@ def look_at_target(look: SeenRows) -> Iterator[Finding]:
             "that known before the target is?",
             f"leave out {named(leaks)} if it is not",
             drop_flags(leaks),
+        )
+    telling = [c.name for c in look.columns if c.name not in leaks and _gaps_give_away(c, y, look)]
+    if telling:
+        yield Finding(
+            "telling gaps",
+            "warning",
+            telling,
+            f"Whether {named(telling)} {'is' if len(telling) == 1 else 'are'} missing tells {y.name!r} "
+            "nearly without error: is that known before the target is?",
+            f"leave out {named(telling)} if it is not",
+            drop_flags(telling),
         )
 
 
@@ -140,6 +151,18 @@ def _gives_away(column: ColumnFacts, y: ColumnFacts, look: SeenRows) -> bool:
     if column.is_text:
         return _explained(x, t) > _GIVEN_AWAY and len(np.unique(x)) <= len(x) // 5
     return abs(float(np.corrcoef(rankdata(x), rankdata(t))[0, 1])) > _GIVEN_AWAY
+
+
+def _gaps_give_away(column: ColumnFacts, y: ColumnFacts, look: SeenRows) -> bool:
+    """Whether it tells the target in which rows a column is missing, as a date of what has happened does."""
+    rows = look.rows(_MOST_ROWS)
+    known = y.present[rows]
+    given, t = column.present[rows][known], y.values[rows][known]
+    if min(given.sum(), (~given).sum()) < 10 or len(np.unique(t)) < 2:
+        return False
+    if find_outcome(y) in ("classes", "two classes"):
+        return _tells_classes(given.astype(float), t, names=True)
+    return _explained(given, t) > _GIVEN_AWAY
 
 
 def _tells_classes(x: NDArray, t: NDArray, names: bool) -> bool:

@@ -32,6 +32,7 @@ def columns_pay(encoder: HistoryEncoder, n_subjects: int, kind: Any, paper: Stag
 class ByColumns(StageMachine):
     """Replaces kernel matrices by columns in any machine with an action-ANOVA kernel."""
 
+    explicit = True
     design: ActionColumns
     _columns: np.ndarray | None = None
 

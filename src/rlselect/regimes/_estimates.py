@@ -1,5 +1,6 @@
 """Estimated values of regimes: the mean of one score per subject, with its standard error and interval."""
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -39,11 +40,14 @@ class RegimeValue:
         return self.value
 
     def __str__(self) -> str:
-        low, high = self.interval
-        return (
-            f"{self.value:.4g} (standard error {self.standard_error:.2g}, {100 * self.level:.4g} % interval "
-            f"{low:.4g} to {high:.4g})"
+        # two digits of the error, and as many decimals of the others
+        error = self.standard_error
+        places = 1 - math.floor(math.log10(error)) if 1e-6 < error < 1e6 else None
+        value, low, high = (
+            f"{v:.4g}" if places is None else f"{v:.{max(places, 0)}f}" for v in (self.value, *self.interval)
         )
+        told = f"standard error {error:.2g}, {100 * self.level:.4g} % interval {low} to {high}"
+        return f"{value} ({told})"
 
     def less(self, other: "RegimeValue") -> "RegimeValue":
         """What is left after another value of the same subjects, with the paired standard error."""

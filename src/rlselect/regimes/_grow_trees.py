@@ -6,7 +6,7 @@ are means of these scores. Trees are learnt from the fitted Q and a quarter of t
 subjects its noise moves splits further than the errors of Q that it mends.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -53,58 +53,117 @@ def grow_policy_tree(
     splits : (k, n) int array
         Folds of the subjects in one or several splits.
     """
-    trial, sign, n = evaluation.trial, evaluation.sign, evaluation.trial.n_subjects
-    runs = [(k, folds == fold) for k, folds in enumerate(splits) for fold in np.unique(folds)]
-    outcomes = evaluation.outcomes()
-    # what follows a stage: by the trees, by trees without each fold, and by the fitted machines of each fold
-    after, without = np.zeros(n), np.zeros((len(runs), n))
-    fitted = np.zeros((len(runs), n))
-    trees: list[StageTree] = []
-    for t in reversed(range(trial.n_stages)):
+    growth = _Growth(evaluation, machines, splits, depth, costs)
+    stages = reversed(range(evaluation.trial.n_stages))
+    trees = [growth.add_stage(t, columns[t], decide) for t in stages]
+    scores = evaluation.sign * growth.judged()
+    return PolicyTree(trees[::-1], from_scores(scores, "dr", level, evaluation.trial.sample))
+
+
+class _Growth:
+    """What follows the stages that have their trees: for everyone, and for those who stay out of a fold.
+
+    Parameters
+    ----------
+    evaluation, machines, splits, depth, costs
+        As for `grow_policy_tree`.
+
+    Attributes
+    ----------
+    runs : list of (int, (n,) bool array)
+        Every fold of every split: the number of its split, and who is in it.
+    after : (n,) array
+        Scores of what the trees recommend from the last stage that was added on.
+    without : (runs, n) array
+        The same by the trees of the others than the fold.
+    fitted : (runs, n) array
+        Values of these trees by the machines of the others, less costs.
+    """
+
+    def __init__(
+        self,
+        evaluation: Evaluation,
+        machines: Sequence[StageMachine],
+        splits: np.ndarray,
+        depth: int,
+        costs: Any,
+    ) -> None:
+        n = evaluation.trial.n_subjects
+        self.evaluation, self.machines, self.splits = evaluation, machines, splits
+        self.depth, self.costs, self.outcomes = depth, costs, evaluation.outcomes()
+        self.runs = [(k, folds == fold) for k, folds in enumerate(splits) for fold in np.unique(folds)]
+        self.after, self.without = np.zeros(n), np.zeros((len(self.runs), n))
+        self.fitted = np.zeros((len(self.runs), n))
+
+    def add_stage(self, t: int, columns: Sequence[str], decide: Decide) -> StageTree:
+        """The tree of the stage before those that have theirs."""
+        trial = self.evaluation.trial
         stage = trial.stages[t]
         here = np.flatnonzero(stage.present)
-        history = stage.history[here]
-        price = _prices(stage, costs, n)
-        q = np.zeros((len(splits), n, len(stage.labels)))
-        every = []
-        for run, (k, test) in enumerate(runs):
-            y = sign * stage.reward + evaluation.discount * fitted[run]
-            mine = np.flatnonzero(~test[machines[t].subjects])
-            machine = machines[t].refit(mine, y[machines[t].subjects[mine]])
-            every.append(machine.q_values(history))
-            q[k, here[test[here]]] = every[-1][test[here]]
-            fitted[run] = y
-        names = [column.name for column in stage.columns]
-        asked = [names.index(name) for name in columns[t]]
-        offered = offer_splits(stage.columns, asked, history)
-        frame = stage.frame()
-
-        expected = q[:, here].mean(axis=0)
-        gains = action_scores(evaluation, t, stage, expected, after) - price[here]
-        # how much a subject counts
-        own = trial.sample.weights[here, None]
-        steady = own * _steadied(gains, expected - price[here])
-        tree = learn_stage_tree(t + 1, frame, history, steady, offered, depth)
-        chosen = tree.decide(history)
-        trees.append(replace(tree, agreement=float(np.mean(chosen == decide(t, history)))))
-        rows = np.arange(len(here))
-        for run, (k, test) in enumerate(runs):
+        history, price = stage.history[here], _prices(stage, self.costs, trial.n_subjects)[here]
+        every = self._refit(t, stage, history)
+        held_out = self._held_out(every, here)
+        learn = self._learner(t, stage, history, columns)
+        expected = held_out.mean(axis=0)
+        gains = action_scores(self.evaluation, t, stage, expected, self.after) - price
+        tree = learn(np.ones(len(here), dtype=bool), gains, expected - price)
+        for run, (k, test) in enumerate(self.runs):
             # its machine and its trees know nobody of the fold; an estimator knows its own rows too well
-            known = every[run] if machines[t].uses_kernel else q[k, here]
-            mine = action_scores(evaluation, t, stage, known, without[run]) - price[here]
-            learn = ~test[here]
-            steady = own * _steadied(mine, known - price[here])
-            part = learn_stage_tree(t + 1, frame, history[learn], steady[learn], offered, depth)
-            then = part.decide(history)
-            fitted[run, here] = every[run][rows, then] - price[here, then]
-            without[run] = outcomes[t]
-            without[run, here] = mine[rows, then]
-        after = outcomes[t].copy()
-        after[here] = gains[rows, chosen]
-    judged = np.empty(splits.shape)
-    for run, (k, test) in enumerate(runs):
-        judged[k, test] = without[run, test]
-    return PolicyTree(trees[::-1], from_scores(sign * judged, "dr", level, trial.sample))
+            known = every[run] if self.machines[t].uses_kernel else held_out[k]
+            mine = action_scores(self.evaluation, t, stage, known, self.without[run]) - price
+            then = learn(~test[here], mine, known - price).decide(history)
+            self.fitted[run, here] = _taken(every[run] - price, then)
+            self.without[run] = self.outcomes[t]
+            self.without[run, here] = _taken(mine, then)
+        chosen = tree.decide(history)
+        self.after = self.outcomes[t].copy()
+        self.after[here] = _taken(gains, chosen)
+        return replace(tree, agreement=float(np.mean(chosen == decide(t, history))))
+
+    def _refit(self, t: int, stage: StageData, history: np.ndarray) -> list[np.ndarray]:
+        """Q-values (m, K) by the machine of each run, and the responses it was learnt from as its values."""
+        every = []
+        for run, (_, test) in enumerate(self.runs):
+            y = self.evaluation.sign * stage.reward + self.evaluation.discount * self.fitted[run]
+            mine = np.flatnonzero(~test[self.machines[t].subjects])
+            machine = self.machines[t].refit(mine, y[self.machines[t].subjects[mine]])
+            every.append(machine.q_values(history))
+            self.fitted[run] = y
+        return every
+
+    def _held_out(self, every: Sequence[np.ndarray], here: np.ndarray) -> np.ndarray:
+        """Q-values of each split by machines that do not know the subject: (splits, m, K)."""
+        found = np.zeros((len(self.splits), *every[0].shape))
+        for (k, test), q in zip(self.runs, every, strict=True):
+            found[k, test[here]] = q[test[here]]
+        return found
+
+    def _learner(
+        self, t: int, stage: StageData, history: np.ndarray, columns: Sequence[str]
+    ) -> Callable[[np.ndarray, np.ndarray, np.ndarray], StageTree]:
+        """What learns the tree of a stage from some rows (m,), scores and fitted values (m, K) of all."""
+        names = [column.name for column in stage.columns]
+        offered = offer_splits(stage.columns, [names.index(name) for name in columns], history)
+        # how much a subject counts
+        own = self.evaluation.trial.sample.weights[stage.present, None]
+
+        def learn(rows: np.ndarray, scores: np.ndarray, fitted: np.ndarray) -> StageTree:
+            steady = own * _steadied(scores, fitted)
+            return learn_stage_tree(t + 1, stage.frame(), history[rows], steady[rows], offered, self.depth)
+
+        return learn
+
+    def judged(self) -> np.ndarray:
+        """Scores of everyone by trees that do not know the subject: (splits, n)."""
+        found = np.empty(self.splits.shape)
+        for run, (k, test) in enumerate(self.runs):
+            found[k, test] = self.without[run, test]
+        return found
+
+
+def _taken(scores: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """Of scores (m, K) those of the chosen actions: (m,)."""
+    return scores[np.arange(len(scores)), chosen]
 
 
 def _steadied(scores: np.ndarray, fitted: np.ndarray) -> np.ndarray:

@@ -218,6 +218,8 @@ class BackwardLearner(Estimator):
             link = evaluation.links[t]
             if link is not None and self._takes_own_loss():
                 machine.by_own_loss(link)
+            else:
+                machine, mine = chosen[t] = self._simplify(machine, mine)
             hurried = mine.path is not None and mine.path.hurried
             if clock.reason is not None or hurried:
                 reason = clock.reason or "time budget, several columns left at once"
@@ -248,6 +250,10 @@ class BackwardLearner(Estimator):
         self, machine: StageMachine, chosen: StageSelection, needed_next: list[str] | None
     ) -> tuple[StageMachine, StageSelection]:
         """The stage once it is known which columns the next one needs (None at the last)."""
+        return machine, chosen
+
+    def _simplify(self, machine: StageMachine, chosen: StageSelection) -> tuple[StageMachine, StageSelection]:
+        """The stage once it is settled, or a simpler one that is as good."""
         return machine, chosen
 
     def _takes_own_loss(self) -> bool:

@@ -128,6 +128,15 @@ class StageTree:
     @property
     def text(self) -> str:
         """The tree as a sentence."""
+        return "; ".join(self._rules())
+
+    @property
+    def outline(self) -> str:
+        """The tree as lines: the stage, then what to do under which conditions."""
+        head = f"Stage {self.stage} [{100 * self.agreement:.0f} %]"
+        return "\n".join([head, *(f"  {rule}" for rule in self._rules())])
+
+    def _rules(self) -> list[str]:
         parts = [
             f"{self.frame.labels[action]} if {' and '.join(conditions)}"
             if conditions
@@ -139,7 +148,7 @@ class StageTree:
         elif self.frame.feasible is not None:
             order = ", ".join(str(self.frame.labels[k]) for k in self.order)
             parts.append(f"where that is not feasible, the first that is of {order}")
-        return "; ".join(parts)
+        return parts
 
     def _leaves(self, node: TreeNode, conditions: list[str]) -> list[tuple[int, list[str]]]:
         if node.low is None or node.high is None:

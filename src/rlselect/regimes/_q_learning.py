@@ -12,6 +12,7 @@ from rlselect._random import RandomState
 from rlselect.regimes._column_machine import columns_pay
 from rlselect.regimes._encoding import HistoryEncoder
 from rlselect.regimes._evaluation import Evaluation
+from rlselect.regimes._lasso_machine import prefer_sparse
 from rlselect.regimes._learner import BackwardLearner
 from rlselect.regimes._second_look import prune, recall, recall_pairs, recall_strong
 from rlselect.regimes._selection import FAMILIES, StageSelection, fit_q_function
@@ -46,7 +47,9 @@ class QLearning(BackwardLearner):
         with actions, subjects weighted so that the history is balanced between actions where these were not
         randomised alike; "trees": extremely randomised trees. "auto" takes the one of the first three with
         the smallest leave-one-out risk after its own elimination, "rbf" only where it is better by more than
-        a paired standard error and on held-out folds ("rbf" always for the dissertation's selections).
+        a paired standard error and on held-out folds ("rbf" always for the dissertation's selections); with
+        ``selection="loo"`` it then takes slopes by lasso, of the selected columns or of all, where these are
+        as good, to one standard error on held-out folds (``model_`` says "lasso").
     selection : {"loo", "rfe", "rfe-test", "rfe-vpred", "rfe-vstage", None} or StageRFE, default="loo"
         "loo": elimination by regularised risk, size by out-of-sample risk; then, by the same, surplus
         columns of the last stage leave, and columns that the next stage needs and past actions together with
@@ -290,6 +293,12 @@ class QLearning(BackwardLearner):
                 machine, chosen = recall(machine, chosen, [g for g in known if g not in machine.groups])
             if machine.uses_kernel and machine.kind == "anova":
                 machine, chosen = recall_pairs(machine, chosen)
+        return machine, chosen
+
+    def _simplify(self, machine: StageMachine, chosen: StageSelection) -> tuple[StageMachine, StageSelection]:
+        if self.model == "auto" and self.selection == "loo":
+            with suppress(OutOfTime):
+                return prefer_sparse(machine, chosen)
         return machine, chosen
 
     def _takes_own_loss(self) -> bool:

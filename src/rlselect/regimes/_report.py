@@ -56,10 +56,11 @@ def report_of(learner: Learnt, seconds: float, n_subjects: int, notes: Sequence[
             _stages(learner),
         ],
         "notes": [
-            "Values are means of the discounted sum of rewards; that of the regime is a cross-fitted doubly "
-            "robust estimate. From observational data it can be trusted only if what moved both actions and "
-            "rewards is among the history columns, and every action was taken often enough: see "
-            "TrialData.overlap.",
+            "Values are means of what a subject gains over all stages (discounted rewards). That of the "
+            "regime is judged on subjects it was not learnt from (a cross-fitted doubly robust estimate). "
+            "From observational data it can be trusted only if what moved both actions and rewards is among "
+            "the history columns, and every action was taken often enough: see whether actions can be "
+            "compared.",
             *notes,
         ],
     }
@@ -121,13 +122,13 @@ def _history(learner: Learnt) -> dict[str, Any]:
 
 def _rules(learner: Learnt) -> dict[str, Any]:
     tree = learner.regime_.value_
-    values = {"the regime": learner.value_, "its trees": tree, "what was done": learner.observed_}
+    values = {"the regime": learner.value_, "these rules": tree, "what was done": learner.observed_}
     return {
         "title": "What to do",
-        "text": str(learner.regime_),
+        "text": "\n".join(stage.outline for stage in learner.regime_.stages),
         "intervals": [(name, one.value, *one.interval) for name, one in values.items()],
-        "note": "Trees of depth two with a value of their own, beside that of the full regime, which predict "
-        "gives.",
+        "note": "Short rules, with a value of their own beside that of the full regime, which is what the "
+        "model recommends. In brackets: the share of subjects for whom both say the same.",
     }
 
 
@@ -144,7 +145,7 @@ def _effects(learner: Learnt) -> dict[str, Any]:
     ]
     return {
         "title": "How the decision leans on its columns",
-        "columns": ["Stage", "Column", "Advantage of", "Per sd", "From", "To"],
+        "columns": ["Stage", "Column", "Advantage of", "Slope", "From", "To"],
         "rows": rows,
         "intervals": [(f"{row[1]}: {row[2]}, {row[0]}", *row[3:]) for row in rows],
         "note": "Slope of the advantage on each column alone, per standard deviation. Intervals hold for all "
@@ -161,10 +162,11 @@ def _overlap(learner: Learnt) -> dict[str, Any]:
         after = max((gap for _, gap in one.balance.values()), default=0.0)
         numbers = (one.smallest, one.rare_share, one.largest_imbalance[1], after)
         rows.append([f"stage {one.stage}", *(round(number, 3) for number in numbers), one.advice])
-    columns = ["Stage", "Smallest probability", "Out of reach", "Imbalance", "after weighting", "Advice"]
+    columns = ["Stage", "Smallest probability", "Out of reach", "Imbalance", "Weighted", "Advice"]
     note = (
         "Smallest probability of a feasible action for a subject; share of subjects for whom an "
-        "action was out of reach; largest difference of means between actions in standard deviations."
+        "action was out of reach; largest difference of means between actions in standard deviations, before "
+        "and after weighting."
     )
     if len({row[-1] for row in rows}) == 1:
         # said once for all stages
@@ -178,7 +180,7 @@ def _stages(learner: Learnt) -> dict[str, Any]:
         [
             f"stage {t + 1}",
             ", ".join(map(str, actions)),
-            str(learner.model_[t]),
+            model if isinstance(model := learner.model_[t], str) else type(model).__name__,
             len(learner.selected_[t]),
             len(learner.history_names_in_[t]),
             learner.stop_reason_[t],
@@ -187,7 +189,7 @@ def _stages(learner: Learnt) -> dict[str, Any]:
     ]
     return {
         "title": "The stages",
-        "columns": ["Stage", "Actions", "Model", "Columns kept", "of", "Stopped"],
+        "columns": ["Stage", "Actions", "Model", "Columns kept", "Of", "Stopped"],
         "rows": rows,
     }
 

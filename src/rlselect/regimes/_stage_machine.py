@@ -73,8 +73,11 @@ class StageMachine:
         Out-of-sample risk of the fit.
     link : ResponseLink or None
         Of a Q-function that was fitted by the loss of its response.
+    explicit : bool
+        Whether it works on columns rather than on kernel matrices.
     """
 
+    explicit = False
     groups: list[int]
     loo_risk: float
     losses: np.ndarray

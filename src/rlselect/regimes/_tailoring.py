@@ -19,7 +19,6 @@ from rlselect.machines import (
 )
 from rlselect.regimes._action_columns import ActionColumns
 from rlselect.regimes._anova_kernel import ActionAnovaState, ContrastState
-from rlselect.regimes._column_machine import ByColumns
 from rlselect.regimes._held_out_folds import adaptive_cycle
 from rlselect.regimes._stage_machine import ANOVA_WIDTH, StageMachine
 from rlselect.regimes._stages import best_feasible
@@ -56,14 +55,14 @@ def _contrast_state(machine: StageMachine, selected: list[int], X: np.ndarray) -
     groups = [e.groups[g] for g in selected]
     if machine.kind == "rbf":
         return ContrastState(X, groups, e.action, machine.bandwidth)
-    width = None if machine.kind == "linear" else ANOVA_WIDTH
+    width = ANOVA_WIDTH if machine.kind == "anova" else None
     return ActionAnovaState(X, groups, [e.past[g] for g in selected], e.action, width, contrast_only=True)
 
 
 def _contrast_columns(machine: StageMachine, selected: list[int]) -> ActionColumns:
     """Columns of the same kernel as `_contrast_state`."""
     e = machine.encoder
-    width = None if machine.kind == "linear" else ANOVA_WIDTH
+    width = ANOVA_WIDTH if machine.kind == "anova" else None
     groups, past = [e.groups[g] for g in selected], [e.past[g] for g in selected]
     return ActionColumns(machine.X, groups, past, e.action, width, contrast_only=True)
 
@@ -148,7 +147,7 @@ def find_tailoring(
     stop_if_late()
     y, weights = machine.y, machine.weights
     problem: Any
-    if isinstance(machine, ByColumns):
+    if machine.explicit:
         design = _contrast_columns(machine, selected)
         problem = design.problem(design(machine.X), y, weights)
     else:
@@ -185,7 +184,7 @@ def _scores(
     scores = np.empty((len(path.sizes), len(machine.y)))
     for fold in np.unique(folds):
         test, train = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
-        learn = _ColumnFold if isinstance(machine, ByColumns) else _KernelFold
+        learn = _ColumnFold if machine.explicit else _KernelFold
         fold_machine = learn(machine, selected, train, lam)
         mine = [X[test] for X in every]
         outcome = None

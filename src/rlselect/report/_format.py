@@ -73,13 +73,19 @@ def show_column(values: Sequence[Any]) -> list[str]:
         return [show(value) for value in values]
     sizes = [abs(v) for v in numbers if v]
     largest = max(sizes, default=0.0)
+    decimals = 3 - math.floor(math.log10(largest)) if largest else 0
     # rows of different scales would lose their digits, or show too many
-    if not 1e-4 <= largest < 1e3 or largest > 100 * min(sizes):
+    if not 1e-4 <= largest < 1e3 or min(sizes) < 10.0 ** (1 - decimals):
         return [show(value) for value in values]
-    decimals = 3 - math.floor(math.log10(largest))
     while decimals and all(round(v, decimals - 1) == round(v, decimals) for v in numbers):
         decimals -= 1
     return [show(v) if v is None else f"{v:.{decimals}f}" for v in values]
+
+
+def show_pvalues(values: Sequence[Any]) -> list[str]:
+    """Write p-values: three decimals, and no more than that for the smallest."""
+    known = [plain(value) for value in values]
+    return [show(v) if not isinstance(v, float) else "<0.001" if v < 0.001 else f"{v:.3f}" for v in known]
 
 
 def fact_rows(report: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -102,7 +108,9 @@ def fact_rows(report: Mapping[str, Any]) -> list[tuple[str, str]]:
     if "stop_reason" in report:
         reason = show(report["stop_reason"])
         rows.append(("Stopped", _REASONS.get(reason, reason)))
-    rows += [(str(label), show(value)) for label, value in report.get("facts", {}).items()]
+    for label, value in report.get("facts", {}).items():
+        # beside a label, three digits say as much as four
+        rows.append((str(label), f"{value:.3g}" if isinstance(value, float) else show(value)))
     return rows
 
 
@@ -112,14 +120,20 @@ def _share(value: Any) -> str:
     return show(None) if value is None else f"{value:.3f}"
 
 
-def _number(value: Any) -> str:
-    """Write a number to four digits, zeros at the end included, and large ones without an exponent."""
-    value = plain(value)
+def _estimate(value: Any, error: Any) -> tuple[str, str]:
+    """Write a number and its standard error: two digits of the error, and as many decimals of the number."""
+    value, error = plain(value), plain(error)
     if value is None:
-        return show(None)
-    if 1e3 <= abs(value) < 1e12:
-        return f"{value:,.0f}"
-    return f"{value:#.4g}".removesuffix(".")
+        return show(None), show(None)
+    if not error or not 1e-9 < error < 1e12:
+        whole = 1e3 <= abs(value) < 1e12
+        text = f"{value:,.0f}" if whole else f"{value:#.4g}".removesuffix(".")
+        return text, show(error)
+    decimals = 1 - math.floor(math.log10(error))
+    if decimals > 6:
+        return f"{value:.3g}", f"{error:.2g}"
+    decimals = max(decimals, 0)
+    return f"{value:,.{decimals}f}", f"{error:,.{decimals}f}"
 
 
 def _decimals(values: Sequence[Any]) -> int | None:
@@ -152,9 +166,9 @@ def variable_rows(report: Mapping[str, Any], most: int = MAX_ROWS) -> tuple[list
         coef, error = variable.get("coef"), variable.get("error")
         gain = _gain(variable.get("gain"), decimals)
         if not isinstance(coef, Mapping):
-            rows.append([name, inclusion, _number(coef), _number(error), gain])
+            rows.append([name, inclusion, *_estimate(coef, error), gain])
             continue
         rows.append([name, inclusion, "", "", gain])
         errors = error if isinstance(error, Mapping) else {}
-        rows += [[f"  {level}", "", _number(c), _number(errors.get(level)), ""] for level, c in coef.items()]
+        rows += [[f"  {level}", "", *_estimate(c, errors.get(level)), ""] for level, c in coef.items()]
     return rows, len(variables) - len(shown)

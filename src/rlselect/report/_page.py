@@ -36,7 +36,8 @@ def to_html(report: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
         `curve_svg` takes it), ``text`` with lines of its own, ``findings`` (list of ``weight``, ``text`` and
         ``mend``, which a page shows in place of the text), and a ``note``; ``path`` may then say in
         ``titles`` what its two curves are. ``made`` tells at the end of the page how to get the same again:
-        ``code``, ``settings`` by their names, ``works`` to be cited, and further facts by their labels.
+        ``code`` or ``command``, ``settings`` by their names, ``works`` to be cited, and further facts by
+        their labels.
         ``question`` says before the answer what was asked.
 
     Returns
@@ -171,7 +172,13 @@ def _selection_html(report: Mapping[str, Any]) -> list[str]:
 
 def _made_html(made: Mapping[str, Any]) -> list[str]:
     further = dict(made)
-    parts = [f"<pre>{escape(str(further.pop('code', '')))}</pre>"]
+    command, code = further.pop("command", None), f"<pre>{escape(str(further.pop('code', '')))}</pre>"
+    parts = [code]
+    if command is not None:
+        parts = [
+            f"<pre>{escape(str(command))}</pre>",
+            f"<details><summary>In Python</summary>{code}</details>",
+        ]
     settings, works = further.pop("settings", {}), further.pop("works", ())
     parts.append(_facts_html([(str(label), show(value)) for label, value in further.items()]))
     if settings:

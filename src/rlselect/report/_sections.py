@@ -5,7 +5,7 @@ from html import escape
 from typing import Any
 
 from rlselect.report._cells import RowPictures, bar_pictures, interval_pictures
-from rlselect.report._format import MAX_PAGE_ROWS, MAX_ROWS, plain, show_column
+from rlselect.report._format import MAX_PAGE_ROWS, MAX_ROWS, plain, show_column, show_pvalues
 from rlselect.report._svg import curve_svg
 from rlselect.report._tables import table_html
 
@@ -29,7 +29,11 @@ def section_rows(section: Mapping[str, Any], most: int = MAX_ROWS) -> tuple[list
     """
     rows = list(section.get("rows", ()))
     shown = [list(row) for row in rows[:most]]
-    columns = [show_column(column) for column in zip(*shown, strict=True)]
+    names = section.get("columns", ())
+    columns = [
+        show_pvalues(column) if k < len(names) and str(names[k]).startswith("p (") else show_column(column)
+        for k, column in enumerate(zip(*shown, strict=True))
+    ]
     return [list(row) for row in zip(*columns, strict=True)], len(rows) - len(shown)
 
 

@@ -3,12 +3,13 @@
 import warnings
 from collections.abc import Iterator
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import norm
 
 from rlselect._compat import user_level
 from rlselect._options import check_value, number, one_of, whole
@@ -17,9 +18,8 @@ from rlselect.temporal._estimate import Estimate, standard_errors
 from rlselect.temporal._few import warn_of_few
 from rlselect.temporal._hypotheses import FlaggedTimeWarning
 from rlselect.temporal._influence import Influence, each_covariate
-from rlselect.temporal._points import point_errors, quantile
-from rlselect.temporal._resample import sup_multiplier, sup_refit, variance_df
-from rlselect.temporal._small import sup_wild
+from rlselect.temporal._points import PointErrors, point_errors, quantile
+from rlselect.temporal._resample import sup_normal, sup_refit
 
 Array = NDArray[np.float64]
 
@@ -80,11 +80,10 @@ def pointwise_band(fitted: FittedCurves, level: float, *, smoothed: bool) -> Ban
     points = point_errors(fitted, smoothed)
     where = np.flatnonzero(np.isfinite(points.curves.beta).all(axis=1))
     se, df = points.errors(every, where)
-    critical = np.full(points.curves.beta.shape, np.nan)
+    reach, critical = (np.full(points.curves.beta.shape, np.nan) for _ in range(2))
     critical[where] = quantile(level, df)
-    curves = replace(points.curves, se=np.full(critical.shape, np.nan))
-    curves.se[where] = se
-    return _around(fitted, fitted.curves(smoothed).beta, curves, critical, level, "pointwise")
+    reach[where] = critical[where] * se
+    return _around(fitted, smoothed, points.curves.beta, reach, critical, level, "pointwise")
 
 
 def simultaneous_band(
@@ -104,22 +103,25 @@ def simultaneous_band(
     check_value("resample", resample, one_of(*get_args(Resampling)))
     check_value("n_draws", n_draws, whole(1))
     small_sample = small_sample and method == "sup"
-    every = np.eye(len(fitted.design.names))
     if small_sample:
-        warn_of_few(fitted.design, contrasted(every))
-    if smoothed and fitted.splines is not None and (method, resample) != ("sup", "multiplier"):
+        warn_of_few(fitted.design, np.arange(len(fitted.design.names)))
+    splines = smoothed and fitted.splines is not None
+    if splines and (method, resample) != ("sup", "multiplier"):
         raise ValueError("bands of splines are those of method='sup' with resample='multiplier'")
+    kind = "spline" if splines else method
+    if small_sample and resample == "multiplier":
+        points = point_errors(fitted, smoothed)
+        reach, critical = _reach(points, np.eye(len(fitted.design.names)), level, n_draws, rng)
+        return _around(fitted, smoothed, points.curves.beta, reach, critical, level, kind)
+    curves, influence = fitted.curves(smoothed), fitted.influence(smoothed)
     if smoothed and method == "sup":
-        return _corrected_band(fitted, level, resample, n_draws, rng, small_sample=small_sample)
-    curves = fitted.curves(smoothed)
+        curves, influence = fitted.corrected(small_sample=small_sample)
     if resample == "refit":
-        draws = _refit_draws(fitted, curves, smoothed, n_draws, rng, corrected=False)
-    elif small_sample and fitted.few(every):
-        draws = _wild_draws(fitted, n_draws, rng)
+        draws = _refit_draws(fitted, curves, smoothed, n_draws, rng, corrected=method == "sup")
     else:
-        draws = _multiplier_draws(fitted, smoothed, n_draws, rng, small_sample=small_sample)
+        draws = _sup_draws(influence, np.flatnonzero(np.isfinite(curves.beta).all(axis=1)), n_draws, rng)
     critical = np.quantile(draws, level if method == "sup" else 1.0 - (1.0 - level) / 2.0, axis=0)
-    return _around(fitted, curves.beta, curves, critical, level, method)
+    return _around(fitted, smoothed, curves.beta, critical * curves.se, critical, level, kind)
 
 
 def contrast_band(
@@ -136,89 +138,49 @@ def contrast_band(
     check_value("level", level, _LEVEL)
     check_value("n_draws", n_draws, whole(1))
     shown, row = fitted.curves(smoothed), contrast[None, :]
-    curves, influence = shown, fitted.influence(smoothed=False)
-    if smoothed:
-        curves, influence = fitted.corrected(small_sample=small_sample)
-    where = np.flatnonzero(np.isfinite(curves.beta).all(axis=1))
-    psi = influence.contrast(row, where)
-    se = standard_errors(psi)
     if small_sample:
         warn_of_few(fitted.design, contrasted(row))
-    if small_sample and not smoothed and fitted.few(row):
-        draws = sup_wild(fitted.wild_draws(row, where), se, n_draws, rng, bounded=fitted.equations.bounded)
+        points = point_errors(fitted, smoothed)
+        value, reach = points.curves.beta @ contrast, _reach(points, row, level, n_draws, rng)[0][:, 0]
     else:
-        df = np.full(se.shape, np.inf)
-        if small_sample and fitted.equations.heavy_tails:
-            df = variance_df((psi / se[:, :, None] / psi.shape[2]) ** 2)
-        draws = sup_multiplier(psi, se, df, n_draws, rng)
-    value = curves.beta @ contrast
-    reach = np.full(len(value), np.nan)
-    reach[where] = np.quantile(draws[:, 0], level) * se[:, 0]
+        curves, influence = shown, fitted.influence(smoothed=False)
+        if smoothed:
+            curves, influence = fitted.corrected(small_sample=False)
+        where = np.flatnonzero(np.isfinite(curves.beta).all(axis=1))
+        psi = influence.contrast(row, where)
+        value, reach = curves.beta @ contrast, np.full(len(curves.beta), np.nan)
+        reach[where] = (
+            np.quantile(sup_normal(psi, n_draws, rng, shrink=False), level) * standard_errors(psi)[:, 0]
+        )
     return shown.beta @ contrast, value - reach, value + reach
 
 
-def _corrected_band(
-    fitted: FittedCurves,
-    level: float,
-    resample: Resampling,
-    n_draws: int,
-    rng: np.random.Generator,
-    *,
-    small_sample: bool,
-) -> Band:
-    """Around smoothed curves without what smoothing has flattened."""
-    shown = fitted.curves(smoothed=True)
-    curves, influence = fitted.corrected(small_sample=small_sample)
-    where = np.flatnonzero(np.isfinite(curves.beta).all(axis=1))
-    if resample == "refit":
-        draws = _refit_draws(fitted, curves, True, n_draws, rng, corrected=True)
-    else:
-        student = fitted.splines is not None or (small_sample and fitted.equations.heavy_tails)
-        draws = _sup_draws(influence, influence, where, curves.se[where], n_draws, rng, student=student)
-    kind = "sup" if fitted.splines is None else "spline"
-    return _around(fitted, shown.beta, curves, np.quantile(draws, level, axis=0), level, kind)
+def _reach(
+    points: PointErrors, matrix: Array, level: float, n_draws: int, rng: np.random.Generator
+) -> tuple[Array, Array]:
+    """How far bands of contrasts (rows, covariates) reach, and in standard errors, (times, rows).
 
-
-def _wild_draws(fitted: FittedCurves, n_draws: int, rng: np.random.Generator) -> Array:
-    where = np.flatnonzero(fitted.raw.sound)
-    wild = fitted.wild_draws(np.eye(len(fitted.design.names)), where)
-    return sup_wild(wild, fitted.raw.se[where], n_draws, rng, bounded=fitted.equations.bounded)
-
-
-def _multiplier_draws(
-    fitted: FittedCurves, smoothed: bool, n_draws: int, rng: np.random.Generator, *, small_sample: bool
-) -> Array:
-    where, se = np.flatnonzero(fitted.raw.sound), fitted.curves(smoothed).se
-    plain = fitted.influence(smoothed)
-    exact = small_sample and fitted.equations.exact_leave_one_out
-    drawn = fitted.leave_one_out(few=False) if exact else plain
-    student = small_sample and fitted.equations.heavy_tails
-    return _sup_draws(plain, drawn, where, se[where], n_draws, rng, student=student)
+    A band is the pointwise interval of a higher level: of that which a normal process with the correlations
+    of the curve keeps at all times together with probability `level`. So each time has the quantile of its
+    own degrees of freedom.
+    """
+    where = np.flatnonzero(np.isfinite(points.curves.beta).all(axis=1))
+    reach, critical = (np.full((len(points.curves.beta), len(matrix)), np.nan) for _ in range(2))
+    for rows, psi, se, df in points.blocks(matrix, where):
+        # all rows have the same multipliers
+        draws = sup_normal(psi, n_draws, deepcopy(rng), shrink=not points.fitted.is_large)
+        out = norm.sf(np.quantile(draws, level, axis=0))
+        critical[where, rows] = quantile(1.0 - 2.0 * out, df)
+        reach[where, rows] = critical[where, rows] * se
+    return reach, critical
 
 
 def _sup_draws(
-    plain: Influence,
-    drawn: Influence,
-    where: NDArray[np.intp],
-    se: Array,
-    n_draws: int,
-    rng: np.random.Generator,
-    *,
-    student: bool,
+    influence: Influence, where: NDArray[np.intp], n_draws: int, rng: np.random.Generator
 ) -> Array:
-    """Draws of the supremum of each covariate, all from the same multipliers: (draws, covariates).
-
-    `student`: with the tails that standard errors made from the `plain` influence functions give.
-    """
-    out = []
-    for here, psi in each_covariate(plain, where):
-        df = np.full(psi.shape[:2], np.inf)
-        if student:
-            df = variance_df((psi / se[:, here, None] / psi.shape[2]) ** 2)
-        if drawn is not plain:
-            psi = drawn.contrast(np.eye(plain.shape[1])[here], where)
-        out.append(sup_multiplier(psi, se[:, here], df, n_draws, deepcopy(rng)))
-    return np.concatenate(out, axis=1)
+    """Draws of the supremum of each covariate, all from the same multipliers: (draws, covariates)."""
+    found = each_covariate(influence, where)
+    return np.concatenate([sup_normal(psi, n_draws, deepcopy(rng), shrink=False) for _, psi in found], axis=1)
 
 
 def _refit_draws(
@@ -245,15 +207,20 @@ def _refit_draws(
 
 
 def _around(
-    fitted: FittedCurves, shown: Array, curves: Estimate, critical: Array, level: float, kind: str
+    fitted: FittedCurves,
+    smoothed: bool,
+    middle: Array,
+    reach: Array,
+    critical: Array,
+    level: float,
+    kind: str,
 ) -> Band:
-    """`critical` is (covariates,) or (times, covariates)."""
-    reach = critical * curves.se
+    """A band that goes `reach` to both sides of `middle`; `critical` may be one number per covariate."""
     largest = np.nanmax(np.atleast_2d(critical), axis=0)
     return Band(
-        fitted.frame(shown),
-        fitted.frame(curves.beta - reach),
-        fitted.frame(curves.beta + reach),
+        fitted.frame(fitted.curves(smoothed).beta),
+        fitted.frame(middle - reach),
+        fitted.frame(middle + reach),
         level,
         {name: float(c) for name, c in zip(fitted.design.names, largest, strict=True)},
         kind,

@@ -12,13 +12,23 @@ from rlselect.temporal._design import ProcessDesign
 from rlselect.temporal._equations import Equations
 from rlselect.temporal._estimate import Estimate, estimate_under, score_parts
 from rlselect.temporal._few import is_few
-from rlselect.temporal._influence import HeldInfluence, Influence, SolvedInfluence, errors_of
+from rlselect.temporal._influence import (
+    CarefulInfluence,
+    ExtrapolatedInfluence,
+    HeldInfluence,
+    Influence,
+    SolvedInfluence,
+    errors_of,
+)
 from rlselect.temporal._small import WildDraws
-from rlselect.temporal._smooth import Window, smooth_influence, smooth_values
+from rlselect.temporal._smooth import EXTRAPOLATED, Window, smooth_influence, smooth_values
 from rlselect.temporal._splines import SplineCurves, spline_estimate
 
 Array = NDArray[np.float64]
 Places = NDArray[np.intp]
+
+# times x covariates x units beyond which many subjects have standard errors of first order
+_LARGE = 2_000_000
 
 
 def contrasted(matrix: Array) -> Places:
@@ -72,25 +82,45 @@ class FittedCurves:
     def _by_window(self, raw: Influence, *, corrected: bool = False) -> Influence:
         if self.window is None:
             return raw
-        return smooth_influence(raw, self.raw.sound, self.design.clock, self.window, corrected=corrected)
+        window = self.window.narrower() if corrected else self.window
+        return smooth_influence(raw, self.raw.sound, self.design.clock, window, corrected=corrected)
 
     def corrected(self, *, small_sample: bool = True) -> tuple[Estimate, Influence]:
         """Smoothed curves without what smoothing has flattened, and influence functions, for inference.
 
-        Splines are those without a penalty; a kernel is applied once more, to what it has left of the raw
-        curves. With `small_sample`, a kernel's influence functions are those of left-out subjects.
+        Splines are those without a penalty; a narrower kernel is applied once more, to what it has left of
+        the raw curves. With `small_sample`, a kernel's influence functions are careful ones.
         """
         smoothed = self._smoothed
         if self.splines is not None:
             return spline_estimate(self.design, self.equations, self.raw, self.splines, for_bands=True)
         assert self.window is not None
-        raw = self.influence(smoothed=False)
-        if small_sample:
-            raw = self.leave_one_out(few=self.few(np.eye(len(self.design.names))))
+        raw = self.careful_influence() if small_sample else self.influence(smoothed=False)
         influence = self._by_window(raw, corrected=True)
         sound, clock = self.raw.sound, self.design.clock
-        beta = smooth_values(self.raw.beta, sound, clock, self.window, corrected=True)
+        beta = smooth_values(self.raw.beta, sound, clock, self.window.narrower(), corrected=True)
         return replace(smoothed, beta=beta, se=errors_of(influence, np.flatnonzero(sound))), influence
+
+    @cached_property
+    def nearer(self) -> "FittedCurves | None":
+        """Curves from a narrower window of local estimation; None where visits are not local."""
+        design = self.design.narrowed()
+        if design is None:
+            return None
+        return FittedCurves(design, self.equations, self.equations.solve(design), self.time_name)
+
+    def unbiased(self) -> tuple[Estimate, Influence]:
+        """The raw curves, and influence functions, for inference.
+
+        Local estimation flattens what bends, by the square of the window's width: with a narrower window
+        beside it the bias is told, and taken away. NaN where the narrower one cannot be estimated.
+        """
+        own = self.careful_influence()
+        if self.nearer is None:
+            return self.raw, own
+        near, share = self.nearer, EXTRAPOLATED
+        beta = share * near.raw.beta - (share - 1.0) * self.raw.beta
+        return replace(self.raw, beta=beta), ExtrapolatedInfluence(near.careful_influence(), own, share)
 
     def _solved(self, *, power: float = 0.0) -> SolvedInfluence:
         equations = self.equations
@@ -139,14 +169,28 @@ class FittedCurves:
             return HeldInfluence(plain.psi * (n / max(n - 1, 1)) ** power)
         return plain
 
-    def wild_draws(self, matrix: Array, where: Places) -> WildDraws:
-        """Draws of contrasts (rows, covariates) or (times, rows, covariates) at some of the sound times."""
-        psi = self.influence(smoothed=False).contrast(matrix, where)
+    @cached_property
+    def is_binary(self) -> bool:
+        """Whether responses are 0 and 1 with a bounded mean, which then tells their variance."""
+        known = self.equations.bounded and self.equations.variance == "binomial"
+        return known and bool(np.isin(self.design.y, (0.0, 1.0)).all())
+
+    @cached_property
+    def is_large(self) -> bool:
+        """Whether there is so much data that standard errors of first order are enough."""
+        return self.design.x.size > _LARGE and not self.few(np.eye(len(self.design.names)))
+
+    def careful_influence(self) -> Influence:
+        """Influence functions of the raw curves for intervals and bands; the plain ones of large data."""
+        if self.is_large:
+            return self.influence(smoothed=False)
         if not self.has_leverage:
-            return WildDraws(None, psi, psi)
-        design, equations = self.design.at_times(where), self.equations
-        parts = score_parts(design, self.raw.beta[where], equations.link, equations.variance)
-        return WildDraws(parts, psi, matrix @ parts.pull, self.design)
+            return self.enlarged_influence(0.5)
+        design, equations = self.design, self.equations
+        refit = not (equations.bounded or equations.exact_leave_one_out)
+        return CarefulInfluence(
+            design, self.raw.beta, equations.link, equations.variance, refit, self.is_binary
+        )
 
     def null_draws(self, matrix: Array, value: Array, where: Places) -> tuple[WildDraws, Places] | None:
         """Draws of contrasts around the curves nearest to the data that have the values, and their times.
@@ -179,7 +223,8 @@ class FittedCurves:
         raw = self.equations.solve(design)
         if not smoothed or self.window is None or not raw.sound.any():
             return raw.beta
-        return smooth_values(raw.beta, raw.sound, design.clock, self.window, corrected=corrected)
+        window = self.window.narrower() if corrected else self.window
+        return smooth_values(raw.beta, raw.sound, design.clock, window, corrected=corrected)
 
     def covariance(self, first: int, second: int, smoothed: bool) -> Array:
         """Covariance of the coefficients at two times, (covariates, covariates)."""

@@ -43,6 +43,8 @@ class ProcessDesign:
         are; None where units are independent
     offset : array of shape (times, units), known part of the linear predictor, or None
     dropout : model of staying whose weights are in `w`, or None
+    inner : array of shape (times, units), weights by a narrower window where visits count by their nearness
+        to a time; None elsewhere
     """
 
     x: Array
@@ -61,6 +63,13 @@ class ProcessDesign:
     n_clusters: int | None = None
     offset: Array | None = None
     dropout: Dropout | None = None
+    inner: Array | None = None
+
+    def n_effective(self, w: Array | None = None) -> Array:
+        """Independent units of equal weight with as much information as those at each time, (times,)."""
+        own = self.gather(self.w if w is None else w)
+        total = (own**2).sum(axis=1)
+        return own.sum(axis=1) ** 2 / np.where(total > 0, total, 1.0)
 
     @property
     def n_independent(self) -> int:
@@ -138,12 +147,17 @@ class ProcessDesign:
             times=self.times[times],
             clock=self.clock[times],
             offset=None if self.offset is None else self.offset[times],
+            inner=None if self.inner is None else self.inner[times],
         )
 
     def reweighted(self, subject_weight: Array) -> "ProcessDesign":
         """The same design with the rows of every independent unit counted `subject_weight` times."""
         weight = subject_weight if self.clusters is None else subject_weight[self.clusters]
-        return replace(self, w=self.w * weight)
+        return replace(self, w=self.w * weight, inner=None if self.inner is None else self.inner * weight)
+
+    def narrowed(self) -> "ProcessDesign | None":
+        """With the weights of the narrower window of local estimation."""
+        return None if self.inner is None else replace(self, w=self.inner, inner=None)
 
 
 @dataclass(frozen=True)
@@ -159,6 +173,7 @@ class LongData:
     offset: Any = None
     cluster: Any = None
     dropout: Sequence[str] | None = None
+    dropout_quantile: float = 1.0
 
     def named(self) -> set[str]:
         """Columns that have a role."""
@@ -190,7 +205,7 @@ def build_design(formula: str | None, long: LongData, schedule: Schedule) -> Pro
     placed = only_used(place_rows(schedule, part.rows, counted, subjects, moments))
     design = _dense(part, placed, subjects.values, None if offset is None else offset[part.rows])
     if long.dropout is not None:
-        design = _with_dropout(design, long.dropout, columns, part, placed)
+        design = _with_dropout(design, long, columns, part, placed)
     if groups is not None:
         return _clustered(design, _clusters(groups, subjects), len(groups.values), placed.owner)
     if placed.owner is None:
@@ -199,14 +214,11 @@ def build_design(formula: str | None, long: LongData, schedule: Schedule) -> Pro
 
 
 def _with_dropout(
-    design: ProcessDesign,
-    names: Sequence[str],
-    columns: Columns,
-    part: ModelRows,
-    placed: PlacedRows,
+    design: ProcessDesign, long: LongData, columns: Columns, part: ModelRows, placed: PlacedRows
 ) -> ProcessDesign:
     """The design with rows weighted by the inverse of the probability that their subject is still there."""
-    if not is_names(names):
+    names = long.dropout
+    if names is None or not is_names(names):
         raise TypeError(f"dropout={names!r} was given; it must be a list of names of columns.")
     period, who, row = placed.seen or (placed.time, placed.unit, placed.row)
     # rows before the first time have a period of their own
@@ -220,11 +232,14 @@ def _with_dropout(
     else:
         live = seen
     block = history_block(columns.matrix(names, "dropout")[part.rows][row], period + before, who, shape)
-    found = fit_dropout(block, live, seen, clock, list(names), placed.may_go_on).from_time(before)
+    found = fit_dropout(
+        block, live, seen, clock, list(names), placed.may_go_on, long.dropout_quantile
+    ).from_time(before)
     if placed.owner is not None and placed.period is not None:
         owner = placed.owner[placed.unit]
         found = found.at_places(placed.time, placed.unit, placed.period, owner, design.w.shape)
-    return replace(design, w=design.w * found.weights, dropout=found)
+    inner = None if design.inner is None else design.inner * found.weights
+    return replace(design, w=design.w * found.weights, inner=inner, dropout=found)
 
 
 def _clustered(
@@ -289,4 +304,5 @@ def _dense(
         part.spec,
         part.text,
         offset=None if offset is None else block(offset),
+        inner=None if placed.inner is None else replace(placed, weight=placed.inner).weights((len(times), n)),
     )

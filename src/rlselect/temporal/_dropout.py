@@ -23,6 +23,7 @@ class Dropout:
     coef : array of shape (coefficients,)
     weights : array of shape (times, units), inverse probabilities of still being there; 0 afterwards
     change : array of shape (times, units, coefficients), derivatives of the logarithm of the weights
+    cut : array of shape (times, units), where weights were larger than the quantile to which they are cut
     psi : array of shape (coefficients, independent units), influence functions of `coef`
     """
 
@@ -30,6 +31,7 @@ class Dropout:
     coef: Array
     weights: Array
     change: Array
+    cut: NDArray[np.bool_]
     psi: Array
 
     def added(self, psi: Array) -> Array:
@@ -41,13 +43,20 @@ class Dropout:
 
     def from_time(self, first: int) -> "Dropout":
         """Without the times before some."""
-        return replace(self, weights=self.weights[first:], change=self.change[first:])
+        return replace(self, weights=self.weights[first:], change=self.change[first:], cut=self.cut[first:])
 
     def at_places(self, time: Places, unit: Places, period: Places, who: Places, shape: Shape) -> "Dropout":
         """For units that are visits: each has the weight of its own period and subject."""
         weights, change = np.zeros(shape), np.zeros((*shape, len(self.coef)))
         weights[time, unit], change[time, unit] = self.weights[period, who], self.change[period, who]
-        return replace(self, weights=weights, change=change)
+        cut = np.zeros(shape, dtype=bool)
+        cut[time, unit] = self.cut[period, who]
+        return replace(self, weights=weights, change=change, cut=cut)
+
+    def told(self) -> str:
+        """How large weights are, in words."""
+        largest = f"weights up to {self.weights.max():.3g}"
+        return f"{largest}, {self.cut.sum()} larger ones cut" if self.cut.any() else largest
 
     def of_clusters(self, clusters: Places, n_clusters: int) -> "Dropout":
         """With influence functions of the clusters that subjects belong to."""
@@ -63,6 +72,7 @@ def fit_dropout(
     clock: Array,
     names: list[str],
     may_go_on: NDArray[np.bool_] | None = None,
+    quantile: float = 1.0,
 ) -> Dropout:
     """Pooled logistic regression of being there at the next time or later, on what was last seen.
 
@@ -74,6 +84,7 @@ def fit_dropout(
     clock : array of shape (times,)
     names : of the columns
     may_go_on : array of shape (subjects,), whose absence after the last row does not tell that they left
+    quantile : of the weights of a time, to which larger ones are cut
     """
     n_times, n = live.shape
     ended = np.zeros(n, dtype=bool) if may_go_on is None else may_go_on
@@ -99,8 +110,21 @@ def fit_dropout(
     safe = np.where(at_risk[:, :, None], features, 0.0)
     left = np.where(stays, 1.0 - probability, 0.0)
     change = -np.cumsum(left[:, :, None] * safe, axis=0)
+    cut = _cut(weights, quantile)
+    change[cut] = 0.0
     score = np.einsum("tn,tnk->kn", np.where(at_risk, stays - probability, 0.0), safe)
-    return Dropout(["Intercept", "time", *names], alpha, weights, change, n * inverse @ score)
+    return Dropout(["Intercept", "time", *names], alpha, weights, change, cut, n * inverse @ score)
+
+
+def _cut(weights: Array, quantile: float) -> NDArray[np.bool_]:
+    """Cut the weights of each time to a quantile of those that count, in place; which ones were larger."""
+    cut = np.zeros(weights.shape, dtype=bool)
+    for own, mine in zip(weights, cut, strict=True):
+        if (own > 0).any():
+            most = np.quantile(own[own > 0], quantile)
+            mine[:] = own > most * (1.0 + 1e-12)
+            own[mine] = most
+    return cut
 
 
 def _logistic(x: Array, y: Array, names: list[str]) -> tuple[Array, Array]:

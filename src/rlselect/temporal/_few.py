@@ -20,6 +20,8 @@ _AFFORDABLE = 500_000
 # Below these numbers levels are off, or were not measured: subjects more than coefficients, subjects apart
 # from the commonest value of a covariate, and of the response (temporal_size_arms.md).
 _RESIDUAL, _LEAST_APART, _LEAST_EVENTS = 7, 6, 5
+# Share of the subjects in what weights for drop-out leave of their information (temporal_dropout.md).
+_LEAST_EFFECTIVE = 0.5
 
 
 class SmallSampleWarning(UserWarning):
@@ -68,10 +70,27 @@ def thin_spots(design: ProcessDesign, columns: Places) -> list[str]:
         for name, (number, least) in typical.items()
         if number < least
     ]
+    if design.dropout is not None:
+        found += _uneven_weights(design)
     if fewest - p >= _RESIDUAL:
         return found
     measured = f"(measured: {p + _RESIDUAL} or more)"
     return [f"{fewest} subjects at some time for {p} coefficients {measured}", *found]
+
+
+def _uneven_weights(design: ProcessDesign) -> list[str]:
+    """Where weights for drop-out leave too little, in words: intervals hold less than they say there."""
+    assert design.dropout is not None
+    stays = design.dropout.weights
+    without = design.n_effective(design.w / np.where(stays > 0, stays, 1.0))
+    left = design.n_effective()
+    worst = int(np.argmin(np.where(without > 0, left / np.where(without > 0, without, 1.0), np.inf)))
+    if left[worst] >= _LEAST_EFFECTIVE * without[worst]:
+        return []
+    return [
+        f"weights for drop-out leave the information of {left[worst]:.0f} of {without[worst]:.0f} subjects "
+        f"at {design.times[worst]!s} (measured: {_LEAST_EFFECTIVE:g} of them or more)"
+    ]
 
 
 def warn_of_few(design: ProcessDesign, columns: Places) -> None:

@@ -74,7 +74,8 @@ class Process:
     `drawn` are `psi`, or their leave-one-out version; `wild` gives draws with standard errors of their own,
     None with many subjects; `at_null` where they lie around the curves that the hypothesis allows. Some of
     their times may not be `seen` (times,), that is, have no estimate: `value`, `psi` and `drawn` are of the
-    others. With `average` (times,), the difference is from the average with these weights.
+    others. With `average` (times,), the difference is from the average with these weights. `binary`:
+    responses are 0 and 1, so that the means of the hypothesis tell their variance.
     """
 
     value: Array
@@ -88,6 +89,7 @@ class Process:
     label: str
     at_null: bool = False
     average: Array | None = None
+    binary: bool = False
 
     @property
     def judged(self) -> tuple[Array, Array]:
@@ -102,6 +104,15 @@ class Process:
         if self.average is not None:
             change = change - self.average @ change
         return change, self._from_average(psi)
+
+    @property
+    def modelled(self) -> Array:
+        """Influence functions of what is judged, with the covariance that means of the hypothesis give."""
+        assert self.wild is not None
+        psi = self.wild.observed()[1]
+        values, vectors = np.linalg.eigh(self.wild.model_covariance())
+        root = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
+        return self._from_average(root @ (_inverse_roots(psi) @ psi))
 
     def _from_average(self, psi: Array) -> Array:
         return psi if self.average is None else psi - np.einsum("t,tri->ri", self.average, psi)
@@ -227,8 +238,11 @@ def build_process(
         wild, where = found or (WildDraws(None, psi, psi), shown)
     lost = design.times[np.setdiff1d(inside, where)]
     _warn_of_lost(lost)
-    seen, clock = raw.sound[where], design.clock[where]
-    return Process(difference, psi, drawn, wild, clock, where, seen, lost, label, found is not None)
+    seen, clock, at_null = raw.sound[where], design.clock[where], found is not None
+    binary = at_null and fitted.is_binary
+    return Process(
+        difference, psi, drawn, wild, clock, where, seen, lost, label, at_null=at_null, binary=binary
+    )
 
 
 def integral_weights(clock: Array, integral: Integral) -> Array:
@@ -427,14 +441,16 @@ def _wild_draws(
             for change, psi in process.wild_blocks(n_draws, rng)
         ]
         return float(observed), np.concatenate(draws) * spread
-    root, weight = _inverse_roots(own), _one_weight(w)
+    # standard errors of few events are small by chance, so that draws with their own would miss how far out
+    # the sup is: those of the means of the hypothesis are the same in all draws (Rao's score statistic)
+    root, weight = _inverse_roots(process.modelled if process.binary else own), _one_weight(w)
     value = (root @ value[:, :, None])[:, :, 0]
     observed = (weight * (value**2).sum(axis=1)).max() / inflate
     draws = []
     for change, psi in process.wild_blocks(n_draws, rng):
         change = (root @ change[..., None])[..., 0]
         length = (change**2).sum(axis=2)
-        if process.at_null or not bounded:
+        if not process.binary and (process.at_null or not bounded):
             psi = root @ psi
             length = _wald(change, psi @ psi.swapaxes(2, 3) / n**2)
         draws.append((weight * length).max(axis=1) / inflate)

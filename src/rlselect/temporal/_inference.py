@@ -45,9 +45,12 @@ class CurveInference(Estimator):
         -------
         Band
             Standard errors are corrected for leverage (HC2) and multiples are those of Student's t with the
-            degrees of freedom of Bell and McCaffrey; where the mean is bounded, standard errors grow with the
-            estimate and multiples stay normal. Large data, beyond two million numbers of times x covariates x
-            subjects, have ``se_`` and normal multiples.
+            degrees of freedom of Bell and McCaffrey. Where the mean is bounded (logit, probit, cloglog),
+            standard errors grow with the estimate and multiples stay normal; of responses 0 and 1 they are at
+            least those that the fitted means give, as residuals of few events may be small by chance. With
+            other links that are not linear (log), the subjects that matter most at a time are left out one by
+            one and the curve estimated without them. Large data, beyond two million numbers of times x
+            covariates x subjects, have ``se_``.
         """
         check_is_fitted(self)
         return pointwise_band(self._fitted, level, smoothed=smoothed)
@@ -73,9 +76,9 @@ class CurveInference(Estimator):
             conservative ``1 - (1 - level) / 2``, the latter always without `small_sample`.
         smoothed : bool, default=False
             Bands of the smoothed curves, around what smoothing has not flattened: splines without penalty, or
-            a kernel that is applied once more to what it has left of the raw curves, both with
-            leave-one-subject-out influence functions. They need not have the shown curve in their middle.
-            ``method="dissertation"`` has a kernel's band around the smoothed curve, for the smoothed truth.
+            a kernel of .7 times the width that is applied once more to what it has left of the raw curves.
+            They need not have the shown curve in their middle. ``method="dissertation"`` has a kernel's band
+            around the smoothed curve, for the smoothed truth.
         resample : {"multiplier", "refit"}
             Gaussian multipliers on the influence functions, or estimation on subjects drawn with replacement
             (slower by the cost of `n_draws` fits).
@@ -84,12 +87,11 @@ class CurveInference(Estimator):
         random_state : int, Generator, RandomState or None
             Seed of the draws.
         small_sample : bool, default=True
-            With fewer than 150 subjects, or 25 apart from the commonest value of a covariate (a small arm
-            among many), draws multiply the scores of whole subjects by random numbers and have standard
-            errors of their own (with bounded links, whose standard errors grow with the estimate, leverage is
-            corrected and the standard errors are kept). With more, draws have the tails of Student's t (links
-            identity and log) and are made from leave-one-subject-out influence functions (link identity).
-            False: normal multipliers on influence functions.
+            The band is that of `conf_int` for a higher level: the one which a normal process, correlated over
+            time as the influence functions are, keeps at all times together with probability `level`. The
+            correlations are shrunk by as much as so few subjects leave them unknown. Where one subject alone
+            tells an effect, as the only one of an arm, the band is infinite. False: normal multipliers on
+            influence functions, with ``se_``.
 
         Returns
         -------
@@ -161,13 +163,15 @@ class CurveInference(Estimator):
             others by the step from there to the estimate, with the signs of whole subjects drawn at random
             and a covariance of its own in every draw: that of the estimate, but with bounded links and at
             separated times, where that may vanish, that of the hypothesis (`statistic` is theirs, and
-            ``time_weight="inverse-se"`` has the standard errors of the hypothesis). Levels then hold also
+            ``time_weight="inverse-se"`` has the standard errors of the hypothesis). The supremum of responses
+            0 and 1 has the covariance that their means have under the hypothesis: it is the largest of Rao's
+            score statistics. Levels then hold also
             where standard errors grow with an estimate, and times at which the estimate is infinite
             (separation) take part as long as the hypothesis can be estimated there. Close to its limit a
-            band, which looks from the estimate, may say otherwise. With more subjects ``"sds"`` and band
-            agree, and the others are as with False: first-order references as in other software, chi-square
-            and normal multipliers, without flagged times. A `SmallSampleWarning` says where levels are not
-            known for so few.
+            band, which looks from the estimate, may say otherwise. With more subjects ``"sds"`` has the tails
+            of Student's t, and the others are as with False: first-order references as in other software,
+            chi-square and normal multipliers, without flagged times. A `SmallSampleWarning` says where levels
+            are not known for so few.
 
         Returns
         -------

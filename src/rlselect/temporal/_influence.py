@@ -1,17 +1,21 @@
 """Influence functions of curves: held, or worked out anew for some times where they are needed."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlselect.temporal._design import HELD, ProcessDesign
-from rlselect.temporal._estimate import score_parts, standard_errors, times_at_once
+from rlselect.temporal._estimate import ScoreParts, estimate, score_parts, standard_errors, times_at_once
 
 Array = NDArray[np.float64]
 Places = NDArray[np.intp]
+
+# Share of a unit in a squared standard error from which on the curves are estimated without it: there are at
+# most twenty such units at a time.
+_INFLUENTIAL = 0.05
 
 
 class Influence(Protocol):
@@ -83,6 +87,76 @@ class SolvedInfluence:
 
 
 @dataclass(frozen=True)
+class CarefulInfluence:
+    """Worked out from the estimate, with squares that are not too small where subjects or events are few.
+
+    Scores are enlarged by the square root of their leverage (HC2). Where the mean is not bounded and not
+    linear, as with counts, the units that matter most are left out one by one and the curves estimated
+    without them, because a change of first order is too small: a subject with most of the events counts more
+    than its leverage at the estimate says. Where responses are `binary`, the variance that their fitted means
+    have is the least: with few events squared residuals may be small by chance.
+
+    Attributes
+    ----------
+    beta : array of shape (times, covariates)
+    refit : whether influential units are left out and curves estimated anew
+    binary : whether responses are 0 and 1 and the variance is binomial
+    """
+
+    design: ProcessDesign
+    beta: Array
+    link: str
+    variance: str
+    refit: bool
+    binary: bool
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Times, covariates, independent units."""
+        return (*self.beta.shape, self.design.n_independent)
+
+    def contrast(self, matrix: Array, where: Places) -> Array:
+        """Of contrasts at some times."""
+        out = np.empty((len(where), matrix.shape[-2], self.design.n_independent))
+        some = times_at_once(self.design)
+        for first in range(0, len(where), some):
+            here = slice(first, first + some)
+            design, beta = self.design.at_times(where[here]), self.beta[where[here]]
+            parts = score_parts(design, beta, self.link, self.variance)
+            own = matrix if matrix.ndim == 2 else matrix[here]
+            if self.refit:
+                out[here] = own @ self._left_out(design, beta, parts)
+            else:
+                out[here] = design.gather_psi((own @ parts.pull) * parts.enlarged(0.5)[:, None, :])
+            if self.binary:
+                variance = ((own @ parts.pull) ** 2 @ (design.w * parts.weight)[:, :, None])[:, :, 0]
+                least = np.sqrt(variance) / parts.pull.shape[2]
+                told = standard_errors(out[here])
+                out[here] *= np.maximum(least / np.maximum(told, np.finfo(float).tiny), 1.0)[:, :, None]
+        return out
+
+    def _left_out(self, design: ProcessDesign, beta: Array, parts: ScoreParts) -> Array:
+        """Influence functions of all covariates, those of influential units from curves without them."""
+        half, one = (
+            design.gather_psi(parts.pull * parts.enlarged(power)[:, None, :]) for power in (0.5, 1.0)
+        )
+        total = np.maximum((one**2).sum(axis=2, keepdims=True), np.finfo(float).tiny)
+        time, unit = np.nonzero((one**2 / total).max(axis=1) > _INFLUENTIAL)
+        # what HC2 takes back of the change without a unit
+        kept = np.clip(np.divide(half, one, out=np.ones_like(one), where=one != 0), 0.0, 1.0)
+        some = times_at_once(design)
+        for first in range(0, len(time), some):
+            t, i = time[first : first + some], unit[first : first + some]
+            others = np.arange(design.x.shape[2]) if design.clusters is None else design.clusters
+            without = design.at_times(t)
+            found = estimate(replace(without, w=without.w * (others != i[:, None])), self.link, self.variance)
+            t, i, change = t[found.sound], i[found.sound], (beta[t] - found.beta)[found.sound]
+            # where nothing can be estimated without a unit, its change of first order stays
+            half[t, :, i] = self.design.n_independent * change * kept[t, :, i]
+        return half
+
+
+@dataclass(frozen=True)
 class SmoothedInfluence:
     """Of curves that are weighted means of others over time: `weights` (times, times), 0 where flagged."""
 
@@ -100,6 +174,25 @@ class SmoothedInfluence:
         raw = self.raw.contrast(matrix, used)
         smoothed = self.weights[np.ix_(where, used)] @ raw.reshape(len(used), -1)
         return smoothed.reshape(len(where), *raw.shape[1:])
+
+
+@dataclass(frozen=True)
+class ExtrapolatedInfluence:
+    """Of curves that are `share` times narrow ones less ``share - 1`` times wide ones."""
+
+    narrow: Influence
+    wide: Influence
+    share: float
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Times, covariates, independent units."""
+        return self.wide.shape
+
+    def contrast(self, matrix: Array, where: Places) -> Array:
+        """Of contrasts at some times."""
+        narrow, wide = (side.contrast(matrix, where) for side in (self.narrow, self.wide))
+        return self.share * narrow - (self.share - 1.0) * wide
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from rlselect._capabilities import Takes
 from rlselect._clock import fit_clock, warn_if_interrupted
 from rlselect._compat import Progress, with_callbacks
-from rlselect._options import NONE, anything, instance, number, one_of, refuse_unused, whole
+from rlselect._options import NONE, anything, check_value, instance, number, one_of, refuse_unused, whole
 from rlselect._parallel import jobs
 from rlselect._random import RandomState, as_generator
 from rlselect.kernels import LINKS, USUAL_VARIANCE, VARIANCES
@@ -33,6 +33,9 @@ from rlselect.temporal._splines import fit_splines
 from rlselect.temporal._visits import SEVERAL, VISITS, Grid, Schedule, Several, Visits
 
 Array = NDArray[np.float64]
+
+
+_QUANTILE = number("a number above 0 and at most 1", above=0.0, most=1.0)
 
 
 def _are_names(value: Any) -> bool:
@@ -112,6 +115,9 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
         The working variance that was used.
     dropout_coef_ : data series
         Of the model of staying; only with `dropout`.
+    n_effective_ : array of shape (times,)
+        Subjects of equal weight with as much information as those available, the squared sum of their weights
+        over the sum of squares; only with `dropout`.
     influence_ : array of shape (subjects, times, covariates)
         ``coef_ - beta`` is their mean over subjects, to first order; over clusters where they are given.
     n_independent_ : int
@@ -233,6 +239,7 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
         offset: Any = None,
         cluster: Any = None,
         dropout: Sequence[str] | None = None,
+        dropout_quantile: float = 1.0,
     ) -> Self:
         """Estimate the curves from long data, one row per subject and time.
 
@@ -265,6 +272,11 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
             the stretches nearer to one time of the grid than to others: who has no row there or later has
             left, but for subjects whose next row, at the usual gap, would lie beyond the end. The finer the
             grid, the better the weights follow what was last seen.
+        dropout_quantile : float, default=1.0
+            Weights above this quantile of those at the same time are cut to it, so that no subject who was
+            very likely to leave rules a curve: .99 makes curves steadier, at the price of some bias. 1 leaves
+            all as they are. ``n_effective_`` tells how many subjects of equal weight would know as much; a
+            `SmallSampleWarning` of intervals and tests says where they are less than half of those available.
 
         Returns
         -------
@@ -272,7 +284,14 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
             Fitted. When ``bandwidth="cv"`` is stopped by `time_budget`, Ctrl-C or a callback, the folds done
             choose.
         """
-        long = LongData(data, y, id, time, sample_weight, available, offset, cluster, dropout)
+        check_value("dropout_quantile", dropout_quantile, _QUANTILE)
+        if dropout is None and dropout_quantile != 1.0:
+            raise ValueError(
+                f"dropout_quantile={dropout_quantile!r} was given without dropout, whose weights it cuts: "
+                "leave it out, or name the columns on which staying depends."
+            )
+        roles = (sample_weight, available, offset, cluster, dropout, float(dropout_quantile))
+        long = LongData(data, y, id, time, *roles)
         read = partial(build_design, self.formula, long)
         return self._learn_aside(read, time if isinstance(time, str) else "time")
 
@@ -306,7 +325,7 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
                 "reaches."
             )
         window = Window(float(self.bandwidth), self.kernel)
-        return Schedule(self.visits, self.grid, self.several, window.weights)
+        return Schedule(self.visits, self.grid, self.several, window.weights, window.narrower().weights)
 
     def _constant_names(self) -> tuple[str, ...]:
         return (self.constant,) if isinstance(self.constant, str) else tuple(self.constant or ())
@@ -343,6 +362,7 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
         stays = fitted.design.dropout
         if stays is not None:
             self.dropout_coef_ = pd.Series(stays.coef, index=stays.names)
+            self.n_effective_ = fitted.design.n_effective()
         if fitted.splines is not None:
             self.penalties_, self.edf_ = (
                 pd.Series(values, index=fitted.design.names)

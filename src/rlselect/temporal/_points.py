@@ -1,15 +1,19 @@
 """Single times: standard errors of contrasts, and their degrees of freedom."""
 
+import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
+from rlselect._compat import user_level
 from rlselect.temporal._curves import FittedCurves
 from rlselect.temporal._design import HELD, ProcessDesign
 from rlselect.temporal._estimate import Estimate, ScoreParts, score_parts, standard_errors
-from rlselect.temporal._influence import Influence
+from rlselect.temporal._hypotheses import FlaggedTimeWarning
+from rlselect.temporal._influence import Influence, SmoothedInfluence, SplineInfluence
 from rlselect.temporal._resample import variance_df
 
 Array = NDArray[np.float64]
@@ -17,56 +21,82 @@ Places = NDArray[np.intp]
 
 # numbers of a block of times x rows x covariates x units
 _BLOCK = 2_000_000
-# times x covariates x units beyond which many subjects have standard errors of first order
-_LARGE = 2_000_000
 # leverage of a row that is fitted whatever it says
 _ALONE = 1.0 - 1e-6
 
 
 @dataclass(frozen=True)
 class PointErrors:
-    """Curves around which intervals lie, with influence functions whose squares are not too small.
+    """Curves around which intervals and bands lie, with influence functions whose squares are not too small.
 
-    But for large data, scores are enlarged by the square root of their leverage (HC2), and quantiles are
-    those of Student's t with the degrees of freedom of Bell and McCaffrey. Where the mean is bounded,
-    standard errors grow with the estimate, so that there are no heavy tails: quantiles are normal there, as
-    in bands.
+    Quantiles are those of Student's t with the degrees of freedom of Bell and McCaffrey. Where the mean is
+    bounded, standard errors grow with the estimate, so that there are no heavy tails: quantiles are normal
+    there. Large data have the degrees of freedom that the spread of the subjects' shares in a variance tells.
     """
 
     fitted: FittedCurves
     smoothed: bool
     curves: Estimate
     influence: Influence
-    large: bool
 
     def errors(self, matrix: Array, where: Places) -> tuple[Array, Array]:
         """Standard errors and degrees of freedom of contrasts (rows, covariates) at times, (times, rows)."""
-        some = max(1, HELD // max(len(where) * self.influence.shape[2], 1))
-        parts = [self._some(matrix[k : k + some], where) for k in range(0, len(matrix), some)]
+        parts = [(se, df) for _, _, se, df in self.blocks(matrix, where)]
         se, df = (np.concatenate(side, axis=1) for side in zip(*parts, strict=True))
         return se, df
 
-    def _some(self, matrix: Array, where: Places) -> tuple[Array, Array]:
-        fitted, psi = self.fitted, self.influence.contrast(matrix, where)
-        se = standard_errors(psi)
-        if fitted.equations.bounded or (self.large and not self.smoothed):
-            return se, np.full(se.shape, np.inf)
-        if self.smoothed:
-            return se, variance_df(psi**2 / np.maximum((psi**2).sum(axis=2, keepdims=True), 1e-300))
+    def blocks(self, matrix: Array, where: Places) -> Iterator[tuple[slice, Array, Array, Array]]:
+        """Of some rows of `matrix` after others, influence functions, standard errors, degrees of freedom."""
+        some = max(1, HELD // max(len(where) * self.influence.shape[2], 1))
+        for first in range(0, len(matrix), some):
+            here = slice(first, first + some)
+            psi = self.influence.contrast(matrix[here], where)
+            yield here, psi, standard_errors(psi), self._df(matrix[here], where, psi)
+
+    def _df(self, matrix: Array, where: Places, psi: Array) -> Array:
+        fitted, n = self.fitted, psi.shape[2]
+        if fitted.equations.bounded:
+            return np.full(psi.shape[:2], np.inf)
+        if fitted.is_large:
+            return variance_df(psi**2 / np.maximum((psi**2).sum(axis=2, keepdims=True), 1e-300))
         if not fitted.has_leverage:
-            return se, np.full(se.shape, max(psi.shape[2] - 1.0, 1.0))
+            return np.full(psi.shape[:2], max(n - 1.0, 1.0))
+        if not self.smoothed:
+            return self._raw_df(matrix, where)
+        # a mean over times has about the mean of their degrees of freedom: leverage is that of subjects
+        used = np.flatnonzero(fitted.raw.sound)
+        shares = self._shares(where, used)
+        return (shares / shares.sum(axis=1, keepdims=True)) @ self._raw_df(matrix, used)
+
+    def _shares(self, where: Places, used: Places) -> Array:
+        """How much the smoothed curves at some times are made of the raw ones at others."""
+        if isinstance(self.influence, SplineInfluence):
+            return self.influence.basis[where] @ self.influence.basis[used].T
+        assert isinstance(self.influence, SmoothedInfluence)
+        return np.abs(self.influence.weights[np.ix_(where, used)])
+
+    def _raw_df(self, matrix: Array, where: Places) -> Array:
+        fitted = self.fitted.nearer or self.fitted
         design, equations = fitted.design.at_times(where), fitted.equations
         parts = score_parts(design, fitted.raw.beta[where], equations.link, equations.variance)
-        return se, leverage_df(parts, matrix @ parts.pull, design)
+        return leverage_df(parts, matrix @ parts.pull, design)
 
 
 def point_errors(fitted: FittedCurves, smoothed: bool) -> PointErrors:
-    """What pointwise intervals of the raw, or around the smoothed curves are made of."""
-    large = fitted.design.x.size > _LARGE and not fitted.few(np.eye(len(fitted.design.names)))
-    if smoothed:
-        return PointErrors(fitted, True, *fitted.corrected(), large)
-    influence = fitted.influence(smoothed=False) if large else fitted.enlarged_influence(0.5)
-    return PointErrors(fitted, False, fitted.raw, influence, large)
+    """What intervals and bands of the raw, or around the smoothed curves are made of."""
+    curves, influence = fitted.corrected() if smoothed else fitted.unbiased()
+    known = np.isfinite(curves.beta).all(axis=1)
+    lost = fitted.design.times[fitted.raw.sound & ~known]
+    if len(lost):
+        shown = ", ".join(str(t) for t in lost[:5]) + (", ..." if len(lost) > 5 else "")
+        told = (
+            f"no intervals and bands at {len(lost)} time point(s): {shown}; too few visits are near enough "
+            "to tell how much local estimation flattens there: give a larger bandwidth or another grid"
+        )
+        if not known.any():
+            raise ValueError(told)
+        warnings.warn(told, FlaggedTimeWarning, stacklevel=user_level())
+    return PointErrors(fitted, smoothed, curves, influence)
 
 
 def quantile(level: float, df: Array) -> Array:
@@ -76,26 +106,37 @@ def quantile(level: float, df: Array) -> Array:
 
 
 def leverage_df(parts: ScoreParts, pull: Array, design: ProcessDesign) -> Array:
-    """Degrees of freedom of HC2 variances, (times, rows), as if scores had the working variance.
+    """Degrees of freedom of HC2 variances, (times, rows), as if responses had the working variance.
 
     `pull` (times, rows, units) turns scores into influence functions of the contrasts. The variance is a
     quadratic form of the scores, whose first two moments are those of a multiple of chi-square: few high
-    leverages leave few degrees of freedom, however many subjects there are. None (0) where one subject alone
-    tells an effect, as the only one of an arm: nothing says how far it may be off.
+    leverages leave few degrees of freedom, however many subjects there are, and so do few large weights,
+    which do not make a response more precise. None (0) where one subject alone tells an effect, as the only
+    one of an arm: nothing says how far it may be off.
     """
     n_times, rows, n = pull.shape
     out = np.empty((n_times, rows))
+    weight, spread = parts.weight[:, None, :], (parts.weight * design.w)[:, None, :]
+    # scores that are left have the covariance V - W q'b V - V b'q W + W q' (b V b') q W, where b is `back`
+    middle = (parts.back * spread) @ parts.back.swapaxes(1, 2)
     some = max(1, _BLOCK // (n_times * parts.q.shape[1] * n))
     for first in range(0, rows, some):
         here = slice(first, first + some)
         a = pull[:, here] / np.sqrt(np.maximum(1.0 - parts.leverage, 1e-8))[:, None, :]
-        own = design.gather(a**2 * parts.weight[:, None, :])
-        weighted = (a * parts.weight[:, None, :])[:, :, None, :]
-        u, v = (design.gather(weighted * side[:, None]) for side in (parts.q, parts.back))
-        lost = (u * v).sum(axis=2)
-        cross = u @ v.swapaxes(2, 3)
-        trace = (own - lost).sum(axis=2)
-        square = (own**2 - 2.0 * own * lost).sum(axis=2) + np.einsum("trkl,trlk->tr", cross, cross)
+        own = design.gather(a**2 * spread)
+        u, v = (
+            design.gather((a * scale)[:, :, None, :] * side[:, None])
+            for scale, side in ((weight, parts.q), (spread, parts.back))
+        )
+        left = np.concatenate([u, v], axis=2)
+        core = np.zeros((n_times, 1, left.shape[2], left.shape[2]))
+        p = u.shape[2]
+        core[:, 0, :p, :p], core[:, 0, :p, p:], core[:, 0, p:, :p] = middle, -np.eye(p), -np.eye(p)
+        moved = core @ left
+        lost = (left * moved).sum(axis=2)
+        cross = moved @ left.swapaxes(2, 3)
+        trace = (own + lost).sum(axis=2)
+        square = (own**2 + 2.0 * own * lost).sum(axis=2) + np.einsum("trkl,trlk->tr", cross, cross)
         out[:, here] = np.where(square > 0, trace**2 / np.where(square > 0, square, 1.0), 1.0)
     alone = (parts.leverage > _ALONE)[:, None, :] & (
         np.abs(pull) > 1e-6 * np.abs(pull).max(axis=2, keepdims=True)

@@ -93,18 +93,14 @@ def predictor_errors(points: PointErrors, x: Array, clock: Array) -> tuple[Array
     known = np.asarray(np.isfinite(points.curves.beta).all(axis=1))
     usable = known[left] & (known[right] | (share == 0.0)) & ~np.isnan(clock) & np.isfinite(x).all(axis=1)
     variance, df = np.full(len(x), np.nan), np.full(len(x), np.inf)
-    one = np.eye(x.shape[1])
     for first, second in np.unique(np.column_stack([left, right])[usable], axis=0):
         mine = np.flatnonzero(usable & (left == first) & (right == second))
-        own, part = x[mine], share[mine]
-        sides = [(first, 1.0 - part), (second, part)] if first != second else [(first, np.ones(len(mine)))]
-        psi = [points.influence.contrast(one, np.array([time]))[0] for time, _ in sides]
-        variance[mine] = 0.0
-        for (time, weight), mine_psi in zip(sides, psi, strict=True):
-            for (_, other), other_psi in zip(sides, psi, strict=True):
-                cov = mine_psi @ other_psi.T / mine_psi.shape[1] ** 2
-                variance[mine] += weight * other * np.einsum("rk,kl,rl->r", own, cov, own)
-            df[mine] = np.minimum(df[mine], points.errors(own, np.array([time]))[1][0])
+        there = np.unique([first, second])
+        for rows, psi, _, own_df in points.blocks(x[mine], there):
+            at, part = mine[rows], share[mine[rows]]
+            mixed = psi[0] if len(there) == 1 else (1.0 - part)[:, None] * psi[0] + part[:, None] * psi[1]
+            variance[at] = np.vecdot(mixed, mixed) / psi.shape[2] ** 2
+            df[at] = own_df.min(axis=0)
     return variance, df
 
 

@@ -82,8 +82,8 @@ class CurvePrediction(Estimator):
         Returns
         -------
         data frame
-            Columns ``mean``, ``lower`` and ``upper``, one row per row of `data`. Of smoothed curves the
-            interval lies around what smoothing has not flattened, not around the mean.
+            Columns ``mean``, ``lower`` and ``upper``, one row per row of `data`. Of smoothed curves, and of
+            local estimation, the interval lies around what smoothing has not flattened, not around the mean.
         """
         import pandas as pd
 
@@ -95,12 +95,8 @@ class CurvePrediction(Estimator):
         warn_of_few(fitted.design, np.arange(len(fitted.design.names)))
         points = point_errors(fitted, smoothed)
         variance, df = predictor_errors(points, x, clock)
-        middle = eta
-        if smoothed:
-            shown, centre = (
-                curves_at(b, fitted.design, clock) for b in (fitted.curves(True).beta, points.curves.beta)
-            )
-            middle = eta + np.einsum("rk,rk->r", x, centre - shown)
+        away = points.curves.beta - fitted.curves(smoothed).beta
+        middle = eta + np.einsum("rk,rk->r", x, curves_at(away, fitted.design, clock))
         if of == "response":
             if self.link != "identity":
                 raise ValueError(f"of='response' was given; it needs link='identity', not {self.link!r}.")

@@ -1,5 +1,6 @@
 """A fitted model as plain values: the effect of each covariate over time, and the times left out."""
 
+import re
 import warnings
 from typing import Any
 
@@ -21,8 +22,8 @@ _COLUMNS = [
     "Lowest at",
     "Highest",
     "Highest at",
-    "p (ids)",
-    "p (sds)",
+    "p (mean)",
+    "p (curve)",
     "Times band excludes 0",
 ]
 
@@ -47,7 +48,8 @@ def report_of(
     if design.clusters is not None and design.n_independent != len(design.subjects):
         facts["Clusters"] = design.n_independent
     if design.dropout is not None:
-        facts["Weighted for drop-out"] = f"weights up to {design.dropout.weights.max():.3g}"
+        facts["Weighted for drop-out"] = design.dropout.told()
+        facts["Effective subjects"] = f"{design.n_effective().min():.3g} at the least, by time"
     if equations.constant:
         facts["Constant in time"] = list(equations.constant)
     if fitted.window is not None:
@@ -80,7 +82,8 @@ def _answer(fitted: FittedCurves, rows: list[list[Any]], level: float) -> str:
         parts.append(f"The model has no covariate: it follows {design.response} over time.")
     elif seen:
         told = name_some([f"{row[0]} (on average {row[1]:.3g})" for row in seen])
-        verb = "covariate has" if len(seen) == 1 else "covariates have"
+        noun = "covariate" if len(covariates) == 1 else "covariates"
+        verb = f"{noun} {'has' if len(seen) == 1 else 'have'}"
         parts.append(f"{len(seen)} of {len(covariates)} {verb} an effect on {design.response}: {told}.")
     if hidden:
         parts.append(
@@ -96,7 +99,7 @@ def _answer(fitted: FittedCurves, rows: list[list[Any]], level: float) -> str:
 
 def _smaller_pvalue(row: list[Any]) -> float:
     """Two looks at each covariate: the smaller p counts twice."""
-    return min(1.0, 2.0 * min(row[_COLUMNS.index(name)] for name in ("p (ids)", "p (sds)")))
+    return min(1.0, 2.0 * min(row[_COLUMNS.index(name)] for name in ("p (mean)", "p (curve)")))
 
 
 def marks_of(report: dict[str, Any], size: float = 0.05) -> Marks:
@@ -133,17 +136,22 @@ def _effects(fitted: FittedCurves, band: Band, n_draws: int, random_state: Rando
         for at in (np.nanargmin(curve), np.nanargmax(curve)):
             ends += [float(curve[at]), time_label(fitted.design.times[at])]
         mean, se = float(ids.estimate[0]), float(ids.se[0])
-        rows.append([name, mean, se, *ends, ids.pvalue, sds.pvalue, int(outside[k])])
+        rows.append([_plain(name), mean, se, *ends, ids.pvalue, sds.pvalue, int(outside[k])])
         curves.append(_curve(fitted, band, name))
     return {
         "title": "Effects over time",
         "columns": _COLUMNS,
         "rows": rows,
         "curves": curves,
-        "note": "Effects are on the scale of the link. p (ids): the time average is zero; p (sds): the "
-        f"effect is zero at every time. The band covers a whole curve with probability {band.level:g}."
+        "note": "Effects are on the scale of the link. p (mean): the average over time is zero; p (curve): "
+        f"the effect is zero at every time. The band covers a whole curve with probability {band.level:g}."
         + _smoothing_note(fitted),
     }
+
+
+def _plain(name: str) -> str:
+    """A column of the design as a reader says it: arm[T.placebo] is arm: placebo."""
+    return re.sub(r"\[(?:T\.)?([^\[\]]*)\]", r": \1", name)
 
 
 def _smoothing_note(fitted: FittedCurves) -> str:
@@ -159,7 +167,7 @@ def _curve(fitted: FittedCurves, band: Band, name: str) -> dict[str, Any]:
     values = {side: frame[name].to_numpy() for side, frame in sides.items()}
     if fitted.design.times.dtype.kind in "mM":
         values["labels"] = [str(time_label(t)) for t in fitted.design.times]
-    return {"title": f"Effect of {name}", "x": fitted.design.clock, "reference": 0.0, **values}
+    return {"title": f"Effect of {_plain(name)}", "x": fitted.design.clock, "reference": 0.0, **values}
 
 
 def _flagged(fitted: FittedCurves) -> list[dict[str, Any]]:

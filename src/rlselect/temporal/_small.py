@@ -31,9 +31,8 @@ def signs(size: int, n: int, rng: np.random.Generator) -> Array:
 class WildDraws:
     """Draws of a process that is linear in the scores, each with influence functions of its own.
 
-    Scores are those of the estimate, for bands, or of the curves that a hypothesis allows, for tests: there
-    the tested effects take no part, so that neither their estimate nor standard errors that grow with it
-    distort the level.
+    Scores are those of the curves that a hypothesis allows: there the tested effects take no part, so that
+    neither their estimate nor standard errors that grow with it distort the level.
 
     The scores of a subject, at all times, are multiplied by one random number; the estimate moves by one
     step, and what is left of the scores there gives new influence functions. So a draw has standard errors
@@ -94,6 +93,11 @@ class WildDraws:
         assert self.design is not None
         return self.design.gather_psi(self.pull * self.free.enlarged(power)[:, None, :])
 
+    def model_covariance(self) -> Array:
+        """Of the step away from curves of a hypothesis if units had the working variance there."""
+        assert self.free is not None
+        return (self.pull * self.free.weight[:, None, :]) @ self.pull.swapaxes(1, 2) / self.pull.shape[2] ** 2
+
     def _left(self, g: Array, score: Array, change: Array) -> Array:
         if self.parts is None:
             return g[:, None, None, :] * self.psi - change[..., None]
@@ -102,20 +106,3 @@ class WildDraws:
         left = g[None] * score[:, None, :] - p.weight[:, None, :] * (moved.swapaxes(1, 2) @ p.q)
         psi = left.swapaxes(0, 1)[:, :, None, :] * self.pull
         return psi if self.design is None else self.design.gather_psi(psi)
-
-
-def sup_wild(draws: WildDraws, se: Array, n_draws: int, rng: np.random.Generator, *, bounded: bool) -> Array:
-    """Draws of ``sup_t |process| / se`` per row, (draws, rows).
-
-    Where the mean is bounded, standard errors grow with the estimate, so that ratios have no heavy tails:
-    there the standard errors of the data are kept.
-    """
-    out = []
-    for change, psi in draws.blocks(n_draws, rng, power=0.5 if bounded else 1.0):
-        size = se if bounded else np.sqrt(np.vecdot(psi, psi)) / psi.shape[-1]
-        # a draw without any spread at a time, as with very few subjects, says nothing there
-        steps = np.divide(
-            np.abs(change), size, out=np.zeros_like(change), where=np.broadcast_to(size > 0, change.shape)
-        )
-        out.append(steps.max(axis=1))
-    return np.concatenate(out)

@@ -29,13 +29,15 @@ class Schedule:
     visits : see `TemporalProcessRegression`
     grid : times (edges of bins), how many of them, or None
     several : what several visits in one bin become
-    nearness : kernel of the distance between a visit and a time, for local estimation
+    nearness, inner : kernels of the distance between a visit and a time, for local estimation, and of a
+        narrower window, by which its bias is told
     """
 
     visits: Visits = "exact"
     grid: Grid = None
     several: Several = "mean"
     nearness: Callable[[Array], Array] | None = None
+    inner: Callable[[Array], Array] | None = None
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,7 @@ class PlacedRows:
     may_go_on : array of shape (subjects,), whether the last row is so late that a next one might lie beyond
         the last time; None where times are shared, and the last one tells
     start : when the first row was seen, if before the first time
+    inner : array of shape (places,), weights by a narrower window; None where visits are not local
     """
 
     time: Places
@@ -71,6 +74,7 @@ class PlacedRows:
     seen: tuple[Places, Places, Places] | None = None
     may_go_on: NDArray[np.bool_] | None = None
     start: float = 0.0
+    inner: Array | None = None
 
     def weights(self, shape: tuple[int, int]) -> Array:
         """Weights at their places, (times, units)."""
@@ -217,6 +221,7 @@ def _local(
 ) -> PlacedRows:
     """Every row at every grid time in reach, weighted by its nearness; units are visits of subjects."""
     assert schedule.nearness is not None
+    assert schedule.inner is not None
     refuse_repeated_pairs(subjects, moments, rows, "time")
     grid = _grid(schedule, moments, 1)
     clock, own = to_clock(grid), to_clock(moments.values)[moments.positions[rows]]
@@ -244,6 +249,7 @@ def _local(
         period=nearest[row],
         seen=_last_of_each(nearest, who, np.arange(len(rows)), own),
         may_go_on=_may_go_on(own, who, len(subjects.values), clock[-1]),
+        inner=weight[row] * schedule.inner(clock[time] - own[row]),
     )
 
 

@@ -36,6 +36,35 @@ def test_many_responses_are_fitted_at_once_as_a_loop_fits_them(gram, monkeypatch
     np.testing.assert_allclose(got, [naive_gains(X, Y, 5) for Y in responses], rtol=1e-7)
 
 
+def test_a_crowd_is_judged_column_by_column():
+    rng = np.random.default_rng(7)
+    X = np.concatenate([rng.standard_normal((50, 12)), np.ones((50, 1))], axis=1)
+    y = rng.standard_normal(50) + X[:, :6].sum(axis=1)
+    y -= y.mean()
+    odds = 0.0
+    for j in range(12):
+        z2 = 50 * np.corrcoef(X[:, j], y)[0, 1] ** 2
+        # a normal effect with a variance of four squared standard errors against none
+        odds += math.log1p(4 / 13 * (math.exp(0.4 * z2) / math.sqrt(5) - 1))
+    got = _chance._Forward(X, 3).crowd(np.stack([y, np.zeros(50)])[:, :, None])
+    assert got[0] == pytest.approx(odds)
+    assert got[1] < 0
+
+
+def test_many_weak_effects_are_seen_together():
+    hidden, seen = 0, 0
+    for seed in range(12, 40):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((100, 60))
+        Y = (0.25 * X[:, :8].sum(axis=1) + rng.standard_normal(100))[:, None]
+        best = np.square(np.corrcoef(X.T, Y[:, 0])[-1, :-1]).max()
+        # where the largest of 60 is no surprise by itself
+        if 60 * math.erfc(math.sqrt(50 * best)) > 0.05:
+            hidden, seen = hidden + 1, seen + beats_permutations(X, Y, 0.02, rng)
+    assert hidden >= 8
+    assert seen >= hidden / 3
+
+
 def test_copies_and_a_perfect_fit_do_no_harm():
     rng = np.random.default_rng(1)
     x = rng.standard_normal((30, 1))

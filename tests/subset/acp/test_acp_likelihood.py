@@ -10,7 +10,8 @@ from rlselect import ActorCriticPredictor
 from rlselect._clock import Clock
 from rlselect.data._units import Units
 from rlselect.simulate import make_acp
-from rlselect.subset.acp._likelihood import likeliest, likelihood_price, sees_more
+from rlselect.subset.acp._likelihood import additions, likeliest, likelihood_price, sees_more
+from rlselect.subset.acp._posterior import settle
 from rlselect.subset.acp.masked._logistic import MaskedLogistic
 from rlselect.subset.acp.masked._predictor import make_target
 
@@ -72,10 +73,12 @@ def test_the_answer_is_sure_where_the_likelihood_is():
     assert fitted.support_.sum() <= 4
     sure = (fitted.inclusion_ >= 0.95) | (fitted.inclusion_ <= 0.25)
     assert sure.all()
-    # the answer is the likelihood's: no single change pays its price
+    # the answer is the likelihood's: what subsets as probable as the likeliest have in common
     standard = (X - X.mean(axis=0)) / X.std(axis=0)
     logistic, units = MaskedLogistic(standard, make_target(codes, True)), Units(np.arange(20))
-    again = likeliest(logistic, units, fitted.support_, np.arange(20), 20)
+    near = np.arange(20)
+    likely = likeliest(logistic, units, fitted.support_, near, 20)
+    again = settle(logistic, units, additions(logistic, units, likely, near, None), 20)
     np.testing.assert_array_equal(again, fitted.support_)
 
 

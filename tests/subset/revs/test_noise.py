@@ -6,7 +6,7 @@ from scipy import optimize, stats
 
 from rlselect import REVS
 from rlselect.data import open_source
-from rlselect.subset.revs._noise import learn_noise
+from rlselect.subset.revs._noise import learn_noise, tail_gain
 from rlselect.subset.revs.evidence import fit_glm
 
 
@@ -29,11 +29,11 @@ def linear(kind, seed=0, n=200, p=40):
 def test_uneven_noise_makes_weights_and_heavy_tails_a_shorter_response(weighted):
     columns, weight = np.arange(4), np.full(200, 2.0) if weighted else None
     X, y = linear("uneven")
-    noise = learn_noise(table_of(X, y, sample_weight=weight), columns)
+    noise = learn_noise(table_of(X, y, sample_weight=weight), columns).noise
     assert np.corrcoef(np.log(noise.weight), -X[:, 20])[0, 1] > 0.9
     assert noise.weight.sum() == pytest.approx(400.0 if weighted else 200.0)
     X, y = linear("student")
-    noise = learn_noise(table_of(X, y, sample_weight=weight), columns)
+    noise = learn_noise(table_of(X, y, sample_weight=weight), columns).noise
     assert noise.degrees <= 4.0
     assert np.var(noise.y - X[:, :4] @ [0.8, -0.8, 0.8, -0.8]) < 0.8 * np.var(
         y - X[:, :4] @ [0.8, -0.8, 0.8, -0.8]
@@ -45,7 +45,7 @@ def test_uneven_noise_makes_weights_and_heavy_tails_a_shorter_response(weighted)
 
 def test_the_rows_are_those_of_the_most_likely_student_model():
     X, y = linear("student")
-    noise = learn_noise(table_of(X, y), np.arange(4))
+    noise = learn_noise(table_of(X, y), np.arange(4)).noise
     fit = fit_glm(X[:, :4], noise.y, "gaussian", noise.weight)
 
     def loss(by):
@@ -61,7 +61,7 @@ def test_coefficients_are_closer_on_rows_that_suit_the_noise(kind):
     truth, errors = np.array([0.8, -0.8, 0.8, -0.8]), np.zeros((12, 2))
     for seed in range(12):
         X, y = linear(kind, seed)
-        noise = learn_noise(table_of(X, y), np.arange(4))
+        noise = learn_noise(table_of(X, y), np.arange(4)).noise
         weight = np.ones(200) if noise is None else noise.weight
         for i, (w, target) in enumerate([(np.ones(200), y), (weight, y if noise is None else noise.y)]):
             coef = fit_glm(X[:, :4], target, "gaussian", w).coef
@@ -71,11 +71,11 @@ def test_coefficients_are_closer_on_rows_that_suit_the_noise(kind):
 
 def test_normal_noise_is_left_alone():
     X, y = linear("normal")
-    assert learn_noise(table_of(X, y), np.arange(4)) is None
+    assert learn_noise(table_of(X, y), np.arange(4)).noise is None
     fitted = REVS(random_state=0).fit(X, y)
     assert fitted.noise_ == {"degrees": np.inf, "unevenness": 0.0}
     # a response without noise has no kind of it
-    assert learn_noise(table_of(X, X[:, 0]), np.arange(4)) is None
+    assert learn_noise(table_of(X, X[:, 0]), np.arange(4)).noise is None
 
 
 @pytest.mark.parametrize("kind", ["student", "uneven"])
@@ -85,6 +85,38 @@ def test_the_selection_and_the_refit_follow_the_noise(kind):
     np.testing.assert_array_equal(np.flatnonzero(fitted.support_), range(4))
     assert np.isfinite(fitted.noise_["degrees"]) == (kind == "student")
     assert (fitted.noise_["unevenness"] > 0) == (kind == "uneven")
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_what_tails_add_is_what_scipy_says(weighted):
+    X, y = linear("student")
+    often = np.arange(200) % 2 + 1 if weighted else np.ones(200, dtype=int)
+    gain = tail_gain(table_of(X, y, sample_weight=often.astype(float)), np.arange(4))
+    A = np.column_stack([np.ones(200), X[:, :4]])
+    by = np.linalg.lstsq(A.T @ (A * often[:, None]), A.T @ (often * y), rcond=None)[0]
+    residual = np.repeat(y - A @ by, often)
+    normal = stats.norm.logpdf(residual, scale=np.sqrt(np.mean(residual**2))).sum()
+    # degrees are those of a grid
+    best = stats.t.logpdf(residual, *stats.t.fit(residual, floc=0)).sum() - normal
+    assert best - 1.0 < gain <= best
+    X, y = linear("normal")
+    assert tail_gain(table_of(X, y), np.arange(4)) == 0.0
+    assert tail_gain(table_of(X, X[:, 0]), np.arange(4)) == 0.0
+
+
+def test_columns_that_were_found_for_outliers_do_not_hide_them():
+    rng = np.random.default_rng(98007)
+    X, coef = rng.standard_normal((200, 200)), np.zeros(200)
+    for j in range(1, 200):
+        X[:, j] = 0.5 * X[:, j - 1] + np.sqrt(0.75) * X[:, j]
+    coef[rng.choice(200, 10, replace=False)] = 0.6 * rng.choice([-1.0, 1.0], 10)
+    rng.standard_normal(200)
+    y = X @ coef + rng.standard_t(2, 200)
+    # 14 columns, six of them false, leave residuals that look normal
+    fitted = REVS(random_state=0).fit(X, y)
+    assert fitted.noise_["degrees"] <= 3.0
+    assert fitted.support_[coef != 0].all()
+    assert fitted.support_.sum() <= 11
 
 
 def dispersed(seed, n=300, p=40):

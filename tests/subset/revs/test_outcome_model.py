@@ -92,6 +92,9 @@ def test_survival_is_that_of_the_baseline(fits):
             assert curves[i, j] == pytest.approx(np.exp(-hazard * risk[i]), rel=1e-9)
     assert fit.predict_survival_function(X, stratum="m").shape == (N, len(fit.event_times_))
     assert not hasattr(fit, "predict_proba")
+    # however far out a row is, before the start all are alive
+    far = fit.predict_survival_function(1e16 * np.sign(fit.coef_)[None, :], [-1.0, 0.3, 1.0], stratum="m")
+    np.testing.assert_array_equal(far, [[1.0, 0.0, 0.0]])
 
 
 @pytest.mark.parametrize("family", ["multinomial", "ordinal", "cox"])

@@ -384,6 +384,8 @@ def test_an_offset_of_counts_is_an_exposure():
     assert selected(fitted) == [0]
     assert fitted.coef_[0] == pytest.approx(0.5, abs=0.05)
     assert np.exp(fitted.intercept_) == pytest.approx(0.01, rel=0.1)
+    # a mean beyond all numbers is a large one
+    assert 1e80 < fitted.predict(np.full((1, 6), 1e16))[0] < np.inf
 
 
 # ---- when there is nothing, or too much, to find ----

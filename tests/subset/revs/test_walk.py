@@ -10,9 +10,11 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import expit, logsumexp
 
+from rlselect import REVS
 from rlselect.data._units import Units
 from rlselect.kernels import log_likelihood
 from rlselect.learn import UCB, EpsilonGreedy, Softmax, ThompsonSampling, subset_key
+from rlselect.simulate import make_revs
 from rlselect.subset.revs import _walk
 from rlselect.subset.revs._visited import Tally
 from rlselect.subset.revs._walk import SizePrior, Walker, run_walk, tune_prior
@@ -365,12 +367,38 @@ def test_few_columns_of_classes_learn_their_prior_too():
     _walk._enumerate(narrow, tune=False)
     found = run_walk(make_walker(X, y, "binomial"), WalkPlan(), tune=False).inclusion
     assert narrow.tally.mean[:2].max() < 0.9 < 0.98 < found[:2].min()
-    # where there is nothing to read a prior off, the first one stands
-    noise = rng.integers(0, 2, 60).astype(float)
-    narrow = make_walker(X, noise, "binomial")
-    _walk._enumerate(narrow, tune=False)
-    found = run_walk(make_walker(X, noise, "binomial"), WalkPlan(), tune=False).inclusion
-    np.testing.assert_allclose(found, narrow.tally.mean, atol=1e-3)
+
+
+def test_where_one_prior_selects_nothing_both_count_by_what_the_rows_say_of_them():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 4)), rng.integers(0, 2, 60).astype(float)
+    subsets = [np.array(c, dtype=bool) for c in product([False, True], repeat=4)]
+    sums, weights = [], []
+    narrow = make_walker(X, y, "binomial")
+    for walker in narrow, _walk._rival(narrow, np.zeros(4, dtype=bool)):
+        posterior, prior = [], []
+        for subset in subsets:
+            walker.state.reset(subset)
+            prior.append(sum(walker.prior.add(i) for i in range(subset.sum())))
+            posterior.append(np.exp(walker.posterior))
+        weights.append(np.sum(posterior) / np.exp(prior).sum())
+        sums.append(np.average(subsets, axis=0, weights=posterior))
+    found = run_walk(make_walker(X, y, "binomial"), WalkPlan(), tune=False)
+    assert not (found.inclusion > 0.5).any()
+    np.testing.assert_allclose(found.inclusion, np.average(sums, axis=0, weights=weights), atol=2e-3)
+    shares = np.zeros(4)
+    for units, weight in zip(found.visited.subsets, found.visited.weights, strict=True):
+        shares[units] += weight
+    np.testing.assert_allclose(shares, found.inclusion, atol=1e-9)
+    assert found.visited.weights.sum() == pytest.approx(1.0)
+
+
+def test_evidence_averaged_over_priors_chooses_the_walk():
+    """Banded effects that a narrow prior shares: what a second price of a unit would throw away."""
+    data = make_revs(200, 200, structure="banded", family="binomial", random_state=96002)
+    found = REVS(family="binomial", random_state=96002).fit(data.X, data.y)
+    assert not (found.support_ & ~data.support).any()
+    assert found.support_.sum() >= 11
 
 
 # ---- a walk instead ----

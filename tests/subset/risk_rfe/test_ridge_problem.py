@@ -64,3 +64,16 @@ def test_slopes_predict_as_a_refit_does(shape, fit_intercept):
         ridge[-1, -1] = 1.0
     found = np.linalg.solve(ones.T @ (weights[:, None] * ones) + ridge, ones.T @ (weights * y))
     np.testing.assert_allclose(np.append(slopes, intercept), found, atol=1e-10)
+
+
+def test_equal_removals_do_not_depend_on_the_order_of_rows():
+    # of two rows all columns say the same once they are standardised
+    rng = np.random.default_rng(3)
+    weights, y = np.array([1.2, 1.7]), np.array([-1.0, 1.8])
+    middle = weights @ [0.0, 1.0] / weights.sum()
+    for _ in range(20):
+        X = np.outer([-middle, 1.0 - middle], rng.choice([-1.0, 1.0], 5)) * (1.0 + 1e-13 * rng.normal(size=5))
+        for rows in ([0, 1], [1, 0]):
+            singles = [np.array([j]) for j in range(5)]
+            problem = RidgeProblem(X[rows], y[rows], weights[rows], 1e-4, True, singles)
+            assert eliminate(problem, lambda left: 1).order == [0, 1, 2, 3, 4]

@@ -267,3 +267,16 @@ def test_the_design_of_the_selected_features_goes_on_in_a_pipeline():
     selector = RiskRFE(transform_as="design").fit(frame, "spent")
     assert selector.get_feature_names_out().tolist() == ["age", "city=Paris", "city=Rome"]
     np.testing.assert_array_equal(selector.transform(frame), selector.encoder_.transform(frame)[:, :3])
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_a_column_far_from_zero_keeps_the_digits_of_linear_predictions(container):
+    rng = np.random.default_rng(4)
+    near = rng.standard_normal((40, 2))
+    y = near @ [1.0, -2.0] + 0.1 * rng.standard_normal(40)
+    # shifted by a power of two, the rounded columns are the same ones
+    far = near + 2.0**40
+    options = {"kernel": "linear", "stopping": 2}
+    expected = RiskRFE(**options).fit(far - 2.0**40, y).predict(far - 2.0**40)
+    fit = RiskRFE(**options).fit(container(far), y)
+    np.testing.assert_allclose(fit.predict(container(far)), expected, atol=1e-6)

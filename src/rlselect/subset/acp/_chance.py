@@ -21,7 +21,9 @@ Array = NDArray[np.float64]
 # permutations, those of them that come first, and the multiple of the level after which these are enough
 _PERMUTATIONS, _FIRST, _HOPELESS = 499, 99, 4.0
 # columns that are taken one after the other
-_STEPS = 8
+_STEPS = 16
+# how many columns move with a response by themselves, and by how many standard errors, if any do
+_CROWD, _EFFECT = 4, 2.0
 # a column has to keep so much of its sum of squares beside those taken
 _OWN_SHARE = 1e-6
 # numbers that a stack of searches may hold, and the Gram matrix, or the products of columns
@@ -33,8 +35,9 @@ _WAVES = (2, 3, 4, 5)
 def beats_permutations(X: Array, Y: Array, level: float, rng: np.random.Generator) -> bool:
     """Whether forward selection explains a response better than it explains its permutations.
 
-    The statistic is the larger of two: what the best column explains, and what the first eight do, on
-    average over their numbers; both in log risk and in standard deviations over the permutations.
+    The statistic is the sum of two, in standard deviations over the permutations: what the first sixteen
+    columns explain, on average over their numbers, and the odds that a few of all columns move with the
+    response, each by itself. Both see one clear effect and several weak ones.
 
     Parameters
     ----------
@@ -53,30 +56,36 @@ def beats_permutations(X: Array, Y: Array, level: float, rng: np.random.Generato
         return False
     search = _Forward(X, max(1, min(_STEPS, p, n // 4)))
     Y = Y - Y.mean(axis=0)
-    gains = [search.gains(Y[None])]
+    # in the first row the response itself
+    gains, crowds = [search.gains(Y[None])], [search.crowd(Y[None])]
     least = 1.0
     for count in while_time((_FIRST, max(_PERMUTATIONS, math.ceil(2.0 / level)) - _FIRST)):
-        gains += [search.gains(np.stack(some)) for some in _permuted(Y, count, search.at_once, rng)]
-        every = np.concatenate(gains)
-        share, least = _share_of_leaders(every), 1.0 / len(every)
+        for some in _permuted(Y, count, search.at_once, rng):
+            gains.append(search.gains(some))
+            crowds.append(search.crowd(some))
+        share = _share_of_leaders(np.concatenate(gains), np.concatenate(crowds))
+        least = 1.0 / sum(map(len, gains))
         if share > _HOPELESS * max(level, least):
             break
     return share <= max(level, least)
 
 
-def _permuted(Y: Array, count: int, at_once: int, rng: np.random.Generator) -> Iterator[list[Array]]:
+def _permuted(Y: Array, count: int, at_once: int, rng: np.random.Generator) -> Iterator[Array]:
     for start in range(0, count, at_once):
-        yield [rng.permutation(Y) for _ in range(min(at_once, count - start))]
+        yield np.stack([rng.permutation(Y) for _ in range(min(at_once, count - start))])
 
 
-def _share_of_leaders(gains: Array) -> float:
+def _share_of_leaders(gains: Array, crowds: Array) -> float:
     """Share of the rows, the first among them, whose statistic is at least that of the first."""
-    spread = gains.std(axis=0)
-    scores = (gains - gains.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    mean = scores.mean(axis=1)
-    largest = np.maximum(scores[:, 0], mean / max(float(mean.std()), 1e-300))
+    scores = _standard(_standard(gains).mean(axis=1)) + _standard(crowds)
     # sums of the same numbers in another order are ties
-    return float(np.mean(largest >= largest[0] - 1e-9))
+    return float(np.mean(scores >= scores[0] - 1e-9))
+
+
+def _standard(values: Array) -> Array:
+    """Values in standard deviations from their mean, over the rows."""
+    spread = values.std(axis=0)
+    return np.asarray((values - values.mean(axis=0)) / np.where(spread > 0, spread, 1.0))
 
 
 class _Forward:
@@ -130,6 +139,29 @@ class _Forward:
             cross = cross - (cross[every, :, best] / np.sqrt(own)[:, None])[:, :, None] * row[:, None, :]
             left = left - np.square(row)
         return out
+
+    def crowd(self, responses: Array) -> Array:
+        """Log odds that a few of all columns move with a response, if each did by itself.
+
+        Parameters
+        ----------
+        responses : array of shape (m, n, q)
+            Centred.
+
+        Returns
+        -------
+        array of shape (m,)
+        """
+        total = np.square(responses).sum(axis=(1, 2))[:, None]
+        usable = self._size > 0
+        squares = np.square(responses.swapaxes(1, 2) @ self._X).sum(axis=1)
+        squares = (
+            len(self._X) * squares / (np.where(usable, self._size, 1.0) * np.where(total > 0, total, 1.0))
+        )
+        width = 1.0 + _EFFECT**2
+        odds = np.where(usable, np.exp(0.5 * squares * (1.0 - 1.0 / width)) / math.sqrt(width), 1.0)
+        share = min(_CROWD / len(self._size), 0.5)
+        return np.asarray(np.log1p(share * (odds - 1.0)).sum(axis=1))
 
     def _products(self, columns: NDArray[np.intp]) -> Array:
         """Sums over rows of the products of some columns with all columns."""

@@ -87,7 +87,7 @@ def likeliest(
             mode = single[int(np.argmin(values))]
             continue
         # one more may not be worth its price as long as what others explain is noise beside it
-        ahead = _additions(predictor, units, mode, near, clock)
+        ahead = additions(predictor, units, mode, near, clock)
         values = paid(ahead)
         if not values.min() < values[0]:
             break
@@ -95,7 +95,7 @@ def likeliest(
     return mode
 
 
-def _additions(
+def additions(
     predictor: MaskedLogistic,
     units: Units,
     mode: NDArray[np.bool_],

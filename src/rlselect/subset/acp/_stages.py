@@ -10,8 +10,9 @@ from rlselect._clock import Clock, OutOfTime
 from rlselect.data import Units
 from rlselect.subset.acp._chance import beats_permutations, beats_sets, shapes
 from rlselect.subset.acp._inputs import Inputs
-from rlselect.subset.acp._likelihood import likeliest, sees_more
+from rlselect.subset.acp._likelihood import additions, likeliest, sees_more
 from rlselect.subset.acp._order import elimination_order, places
+from rlselect.subset.acp._posterior import settle
 from rlselect.subset.acp._price import least_prices
 from rlselect.subset.acp._screen import (
     addition_score,
@@ -390,12 +391,18 @@ class Stages:
         return sees_more(n, int(actor.columns(actor.mode).sum()), target.n_classes)
 
     def reconsider(self, actor: Actor) -> NDArray[np.bool_]:
-        """The linear actor's subset after single changes that the likelihood of a logistic model asks for."""
+        """The linear actor's subset after the likelihood of a logistic model was asked.
+
+        First single changes it asks for; then, where few rows leave more than one subset open, what most of
+        these have in common.
+        """
         hopeful = np.argsort(-actor.mean_theta, kind="stable")[:_NEAR]
         near = np.union1d(hopeful, np.flatnonzero(actor.mode))
         logistic = MaskedLogistic(actor.predictor.X, self.inputs.target)
         self.effort.fits += len(near)
-        return likeliest(logistic, actor.units, actor.mode, near, actor.n_variables, self.clock)
+        likely = likeliest(logistic, actor.units, actor.mode, near, actor.n_variables, self.clock)
+        larger = additions(logistic, actor.units, likely, near, self.clock)
+        return settle(logistic, actor.units, larger, actor.n_variables, self.clock)
 
     def alone(self) -> Array:
         """How much the response moves with each of all units, along a straight line."""

@@ -104,7 +104,7 @@ def warn_if_alike(problem: Problem, columns: NDArray[np.intp], fit: Fit) -> None
         f"Residuals of neighbouring rows have the correlation {alike.first:.2g}, and values of "
         f"{table.columns[int(columns[worst])]!r} are alike too: the evidence for it counts every row "
         f"as {alike.inflation[worst]:.2g}. Where rows come in the order of time, set time_ordered=True; "
-        "where they belong to clusters, give groups; where they were sorted, shuffle them.",
+        "where they belong to clusters, give `groups`; where they were sorted, shuffle them.",
         AutocorrelationWarning,
         stacklevel=user_level(),
     )

@@ -240,7 +240,7 @@ def _joint(
     others = [i for i in informed if problems[i].family != "gaussian"]
     noises = {}
     for i in linear if noisy and not is_large(table) else ():
-        noise = learn_noise(problems[i].table, columns)
+        noise = learn_noise(problems[i].table, columns).noise
         if noise is not None:
             noises[i] = noise
     turned, weight, residuals = np.empty((table.n_rows, 0)), None, []

@@ -1,13 +1,13 @@
 """Rows on which the noise of a linear model is even and normal, made where it is neither."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlselect.data import Batch, DataSource
-from rlselect.kernels import noise_kind, shorten
+from rlselect.kernels import noise_kind, shorten, student_gain
 from rlselect.subset.revs.evidence import fit_glm
 
 Floats = NDArray[np.float64]
@@ -57,8 +57,15 @@ def kind_of_noise(noise: Noise | None) -> dict[str, float]:
     return {"degrees": float(noise.degrees), "unevenness": noise.unevenness}
 
 
-def learn_noise(table: DataSource, columns: NDArray[np.intp]) -> Noise | None:
-    """Read the noise off the residuals of some columns; None where it is even and normal.
+class Explained(NamedTuple):
+    """Noise that is neither even nor normal (None where it is), and the log likelihood of the response."""
+
+    noise: Noise | None
+    value: float
+
+
+def learn_noise(table: DataSource, columns: NDArray[np.intp]) -> Explained:
+    """Read the noise off the residuals of some columns.
 
     Parameters
     ----------
@@ -69,7 +76,7 @@ def learn_noise(table: DataSource, columns: NDArray[np.intp]) -> Noise | None:
 
     Returns
     -------
-    Noise or None
+    Explained
     """
     batch = table.take(slice(0, table.n_rows))
     given = np.asarray(batch.y, dtype=np.float64)
@@ -86,16 +93,30 @@ def learn_noise(table: DataSource, columns: NDArray[np.intp]) -> Noise | None:
         fitted = fit.intercept + inside @ fit.coef + known
         residual = given - fitted
         if not w @ residual**2 > 1e-12 * (w @ (given - np.average(given, weights=w)) ** 2):
-            return None
+            return Explained(None, np.inf)
         candidates = np.column_stack([X, away, fitted, np.abs(fitted - np.average(fitted, weights=w))])
         kind = noise_kind(residual, w, candidates, np.log(candidates.shape[1]) + _TERM_PROOF, _TAIL_PROOF)
         if kind.plain:
-            return None
+            return Explained(None, kind.value)
         before, size = y, np.exp(0.5 * kind.logs)
         y = fitted + size * shorten(residual / size, kind.degrees, kind.scale)
         weight = w / size**2
         weight *= w.sum() / weight.sum()
         if np.abs(y - before).max() <= _SETTLED * kind.scale:
-            return Noise(table, kind.degrees, float(np.std(kind.logs)), y, weight)
+            noise = Noise(table, kind.degrees, float(np.std(kind.logs)), y, weight)
+            return Explained(noise, kind.value)
     # few rows can be told in ever other ways: what does not settle is no kind of noise
-    return None
+    return Explained(None, -np.inf)
+
+
+def tail_gain(table: DataSource, columns: NDArray[np.intp]) -> float:
+    """What heavy tails add to the log likelihood of the residuals of some columns, zero if little."""
+    batch = table.take(slice(0, table.n_rows), columns)
+    X = np.asarray(batch.X.toarray() if table.is_sparse else batch.X, dtype=np.float64)
+    w = np.ones(len(X)) if batch.sample_weight is None else batch.sample_weight
+    y = np.asarray(batch.y, dtype=np.float64)
+    fit = fit_glm(X, y, "gaussian", batch.sample_weight, batch.offset)
+    residual = y - fit.intercept - X @ fit.coef - (0.0 if batch.offset is None else batch.offset)
+    if not w @ residual**2 > 1e-12 * (w @ (y - np.average(y, weights=w)) ** 2):
+        return 0.0
+    return student_gain(residual, w, _TAIL_PROOF)

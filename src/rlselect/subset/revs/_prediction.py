@@ -27,7 +27,7 @@ from rlselect.data import (
     open_table,
     read_vectors,
 )
-from rlselect.kernels import concordance
+from rlselect.kernels import concordance, mean_and_curvature
 from rlselect.subset.revs._average import SubsetAverage
 from rlselect.subset.revs._outcome_kind import CLASSES, read_events, survival_parts
 from rlselect.subset.revs._problem import COUNTS
@@ -186,7 +186,7 @@ class SubsetPredictions(PredictingSelector):
             return self.classes_[(eta > 0).astype(int)]
         if self.family_ in CLASSES:
             return self.classes_[np.argmax(_probabilities(eta, self.family_), axis=1)]
-        return np.exp(eta) if self.family_ in COUNTS else eta
+        return mean_and_curvature("poisson", eta)[0] if self.family_ in COUNTS else eta
 
     @available_if(_of_family("binomial", "multinomial"))
     def decision_function(self, X: Any, offset: Any = None, average: bool | Literal["auto"] = "auto") -> Any:
@@ -265,8 +265,8 @@ class SubsetPredictions(PredictingSelector):
         for s, (at, hazard, middle) in enumerate(curves):
             mine = number == s
             reached = np.concatenate([[0.0], hazard])[np.searchsorted(at, wanted, side="right")]
-            with np.errstate(over="ignore"):
-                out[mine] = np.exp(-np.multiply.outer(np.exp(eta[mine] - middle), reached))
+            risk = mean_and_curvature("poisson", eta[mine] - middle)[0]
+            out[mine] = np.exp(-np.multiply.outer(risk, reached))
         return out
 
     def _strata_of(self, stratum: Any, n: int, n_strata: int) -> NDArray[np.intp]:

@@ -39,7 +39,7 @@ def report_of(selector: Any) -> dict[str, Any]:
     notes = (
         [_after_selection(selector)]
         if variables
-        else ["No variable is worth its price: the model is a constant."]
+        else ["No variable is worth its price: the same is predicted for every row."]
     )
     several = getattr(selector, "response_names_", [])
     notes += _rules(selector) + (_together(selector) if several else _prediction(selector))
@@ -106,12 +106,14 @@ def _answer(selector: Any, chosen: list[str], effect: float | None, groups: list
     return answer_selection(selector.n_features_in_, kinds, *further, *stopped_early(selector.stop_reason_))
 
 
-def _values_of(selector: Any, which: str, columns: Any) -> dict[str, float]:
+def _values_of(selector: Any, which: str, columns: Any) -> dict[str, float | None]:
     """Coefficients or their errors by name, of several responses by name and response."""
     if not hasattr(selector, "response_names_"):
-        return _by_name(selector, getattr(selector, which), columns)
+        return {**_by_name(selector, getattr(selector, which), columns)}
+    feature = selector.encoder_.column_feature_[columns[0]]
     return {
-        f"{column} ({name})": value
+        # a response that was explained without the variable has no coefficient of it
+        f"{column} ({name})": value if single.support_[feature] else None
         for name, single in zip(selector.response_names_, selector.estimators_, strict=True)
         for column, value in _by_name(single, getattr(single, which), columns).items()
     }
@@ -128,7 +130,7 @@ def _together(selector: Any) -> list[str]:
     """What is common to several responses."""
     if selector.responses == "each":
         return [
-            "Each response has a selection of its own (estimators_). Inclusion is the probability that a "
+            "Each response has a selection of its own. Inclusion is the probability that a "
             "variable belongs in the model of one response or more."
         ]
     return ["One selection serves all responses: a variable has a coefficient for each of them."]
@@ -143,13 +145,13 @@ def _responses(selector: Any) -> dict[str, Any]:
             single.family_,
             int(single.support_.sum()),
             ", ".join(map(str, names[single.support_])) or "none",
-            "average" if single.average_ else "refit",
+            "an average over subsets" if single.average_ else "the selected variables",
         ]
         for name, single in zip(selector.response_names_, selector.estimators_, strict=True)
     ]
     return {
         "title": "Responses",
-        "columns": ["response", "family", "variables", "selected", "predicted by the"],
+        "columns": ["Response", "Family", "Variables", "Selected", "Predicted by"],
         "rows": rows,
     }
 
@@ -227,19 +229,20 @@ def _prediction(selector: Any) -> list[str]:
     if getattr(selector, "dependence_", None) is not None:
         one_by_one = "on stretches left out" if selector.time_ordered else "on clusters left out one by one"
         left_out = f"{left_out} of whole {parts}" if folds else one_by_one
-    over = f"{average.n_subsets} subset" + ("s" if average.n_subsets > 1 else "")
+    over = f"{average.n_subsets:,} subset" + ("s" if average.n_subsets > 1 else "")
     if average.share_of_all:
-        over += f" and, with a share of {average.share_of_all:.0%}, the ridge of all columns"
+        over += f" and, with a share of {average.share_of_all:.0%}, a ridge regression on all columns"
+    losses = f"{what} {average.refit_loss:.4g} against {average.loss:.4g} {left_out}"
     if selector.average_:
         return [
-            f"Predictions average over {over}: {left_out} the refit is not clearly better "
-            f"({what} {average.refit_loss:.4g}, of the average {average.loss:.4g}). With average=False they "
-            "come from the selected variables alone."
+            f"Predictions average over {over}, since the selected variables alone are not clearly better "
+            f"({losses}). With average=False they come from the selected variables alone."
         ]
+    if not selector.support_.any():
+        return []
     return [
-        f"Predictions come from the refit of the selected variables: {left_out} it is "
-        f"clearly better than an average over {over} ({what} {average.refit_loss:.4g}, of the average "
-        f"{average.loss:.4g})."
+        "Predictions come from the selected variables alone, which are clearly better than an average over "
+        f"{over} ({losses})."
     ]
 
 
@@ -247,8 +250,10 @@ def _stand_ins(groups: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "title": "Variables that stand in for one another",
         "columns": ["One of", "Inclusion", "Least correlation"],
-        "rows": [[", ".join(g["features"]), g["inclusion"], g["correlation"]] for g in groups],
-        "bars": [(f"one of {name_some(g['features'], 4)}", g["inclusion"]) for g in groups],
+        "rows": [
+            [", ".join(g["features"]), round(g["inclusion"], 3), round(g["correlation"], 2)] for g in groups
+        ],
+        "bars": [(f"one of {name_some(g['features'], 4)}", round(g["inclusion"], 3)) for g in groups],
         "note": "One of them is in the model; which one, the data do not tell.",
     }
 

@@ -149,7 +149,8 @@ class REVS(SubsetSelections):
         The algorithm; see `REVS.paper`. `Sarsa` has a price of its own in place of `penalty`, and takes
         none of `rule`, `min_effect` and `checkpoint`.
     time_budget : float, optional
-        Seconds after which the search stops with what it has found.
+        Seconds after which the search stops with what it has found. Rows that have to be read whole before
+        it (CSV files, queries) are read whole; that time is not counted, and told before where it is long.
     min_effect : float, optional
         Above 5,000 rows, do not stop before a coefficient of this size would be seen, whichever column it
         belongs to (see `detectable_`); where no look can promise that, all rows are used. The size is in

@@ -1,7 +1,8 @@
 """Which search runs on which data, and what it hands back."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -15,13 +16,14 @@ from rlselect.learn import UCB, Policy, Trajectory
 from rlselect.subset.revs._checkpoint import Checkpoint
 from rlselect.subset.revs._effort import EffortPlan, SearchState, begin, run_effort
 from rlselect.subset.revs._found import Found, as_floats, rows_of
-from rlselect.subset.revs._noise import Noise, learn_noise
+from rlselect.subset.revs._noise import Explained, Noise, learn_noise, tail_gain
 from rlselect.subset.revs._outcome_effort import OutcomeRows, run_outcome_effort
 from rlselect.subset.revs._problem import COUNTS, Problem
 from rlselect.subset.revs._sarsa import Sarsa, run_sarsa
 from rlselect.subset.revs._size_prior import SizePrior
 from rlselect.subset.revs._structure import Structure
 from rlselect.subset.revs._subset_state import SubsetState
+from rlselect.subset.revs._unit_order import marks_of_units
 from rlselect.subset.revs._walk import (
     Walker,
     WalkResult,
@@ -189,7 +191,8 @@ def _search_walk(problem: Problem, how: _How) -> Found:
     plan = _plan(problem)
     tune = linear or problem.outcome is not None or problem.joint is not None
     if np.count_nonzero(allowed) <= WIDE:
-        result = run_walk(walker, plan, tune=tune, n_jobs=how.n_jobs)
+        marks = partial(marks_of_units, table, problem.units)
+        result = run_walk(walker, plan, tune=tune, n_jobs=how.n_jobs, marks=marks)
         if linear and plain and problem.joint is None:
             return _under_its_noise(problem, how, allowed, result, rows)
         return _found(problem, result, rows)
@@ -204,7 +207,8 @@ def _search_walk(problem: Problem, how: _How) -> Found:
         how = how._replace(structure=how.structure.narrowed(labels, columns))
     narrow_walker = how.walker(narrow, allowed[labels], table.n_rows, state.counted)
     narrow_walker.prior, narrow_walker.stopped = walker.prior, walker.stopped
-    result = run_walk(narrow_walker, plan, tune=tune, n_jobs=how.n_jobs)
+    marks = partial(marks_of_units, table, units, columns)
+    result = run_walk(narrow_walker, plan, tune=tune, n_jobs=how.n_jobs, marks=marks)
     inclusion[labels] = result.inclusion
     result.inclusion = inclusion
     result.visited = result.visited and result.visited.relabelled(labels)
@@ -246,14 +250,17 @@ def _under_its_noise(
     ways, noise = list(result.trajectories), None
     for _ in range(_NOISE_ROUNDS):
         likely = (result.inclusion > 0.5) | problem.always
-        suited = _suited(problem, how, allowed, likely) if result.stop_reason == "converged" else None
+        suited = None
+        if result.stop_reason == "converged":
+            suited = _suited(problem, how, allowed, likely) or _hidden(problem, how, allowed, likely)
         if suited is None:
             break
         noise, walker = suited
         reached, rows = walker.state.mask.copy(), walker.state.rows
         walker.state.reset(problem.always)
         walker.stand(walker.state)
-        result = run_walk(walker, _plan(problem), tune=True, n_jobs=how.n_jobs)
+        marks = partial(marks_of_units, problem.table, problem.units)
+        result = run_walk(walker, _plan(problem), tune=True, n_jobs=how.n_jobs, marks=marks)
         ways += result.trajectories
         if np.array_equal(reached, (result.inclusion > 0.5) | problem.always):
             break
@@ -273,7 +280,7 @@ def _suited(
     table, suited, seen = problem.table, None, set[bytes]()
     while likely.tobytes() not in seen and len(seen) < _NOISE_CLIMBS:
         seen.add(likely.tobytes())
-        noise = learn_noise(table, problem.columns_of(likely))
+        noise = learn_noise(table, problem.columns_of(likely)).noise
         if noise is None:
             break
         state = _state("gaussian", problem.units, Rows(noise.take, as_is=True), [slice(0, table.n_rows)])
@@ -288,6 +295,47 @@ def _suited(
         if walker.stopped:
             break
     return suited
+
+
+def _worth(problem: Problem, walker: Walker, units: NDArray[np.bool_]) -> Explained:
+    """The noise that these units leave, and the log likelihood beside it, less what the units cost."""
+    columns = problem.columns_of(units)
+    free = int(np.count_nonzero(units & walker.allowed))
+    price = 0.5 * len(columns) * np.log(walker.state.counted) - sum(map(walker.prior.add, range(free)))
+    explained = learn_noise(problem.table, columns)
+    return explained._replace(value=explained.value - price)
+
+
+def _hidden(
+    problem: Problem, how: _How, allowed: NDArray[np.bool_], likely: NDArray[np.bool_]
+) -> tuple[Noise, Walker] | None:
+    """Noise with heavy tails that the likely units hide: some were found for its largest values.
+
+    Tails are heaviest on the way to the likely units, before any of these are found for them. None where they
+    are heavy nowhere, or the likely units and even, normal noise explain the response better than fewer units
+    beside that noise.
+    """
+    tails, heaviest = 0.0, likely
+    for units in _way_to(problem, likely):
+        gain = tail_gain(problem.table, problem.columns_of(units))
+        if gain > tails:
+            tails, heaviest = gain, units.copy()
+    suited = _suited(problem, how, allowed, heaviest) if tails else None
+    if suited is None:
+        return None
+    walker = suited[1]
+    noise, value = _worth(problem, walker, walker.state.mask)
+    return suited if noise is not None and value > _worth(problem, walker, likely).value else None
+
+
+def _way_to(problem: Problem, likely: NDArray[np.bool_]) -> Iterator[NDArray[np.bool_]]:
+    """Subsets of the likely units, each with the one more that adds most to the evidence."""
+    _, state, _ = _at_the_beginning(problem)
+    state.reset(problem.always)
+    yield state.mask
+    for _ in range(int(np.count_nonzero(likely & ~problem.always))):
+        state.toggle(int(np.argmax(np.where(likely & ~state.mask, state.moves(), -np.inf))))
+        yield state.mask
 
 
 def _screen(walker: Walker) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

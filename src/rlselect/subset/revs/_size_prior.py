@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import gammaln, logsumexp
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,14 @@ class SizePrior:
         empty = math.log(self.nothing) if k == 0 else 0.0
         price = max(math.log(max(self.n_units - k, 1) / (k + 1.0)), self.least)
         return self.lenience - price - empty
+
+    @property
+    def log_total(self) -> float:
+        """Log of the prior of all subsets together, that of the empty one being 1."""
+        odds = np.array([0.0, *map(self.add, range(self.n_units))])
+        sizes = np.arange(self.n_units + 1.0)
+        choices = gammaln(self.n_units + 1.0) - gammaln(sizes + 1.0) - gammaln(self.n_units - sizes + 1.0)
+        return float(logsumexp(np.cumsum(odds) + choices))
 
     def add_product(self, j: int, k: int) -> float:
         """Log prior odds of j + 1 products of two against j, beside k units that are no products.

@@ -69,6 +69,17 @@ class Visited:
         none = [not units[subset].any() for subset in self.subsets]
         return min(float(self.weights[none].sum()), 1.0)
 
+    def mixed(self, other: "Visited", share: float) -> "Visited":
+        """These subsets and those of another walk, which have this share together."""
+        total: dict[tuple[int, ...], float] = {}
+        for visited, part in ((self, 1.0 - share), (other, share)):
+            for units, weight in zip(visited.subsets, visited.weights, strict=True):
+                key = tuple(units.tolist())
+                total[key] = total.get(key, 0.0) + part * float(weight)
+        order = sorted(total, key=lambda key: -total[key])
+        subsets = [np.array(key, dtype=np.intp) for key in order]
+        return Visited(subsets, np.array([total[key] for key in order]))
+
     def relabelled(self, labels: NDArray[np.intp]) -> "Visited":
         """The same subsets of other units: `labels` are the new numbers, in order."""
         return Visited([labels[units] for units in self.subsets], self.weights)

@@ -7,7 +7,7 @@ from typing import Any, cast
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy.special import expit, logsumexp
 
 from rlselect._watch import tell
 from rlselect.learn import UCB, Policy, Softmax, Trajectory, subset_key
@@ -15,9 +15,17 @@ from rlselect.subset.revs._size_prior import SizePrior
 from rlselect.subset.revs._structure import Structure
 from rlselect.subset.revs._structure_moves import draw_swap, make_family, make_swap
 from rlselect.subset.revs._subset_state import SubsetState, TunableState
+from rlselect.subset.revs._unit_order import order_units
 from rlselect.subset.revs._visited import Tally, Visited, merge_visits
 from rlselect.subset.revs._walk_plan import WalkPlan
-from rlselect.subset.revs.evidence import SHAPES, JointSubset, OutcomeSubset, RidgeSubset, Shape
+from rlselect.subset.revs.evidence import (
+    PROPER_SHAPES,
+    SHAPES,
+    JointSubset,
+    OutcomeSubset,
+    RidgeSubset,
+    Shape,
+)
 
 Floats = NDArray[Any]
 
@@ -30,8 +38,6 @@ _SHAPE_EFFECTS = 5
 _SHAPE_PROOF = 2.0
 # steps between two draws of the prior of the coefficients, once it is known well enough to count
 _REDRAW = 25
-# price of a unit between two subsets of different priors: what one more coefficient costs on other rows
-_LIGHT = 1.0
 # posteriors that differ by a smaller share are those of the same subset
 _ROUNDING = 1e-9
 
@@ -292,7 +298,14 @@ class Walker:
             self.step()
 
 
-def run_walk(walker: Walker, plan: WalkPlan, *, tune: bool, n_jobs: int | None = None) -> WalkResult:
+def run_walk(
+    walker: Walker,
+    plan: WalkPlan,
+    *,
+    tune: bool,
+    n_jobs: int | None = None,
+    marks: Callable[[], Floats] | None = None,
+) -> WalkResult:
     """Warm up, learn the prior of the coefficients, then let several chains count.
 
     Parameters
@@ -305,13 +318,15 @@ def run_walk(walker: Walker, plan: WalkPlan, *, tune: bool, n_jobs: int | None =
         Whether the state's prior of the coefficients is read off the data.
     n_jobs : int, optional
         Chains at a time, see joblib. The answer does not depend on it.
+    marks : callable, optional
+        What tells units of equal reward apart, see `order_units`.
 
     Returns
     -------
     WalkResult
     """
     few = bool(np.count_nonzero(walker.allowed) <= plan.enumerate_up_to)
-    walker.order = np.argsort(-walker.rewards(), kind="stable")
+    walker.order = order_units(walker.rewards(), marks)
     known = _warm_up(walker, plan, tune, few)
     if few:
         _enumerate(walker, tune)
@@ -329,11 +344,38 @@ def run_walk(walker: Walker, plan: WalkPlan, *, tune: bool, n_jobs: int | None =
         _settle(rival, plan)
     others = [] if few else _run_chains(rival, plan, n_jobs, redraw=False)
     other = _result(rival, others or [rival], [walker, *chains, rival, *others])
-    standing, new = _standing(walker, found), _standing(walker, other)
+    if other.stop_reason == "converged":
+        standing, new = _standing(walker, found), _standing(walker, other)
+        if np.isneginf(min(standing, new)):
+            return _mixed(walker, found, rival, other)
+        if standing > new:
+            return replace(
+                other, inclusion=found.inclusion, visited=found.visited, dispersion=found.dispersion
+            )
     # of two that find the same units, the one whose prior is read off them says better how sure that is
-    if other.stop_reason == "converged" and (standing > new or np.isneginf(new)):
-        return replace(other, inclusion=found.inclusion, visited=found.visited, dispersion=found.dispersion)
     return other
+
+
+def _mixed(walker: Walker, found: WalkResult, rival: Walker, other: WalkResult) -> WalkResult:
+    """Both walks, each as likely as the rows are under its prior, where one of them selects nothing.
+
+    The empty subset explains the rows as well under either prior of the coefficients: the less of a walk's
+    posterior it has, the better its other subsets do.
+    """
+    assert found.visited is not None
+    assert other.visited is not None
+    empty = found.visited.share_without(walker.allowed), other.visited.share_without(walker.allowed)
+    # probability of the empty subset beforehand, over that afterwards
+    weight = empty[1] * np.exp(-walker.prior.log_total), empty[0] * np.exp(-rival.prior.log_total)
+    if not any(empty):
+        weight = float((found.inclusion > 0.5).any()), float((other.inclusion > 0.5).any())
+    share = weight[1] / sum(weight)
+    return replace(
+        other,
+        inclusion=(1.0 - share) * found.inclusion + share * other.inclusion,
+        visited=found.visited.mixed(other.visited, share),
+        dispersion=found.dispersion if share < 0.5 else other.dispersion,
+    )
 
 
 def _run_chains(walker: Walker, plan: WalkPlan, n_jobs: int | None, redraw: bool) -> list[Walker]:
@@ -411,16 +453,18 @@ def _settle(rival: Walker, plan: WalkPlan) -> None:
 
 
 def _standing(walker: Walker, found: WalkResult) -> float:
-    """Log evidence of the likely units under the prior that suits them best, less `_LIGHT` for each.
+    """Log evidence of the likely units, averaged over the priors of the coefficients.
 
-    The full price would side with the smaller of two subsets wherever the rows are short of saying more.
+    What one more unit costs on other rows is part of the evidence, and each walk has paid for its choice
+    among subsets: a further price would side with the smaller one wherever the rows are short of saying more.
     """
     likely = found.inclusion > 0.5
     if not (likely & walker.allowed).any():
         return -np.inf
     state = cast(TunableState, walker.state.copy())
     state.reset(likely)
-    return float(state.evidence_table(SHAPES).max()) - _LIGHT * state.size
+    spread = 0.5 * np.log(state.slabs())[:, None]
+    return float(logsumexp(state.evidence_table(PROPER_SHAPES) + spread) - logsumexp(spread))
 
 
 def _best_start(walker: Walker, plan: WalkPlan, tune: bool) -> None:

@@ -1,10 +1,12 @@
 """The machines that RiskRFE ends with: decision values from the selected columns of a design."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from rlselect.machines import KernelProblem, KernelState, LinearKernel, make_state, solve_machine
 from rlselect.subset.risk_rfe._inputs import RiskData
@@ -15,7 +17,7 @@ from rlselect.subset.risk_rfe._ridge_problem import RidgeProblem
 __all__ = ["ConstantMachine", "FinalMachine", "KernelMachine", "LinearMachine", "fit_machine"]
 
 Array = NDArray[np.float64]
-# Entries of a kernel matrix between new rows and training rows that are held at a time.
+# Entries of a matrix that are held at a time: between new rows and training rows, or of dense new rows.
 _BLOCK = 4_000_000
 
 
@@ -40,15 +42,25 @@ class ConstantMachine:
 
 @dataclass(frozen=True)
 class LinearMachine:
-    """Slopes (k, c) of some columns, in their given units, and intercepts (c,)."""
+    """Slopes (k, c) of some columns, in their given units, and the values (c,) at their centre (k,)."""
 
     columns: NDArray[np.intp]
+    center: Array
     slopes: Array
-    intercept: Array
+    level: Array
+
+    @property
+    def intercept(self) -> Array:
+        """Values (c,) where all columns are zero."""
+        return np.asarray(self.level - self.center @ self.slopes)
 
     def decision(self, X: Any) -> Array:
         """Decision values; X may be sparse."""
-        return np.asarray(X[:, self.columns] @ self.slopes) + self.intercept
+        X = X[:, self.columns]
+        # beside the centre, since columns far from zero would take the digits of their products with them
+        blocks = (b.toarray() if sparse.issparse(b) else b for b in _blocks(X, len(self.columns)))
+        parts = [(block - self.center) @ self.slopes for block in blocks]
+        return np.concatenate(parts) + self.level
 
 
 @dataclass(frozen=True)
@@ -68,8 +80,7 @@ class KernelMachine:
     def decision(self, X: Any) -> Array:
         """Decision values, a block of rows at a time."""
         X = (X[:, self.columns] - self.center) / self.scale
-        rows = max(1, _BLOCK // max(len(self.state.X), 1))
-        blocks = (X[start : start + rows] for start in range(0, len(X), rows))
+        blocks = _blocks(X, len(self.state.X))
         parts = [self.state.cross(block, self.state.active) @ self.coefficients for block in blocks]
         return np.concatenate(parts) + self.intercept
 
@@ -136,4 +147,10 @@ def _linear(
 ) -> LinearMachine:
     """Slopes of centred and scaled columns in the units that were given."""
     slopes = slopes / scale[:, None]
-    return LinearMachine(columns, slopes, intercept - center @ slopes)
+    return LinearMachine(columns, center, slopes, np.asarray(intercept))
+
+
+def _blocks(X: Any, entries: int) -> Iterator[Any]:
+    """Rows of X, as many at a time as may be held with so many entries each; one empty block of no rows."""
+    rows = max(1, _BLOCK // max(entries, 1))
+    return (X[start : start + rows] for start in range(0, max(X.shape[0], 1), rows))

@@ -20,6 +20,7 @@ from rlselect.machines import (
     LinearKernel,
     SquaredKernelProblem,
     Tuner,
+    constant_decision,
     make_kernel,
     make_state,
 )
@@ -134,6 +135,7 @@ class MachinePlan:
             every_lambda=not data.loss.squared,
             # among many columns out-of-sample risk asks for a wide kernel, which sees no short waves
             narrow_first=isinstance(self.kernel, AnovaKernel) and not final,
+            constant_risk=None if data.loss.squared or final else _constant_risk(data),
         )
         lam, X, one_column = float(tuner.lams[0]), data.X, data.targets.shape[1] == 1
         closed = data.loss.squared and halves is None
@@ -156,6 +158,13 @@ class MachinePlan:
         # The squared loss leaves single rows out in closed form and needs no folds.
         folds = None if data.loss.squared else data.folds()
         return (SquaredKernelProblem if closed else KernelProblem)(*common, folds, self.criterion), tuner
+
+
+def _constant_risk(data: RiskData) -> float:
+    """What the best constant loses."""
+    constant = constant_decision(data.loss, data.targets, data.weights)
+    losses = data.loss.value(data.targets, np.broadcast_to(constant, data.targets.shape)).sum(axis=1)
+    return float(data.weights @ losses / data.weights.sum())
 
 
 def plan_size(

@@ -52,7 +52,7 @@ def report_of(selector: Any) -> dict[str, Any]:
     if getattr(selector, "kernel_error_", 0.0) > 0.0:
         facts["Landmarks"] = f"{selector.n_landmarks_} rows, kernel error {selector.kernel_error_:.2g}"
     risk = path["risk"][np.flatnonzero(sizes >= selector.n_features_)[-1]]
-    facts["Out-of-sample risk"] = f"{risk:.4g} with the selected features, {path['risk'][0]:.4g} with all"
+    facts["Out-of-sample risk"] = f"{risk:.3g} with the selected features, {path['risk'][0]:.3g} with all"
     word = "with" if selector.n_features_ else "without"
     return {
         "title": f"{type(selector).__name__} ({what})",

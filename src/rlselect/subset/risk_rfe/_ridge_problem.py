@@ -13,11 +13,14 @@ from rlselect.kernels import (
     primal_drop,
     primal_increase,
     primal_start,
+    rising_order,
 )
 
 __all__ = ["RidgeProblem"]
 
 Array = NDArray[np.float64]
+# of an objective, in what a removal adds to it
+_ROUNDING = 1e-14
 
 
 class RidgeProblem:
@@ -118,7 +121,8 @@ class RidgeProblem:
             else:
                 rise = self.lam * dual_increase(self.state, self.block, places)
             values = self.objective + rise
-        best = np.argsort(rise, kind="stable")[:count]
+        # what differs by rounding alone is a tie, decided by the place of the columns and not by that of rows
+        best = rising_order(rise, _ROUNDING * self.objective)[:count]
         return [(self.active[i], float(values[i])) for i in best]
 
     def drop(self, groups: Sequence[int]) -> None:

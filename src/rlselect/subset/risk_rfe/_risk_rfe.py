@@ -122,8 +122,8 @@ class RiskRFE(ReportedElimination):
     regularization : float or {"auto", "paper"}, default="auto"
         :math:`\lambda`. "auto" chooses by out-of-sample risk over ``2 / (n lambda) = 0.01 x 10^i`` at the
         start, whenever the set has halved, at each of the last eight sets (squared losses) and for the final
-        machine. "paper" searches i = 0..4 once. A
-        number is never changed.
+        machine; where no other loss beats a constant by it, the middle of the grids eliminates. "paper"
+        searches i = 0..4 once. A number is never changed.
     bandwidth : float or {"auto", "paper"}, default="auto"
         :math:`\gamma` in ``exp(-|x - z|^2 / gamma^2)``; kernels without a width refuse one. "auto"
         standardises the columns and searches multiples of ``sqrt(2 d)``, d being the number of columns left

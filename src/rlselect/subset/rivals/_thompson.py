@@ -261,7 +261,7 @@ class ThompsonSelector(RivalSelector):
         return {"Rounds": self.n_rounds_, "Reward": self.reward, "Threshold": float(self.threshold)}
 
     def _worth_words(self) -> str:
-        return "Posterior mean of its arm"
+        return "Inclusion"
 
 
 class RewardModel(Protocol):

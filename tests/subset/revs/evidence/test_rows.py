@@ -130,6 +130,19 @@ def test_scale_counts_weights_as_rows(container):
     np.testing.assert_allclose(once.scale, again.scale, atol=1e-10)
 
 
+def test_a_full_sparse_column_far_from_zero_has_its_own_spread_under_any_weights():
+    # sums of weights in another order differ by rounding: no zeros in memory may come of that
+    rng = np.random.default_rng(6)
+    Z = unit_design(density=1.0)
+    Z[:, 2] = 1e12 + rng.standard_normal(40)
+    weight = rng.uniform(0.1, 2.0, 40)
+    for order in (np.arange(40), rng.permutation(40), rng.permutation(40)):
+        source = Source(sparse.csr_array(Z[order]), Z[order, 0], weight=weight[order])
+        centre = weight @ (Z[:, 2] - 1e12) / weight.sum()
+        spread = np.sqrt(weight @ (Z[:, 2] - 1e12 - centre) ** 2 / weight.sum())
+        np.testing.assert_allclose(make_rows(source).scale[1][2], spread, rtol=1e-4)
+
+
 def test_harmless_columns_stay_as_they_are_on_request():
     Z = unit_design(density=1.0)
     X = Z.copy()

@@ -1,15 +1,24 @@
 """Logistic and multinomial regression on masked columns, all masks in one Newton iteration."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect.kernels import deviance_changes, log_probabilities, padded_columns, subset_logistic
+from rlselect.data import Units
+from rlselect.kernels import (
+    deviance_changes,
+    log_evidence,
+    log_probabilities,
+    padded_columns,
+    subset_logistic,
+)
 from rlselect.subset.acp.masked._predictor import Array, ClassModel, MaskedPredictor, Masks, Target
 
 # numbers of the stacked designs that are held at once
 _CELLS = 4_000_000
+# of the priors of coefficients: effects of most use are half a standard deviation's worth of log odds or more
+_PRECISION = 4.0
 
 
 class MaskedLogistic(MaskedPredictor):
@@ -40,8 +49,44 @@ class MaskedLogistic(MaskedPredictor):
         """Minus the log-probability of each row's class."""
         codes = self.target.codes
         assert codes is not None
-        masks = np.asarray(masks, dtype=bool)
         out = np.empty((len(masks), len(self.X)))
+        for part, design, penalty in self._designs(np.asarray(masks, dtype=bool), self.ridge):
+            weight = np.asarray(train[part], dtype=np.float64)
+            coef = subset_logistic(design, codes, weight, penalty, n_classes=self.target.n_classes)
+            logs = log_probabilities(design.swapaxes(1, 2) @ coef)
+            out[part] = -logs[:, np.arange(len(codes)), codes]
+        return out
+
+    def log_evidence(self, masks: Masks, units: Units) -> Array:
+        """Log probability of the classes for each subset of units, but for a term that all share.
+
+        The prior of the coefficients of a unit of standardised columns is standard normal, times the mean
+        of their squares: effects near zero are none, and a unit that might have one costs the more, the
+        better the rows know it.
+        """
+        codes = self.target.codes
+        assert codes is not None
+        masks = np.asarray(masks, dtype=bool)
+        out = np.empty(len(masks))
+        for part, design, penalty in self._designs(masks[:, units.unit_of], _PRECISION):
+            every = np.ones((len(part), len(codes)))
+            coef = subset_logistic(design, codes, every, penalty, n_classes=self.target.n_classes, tol=1e-5)
+            evidence, squares = log_evidence(design, codes, penalty, coef)
+            effects = np.zeros((len(part), self.X.shape[1]))
+            inside = masks[part][:, units.unit_of]
+            # the constant comes first, then the columns of the subset in order, then padding
+            effects[inside] = squares[:, 1:][np.arange(squares.shape[1] - 1) < inside.sum(axis=1)[:, None]]
+            sizes = np.array([len(columns) for columns in units.columns])
+            means = (
+                np.stack([np.bincount(units.unit_of, row, len(sizes)) for row in effects])
+                * _PRECISION
+                / sizes
+            )
+            out[part] = evidence + np.log(np.where(masks[part], means, 1.0)).sum(axis=1)
+        return out
+
+    def _designs(self, masks: Masks, ridge: float) -> Iterator[tuple[NDArray[np.intp], Array, Array]]:
+        """Some subsets of about one size, their columns (m, s, n) with the constant, and their ridges."""
         order = np.argsort(masks.sum(axis=1), kind="stable")
         start = 0
         while start < len(order):
@@ -49,15 +94,10 @@ class MaskedLogistic(MaskedPredictor):
             stop = start + max(1, min(64, _CELLS // (largest * len(self.X))))
             part = order[start:stop]
             columns = padded_columns(masks[part])
-            design = self._padded[columns]
-            penalty = np.where(columns == len(self._padded) - 1, 1.0, self.ridge)
+            penalty = np.where(columns == len(self._padded) - 1, 1.0, ridge)
             penalty[:, 0] = 0.0
-            weight = np.asarray(train[part], dtype=np.float64)
-            coef = subset_logistic(design, codes, weight, penalty, n_classes=self.target.n_classes)
-            logs = log_probabilities(design.swapaxes(1, 2) @ coef)
-            out[part] = -logs[:, np.arange(len(codes)), codes]
+            yield part, self._padded[columns], penalty
             start = stop
-        return out
 
     def deviance_changes(self, mask: NDArray[np.bool_], groups: Sequence[NDArray[np.intp]]) -> Array:
         """Forecast of the change of the deviance when groups of columns leave or join a subset.

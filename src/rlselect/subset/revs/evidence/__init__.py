@@ -3,6 +3,7 @@
 from rlselect.subset.revs.evidence._block import (
     Block,
     OverflowedColumns,
+    common_scale,
 )
 from rlselect.subset.revs.evidence._dependent_glm import (
     DependentGlm,
@@ -70,12 +71,14 @@ from rlselect.subset.revs.evidence._rows import (
     Rows,
 )
 from rlselect.subset.revs.evidence._ties import (
+    PROPER_SHAPES,
     SHAPES,
     Shape,
 )
 
 __all__ = [
     "PANEL",
+    "PROPER_SHAPES",
     "SHAPES",
     "Block",
     "DependentGlm",
@@ -101,6 +104,7 @@ __all__ = [
     "SeparationWarning",
     "Shape",
     "StandardRows",
+    "common_scale",
     "distinct_rows",
     "fit_glm",
     "fit_glm_blocks",

@@ -220,7 +220,9 @@ def common_scale(X: Any, weight: Any) -> tuple[Any, Any, Any]:
         unit = np.where(largest > 0, largest, 1.0)
         scaled = X.data / unit[X.indices]
         mean = sums(scaled) / total
-        zeros = np.maximum(total - sums(1.0), 0.0)
+        # rounding must leave no zeros in a full column: beside a far mean they would be its whole spread
+        full = np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]
+        zeros = np.where(full, 0.0, np.maximum(total - sums(1.0), 0.0))
         variance = (sums((scaled - mean[X.indices]) ** 2) + zeros * mean**2) / total
     else:
         largest = np.abs(X).max(axis=0).astype(np.float64)

@@ -33,6 +33,9 @@ class Shape(NamedTuple):
 # nearly all: the rest keeps the prior of columns that repeat each other regular
 _SHARE = 0.9
 SHAPES = (Shape(0, 0.0), Shape(1, 0.0), Shape(0, _SHARE), Shape(1, _SHARE))
+# densities that integrate to one; with both, the factors of tied effects grow together, and the evidence with
+# the number of correlated columns
+PROPER_SHAPES = SHAPES[:3]
 
 
 def tied_rows(correlations: Floats, subset: list[int], share: float, alone: NDArray[np.bool_]) -> Floats:

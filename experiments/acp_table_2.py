@@ -1,6 +1,9 @@
 """ACP, Table 2: a linear truth with correlated columns, more columns than rows.
 
-    python experiments/acp_table_2.py --replicates 20 --out experiments/results/acp_table_2
+    table="python experiments/acp_table_2.py --out experiments/results/acp_table_2 --resume"
+    $table --methods 'acp,acp-linear,lasso*,relaxed-lasso,forest' --replicates 10 --seed 3000
+    $table --methods tvs --replicates 20
+    $table --cells '*p300-n100' --methods cfs,acp-published --replicates 1
 
 The table says p = 300. Only its TVS lines fit that: the forest at n = 200, precision .820 and recall 1, has
 9.8 selected columns, 1.8 of them wrong, an accuracy of .994 with 300 columns and of .998, the printed one,

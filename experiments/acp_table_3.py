@@ -1,6 +1,9 @@
 """ACP, Table 3: what a linear predictor misses where two pairs of columns act only as products.
 
-    python experiments/acp_table_3.py --replicates 20 --out experiments/results/acp_table_3
+    table="python experiments/acp_table_3.py --out experiments/results/acp_table_3 --resume"
+    $table --methods 'acp,acp-linear,lasso*,forest' --replicates 10 --seed 3000
+    $table --methods tvs --replicates 20
+    $table --cells '*p50*' --methods cfs,acp-literal,acp-published --replicates 4
 
 The table says p = 300, but the figures of ACP and of the lasso belong to p = 50: ACP with the linear
 predictor has precision .969 and recall .507, or 4.2 selected columns and 4.1 errors, an accuracy of .986 with

@@ -1,6 +1,9 @@
 """ACP, Table A2: a linear truth with independent columns, more columns than rows.
 
-    python experiments/acp_table_a2.py --replicates 20 --out experiments/results/acp_table_a2
+    table="python experiments/acp_table_a2.py --out experiments/results/acp_table_a2 --resume"
+    $table --methods 'acp,acp-linear,lasso*,relaxed-lasso,forest' --replicates 10 --seed 3000
+    $table --methods tvs --replicates 20
+    $table --cells '*p300-n100' --methods cfs,acp-published --replicates 1
 
 The table says p = 300. At n = 200 the forest has precision .041 and recall 1, or 195 selected columns and 187
 wrong ones, an accuracy of .377 with 300 columns and of .813, the printed .812, with 1000. At n = 100 the

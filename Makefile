@@ -53,6 +53,7 @@ TRIALS ?= 20000
 SEED   ?= 0
 fuzz: $(VENV)/.test
 	$(BIN)/python tests/fuzz/run.py --trials $(TRIALS) --seed $(SEED)
+	$(BIN)/python tests/fuzz/commands.py 1000 $(SEED)
 
 lint: $(VENV)/.lint $(VENV)/.test
 	$(BIN)/ruff check .

@@ -150,11 +150,11 @@ class Book:
         return [s for s in self.scores if all(getattr(s, k) == v for k, v in where.items())]
 
     def entry(self, **where):
-        """Mean and spread of the scores in percent, a dash where there are none."""
+        """Mean of the scores in percent, with their spread where there are several; a dash for none."""
         values = 100 * np.array([s.score for s in self.of(**where)])
         if not len(values):
             return "-"
-        return f"{values.mean():.2f} ± {values.std(ddof=min(1, len(values) - 1)):.2f}"
+        return f"{values.mean():.2f}" + (f" ± {values.std(ddof=1):.2f}" if len(values) > 1 else "")
 
     def seconds(self, **where):
         values = [s.cpu_seconds for s in self.of(**where)]

@@ -5,8 +5,8 @@
     python benchmarks/acp_noise.py --seeds 6000 6020 --rows 200 --out benchmarks/results/acp_noise
 
 Each call goes on where the last one stopped: the fits are kept in the file .jsonl, the table in .md.
-`--seconds` is processor time, `--rows` leaves out longer data sets, which take longer. Odd
-seeds make two classes of the response.
+`--seconds` is processor time, `--rows` leaves out longer data sets, which take longer. Odd seeds make two
+classes of the response.
 """
 
 import argparse

@@ -19,9 +19,23 @@ from _tables import Column, mean, median
 P, CLUSTERS, ALIKE = 50, 30, 0.3
 N_TIME, MEMORY = 300, 0.6
 # of variables that differ within a cluster, and of those that do not
-EFFECTS = {"gaussian": (0.3, 0.7), "binomial": (0.8, 1.6), "poisson": (0.3, 0.6)}
+EFFECTS = {
+    "gaussian": (0.3, 0.7),
+    "binomial": (0.8, 1.6),
+    "poisson": (0.3, 0.6),
+    "multinomial": (0.7, 1.4),
+    "ordinal": (0.7, 1.4),
+    "cox": (0.7, 1.4),
+}
 # variance of a row's own noise on the scale of the linear predictor; of counts that of what .3 of is shared
-OWN = {"gaussian": 0.7, "binomial": np.pi**2 / 3, "poisson": 0.36 * (1 - ALIKE) / ALIKE}
+OWN = {
+    "gaussian": 0.7,
+    "binomial": np.pi**2 / 3,
+    "poisson": 0.36 * (1 - ALIKE) / ALIKE,
+    "multinomial": np.pi**2 / 6,
+    "ordinal": np.pi**2 / 3,
+    "cox": np.pi**2 / 6,
+}
 SIZES = (5, 10, 20)
 COLUMNS = [
     Column("runs", lambda fits, _: str(len(fits))),
@@ -98,15 +112,40 @@ def _data(rng, X, coef, family, size, shared, groups):
     alone = rng.standard_normal(len(X))
     own, chance = rng.standard_normal(len(X)), rng.random(len(X))
     responses = []
+    if family == "multinomial":
+        return _classes(rng, X, coef, size, groups)
     for part in (shared, alone):
         eta = X @ coef + size * part
         if family == "gaussian":
             responses.append(eta + np.sqrt(1 - size**2) * own)
         elif family == "binomial":
             responses.append((chance < 1 / (1 + np.exp(-eta))).astype(int))
+        elif family == "ordinal":
+            latent = eta + np.log(chance / (1 - chance))
+            responses.append(np.digitize(latent, np.quantile(latent, [0.25, 0.5, 0.75])))
+        elif family == "cox":
+            # about two of three times end with their event
+            time = -np.log(chance) * np.exp(-eta)
+            end = rng.exponential(1.2 * np.quantile(time, 0.7), len(X))
+            y = np.zeros(len(X), dtype=[("event", bool), ("time", float)])
+            y["event"], y["time"] = time <= end, np.minimum(time, end)
+            responses.append(y)
         else:
             responses.append(rng.poisson(np.exp(0.5 + eta)))
     return Data(X, Responses(*responses, groups), coef != 0)
+
+
+def _classes(rng, X, coef, size, groups):
+    """Three classes; effects as long as -d, 0, d in a random direction, a level per class."""
+    way = rng.standard_normal((len(coef), 3))
+    way -= way.mean(axis=1, keepdims=True)
+    eta = X @ (way / np.linalg.norm(way, axis=1, keepdims=True) * np.sqrt(2.0) * coef[:, None])
+    noise = rng.gumbel(size=eta.shape)
+    alone = rng.standard_normal(eta.shape)
+    together = _remembering(rng, 3) if groups is None else rng.standard_normal((groups.max() + 1, 3))[groups]
+    labels = np.array(["a", "b", "c"], dtype=object)
+    both = [labels[np.argmax(eta + size * part + noise, axis=1)] for part in (together, alone)]
+    return Data(X, Responses(*both, groups), coef != 0)
 
 
 class Method:

@@ -4,7 +4,7 @@ The loop refits a scikit-learn kernel machine for every candidate at every size.
 seconds of one process with one thread, ratios within the run.
 
     OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 \\
-        python benchmarks/risk_rfe.py --out benchmarks/results/risk_rfe.md
+        python benchmarks/risk_rfe.py --resume --out benchmarks/results/risk_rfe.md
 """
 
 import argparse
@@ -70,46 +70,54 @@ def ours(loss, X, y, lam, gamma):
     return np.argsort(-selector.fit(X, y).ranking_).tolist()
 
 
+def against_loop(loss, n, d, seed):
+    """One line: the same elimination by ours and by a loop."""
+    X, y = design(n, d, seed)
+    y = np.where(y > 0, 1.0, -1.0) if loss == "hinge" else y
+    lam, gamma = 1.0 / n, np.sqrt(2.0 * d)
+    mine, seconds = timed(lambda: ours(loss, X, y, lam, gamma))
+    loop, slow = timed(lambda: (loop_hinge if loss == "hinge" else loop_squared)(X, y, lam, gamma))
+    return f"{mine == loop} | {seconds:.2f} | {slow:.2f} | {slow / seconds:.1f}"
+
+
+def alone(given, n, d, seed):
+    """One line: the seconds of ours, with parameters or with all defaults."""
+    X, y = design(n, d, seed)
+    if given:
+        seconds = timed(lambda: ours("squared", X, y, 1.0 / n, np.sqrt(2.0 * d)))[1]
+    else:
+        seconds = timed(lambda: RiskRFE().fit(X, y))[1]
+    return f"| {seconds:.2f} | |"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=1000)
     parser.add_argument("--out", type=Path, default=None)
+    parser.add_argument("--resume", action="store_true", help="keep the lines of the file and add the others")
     args = parser.parse_args()
+    cells = {f"| squared | {n} | {d} |": (against_loop, "squared", n, d) for n, d in LOOP_CELLS}
+    cells |= {f"| hinge | {n} | {d} |": (against_loop, "hinge", n, d) for n, d in LOOP_CELLS[:2]}
+    for n, d in OWN_CELLS:
+        cells[f"| squared, parameters given | {n} | {d} |"] = (alone, True, n, d)
+        cells[f"| squared, all defaults | {n} | {d} |"] = (alone, False, n, d)
+    old = args.out.read_text().splitlines() if args.resume and args.out.exists() else []
     lines = [
         "Risk-RFE against a scikit-learn loop, seconds of one processor, one data set per cell (seed "
         f"{args.seed}). Made by",
-        "`OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/risk_rfe.py --out "
+        "`OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/risk_rfe.py --resume --out "
         f"benchmarks/results/risk_rfe.md`. {environment()}",
         "",
         "| loss | n | d | same order | ours s | loop s | times faster |",
         "|---|---|---|---|---|---|---|",
     ]
-
-    def note(line):
-        lines.append(line)
-        print(line, flush=True)
-
-    for n, d in LOOP_CELLS:
-        X, y = design(n, d, args.seed)
-        lam, gamma = 1.0 / n, np.sqrt(2.0 * d)
-        mine, seconds = timed(lambda X=X, y=y, lam=lam, gamma=gamma: ours("squared", X, y, lam, gamma))
-        loop, slow = timed(lambda X=X, y=y, lam=lam, gamma=gamma: loop_squared(X, y, lam, gamma))
-        note(f"| squared | {n} | {d} | {mine == loop} | {seconds:.2f} | {slow:.2f} | {slow / seconds:.1f} |")
-    for n, d in LOOP_CELLS[:2]:
-        X, y = design(n, d, args.seed)
-        y, lam, gamma = np.where(y > 0, 1.0, -1.0), 1.0 / n, np.sqrt(2.0 * d)
-        mine, seconds = timed(lambda X=X, y=y, lam=lam, gamma=gamma: ours("hinge", X, y, lam, gamma))
-        loop, slow = timed(lambda X=X, y=y, lam=lam, gamma=gamma: loop_hinge(X, y, lam, gamma))
-        note(f"| hinge | {n} | {d} | {mine == loop} | {seconds:.2f} | {slow:.2f} | {slow / seconds:.1f} |")
-    for n, d in OWN_CELLS:
-        X, y = design(n, d, args.seed)
-        _, fixed = timed(lambda X=X, y=y, n=n, d=d: ours("squared", X, y, 1.0 / n, np.sqrt(2.0 * d)))
-        note(f"| squared, parameters given | {n} | {d} | | {fixed:.2f} | | |")
-        _, tuned = timed(lambda X=X, y=y: RiskRFE().fit(X, y))
-        note(f"| squared, all defaults | {n} | {d} | | {tuned:.2f} | | |")
-    if args.out is not None:
-        args.out.parent.mkdir(parents=True, exist_ok=True)
-        args.out.write_text("\n".join(lines) + "\n")
+    for head, (measure, *cell) in cells.items():
+        known = [line for line in old if line.startswith(head)]
+        lines.append(known[0] if known else f"{head} {measure(*cell, args.seed)} |")
+        print(lines[-1], flush=True)
+        if args.out is not None:
+            args.out.parent.mkdir(parents=True, exist_ok=True)
+            args.out.write_text("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

@@ -4,11 +4,10 @@ import argparse
 from pathlib import Path
 
 import numpy as np
+from _kept_runs import Records
 from sklearn.linear_model import LassoCV, LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import LinearSVC
-
-from _records import Records
 
 RESULTS = Path(__file__).parent / "results"
 

@@ -93,6 +93,7 @@ def at_count(curve, count):
 def main():
     parser = arguments(__doc__.splitlines()[0], "datumwise_many", replicates=5)
     parser.add_argument("--designs", nargs="+", default=list(DESIGNS), choices=DESIGNS)
+    parser.add_argument("--scorings", nargs="+", default=["lasso", "bins", "network", "auto"])
     parser.add_argument("--minutes", type=float, default=1e6, help="begin nothing after so many")
     parser.add_argument("--device", default="cpu", help="where networks are trained")
     parser.add_argument("--jobs", type=int, default=1)
@@ -102,6 +103,7 @@ def main():
     records = Records(args.records, args.resume or args.recorded)
     seeds = range(args.seed, args.seed + args.replicates)
     keys = [(d, s, scoring) for s in seeds for d in args.designs for scoring in ("lasso", *SCORINGS[d])]
+    keys = [key for key in keys if key[2] in args.scorings]
     todo = [] if args.recorded else [key for key in keys if key not in records.done]
     parallel = Parallel(n_jobs=args.jobs, return_as="generator_unordered", batch_size=1)
     for key, record in parallel(delayed(run)(key, args) for key in todo):
@@ -136,9 +138,12 @@ def table(args, records):
         for count in COUNTS[design]:
             at = {s: [100 * at_count(one["curve"], count) for one in runs] for s, runs in found.items()}
             cells = [design, len(own), scoring, count]
-            cells += [mean_and_error(at[s]) if at[s] else "" for s in (scoring, "bins", "lasso")]
-            behind = np.mean(at["lasso"]) - np.mean(at[scoring]) if at["lasso"] else np.nan
-            cells += [f"{behind:.1f}", f"{seconds:.0f}"]
+            # means over fewer data sets cannot be compared
+            cells += [
+                mean_and_error(at[s]) if len(at[s]) == len(own) else "" for s in (scoring, "bins", "lasso")
+            ]
+            whole = len(at["lasso"]) == len(own)
+            cells += [f"{np.mean(at['lasso']) - np.mean(at[scoring]):.1f}" if whole else "", f"{seconds:.0f}"]
             lines.append("| " + " | ".join(map(str, cells)) + " |")
     return lines
 

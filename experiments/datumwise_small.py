@@ -74,8 +74,8 @@ def table(args, records):
         "Accuracy in percent (± standard error over splits) at mean sparsity .8 and .6 of networks with 128 "
         "hidden units and 400 or 1,600 steps (large), and with 64 and 300 or 1,000 (small); half of the rows "
         "to learn from. difference: small minus large on the same splits. gap: largest |mean of confidence - "
-        f"accuracy| over 20 prices. Seeds from {args.seed}; small, and how sure averages of networks are "
-        "with few rows, were chosen on these splits.",
+        f"accuracy| over 20 prices. Seeds from {args.seed}; small was chosen on splits from seed "
+        "7000.",
         "",
         command_line(),
         "",

@@ -11,9 +11,9 @@ import matplotlib
 matplotlib.use("agg")
 import matplotlib.pyplot as plt
 import numpy as np
+from _kept_runs import Records
 from table_3_1 import LOSS, data, elimination
 
-from _records import Records
 from rlselect.kernels import change_point
 
 matplotlib.rcParams["font.size"] = 8

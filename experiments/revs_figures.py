@@ -18,9 +18,8 @@ import matplotlib
 matplotlib.use("agg")
 import matplotlib.pyplot as plt
 import numpy as np
+from _kept_runs import Records
 from _revs_print import METHODS, MINUTES, SELECTED, SIZES, STRUCTURES
-
-from _records import Records
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
 

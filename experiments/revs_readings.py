@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 
 import numpy as np
+from _kept_runs import Records
 
-from _records import Records
 from rlselect import REVS
 from rlselect.simulate import make_revs
 

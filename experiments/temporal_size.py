@@ -4,6 +4,8 @@ python experiments/temporal_size.py --replicates 500 --seed 931 --draws 199 --su
 python experiments/temporal_size.py --replicates 1500 --seed 941 --draws 199 --subjects 20 40 60 \
     --cells "identity 40 arms" "identity 60 autoregressive" "identity 60 arms" "logit 20 autoregressive" \
     "logit 20 arms" "log 20 arms" --default-only --name temporal_size_again
+python experiments/temporal_size.py --replicates 300 --seed 943 --draws 199 --subjects 20 \
+    --cells "logit 20 arms" --default-only --name temporal_size_binary
 python experiments/temporal_size.py --replicates 240 --seed 932 --draws 199 --subjects 10 100 150 400 \
     --name temporal_size_range
 python experiments/temporal_size.py --replicates 250 --seed 913 --draws 199 --subjects 40 200 --times 8 \
@@ -12,6 +14,8 @@ python experiments/temporal_size.py --replicates 100 --seed 914 --draws 199 --su
     --links logit log --intercepts -3 -2.5 -2 -1.5 --default-only --name temporal_size_events
 python experiments/temporal_size.py --power --replicates 80 --seed 915 --draws 199 --subjects 60 150 300 \
     --times 24 --links identity logit --name temporal_power
+python experiments/temporal_size.py --power --replicates 80 --seed 915 --draws 199 --subjects 60 \
+    --times 24 --links identity logit --name temporal_power_few
 
 A broken run goes on after the cells it has done, which a temporary file keeps until the table is written.
 """

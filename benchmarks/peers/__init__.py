@@ -102,6 +102,7 @@ RANKINGS = {
     "boruta": boruta_rf,
     "lassonet": lassonet_cv,
     "fstd": rivals.FSTD,
+    "fstd-short": rivals.FSTD_SHORT,
     "fuse": rivals.FUSE,
     "cfs": rivals.CFS,
 }

@@ -8,7 +8,7 @@ import numpy as np
 
 from peers._installed import installed
 
-__all__ = ["ACP_LITERAL", "ACP_PUBLISHED", "CFS", "FSTD", "FUSE", "TVS", "TVS_TREES"]
+__all__ = ["ACP_LITERAL", "ACP_PUBLISHED", "CFS", "FSTD", "FSTD_SHORT", "FUSE", "TVS", "TVS_TREES"]
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,8 @@ def _of(name, **options):
 TVS = Rival("TVS, linear reward", _of("ThompsonSelector", threshold=0.9), ("gaussian", "binomial"))
 TVS_TREES = Rival("TVS, forest reward", _of("ThompsonSelector", threshold=0.9, reward="trees", n_rounds=200))
 FSTD = Rival("FSTD", _of("FSTD"))
+# thousands of rows take minutes with all 2,000 games
+FSTD_SHORT = Rival("FSTD, 400 games", _of("FSTD", n_games=400))
 FUSE = Rival("FUSE", _of("FUSE"))
 CFS = Rival("CFS", _of("CorrelationFeatureSelection"))
 _PAPER = "ActorCriticPredictor.paper"

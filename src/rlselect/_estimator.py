@@ -447,8 +447,25 @@ class PredictingSelector(Selector):
         return self._measure(rows["y"], self.predict(X)[:, response], sample_weight=rows["sample_weight"])
 
     def _measure(self, y: Any, predicted: Any, sample_weight: Any) -> float:
-        measure = accuracy_score if self._classifies() else r2_score
+        classifies = self._classifies()
+        if classifies and hasattr(self, "classes_"):
+            _warn_of_unseen(np.asarray(y), np.asarray(self.classes_), type(self).__name__)
+        measure = accuracy_score if classifies else r2_score
         return measure(y, predicted, sample_weight=sample_weight)
+
+
+def _warn_of_unseen(y: NDArray, classes: NDArray, owner: str) -> None:
+    """Tell of classes that took no part in the fit: no row of them can be predicted."""
+    text = classes.dtype.kind in "OUS" or y.dtype.kind in "OUS"
+    unseen = ~(np.isin(y.astype(str), classes.astype(str)) if text else np.isin(y, classes))
+    if unseen.any():
+        warnings.warn(
+            f"y holds {y[unseen][0]!r}, a class that no row of the fit had, so that its rows cannot be "
+            "predicted. Folds of sorted rows look like this: shuffle them, or say beforehand that y holds "
+            f"classes ({owner} has an option for it), for scikit-learn to give every fold all classes.",
+            UserWarning,
+            stacklevel=user_level(),
+        )
 
 
 def rank(*keys: NDArray, support: NDArray[np.bool_] | None = None) -> NDArray[np.intp]:

@@ -13,7 +13,7 @@ FOLDER = str(Path(__file__).resolve().parents[2] / "benchmarks")
 FUNCTION = {"gaussian": "linear", "binomial": "logistic", "multinomial": "multiclass"}
 # Minutes, or estimators of ours, which have tests of their own.
 OURS = {"acp", "acp-eager", "acp-linear", "acp-literal", "acp-published", "tvs-trees", "fstd", "fuse", "cfs"}
-SLOW = OURS | {"boruta", "lassonet"}
+SLOW = OURS | {"fstd-short", "boruta", "lassonet"}
 SELECTORS = ("lasso-aic", "lasso-bic", "lasso-cv", "relaxed-lasso", "l1-logistic", "forest", "tvs", "forward")
 RANKINGS = ("lasso-bic", "lasso-cv", "l1-logistic", "l2-logistic", "forest")
 

@@ -15,14 +15,14 @@ ROOT = Path(__file__).resolve().parents[2]
 def modules(monkeypatch):
     for folder in ("benchmarks", "experiments"):
         monkeypatch.syspath_prepend(str(ROOT / folder))
-    for name in ("_runner", "_tables", "_records", "_revs_print"):
+    for name in ("_runner", "_tables", "_kept_runs", "_revs_print"):
         monkeypatch.delitem(sys.modules, name, raising=False)
+    import _kept_runs
     import _revs_print
 
-    import _records
     import _runner
 
-    return _runner, _records, _revs_print
+    return _runner, _kept_runs, _revs_print
 
 
 def test_slow_methods_get_fewer_data_sets(modules, tmp_path, capsys):

@@ -37,8 +37,7 @@ def run(*words):
 
 
 def test_python_words_become_flags_of_the_command():
-    command = main.commands["select"]
-    with command.make_context("select", ["a.csv", "--target", "y"]):
+    with _context("select"):
         for said, told in [
             (
                 'set missing="drop", or n_jobs=2.',
@@ -213,6 +212,7 @@ def test_what_two_flags_stand_for_is_said_by_the_one_of_the_command():
         ("select", "the column 'sample_weight' is", "the column 'sample_weight' is"),
         ("regimes", "say action_type='dose'", "say --dose"),
         ("regimes", "leaving='ends'", "leaving='ends' (leaving is a word of the Python interface.)"),
+        ("regimes", "set missing='drop'", "set missing='drop' (missing is a word of the Python interface.)"),
         ("effects", "n_splines=9 was given", "--splines 9 was given"),
     ]:
         with _context(command):

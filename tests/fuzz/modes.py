@@ -38,13 +38,18 @@ def fit_rows(estimator, X, y, weight):
     return estimator.fit(X, y, **given), X
 
 
-def fit_times(estimator, X, y, weight):
+def fit_times(estimator, X, y, weight, **more):
     """Numbers as times from the smallest one on, nine of ten with an event; others as they are."""
     if type(y) is np.ndarray and y.dtype.kind in "fiu" and y.ndim == 1:
         y = y - y.min(initial=0)
     times = {"time": y, "event": np.arange(_n_rows(y)) % 10 > 0}
-    given = {} if weight is None else {"sample_weight": weight}
+    given = more if weight is None else {"sample_weight": weight, **more}
     return estimator.fit(X, times, **given), X
+
+
+def fit_clustered_times(estimator, X, y, weight):
+    """As `fit_times`, four rows to a cluster."""
+    return fit_times(estimator, X, y, weight, groups=np.arange(_n_rows(y)) // 4)
 
 
 def fit_clusters(estimator, X, y, weight):
@@ -196,13 +201,17 @@ MODES = {
     "REVS, clusters of counts": Mode(
         "REVS", seeded(REVS, family="poisson"), "counts", fit=fit_clusters, weighted=True, keeps=_SAME
     ),
-    "REVS, clusters of several classes": Mode(
-        "REVS",
-        seeded(REVS, family="multinomial"),
-        "several classes",
-        fit=fit_clusters,
-        weighted=True,
-        keeps=_SAME,
+    "REVS, clusters of many classes": Mode(
+        "REVS", seeded(REVS, family="multinomial"), "classes", fit=fit_clusters, weighted=True, keeps=_SAME
+    ),
+    "REVS, clusters of ordered classes": Mode(
+        "REVS", seeded(REVS, family="ordinal"), "counts", fit=fit_clusters, weighted=True, keeps=_SAME
+    ),
+    "REVS, clusters of times": Mode(
+        "REVS", seeded(REVS, family="cox"), fit=fit_clustered_times, weighted=True, keeps=_SAME
+    ),
+    "REVS, many classes in time": Mode(
+        "REVS", seeded(REVS, family="multinomial", time_ordered=True), "classes", weighted=True, keeps=_SAME
     ),
     "REVS, in time": Mode("REVS", seeded(REVS, time_ordered=True), weighted=True, keeps=_SAME),
     "REVS, clusters and products": Mode(

@@ -1,20 +1,18 @@
 """Some command lines of the fuzzer, the same ones every time; `commands.py` runs thousands of others."""
 
-import pytest
 from commands import judge, run_command
 
-TRIALS = 60
+TRIALS = 30
 
 
-@pytest.mark.parametrize("start", range(0, TRIALS, 20))
-def test_no_command_is_bad(start):
+def test_no_command_is_bad():
     codes = []
-    for seed in range(start, start + 20):
+    for seed in range(TRIALS):
         words, wrong, result = run_command(seed)
         assert wrong is None, (wrong, words, result.output)
         codes.append(result.exit_code)
     # of what is drawn, some must come to an answer
-    assert codes.count(0) > 1
+    assert codes.count(0) > 3
 
 
 def test_the_judge_knows_a_traceback_from_a_sentence():

@@ -61,7 +61,10 @@ class _Flags:
         word = self._by_name.get(parameter)
         if word is None:
             return f"{other}{self._of}" if other and other.split()[0] in self._words else None
-        if not self._words[word].is_flag:
+        option = self._words[word]
+        if isinstance(option.type, click.Choice) and value not in option.type.choices:
+            return None
+        if not option.is_flag:
             return f"{word} {value}{self._of}"
         return f"{word}{self._of}" if value == "True" else f"no {word}{self._of}"
 

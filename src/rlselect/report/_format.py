@@ -16,6 +16,18 @@ LEGENDS = {
 }
 LEGEND = " ".join(LEGENDS.values())
 
+# what a family is for
+_FAMILIES = {
+    "gaussian": "numbers",
+    "binomial": "two classes",
+    "poisson": "counts",
+    "negative_binomial": "counts that vary more",
+    "multinomial": "several classes",
+    "ordinal": "ordered classes",
+    "cox": "times of events",
+    "mixed": "of several kinds",
+}
+
 # what a search says in a word, for readers who have not read about it; other reasons are shown as they are
 _REASONS = {
     "converged": "the search has converged",
@@ -92,7 +104,8 @@ def fact_rows(report: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the head of a report as label and text, leaving out what it does not say."""
     rows: list[tuple[str, str]] = []
     if "family" in report:
-        rows.append(("Family", show(report["family"])))
+        family = show(report["family"])
+        rows.append(("Family", f"{family} ({_FAMILIES[family]})" if family in _FAMILIES else family))
     if "n_features" in report:
         rows.append(
             (

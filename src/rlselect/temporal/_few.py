@@ -20,7 +20,7 @@ _AFFORDABLE = 500_000
 # Below these numbers levels are off, or were not measured: subjects more than coefficients, subjects apart
 # from the commonest value of a covariate, and of the response (temporal_size_arms.md).
 _RESIDUAL, _LEAST_APART, _LEAST_EVENTS = 7, 6, 5
-# Share of the subjects in what weights for drop-out leave of their information (temporal_dropout.md).
+# Share of the subjects in what weights for drop-out leave of their information: below, few of them rule.
 _LEAST_EFFECTIVE = 0.5
 
 

@@ -155,6 +155,8 @@ def _plain(name: str) -> str:
 
 
 def _smoothing_note(fitted: FittedCurves) -> str:
+    if fitted.design.inner is not None:
+        return " Bands lie around what local estimation has not flattened."
     if not fitted.is_smoothed:
         return ""
     shown = " Range, band and pictures are of the smoothed curves, mean effects and tests of the raw ones"

@@ -59,8 +59,9 @@ def sup_normal(psi: Array, n_draws: int, rng: np.random.Generator, *, shrink: bo
     size = np.sqrt(np.einsum("tki,tki->tk", psi, psi))
     unit = psi / np.maximum(size, np.finfo(float).tiny)[:, :, None]
     mixed = np.array([shrinkage(unit[:, k]) for k in range(rows)]) if shrink else np.zeros(rows)
+    unit *= n * np.sqrt(1.0 - mixed)[:, None]
     out = []
-    for block in multiplier_blocks(unit * (n * np.sqrt(1.0 - mixed)[:, None]), n_draws, rng):
+    for block in multiplier_blocks(unit, n_draws, rng):
         alone = rng.standard_normal((len(block), n_times, 1)) if shrink else 0.0
         out.append(np.abs(block + np.sqrt(mixed) * alone).max(axis=1))
     return np.concatenate(out)

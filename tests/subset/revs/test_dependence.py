@@ -388,3 +388,12 @@ def test_rules_for_subsets_hold_with_clusters():
     assert few.support_.sum() == 1
     negative = REVS(random_state=0, signs={"x0": "-"}).fit(X, y, groups=members)
     assert not negative.support_[0]
+
+
+def test_classes_that_whole_clusters_hold_leave_nothing_to_compare():
+    X, _ = clustered()
+    # the middle class lies in one cluster: without it, its cut points meet
+    y = np.where(members == 11, 1, np.arange(120) % 2 * 2)
+    model = REVS(family="ordinal", random_state=0).fit(X, y, groups=members)
+    assert np.isfinite(model.predict_proba(X)).all()
+    assert np.isnan(model._average.loss)

@@ -8,6 +8,7 @@ from scipy.special import expit
 from sklearn.base import is_classifier, is_regressor
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import accuracy_score, d2_tweedie_score, r2_score
+from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 import rlselect
 from rlselect import REVS
@@ -561,3 +562,21 @@ def test_settings_beside_a_whole_search_are_refused():
     assert REVS.paper(search=Sarsa(n_train=30)).search.n_train == 30
     with pytest.raises(ValueError, match=r"search= was given beside n_train; say all of it in search=Sarsa"):
         REVS.paper(search=Sarsa(), n_train=30)
+
+
+@pytest.mark.parametrize(("family", "expected"), [("multinomial", True), ("ordinal", True), ("auto", False)])
+def test_folds_of_sorted_labels_have_all_classes_where_the_family_says_classes(family, expected):
+    rng = np.random.default_rng(0)
+    codes = np.repeat([0, 1, 2], 30)
+    X = rng.standard_normal((90, 2))
+    X[:, 0] += 1.5 * codes
+    y = np.array(["a", "b", "c"])[codes] if family == "auto" else codes
+    model = REVS(family=family, random_state=0)
+    assert is_classifier(model) == expected
+    if expected:
+        assert cross_val_score(model, X, y, cv=3).min() > 0.5
+        return
+    with pytest.warns(UserWarning, match="y holds '[abc]', a class that no row of the fit had"):
+        scores = cross_val_score(model, X, y, cv=3)
+    np.testing.assert_array_equal(scores, 0.0)
+    assert cross_val_score(model, X, y, cv=StratifiedKFold(3)).min() > 0.5

@@ -322,6 +322,9 @@ def _held_out(
                 eta = (X @ fit.coef).T
                 eta = eta if judge.order is None else eta[:, judge.order]
                 losses[fold, i] = -judge.at(fit.own, eta).value / float(w[folds == fold].sum())
+    if not np.isfinite(losses).all():
+        # rows of a class that the other folds lack have no likelihood: nothing can be compared
+        return np.nan, np.nan, np.nan
     loss, refit_loss = losses.mean(axis=0)
     doubt = float(np.std(losses[:, 0] - losses[:, 1], ddof=1) / np.sqrt(_FOLDS))
     return float(loss), float(refit_loss), doubt

@@ -101,7 +101,9 @@ class REVS(SubsetSelections):
         "multinomial" for three or more, times with events as "cox", and other numbers as "gaussian". A
         variable of several classes enters with a coefficient for each. "poisson" looks whether the counts are
         more spread than that (by half a unit of log likelihood) and takes "negative_binomial" then, see
-        `family_` and `overdispersion_`: Poisson's likelihood would find a reason for every large count.
+        `family_` and `overdispersion_`: Poisson's likelihood would find a reason for every large count. A
+        family of classes makes a classifier of it before `fit`, whose folds scikit-learn stratifies; "auto"
+        cannot know before it has seen y.
     policy : {"auto", "softmax", "epsilon-greedy", "ucb", "thompson"} or object, default="auto"
         How an action is chosen from the rewards of all actions. "auto" is the softmax, which alone makes the
         visits follow the posterior (the others count each visited subset once, by its posterior weight), and

@@ -348,6 +348,9 @@ def run_walk(
         standing, new = _standing(walker, found), _standing(walker, other)
         if np.isneginf(min(standing, new)):
             return _mixed(walker, found, rival, other)
+        # what the second walk has beyond the first it has to pay for: its prior asks for less than the first
+        sizes = [int(np.count_nonzero((part.inclusion > 0.5) & walker.allowed)) for part in (found, other)]
+        new += sum(map(rival.prior.add, range(*sizes)))
         if standing > new:
             return replace(
                 other, inclusion=found.inclusion, visited=found.visited, dispersion=found.dispersion
@@ -455,8 +458,8 @@ def _settle(rival: Walker, plan: WalkPlan) -> None:
 def _standing(walker: Walker, found: WalkResult) -> float:
     """Log evidence of the likely units, averaged over the priors of the coefficients.
 
-    What one more unit costs on other rows is part of the evidence, and each walk has paid for its choice
-    among subsets: a further price would side with the smaller one wherever the rows are short of saying more.
+    What one more unit costs on other rows is part of the evidence: a further price for units that the narrow
+    prior has found, dearly, would side with fewer of them wherever the rows are short of saying more.
     """
     likely = found.inclusion > 0.5
     if not (likely & walker.allowed).any():

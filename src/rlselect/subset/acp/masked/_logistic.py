@@ -17,7 +17,7 @@ from rlselect.subset.acp.masked._predictor import Array, ClassModel, MaskedPredi
 
 # numbers of the stacked designs that are held at once
 _CELLS = 4_000_000
-# of the priors of coefficients: effects of most use are half a standard deviation's worth of log odds or more
+# of the priors of coefficients, which are thought most of at 0.7 log odds for a standard deviation
 _PRECISION = 4.0
 
 
@@ -60,14 +60,14 @@ class MaskedLogistic(MaskedPredictor):
     def log_evidence(self, masks: Masks, units: Units) -> Array:
         """Log probability of the classes for each subset of units, but for a term that all share.
 
-        The prior of the coefficients of a unit of standardised columns is standard normal, times the mean
+        The prior of the coefficients of a unit of standardised columns is normal around zero, times the mean
         of their squares: effects near zero are none, and a unit that might have one costs the more, the
         better the rows know it.
         """
         codes = self.target.codes
         assert codes is not None
         masks = np.asarray(masks, dtype=bool)
-        out = np.empty(len(masks))
+        out, sizes = np.empty(len(masks)), np.array([len(columns) for columns in units.columns])
         for part, design, penalty in self._designs(masks[:, units.unit_of], _PRECISION):
             every = np.ones((len(part), len(codes)))
             coef = subset_logistic(design, codes, every, penalty, n_classes=self.target.n_classes, tol=1e-5)
@@ -76,13 +76,9 @@ class MaskedLogistic(MaskedPredictor):
             inside = masks[part][:, units.unit_of]
             # the constant comes first, then the columns of the subset in order, then padding
             effects[inside] = squares[:, 1:][np.arange(squares.shape[1] - 1) < inside.sum(axis=1)[:, None]]
-            sizes = np.array([len(columns) for columns in units.columns])
-            means = (
-                np.stack([np.bincount(units.unit_of, row, len(sizes)) for row in effects])
-                * _PRECISION
-                / sizes
-            )
-            out[part] = evidence + np.log(np.where(masks[part], means, 1.0)).sum(axis=1)
+            totals = np.stack([np.bincount(units.unit_of, row, units.n_units) for row in effects])
+            scaled = np.where(masks[part], _PRECISION * totals / sizes, 1.0)
+            out[part] = evidence + np.log(scaled).sum(axis=1)
         return out
 
     def _designs(self, masks: Masks, ridge: float) -> Iterator[tuple[NDArray[np.intp], Array, Array]]:

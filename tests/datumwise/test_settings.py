@@ -3,7 +3,6 @@
 import pytest
 
 from rlselect.datumwise import NetworkTraining, PaperIteration, PolicyIteration
-from rlselect.datumwise._plan import NETWORK
 
 
 @pytest.mark.parametrize(
@@ -33,7 +32,6 @@ def test_few_rows_have_smaller_networks_and_shorter_trainings():
     auto = NetworkTraining()
     assert (auto.lengths(200), auto.width(200)) == ([300, 1000], 64)
     assert (auto.lengths(201), auto.width(201)) == ([400, 1600], 128)
-    assert (NETWORK.heat(200), NETWORK.heat(201)) == (NETWORK.averaged_few, NETWORK.averaged)
     said = NetworkTraining(steps=(90, 50), hidden=32)
     assert (said.lengths(10), said.width(1e6)) == ([50, 90], 32)
     assert NetworkTraining(steps=70).lengths(10) == [70]

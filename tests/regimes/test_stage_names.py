@@ -115,7 +115,7 @@ def test_the_command_takes_ratios_and_the_order(tmp_path):
     for role in ("id", "stage", "action", "reward"):
         words += [f"--{role}", ROLES[role]]
     result = CliRunner().invoke(cli.main, words)
-    assert "give stage_order" in result.output
+    assert "give --stage-order, such as --stage-order after,entry" in result.output
     words += ["--stage-order", "entry,after"]
     ratios = ["--randomized", "entry=1:1", "--randomized", "after=frequencies"]
     result = CliRunner().invoke(cli.main, [*words, *ratios])

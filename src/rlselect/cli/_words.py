@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
@@ -93,6 +94,11 @@ def in_flags(text: str, *, names: bool = True) -> str:
             foreign.append(parameter)
         return told or found[0]
 
+    def listed(found: re.Match[str]) -> str:
+        items = [item.strip().strip("'\"") for item in found[2].split(",")]
+        told = next((told for flags in known if (told := flags.name(found[1]))), None)
+        return found[0] if told is None else f"{told} {shlex.quote(','.join(items))}"
+
     def name(found: re.Match[str]) -> str:
         parameter = found[1] or found[2]
         told = next((told for flags in known if (told := flags.name(parameter))), None)
@@ -101,6 +107,7 @@ def in_flags(text: str, *, names: bool = True) -> str:
         return told or found[0]
 
     text = re.sub(r"[,;] [^();]* of pandas(?=\))", "", text)
+    text = re.sub(r"(?<![\w.'\"`])([a-z]\w*)=\[([^][]*)\]", listed, text)
     text = re.sub(rf"(?<![\w.'\"`])([a-z]\w*)={_VALUE}", setting, text)
     # `name`, and name where it cannot be an English word
     bare = r"|(?<![\w.'\"=-])([a-z]+(?:_[a-z]+)+)(?![\w'\"=(])" if names else "|(?!)()"
@@ -110,9 +117,9 @@ def in_flags(text: str, *, names: bool = True) -> str:
         for said, told in _PHRASES:
             text = re.sub(said, told, text)
     if foreign:
-        listed = " and ".join(dict.fromkeys(foreign))
+        words = " and ".join(dict.fromkeys(foreign))
         are = "is a word" if len(set(foreign)) == 1 else "are words"
-        text += f" ({listed} {are} of the Python interface.)"
+        text += f" ({words} {are} of the Python interface.)"
     return text
 
 

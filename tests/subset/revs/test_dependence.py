@@ -63,7 +63,7 @@ def test_noise_that_clusters_share_selects_nothing():
     groups = np.repeat(np.arange(20), 15)
     X = rng.normal(size=(20, 15))[groups]
     y = rng.normal(size=20)[groups] + rng.normal(size=300)
-    with pytest.warns(UserWarning, match="give groups"):
+    with pytest.warns(UserWarning, match="give `groups`"):
         alone = REVS(random_state=0).fit(X, y)
     assert alone.support_.sum() >= 3
     together = REVS(random_state=0).fit(X, y, groups=groups)

@@ -280,6 +280,9 @@ def run(trial):
     sound = not trial.faults and trial.n >= (24 if mode.fit is not fit_visits else 2 * VISITS * (trial.p + 3))
     if mode.separable and first.verdict == "refused" and "separation" in first.why:
         return first
+    if first.verdict == "refused" and "no row with a weight above zero of class" in first.why:
+        # zeros among the weights have taken a rare class
+        return first
     if first.verdict == "refused" and sound:
         return Outcome("bad", f"a sound problem is refused: {first.why[:160]}", first.where)
     # rows of no weight, or half of it, are fewer rows

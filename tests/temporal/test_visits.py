@@ -108,6 +108,9 @@ def test_dates_and_counts_of_grid_points(irregular):
         len(TemporalProcessRegression("y ~ x", visits="carry", grid=7).fit(dated, id="id", time="t").times_)
         == 7
     )
+    for number in (0, 2**70):
+        with pytest.raises(ValueError, match=r"grid=\d+ was given; it must be from \d to 100,000"):
+            TemporalProcessRegression("y ~ x", visits="carry", grid=number).fit(dated, id="id", time="t")
 
 
 def test_offset_is_a_known_part_of_the_predictor(data):

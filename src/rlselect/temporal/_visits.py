@@ -12,6 +12,8 @@ from rlselect.data import Distinct, refuse_repeated_pairs, to_clock
 
 Array = NDArray[np.float64]
 Places = NDArray[np.intp]
+# far more times than visits tell apart
+_MOST_TIMES = 100_000
 
 Visits: TypeAlias = Literal["exact", "carry", "bin", "local"]
 Several: TypeAlias = Literal["mean", "first", "last", "nearest"]
@@ -130,8 +132,8 @@ def _grid(schedule: Schedule, moments: Distinct, least: int) -> NDArray[Any]:
             f"visits={schedule.visits!r} needs a grid: times (edges of bins for 'bin'), or how many of them."
         )
     if isinstance(given, int | np.integer) and not isinstance(given, bool):
-        if given < least:
-            raise ValueError(f"grid={given!r} was given; it must be at least {least}.")
+        if not least <= given <= _MOST_TIMES:
+            raise ValueError(f"grid={given!r} was given; it must be from {least} to {_MOST_TIMES:,}.")
         share = np.linspace(0.0, 1.0, int(given) + (schedule.visits == "bin"))
         return np.asarray(times[0] + (times[-1] - times[0]) * share)
     grid = np.asarray(given)

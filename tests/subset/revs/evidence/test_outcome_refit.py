@@ -64,6 +64,14 @@ def test_risks_that_order_all_events_are_told():
         assert fit_outcome(x[:, None], codes, kind.make, None, None).separated
 
 
+def test_a_column_that_is_constant_has_no_effect_on_risks():
+    # as in a fold that lacks the only row that differs
+    kind, codes, _ = read_survival(np.array(KNOWN["time"]), {"event": np.array(KNOWN["event"])}, "efron")
+    fit = fit_outcome(np.full((len(codes), 1), 3.0), codes, kind.make, None, None)
+    assert fit.coef[0, 0] == 0.0
+    assert not fit.separated
+
+
 def test_gain_is_the_held_out_loss_that_a_column_saves():
     y, folds = np.array(KNOWN["y"], dtype=float), np.arange(len(X)) % 3
     make = OutcomeKind("ordinal", 4).make

@@ -93,7 +93,8 @@ def _is_flat(mode: OutcomeMode, outcome: Outcome, columns: Floats, start: Floats
     kept = values > _REPEATED * values[-1]
     root = vectors[:, kept] / np.sqrt(values[kept])
     left = np.linalg.eigvalsh(root.T @ outcome_hessian(outcome, columns, mode.coef) @ root)
-    return bool(left[0] < _FLAT)
+    # columns that do not vary have none to lose
+    return bool(np.any(left < _FLAT))
 
 
 def jackknife(

@@ -218,9 +218,11 @@ def _falling_pointers(columns):
 
 
 def _in_two_halves(columns):
-    """Each cell stored twice, as two halves, in no order."""
+    """Each cell stored twice, as a half and the rest of it, in no order."""
     X = sparse.coo_array(_csr(columns))
-    row, col, data = (np.tile(part, 2) for part in (X.row, X.col, X.data / 2))
+    row, col = np.tile(X.row, 2), np.tile(X.col, 2)
+    # of the smallest numbers no half is exact
+    data = np.concatenate([X.data / 2, X.data - X.data / 2])
     turned = np.argsort(-col, kind="stable")
     order = turned[np.argsort(row[turned], kind="stable")]
     pointers = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=X.shape[0]))])

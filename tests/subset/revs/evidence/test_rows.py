@@ -143,6 +143,15 @@ def test_a_full_sparse_column_far_from_zero_has_its_own_spread_under_any_weights
         np.testing.assert_allclose(make_rows(source).scale[1][2], spread, rtol=1e-4)
 
 
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array, sparse.csr_matrix])
+def test_a_column_whose_values_vanish_beside_one_of_them_is_refused(container):
+    Z = unit_design(density=1.0)
+    Z[7, 3] = 1e126
+    with pytest.raises(OverflowedColumns) as error:
+        _ = make_rows(Source(container(Z), Z[:, 0])).scale
+    assert error.value.columns.tolist() == [3]
+
+
 def test_harmless_columns_stay_as_they_are_on_request():
     Z = unit_design(density=1.0)
     X = Z.copy()

@@ -198,6 +198,11 @@ def _standardise(X: Any, shift: Any, scale: Any, dtype: Any) -> Any:
     return out.astype(dtype, copy=False)
 
 
+def _is_lost(scaled: Any, values: Any) -> Any:
+    """Which values vanish beside the largest of their column: where most do, that one is no scale."""
+    return (np.abs(scaled) < 1e-30) & (values != 0)
+
+
 def common_scale(X: Any, weight: Any) -> tuple[Any, Any, Any]:
     """Mean and standard deviation of each column, and which are constant. Safe for huge values.
 
@@ -219,6 +224,8 @@ def common_scale(X: Any, weight: Any) -> tuple[Any, Any, Any]:
         np.maximum.at(largest, X.indices, np.abs(X.data))
         unit = np.where(largest > 0, largest, 1.0)
         scaled = X.data / unit[X.indices]
+        lost = np.bincount(X.indices, _is_lost(scaled, X.data), minlength=X.shape[1])
+        refuse_overflow(lost > 0.5 * X.shape[0])
         mean = sums(scaled) / total
         # rounding must leave no zeros in a full column: beside a far mean they would be its whole spread
         full = np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]
@@ -228,8 +235,7 @@ def common_scale(X: Any, weight: Any) -> tuple[Any, Any, Any]:
         largest = np.abs(X).max(axis=0).astype(np.float64)
         unit = np.where(largest > 0, largest, 1.0)
         scaled = X / unit
-        # one value so large that most others vanish beside it is no scale
-        refuse_overflow(((np.abs(scaled) < 1e-30) & (X != 0)).mean(axis=0) > 0.5)
+        refuse_overflow(_is_lost(scaled, X).mean(axis=0) > 0.5)
         mean = w @ scaled / total
         variance = w @ (scaled - mean) ** 2 / total
     spread = np.sqrt(variance)

@@ -174,7 +174,9 @@ def test_bad_comparisons_are_refused(tmp_path):
         bad.write_text(text)
         refused(invoke("compare", path, "--target", "y", "--truth", bad), "is not understood")
     bad.write_text('{"matters": ["zzz"]}')
-    refused(invoke("compare", path, "--target", "y", "--method", "cfs", "--truth", bad), "--truth zzz", "names")
+    refused(
+        invoke("compare", path, "--target", "y", "--method", "cfs", "--truth", bad), "--truth zzz", "names"
+    )
     refused(invoke("compare", path, "--target", "y", "--truth", bad, "--json", bad), "file of the data")
 
 

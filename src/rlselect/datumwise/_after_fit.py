@@ -25,7 +25,7 @@ from rlselect.datumwise._tree import QuestionNode
 
 __all__ = ["AfterFit"]
 
-# Mean prices of a frontier, as shares of what the worst answer costs more than the best.
+# Mean prices of a frontier, as shares of what the worst answer costs more than the best, or of a variance.
 _PRICES = np.geomspace(3e-4, 0.3, 16)
 
 # Halvings of the range in which the right price is looked for.
@@ -187,7 +187,7 @@ class AfterFit:
         given = read_vectors(X, {"y": y, "sample_weight": sample_weight})
         labels, weights = np.asarray(given["y"]), given["sample_weight"]
         rules = self._own_rules
-        spread = float(np.ptp(rules.losses)) or 1.0
+        spread = _spread(rules)
         if rules.prices.max() <= 0:
             rules = replace(rules, prices=np.ones(rules.n_units))
         limits = [rules.budget, *self._read_budgets(budgets)]
@@ -294,4 +294,9 @@ def _ends(fitted: FittedPurchases, X: Any, nothing: bool = False) -> tuple[NDArr
 def _middle(rules: PurchaseRules) -> float:
     """How many times the prices the spread of the losses is."""
     mean = float(rules.prices.mean())
-    return (float(np.ptp(rules.losses)) or 1.0) / mean if mean > 0 else 1.0
+    return _spread(rules) / mean if mean > 0 else 1.0
+
+
+def _spread(rules: PurchaseRules) -> float:
+    """What the worst answer costs more than the best; of numbers a variance, as errors know no bounds."""
+    return 1.0 if rules.values is not None else float(np.ptp(rules.losses)) or 1.0

@@ -49,6 +49,7 @@ from rlselect.data._table import Table, read_vectors
 from rlselect.data._task import (
     TASKS,
     Task,
+    class_like,
     doubtful_classes,
     find_task,
     read_classes,
@@ -90,6 +91,7 @@ __all__ = [
     "Workers",
     "all_finite",
     "as_numbers",
+    "class_like",
     "doubtful_classes",
     "find_marks",
     "find_task",

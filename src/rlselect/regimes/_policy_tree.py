@@ -18,8 +18,8 @@ from rlselect.regimes._trial import TrialData
 
 __all__ = ["PolicyTree", "StageTree", "TreeSplit", "learn_stage_tree", "offer_splits"]
 
-# cuts of a column, and of all columns together, many or few where time is up: all pairs of them are priced
-_CUTS, _ALL_CUTS, _HASTY_CUTS = 31, 900, 300
+# cuts of a column, and of all columns together; where time is up, pairs of cuts that are priced, times rows
+_CUTS, _ALL_CUTS, _HASTY_PAIRS = 31, 900, 9e7
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,8 @@ def offer_splits(
 ) -> list[TreeSplit]:
     """Questions about some columns of a history; thresholds are numbers as they will be written."""
     found = []
-    most = _HASTY_CUTS if time_is_up() else _ALL_CUTS
+    hasty = int(math.sqrt(_HASTY_PAIRS / max(1, len(history))))
+    most = min(hasty, _ALL_CUTS) if time_is_up() else _ALL_CUTS
     cuts = max(3, min(_CUTS, most // max(1, len(places))))
     for j in places:
         column, values = columns[j], history[:, j]

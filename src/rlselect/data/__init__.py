@@ -35,7 +35,7 @@ from rlselect.data._open import (
 from rlselect.data._opened import Opened
 from rlselect.data._pairs import ColumnPairs, PairTable
 from rlselect.data._paths import kind_of
-from rlselect.data._read import as_numbers
+from rlselect.data._read import as_numbers, check_pointers
 from rlselect.data._responses import (
     NumberResponses,
     Responses,
@@ -91,6 +91,7 @@ __all__ = [
     "Workers",
     "all_finite",
     "as_numbers",
+    "check_pointers",
     "class_like",
     "doubtful_classes",
     "find_marks",

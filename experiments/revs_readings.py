@@ -110,10 +110,10 @@ def main():
         "",
         "Print is the F1 of the printed number of variables and PPV, by structure. Literal: 2,000 draws,",
         "most of them uniform, never propose a given one of 800 variables with probability e^-2.5, and at a",
-        "quantile of .6 the state fills up. Banded: an interior variable gains .22 against a price of .2, less",
-        "than its noise from batch to batch; a lower price keeps more of them. Logistic: the reward is the",
-        "log likelihood of a row, of which a true variable gains some hundredths, so that the price .2, the",
-        "only one that the paper names, empties the set; no reading at one price reaches print in all three.",
+        "quantile of .6 the state fills up. Banded: an interior variable gains .22 against a price of .2,",
+        "less than its noise from batch to batch; a lower price keeps more of them. Logistic: the reward is",
+        "the log likelihood of a row, of which a true variable gains some hundredths, so that the price .2,",
+        "the only one that the paper names, empties the set.",
     ]
     print("\n".join(lines))
     if args.out is not None:

@@ -37,8 +37,9 @@ def report_of(selector: Any) -> dict[str, Any]:
         facts["False alarms in pure noise"] = f"at most {100 * selector.false_alarm:g} % of data sets"
     notes = [] if variables else ["No variable is worth its price: the model is a constant."]
     history = selector.path_
+    what = "classes" if selector.task_ == "classification" else "numbers"
     return {
-        "title": f"{type(selector).__name__} ({selector.task_})",
+        "title": f"Variables that predict {what} ({type(selector).__name__})",
         "answer": answer_selection(
             selector.n_features_in_,
             {"": [v["name"] for v in variables]},

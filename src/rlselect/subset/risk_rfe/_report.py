@@ -40,11 +40,13 @@ def report_of(selector: Any) -> dict[str, Any]:
     """Facts of a fit, the selected features and the elimination, as `rlselect.report.to_html` takes them."""
     path, names = selector.path_, selector.encoder_.feature_names
     sizes = path["n_features"]
-    what = f"{selector.loss_} loss"
-    what += f", {type(selector.estimator).__name__}" if selector.estimator is not None else ""
+    what = "classes" if hasattr(selector, "classes_") else "numbers"
+    method = type(selector).__name__
+    method += f" of {type(selector.estimator).__name__}" if selector.estimator is not None else ""
     facts: dict[str, Any] = {"Selected": f"{selector.n_features_} of {len(selector.support_)} features"}
     if hasattr(selector, "response_names_"):
         facts["Responses"] = ", ".join(selector.response_names_)
+    facts["Loss"] = selector.loss_
     for label, name in (("Regularization", "regularization_"), ("Bandwidth", "bandwidth_")):
         value = getattr(selector, name, None)
         if value is not None and np.isfinite(value):
@@ -55,7 +57,7 @@ def report_of(selector: Any) -> dict[str, Any]:
     facts["Out-of-sample risk"] = f"{risk:.3g} with the selected features, {path['risk'][0]:.3g} with all"
     word = "with" if selector.n_features_ else "without"
     return {
-        "title": f"{type(selector).__name__} ({what})",
+        "title": f"Features that predict {what} ({method})",
         "answer": answer_selection(
             len(selector.support_),
             {

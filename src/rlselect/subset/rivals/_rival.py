@@ -136,9 +136,10 @@ class RivalSelector(Selector):
         worth = getattr(self, self._worth_name)
         chosen = sorted(np.flatnonzero(self.support_), key=lambda j: self.ranking_[j])
         values = [float(worth[j]) for j in chosen]
+        what = "classes" if hasattr(self, "classes_") else "numbers"
         return {
             **self._searched(),
-            "title": type(self).__name__,
+            "title": f"Features that predict {what} ({type(self).__name__})",
             "answer": answer_selection(
                 self.n_features_in_,
                 {"": [names[j] for j in chosen]},

@@ -22,6 +22,7 @@ from rlselect.subset.revs._walk_plan import WalkPlan
 from rlselect.subset.revs.evidence import (
     SHAPES,
     JointSubset,
+    OutcomeSubset,
     Shape,
 )
 

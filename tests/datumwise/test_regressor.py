@@ -119,7 +119,7 @@ def test_summary_report_tree_and_files(fitted, tmp_path):
     assert facts["Cost per case, errors included"] == pytest.approx(costs.mean())
     assert "R squared" not in model.report(X=X).dict["facts"]
     text = str(model.summary())
-    assert "DatumwiseRegressor (numbers)" in text
+    assert "Method: DatumwiseRegressor" in text
     assert "Expected squared error before" in text
     leaves = str(model.question_tree(X, max_depth=1)).split("-> ")[1:]
     assert all(float(leaf.split()[0]) in np.round(model.answers_, 2) for leaf in leaves)

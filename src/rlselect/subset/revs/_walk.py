@@ -12,6 +12,7 @@ from scipy.special import expit
 from rlselect._watch import tell
 from rlselect.learn import UCB, Policy, Softmax, Trajectory, subset_key
 from rlselect.subset.revs._size_prior import SizePrior
+from rlselect.subset.revs._stretches import draw_prior, run_stretches
 from rlselect.subset.revs._structure import Structure
 from rlselect.subset.revs._structure_moves import draw_swap, make_family, make_swap
 from rlselect.subset.revs._subset_state import SubsetState, TunableState
@@ -21,6 +22,7 @@ from rlselect.subset.revs._walk_plan import WalkPlan
 from rlselect.subset.revs.evidence import (
     SHAPES,
     JointSubset,
+    OutcomeSubset,
     Shape,
 )
 
@@ -369,6 +371,9 @@ def walk_result(walker: Walker, counting: list[Walker], ways: list[Walker]) -> W
 
 def _run_chain(chain: Walker, steps: int, redraw: bool) -> tuple[Tally, Trajectory, str | None]:
     """Run a chain, here or in another process, and hand back what it saw."""
+    if redraw and isinstance(chain.state, OutcomeSubset) and isinstance(chain.policy, Softmax):
+        run_stretches(chain, steps, _REDRAW)
+        return chain.tally, chain.trajectory, chain.stopped
     for done in range(0, steps, _REDRAW):
         if redraw:
             _redraw_prior(chain)
@@ -426,8 +431,8 @@ def tune_prior(walker: Walker, shapes: int, proof: float = _SHAPE_PROOF) -> None
     """
     if walker.stopped or not walker.state.size:
         return
-    among = SHAPES[: shapes if walker.state.size >= _SHAPE_EFFECTS else 1]
     for state, _ in _models(walker.state):
+        among = state.shapes[: shapes if walker.state.size >= _SHAPE_EFFECTS else 1]
         table = _priced_table(state, among, proof)
         slab, shape = np.unravel_index(int(np.argmax(table)), table.shape)
         state.set_prior(state.slabs()[slab], among[shape])
@@ -451,14 +456,10 @@ def _redraw_prior(walker: Walker) -> None:
     if walker.stopped or not isinstance(policy, Softmax) or not np.isfinite(walker.rewards()).any():
         return
     for state, weight in _models(walker.state):
-        # all shapes, and all standard deviations of the effects, are equally likely beforehand
-        table = weight * state.evidence_table(SHAPES) + 0.5 * np.log(state.slabs())[:, None]
-        cumulative = np.cumsum(np.exp(table - table.max()))
-        drawn = int(np.searchsorted(cumulative, walker.rng.random() * cumulative[-1]))
-        slab, shape = np.unravel_index(drawn, table.shape)
+        drawn = draw_prior(state, weight, walker.rng)
         before = state.slab, Shape(state.shape, state.share)
         old = policy.log_normaliser(walker.rewards(), t=t)
-        state.set_prior(state.slabs()[slab], SHAPES[shape])
+        state.set_prior(*drawn)
         if np.log(1.0 - walker.rng.random()) > policy.log_normaliser(walker.rewards(), t=t) - old:
             state.set_prior(*before)
 

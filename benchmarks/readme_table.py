@@ -181,7 +181,7 @@ def block():
         nothing("no signal at all", "revs_noise"),
         *grid(),
         real(),
-        large("500,000 x 800, 3 structures", "revs_bigdata_looks", "linear-*-800"),
+        large("500,000 x 800, 3 structures", "revs_bigdata_800", "linear-*-800"),
         large("500,000 x 400, weak effects", "revs_bigdata_looks", "weak-400"),
         large("500,000 x 800, weak effects", "revs_bigdata_looks", "weak-800"),
         large("500,000 x 400, strong and faint effects", "revs_bigdata_looks", "gap-400"),

@@ -76,6 +76,18 @@ def test_clear_effects_need_few_rows():
     assert result.inclusion[3:].max() < 0.2
 
 
+def test_a_look_that_would_decode_all_rows_is_the_pass_itself(monkeypatch):
+    X, y = problem(seed=1)
+    monkeypatch.setattr(RowSampler, "in_memory", False)
+    assert effort(X, y)[0].stop_reason == "decided"
+    # rows are decoded anew each time: those of a look would come once more in the pass
+    monkeypatch.setattr(RowSampler, "decodes", lambda sampler, wanted: 2.0 * wanted)
+    monkeypatch.setattr(_effort, "look_out", None)
+    result, sampler, _ = effort(X, y)
+    assert (result.stop_reason, sampler.n_used) == ("all rows", len(y))
+    np.testing.assert_array_equal(np.flatnonzero(result.inclusion > 0.5), [0, 1, 2])
+
+
 def test_an_effect_that_is_neither_clear_nor_absent_needs_more():
     # at 800 rows its z is about 4, between the q + 1 = 3.6 of noise and the 5.4 that is asked of a member
     X, y = problem(effects=(1.0, 0.14))

@@ -239,6 +239,10 @@ def _is_enough(progress: SearchState, plan: EffortPlan, tune: bool) -> bool:
     if not sampler.in_memory and not _is_decided(walker):
         # where rows have to be decoded, a look costs nearly as much as the rows that are needed anyway
         return False
+    if tune and _is_dear(sampler) and plan.look.rounds(sampler, walker.state.units.n_columns) == 1:
+        # and one at all of them as much as the pass over them, of which a linear model needs no second
+        progress.needed = np.inf
+        return False
     if not progress.is_confirmed:
         outlook = look_out(
             walker,
@@ -256,6 +260,11 @@ def _is_enough(progress: SearchState, plan: EffortPlan, tune: bool) -> bool:
             progress.needed = np.inf
             return False
     return progress.is_confirmed and _is_decided(walker)
+
+
+def _is_dear(sampler: Sampler) -> bool:
+    """Whether rows are decoded anew each time they pass by."""
+    return sampler.decodes(sampler.n_rows) > sampler.n_rows
 
 
 def _is_sure(outlook: Outlook, plan: EffortPlan) -> bool:

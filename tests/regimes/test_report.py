@@ -187,7 +187,7 @@ def test_a_report_on_other_subjects(learner, trial):
         assert row[1:] == [round(x, 4) for x in (one.value, one.standard_error, *one.interval)]
     assert "150 subjects, 95 % intervals" in section["note"]
     assert report["answer"].startswith(
-        f"Had all followed the regime, their mean outcome would be about {value.value:.3g}"
+        f"Had all been treated as recommended here, their mean outcome would be about {value.value:.3g}"
     )
     with pytest.raises(TypeError, match="must be a TrialData"):
         learner.report(trial=simulated.columns)

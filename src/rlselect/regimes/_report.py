@@ -43,7 +43,8 @@ def report_of(learner: Learnt, seconds: float, n_subjects: int, notes: Sequence[
     """Facts of a fit, tables and rules, as `rlselect.report.to_html` takes them; `notes` are the trial's."""
     value, before = learner.value_, learner.observed_
     return {
-        "title": f"{type(learner).__name__} ({learner.n_stages_} stages)",
+        "title": "What to do for whom"
+        + (f", at {learner.n_stages_} stages" if learner.n_stages_ > 1 else ""),
         "answer": answer_of(learner, value, before),
         "seconds": seconds,
         "facts": {
@@ -100,8 +101,8 @@ def answer_of(learner: Learnt, value: RegimeValue, before: RegimeValue) -> str:
     """Whether the regime is better than what was done, what it decides by, whether to trust that."""
     gain = value.less(before)
     low, high = gain.interval
-    worth = f"Had all followed the regime, their mean outcome would be about {value.value:.3g} instead of "
-    worth += f"{before.value:.3g}"
+    worth = "Had all been treated as recommended here, their mean outcome would be about "
+    worth += f"{value.value:.3g} instead of {before.value:.3g}"
     between = f"({100 * gain.level:.4g} % interval of the difference {low:.3g} to {high:.3g})"
     poor = [one.stage for one in learner.overlap_ if one.poor or one.contradicted]
     if poor:
@@ -116,11 +117,11 @@ def answer_of(learner: Learnt, value: RegimeValue, before: RegimeValue) -> str:
     else:
         parts = [f"{worth}, which is {'better' if (low > 0.0) == learner.maximize else 'worse'} {between}."]
     by = [
-        f"by {name_some(names, 4)} at stage {t}"
+        f"by {name_some(names, 4)}" + (f" at stage {t}" if learner.n_stages_ > 1 else "")
         for t, names in enumerate(learner.tailoring_, start=1)
         if names
     ]
-    parts.append(f"It decides {name_some(by)}." if by else "No history column is needed to decide.")
+    parts.append(f"It is decided {name_some(by)}." if by else "No history column is needed to decide.")
     return " ".join([*parts, *stopped_early(*learner.stop_reason_)])
 
 

@@ -1,7 +1,7 @@
 r"""Coverage of the intervals of learnt regimes and their rules, also where actions are equally good.
 
 python experiments/regime_nonregular.py --records experiments/results/regime_nonregular.jsonl \
-    --replicates 40 --seed 9100 --models linear --out experiments/results/regime_nonregular.md
+    --replicates 45 --seed 9100 --models linear --out experiments/results/regime_nonregular.md
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ N, P = 300, 5
 HALF = {-1: 0.5, 1: 0.5}
 COMMAND = (
     "python experiments/regime_nonregular.py --records experiments/results/regime_nonregular.jsonl "
-    "--replicates 40 --seed 9100 --models linear --out experiments/results/regime_nonregular.md"
+    "--replicates 45 --seed 9100 --models linear --out experiments/results/regime_nonregular.md"
 )
 STAGES = [
     {"history": [f"x{j}" for j in range(P)], "action": "A1", "reward": "R1", "propensity": HALF},

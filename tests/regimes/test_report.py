@@ -91,7 +91,7 @@ def test_few_subjects_for_their_columns_are_told(learner):
             f"subjects are few for {columns} history columns" in n for n in some.summary().dict["notes"]
         )
 
-    some._n_subjects = 10 * columns
+    some._n_subjects = 25 * columns
     assert not told()
     some._n_subjects -= 1
     assert told()

@@ -14,7 +14,7 @@ from rlselect.report import Marked, Marks, name_some, stopped_early
 __all__ = ["Learnt", "answer_of", "marks_of", "report_of", "selected_from_few", "value_section"]
 
 # subjects per history column below which values are noticeably too good
-_FEW_PER_COLUMN = 10
+_FEW_PER_COLUMN = 25
 
 
 class Learnt(Protocol):

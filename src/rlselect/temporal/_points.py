@@ -59,7 +59,7 @@ class PointErrors:
         if fitted.is_large or not fitted.has_leverage:
             # few subjects with large weights for drop-out leave as little as few subjects do
             told = variance_df(psi**2 / np.maximum((psi**2).sum(axis=2, keepdims=True), 1e-300))
-            return np.clip(told, 1.0, max(n - 1.0, 1.0))
+            return told if fitted.is_large else np.clip(told, 1.0, max(n - 1.0, 1.0))
         if not self.smoothed:
             return self._raw_df(matrix, where)
         # a mean over times has about the mean of their degrees of freedom: leverage is that of subjects

@@ -2,8 +2,8 @@
 
 python experiments/temporal_size.py --replicates 500 --seed 931 --draws 199 --subjects 20 40 60 --default-only
 python experiments/temporal_size.py --replicates 1500 --seed 941 --draws 199 --subjects 20 40 60 \
-    --cells "identity 40 arms" "identity 60 autoregressive" "identity 60 arms" "logit 20 autoregressive" \
-    "logit 20 arms" "log 20 arms" --default-only --name temporal_size_again
+    --cells "identity 40 arms" "identity 60 autoregressive" "identity 60 arms" "log 20 arms" --default-only \
+    --name temporal_size_again
 python experiments/temporal_size.py --replicates 300 --seed 943 --draws 199 --subjects 20 \
     --cells "logit 20 arms" --default-only --name temporal_size_binary
 python experiments/temporal_size.py --replicates 240 --seed 932 --draws 199 --subjects 10 100 150 400 \

@@ -3,11 +3,15 @@
 python experiments/temporal_smoothing.py --mgcv --replicates 100 --seed 733
 python experiments/temporal_smoothing.py --replicates 100 --seed 733 --draws 400
 python experiments/temporal_smoothing.py --replicates 150 --seed 601 --bands-only
+python experiments/temporal_smoothing.py --mgcv --replicates 80 --seed 8341 --subjects 150 --rho 0.8 \
+    --curves waves --links logit --name temporal_smoothing_again
+python experiments/temporal_smoothing.py --replicates 80 --seed 8341 --subjects 150 --rho 0.8 \
+    --curves waves --links logit --name temporal_smoothing_again
 
 The first needs R with mgcv (``Rscript``): it fits ``bam(y ~ s(time) + s(time, by = x0) + s(time, by = x1))``
 by ``temporal_smoothing_mgcv.R`` and keeps its errors in ``results/temporal_smoothing_mgcv.csv``. The second
 reads them from there, so that it needs no R. The third is about bands of splines alone; those of kernels, and
-intervals, are in ``temporal_coverage.py``.
+intervals, are in ``temporal_coverage.py``. The last two ask one design again.
 """
 
 import argparse
@@ -26,7 +30,6 @@ from rlselect import TemporalProcessRegression
 NAMES = ["Intercept", "x0", "x1"]
 FAMILIES = {"logit": "binomial", "identity": "gaussian", "log": "poisson"}
 SCRIPT = Path(__file__).with_name("temporal_smoothing_mgcv.R")
-REFERENCE = RESULTS / "temporal_smoothing_mgcv.csv"
 KEY = ["link", "n", "rho", "curves", "replicate"]
 
 
@@ -66,12 +69,14 @@ class Design:
 
 def designs(args):
     """Binary ones of all sizes and correlations; of the other links the smallest size and one correlation."""
-    cells = [("logit", n, rho) for n in args.subjects for rho in (0.5, 0.8)]
+    cells = [("logit", n, rho) for n in args.subjects for rho in args.rho]
     if not args.bands_only:
         cells += [(link, args.subjects[0], 0.8) for link in ("identity", "log")]
     for link, n, rho in cells:
         more = [] if link == "logit" else [list(FAMILIES).index(link)]
         for k, (name, truth) in enumerate(truths(args.times).items()):
+            if link not in args.links or (args.curves and name not in args.curves):
+                continue
             yield Design(link, n, rho, name, truth, [args.seed, n, int(10 * rho), k, *more])
 
 
@@ -94,12 +99,17 @@ def fit_mgcv(args):
         print(*design.key(args.replicates), flush=True)
     table = pd.DataFrame(rows, columns=[*KEY, "rows", "sum of y", "error", "pointwise"])
     head = f"# {versions}: {SCRIPT.name}, {args.times} times, seed {args.seed}\n"
-    REFERENCE.write_text(head + table.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
+    reference_of(args).write_text(head + table.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
 
 
-def read_mgcv():
+def reference_of(args):
+    """Where mgcv's errors are kept."""
+    return RESULTS / f"{args.name}_mgcv.csv"
+
+
+def read_mgcv(args):
     """What the reference file says of mgcv: its first line, and a row per data set."""
-    with REFERENCE.open() as file:
+    with reference_of(args).open() as file:
         versions = file.readline().strip("# \n")
         return versions, pd.read_csv(file).set_index(KEY)
 
@@ -110,7 +120,7 @@ def mgcv_on(y, key, reference):
         row = reference.loc[key]
         if np.allclose([len(y), y.sum()], [row["rows"], row["sum of y"]], rtol=1e-5):
             return row
-    raise SystemExit(f"{REFERENCE.name} does not have this seed and replicate; make it anew with --mgcv")
+    raise SystemExit("the reference file does not have this seed and replicate; make it anew with --mgcv")
 
 
 def covered(band, truth):
@@ -168,6 +178,10 @@ def main():
     parser.add_argument("--times", type=int, default=24)
     parser.add_argument("--subjects", type=int, nargs="+", default=[150, 300])
     parser.add_argument("--draws", type=int, default=500)
+    parser.add_argument("--rho", type=float, nargs="+", default=[0.5, 0.8], help="of neighbours, logit link")
+    parser.add_argument("--links", nargs="+", default=list(FAMILIES))
+    parser.add_argument("--curves", nargs="+", help="these truths alone")
+    parser.add_argument("--name", default="temporal_smoothing")
     parser.add_argument("--mgcv", action="store_true", help="fit mgcv and keep its errors; nothing else")
     parser.add_argument("--bands-only", action="store_true", help="coverage of splines and nothing else")
     args = parser.parse_args()
@@ -177,18 +191,18 @@ def main():
     if args.bands_only:
         coverage(args)
         return
-    versions, reference = read_mgcv()
+    versions, reference = read_mgcv(args)
     rows = []
     for design in designs(args):
         rows.append([*design.key(0)[:-1], *compare(design, args, reference)])
         print(rows[-1], flush=True)
-    for link in FAMILIES:
+    for link in args.links:
         own = np.array([row[4:] for row in rows if row[0] == link])
         mean = own.mean(axis=0)
         mean[3] = np.sqrt((own[:, 3] ** 2).sum()) / len(own)
         rows.append([link, "mean", "", "", *(float(v) for v in mean)])
     write_table(
-        "temporal_smoothing",
+        args.name,
         f"Smoothed curves beside mgcv's ({args.times} times, {args.replicates} replicates)",
         [
             "link",
@@ -206,8 +220,8 @@ def main():
             "Errors are integrated and squared, over all three curves, and summed over replicates; every "
             "method has the same data sets, and the standard error is that of the paired ratio. mgcv is "
             "`bam(y ~ s(time) + s(time, by = x0) + s(time, by = x1))` with its defaults, from "
-            f"`{REFERENCE.name}` ({versions}). Its intervals are pointwise, level .95, with its own standard "
-            "errors; bands and intervals of ours are in temporal_coverage_smoothed.md."
+            f"`{reference_of(args).name}` ({versions}). Its intervals are pointwise, level .95, with its own "
+            "standard errors; bands and intervals of ours are in temporal_coverage_smoothed.md."
         ],
     )
 

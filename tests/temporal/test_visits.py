@@ -192,16 +192,33 @@ def local_study(seed=0, n=80):
     return pd.DataFrame(columns)
 
 
+def least_biased(data, grid, width):
+    """By a search: the share of .7 of the width that leaves least of a slope and of a bend as large."""
+    out = []
+    for g in grid:
+        d = data["t"].to_numpy() - g
+        near = [np.maximum(1 - np.abs(d) / w, 0) for w in (width, 0.7 * width)]
+        (m1, m2), (n1, n2) = ([(w * d**k).sum() / w.sum() for k in (1, 2)] for w in near)
+        tried = np.linspace(1.0, 4.0, 30001)
+        slope, bend = m1 - tried * (m1 - n1), (m2 - tried * (m2 - n2)) / 2
+        out.append(tried[np.argmin(slope**2 / m2 + bend**2 / m2**2)])
+    return np.array(out)
+
+
 def test_intervals_of_local_estimation_are_extrapolated_to_a_window_without_width():
-    """The bias grows with the square of the width: a fit with .7 of it tells how much."""
-    data, grid = local_study(), np.linspace(1, 9, 5)
+    """The bias grows with the square of the width, at the ends with the width: .7 of it tells how much."""
+    data, grid = local_study(), np.linspace(0, 10, 5)
 
     def fit(width, some=data):
         model = TemporalProcessRegression("y ~ x", visits="local", grid=grid, bandwidth=width)
         return model.fit(some, id="id", time="t")
 
     wide, narrow = fit(2.0), fit(1.4)
-    expected = (narrow.coef_ - 0.49 * wide.coef_) / 0.51
+    share = wide._fitted.design.narrow_share
+    np.testing.assert_allclose(share, least_biased(data, grid, 2.0), atol=2e-4)
+    assert share[2] == pytest.approx(1 / 0.51, abs=0.3)
+    assert (share[[0, 4]] > share[2]).all()
+    expected = narrow.coef_ + (narrow.coef_ - wide.coef_).mul(share - 1, axis=0)
     band, points = wide.bands(random_state=0), wide.conf_int()
     np.testing.assert_allclose((points.lower + points.upper) / 2, expected, rtol=1e-9)
     np.testing.assert_allclose((band.lower + band.upper) / 2, expected, rtol=1e-9)
@@ -213,7 +230,7 @@ def test_intervals_of_local_estimation_are_extrapolated_to_a_window_without_widt
     changes = []
     for who in range(80):
         less = [fit(width, data[data["id"] != who]).coef_.loc[5.0, "x"] for width in (2.0, 1.4)]
-        changes.append(expected.loc[5.0, "x"] - (less[1] - 0.49 * less[0]) / 0.51)
+        changes.append(expected.loc[5.0, "x"] - less[1] - (less[1] - less[0]) * (share[2] - 1))
     psi = wide._fitted.unbiased()[1].contrast(np.array([[0.0, 1.0]]), np.array([2]))[0, 0] / 80
     assert np.corrcoef(psi, changes)[0, 1] > 0.99
     plain = wide.bands(random_state=0, small_sample=False)

@@ -21,7 +21,7 @@ from rlselect.temporal._influence import (
     errors_of,
 )
 from rlselect.temporal._small import WildDraws
-from rlselect.temporal._smooth import EXTRAPOLATED, Window, smooth_influence, smooth_values
+from rlselect.temporal._smooth import Window, smooth_influence, smooth_values
 from rlselect.temporal._splines import SplineCurves, spline_estimate
 
 Array = NDArray[np.float64]
@@ -112,14 +112,16 @@ class FittedCurves:
     def unbiased(self) -> tuple[Estimate, Influence]:
         """The raw curves, and influence functions, for inference.
 
-        Local estimation flattens what bends, by the square of the window's width: with a narrower window
-        beside it the bias is told, and taken away. NaN where the narrower one cannot be estimated.
+        Local estimation flattens what bends, by the square of the window's width, and at the ends what
+        rises: with a narrower window beside it the bias is told, and taken away. NaN where the narrower one
+        cannot be estimated.
         """
         own = self.careful_influence()
         if self.nearer is None:
             return self.raw, own
-        near, share = self.nearer, EXTRAPOLATED
-        beta = share * near.raw.beta - (share - 1.0) * self.raw.beta
+        near, share = self.nearer, self.design.narrow_share
+        assert share is not None
+        beta = share[:, None] * near.raw.beta - (share[:, None] - 1.0) * self.raw.beta
         return replace(self.raw, beta=beta), ExtrapolatedInfluence(near.careful_influence(), own, share)
 
     def _solved(self, *, power: float = 0.0) -> SolvedInfluence:

@@ -45,6 +45,8 @@ class ProcessDesign:
     dropout : model of staying whose weights are in `w`, or None
     inner : array of shape (times, units), weights by a narrower window where visits count by their nearness
         to a time; None elsewhere
+    narrow_share : array of shape (times,), how much of the narrower window's curves, less the rest of the
+        others, leaves least of the bias; None elsewhere
     """
 
     x: Array
@@ -64,6 +66,7 @@ class ProcessDesign:
     offset: Array | None = None
     dropout: Dropout | None = None
     inner: Array | None = None
+    narrow_share: Array | None = None
 
     def n_effective(self, w: Array | None = None) -> Array:
         """Independent units of equal weight with as much information as those at each time, (times,)."""
@@ -148,6 +151,7 @@ class ProcessDesign:
             clock=self.clock[times],
             offset=None if self.offset is None else self.offset[times],
             inner=None if self.inner is None else self.inner[times],
+            narrow_share=None if self.narrow_share is None else self.narrow_share[times],
         )
 
     def reweighted(self, subject_weight: Array) -> "ProcessDesign":
@@ -310,4 +314,5 @@ def _dense(
         part.text,
         offset=None if offset is None else block(offset),
         inner=None if placed.inner is None else replace(placed, weight=placed.inner).weights((len(times), n)),
+        narrow_share=placed.narrow_share,
     )

@@ -178,11 +178,11 @@ class SmoothedInfluence:
 
 @dataclass(frozen=True)
 class ExtrapolatedInfluence:
-    """Of curves that are `share` times narrow ones less ``share - 1`` times wide ones."""
+    """Of curves that are `share` (times,) times narrow ones less ``share - 1`` times wide ones."""
 
     narrow: Influence
     wide: Influence
-    share: float
+    share: Array
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -192,7 +192,8 @@ class ExtrapolatedInfluence:
     def contrast(self, matrix: Array, where: Places) -> Array:
         """Of contrasts at some times."""
         narrow, wide = (side.contrast(matrix, where) for side in (self.narrow, self.wide))
-        return self.share * narrow - (self.share - 1.0) * wide
+        share = self.share[where][:, None, None]
+        return share * narrow - (share - 1.0) * wide
 
 
 @dataclass(frozen=True)

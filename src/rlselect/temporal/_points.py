@@ -29,7 +29,8 @@ class PointErrors:
 
     Quantiles are those of Student's t with the degrees of freedom of Bell and McCaffrey. Where the mean is
     bounded, standard errors grow with the estimate, so that there are no heavy tails: quantiles are normal
-    there. Large data have the degrees of freedom that the spread of the subjects' shares in a variance tells.
+    there. Large data, and fits without leverage, have the degrees of freedom that the spread of the subjects'
+    shares in a variance tells.
     """
 
     fitted: FittedCurves
@@ -55,10 +56,10 @@ class PointErrors:
         fitted, n = self.fitted, psi.shape[2]
         if fitted.equations.bounded:
             return np.full(psi.shape[:2], np.inf)
-        if fitted.is_large:
-            return variance_df(psi**2 / np.maximum((psi**2).sum(axis=2, keepdims=True), 1e-300))
-        if not fitted.has_leverage:
-            return np.full(psi.shape[:2], max(n - 1.0, 1.0))
+        if fitted.is_large or not fitted.has_leverage:
+            # few subjects with large weights for drop-out leave as little as few subjects do
+            told = variance_df(psi**2 / np.maximum((psi**2).sum(axis=2, keepdims=True), 1e-300))
+            return told if fitted.is_large else np.clip(told, 1.0, max(n - 1.0, 1.0))
         if not self.smoothed:
             return self._raw_df(matrix, where)
         # a mean over times has about the mean of their degrees of freedom: leverage is that of subjects

@@ -27,8 +27,6 @@ N_FOLDS = 5
 # Width of the window for inference, relative to that with the smallest error, in which what bends is biased
 # by about as much as noise makes it vary, also after one correction (temporal_coverage_smoothed.md).
 _NARROW = 0.7
-# By this share of a narrow estimate, less the rest of a wide one, a bias of second order is gone.
-EXTRAPOLATED = 1.0 / (1.0 - _NARROW**2)
 # fine enough that the best of them smooths like the best of all: neighbours differ by a fifth or so
 N_CANDIDATES = 15
 

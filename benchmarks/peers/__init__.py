@@ -104,6 +104,5 @@ RANKINGS = {
     "fstd": rivals.FSTD,
     "fstd-short": rivals.FSTD_SHORT,
     "fuse": rivals.FUSE,
-    "fuse-long": rivals.FUSE_LONG,
     "cfs": rivals.CFS,
 }

@@ -8,17 +8,7 @@ import numpy as np
 
 from peers._installed import installed
 
-__all__ = [
-    "ACP_LITERAL",
-    "ACP_PUBLISHED",
-    "CFS",
-    "FSTD",
-    "FSTD_SHORT",
-    "FUSE",
-    "FUSE_LONG",
-    "TVS",
-    "TVS_TREES",
-]
+__all__ = ["ACP_LITERAL", "ACP_PUBLISHED", "CFS", "FSTD", "FSTD_SHORT", "FUSE", "TVS", "TVS_TREES"]
 
 
 @dataclass(frozen=True)
@@ -64,7 +54,6 @@ FSTD = Rival("FSTD", _of("FSTD"))
 # thousands of rows take minutes with all 2,000 games
 FSTD_SHORT = Rival("FSTD, 400 games", _of("FSTD", n_games=400))
 FUSE = Rival("FUSE", _of("FUSE"))
-FUSE_LONG = Rival("FUSE, 15,000 games", _of("FUSE", n_games=15_000))
 CFS = Rival("CFS", _of("CorrelationFeatureSelection"))
 _PAPER = "ActorCriticPredictor.paper"
 ACP_LITERAL = Rival("ACP.paper, linear", _of(_PAPER, predictor="linear"), ("gaussian",))

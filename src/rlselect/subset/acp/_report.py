@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from rlselect.report import answer_selection, stopped_early
+from rlselect.report import SELECTION, answer_selection, stopped_early
 
 
 def report_of(selector: Any) -> dict[str, Any]:
@@ -37,9 +37,8 @@ def report_of(selector: Any) -> dict[str, Any]:
         facts["False alarms in pure noise"] = f"at most {100 * selector.false_alarm:g} % of data sets"
     notes = [] if variables else ["No variable is worth its price: the model is a constant."]
     history = selector.path_
-    what = "classes" if selector.task_ == "classification" else "numbers"
     return {
-        "title": f"Variables that predict {what} ({type(selector).__name__})",
+        "title": SELECTION,
         "answer": answer_selection(
             selector.n_features_in_,
             {"": [v["name"] for v in variables]},

@@ -1,8 +1,8 @@
 """How often ActorCriticPredictor selects nothing from pure noise.
 
     export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
-    python benchmarks/acp_noise.py --seeds 6000 6003 --seconds 280 --out benchmarks/results/acp_noise
-    python benchmarks/acp_noise.py --seeds 6000 6020 --rows 200 --out benchmarks/results/acp_noise
+    python benchmarks/acp_noise.py --seeds 6000 6006 --seconds 600 --out benchmarks/results/acp_noise
+    python benchmarks/acp_noise.py --seeds 6000 6017 --rows 200 --out benchmarks/results/acp_noise
 
 Each call goes on where the last one stopped: the fits are kept in the file .jsonl, the table in .md.
 `--seconds` is processor time, `--rows` leaves out longer data sets, which take longer. Odd seeds make two
@@ -77,7 +77,7 @@ def write(given, fits):
         "",
         f"Seeds from {first} to at most {last}; odd ones have two classes, even ones numbers.",
         "",
-        f"`python benchmarks/acp_noise.py --seeds {first} {last + 1} --rows {given.rows} --out {given.out}`",
+        *__doc__.split("\n\n")[1].splitlines(),
         "",
         "| n | p | " + " | ".join(COLUMNS) + " | CPU s per fit |",
         "|---|---|" + "---|" * len(COLUMNS) + "---|",

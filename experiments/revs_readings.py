@@ -47,7 +47,6 @@ PRINTED = {
     ("linear", 400): (0.97, 1.00, 0.98),
     ("linear", 800): (0.92, 1.00, 0.97),
     ("logistic", 200): (0.93, 0.96, 0.96),
-    ("logistic", 400): (0.85, 0.85, 0.88),
 }
 MODELS = {"linear": ("gaussian", 200, 150), "logistic": ("binomial", 500, 375)}
 
@@ -57,7 +56,6 @@ def plan(replicates, seed):
     cells = [("linear", 200, name) for name in LINEAR]
     cells += [("linear", p, name) for p in (400, 800) for name in ("literal", "published")]
     cells += [("logistic", 200, name) for name in LOGISTIC]
-    cells += [("logistic", 400, "published, price .01")]
     for number in range(replicates):
         for model, p, name in cells:
             for structure in STRUCTURES:
@@ -113,7 +111,8 @@ def main():
         "quantile of .6 the state fills up. Banded: an interior variable gains .22 against a price of .2,",
         "less than its noise from batch to batch; a lower price keeps more of them. Logistic: the reward is",
         "the log likelihood of a row, of which a true variable gains some hundredths, so that the price .2,",
-        "the only one that the paper names, empties the set.",
+        "the only one that the paper names, empties the set; .01 is the best of three. Where banded comes to",
+        "print, at .05, block and sparse take useless ones in: no one price reaches print in all three.",
     ]
     print("\n".join(lines))
     if args.out is not None:

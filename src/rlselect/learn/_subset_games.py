@@ -147,7 +147,7 @@ class UpperConfidenceTree:
 
     def _finish(self, subset: Subset) -> Subset:
         units = list(subset)
-        left = self._rng.permutation([u for u in range(self.n_units) if u not in subset])
+        left = self._rng.permutation(_others(self.n_units, subset))
         for unit in left:
             if self._rng.random() < 1.0 - self._continuation ** len(units):
                 break
@@ -159,9 +159,7 @@ class UpperConfidenceTree:
         considered = self._considered.setdefault(subset, [])
         room = int((place.visits + 1) ** self._widening)
         if len(considered) < min(room, self.n_units + 1 - len(subset)):
-            new = np.array(
-                [m for m in range(self.n_units + 1) if m not in subset and m not in considered], dtype=np.intp
-            )
+            new = _others(self.n_units + 1, [*subset, *considered])
             considered.append(int(new[_largest(self._rapid(subset, new), self._rng)]))
         moves = np.array(considered, dtype=np.intp)
         return int(moves[_largest(self._bounds(subset, moves), self._rng)])
@@ -181,13 +179,10 @@ class UpperConfidenceTree:
     def _rapid(self, subset: Subset, moves: NDArray[np.intp]) -> Array:
         """Rewards of games that used a unit, of this subset and of all; of stopping, those of its size."""
         below = self.places[subset].below
-        rapid = np.empty(len(moves))
-        for k, move in enumerate(moves):
-            if move == self.stop:
-                rapid[k] = self.sizes.mean[len(subset)]
-            else:
-                local = below.count[move] / (below.count[move] + self._global_weight)
-                rapid[k] = local * below.mean[move] + (1.0 - local) * self.units.mean[move]
+        rapid = np.full(len(moves), self.sizes.mean[len(subset)])
+        units = moves[moves != self.stop]
+        local = below.count[units] / (below.count[units] + self._global_weight)
+        rapid[moves != self.stop] = local * below.mean[units] + (1.0 - local) * self.units.mean[units]
         return rapid
 
 
@@ -264,7 +259,7 @@ class TemporalDifferences:
         self.steps.setdefault(subset, Means(self.n_units)).add([unit], reward)
 
     def _choose(self, subset: Subset) -> int:
-        open_units = np.array([u for u in range(self.n_units) if u not in subset], dtype=np.intp)
+        open_units = _others(self.n_units, subset)
         if self._rng.random() < self._epsilon:
             return int(self._rng.choice(open_units))
         count = self.units.count[open_units]
@@ -280,6 +275,13 @@ class TemporalDifferences:
                 bonus = self._exploration * math.sqrt(total / known.count[unit])
                 score[k] = known.mean[unit] + ahead + bonus
         return int(open_units[_largest(score, self._rng)])
+
+
+def _others(count: int, some: Iterable[int]) -> NDArray[np.intp]:
+    """Numbers below a count but for some of them."""
+    left = np.ones(count, dtype=bool)
+    left[list(some)] = False
+    return np.flatnonzero(left)
 
 
 def _largest(scores: Array, rng: np.random.Generator) -> int:

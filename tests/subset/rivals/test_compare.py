@@ -3,9 +3,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.feature_selection import SelectKBest, f_regression
-from sklearn.linear_model import LassoCV
+from sklearn.linear_model import LassoCV, LogisticRegression
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import StratifiedKFold
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from rlselect import REVS, CorrelationFeatureSelection, ThompsonSelector, compare
@@ -82,10 +85,16 @@ def test_a_selector_that_fails_or_finds_nothing_has_a_row():
 def test_a_selector_that_fits_no_fold_says_why():
     rng = np.random.default_rng(4)
     X, y = rng.standard_normal((60, 3)), np.repeat(["a", "b", "c"], 20)
-    with pytest.warns(UserWarning, match=r"Thompson.* no figures.*reward='linear' was given with 3 classes"):
-        found = compare([ThompsonSelector(random_state=0)], X, y, cv=2)
-    assert found.rows[0]["failures"] == 2
+    X[:, 1] += np.repeat([-3.0, 0.0, 3.0], 20)
+    arms = ThompsonSelector(n_rounds=30, random_state=0)
+    scaled = make_pipeline(StandardScaler(), SelectKBest(k=1), GaussianNB())
+    sparse = make_pipeline(StandardScaler(), LogisticRegression(C=0.1, l1_ratio=1.0, solver="saga"))
+    no_selector = GaussianNB()
+    with pytest.warns(UserWarning, match=r"Gaussian.* no figures.*neither support_ nor coef_ after fit"):
+        found = compare([no_selector, arms, scaled, sparse], X, y, cv=2, truth=[1])
+    assert [row["failures"] for row in found.rows] == [2, 0, 0, 0]
     assert np.isnan(found.rows[0]["score"])
+    assert [row["recall"] for row in found.rows[1:]] == [1.0, 1.0, 1.0]
 
 
 def test_a_wrong_truth_is_one_sentence():

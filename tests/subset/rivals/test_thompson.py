@@ -70,12 +70,14 @@ def test_batches_of_a_stream_add_up():
     assert selector.fit(*linear()).n_batches_ == 1
 
 
-def test_several_classes_need_trees():
+# the second: classes without any order
+@pytest.mark.parametrize(
+    ("reward", "names"), [("linear", [0, 1, 2]), ("linear", [1, 0, 2]), ("trees", [0, 1, 2])]
+)
+def test_several_classes(reward, names):
     X, y = linear()
-    labels = np.digitize(y, [-1, 1])
-    with pytest.raises(ValueError, match="Use reward='trees'"):
-        ThompsonSelector().fit(X, labels)
-    found = ThompsonSelector(reward="trees", n_rounds=40, random_state=0).fit(X, labels)
+    labels = np.array(names)[np.digitize(y, [-1, 1])]
+    found = ThompsonSelector(reward=reward, n_rounds=40, random_state=0).fit(X, labels)
     assert set(found.ranking_[[3, 8]]) == {1, 2}
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 
 # where estimators keep a number per column, large for good ones
 _SCORES = ("inclusion_", "scores_", "feature_importances_", "coef_")
@@ -18,6 +19,18 @@ def copy_selector(estimator: Any) -> Any:
         return clone(estimator)
     # skglm's general estimator, the way to SCAD, lists parameters that its constructor does not take
     return type(estimator)(**{name: getattr(estimator, name) for name in names})
+
+
+def who_chose(estimator: Any, n_columns: int) -> Any:
+    """The fitted estimator itself, or of a pipeline the first step that selects among all columns."""
+    if not isinstance(estimator, Pipeline):
+        return estimator
+    for _, step in estimator.steps:
+        if hasattr(step, "get_support") and getattr(step, "n_features_in_", n_columns) == n_columns:
+            return step
+    # steps before the last may have scaled the columns, but not mixed or added some
+    last = estimator.steps[-1][1]
+    return last if getattr(last, "n_features_in_", -1) == n_columns else estimator
 
 
 def chosen_columns(estimator: Any, n_columns: int) -> NDArray[np.bool_]:

@@ -30,7 +30,7 @@ from rlselect.report import (
     short_name,
     whole_ticks,
 )
-from rlselect.subset.rivals._any_selector import chosen_columns, column_order, copy_selector
+from rlselect.subset.rivals._any_selector import chosen_columns, column_order, copy_selector, who_chose
 
 __all__ = ["Comparison", "ComparisonDisplay", "compare"]
 
@@ -94,7 +94,8 @@ def compare(
     Parameters
     ----------
     selectors : dict of selectors, or a sequence of them
-        Ours, and anything with `support_`, `get_support` or `coef_` after `fit`. Each fold has its copy.
+        Ours, and anything with `support_`, `get_support` or `coef_` after `fit`, also as a step of a pipeline
+        whose earlier steps keep the columns. Each fold has its copy.
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
         Text columns become indicators; such a feature is selected if one of them is.
     y : array-like of shape (n_samples,) or str
@@ -160,7 +161,7 @@ def compare(
             fits.append(_fit_fold(selector, design, target, train, of_column, len(names)))
         if all(isinstance(fit, Exception) for fit in fits):
             warnings.warn(
-                f"{name} has no figures, since it fitted no fold: {fits[0]}",
+                f"{name} has no figures, since it fitted no fold: {str(fits[0]).splitlines()[0]}",
                 UserWarning,
                 stacklevel=user_level(),
             )
@@ -215,10 +216,11 @@ def _fit_fold(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             mine.fit(X[train], y[train])
-    except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
+        seconds = time.perf_counter() - start
+        mine = who_chose(mine, X.shape[1])
+        columns = chosen_columns(mine, X.shape[1])
+    except (TypeError, ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
         return error
-    seconds = time.perf_counter() - start
-    columns = chosen_columns(mine, X.shape[1])
     kept = np.zeros(n_features, dtype=bool)
     kept[of_column[columns]] = True
     ordered = of_column[column_order(mine, columns)]

@@ -39,7 +39,7 @@ class ThompsonSelector(RivalSelector):
 
     - "linear": one draw from the posterior of a linear spike-and-slab regression on the features of the
       round (two Gibbs sweeps that go on where the last round ended; prior odds of 1 to the number of
-      columns). Two classes are regressed as numbers.
+      columns). Two classes are regressed as numbers, K classes as K - 1 of them that share their columns.
     - "trees": a small forest of extremely randomised trees is grown on two thirds of the rows with a shuffled
       copy beside each column; a feature is used if its impurity gain exceeds that of every shuffled copy.
 
@@ -53,7 +53,7 @@ class ThompsonSelector(RivalSelector):
     Parameters
     ----------
     task : {"auto", "regression", "classification"}, default="auto"
-        What y is. More than two classes need ``reward="trees"``.
+        What y is.
     reward : {"linear", "trees"}, default="linear"
         Which model rewards the arms.
     n_rounds : int, default=500
@@ -246,10 +246,6 @@ class ThompsonSelector(RivalSelector):
 
     def _check_classes(self, problem: RivalProblem, before: Any) -> None:
         classes = problem.classes
-        if self.reward == "linear" and classes is not None and len(classes) > 2:
-            raise ValueError(
-                f"reward='linear' was given with {len(classes)} classes; it knows two. Use reward='trees'."
-            )
         known = None if before is None else getattr(before, "classes_", None)
         if before is not None and not np.array_equal(np.array(known), np.array(classes)):
             raise ValueError(
@@ -283,16 +279,15 @@ class _SpikeAndSlab:
     """Draws which units a linear regression would use, given which may be used.
 
     Columns have unit variance; coefficients are N(0, s^2), s^2 being the noise, or zero, with odds of 1 to
-    the number of columns. A unit of several columns is used if any of them is.
+    the number of columns. A unit of several columns is used if any of them is. Several classes are as many
+    responses less one, uncorrelated and of unit variance, which have a column in common or not.
     """
 
     def __init__(self, problem: RivalProblem, n_trees: int) -> None:
         self._problem = problem
-        y = problem.y.astype(np.float64) - problem.y.mean()
-        scale = y.std()
-        self._X, self._residual = problem.X, y / scale if scale > 0 else y
+        self._X, self._residual = problem.X, _responses(problem)
         self._norm = np.einsum("ij,ij->j", self._X, self._X)
-        self._coef = np.zeros(self._X.shape[1])
+        self._coef = np.zeros((self._X.shape[1], self._residual.shape[1]))
         self._noise = 1.0
         self._log_odds = -np.log(max(len(problem.columns(range(len(problem.allowed)))), 1))
 
@@ -300,29 +295,45 @@ class _SpikeAndSlab:
         """Whether each pulled unit is in a draw of the posterior."""
         columns = [self._problem.columns([u]) for u in pulled]
         allowed = np.concatenate(columns) if columns else np.empty(0, dtype=np.intp)
-        outside = np.setdiff1d(np.flatnonzero(self._coef), allowed)
+        outside = np.setdiff1d(np.flatnonzero(self._coef.any(axis=1)), allowed)
         self._residual += self._X[:, outside] @ self._coef[outside]
         self._coef[outside] = 0.0
         for _ in range(2):
             self._sweep(rng.permutation(allowed), rng)
-            rate = 0.5 * (self._residual @ self._residual + 1e-3)
-            self._noise = rate / rng.gamma(0.5 * (len(self._X) + 1))
+            rate = 0.5 * (float(np.vdot(self._residual, self._residual)) + 1e-3)
+            self._noise = rate / rng.gamma(0.5 * (self._residual.size + 1))
         return np.array([bool(np.any(self._coef[c])) for c in columns], dtype=bool)
 
     def _sweep(self, order: NDArray[np.intp], rng: np.random.Generator) -> None:
-        uniforms, normals = rng.random(len(order)), rng.standard_normal(len(order))
+        n_responses = self._residual.shape[1]
+        uniforms, normals = rng.random(len(order)), rng.standard_normal((len(order), n_responses))
         for j, u, z in zip(order.tolist(), uniforms, normals, strict=True):
             old = self._coef[j]
             inner = self._X[:, j] @ self._residual + self._norm[j] * old
             precision = self._norm[j] + 1.0
             mean = inner / precision
-            log_odds = self._log_odds - 0.5 * np.log(precision) + 0.5 * mean * inner / self._noise
-            new = 0.0
+            log_odds = self._log_odds - 0.5 * n_responses * np.log(precision)
+            log_odds += 0.5 * mean @ inner / self._noise
+            new = np.zeros(n_responses)
             if np.log(u) < -np.logaddexp(0.0, -log_odds):
                 new = mean + z * np.sqrt(self._noise / precision)
-            if new != old:
-                self._residual += self._X[:, j] * (old - new)
+            if np.any(new != old):
+                self._residual += self._X[:, j, None] * (old - new)
                 self._coef[j] = new
+
+
+def _responses(problem: RivalProblem) -> Array:
+    """What a linear model regresses (n, q): y centred and scaled, or of K classes K - 1 such columns."""
+    y = problem.y.astype(np.float64)[:, None]
+    if problem.classes is not None and len(problem.classes) > 2:
+        y = (y == np.arange(len(problem.classes))).astype(np.float64)
+    y = y - y.mean(axis=0)
+    if y.shape[1] > 1:
+        # indicators add up to one; uncorrelated mixtures of them hold the same
+        scores, sizes, _ = np.linalg.svd(y, full_matrices=False)
+        return scores[:, sizes > 1e-9 * sizes[0]] * np.sqrt(len(y))
+    scale = y.std()
+    return y / scale if scale > 0 else y
 
 
 class _ShuffledForest:

@@ -16,7 +16,8 @@ from rlselect.data._units import Units
 from rlselect.learn import Softmax
 from rlselect.subset import Cutoff, Sarsa
 from rlselect.subset.revs._structure import Structure
-from rlselect.subset.revs._walk import SizePrior, Walker, WalkPlan, run_walk
+from rlselect.subset.revs._two_priors import run_walk
+from rlselect.subset.revs._walk import SizePrior, Walker, WalkPlan
 from rlselect.subset.revs.evidence._gram import LazyGram
 from rlselect.subset.revs.evidence._ridge_subset import RidgeSubset
 from rlselect.subset.revs.evidence._rows import Rows

@@ -1,6 +1,9 @@
 """How sure networks are and how often they are right on real data: at twelve prices, and within budgets.
 
-RLSELECT_DATA=... python experiments/datumwise_calibration_real.py --resume --seed 9100 --replicates 4
+RLSELECT_DATA=... python experiments/datumwise_calibration_real.py --resume --datasets heart --replicates 3
+RLSELECT_DATA=... python experiments/datumwise_calibration_real.py --resume --datasets sonar --replicates 2
+RLSELECT_DATA=... python experiments/datumwise_calibration_real.py --resume --datasets vowel --replicates 1
+python experiments/datumwise_calibration_real.py --recorded  # one table of all that these have measured
 """
 
 from dataclasses import replace

@@ -438,7 +438,7 @@ def test_the_summary_says_what_the_attributes_say(kernel):
     selector = RiskRFE(kernel=kernel).fit(frame, y)
     report = selector.summary().dict
     selected, elimination = report["sections"]
-    assert f"{selector.n_features_} of {X.shape[1]} features" in report["answer"]
+    assert f"{selector.n_features_} of {X.shape[1]} variables" in report["answer"]
     assert f"{selector.path_['risk'][0]:.3g} with all" in report["answer"]
     assert {row[0] for row in selected["rows"]} == set(selector.get_feature_names_out())
     assert [row[1] for row in selected["rows"]] == list(range(1, selector.n_features_ + 1))
@@ -450,7 +450,7 @@ def test_the_summary_says_what_the_attributes_say(kernel):
     assert selector.stop_reason_ in " ".join(str(selector.summary()).split())
     assert "<svg" in selector.summary()._repr_html_()
     constant = RiskRFE(kernel=kernel).fit(X, np.ones(len(X))).summary()
-    assert "No feature is needed." in str(constant)
+    assert "No variable is needed." in str(constant)
 
 
 @pytest.mark.parametrize(

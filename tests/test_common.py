@@ -213,7 +213,7 @@ def test_the_same_seed_is_the_same_answer_for_any_number_of_workers(name):
     case = CASES[name]
     one = answers(case, usual_fit(name))
     options = signature(type(case.make())).parameters
-    for change in ({}, {"n_jobs": 2} if "n_jobs" in options else {}):
+    for change in [{}, {"n_jobs": 2}] if "n_jobs" in options else [{}]:
         assert_same(answers(case, case.fitted(**change)), one)
 
 

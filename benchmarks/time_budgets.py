@@ -6,7 +6,8 @@ A row is one fit: the budget, the seconds it took by the wall and by the process
 two looks at the clock (of the processor: what others do on the machine is not in it), whether it ended within
 20 % plus one second, the reason it gives, how good it is, and how good the fit is that nobody hurried. Good
 is the F1 of the selected variables, of the decision variables of the first stage, or the accuracy on new
-rows. With ``--processor`` budgets are seconds of the processor, for a machine on which others work.
+rows. With ``--processor`` budgets are seconds of the processor, for a machine on which others work. With
+``--only "RiskRFE, forest"`` these rows are made anew and take their places in the table.
 
 The fits without hurry take long and are kept in a file; this makes them anew, each with at most so many
 seconds:
@@ -28,6 +29,8 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LassoCV
 
 from rlselect import (
+    FSTD,
+    FUSE,
     REVS,
     ActorCriticPredictor,
     AdvantageLearning,
@@ -36,10 +39,12 @@ from rlselect import (
     QLearning,
     RiskRFE,
     TemporalProcessRegression,
+    ThompsonSelector,
     TrialData,
 )
 from rlselect._clock import Clock
 from rlselect._parallel import one_thread
+from rlselect.datumwise import DatumwiseRegressor
 
 TRUE = (0, 1, 2)
 REFERENCE = Path(__file__).parent / "results" / "time_budgets_reference.json"
@@ -73,6 +78,12 @@ def signs(n: int, p: int, seed: int = 0) -> tuple[Any, np.ndarray]:
     """Classes that a switch decides: the first column says which of two others to read."""
     X = np.random.default_rng(seed).integers(0, 4, size=(n, p)).astype(float)
     return X, np.where(X[:, 0] > 1, X[:, 1], X[:, 2]).astype(int) // 2
+
+
+def classes(n: int, p: int) -> tuple[Any, np.ndarray]:
+    """The sign of a product and a square."""
+    X, y = products(n, p)
+    return X, np.where(y > 1.0, "high", "low")
 
 
 def trial(n: int, p: int) -> TrialData:
@@ -127,6 +138,7 @@ def problems() -> Iterator[Problem]:
     yield "ACP", "tall 50000 x 100", seeded(acp), lambda: numbers(50_000, 100)
     yield "ACP", "wide 300 x 20000", seeded(acp), lambda: numbers(300, 20_000)
     yield "ACP", "levels 3000, 2 x 600", seeded(acp), lambda: many_levels(3000, 8)
+    yield "ACP", "classes, tall 50000 x 15", seeded(acp), lambda: classes(50_000, 15)
     forest = RandomForestRegressor(20, random_state=0)
     yield "ACP, forest", "1000 x 30", seeded(acp, predictor=forest), lambda: products(1000, 30)
     yield "ACP, kernel", "2000 x 60", seeded(acp, predictor="kernel"), lambda: products(2000, 60)
@@ -143,6 +155,11 @@ def problems() -> Iterator[Problem]:
     yield "RiskRFE, forest", "1000 x 30", seeded(RiskRFE, estimator=forest), lambda: products(1000, 30)
     yield "Datumwise", "5000 x 40", seeded(DatumwiseClassifier), lambda: signs(5000, 40)
     yield "Datumwise", "wide 1000 x 2000", seeded(DatumwiseClassifier), lambda: signs(1000, 2000)
+    yield "Datumwise", "tall 50000 x 15", seeded(DatumwiseClassifier), lambda: signs(50_000, 15)
+    yield "DatumwiseRegressor", "5000 x 40", seeded(DatumwiseRegressor), lambda: products(5000, 40)
+    yield "DatumwiseRegressor", "tall 50000 x 15", seeded(DatumwiseRegressor), lambda: products(50_000, 15)
+    for rival in (ThompsonSelector, FSTD, FUSE):
+        yield rival.__name__, "classes, tall 50000 x 15", seeded(rival), lambda: classes(50_000, 15)
     yield (
         "DivideAndConquer",
         "20000 x 100",
@@ -251,6 +268,15 @@ def refer(most: float, only: str) -> None:
             REFERENCE.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
 
 
+def in_their_places(made: list[list[str]], path: Path) -> list[list[str]]:
+    """All rows of a table, some of them made anew, in the order of the problems."""
+    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("|")]
+    known = [[cell.strip() for cell in line[1:-1].split("|")] for line in lines[2:]]
+    every = {tuple(row[:3]): row for row in [*known, *made]}
+    place = {(name, design): k for k, (name, design, *_) in enumerate(problems())}
+    return sorted(every.values(), key=lambda row: (place[row[0], row[1]], float(row[2])))
+
+
 def main() -> None:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -268,6 +294,8 @@ def main() -> None:
     head = ["estimator", "design", "budget (s)", "took (s)", "processor (s)", "longest without a look (s)"]
     head += ["within 20 % + 1 s", "reason", "quality", "unhurried"]
     done = list(rows(options.budgets, options.only))
+    if options.only and options.out is not None:
+        done = in_their_places(done, options.out)
     lines = ["| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *done]]
     late = sum(row[6] == "NO" for row in done)
     given = " ".join(f"{budget:g}" for budget in options.budgets)

@@ -1,5 +1,7 @@
 """What all selectors share: `transform` as columns or as design, of tables and of sources."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -120,3 +122,22 @@ def test_a_pipeline_on_a_frame_with_text(people):
     numbers = make_pipeline(REVS(random_state=0, transform_as="design"), LinearRegression())
     numbers.fit(people.drop(columns="spent"), people["spent"])
     assert numbers.score(people.drop(columns="spent"), people["spent"]) > 0.6
+
+
+def test_broken_tables_are_refused_before_columns_are_taken():
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    fit = REVS(random_state=0).fit(X, X[:, 0])
+    broken = sparse.csr_array(X)
+    broken.indices = broken.indices + 10**6
+    for method in (fit.transform, fit.inverse_transform):
+        with pytest.raises(ValueError, match="indices do not fit its shape"):
+            method(broken)
+    frame = pd.DataFrame(X, columns=list("abc"))
+    named = REVS(random_state=0).fit(frame, X[:, 0])
+    with pytest.raises(TypeError, match="such as dates, where fit had numbers"):
+        named.transform(frame.assign(c=pd.Timestamp("2020-01-01")))
+    with pytest.raises(ValueError, match="names of X must differ"):
+        named.transform(frame.set_axis(["a"] * 3, axis=1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PendingDeprecationWarning)
+        np.testing.assert_array_equal(fit.transform(np.matrix(X)), fit.transform(X))

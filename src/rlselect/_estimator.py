@@ -27,6 +27,7 @@ from rlselect.data import (
     RowStream,
     Table,
     TableEncoder,
+    check_pointers,
     is_source,
     load_source,
     open_stream,
@@ -256,7 +257,13 @@ class Selector(SelectorMixin, Estimator, auto_wrap_output_keys=()):  # type: ign
                 # as scikit-learn says it of raw columns
                 warnings.warn("No features were selected.", UserWarning, stacklevel=user_level())
             return in_container(table.take(columns=columns).X, X, self)
-        return super().transform(self.encoder_.features_of(X))
+        try:
+            return super().transform(self.encoder_.features_of(X))
+        except np.exceptions.DTypePromotionError:
+            raise TypeError(
+                "X has columns of another kind than numbers, such as dates, where fit had numbers; pass the "
+                "kinds of columns that fit was given."
+            ) from None
 
     def _open_design(self, X: Any) -> Table:
         """New rows in memory as the design that `coef_` and the like speak of."""
@@ -315,6 +322,7 @@ class Selector(SelectorMixin, Estimator, auto_wrap_output_keys=()):  # type: ign
                 'transform_as="design" was given: a table cannot be put together again from design columns; '
                 'use transform_as="columns".'
             )
+        check_pointers(X)
         return super().inverse_transform(X)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray:

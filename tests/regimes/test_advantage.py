@@ -2,9 +2,11 @@ import numpy as np
 import pytest
 
 from rlselect import AdvantageLearning, QLearning, TrialData, regime_value
+from rlselect._clock import Clock
 from rlselect.regimes import StageRFE
-from rlselect.regimes._advantage import ContrastMachine
+from rlselect.regimes._advantage import ContrastMachine, _without_main_effect
 from rlselect.regimes._encoding import HistoryEncoder
+from rlselect.regimes._stage_machine import StageMachine
 
 
 def test_several_actions_and_feasibility():
@@ -77,3 +79,24 @@ def test_what_only_predicts_is_not_in_the_contrast():
     assert learner.selected_ == [["x"]]
     np.testing.assert_array_equal(learner.support_[0], [True, False])
     np.testing.assert_array_equal(learner.ranking_[0], [1, 2])
+
+
+def test_short_of_time_main_effects_are_lines(trial):
+    stage = trial.stages[0]
+    encoder = HistoryEncoder(stage.columns, stage.history, stage.labels)
+    X = encoder.encode(stage.history, stage.action)
+    weights = np.ones(len(X))
+    with Clock(1e-6):
+        mine = _without_main_effect(encoder, X, stage.reward, weights)
+    # a column of the action that is zero throughout tells nothing
+    Z = np.delete(X, encoder.action, axis=1)
+    problem = StageMachine(
+        encoder, X * ~np.isin(np.arange(X.shape[1]), encoder.action), stage.reward, weights, "linear"
+    )
+    lam = problem.make_problem().lam
+    for i in (0, 7):
+        rest = np.delete(np.arange(len(X)), i)
+        centre, mean = Z[rest].mean(axis=0), stage.reward[rest].mean()
+        A = (Z[rest] - centre).T @ (Z[rest] - centre) + lam * len(X) * np.eye(Z.shape[1])
+        beta = np.linalg.solve(A, (Z[rest] - centre).T @ (stage.reward[rest] - mean))
+        np.testing.assert_allclose(mine[i], stage.reward[i] - mean - (Z[i] - centre) @ beta, rtol=1e-6)

@@ -19,6 +19,9 @@ def test_predict_is_the_mean_and_interpolates(data):
     expected = expit([eta[2], (eta[2] + eta[3]) / 2, eta[3]])
     np.testing.assert_allclose(model.predict(row), expected, rtol=1e-12)
     assert np.isnan(model.predict(row.assign(x=[np.nan, 1, 1]))[0])
+    for method in (model.predict, model.predict_interval):
+        with pytest.raises(ValueError, match=r"'x' is infinite in 1 row\(s\); make them missing"):
+            method(row.assign(x=[np.inf, 1, 1]))
     with pytest.raises(ValueError, match="between 0 and 5"):
         model.predict(row.assign(t=9.0))
     with pytest.raises(ValueError, match="not there in fit"):

@@ -36,7 +36,7 @@ from rlselect.data._open import (
 from rlselect.data._opened import Opened
 from rlselect.data._pairs import ColumnPairs, PairTable
 from rlselect.data._paths import kind_of
-from rlselect.data._read import as_numbers
+from rlselect.data._read import as_numbers, check_pointers
 from rlselect.data._responses import (
     NumberResponses,
     Responses,
@@ -50,6 +50,7 @@ from rlselect.data._table import Table, read_vectors
 from rlselect.data._task import (
     TASKS,
     Task,
+    class_like,
     doubtful_classes,
     find_task,
     read_classes,
@@ -92,6 +93,8 @@ __all__ = [
     "Workers",
     "all_finite",
     "as_numbers",
+    "check_pointers",
+    "class_like",
     "doubtful_classes",
     "find_marks",
     "find_task",

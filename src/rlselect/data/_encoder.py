@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from rlselect.data._checks import check_missing_mode
 from rlselect.data._design import Design, bind, default_names, encode, learn_design
 from rlselect.data._gaps import scan_missing
-from rlselect.data._read import as_frame, read_table
+from rlselect.data._read import as_frame, check_pointers, read_table
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
@@ -147,20 +147,23 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return encode(store, self.design_, slice(None))
 
     def features_of(self, X: Any) -> Any:
-        """Return a data frame without the columns that were target, weights or offset in fit.
+        """Return a table that can be indexed, a frame without what was target, weights or offset in fit.
 
         Parameters
         ----------
         X : table
-            Anything; what is not a data frame comes back as it is.
+            Anything; what is not a data frame comes back as it is, a matrix as the array of its numbers.
 
         Returns
         -------
         table
             Of the same kind.
         """
-        frame = as_frame(X) if self.ignored_names_ else None
-        if frame is None:
+        check_pointers(X)
+        if isinstance(X, np.matrix):
+            return np.asarray(X)
+        frame = as_frame(X)
+        if frame is None or not self.ignored_names_:
             return X
         return frame.drop([n for n in self.ignored_names_ if n in frame.columns]).to_native()
 

@@ -77,12 +77,14 @@ def _read_sparse(X: Any) -> SparseStore:
     _refuse_complex(X.dtype, "X")
     if X.dtype.kind not in _NUMBER:
         raise TypeError(f"X is a sparse matrix of dtype {X.dtype}; numbers are needed.")
-    _check_pointers(X)
+    check_pointers(X)
     return SparseStore(as_csr(X))
 
 
-def _check_pointers(X: Any) -> None:
-    """Refuse positions outside of the matrix, which compiled code would read without looking."""
+def check_pointers(X: Any) -> None:
+    """Refuse positions outside of a sparse matrix, which compiled code would read without looking."""
+    if not sparse.issparse(X):
+        return
     sound = True
     if X.format in ("csr", "csc", "bsr"):
         try:

@@ -120,6 +120,8 @@ class EstimatorProblem:
         self.losses: Array = np.empty(0)
         self.judged_weights = weights[self.test]
         self._judged = self.hasty = False
+        # asked for what is left also where nothing may be broken off
+        self._clock = present_clock()
         self._fitted: Any = None
         self.reference = max(self._objective([])[0], 1e-300)
 
@@ -154,12 +156,8 @@ class EstimatorProblem:
 
     def refresh(self) -> None:
         """Risk of the present set, and its out-of-sample losses (folds, or the judging rows)."""
-        began = time.perf_counter()
-        self.objective, losses = self._objective(self.active)
-        left, first = present_clock().left, not (self.held_out or self._judged)
-        if first and left is not None and left < _FITS * (time.perf_counter() - began):
-            self._judge_by_one_fold()
-            self.objective, losses = self._objective(self.active)
+        hurried = None if self.held_out or self._judged else self._by_one_fold()
+        self.objective, losses = hurried or self._objective(self.active)
         if self.held_out:
             self.losses = losses
             return
@@ -179,14 +177,23 @@ class EstimatorProblem:
         for test, losses in zip(tests, done, strict=False):
             self.losses[test] = losses
 
-    def _judge_by_one_fold(self) -> None:
-        """From now on a set takes one fit, where there is no time for one per fold."""
+    def _by_one_fold(self) -> tuple[float, Array] | None:
+        """Risk and losses of the present set by one fit, as of all later ones, where there is no time for one
+        fit per fold; None where there is, or where nothing is left to learn from.
+        """
         assert self.folds is not None
-        self.train, self.test = np.flatnonzero(self.folds != 0), np.flatnonzero(self.folds == 0)
-        if len(self.train):
-            self.held_out, self.judged_weights = True, self.weights[self.test]
-        else:
-            self.train = self.test = np.arange(len(self.y))
+        left, began, apart = self._clock.left, time.perf_counter(), self.folds == 0
+        if left is None or apart.all():
+            return None
+        before = self.train, self.test, self.judged_weights
+        self.train, self.test = np.flatnonzero(~apart), np.flatnonzero(apart)
+        self.judged_weights = self.weights[self.test]
+        found = self._objective(self.active)
+        self.held_out = left < _FITS * (time.perf_counter() - began)
+        if self.held_out:
+            return found
+        self.train, self.test, self.judged_weights = before
+        return None
 
     def removals(self, count: int) -> list[tuple[int, float]]:
         """Refit without each group in turn; in haste shuffle each in turn, which needs no fit."""

@@ -6,12 +6,14 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.base import clone
 
-from rlselect._clock import present_clock, time_is_up
+from rlselect._clock import present_clock, time_is_up, undisturbed
+from rlselect._limits import seconds_for
 from rlselect._options import NONE, anything, one_of
 from rlselect._random import RandomState, as_generator
 from rlselect.kernels import loo_residuals
 from rlselect.machines import KernelState
 from rlselect.regimes._anova_kernel import ActionAnovaState, ContrastState
+from rlselect.regimes._column_machine import ColumnMachine
 from rlselect.regimes._encoding import HistoryEncoder
 from rlselect.regimes._estimates import RegimeValue, from_scores
 from rlselect.regimes._estimation import q_functions
@@ -27,6 +29,8 @@ __all__ = ["AdvantageLearning"]
 
 # the value takes five times as long as the regime, and Q-functions of the regime
 _FOLDS_AND_Q_FUNCTIONS = 6
+# n^3 operations of a smooth main effect, which may take so much of the time that its stage has
+_MAIN_EFFECT, _FOR_MAIN_EFFECT = 10.0, 0.4
 
 
 class ContrastMachine(StageMachine):
@@ -190,6 +194,10 @@ class AdvantageLearning(BackwardLearner):
             # nobody followed the regimes of the two folds
             return from_scores(np.full(evaluation.trial.n_subjects, np.nan), "ipw", self.level)
 
+    def _value_notes(self) -> list[str]:
+        # selection is repeated without each fold
+        return []
+
     def advantages(self, history: Any, stage: int | str = 1) -> np.ndarray:
         """What each action adds to the average of all actions, one column per action of ``actions_``.
 
@@ -208,9 +216,14 @@ class AdvantageLearning(BackwardLearner):
 def _without_main_effect(
     encoder: HistoryEncoder, X: np.ndarray, y: np.ndarray, weights: np.ndarray
 ) -> np.ndarray:
-    """Response less its leave-one-out prediction from the history."""
-    alone = X.copy()
+    """Response less its leave-one-out prediction from the history, by lines where time is short."""
+    alone, left = X.copy(), present_clock().left
     alone[:, encoder.action] = 0.0
+    if left is not None and seconds_for(_MAIN_EFFECT * float(len(y)) ** 3) > _FOR_MAIN_EFFECT * left:
+        with undisturbed():
+            lines = ColumnMachine(encoder, alone, y, weights, "linear").make_problem()
+            lines.refresh()
+        return lines.residuals
     problem = StageMachine(encoder, alone, y, weights, "anova").make_problem()
     problem.refresh()
     return loo_residuals(problem.coefficients[:, 0], problem.inverse.diagonal(), problem.ridge, weights)

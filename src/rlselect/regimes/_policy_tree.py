@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from rlselect._clock import time_is_up
 from rlselect.regimes._estimates import RegimeValue
 from rlselect.regimes._history import read_history
 from rlselect.regimes._stage_names import find_stage
@@ -17,8 +18,8 @@ from rlselect.regimes._trial import TrialData
 
 __all__ = ["PolicyTree", "StageTree", "TreeSplit", "learn_stage_tree", "offer_splits"]
 
-# cuts of a column, and of all columns together
-_CUTS, _ALL_CUTS = 31, 900
+# cuts of a column, and of all columns together; where time is up, pairs of cuts that are priced, times rows
+_CUTS, _ALL_CUTS, _HASTY_PAIRS = 31, 900, 9e7
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,9 @@ def offer_splits(
 ) -> list[TreeSplit]:
     """Questions about some columns of a history; thresholds are numbers as they will be written."""
     found = []
-    cuts = max(3, min(_CUTS, _ALL_CUTS // max(1, len(places))))
+    hasty = int(math.sqrt(_HASTY_PAIRS / max(1, len(history))))
+    most = min(hasty, _ALL_CUTS) if time_is_up() else _ALL_CUTS
+    cuts = max(3, min(_CUTS, most // max(1, len(places))))
     for j in places:
         column, values = columns[j], history[:, j]
         if column.labels:

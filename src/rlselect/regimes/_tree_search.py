@@ -119,21 +119,23 @@ def _leaf(scores: np.ndarray) -> tuple[float, TreeNode]:
 def _best_split(sides: np.ndarray, scores: np.ndarray, depth: int, least: int) -> int | None:
     """The first split of the best tree of depth one or two; None where no leaf would be large enough."""
     n = len(scores)
-    count, low = sides.sum(axis=0), sides.T @ scores
-    total = scores.sum(axis=0)
+    # actions come first: the largest of a few numbers that lie side by side takes long
+    count, low = sides.sum(axis=0), scores.T @ sides
+    total = scores.sum(axis=0)[:, None]
     possible = (count >= least) & (n - count >= least)
     if not possible.any():
         return None
-    lower, upper = low.max(axis=1), (total - low).max(axis=1)
+    lower, upper = low.max(axis=0), (total - low).max(axis=0)
     if depth == 2:
-        pairs = np.stack([sides.T @ (sides * one[:, None]) for one in scores.T], axis=-1)
+        pairs = np.stack([sides.T @ (sides * one[:, None]) for one in scores.T])
         both = sides.T @ sides
+        first, second = low[:, :, None], low[:, None, :]
         # sums on the lower and the upper side of a first split (rows), by second split (columns)
         parts = (
-            (pairs, low[:, None] - pairs, both, count[:, None] - both),
+            (pairs, first - pairs, both, count[:, None] - both),
             (
-                low[None] - pairs,
-                total - low[:, None] - low[None] + pairs,
+                second - pairs,
+                total[:, None] - first - second + pairs,
                 count[None] - both,
                 n - count[:, None] - count[None] + both,
             ),
@@ -141,7 +143,7 @@ def _best_split(sides: np.ndarray, scores: np.ndarray, depth: int, least: int) -
         deeper = []
         for one, other, n_one, n_other in parts:
             gain = np.where(
-                (n_one >= least) & (n_other >= least), one.max(axis=-1) + other.max(axis=-1), -np.inf
+                (n_one >= least) & (n_other >= least), one.max(axis=0) + other.max(axis=0), -np.inf
             )
             deeper.append(gain.max(axis=1))
         lower, upper = np.maximum(lower, deeper[0]), np.maximum(upper, deeper[1])

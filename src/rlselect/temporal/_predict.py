@@ -1,7 +1,7 @@
 """New rows to covariates and times."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ def covariates_at(design: ProcessDesign, data: Any, time: Any) -> tuple[Array, A
         if not columns.has_names and len(columns.names) != len(names):
             raise ValueError(f"the model has {len(names)} covariates, the data {len(columns.names)} columns")
         values = columns.matrix(names if columns.has_names else columns.names, "covariate")
-        return np.column_stack([np.ones(len(clock)), values]), clock
+        return _finite(np.column_stack([np.ones(len(clock)), values]), design.names), clock
     if not columns.has_names:
         raise ValueError("the model was fitted with a formula: predict needs a table with its columns")
     names = variables_of(design.spec.formula, columns)
@@ -36,7 +36,18 @@ def covariates_at(design: ProcessDesign, data: Any, time: Any) -> tuple[Array, A
     if len(rows):
         _refuse_changed_kinds(text, design.text.intersection(names))
         x[rows] = _coded(design.spec, columns.to_pandas(names, rows))
-    return x, clock
+    return _finite(x, design.names), clock
+
+
+def _finite(x: Array, names: Sequence[str]) -> Array:
+    """The covariates, none of which may be infinite: nothing can be told of such rows, as `fit` says too."""
+    for name, count in zip(names, np.isinf(x).sum(axis=0), strict=True):
+        if count:
+            raise ValueError(
+                f"{name!r} is infinite in {count} row(s); make them missing (their predictions are NaN then) "
+                "or leave the rows out."
+            )
+    return x
 
 
 def _refuse_changed_kinds(now: frozenset[str], then: frozenset[str]) -> None:

@@ -4,10 +4,17 @@ from itertools import product
 
 import numpy as np
 import pytest
+from sklearn.covariance import ledoit_wolf
 
 from rlselect import REVS
 from rlselect.data import open_table
-from rlselect.subset.revs._joint_search import _counts, _independent, _joint
+from rlselect.subset.revs._joint_search import (
+    _counts,
+    _independent,
+    _joint,
+    _left_over,
+    _shrunk_covariance,
+)
 from rlselect.subset.revs._problem import pose_problem
 from rlselect.subset.revs._walk import SizePrior
 
@@ -111,3 +118,15 @@ def test_heavy_tails_are_shortened_in_a_shared_selection():
     fitted = REVS(random_state=0).fit(X, Y)
     assert np.flatnonzero(fitted.support_).tolist() == [0]
     assert all(single.noise_["degrees"] < 5 for single in fitted.estimators_)
+
+
+def test_weights_of_rows_are_copies_of_them_in_the_noise():
+    rng = np.random.default_rng(0)
+    A, Y, w = rng.standard_normal((14, 4)), rng.standard_normal((14, 3)), rng.integers(0, 4, 14)
+    rows, ones = np.repeat(np.arange(14), w), np.ones(w.sum())
+    # 5 columns beside 14 rows or fewer, but 20 copies
+    left = _left_over(A, Y, w.astype(float))
+    np.testing.assert_allclose(left[rows], _left_over(A[rows], Y[rows], ones))
+    assert not np.allclose(left, Y)
+    shrunk = ledoit_wolf(left[rows], assume_centered=True)[0]
+    np.testing.assert_allclose(_shrunk_covariance(left, w.astype(float)), shrunk)

@@ -8,7 +8,6 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.covariance import ledoit_wolf
 
 from rlselect._clock import Clock
 from rlselect.data import Batch, DataSource, Units
@@ -281,9 +280,8 @@ def _independent(
     left = _left_over(A, Y, w)
     scale = np.sqrt(np.average(left**2, axis=0, weights=w))
     Y, left = Y / scale, left / scale
-    noise = left[w > 0] * np.sqrt(w[w > 0] / w[w > 0].mean())[:, None]
-    values, vectors = np.linalg.eigh(ledoit_wolf(noise, assume_centered=True)[0])
-    kept = np.mean((noise @ vectors) ** 2, axis=0) > _LEAST_VARIANCE
+    values, vectors = np.linalg.eigh(_shrunk_covariance(left, w))
+    kept = np.average((left @ vectors) ** 2, axis=0, weights=w) > _LEAST_VARIANCE
     turn = vectors[:, kept] / np.sqrt(values[kept])
     if kept.all():
         # each stays as near as can be to the response it was
@@ -291,11 +289,23 @@ def _independent(
     return Y @ turn, weight, left @ turn
 
 
+def _shrunk_covariance(left: Floats, w: Floats) -> Floats:
+    """Ledoit and Wolf's covariance (k, k) of centred rows (n, k); a row counts as often as it weighs."""
+    total, k = float(w.sum()), left.shape[1]
+    covariance = (left.T * w) @ left / total
+    mean = float(np.trace(covariance)) / k
+    size = float(np.sum(covariance**2))
+    apart = size / k - mean**2
+    chance = (float(w @ np.sum(left**2, axis=1) ** 2) / total - size) / (k * total)
+    share = min(max(chance, 0.0) / apart, 1.0) if apart > 0.0 else 0.0
+    return np.asarray((1.0 - share) * covariance + share * mean * np.eye(k))
+
+
 def _left_over(A: Floats, Y: Floats, w: Floats) -> Floats:
     """Residuals of least squares; the responses themselves where the rows are too few."""
     roots = np.sqrt(w)[:, None]
     design = np.column_stack([np.ones(len(A)), A])
-    if np.count_nonzero(w) < 2 * design.shape[1] + 2:
+    if w.sum() < 2 * design.shape[1] + 2:
         return Y
     left = Y - design @ np.linalg.lstsq(roots * design, roots * Y, rcond=None)[0]
     gone = np.average(left**2, axis=0, weights=w) <= 1e-12 * np.average(Y**2, axis=0, weights=w)

@@ -43,7 +43,7 @@ def report_of(selector: Any) -> dict[str, Any]:
         else ["No variable is worth its price: the same is predicted for every row."]
     )
     several = getattr(selector, "response_names_", [])
-    notes += _rules(selector) + (_together(selector) if several else _prediction(selector))
+    notes += _doubt(selector) + _rules(selector) + (_together(selector) if several else _prediction(selector))
     shared = getattr(selector, "dependence_", None)
     if shared is not None:
         notes.append(say_dependence(shared, selector._n_rows, selector.time_ordered))
@@ -200,6 +200,19 @@ def _products(selector: Any) -> list[dict[str, Any]]:
         _variable(selector, pair["name"], [first + place], pair["inclusion"], pair["gain"])
         for place, pair in enumerate(pairs)
         if pair["selected"]
+    ]
+
+
+def _doubt(selector: Any) -> list[str]:
+    """Whether the target may have been meant otherwise."""
+    found = getattr(selector, "_class_like", [])
+    if not found:
+        return []
+    numbers = name_some([f"{value:g}" for value in found])
+    return [
+        f"The target holds {len(found)} whole numbers only ({numbers}) and was taken as an amount."
+        ' Of classes say family="multinomial", of classes in order family="ordinal", of counts '
+        'family="poisson".'
     ]
 
 

@@ -169,7 +169,7 @@ class REVS(SubsetSelections):
         Which rows give `coef_` and the standard errors of the summary: the same that selected the variables,
         so that the errors are too small, or a random half of them that takes no part in the selection, which
         costs half of the rows for each. "split" needs the table in memory. Clusters stay whole, and a series
-        is cut in the middle.
+        is cut in the middle; a row stays whole with all its weight, while copies of it may be in both halves.
     validate : {"read", "all"}, default="read"
         Of a source that is read in parts, check the rows that are read, or pass over all of them first.
     transform_as : {"columns", "design"}, default="columns"
@@ -572,6 +572,7 @@ class REVS(SubsetSelections):
         self.path_ = path_of(found)
         self.credible_groups_ = name_groups(problem, credible_groups(problem, found))
         self._n_rows = problem.table.n_rows
+        self._class_like = problem.class_like
 
     def _refit(self, problem: Problem, found: Found, apart: Problem | None, rng: np.random.Generator) -> None:
         gains = set_coefficients(self, problem, found, apart, rng)
@@ -583,9 +584,9 @@ class REVS(SubsetSelections):
 
     def _keep_ranks(self, gain: NDArray[np.float64]) -> None:
         self.gain_ = gain
-        # selected first, then by inclusion; held-out worth breaks ties
+        # selected first, then by inclusion; held-out worth breaks ties, rounding does not
         worth = np.nan_to_num(gain, nan=-np.inf)
-        self.ranking_ = rank(self.inclusion_, worth, support=self.support_)
+        self.ranking_ = rank(self.inclusion_.round(12), worth, support=self.support_)
 
     def _report(self) -> dict[str, Any]:
         return report_of(self)

@@ -220,7 +220,7 @@ def _keep_models(selector: Any, fitted: list[Any]) -> None:
     # losses of different units: each in shares of the largest
     gains = np.nan_to_num(selector.gain_, nan=0.0)
     worth = (gains / np.maximum(np.abs(gains).max(axis=1, keepdims=True), 1e-300)).mean(axis=0)
-    selector.ranking_ = rank(selector.inclusion_, worth, support=selector.support_)
+    selector.ranking_ = rank(selector.inclusion_.round(12), worth, support=selector.support_)
 
 
 def _stacked(values: list[Any]) -> Any:

@@ -56,6 +56,7 @@ def report_of(selector: Any) -> dict[str, Any]:
     }
     if hasattr(selector, "response_names_"):
         facts["Responses"] = ", ".join(selector.response_names_)
+    facts["Loss"] = selector.loss_
     for label, name in (("Regularization", "regularization_"), ("Bandwidth", "bandwidth_")):
         value = getattr(selector, name, None)
         if value is not None and np.isfinite(value):

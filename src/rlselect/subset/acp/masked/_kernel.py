@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
+from rlselect._clock import time_is_up
 from rlselect._limits import require_memory
 from rlselect.kernels import network_kernel, network_loo_residuals
 from rlselect.subset.acp.masked._predictor import (
@@ -20,8 +21,8 @@ from rlselect.subset.acp.masked._predictor import (
 RIDGES = (0.01, 0.03, 0.1, 0.3, 1.0)
 # a matrix of this many rows is judged; of longer data other rows are drawn for each batch
 ROWS = 500
-# rows of the final machine
-_FINAL_ROWS = 4000
+# rows of the final machine, and of one that is made when the time is up
+_FINAL_ROWS, _HASTY_ROWS = 4000, 2000
 # n x n matrices that are there at one time, where all rows are judged
 _MATRICES = 5
 
@@ -140,7 +141,7 @@ class MaskedKernel(MaskedPredictor):
 
     def fit(self, mask: NDArray[np.bool_]) -> KernelModel | ClassModel:
         """Machine on all rows (at most some thousand)."""
-        rows = slice(0, _FINAL_ROWS)
+        rows = slice(0, _HASTY_ROWS if time_is_up() else _FINAL_ROWS)
         X = np.ascontiguousarray(self.X[rows][:, mask])
         K = network_kernel(X)
         K[np.diag_indices(len(K))] += self.ridge

@@ -216,6 +216,21 @@ def selection_table(
     """Columns that say something of the first variables, their cells, what they mean, and how many are left.
 
     A selector that gives no coefficients has no column of them.
+
+    Parameters
+    ----------
+    report : mapping
+        As for `to_html`.
+    most : int
+        Variables that are shown.
+
+    Returns
+    -------
+    columns : list of str
+    rows : list of lists of str
+    legend : str
+    more : int
+        Variables that are not shown.
     """
     rows, more = variable_rows(report, most)
     filled = [k for k in range(len(COLUMNS)) if any(row[k] not in ("", "-") for row in rows)]

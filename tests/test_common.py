@@ -11,6 +11,7 @@ import time
 import warnings
 from functools import cache
 from inspect import signature
+from itertools import product
 from pathlib import Path
 from unittest.mock import patch
 
@@ -77,14 +78,14 @@ def fit_breaking_at(case, estimator, data, moment, error):
 
 
 @every
-@pytest.mark.parametrize("error", [InTheMiddle, KeyboardInterrupt])
-def test_a_fit_that_breaks_leaves_the_old_one_or_a_new_one(name, error):
+def test_a_fit_that_breaks_leaves_the_old_one_or_a_new_one(name):
     case = CASES[name]
     other, whole = case.data(seed=7), case.make()
     before = answers(case, usual_fit(name))
-    _, calls = fit_breaking_at(case, whole, other, -1, error)
+    _, calls = fit_breaking_at(case, whole, other, -1, InTheMiddle)
     new = answers(case, whole)
-    for moment in np.random.default_rng(0).integers(1, calls + 1, size=2):
+    moments = np.random.default_rng(0).integers(1, calls + 1, size=2)
+    for error, moment in product([InTheMiddle, KeyboardInterrupt], moments):
         estimator = copy.deepcopy(usual_fit(name))
         ended, _ = fit_breaking_at(case, estimator, other, int(moment), error)
         if ended and estimator.stop_reason_ != "interrupted":
@@ -212,7 +213,7 @@ def test_the_same_seed_is_the_same_answer_for_any_number_of_workers(name):
     case = CASES[name]
     one = answers(case, usual_fit(name))
     options = signature(type(case.make())).parameters
-    for change in ({}, {"n_jobs": 2} if "n_jobs" in options else {}):
+    for change in [{}, {"n_jobs": 2}] if "n_jobs" in options else [{}]:
         assert_same(answers(case, case.fitted(**change)), one)
 
 

@@ -41,7 +41,7 @@ def test_command(tmp_path):
     words = ["--target", "ill", "--drop", "id", "--cost", "scan=0.3", "--budget", 2, "--time-budget", 2]
     result = run(data, *words, "--html", page, "--json", values)
     assert result.exit_code == 0, result.output
-    assert "ill in patients.csv" in result.output
+    assert "What to ask of each case to tell ill, in patients.csv" in result.output
     assert "How many features a case needs" in result.output
     assert "Judged on 50 rows that took no part" in result.output
     written = json.loads(values.read_text())

@@ -12,21 +12,21 @@ import rlselect
 
 SCRIPT = Path(__file__).with_name("user_script.py")
 SOURCE = Path(rlselect.__file__).parent
+ROOT = SOURCE.parents[1]
+# what --strict asks of a script
+STRICT = (
+    "# mypy: disallow-any-generics, disallow-subclassing-any, disallow-untyped-calls, disallow-untyped-defs, "
+    "disallow-untyped-decorators, warn-return-any, warn-unused-ignores, strict-equality, extra-checks\n"
+)
 
 
-def check_types(folder, *scripts):
-    """Run mypy as a user would, strictly on the scripts, and without a word about the library's inside."""
+def check_types(*scripts):
+    """Run mypy as a user would, strictly on the scripts; the library is read as `make lint` has left it."""
     pytest.importorskip("mypy", reason="mypy is not installed")
-    settings = folder / "mypy.ini"
-    settings.write_text(
-        "[mypy]\nstrict = True\nignore_missing_imports = True\n"
-        "[mypy-rlselect.*]\nfollow_imports = silent\nignore_errors = True\n"
-    )
-    # a cache beside that of `make lint`, so that only the first run takes long
-    cache = SOURCE.parents[1] / ".mypy_cache" / "user"
-    command = [sys.executable, "-m", "mypy", f"--config-file={settings}", f"--cache-dir={cache}", *scripts]
+    # of other settings mypy would look at all of the library again
+    command = [sys.executable, "-m", "mypy", "--config-file=pyproject.toml", *map(str, scripts)]
     env = {**os.environ, "MYPYPATH": str(SOURCE.parent)}
-    return subprocess.run(command, env=env, cwd=folder, capture_output=True, text=True, check=False).stdout
+    return subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, check=False).stdout
 
 
 def test_py_typed_ships():
@@ -34,13 +34,14 @@ def test_py_typed_ships():
 
 
 def test_user_script_passes_and_a_mistake_does_not(tmp_path):
-    wrong = tmp_path / "wrong.py"
+    right, wrong = tmp_path / "right.py", tmp_path / "wrong.py"
+    right.write_text(STRICT + SCRIPT.read_text())
     # an option that is none, and a call of the package of reports without fits
-    script = SCRIPT.read_text().replace('missing="error"', 'missing="forget"')
+    script = right.read_text().replace('missing="error"', 'missing="forget"')
     wrong.write_text(script.replace("rlselect.report([selector, short])", "rlselect.report()"))
-    told = [line for line in check_types(tmp_path, str(SCRIPT), str(wrong)).splitlines() if "error:" in line]
+    told = [line for line in check_types(right, wrong).splitlines() if "error:" in line]
     assert len(told) == 2, told
-    assert all(line.startswith("wrong.py:") for line in told)
+    assert all("wrong.py:" in line for line in told)
     assert "forget" in told[0]
     assert '"fits"' in told[1]
 

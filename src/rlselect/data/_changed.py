@@ -123,7 +123,7 @@ class PresentParts(_Beside):
 
     def visit(self, picks: Sequence[Pick], names: Sequence[str]) -> Iterator[pa.Table]:
         """Yield these columns of each pick."""
-        return self._whole.visit([self._found(pick) for pick in picks], names)
+        return self._whole.visit(_FoundPicks(picks, self._found), names)
 
     @property
     def by_columns(self) -> Callable[[int, Sequence[str]], Iterator[pa.Table]] | None:
@@ -149,6 +149,19 @@ class PresentParts(_Beside):
         pick = self._found(Pick(part))
         for table in self._whole.by_columns(pick.part, names):
             yield table if pick.rows is None else table.take(pa.array(pick.rows))
+
+
+class _FoundPicks(Sequence[Pick]):
+    """Picks whose rows are found when their turn comes: of all parts at once, they would fill the memory."""
+
+    def __init__(self, picks: Sequence[Pick], find: Callable[[Pick], Pick]) -> None:
+        self._picks, self._find = picks, find
+
+    def __len__(self) -> int:
+        return len(self._picks)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._find(self._picks[place])
 
 
 class PresentStream(_Beside):

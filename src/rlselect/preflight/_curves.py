@@ -8,7 +8,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from rlselect._parallel import one_thread
-from rlselect.preflight._features import is_constant, is_id
+from rlselect.preflight._columns import is_constant
+from rlselect.preflight._features import is_id
 from rlselect.preflight._findings import SeenRows
 from rlselect.preflight._target import find_outcome
 

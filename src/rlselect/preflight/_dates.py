@@ -104,6 +104,18 @@ def find_dates(
         As for `expand_dates`.
     hours : sequence of str, optional
         Columns with times of the day, where that is known; otherwise those that have any here.
+
+    Returns
+    -------
+    DateColumns
+        ``make(frame)`` puts numbers in their place, in these rows and in others.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> dates = find_dates(pa.table({"seen": ["03.02.2024", "01.01.2000"]}))
+    >>> dates.make(pa.table({"seen": ["02.01.2000"]})).to_pydict()
+    {'seen.days': [1.0], 'seen.month': [1], 'seen.weekday': [7]}
     """
     table = nw.from_native(frame, eager_only=True)
     dates = (name for name in table.columns if name not in but and _is_date(table[name]))

@@ -27,6 +27,9 @@ _FAMILIES = {
     "mixed": "of several kinds",
 }
 
+# and what a task is
+_TASKS = {"regression": "numbers", "classification": "classes"}
+
 # what a search says in a word, for readers who have not read about it; other reasons are shown as they are
 _REASONS = {
     "converged": "the search has converged",
@@ -120,7 +123,7 @@ def fact_rows(report: Mapping[str, Any]) -> list[tuple[str, str]]:
     rows: list[tuple[str, str]] = []
     method, family = (show(report[key]) if key in report else "" for key in ("method", "family"))
     if family:
-        kind = f"{_FAMILIES[family]} (family {family})" if family in _FAMILIES else family
+        kind = f"{_FAMILIES[family]} (family {family})" if family in _FAMILIES else _TASKS.get(family, family)
         rows.append(("Method", f"{method}, for {kind}") if method else ("For", kind))
     elif method:
         rows.append(("Method", method))
@@ -213,6 +216,21 @@ def selection_table(
     """Columns that say something of the first variables, their cells, what they mean, and how many are left.
 
     A selector that gives no coefficients has no column of them.
+
+    Parameters
+    ----------
+    report : mapping
+        As for `to_html`.
+    most : int
+        Variables that are shown.
+
+    Returns
+    -------
+    columns : list of str
+    rows : list of lists of str
+    legend : str
+    more : int
+        Variables that are not shown.
     """
     rows, more = variable_rows(report, most)
     filled = [k for k in range(len(COLUMNS)) if any(row[k] not in ("", "-") for row in rows)]

@@ -25,7 +25,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 from threadpoolctl import threadpool_limits
 
-from _tables import environment
+from _tables import command_line, environment
 from rlselect.datasets import load_crime, load_local
 
 REAL_HELP = "the first 20 columns of Spambase and Madelon instead (needs RLSELECT_DATA)"
@@ -211,7 +211,8 @@ def real_table(args, book, cells, methods):
         "",
         f"Seeds {args.seed}-{last}; mean ± standard deviation of the accuracy in percent. `cv`: ranked on "
         "all rows, 5-fold cross-validation on the same rows; `held-out`: ranked and fitted on 70 % of the "
-        f"rows, scored on the rest. Goals: Madelon >= 85, Spambase >= 92 (cv). {environment()}",
+        f"rows, scored on the rest. Goals: Madelon >= 85, Spambase >= 92 (cv). Made by "
+        f"`RLSELECT_DATA=folder {command_line()}`. {environment()}",
         "",
         "| data | scaling | ranking | columns | cv | held-out | cpu s of the ranking |",
         "|---|---|---|---:|---:|---:|---:|",

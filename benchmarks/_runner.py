@@ -14,7 +14,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-from _tables import Fit, Store, Summary, environment, mean, median
+from _tables import Fit, Store, Summary, command_line, environment, mean, median
 
 
 @dataclass(frozen=True)
@@ -69,10 +69,8 @@ def run(args, title, cells, methods, columns, *, reference=None, footer=None, mo
     if missing:
         print("left out, not installed:", ", ".join(missing), flush=True)
     chosen = {key: module for key, module in chosen.items() if key not in missing}
-    last = args.seed + args.replicates - 1
-    preamble = f"{args.replicates} replicates, seeds {args.seed}-{last}. {environment()}"
-    summary = Summary(title, columns, names, preamble, reference, footer)
     store = Store(args.out, resume=args.resume) if args.out else None
+    summary = Summary(title, columns, names, _preamble(args, store), reference, footer)
     if store:
         summary.fits += store.old
     try:
@@ -84,6 +82,16 @@ def run(args, title, cells, methods, columns, *, reference=None, footer=None, mo
     if store:
         store.write(summary.markdown())
     print("\n" + summary.markdown())
+
+
+def _preamble(args, store):
+    """Seeds, versions, and the command lines that made the table."""
+    commands = store.commands() if store else [command_line()]
+    if len(commands) == 1:
+        seeds = f"{args.replicates} replicates, seeds {args.seed}-{args.seed + args.replicates - 1}."
+    else:
+        seeds = "Replicates and seeds as the commands say, from seed 1000 where none is named."
+    return "\n".join([f"{seeds} {environment()} Made by", "", *(f"    {line}" for line in commands)])
 
 
 def run_with_noise(description, methods, cells, n_true, title, columns, noise_title, noise_columns):

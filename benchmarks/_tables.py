@@ -3,6 +3,8 @@
 import csv
 import os
 import platform
+import shlex
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from importlib.metadata import PackageNotFoundError, version
@@ -165,6 +167,12 @@ def environment():
     return f"Python {platform.python_version()}, {', '.join(packages)}; {_processor()}; one thread."
 
 
+def command_line():
+    """The command that is running, as it is given in the root of the repository."""
+    path = Path(sys.argv[0]).resolve()
+    return shlex.join(["python", f"{path.parent.name}/{path.name}", *sys.argv[1:]])
+
+
 def _processor():
     try:
         for line in Path("/proc/cpuinfo").read_text().splitlines():
@@ -186,6 +194,14 @@ class Store:
         if not self.old:
             with self.csv.open("w", newline="") as handle:
                 csv.writer(handle).writerow(FIELDS)
+
+    def commands(self):
+        """All command lines that the table was made by: those it names, if it goes on, and this one."""
+        before, command = [], command_line()
+        if self.old and self.markdown.exists():
+            lines = self.markdown.read_text().splitlines()
+            before = [line.strip() for line in lines if line.startswith("    ")]
+        return [*before, *([] if command in before else [command])]
 
     def _read(self):
         types = {f.name: f.type for f in fields(Fit)}

@@ -22,6 +22,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np  # noqa: E402
 
+from _tables import command_line  # noqa: E402
 from rlselect.kernels._networks import Training, network_outputs, start_networks, train_networks  # noqa: E402
 
 EPOCHS = 300
@@ -149,7 +150,7 @@ def main() -> None:
     for shape in SHAPES[: options.shapes]:
         rows += measure(shape, options.repeats, options.part)
         print(table(rows), flush=True)
-    text = f"{machine()}; {EPOCHS} epochs.\n\n{table(rows)}\n"
+    text = f"{machine()}; {EPOCHS} epochs. Made by\n`{command_line()}`.\n\n{table(rows)}\n"
     if options.output is not None:
         options.output.write_text(text)
     print(text)

@@ -22,7 +22,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import LeaveOneOut, PredefinedSplit, cross_val_predict, cross_val_score
 from sklearn.neural_network import MLPRegressor
 
-from _tables import environment
+from _tables import command_line, environment
 from rlselect.kernels._arc_cosine import network_kernel
 from rlselect.kernels._networks import Training
 from rlselect.subset.acp.masked._kernel import MaskedKernel
@@ -150,7 +150,8 @@ def main():
     parser.add_argument("--loop-masks", type=int, default=16, help="networks of the loop (times are scaled)")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
-    lines = ["# Batched rewards of ActorCriticPredictor", "", environment(), ""]
+    made = f"Made by `{command_line()}`. {environment()}"
+    lines = ["# Batched rewards of ActorCriticPredictor", "", made, ""]
     text = "\n".join(lines + cpu_table(arguments.loop_masks)) + "\n"
     print(text)
     if arguments.out is not None:

@@ -2,7 +2,8 @@
 
 One file of 250 MB is linked into a folder many times, so that a folder of 50 GB takes 250 MB of disk. Each
 command runs in a process of its own; what is told of it is its own time, its processor time and its largest
-resident memory. Twenty columns of numbers and one of text, of which five matter.
+resident memory. Twenty columns of numbers and one of text, of which five matter; --messy adds a date, and
+a target that is missing in one of twenty rows, which select is told to make numbers of and to leave out.
 """
 
 import argparse
@@ -19,6 +20,8 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import csv, parquet
 
+from rlselect import expand_dates
+
 HERE = Path(__file__).resolve().parent
 HEAD = """# Files larger than memory
 
@@ -34,7 +37,7 @@ needs.
 COLUMNS, GROUP, TRUE = 20, 131_072, {"x0": 0.3, "x3": -0.2, "x7": 0.1, "x12": 0.1, "city": 0.2}
 
 
-def write_one(folder, kind, megabytes, seed):
+def write_one(folder, kind, megabytes, seed, messy):
     """A file of about so many megabytes; its path and its rows."""
     rng = np.random.default_rng(seed)
     path = folder / f"one.{kind}"
@@ -46,13 +49,20 @@ def write_one(folder, kind, megabytes, seed):
     # by chance noise goes along with columns; in copies of the same rows that would be a true, small effect
     design = np.column_stack([X, city[:, None] == np.arange(4)])
     noise = rng.standard_normal(n_rows)
+    told, dates = np.ones(n_rows, dtype=bool), {}
+    if messy:
+        told = rng.random(n_rows) >= 0.05
+        dates = {"sold": pa.array(rng.integers(18_000, 20_000, n_rows).astype("datetime64[D]"))}
+        made = expand_dates(pa.table(dates))
+        design = np.column_stack([design, *(column.to_numpy() for column in made.columns)])
     for start in range(0, n_rows, GROUP):
-        rows = slice(start, start + GROUP)
+        rows = np.flatnonzero(told[start : start + GROUP]) + start
         block = design[rows]
         noise[rows] -= block @ np.linalg.lstsq(block.T @ block, block.T @ noise[rows], rcond=None)[0]
     columns = {f"x{j}": X[:, j] for j in range(COLUMNS)}
     columns["city"] = np.array(["Bonn", "Graz", "Oslo", "Rome"])[city]
-    columns["y"] = (y + noise).round(5)
+    columns |= dates
+    columns["y"] = pa.array((y + noise).round(5), mask=~told)
     if kind == "csv":
         csv.write_csv(pa.table(columns), path)
     else:
@@ -102,6 +112,7 @@ def main():
     parser.add_argument("--gigabytes", type=float, nargs="+", default=[1, 50])
     parser.add_argument("--megabytes", type=float, default=250, help="of the one file")
     parser.add_argument("--commands", nargs="+", default=["check", "select"])
+    parser.add_argument("--messy", action="store_true", help="a date, and gaps in the target")
     parser.add_argument("--time-budget", type=float)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
@@ -109,7 +120,8 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         # in a process of its own: the memory of those that begin here counts what was in use before
         with ProcessPoolExecutor(1) as pool:
-            one, n_rows = pool.submit(write_one, Path(name), args.kind, args.megabytes, args.seed).result()
+            job = pool.submit(write_one, Path(name), args.kind, args.megabytes, args.seed, args.messy)
+            one, n_rows = job.result()
         size = one.stat().st_size
         for gigabytes in args.gigabytes:
             folder = Path(name) / f"{gigabytes:g}"
@@ -120,16 +132,19 @@ def main():
             for command in args.commands:
                 words = [command, str(folder), "--target", "y"]
                 budget = args.time_budget if command == "select" else None
-                words += [] if budget is None else ["--time-budget", f"{budget:g}"]
-                answer, seconds, cpu, own, peak = run(words)
-                shown = command if budget is None else f"{command} --time-budget {budget:g}"
+                flags = [] if budget is None else ["--time-budget", f"{budget:g}"]
+                flags += (
+                    ["--drop-missing-target", "--expand-dates"] if args.messy and command == "select" else []
+                )
+                answer, seconds, cpu, own, peak = run([*words, *flags])
+                shown = " ".join([command, *flags])
                 lines.append(
                     f"| {args.kind} | {count * size / 1e9:.1f} GB | {count} | {count * n_rows:,} | {shown} "
                     f"| {answer} | {seconds:.0f} | {cpu:.1f} | {own / 1e6:.0f} MB | {peak / 1e6:.0f} MB |"
                 )
                 print(lines[-1], flush=True)
     words = " ".join(["python benchmarks/large_files.py", *sys.argv[1:]])
-    table = HERE / f"results/large_files_{args.kind}.md"
+    table = HERE / f"results/large_files_{args.kind}{'_messy' if args.messy else ''}.md"
     table.write_text(HEAD.format(command=words, cores=os.cpu_count()) + "\n".join(lines) + "\n")
 
 

@@ -283,11 +283,10 @@ def main():
                     writer = csv.DictWriter(file, FIELDS)
                     writer.writeheader()
                     writer.writerows(fits)
-                title = (
-                    "# REVS as rows and columns grow\n\nOne thread, banded design (.8), noise variance 2, "
-                )
-                title += f"one data set per cell and {args.repeats} seeds of the search, medians (memory: "
-                title += "maximum).\n\n"
+                command = " ".join(["python", Path(sys.argv[0]).name, *sys.argv[1:]])
+                title = f"# REVS as rows and columns grow\n\n`{command}`. One thread, banded design (.8), "
+                title += f"noise variance 2, one data set per cell and {args.repeats} seeds of the search, "
+                title += "medians (memory: maximum).\n\n"
                 if only_workers:
                     title = title.replace("as rows and columns grow", "with one and two Dask workers")
                 notes = _workers.NOTE if only_workers else ""

@@ -1,6 +1,6 @@
 """ACP, Figure 4: score of a Gaussian SVM against the number of columns, on four public data sets.
 
-    RLSELECT_DATA=folder python experiments/acp_figure_4.py --replicates 3 \\
+    RLSELECT_DATA=folder python experiments/acp_figure_4.py --replicates 1 --seed 3000 \\
         --out experiments/results/acp_figure_4
 
 The paper draws the curves without printing numbers. The protocol is written at the head of
@@ -29,7 +29,10 @@ def markdown(args, book):
         "# ACP, Figure 4: score against the number of columns",
         "",
         f"Seeds {args.seed}-{args.seed + args.replicates - 1}, mean ± standard deviation in percent "
-        "(accuracy; R^2 for communities_crime). " + " ".join(__doc__.split("\n\n")[-1].split()),
+        "(accuracy; R^2 for communities_crime). Made by `"
+        + " ".join(__doc__.split("\n\n")[1].replace("\\", "").split())
+        + "`. "
+        + " ".join(__doc__.split("\n\n")[-1].split()),
     ]
     for data, sizes in SIZES.items():
         found = list(dict.fromkeys(s.method for s in book.of(data=data)))

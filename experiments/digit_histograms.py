@@ -33,7 +33,7 @@ def main():
     groups = np.repeat(np.arange(16), 4)
     lines = [
         "Digits 3 against 8, 16 block histograms of 4 bins, chi-squared kernel, hinge loss, 200 training "
-        "rows.",
+        f"rows. Made by `{__doc__.splitlines()[-1].strip()}`.",
         "",
         "| seed | blocks kept | test accuracy | with all 16 | kept (row, column) |",
         "|---|---|---|---|---|",

@@ -72,7 +72,8 @@ def main():
     parser.add_argument("--n", type=int, default=150)
     args = parser.parse_args()
     lines = [
-        f"{args.n} rows, {args.replicates} replicates from seed {args.seed}, defaults but for the loss.",
+        f"{args.n} rows, {args.replicates} replicates from seed {args.seed}, defaults but for the loss. "
+        f"Made by `{__doc__.splitlines()[-1]}`.",
         "",
         "| design | loss | exact | missed | too many | test accuracy | s per fit |",
         "|---|---|---|---|---|---|---|",

@@ -168,7 +168,8 @@ def main():
     parser = arguments(__doc__.splitlines()[0], replicates=8, seed=5000)
     args = parser.parse_args()
     lines = [
-        f"{args.replicates} replicates from seed {args.seed}, RiskRFE() with its defaults; CPU seconds.",
+        f"{args.replicates} replicates from seed {args.seed}, RiskRFE() with its defaults; CPU seconds. "
+        f"Made by `{__doc__.splitlines()[-1]}`.",
         "",
     ]
     for part in (recovery, diabetes, regression_machine):

@@ -43,7 +43,8 @@ def main():
     lines = [
         f"Splice junctions against other DNA, {args.n_train} training rows, spectrum features (k = 3, 64 "
         f"columns), "
-        f"hinge loss, linear kernel; the larger class holds {share:.3f} of the rows.",
+        f"hinge loss, linear kernel; the larger class holds {share:.3f} of the rows. "
+        f"Made by `{__doc__.splitlines()[-1].strip()}`.",
         "",
         "| seed | 3-mers kept | test accuracy | with all 64 | first eight |",
         "|---|---|---|---|---|",

@@ -1,6 +1,6 @@
 """Default tests, bands and intervals on designs that nothing was tuned on.
 
-python experiments/temporal_designs.py --replicates 40 --seed 972 --subjects 60
+python experiments/temporal_designs.py --replicates 100 --seed 9721 --subjects 60
 
 The effect of x is zero, or a curve with a kink; the other covariate has an effect of .4 throughout. A broken
 run goes on after the cells it has done, which a temporary file keeps until the table is written.
@@ -91,6 +91,19 @@ def two_far_counts(rng, n, effect):
     return x, z, y, link
 
 
+def clusters(rng, n, effect, link="identity", many=12):
+    """Subjects in clusters of unequal sizes, which share two fifths of the errors; clusters are arms."""
+    share = rng.dirichlet(np.full(many, 2.0))
+    owner = np.concatenate([np.arange(many), rng.choice(many, n - many, p=share)])
+    x = np.repeat((rng.permutation(many) < many // 2)[owner][:, None].astype(float), N_TIMES, axis=1)
+    z = rng.normal(size=(n, 1))
+    eta = effect * x + 0.4 * z
+    noise = np.sqrt(0.4) * errors(rng, many)[owner] + np.sqrt(0.6) * errors(rng, n)
+    if link == "logit":
+        return x, z, (rng.random(x.shape) < 1 / (1 + np.exp(-eta - noise))).astype(float), link, owner
+    return x, z, eta + noise, link, owner
+
+
 DESIGNS = {
     "normal": gaussian,
     "Student's t, 2 df": lambda rng, n, b: gaussian(rng, n, b, student(2)),
@@ -105,24 +118,27 @@ DESIGNS = {
     "one subject far out": far_out,
     "doses, binary": doses,
     "counts, two subjects with ten times the rate": two_far_counts,
+    "12 unequal clusters, half of them an arm": clusters,
+    "12 unequal clusters, binary": lambda rng, n, b: clusters(rng, n, b, "logit"),
 }
 KINK = 0.6 * np.maximum(np.arange(N_TIMES) - 5, 0) / 6 - 0.2
 
 
 def one(rng, n, name, effect, missing):
-    x, z, y, link = DESIGNS[name](rng, n, effect)
+    x, z, y, link, *owner = DESIGNS[name](rng, n, effect)
     # visits are missed by those with a large covariate: at random, given the model
     seen = rng.random(x.shape) >= (0.6 / (1 + np.exp(2.0 - x)) if missing else 0.05)
     ids, times = np.repeat(np.arange(n), N_TIMES), np.tile(np.arange(N_TIMES), n)
     table = np.column_stack([x.ravel(), np.repeat(z[:, 0], N_TIMES)])
     rows = seen.ravel()
-    data = {"X": table[rows], "y": y.ravel()[rows], "id": ids[rows], "time": times[rows]}
-    fit = {key: data[key] for key in ("id", "time")}
-    model = TemporalProcessRegression(link=link).fit(data["X"], data["y"], **fit)
-    smooth = TemporalProcessRegression(link=link, n_splines=8).fit(data["X"], data["y"], **fit)
+    data, fit = (table[rows], y.ravel()[rows]), {"id": ids[rows], "time": times[rows]}
+    if owner:
+        fit["cluster"] = owner[0][fit["id"]]
+    model = TemporalProcessRegression(link=link).fit(*data, **fit)
+    smooth = TemporalProcessRegression(link=link, n_splines=8).fit(*data, **fit)
     seed = {"random_state": int(rng.integers(2**31))}
     out = [model.test("x0", value=effect, kind=kind, n_draws=199, **seed).pvalue <= 0.05 for kind in KINDS]
-    bands = [model.bands(n_draws=300, **seed), smooth.bands(smoothed=True, n_draws=300, **seed)]
+    bands = [model.bands(**seed), smooth.bands(smoothed=True, **seed)]
     points = [model.conf_int(), smooth.conf_int(smoothed=True)]
     hits = [covered(found["x0"], effect) for found in (*bands, *points)]
     return [*out, *(h.all() for h in hits[:2]), *(h.mean() for h in hits[2:])]
@@ -148,6 +164,7 @@ def main():
     rows = json.loads(kept.read_text()) if kept.exists() else []
     cells = [(name, "none", False) for name in DESIGNS]
     cells += [("normal", "kink", False), ("overdispersed counts", "kink", False), ("normal", "kink", True)]
+    cells += [("counts, 70 % more zeros", "kink", False)]
     for k, (name, effect, missing) in enumerate(cells):
         if k < len(rows):
             continue

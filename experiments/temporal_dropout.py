@@ -1,6 +1,6 @@
 """What weights for drop-out mend, by the way in which visits meet times.
 
-python experiments/temporal_dropout.py --replicates 60 --seed 951 --subjects 300
+python experiments/temporal_dropout.py --replicates 30 --seed 9511 --subjects 300
 
 Responses have no trend; who has a high one tends to leave afterwards, so that the mean of those who are still
 there falls. The last visits of the study are at 6; curves are looked at from 4 on.

@@ -1,6 +1,6 @@
 """Do bands of local estimation (`visits="local"`) hold whole true curves at times that nobody shares?
 
-python experiments/temporal_local.py --replicates 25 --seed 981
+python experiments/temporal_local.py --replicates 25 --seed 9811
 
 Six visits per subject at times of their own between 0 and 10; curves at 11 times, both ends among them.
 """

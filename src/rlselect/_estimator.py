@@ -188,7 +188,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             "settings": {key: _without_addresses(repr(value))[:200] for key, value in options.items()},
             "works": cited_works(type(self)),
         }
-        return Summary({**report, "made": made})
+        return Summary({**report, "method": name, "made": made})
 
     def _report(self) -> dict[str, Any]:
         """Plain values about the fit, see `rlselect.report.to_html`."""

@@ -143,7 +143,7 @@ def test_select_prints_the_variables(run, houses, tmp_path, name):
         write(houses, path)
     result = run(path, "--target", "price", "--seed", 7)
     assert result.exit_code == 0, result.output
-    assert result.stdout.startswith(f"price in {name}\n")
+    assert result.stdout.startswith(f"What matters for price, in {name}\nMethod: Screen, for numbers")
     assert "Selected: 1 of 4 variables" in result.stdout
     assert "Rows read: 60 of 60" in result.stdout
     assert "Stopped: seed 7\n" in result.stdout
@@ -161,7 +161,7 @@ def test_json_and_html_are_written(run, houses, tmp_path):
     result = run(path, "--target", "price", "--json", tmp_path / "o.json", "--html", tmp_path / "o.html")
     assert result.exit_code == 0, result.output
     report = json.loads((tmp_path / "o.json").read_text())
-    assert report["title"] == "price in h.csv"
+    assert report["title"] == "What matters for price, in h.csv"
     assert report["method"] == "Screen"
     assert [v["name"] for v in report["variables"]] == ["size"]
     page = (tmp_path / "o.html").read_text()

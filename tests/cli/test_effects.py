@@ -41,7 +41,7 @@ def test_file_to_report(trial, tmp_path):
     assert page.read_text().count("<svg") == 3
     model = TemporalProcessRegression(formula).fit(trial.frame, id="patient", time="visit")
     report = json.loads(values.read_text())
-    assert report["title"] == f"{formula} in simulated_visits.csv"
+    assert report["title"] == "Effects on score over time, in simulated_visits.csv"
     row = dict(zip(report["sections"][0]["columns"], report["sections"][0]["rows"][1], strict=True))
     assert row["Covariate"] == "arm: placebo"
     assert row["p (mean)"] == model.test("arm").pvalue

@@ -53,6 +53,29 @@ def test_predictions_of_a_source_are_those_of_its_rows(kind, folder):
     )
 
 
+def test_dates_of_one_new_row_are_what_they_were_in_the_fit(folder):
+    frame = pd.read_parquet(folder / "all.parquet")
+    frame["when"] = frame["when"] + pd.to_timedelta(np.arange(240) % 24, unit="h")
+    frame["y"] += 0.2 * (np.arange(240) % 24)
+    frame.to_parquet(folder / "hours.parquet")
+    done = run(
+        "select", folder / "hours.parquet", "--target", "y", "--expand-dates", "--save", folder / "m.rls"
+    )
+    assert done.exit_code == 0, done.output
+    assert "when.hour" in rlselect.load(folder / "m.rls").get_feature_names_out()
+    # at midnight, and of one row no text could be told for a date
+    frame.iloc[:1].to_csv(folder / "one.csv", index=False)
+    frame.iloc[:1].astype({"when": str}).to_parquet(folder / "one.parquet")
+    told = []
+    for name in ("one.csv", "one.parquet", "hours.parquet"):
+        out = folder / f"{name}.out.csv"
+        done = run("predict", folder / "m.rls", folder / name, "--out", out, "--expand-dates")
+        assert done.exit_code == 0, done.output
+        told.append(pd.read_csv(out)["prediction"][0])
+    assert told[0] == pytest.approx(told[2])
+    assert told[1] == pytest.approx(told[2])
+
+
 def test_dates_are_expanded_alike(folder):
     done = run("select", folder / "all.csv", "--target", "y", "--expand-dates", "--save", folder / "m.rls")
     assert done.exit_code == 0, done.output

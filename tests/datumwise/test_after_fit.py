@@ -111,6 +111,29 @@ def test_mean_cost_is_met_from_below(fitted):
         model.at(feature_cost=0.0).with_mean_cost(1.0, X)
 
 
+def test_a_mean_that_no_price_comes_to_is_the_most_for_every_case():
+    X = np.array([[a, b] for a in (0, 1) for b in (0, 1)] * 50)
+    y = X[:, 0] + 2 * X[:, 1]
+    # the second feature gains twice what the first does, so that both are bought or none
+    model = DatumwiseClassifier(random_state=0).fit(X, y)
+    assert [model.at(feature_cost=price).sparsity(X) for price in (0.37, 0.38)] == [0.0, 1.0]
+    one = model.with_mean_cost(0.01, X)
+    assert one.acquire(X).sum(axis=1).tolist() == [1] * len(X)
+    assert one.score(X, y) == 0.5
+    assert one.get_params() == model.get_params()
+    # the limit is that of this mean alone
+    assert one.with_mean_cost(0.02, X).score(X, y) == one.at(feature_cost=0.01).score(X, y) == 1.0
+    assert set(one.frontier(X, y)["sparsity"]) == {0.0}
+
+
+def test_cost_budgets_hold_whatever_the_prices_it_chooses_by():
+    X = np.array([[a, b] for a in (0, 1) for b in (0, 1)] * 50)
+    model = DatumwiseClassifier(cost_budget=0.01).fit(X, X[:, 0] + 2 * X[:, 1])
+    for mean_cost in (0.01, 1.0):
+        assert model.with_mean_cost(mean_cost, X).cost(X).tolist() == [0.01] * len(X)
+    assert model.with_mean_cost(0.005, X).cost(X).max() == 0.0
+
+
 def test_frontier_is_what_the_same_prices_give(fitted):
     model, X, y = fitted
     curve = model.frontier(X, y)

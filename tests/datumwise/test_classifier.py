@@ -176,7 +176,8 @@ def test_summary():
     X, y = make_data()
     model = DatumwiseClassifier(search=FAST, random_state=0, budget=3).fit(X, y)
     text = str(model.summary())
-    assert "DatumwiseClassifier (3 classes)" in text
+    assert "# What to ask of each case" in text
+    assert "Method: DatumwiseClassifier" in text
     assert "Classes: ash, elm, oak" in text
     assert "7 features, at 0.01 each, at most 3 per case" in text
     assert f"Bought per case: {model.acquire(X).sum(axis=1).mean():.3g}" in text

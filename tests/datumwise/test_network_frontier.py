@@ -16,6 +16,19 @@ def make_frontier(worth, spent, bought=None):
     )
 
 
+def test_budgets_raise_the_price_to_where_as_little_is_bought():
+    frontier = make_frontier(np.zeros(4), [6.0, 4.0, 4.5, 0.0], [0.6, 0.4, 0.45, 0.0])
+    for price in (1e-3, 0.05):
+        # what is no limit changes nothing
+        assert frontier.within(price, np.inf, np.inf) == pytest.approx(price)
+        assert frontier.within(price, 0.6, 7.0) == pytest.approx(price)
+        assert frontier.within(price, 0.0, np.inf) == pytest.approx(1.0)
+    assert frontier.within(1e-3, 0.5, np.inf) == pytest.approx(10**-2.5)
+    assert frontier.within(1e-3, np.inf, 5.0) == pytest.approx(10**-2.5)
+    assert frontier.within(1e-3, 0.5, 2.0) == pytest.approx(10**-0.5)
+    assert frontier.within(0.5, 0.5, 5.0) == pytest.approx(0.5)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_no_point_and_no_mixture_of_two_is_above_the_hull(seed):
     x, y = np.random.default_rng(seed).random((2, 12))

@@ -57,6 +57,20 @@ def test_scores_are_means_over_networks(fitted):
     np.testing.assert_allclose(policy.action_scores(codes, bought)[:, :5], gains, atol=1e-6)
 
 
+def test_a_budget_has_the_temperature_of_a_price_at_which_as_little_is_known(fitted):
+    policy = fitted[0]._fitted.policy
+    frontier = replace(policy.frontier, temperatures=np.linspace(4.0, 1.0, len(policy.frontier.prices)))
+    cheap = replace(policy, frontier=frontier, price=float(frontier.prices[0]))
+    assert cheap.temperature == pytest.approx(4.0)
+    found = [
+        replace(cheap, rules=replace(cheap.rules, budget=budget)).temperature for budget in (5, 3, 2, 1, 0)
+    ]
+    assert found == sorted(found, reverse=True)
+    assert found[0] > 3 * found[-1]
+    by_cost = replace(cheap.rules, cost_budget=float(2 * cheap.rules.prices.mean()))
+    assert replace(cheap, rules=by_cost).temperature == pytest.approx(found[2])
+
+
 def test_a_policy_from_a_machine_with_torch_plays_where_there_is_none(fitted, monkeypatch):
     model, X, _ = fitted
     policy = model._fitted.policy

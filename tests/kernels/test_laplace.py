@@ -7,6 +7,7 @@ from scipy.special import expit
 from rlselect.kernels import (
     laplace_block_add,
     laplace_block_remove,
+    log_hole_factor,
     mean_and_curvature,
 )
 
@@ -94,3 +95,20 @@ def test_many_blocks_at_once_are_each_alone():
     together = laplace_block_add(blocks, score, SLAB)
     alone = [laplace_block_add(b, s, SLAB) for b, s in zip(blocks, score, strict=True)]
     np.testing.assert_allclose(together, alone, atol=1e-12)
+
+
+@pytest.mark.parametrize("order", [0, 1, 2, 3])
+def test_hole_at_zero_takes_the_evidence_times_a_ratio_of_moments(order):
+    mean, variance = np.array([[0.3, -0.7], [0.0, 0.0]]), 0.4
+    covariance = np.array([[[0.2, 0.05], [0.05, 0.1]], [[0.4, 0.0], [0.0, 0.4]]])
+    # products of Gauss-Hermite rules are exact for these polynomials
+    nodes, weights = np.polynomial.hermite_e.hermegauss(8)
+    grid = np.array([(a, b) for a in nodes for b in nodes])
+    mass = np.array([a * b for a in weights for b in weights]) / (2.0 * np.pi)
+    posterior = [
+        mass @ ((m + grid @ np.linalg.cholesky(v).T) ** 2).sum(axis=1) ** order
+        for m, v in zip(mean, covariance, strict=True)
+    ]
+    prior = mass @ (variance * (grid**2).sum(axis=1)) ** order
+    factor = log_hole_factor(mean, covariance, variance, order)
+    np.testing.assert_allclose(factor, np.log(posterior / prior), atol=1e-12)

@@ -194,6 +194,26 @@ def test_numbers_with_commas_are_no_ids_and_codes_are_no_numbers(houses):
     found = seen(check(houses, "price"))
     assert found["numbers with commas"].columns == ["area"]
     assert "ids and free text" not in found
+    assert "text among numbers" not in found
+
+
+def test_text_among_numbers_is_told_with_its_rows_and_not_refused(houses, tmp_path):
+    houses["area"] = [{4: "?", 9: "n.d.", 12: "?"}.get(k, a) for k, a in enumerate(houses.area)]
+    houses.to_csv(tmp_path / "spoilt.csv", index=False)
+    found = check(str(tmp_path / "spoilt.csv"), "price")
+    told = seen(found)["text among numbers"]
+    assert (told.weight, told.columns) == ("problem", ["area"])
+    assert (
+        told.text == "'area' holds numbers but for '?' in data row 5, 'n.d.' in data row 10 and 1 more cell."
+    )
+    assert told.command == "--na '?' --na n.d."
+    # what is read as missing then is in the way, too
+    assert "--na '?' --na n.d. --missing indicator" in found.recommendation.command
+    # a frame has types of its own: there text is what it was meant to be, perhaps
+    frame = houses.assign(area=houses.area.astype(str))
+    told = seen(check(frame, "price"))["text among numbers"]
+    assert (told.weight, told.command) == ("warning", "")
+    assert "read as categories" in told.text
 
 
 def test_commands_can_be_pasted_into_a_shell(houses):

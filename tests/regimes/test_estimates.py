@@ -28,3 +28,21 @@ def test_splits_are_averaged_and_their_variance_is_part_of_the_standard_error():
     one = from_scores(splits[0], "dr", 0.95)
     assert one.standard_error == pytest.approx(splits[0].std(ddof=1) / np.sqrt(50))
     np.testing.assert_allclose(found.scores, splits.mean(axis=0))
+
+
+def test_a_difference_is_as_uncertain_as_regimes_that_change_between_splits_are():
+    rng = np.random.default_rng(3)
+    outcome = rng.normal(size=100)
+    # in each split another half of the subjects is judged by its own action
+    splits = outcome + np.array([np.where(rng.uniform(size=100) < 0.5, 1.0, -1.0) for _ in range(3)])
+    done = from_scores(outcome, "observed", 0.95)
+    found = from_scores(splits, "dr", 0.95).less(done)
+    away = splits - outcome
+    expected = away.var(axis=1, ddof=1).mean() / 100 + away.mean(axis=1).var(ddof=1)
+    assert found.value == pytest.approx(away.mean())
+    assert found.standard_error == pytest.approx(np.sqrt(expected))
+    assert found.standard_error > 1.5 * away.mean(axis=0).std(ddof=1) / 10.0
+    # of splits that are not as many, the means are compared
+    other = from_scores(splits[:2], "dr", 0.95)
+    mean = splits.mean(axis=0) - splits[:2].mean(axis=0)
+    assert from_scores(splits, "dr", 0.95).less(other).value == pytest.approx(mean.mean())

@@ -18,13 +18,15 @@ def test_more_folds_only_where_the_size_is_in_doubt(monkeypatch):
         # The second column is worth ``gap``; folds disagree on which it is.
         def one(machine, path, generator):
             losses = np.array([1.0 + 0 * noise, 1.0 + 0 * noise, 1.0 + gap + noise, 5.0 + noise])
-            return losses, [[0, 1, 2], [0, 2, 1], [0, 1, 2]]
+            orders = [[0, 1, 2], [0, 2, 1], [0, 1, 2]]
+            return _held_out_folds.Split(losses, orders, np.arange(200) % 3)
 
         return one
 
     monkeypatch.setattr(_held_out_folds, "one_split", split(1.0))
-    groups, reason = _held_out_folds.cross_fitted_choice(Machine(), path, rng)
+    groups, reason, first = _held_out_folds.cross_fitted_choice(Machine(), path, rng)
     assert (groups, "of 3 eliminations" in reason) == ([0, 1], True)
+    assert len(first.orders) == 3
     monkeypatch.setattr(_held_out_folds, "one_split", split(0.05))
     assert "of 9 eliminations" in _held_out_folds.cross_fitted_choice(Machine(), path, rng)[1]
 

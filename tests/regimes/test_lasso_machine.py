@@ -6,7 +6,8 @@ from sklearn.linear_model import ElasticNet
 
 from rlselect import QLearning, TrialData, load, save
 from rlselect.regimes._encoding import HistoryEncoder
-from rlselect.regimes._lasso_machine import LassoMachine, prefer_sparse
+from rlselect.regimes._held_out_folds import Split
+from rlselect.regimes._lasso_machine import LassoMachine, _losses, prefer_sparse
 from rlselect.regimes._selection import StageSelection
 from rlselect.regimes._stage_machine import StageMachine
 
@@ -111,6 +112,30 @@ def test_what_an_elimination_lost_comes_back():
     _, sparse, chosen = preferred(arms(seed=4), [0, 2])
     assert isinstance(sparse, LassoMachine)
     assert 1 in chosen.groups
+
+
+def test_selected_columns_are_judged_by_what_each_fold_selects_without_itself():
+    trial = arms(seed=4)
+    machine = machine_of(trial, "anova").fit([0, 1, 2])
+    assert isinstance(prefer_sparse(machine, StageSelection([0, 1, 2], None, "before"))[0], LassoMachine)
+    folds = np.random.default_rng(0).permutation(150) % 3
+    # every fold loses two of the three that all rows together have found, to columns of noise
+    split = Split(np.empty((0, 150)), [[0, 3, 4, 1, 2, 5], [1, 4, 5, 0, 2, 3], [2, 5, 3, 0, 1, 4]], folds)
+    sparse, chosen = prefer_sparse(machine, StageSelection([0, 1, 2], None, "before", split))
+    naive = np.empty(150)
+    for fold, groups in enumerate([[0, 3, 4], [1, 4, 5], [2, 3, 5]]):
+        train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        part = machine_of(trial, "anova")
+        part.groups, part.lam, part.bandwidth = groups, machine.lam, machine.bandwidth
+        fitted = part.refit(train, machine.y[train]).predict(machine.X[test])
+        naive[test] = np.square(machine.y[test] - fitted)
+    mine = _losses(machine, folds, {0: [0, 3, 4], 1: [1, 4, 5], 2: [2, 3, 5]})
+    np.testing.assert_allclose(mine, naive, rtol=1e-9)
+    assert machine.groups == [0, 1, 2]
+    # all columns need no selection, and win
+    assert isinstance(sparse, LassoMachine)
+    assert chosen.split is split
+    assert set(sparse.groups) > {0, 1, 2}
 
 
 def test_a_response_without_spread_or_a_dose_is_left_alone():

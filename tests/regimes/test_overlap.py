@@ -88,6 +88,23 @@ def test_arms_that_are_rare_by_design_are_fine():
     assert report.smallest == pytest.approx(0.04)
 
 
+def test_an_action_of_a_handful_of_subjects_is_a_guess():
+    rng = np.random.default_rng(0)
+    data = {
+        "x": rng.normal(size=60),
+        "a": np.array(["rare"] * 4 + ["one", "two"] * 28),
+        "r": rng.normal(size=60),
+    }
+    stage = {"history": ["x"], "action": "a", "reward": "r", "propensity": "randomized"}
+    (report,) = TrialData.from_wide(data, [stage]).overlap()
+    assert report.poor
+    assert report.advice.startswith("Fewer than 5 subjects took rare: ")
+    # four of each are what a small trial has
+    small = {name: np.concatenate([values[:4], values[4:12]]) for name, values in data.items()}
+    (report,) = TrialData.from_wide(small, [stage]).overlap()
+    assert not report.poor
+
+
 def test_what_was_said_of_actions_is_checked():
     data = table(300, lambda x: expit(1.5 * x))
     for said in ("randomized", {0: 0.5, 1: 0.5}):

@@ -60,7 +60,7 @@ def test_the_report_opens_with_what_the_regime_is_worth(learner):
     assert f"about {learner.value_.value:.3g} instead of {learner.observed_.value:.3g}" in answer
     assert ("do not tell" in answer) == (low <= 0 <= high)
     assert learner.tailoring_[0][0] in answer
-    assert "with care" not in answer
+    assert "a guess" not in answer
 
 
 def test_what_is_worse_unclear_or_not_to_be_compared_is_told(learner):
@@ -79,6 +79,25 @@ def test_what_is_worse_unclear_or_not_to_be_compared_is_told(learner):
     told = answer_of(some, low, high)
     for part in ("hardly be compared at stage 1,", "No history column is needed", "(time budget)"):
         assert part in told
+    # no interval makes a finding of actions that were not tried
+    assert "which is" not in told
+
+
+def test_few_subjects_for_their_columns_are_told(learner):
+    some, columns = copy.copy(learner), max(map(len, learner.history_names_in_))
+
+    def told():
+        return any(
+            f"subjects are few for {columns} history columns" in n for n in some.summary().dict["notes"]
+        )
+
+    some._n_subjects = 10 * columns
+    assert not told()
+    some._n_subjects -= 1
+    assert told()
+    # nothing was selected
+    some.path_ = [None, None]
+    assert not told()
 
 
 def test_values_and_slopes_are_drawn(learner):
@@ -168,7 +187,7 @@ def test_a_report_on_other_subjects(learner, trial):
         assert row[1:] == [round(x, 4) for x in (one.value, one.standard_error, *one.interval)]
     assert "150 subjects, 95 % intervals" in section["note"]
     assert report["answer"].startswith(
-        f"Had all followed the regime, their mean outcome would be about {value.value:.3g}"
+        f"Had all been treated as recommended here, their mean outcome would be about {value.value:.3g}"
     )
     with pytest.raises(TypeError, match="must be a TrialData"):
         learner.report(trial=simulated.columns)

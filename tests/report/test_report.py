@@ -14,8 +14,8 @@ from rlselect.report import (
     to_json,
     to_markdown,
     to_notebook,
-    variable_rows,
 )
+from rlselect.report._format import variable_rows
 
 REPORT = {
     "title": "REVS on <crime>",
@@ -338,6 +338,15 @@ def test_a_coefficient_has_the_digits_that_its_error_leaves(coef, error, told):
     variable = {"name": "a", "inclusion": 1.0, "coef": coef, "error": error, "gain": 1.0}
     rows, _ = variable_rows({"variables": [variable]})
     assert tuple(rows[0][2:4]) == told
+
+
+def test_a_long_tree_shows_its_first_steps_and_folds_the_rest():
+    lines = ["a?", *(line for k in range(20) for line in (f"  {k}: b?", "    yes: ->  1", "    no: -> 2"))]
+    page = to_html({"sections": [{"title": "T", "text": "\n".join(lines)}]})
+    first, folded = page.split("<details><summary>All 61 lines</summary>")
+    assert "19: b?" in first
+    assert "→" not in first
+    assert folded.count("→") == 40
 
 
 def test_pvalues_have_three_decimals():

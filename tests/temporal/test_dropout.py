@@ -168,57 +168,66 @@ def test_weights_mend_visits_that_are_not_shared(mode):
     assert (after.abs() < 3.5 * mended.se_.loc[late, "Intercept"]).all()
 
 
-def naive_weights(data, mode, options):
-    """The model of staying by a loop over subjects: coefficients, and chances by subject and period."""
-    grid = options["grid"]
-    if mode == "carry":
-        grid = np.concatenate([[data["t"].min()], grid])
-        n_periods = len(grid)
-        period = {t: np.searchsorted(grid, t, side="right") - 1 for t in data["t"]}
-    elif mode == "local":
-        n_periods = len(grid)
-        period = {t: int(np.abs(grid - t).argmin()) for t in data["t"]}
-    else:
-        n_periods = 6
-        edges = np.linspace(data["t"].min(), data["t"].max(), 7)
-        period = {t: min(np.searchsorted(edges, t, side="right") - 1, 5) for t in data["t"]}
-        grid = (edges[1:] + edges[:-1]) / 2
-    end = edges[-1] if mode not in ("carry", "local") else grid[-1]
-    gap = data.groupby("id")["t"].diff().median()
-    pace = (grid - grid.mean()) / np.ptp(grid)
-    rows, keys = [], []
+def naive_weights(data, mode):
+    """The model of staying by a loop over subjects: coefficients, and chances by subject and period.
+
+    Periods are bins, or where everyone has times of their own the numbers of a subject's rows.
+    """
+    binned = "bin" in mode
+    edges = np.linspace(data["t"].min(), data["t"].max(), 7)
+    middle, end = (edges[1:] + edges[:-1]) / 2, data["t"].max()
+    gap = data.groupby("id")["t"].diff().quantile(0.9)
+    asked, every = [], {}
     for who, own in data.groupby("id"):
-        there = sorted({period[t] for t in own["t"]})
-        for k in range(there[0] + 1, n_periods):
-            past = own[[period[t] < k for t in own["t"]]]
-            stays = k <= there[-1]
-            if not stays and own["t"].max() + gap > end:
-                break
-            rows.append((pace[k], past["y"].iloc[-1], stays))
-            keys.append((who, k))
-            if not stays:
-                break
-    rows = np.array(rows, dtype=float)
-    logistic = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(rows[:, :2], rows[:, 2])
-    chance = dict(zip(keys, logistic.predict_proba(rows[:, :2])[:, 1], strict=True))
-    return [logistic.intercept_[0], *logistic.coef_[0]], chance, period
+        own = own.sort_values("t")
+        number = np.minimum(np.searchsorted(edges, own["t"], side="right") - 1, 5)
+        number = number if binned else np.arange(len(own))
+        for k in range(number[0] + 1, number[-1] + 2):
+            past = own[number < k].iloc[-1]
+            if binned and k == 6:
+                continue
+            every[who, k] = (middle[k] if binned else past["t"], past["y"])
+            # a bin without rows is followed by others
+            if past["t"] + gap <= end or k - 1 not in number:
+                asked.append((*every[who, k], k <= number[-1]))
+    asked = np.array(asked, dtype=float)
+    if binned:
+        centre, width = middle.mean(), np.ptp(middle)
+    else:
+        # the times at which it is asked: those of all rows but the last one of the longest subject
+        longest = data.groupby("id")["t"].size().max()
+        rest = data[data.groupby("id").cumcount() < longest - 1]["t"]
+        centre, width = rest.mean(), np.ptp(rest)
+    asked[:, 0] = (asked[:, 0] - centre) / width
+    logistic = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(asked[:, :2], asked[:, 2])
+    chance = {key: logistic.predict_proba([[(t - centre) / width, y]])[0, 1] for key, (t, y) in every.items()}
+    return [logistic.intercept_[0], *logistic.coef_[0]], chance
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_the_model_of_staying_equals_a_loop(mode):
     data, options = irregular(seed=3, n=60), MODES[mode]
     model = TemporalProcessRegression("y ~ x", **options).fit(data, id="id", time="t", dropout=["y"])
-    coef, chance, period = naive_weights(data, mode, options)
+    coef, chance = naive_weights(data, mode)
     np.testing.assert_allclose(model.dropout_coef_, coef, rtol=1e-4, atol=1e-5)
-    if mode != "local":
-        return
-    weight = [
-        1 / np.prod([chance.get((who, k), 1.0) for k in range(period[t] + 1)])
-        for who, t in zip(data["id"], data["t"], strict=True)
-    ]
-    known = TemporalProcessRegression("y ~ x", **options)
-    known.fit(data.assign(w=weight), id="id", time="t", sample_weight="w")
-    np.testing.assert_allclose(model.coef_, known.coef_, rtol=1e-3, atol=1e-4)
+    number = data.sort_values("t").groupby("id").cumcount().sort_index()
+    if mode == "local":
+        weight = [
+            1 / np.prod([chance[who, j] for j in range(1, k + 1)])
+            for who, k in zip(data["id"], number, strict=True)
+        ]
+        known = TemporalProcessRegression("y ~ x", **options)
+        known.fit(data.assign(w=weight), id="id", time="t", sample_weight="w")
+        np.testing.assert_allclose(model.coef_, known.coef_, rtol=1e-3, atol=1e-4)
+    if mode == "carry":
+        # between two rows it is known that the second will come
+        for place, time in enumerate(options["grid"]):
+            for who in (5, 17, 40):
+                own = np.sort(data.loc[data["id"] == who, "t"])
+                behind = int((own <= time).sum())
+                there = 0 < behind < len(own)
+                weight = 1 / np.prod([chance[who, j] for j in range(1, behind + 1)]) if there else 0.0
+                assert model._fitted.design.dropout.weights[place, who] == pytest.approx(weight, rel=1e-3)
 
 
 @pytest.mark.parametrize("mode", ["bin", "local"])

@@ -29,8 +29,16 @@ def test_rubins_rules_by_hand(data):
     observed = (complete + 1) / (complete + 3) * complete * (1 - share)
     df = 1 / (share**2 / 3 + 1 / observed)
     assert pooled.df.loc[2, "x"] == pytest.approx(df)
-    band = pooled.conf_int(0.9)
-    assert band.upper.loc[2, "x"] == pytest.approx(values.mean() + t.ppf(0.95, df) * pooled.se.loc[2, "x"])
+    # intervals: what few subjects need within imputations is that of single fits
+    each = [f.conf_int(0.9) for f in fits]
+    inside, complete = (
+        np.mean([v.loc[2, "x"] for v in part]) for part in ([b.se**2 for b in each], [b.df for b in each])
+    )
+    share = between / (inside + between)
+    observed = (complete + 1) / (complete + 3) * complete * (1 - share)
+    reach = t.ppf(0.95, 1 / (share**2 / 3 + 1 / observed)) * np.sqrt(inside + between)
+    assert pooled.conf_int(0.9).upper.loc[2, "x"] == pytest.approx(values.mean() + reach)
+    assert reach > t.ppf(0.95, df) * pooled.se.loc[2, "x"]
     statistic, df, pvalue = pooled.test("x")
     found = [f.test("x") for f in fits]
     mean = np.mean([r.estimate[0] for r in found])
@@ -44,6 +52,10 @@ def test_equal_imputations_are_one_fit(data):
     pooled = pool_imputations([fit, fit])
     pd.testing.assert_frame_equal(pooled.coef, fit.coef_)
     np.testing.assert_allclose(pooled.se, fit.se_)
+    one, both = fit.conf_int(), pooled.conf_int()
+    np.testing.assert_allclose((one.upper + one.lower) / 2, fit.coef_)
+    np.testing.assert_allclose(both.se, one.se)
+    assert (both.df < one.df).all(axis=None)  # Barnard and Rubin's, of finite data
     with pytest.raises(ValueError, match="two or more"):
         pool_imputations([fit])
     other = TemporalProcessRegression("v ~ z").fit(data, id="id", time="t")

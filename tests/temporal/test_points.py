@@ -13,16 +13,18 @@ from rlselect.temporal._splines import spline_basis
 
 
 def dense(x, residual, owner, weight):
-    """HC2 standard errors and Bell-McCaffrey degrees of freedom of a linear model, by n x n matrices.
+    """HC2 (CR2) standard errors and Bell-McCaffrey degrees of freedom of a linear model, by n x n matrices.
 
     Responses have equal variances, whatever their weights.
     """
-    inverse = np.linalg.inv((x.T * weight) @ x)
+    inverse, root = np.linalg.inv((x.T * weight) @ x), np.sqrt(weight)
     hat = x @ inverse @ x.T * weight
-    enlarge = weight / np.sqrt(1 - np.diag(hat))
+    together = owner[:, None] == owner
+    values, vectors = np.linalg.eigh(together * (np.eye(len(x)) - root[:, None] * (x @ inverse @ x.T) * root))
+    enlarge = root[:, None] * (vectors / np.sqrt(values)) @ vectors.T * root
     groups = owner[:, None] == np.unique(owner)
     se, df = [], []
-    for pull in (inverse @ x.T) * enlarge:
+    for pull in (inverse @ x.T) @ enlarge:
         se.append(np.sqrt(((groups.T @ (pull * residual)) ** 2).sum()))
         g = groups.T @ (pull[:, None] * (np.eye(len(x)) - hat))
         form = g @ g.T

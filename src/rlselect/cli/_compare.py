@@ -119,7 +119,7 @@ def _report(found: Comparison, n_rows: int, n_features: int, folds: int) -> dict
         "note": "Of the same machine on the first variables of a selector's ranking.",
     }
     return {
-        "method": "compare",
+        "command": "compare",
         "answer": _answer(found, measure),
         "facts": {"Rows": n_rows, "Variables": n_features, "Folds": folds},
         "sections": [beside, by_size],

@@ -26,6 +26,9 @@ __all__ = [
     "with_target",
 ]
 
+# what is made of a date
+_UNITS = ("days", "weekday", "hour")
+
 
 def check_outputs(data: str | Path | Sequence[str], *paths: Path | None) -> None:
     """Refuse outputs that cannot be written, or would replace the data, before the search, not after it."""
@@ -72,6 +75,7 @@ def open_data(
     cells: "CsvCells",
     *,
     several: bool = False,
+    look: bool = False,
 ) -> Any:
     """What the words of a command name: a table for a small file, else a source that is read in parts.
 
@@ -87,6 +91,8 @@ def open_data(
         How cells of CSV files are written.
     several : bool
         Whether --target may list several columns.
+    look : bool
+        Whether it is for a look, which tells what is refused otherwise.
     """
     from rlselect.data import SMALL_CSV, USUAL_CELLS, kind_of, open_once, read_file
 
@@ -95,7 +101,8 @@ def open_data(
         raise ValueError(
             f"{flag} is for CSV files; these data say themselves how they are read: leave it out."
         )
-    single = len(data) == 1 and "://" not in data[0] and Path(data[0]).is_file()
+    cells = cells._replace(lenient=look)
+    single = not look and len(data) == 1 and "://" not in data[0] and Path(data[0]).is_file()
     if single and kind_of(data[0]) != "parquet" and Path(data[0]).stat().st_size <= SMALL_CSV:
         frame = read_file(data[0], cells=cells)
         _check_names(frame.column_names, title_of(data), named, drop, several)
@@ -130,33 +137,51 @@ def load_data(
     return load_source(open_data(data, named, drop, cells), owner)
 
 
-def with_numbers(data: Any, named: Sequence[str] = ()) -> Any:
-    """The rows in memory, with numbers in the place of dates; columns that an option names stay."""
-    from rlselect.data import load_source
-    from rlselect.preflight import expand_dates
+def with_numbers(data: Any, named: Sequence[str] = (), *, features: Sequence[str] | None = None) -> Any:
+    """The rows with numbers in the place of dates; a source stays one that is read in parts.
 
-    return expand_dates(load_source(data, "--expand-dates"), but=named)
+    Parameters
+    ----------
+    data : table or source
+        What `open_data` returns.
+    named : sequence of str
+        Columns that an option names, which stay.
+    features : sequence of str, optional
+        Those of a model: it knows which columns were dates, and which of them had hours.
+    """
+    import pyarrow as pa
+
+    from rlselect.data import make_columns, some_rows
+    from rlselect.preflight import find_dates
+
+    known: dict[str, Any] = {"but": named}
+    if features is not None:
+        units = {
+            unit: {n.removesuffix(f".{unit}") for n in features if n.endswith(f".{unit}")} for unit in _UNITS
+        }
+        dates = [name for name in names_in(data) if name in units["days"] & units["weekday"]]
+        known = {"columns": dates, "hours": [name for name in dates if name in units["hour"]]}
+    found = find_dates(data if isinstance(data, pa.Table) else some_rows(data, 10_000).table, **known)
+    return found.make(data) if isinstance(data, pa.Table) else make_columns(data, found)
 
 
 def with_target(data: Any, targets: Sequence[str]) -> Any:
-    """The rows in memory in which no target is missing."""
-    import pyarrow.compute as pc
+    """The rows in which no target is missing; a source stays one that is read in parts."""
+    from rlselect.data import leave_out_gaps
 
-    from rlselect.data import load_source
+    def told(left_out: int, n_rows: int) -> None:
+        if left_out == n_rows:
+            raise ValueError(
+                f"--drop-missing-target leaves no row: --target {', '.join(targets)} is missing in all."
+            )
+        line = f"Left out {left_out:,} of {n_rows:,} rows without {printable(', '.join(targets))}"
+        # a stream may be passed over twice
+        if left_out and line not in said:
+            said.append(line)
+            say(line)
 
-    frame = load_source(data, "--drop-missing-target")
-    told = frame
-    for name in targets:
-        # NaN is missing, too, where there can be one
-        told = told.filter(pc.invert(told.column(name).is_null(nan_is_null=True)))
-    if not len(told):
-        raise ValueError(
-            f"--drop-missing-target leaves no row: --target {', '.join(targets)} is missing in all."
-        )
-    if len(told) < len(frame):
-        without = printable(", ".join(targets))
-        say(f"Left out {len(frame) - len(told):,} of {len(frame):,} rows without {without}")
-    return told
+    said: list[str] = []
+    return leave_out_gaps(data, targets, told)
 
 
 def title_of(data: Sequence[str]) -> str:

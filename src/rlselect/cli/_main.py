@@ -192,7 +192,7 @@ def select(
             y = target if event is None else (target, event)
             selector.fit(table, targets if len(targets) > 1 else y, **given)
         save_model(selector, model_path)
-        report = {"title": f"{target} in {title_of(data)}", **report_of(selector)}
+        report = {"title": f"What matters for {target}, in {title_of(data)}", **report_of(selector, target)}
         deliver(report, json_path, html_path)
 
 
@@ -228,7 +228,7 @@ def check(
     with one_sentence():
         check_outputs(data, json_path, html_path)
         with shown_progress("looking"):
-            table = open_data(data, {} if target is None else {"--target": target}, drop, cells)
+            table = open_data(data, {} if target is None else {"--target": target}, drop, cells, look=True)
             found = look(table, target, question=question, name=data)
         deliver(found.for_command_line(flags_of(drop, cells)), json_path, html_path)
 
@@ -281,8 +281,15 @@ def predict(
         with shown_progress("predicting"):
             table = open_data(data, {}, (), cells)
             kept = columns_of(table, keep, "--keep", title_of(data)) if keep else None
-            table = with_numbers(table) if expand_dates else table
-            n_rows = write_predictions(model, table, out, proba=proba, average=not no_average, kept=kept)
+            n_rows = write_predictions(
+                model,
+                table,
+                out,
+                proba=proba,
+                average=not no_average,
+                kept=kept,
+                expand_dates=expand_dates,
+            )
         say(f"Wrote {printable(out)} ({n_rows:,} rows)")
 
 

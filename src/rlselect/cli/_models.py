@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from rlselect.cli._files import names_in, with_numbers
 from rlselect.cli._progress import say
 from rlselect.cli._tables import require_table_name, write_tables
 from rlselect.persist import load, save
@@ -39,6 +40,7 @@ def write_predictions(
     proba: bool,
     average: bool = True,
     kept: Iterator[pa.Table] | None = None,
+    expand_dates: bool = False,
 ) -> int:
     """Predict new rows and write one line for each.
 
@@ -56,6 +58,8 @@ def write_predictions(
         Whether a model may average over subsets, where it can.
     kept : iterator of pyarrow.Table, optional
         Columns to write before the predictions, in the order of the rows.
+    expand_dates : bool, default=False
+        Whether dates become what they were in the fit.
 
     Returns
     -------
@@ -74,11 +78,15 @@ def write_predictions(
     if proba and hasattr(model, "response_names_"):
         raise ValueError(f"{str(path)!r} predicts several responses; leave out --proba.")
     names = getattr(model, "feature_names_in_", None)
-    if isinstance(data, pa.Table) and names is not None:
-        expanded = {name.removesuffix(".days") for name in set(names) - set(data.column_names)}
-        if expanded & set(data.column_names):
+    if expand_dates:
+        data = with_numbers(data, features=names)
+    if names is not None:
+        present = set(names_in(data))
+        expanded = {name.removesuffix(".days") for name in set(names) - present}
+        if expanded & present:
             raise ValueError(f"{str(path)!r} was fitted on dates made numbers; use --expand-dates here, too.")
-        data = data.select([name for name in data.column_names if name in set(names)])
+        if isinstance(data, pa.Table):
+            data = data.select([name for name in data.column_names if name in set(names)])
     given = {}
     if not average:
         if "average" not in signature(model.predict).parameters:

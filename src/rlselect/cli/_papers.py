@@ -110,7 +110,7 @@ def run_table(name: str, *, replicates: int, seed: int, time_budget: float | Non
         notes.append("The time budget is spent: fits that had not begun by then are left out.")
     return {
         "title": f"{name}: {table.about}",
-        "method": "reproduce",
+        "command": "reproduce",
         "facts": {
             "Printed in": table.paper,
             "Seeds": f"{seed} to {seed + replicates - 1}",

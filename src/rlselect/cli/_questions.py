@@ -138,7 +138,11 @@ def learn(
                 time_budget=time_budget,
             )
         save_model(model, model_path)
-        deliver({**report, "title": f"{target} in {title_of(data)}"}, json_path, html_path)
+        deliver(
+            {**report, "title": f"What to ask of each case to tell {target}, in {title_of(data)}"},
+            json_path,
+            html_path,
+        )
 
 
 _ASK = examples(
@@ -278,7 +282,7 @@ def regimes(
         with shown_progress("learning", time_budget):
             learner.fit(trial)
         save_model(learner, model_path)
-        report = {**report_of(learner), "title": f"{reward} in {title_of(data)}"}
+        report = {**report_of(learner), "title": f"What to do for whom to gain {reward}, in {title_of(data)}"}
         deliver(report, json_path, html_path)
 
 
@@ -372,5 +376,5 @@ def effects(
             )
             save_model(model, model_path)
             report = dict(model.report(level=level, random_state=seed).dict)
-        report |= {"method": type(model).__name__, "title": f"{formula} in {title_of(data)}"}
+        report["title"] += f", in {title_of(data)}"
         deliver(report, json_path, html_path)

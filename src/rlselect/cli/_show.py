@@ -14,10 +14,15 @@ from rlselect.report import printable, write_whole
 __all__ = ["deliver", "report_of", "show_report"]
 
 
-def report_of(selector: Any) -> dict[str, Any]:
-    report = dict(selector.summary().dict)
+def report_of(selector: Any, target: str | None = None) -> dict[str, Any]:
+    """What a fit says, with the name of the target where that is known."""
+    from rlselect.report import name_target
+
+    report = {"method": type(selector).__name__, **selector.summary().dict}
     report.pop("title", None)
-    return {"method": type(selector).__name__, **report}
+    if target is not None and "answer" in report:
+        report["answer"] = name_target(report["answer"], target)
+    return report
 
 
 def show_report(report: Mapping[str, Any]) -> None:
@@ -27,7 +32,7 @@ def show_report(report: Mapping[str, Any]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from rlselect.report import COLUMNS, LEGEND, fact_rows, section_rows, variable_rows
+    from rlselect.report import fact_rows, section_rows, selection_table
 
     console = Console(highlight=False, emoji=False, markup=False)
     console.print(Text(printable(report["title"]), style="bold"))
@@ -48,10 +53,10 @@ def show_report(report: Mapping[str, Any]) -> None:
             console.print(table)
 
     if "variables" in report or "sections" not in report:
-        rows, more = variable_rows(report)
+        columns, rows, legend, more = selection_table(report)
         if rows:
-            show_table(COLUMNS, rows)
-            console.print(LEGEND)
+            show_table(columns, rows)
+            console.print(legend)
         else:
             console.print("No variable was selected.")
         if more:

@@ -111,7 +111,11 @@ def compare(
                 time_budget=time_budget,
                 random_state=seed,
             )
-        deliver({"title": f"{target} in {title_of(data)}", **report}, json_path, html_path)
+        deliver(
+            {"title": f"Ways to find what matters for {target}, in {title_of(data)}", **report},
+            json_path,
+            html_path,
+        )
 
 
 @click.command(

@@ -1,5 +1,6 @@
 """The only door for data."""
 
+from rlselect.data._changed import ColumnMaker, leave_out_gaps, make_columns
 from rlselect.data._checks import (
     MISSING_MODES,
     MissingMode,
@@ -20,7 +21,7 @@ from rlselect.data._columns import (
 )
 from rlselect.data._design import names_rows
 from rlselect.data._encoder import TableEncoder
-from rlselect.data._file import USUAL_CELLS, CsvCells, read_file
+from rlselect.data._file import USUAL_CELLS, CsvCells, is_stray, read_file
 from rlselect.data._groups import FeatureGroups, read_features, read_groups
 from rlselect.data._open import (
     SMALL_CSV,
@@ -49,6 +50,7 @@ from rlselect.data._table import Table, read_vectors
 from rlselect.data._task import (
     TASKS,
     Task,
+    class_like,
     doubtful_classes,
     find_task,
     read_classes,
@@ -66,6 +68,7 @@ __all__ = [
     "USUAL_CELLS",
     "Batch",
     "CodedFeatures",
+    "ColumnMaker",
     "ColumnPairs",
     "Columns",
     "Covariate",
@@ -91,13 +94,17 @@ __all__ = [
     "all_finite",
     "as_numbers",
     "check_pointers",
+    "class_like",
     "doubtful_classes",
     "find_marks",
     "find_task",
     "find_twins",
     "is_source",
+    "is_stray",
     "kind_of",
+    "leave_out_gaps",
     "load_source",
+    "make_columns",
     "names_rows",
     "nearest_names",
     "number_responses",

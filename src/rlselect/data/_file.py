@@ -3,6 +3,7 @@
 import codecs
 import gzip
 import re
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ from rlselect.data._written import NumberMarks, say_comma
 _GAPS = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None")
 _NO_UTF8 = "not UTF-8 text; save it as such, or name its encoding (--encoding cp1252, encoding of pandas)"
 _MOSTLY = 0.9  # a text column of which so many cells read as numbers was meant to be numbers
+_SHOWN = 6  # texts that a message says how to read
 
 
 class CsvCells(NamedTuple):
@@ -36,12 +38,15 @@ class CsvCells(NamedTuple):
         How letters are written as bytes.
     thousands : str
         What stands between groups of three digits, see `NumberMarks`.
+    lenient : bool
+        Whether numbers with a few cells of text among them may be read as text: for a look, not for a fit.
     """
 
     missing: Sequence[str] = ()
     decimal: str = "."
     encoding: str = "utf-8"
     thousands: str = ""
+    lenient: bool = False
 
     @property
     def marks(self) -> NumberMarks:
@@ -207,6 +212,7 @@ class StrayText:
         self._given: Counter[str] = Counter()
         self._strays: Counter[str] = Counter()
         self._first: dict[str, tuple[str, int]] = {}
+        self._texts: dict[str, dict[str, None]] = {}
 
     def add(self, table: Any) -> None:
         """Look at the text among the columns of more rows (a table or a record batch)."""
@@ -223,6 +229,7 @@ class StrayText:
         strays = [text for text in texts if not self._cells.is_number(text)]
         if not strays:
             return
+        self._texts[name] = dict.fromkeys([*self._texts.get(name, ()), *strays][: _SHOWN + 1])
         stray = pc.is_in(column, pa.array(strays, type=column.type)).to_numpy(zero_copy_only=False)
         self._strays[name] += int(stray.sum())
         if name not in self._first:
@@ -231,6 +238,8 @@ class StrayText:
 
     def check(self) -> None:
         """Refuse what was found."""
+        if self._cells.lenient:
+            return
         for name, (text, row) in self._first.items():
             count, where = self._strays[name], f"{self._first[name][0]!r} in data row {row}"
             if self._cells.decimal != "." and USUAL_CELLS.is_number(text):
@@ -239,9 +248,21 @@ class StrayText:
                     f"column {name!r} holds {where}, which has a point where decimals follow a comma; write "
                     f"it without the point{grouped}, or leave out --decimal"
                 )
-            if count <= (1 - _MOSTLY) * self._given[name]:
+            if is_stray(count, self._given[name]):
                 more = f" and {count - 1} more cells of text" if count > 1 else ""
                 raise pa.ArrowInvalid(
                     f"column {name!r} holds numbers but for {where}{more}; correct them, or read them as "
-                    f"missing (--na {text!r}, na_values of pandas){say_comma(text)}"
+                    f"missing ({self._marks()}, na_values of pandas){say_comma(text)}"
                 )
+
+    def _marks(self) -> str:
+        """Flags for the stray texts of all columns."""
+        spoilt = [name for name in self._first if is_stray(self._strays[name], self._given[name])]
+        texts = list(dict.fromkeys(text for name in spoilt for text in self._texts[name]))
+        more = ", ...; rlselect check shows all" if len(texts) > _SHOWN else ""
+        return shlex.join(word for text in texts[:_SHOWN] for word in ("--na", text)) + more
+
+
+def is_stray(n_text: int, n_given: int) -> bool:
+    """Whether so many cells of text among all that are given are strays in a column of numbers."""
+    return 0 < n_text <= (1 - _MOSTLY) * n_given

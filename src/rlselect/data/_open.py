@@ -386,11 +386,13 @@ def open_stream(X: Any, encoder: TableEncoder, *, offset: Any = None, owner: str
     -------
     RowStream
     """
-    cells = USUAL_CELLS
+    cells, changes = USUAL_CELLS, list[Any]()
     if isinstance(X, Opened):
-        X, cells = X.source, X.cells
+        X, cells, changes = X.source, X.cells, X.changes
     stream = _stream_of(X, encoder, offset, cells)
     parts = _parts_of(X) if stream is None else None
+    for change in changes:
+        stream, parts = (change(stream), None) if stream is not None else (None, change(parts))
     known = (stream or parts).schema.names  # type: ignore[union-attr]
     roles = _check_roles({"y": None, "sample_weight": None, "offset": offset}, known)
     wanted = encoder.feature_names

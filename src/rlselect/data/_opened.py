@@ -1,7 +1,8 @@
 """A source that is open already: who looks at it first and then learns from it does not open it twice."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from copy import copy
+from typing import Any, Self
 
 import pyarrow as pa
 
@@ -30,12 +31,23 @@ class Opened:
         All columns, those that are left out included.
     parts : pyarrow.Table, Stream or Parts
         What is read.
+    changes : list of callable
+        What the stream or the parts went through; who opens the source again does it again.
     """
 
     def __init__(self, source: Any, whole: Any, drop: Sequence[str], cells: CsvCells) -> None:
         self.source, self.cells = source, cells
         self.names = list(whole.schema.names)
         self.parts = _narrowed(whole, frozenset(drop))
+        self.changes: list[Callable[[Any], Any]] = []
+
+    def changed(self, change: Callable[[Any], Any]) -> Self:
+        """The same source, whose stream or parts went through a change."""
+        other = copy(self)
+        other.parts = change(self.parts)
+        other.names = list(other.parts.schema.names)
+        other.changes = [*self.changes, change]
+        return other
 
 
 class _Narrowed:

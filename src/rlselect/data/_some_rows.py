@@ -6,9 +6,12 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
+from rlselect.data._file import USUAL_CELLS, CsvCells
 from rlselect.data._first_look import PROBED, spread_parts
 from rlselect.data._open import is_source, open_parts, refuse_used_up
+from rlselect.data._opened import Opened
 from rlselect.data._parts import Parts, Pick
+from rlselect.data._paths import find_files, is_paths
 from rlselect.data._read import as_frame, read_table
 from rlselect.data._streams import Stream, collect
 
@@ -26,15 +29,20 @@ class SomeRows(NamedTuple):
         How many there are in all; None where only a whole pass would tell.
     neighbours : bool
         Whether rows that follow each other here do so there.
+    cells : CsvCells or None
+        How the cells of CSV files are written; None for what has types of its own.
     """
 
     table: pa.Table
     n_rows: int | None
     neighbours: bool
+    cells: CsvCells | None = None
 
 
 def some_rows(X: Any, most: int = 100_000) -> SomeRows:
     """Up to so many rows of a table or a source, numbers, text and dates as they are.
+
+    Columns of CSV files that are numbers but for a few cells of text, which a fit refuses, come as text.
 
     Parameters
     ----------
@@ -46,13 +54,21 @@ def some_rows(X: Any, most: int = 100_000) -> SomeRows:
     refuse_used_up(X)
     if not is_source(X):
         return _of_memory(X, most)
-    opened = open_parts(X)
+    cells = _cells_of(X)
+    opened = open_parts(X, USUAL_CELLS if cells is None else cells)
     if isinstance(opened, pa.Table):
-        return _of_memory(opened, most)
+        return _of_memory(opened, most)._replace(cells=cells)
     names = list(opened.schema.names)
     if hasattr(opened, "visit"):
         return _of_parts(opened, names, most)
-    return _of_stream(opened, names, most)
+    return _of_stream(opened, names, most)._replace(cells=cells)
+
+
+def _cells_of(X: Any) -> CsvCells | None:
+    """How cells are written, where they are those of CSV files."""
+    source, cells = (X.source, X.cells) if isinstance(X, Opened) else (X, USUAL_CELLS._replace(lenient=True))
+    is_local = is_paths(source) and not (isinstance(source, str) and "://" in source)
+    return cells if is_local and find_files(source).kind == "csv" else None
 
 
 def _of_memory(X: Any, most: int) -> SomeRows:

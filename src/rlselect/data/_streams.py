@@ -352,6 +352,10 @@ class OnePass:
     def frames(self, names: Sequence[str]) -> Iterator[pa.Table]:
         """Pass over some columns as they lie in the data."""
         for table in self._stream.tables(names):
-            assert table is not None
+            if table is None:
+                raise ValueError(
+                    "A column of X changes its type on the way, after rows were handed on: write it alike in "
+                    "all rows."
+                )
             if len(table):
                 yield table

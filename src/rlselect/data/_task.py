@@ -14,6 +14,8 @@ TASKS = ("auto", "regression", "classification")
 Task: TypeAlias = Literal["regression", "classification"]
 # more classes than this, with fewer rows each than that, are doubted
 _MANY_CLASSES, _FEW_ROWS = 20, 5
+# so few whole numbers may be names of classes
+_FEW_NUMBERS = 10
 
 
 def find_task(y: NDArray, *, labels: Literal["two values", "whole numbers"]) -> Task:
@@ -52,6 +54,19 @@ def find_task(y: NDArray, *, labels: Literal["two values", "whole numbers"]) -> 
 def _count_is(y: NDArray, count: int) -> bool:
     # a look at the first rows settles it nearly always, without sorting millions of values
     return len(np.unique(y[:1000])) <= count and len(np.unique(y)) == count
+
+
+def class_like(n_distinct: int, whole: bool) -> bool:
+    """Whether numbers of a target may be names of classes: three or more whole ones, and few.
+
+    Parameters
+    ----------
+    n_distinct : int
+        How many different numbers there are.
+    whole : bool
+        Whether all of them are whole.
+    """
+    return whole and 3 <= n_distinct <= _FEW_NUMBERS
 
 
 def doubtful_classes(y: NDArray) -> str | None:

@@ -102,8 +102,8 @@ def find_marks(texts: Sequence[str]) -> NumberMarks | None:
     """
     tried = texts[:_TRIED]
     for marks in _KNOWN:
-        read = sum(marks.read(text) is not None for text in tried)
-        if read >= _MOSTLY * len(tried) and sum(NumberMarks().read(text) is None for text in tried) > 1:
+        read = [text for text in tried if marks.read(text) is not None]
+        if len(read) >= _MOSTLY * len(tried) and sum(NumberMarks().read(text) is None for text in read) > 1:
             return marks
     return None
 

@@ -25,11 +25,14 @@ from rlselect.datumwise._tree import QuestionNode
 
 __all__ = ["AfterFit"]
 
-# Mean prices of a frontier, as shares of what the worst answer costs more than the best.
+# Mean prices of a frontier, as shares of what the worst answer costs more than the best, or of a variance.
 _PRICES = np.geomspace(3e-4, 0.3, 16)
 
 # Halvings of the range in which the right price is looked for.
-_HALVINGS = 25
+_HALVINGS = 18
+
+# A limit for each case has to make answers cheaper by this share of what one costs with nothing known.
+_CLEARLY = 0.05
 
 
 class AfterFit:
@@ -38,6 +41,7 @@ class AfterFit:
     feature_cost: float
     costs: Any
     budget: int | None
+    cost_budget: float | None
     _fitted: FittedPurchases
     _first_questions: list[QuestionNode] | None
 
@@ -85,7 +89,7 @@ class AfterFit:
         if feature_cost is not None or costs is not None:
             price = 0.01 if feature_cost is None else feature_cost
             check_value("feature_cost", price, PRICE)
-            rules = replace(rules, prices=read_prices(costs, price, rules.names))
+            rules = replace(self._own_rules, prices=read_prices(costs, price, rules.names))
             params, thrift = {"feature_cost": price, "costs": costs}, 1.0
         free = None
         if known is not None:
@@ -115,6 +119,10 @@ class AfterFit:
     def with_mean_cost(self, mean_cost: float, X: Any) -> Self:
         """The same estimator, as thrifty as it must be to spend so much on average.
 
+        Before the first purchase all cases are alike: at a price that is too high for it none buys anything,
+        at a lower one all do, and some more. Between the two, `mean_cost` is spent better as the most that
+        any case may spend, which is done wherever answers are then expected to cost clearly less.
+
         Parameters
         ----------
         mean_cost : float
@@ -125,23 +133,27 @@ class AfterFit:
         Returns
         -------
         DatumwiseClassifier or DatumwiseRegressor
-            Fitted, see `at`. The prices are those of this one; it chooses as if they were higher or lower.
+            Fitted, see `at`. The prices are those of this one; it chooses as if they were higher or lower,
+            or spends at most so much on each case.
         """
         check_is_fitted(self)
         self._refuse_promise("with_mean_cost")
         check_value("mean_cost", mean_cost, PRICE)
-        rules = self._fitted.rules
-        middle = _middle(rules)
+        rules = self._own_rules
         if rules.prices.max() <= 0:
             raise ValueError(
                 "with_mean_cost needs prices, but all features are free; give them by at(costs=...)."
             )
+        middle = _middle(rules)
         low, high = np.log(1e-6 * middle), np.log(1e6 * middle)
         for _ in range(_HALVINGS):
             half = (low + high) / 2
             spent = float(self._fitted.at(rules, float(np.exp(half))).episodes(X)[1].cost.mean())
             low, high = (low, half) if spent <= mean_cost else (half, high)
-        return self._with(self._fitted.at(rules, float(np.exp(high))))
+        found = self._fitted.at(rules, float(np.exp(high)))
+        if rules.unrelated is None and (rules.cost_budget is None or mean_cost < rules.cost_budget):
+            found = _best_within(found, replace(rules, cost_budget=mean_cost), X)
+        return self._with(found)
 
     def frontier(
         self, X: Any, y: Any, sample_weight: Any = None, *, budgets: Sequence[int] | None = None
@@ -174,8 +186,8 @@ class AfterFit:
         self._refuse_promise("frontier")
         given = read_vectors(X, {"y": y, "sample_weight": sample_weight})
         labels, weights = np.asarray(given["y"]), given["sample_weight"]
-        rules = self._fitted.rules
-        spread = float(np.ptp(rules.losses)) or 1.0
+        rules = self._own_rules
+        spread = _spread(rules)
         if rules.prices.max() <= 0:
             rules = replace(rules, prices=np.ones(rules.n_units))
         limits = [rules.budget, *self._read_budgets(budgets)]
@@ -191,6 +203,11 @@ class AfterFit:
             most = {} if budgets is None else {"budget": rules.n_units if limit is None else limit}
             rows.append({"setting": price, **most, **means})
         return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+    @property
+    def _own_rules(self) -> PurchaseRules:
+        """The rules without the limit that `with_mean_cost` may have set."""
+        return replace(self._fitted.rules, cost_budget=self.cost_budget)
 
     def _read_budgets(self, budgets: Sequence[int] | None) -> list[int]:
         """Budgets, no larger than what there is to buy."""
@@ -246,7 +263,40 @@ class AfterFit:
         return out
 
 
+def _best_within(found: FittedPurchases, limited: PurchaseRules, X: Any) -> FittedPurchases:
+    """What was found or, if its answers are clearly better, the best of some prices within a limit.
+
+    How good answers are is told by their probabilities, as the cases have no classes.
+    """
+    shares = found.policy.probabilities(*_ends(found, X, nothing=True))
+    now, ideal = found.rules.answer_costs(shares)
+    best, least = found, _answers_cost(found, X) - _CLEARLY * float((now - ideal).mean())
+    for price in _PRICES[::2]:
+        other = found.at(limited, float(price * _middle(limited)))
+        cost = _answers_cost(other, X)
+        if cost < least:
+            best, least = other, cost
+    return best
+
+
+def _answers_cost(fitted: FittedPurchases, X: Any) -> float:
+    """What an answer to the cases of a table is expected to cost."""
+    shares = fitted.policy.probabilities(*_ends(fitted, X))
+    return float(fitted.rules.answer_costs(shares)[0].mean())
+
+
+def _ends(fitted: FittedPurchases, X: Any, nothing: bool = False) -> tuple[NDArray, NDArray]:
+    """Codes of the cases of a table, and what each has bought in the end, or nothing."""
+    codes, episodes = fitted.episodes(X)
+    return codes, episodes.bought & (not nothing)
+
+
 def _middle(rules: PurchaseRules) -> float:
     """How many times the prices the spread of the losses is."""
     mean = float(rules.prices.mean())
-    return (float(np.ptp(rules.losses)) or 1.0) / mean if mean > 0 else 1.0
+    return _spread(rules) / mean if mean > 0 else 1.0
+
+
+def _spread(rules: PurchaseRules) -> float:
+    """What the worst answer costs more than the best; of numbers a variance, as errors know no bounds."""
+    return 1.0 if rules.values is not None else float(np.ptp(rules.losses)) or 1.0

@@ -59,7 +59,10 @@ class TablePolicy:
     @property
     def _dear(self) -> PurchaseRules:
         """The rules at the prices by which it chooses."""
-        return replace(self.rules, prices=self.thrift * self.rules.prices)
+        rules, times = self.rules, self.thrift
+        unrelated = None if rules.unrelated is None else times * rules.unrelated
+        room = None if rules.cost_budget is None else times * rules.cost_budget
+        return replace(rules, prices=times * rules.prices, unrelated=unrelated, cost_budget=room)
 
     def at(self, rules: PurchaseRules, thrift: float | None = None) -> "TablePolicy":
         """The best policy at other prices."""

@@ -121,7 +121,7 @@ def _network(policy: NetworkPolicy, encoder: ScoreEncoder) -> dict[str, Any]:
         "price": float(policy.price),
         "log_price": float(np.log10(policy.price)),
         "mean_price": float(policy.rules.prices.mean()),
-        "temperature": policy.frontier.temperature(policy.price),
+        "temperature": policy.temperature,
         "families": [_family(family) for family in policy.families],
     }
 

@@ -55,6 +55,19 @@ class PriceFrontier:
         """What fits a price of training."""
         return float(np.interp(np.log10(price), np.log10(self.prices), self.temperatures))
 
+    def within(self, price: float, most_bought: float, most_spent: float) -> float:
+        """A price of training, or a higher one at which no more than this is bought and spent on average.
+
+        Where budgets end the purchases, cases know what they would at that price.
+        """
+        low = np.log10(self.prices)
+        found = np.log10(price)
+        for limit, known in ((most_bought, self.bought), (most_spent, self.spent)):
+            falling = np.minimum.accumulate(known)
+            if limit < falling[0]:
+                found = max(found, np.interp(-limit, -falling, low))
+        return float(10**found)
+
     def height(self) -> float:
         """Mean of the upper hull of worth against what is not bought, over the range that counts."""
         unused = 1.0 - self.bought

@@ -108,6 +108,18 @@ class NetworkPolicy:
         family = self.families[member % len(self.families)]
         return replace(self, families=(family.part(member // len(self.families)),))
 
+    @property
+    def temperature(self) -> float:
+        """How sure it may be, by the price at which cases know as much as its budgets let them know.
+
+        The more is known, the more of it the networks have learned by heart.
+        """
+        rules = self.rules
+        mean = float(rules.prices.mean())
+        most_bought = np.inf if rules.budget is None else rules.budget / rules.n_units
+        most_spent = np.inf if rules.cost_budget is None or mean <= 0 else rules.cost_budget / mean
+        return self.frontier.temperature(self.frontier.within(self.price, most_bought, most_spent))
+
     def _think(
         self, codes: NDArray, bought: NDArray, price: NDArray, *, heads: bool
     ) -> tuple[NDArray, NDArray]:
@@ -128,7 +140,7 @@ class NetworkPolicy:
             gains += aheads * self._goes_on(bought)
         logits /= total
         if len(self.frontier.prices):
-            logits[bought.any(axis=1)] /= np.float32(self.frontier.temperature(self.price))
+            logits[bought.any(axis=1)] /= np.float32(self.temperature)
         return softmax(logits), gains / total
 
     def _sums(

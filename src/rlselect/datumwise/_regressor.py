@@ -13,6 +13,7 @@ from rlselect._compat import with_callbacks
 from rlselect._options import AUTO, NONE, Allowed, anything, instance, number, one_of, whole
 from rlselect._random import RandomState
 from rlselect.data import read_numbers_or_classes, read_vectors
+from rlselect.datumwise._answer_cuts import answer_edges
 from rlselect.datumwise._buyer import FeatureBuyer, are_bins
 from rlselect.datumwise._encoding import quantile_edges
 from rlselect.datumwise._fitted import FittedPurchases
@@ -37,9 +38,9 @@ class DatumwiseRegressor(RegressorMixin, FeatureBuyer):
     where z(x) are the features bought for x, each at its cost. So a price is a share of the variance of y,
     and which feature is bought next depends on the values bought before.
 
-    It is the machine of `DatumwiseClassifier`: y is cut at quantiles, the classes are the means of y between
-    them, and an answer costs its squared distance. What is predicted is the mean of these values by their
-    probabilities.
+    It is the machine of `DatumwiseClassifier`: y is cut at quantiles, or for networks so that what is cut
+    together differs little; the classes are the means of y between the cuts, and an answer costs its squared
+    distance. What is predicted is the mean of these values by their probabilities.
 
     Parameters
     ----------
@@ -124,8 +125,8 @@ class DatumwiseRegressor(RegressorMixin, FeatureBuyer):
     Notes
     -----
     Gaps, categories, groups and all that can be changed after the fit are as for `DatumwiseClassifier`. What
-    is left of the variance between the quantiles cannot be explained: with 16 of them about 2 % for normal
-    y. For y with a few values far out, take logarithms or ranks first.
+    is left of the variance between the cuts cannot be explained: with 16 answers of networks about 1 % for
+    normal y and 15 % for log-normal y. For y with a few values far out, take logarithms or ranks first.
 
     References
     ----------
@@ -242,7 +243,9 @@ class DatumwiseRegressor(RegressorMixin, FeatureBuyer):
             )
         scoring = "network" if isinstance(self.search, NetworkTraining) else self.scoring
         number = _ANSWERS[scoring] if self.n_answers == "auto" else int(self.n_answers)
-        labels = np.searchsorted(quantile_edges(values, weights, number), values, side="left")
+        # sums learn what is rare badly
+        cut = answer_edges if scoring == "network" else quantile_edges
+        labels = np.searchsorted(cut(values, weights, number), values, side="left")
         total = np.bincount(labels, weights)
         self.answers_ = np.bincount(labels, weights * values) / total
         variance = float(np.average((values - np.average(values, weights=weights)) ** 2, weights=weights))

@@ -11,7 +11,7 @@ from rlselect.datumwise._fitted import FittedPurchases
 from rlselect.datumwise._policy import Episodes
 from rlselect.datumwise._reasons import PurchaseReasons, purchase_reasons
 from rlselect.datumwise._rules import PurchaseRules
-from rlselect.report import name_some, stopped_early
+from rlselect.report import name_some, short, stopped_early
 
 __all__ = ["PurchaseAccount"]
 
@@ -103,11 +103,9 @@ class PurchaseAccount:
         rules, known = self.fitted.rules, len(self.fitted.known)
         noun = _noun(rules)
         facts: dict[str, Any] = {}
-        kinds = f"{rules.n_classes} classes"
         if self.fitted.variance is None:
             facts["Classes"] = [str(c) for c in self.fitted.classes]
         else:
-            kinds = "numbers"
             facts["Answers"] = f"means over {rules.n_classes} values, {_range(self.fitted.classes)}"
         facts["To buy"] = f"{rules.n_units} {noun}, at {_range(rules.prices)} each{_limits(rules)}"
         if self.scores:
@@ -115,12 +113,14 @@ class PurchaseAccount:
         if known < rules.n_units:
             facts["Learned about"] = f"the {known} that tell most, each alone"
         if self.fitted.variance is not None:
-            facts["An answer costs"] = f"its squared error over {self.fitted.variance:.4g}, the variance"
+            facts["An answer costs"] = (
+                f"its squared error over {short(self.fitted.variance, 4)}, the variance"
+            )
         elif (rules.losses != 1.0 - np.eye(rules.n_classes)).any():
             facts["An answer costs"] = f"{_range(rules.losses)}, by the given matrix"
         facts["Mean cost per case in training, errors included"] = -self.value
         report = {
-            "title": f"{self.owner} ({kinds})",
+            "title": "What to ask of each case",
             "answer": self._answer(sections[0]["bars"], judged),
             "n_rows": self.n_rows,
             "seconds": self.seconds,
@@ -154,7 +154,8 @@ class PurchaseAccount:
         if "Accuracy" in judged:
             parts.append(f"{judged['Accuracy']:.0%} of {cases} are answered rightly.")
         elif "R squared" in judged:
-            parts.append(f"The answers to {cases} have R squared {judged['R squared']:.2f}.")
+            share = max(judged["R squared"], 0.0)
+            parts.append(f"The answers explain {share:.0%} of what differs between {cases}.")
         else:
             parts.append("How well other cases are answered, report(X=X, y=y) tells.")
         return " ".join([*parts, *stopped_early(self.stop_reason)])
@@ -175,7 +176,7 @@ def _never(count: int, noun: str) -> str:
 def _range(values: NDArray) -> str:
     """The value, or the lowest and the highest."""
     low, high = float(values.min()), float(values.max())
-    return f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
+    return short(low, 4) if low == high else f"{short(low, 4)} to {short(high, 4)}"
 
 
 def _limits(rules: PurchaseRules) -> str:

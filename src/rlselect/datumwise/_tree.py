@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlselect.datumwise._rules import PurchaseRules
+from rlselect.report import short
 
 __all__ = ["QuestionNode", "build_tree"]
 
@@ -142,11 +143,11 @@ def _ranges(
         if first == 0 and final == last:
             label = "any value"
         elif first == 0:
-            label = f"<= {edges[final]:.4g}"
+            label = f"<= {short(edges[final], 4)}"
         elif final == last:
-            label = f"> {edges[first - 1]:.4g}"
+            label = f"> {short(edges[first - 1], 4)}"
         else:
-            label = f"{edges[first - 1]:.4g} to {edges[final]:.4g}"
+            label = f"{short(edges[first - 1], 4)} to {short(edges[final], 4)}"
         out.append((label, node))
     return out
 

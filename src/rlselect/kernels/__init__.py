@@ -74,6 +74,7 @@ from rlselect.kernels._kernel_matrix import (
 from rlselect.kernels._laplace import (
     laplace_block_add,
     laplace_block_remove,
+    log_hole_factor,
 )
 from rlselect.kernels._networks import (
     LEAST_SCALE,
@@ -249,6 +250,7 @@ __all__ = [
     "learn_spread",
     "likeliest_dispersion",
     "log_evidence",
+    "log_hole_factor",
     "log_likelihood",
     "log_probabilities",
     "loo_residuals",

@@ -4,8 +4,11 @@ With the ridge prior of variance g, the Laplace approximation of the log evidenc
 of columns as `_tied_moves` prices a single one that is tied to none.
 """
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln
 
 Floats = NDArray[np.float64]
 
@@ -53,3 +56,37 @@ def laplace_block_remove(block: Floats, coef: Floats, slab: float) -> float:
     logdet = float(np.linalg.slogdet(block)[1])
     loss = 0.5 * float(coef @ np.linalg.solve(block, coef))
     return 0.5 * (len(coef) * float(np.log(slab)) - logdet) - loss
+
+
+def log_hole_factor(mean: Floats, covariance: Floats, variance: float, order: int) -> Floats:
+    r"""Log of what a hole at zero makes of the evidence of a group of coefficients, for many groups at once.
+
+    The prior :math:`N(0, v I)` times :math:`|\beta|^{2r}`, made to integrate to one, takes the evidence times
+    the posterior mean of :math:`|\beta|^{2r}` over the prior one. Both are moments of a quadratic form of
+    normal numbers, whose cumulants are :math:`2^{i-1} (i-1)! (\mathrm{tr} V^i + i\, m' V^{i-1} m)`.
+
+    Parameters
+    ----------
+    mean : array of shape (..., q)
+        m, posterior means without the hole.
+    covariance : array of shape (..., q, q)
+        V.
+    variance : float
+        v.
+    order : int
+        r, zero for no hole.
+
+    Returns
+    -------
+    array of shape (...)
+    """
+    moments, cumulants, power, q = [np.ones(mean.shape[:-1])], [], covariance, mean.shape[-1]
+    pulled = mean
+    for i in range(1, order + 1):
+        trace = np.trace(power, axis1=-2, axis2=-1) + i * (mean * pulled).sum(axis=-1)
+        cumulants.append(2.0 ** (i - 1) * math.factorial(i - 1) * trace)
+        moments.append(sum(math.comb(i - 1, j) * cumulants[i - 1 - j] * moments[j] for j in range(i)))
+        pulled = np.einsum("...ab,...b->...a", covariance, pulled)
+        power = power @ covariance
+    before = order * np.log(2.0 * variance) + gammaln(0.5 * q + order) - gammaln(0.5 * q)
+    return np.asarray(np.log(moments[order]) - before)

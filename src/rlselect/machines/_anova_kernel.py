@@ -8,7 +8,7 @@ pairs weigh most, however many features there are: a Gaussian kernel of many col
 them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 __all__ = ["AnovaKernel", "AnovaState"]
 
 Array = NDArray[np.float64]
-# numbers of single precision that are kept for bounds rather than computed again
-_KEPT = 60_000_000
+# bytes of factors that are kept rather than computed again
+_KEPT = 240_000_000
 
 
 class AnovaKernel:
@@ -59,22 +59,27 @@ class AnovaState:
     def bandwidth(self, value: float) -> None:
         self._bandwidth, self.strength = value, 1.0 / max(len(self.active), 1)
         self._total: Array | None = None
-        self._kept: dict[int, NDArray[np.float32]] = {}
+        self._kept: dict[tuple[int, Any], NDArray[np.floating]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_total": None, "_kept": {}}
 
-    def _factor(self, Z: Array, group: int) -> Array:
+    def _factor(self, Z: Array, group: int, dtype: Any = np.float64) -> NDArray[np.floating]:
         """The factor of one group between some rows (m, d) and the training rows."""
         columns = self.groups[group]
-        distance = np.zeros((len(Z), len(self.X)))
-        for j in columns:
-            distance += np.square(Z[:, j, None] - self.X[None, :, j])
-        np.multiply(distance, -1.0 / (max(len(columns), 1) * self._bandwidth**2), out=distance)
-        np.exp(distance, out=distance)
-        distance *= self.strength
-        distance += 1.0
-        return distance
+        # one array from first to last: most of the time of a fit with many columns is spent here
+        factor = np.zeros((len(Z), len(self.X)), dtype=dtype)
+        for place, j in enumerate(columns):
+            here, there = Z[:, j, None].astype(dtype), self.X[None, :, j].astype(dtype)
+            part = np.subtract(here, there, out=None if place else factor)
+            np.multiply(part, part, out=part)
+            if place:
+                factor += part
+        factor *= -1.0 / (max(len(columns), 1) * self._bandwidth**2)
+        np.exp(factor, out=factor)
+        factor *= self.strength
+        factor += 1.0
+        return factor
 
     @property
     def total(self) -> Array:
@@ -89,26 +94,26 @@ class AnovaState:
 
     def without(self, group: int) -> Array:
         """Kernel matrix once ``group`` is removed as well."""
-        factor = self._factor(self.X, group)
-        return np.divide(self.total, factor, out=factor)
+        return np.divide(self.total, self._known_factor(group, np.float64))
 
     def shortcut(self, gram: Array, candidates: Sequence[int], dtype: Any) -> tuple:
-        """In single precision from factors that are kept; see ``best_removals``."""
-        build: Callable[[int], NDArray[np.floating]] = self.without
-        if dtype == np.float32:
-            total = self.total.astype(np.float32)
+        """One matrix after the other, in the precision that is asked for; see ``best_removals``."""
+        self._kept = {key: factor for key, factor in self._kept.items() if key[1] == dtype}
+        total = self.total.astype(dtype, copy=False)
+        reduced = np.empty_like(total)
 
-            def build(group: int) -> NDArray[np.floating]:
-                return total / self._rough_factor(group)
+        def build(group: int) -> NDArray[np.floating]:
+            return np.divide(total, self._known_factor(group, dtype), out=reduced)
 
         return np.empty(0, dtype=np.intp), None, build
 
-    def _rough_factor(self, group: int) -> NDArray[np.float32]:
-        factor = self._kept.get(group)
+    def _known_factor(self, group: int, dtype: Any) -> NDArray[np.floating]:
+        """The factor of one group on the training rows, kept while there is room."""
+        factor = self._kept.get((group, dtype))
         if factor is None:
-            factor = self._factor(self.X, group).astype(np.float32)
-            if (len(self._kept) + 1) * factor.size <= _KEPT:
-                self._kept[group] = factor
+            factor = self._factor(self.X, group, dtype)
+            if sum(known.nbytes for known in self._kept.values()) + factor.nbytes <= _KEPT:
+                self._kept[group, dtype] = factor
         return factor
 
     def drop(self, groups: Sequence[int]) -> None:
@@ -116,7 +121,7 @@ class AnovaState:
         for group in groups:
             self._total = self.without(group)
             self.active.remove(group)
-            self._kept.pop(group, None)
+            self._kept = {key: factor for key, factor in self._kept.items() if key[0] != group}
 
     def cross(self, Z: Array, groups: Sequence[int]) -> Array:
         """Kernel between new rows and the training rows on some groups."""

@@ -31,6 +31,7 @@ _HOLDS: dict[Kind, str] = {
     "date": "dates",
     "text date": "dates as text",
     "text number": "numbers as text",
+    "spoilt number": "numbers and stray text",
     "empty": "nothing",
     "other": "neither numbers nor text",
 }
@@ -134,12 +135,12 @@ def find_problems(X: Any, y: str, also: Sequence[str] = ()) -> list[Finding]:
 
 
 def _look(X: Any, y: Any, most_rows: int) -> SeenRows:
-    table, n_rows, neighbours = some_rows(X, most_rows)
+    table, n_rows, neighbours, cells = some_rows(X, most_rows)
     target: ColumnFacts | None = None
     if isinstance(y, str):
         if y not in table.column_names:
             raise unknown_column("y", y, table.column_names)
-        target = read_column(y, table.column(y))
+        target = read_column(y, table.column(y), cells)
         table = table.drop_columns([y])
     elif y is not None:
         if n_rows is None or n_rows > len(table):
@@ -153,8 +154,8 @@ def _look(X: Any, y: Any, most_rows: int) -> SeenRows:
             )
         label = getattr(y, "name", None)
         target = read_column(str(label) if isinstance(label, Hashable) and label else "y", column.column(0))
-    columns = [read_column(str(name), table.column(name)) for name in table.column_names]
-    return SeenRows(columns, target, len(table), n_rows, neighbours)
+    columns = [read_column(str(name), table.column(name), cells) for name in table.column_names]
+    return SeenRows(columns, target, len(table), n_rows, neighbours, cells)
 
 
 def _as_column(y: Any) -> Any:
@@ -185,7 +186,7 @@ def _report(look: SeenRows, findings: list[Finding], advice: Recommendation, cal
     return {
         "title": "The data" if called == "DATA" else called,
         "answer": _answer(findings, advice),
-        "method": "check",
+        "command": "check",
         "facts": facts,
         "sections": [*_sections(findings, advice, "python"), columns],
         "findings": [asdict(f) for f in findings],

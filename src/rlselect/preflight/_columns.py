@@ -1,7 +1,7 @@
 """What a column holds: numbers, truth values, text, dates."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -9,11 +9,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rlselect.data import NumberMarks, find_marks
+from rlselect.data import USUAL_CELLS, CsvCells, NumberMarks, find_marks, is_stray
 
 __all__ = ["ColumnFacts", "Kind", "common_marks", "date_format", "is_constant", "read_column"]
 
-Kind = Literal["number", "truth", "text", "category", "date", "text date", "text number", "empty", "other"]
+Kind = Literal[
+    "number",
+    "truth",
+    "text",
+    "category",
+    "date",
+    "text date",
+    "text number",
+    "spoilt number",
+    "empty",
+    "other",
+]
 _DATES = (
     "%Y-%m-%d",
     "%Y/%m/%d",
@@ -25,6 +36,8 @@ _DATES = (
 )
 # cells of text that are tried, and the share of them that has to be a date
 _TRIED, _MOSTLY = 1000, 0.95
+# different numbers that text has to hold to be taken for a column of numbers with strays
+_FEW = 3
 
 
 @dataclass(frozen=True)
@@ -41,6 +54,10 @@ class ColumnFacts:
         Of text, categories and numbers with marks that are not read.
     n_missing, n_distinct : int
         Gaps, and different values beside them.
+    strays : dict of str to int
+        Texts among numbers and the rows, from 0 on, in which each stands first.
+    n_strays : int
+        Cells that hold one.
     """
 
     name: str
@@ -49,11 +66,13 @@ class ColumnFacts:
     levels: list[str]
     n_missing: int
     n_distinct: int
+    strays: dict[str, int] = field(default_factory=dict)
+    n_strays: int = 0
 
     @property
     def is_number(self) -> bool:
         """Whether its values have an order and a distance."""
-        return self.kind in ("number", "truth", "text number")
+        return self.kind in ("number", "truth", "text number", "spoilt number")
 
     @property
     def is_text(self) -> bool:
@@ -82,7 +101,7 @@ class ColumnFacts:
         return ~np.isnan(self.values)
 
 
-def read_column(name: str, column: Any) -> ColumnFacts:
+def read_column(name: str, column: Any, cells: CsvCells | None = None) -> ColumnFacts:
     """What an Arrow column holds.
 
     Parameters
@@ -91,13 +110,40 @@ def read_column(name: str, column: Any) -> ColumnFacts:
         Its name.
     column : pyarrow.Array or ChunkedArray
         Its values.
+    cells : CsvCells, optional
+        How cells of the CSV file it comes from are written; without, text is meant to be text.
     """
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     kind, values, levels = _values(column)
+    found = _facts(name, kind, values, levels)
+    return _spoilt(found, cells) if kind == "text" else found
+
+
+def _facts(name: str, kind: Kind, values: NDArray[np.float64], levels: list[str]) -> ColumnFacts:
     seen = values[~np.isnan(values)]
     distinct = len(levels) if levels else len(np.unique(seen))
     return ColumnFacts(name, kind, values, levels, int(np.isnan(values).sum()), distinct)
+
+
+def _spoilt(column: ColumnFacts, cells: CsvCells | None) -> ColumnFacts:
+    """A column of text with the strays among its numbers, if that is what it holds."""
+    read = [(cells or USUAL_CELLS).marks.read(level) for level in column.levels]
+    numbers = np.array([np.nan if number is None else number for number in read])
+    codes = column.values[column.present].astype(int)
+    texts = np.isnan(numbers)
+    n_strays = int(texts[codes].sum())
+    if not is_stray(n_strays, len(codes)) or len(np.unique(numbers[~texts])) < _FEW:
+        return column
+    rows = np.flatnonzero(column.present)
+    levels, first = np.unique(codes, return_index=True)
+    strays = {column.levels[k]: int(rows[i]) for k, i in zip(levels, first, strict=True) if texts[k]}
+    strays = dict(sorted(strays.items(), key=lambda stray: stray[1]))
+    if cells is not None:
+        values = np.full(len(column.values), np.nan)
+        values[column.present] = numbers[codes]
+        column = _facts(column.name, "spoilt number", values, [])
+    return replace(column, strays=strays, n_strays=n_strays)
 
 
 def is_constant(column: ColumnFacts) -> bool:
@@ -169,8 +215,8 @@ def _codes(column: Any) -> tuple[NDArray[np.float64], list[str]]:
     return codes, [levels[k] for k in order]
 
 
-def date_format(levels: list[str]) -> str | None:
-    """How dates are written in these texts; None where they are no dates.
+def date_format(levels: list[str], fewest: int = 2) -> str | None:
+    """How dates are written in these texts, so many at least; None where they are no dates.
 
     Examples
     --------
@@ -178,7 +224,7 @@ def date_format(levels: list[str]) -> str | None:
     ('%Y-%m-%d', None)
     """
     some = pa.array([level for level in levels[:_TRIED] if level.strip()], pa.string())
-    if len(some) < 2:
+    if len(some) < fewest:
         return None
     for written in _DATES:
         read = pc.strptime(some, written, "s", error_is_null=True)

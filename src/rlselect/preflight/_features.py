@@ -2,20 +2,25 @@
 
 import shlex
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
-from rlselect.data import names_rows
+from rlselect.data import USUAL_CELLS, names_rows
 from rlselect.preflight._columns import ColumnFacts, common_marks, is_constant
 from rlselect.preflight._findings import Finding, SeenRows, drop_flags, named
 from rlselect.preflight._visits import find_visits
+from rlselect.report import name_some
 
-__all__ = ["look_at_features"]
+__all__ = ["STRAYS", "look_at_features"]
 
 # numbers that people write for "missing"
 _CODES = (-9.0, -99.0, -999.0, -9999.0, 99.0, 999.0, 9999.0, 99999.0)
 _FEW_NUMBERS = 10
+# cells of text among numbers, and how many different ones are named in a mend
+STRAYS = "text among numbers"
+_MOST_STRAYS = 12
 # columns and rows whose correlations are looked at
 _MOST_COLUMNS, _MOST_ROWS, _ALIKE = 500, 2000, 0.98
 
@@ -28,7 +33,19 @@ def look_at_features(look: SeenRows) -> Iterator[Finding]:
     look : SeenRows
         The rows.
     """
-    for check in (_gaps, _empty, _dates, _commas, _others, _names, _copies, _codes, _class_like, _twins):
+    for check in (
+        _strays,
+        _gaps,
+        _empty,
+        _dates,
+        _commas,
+        _others,
+        _names,
+        _copies,
+        _codes,
+        _class_like,
+        _twins,
+    ):
         yield from check(look)
 
 
@@ -42,17 +59,43 @@ def is_id(column: ColumnFacts, n_seen: int) -> bool:
     return bool(np.all(np.diff(column.values) > 0)) or bool(np.all(steps == 1))
 
 
+def _strays(look: SeenRows) -> Iterator[Finding]:
+    """Cells of text among numbers: a CSV file is refused for them, and other text is read as categories."""
+    for column in [*look.columns, *([look.target] if look.target else [])]:
+        if not column.strays:
+            continue
+        first = [f"{text!r} in data row {row + 1}" for text, row in list(column.strays.items())[:3]]
+        more = column.n_strays - len(first)
+        cells = f"{more} more {'cell' if more == 1 else 'cells'}"
+        told = name_some(first) if not more else f"{', '.join(first)} and {cells}"
+        texts = list(column.strays)[:_MOST_STRAYS]
+        is_csv = column.kind == "spoilt number"
+        flags = shlex.join(word for text in texts for word in ("--na", text))
+        if look.cells is not None and look.cells.decimal != "." and USUAL_CELLS.is_number(texts[0]):
+            flags = "leave out --decimal, or write these numbers with a comma"
+        yield Finding(
+            STRAYS,
+            "problem" if is_csv else "warning",
+            [column.name],
+            f"{column.name!r} holds numbers but for {told}"
+            + ("." if is_csv else ": all of it is read as categories."),
+            f"correct them, or read them as missing: na_values of pandas for {texts!r}",
+            flags if is_csv else "",
+        )
+
+
 def _gaps(look: SeenRows) -> Iterator[Finding]:
     found = [c for c in look.columns if 0 < c.n_missing < look.n_seen]
     if found:
         worst = max(found, key=lambda c: c.n_missing)
-        share = 100.0 * worst.n_missing / look.n_seen
+        names, share = [c.name for c in found], 100.0 * worst.n_missing / look.n_seen
+        most = f"; most in {worst.name!r} ({share:.2g} % of the rows)"
+        most = most if len(found) > 1 else f", in {share:.2g} % of the rows"
         yield Finding(
             "missing values",
             "problem",
-            [c.name for c in found],
-            f"{len(found)} of {len(look.columns)} columns have gaps: {named([c.name for c in found])}; most "
-            f"in {worst.name!r} ({share:.2g} % of the rows).",
+            names,
+            f"{len(found)} of {len(look.columns)} columns {_have(found)} gaps: {named(names)}{most}.",
             'missing="indicator" imputes and marks them, missing="drop" leaves their rows out',
             "--missing indicator, or --missing drop",
         )
@@ -162,26 +205,38 @@ def _copies(look: SeenRows) -> Iterator[Finding]:
 
 
 def _codes(look: SeenRows) -> Iterator[Finding]:
+    found: dict[float, list[tuple[str, int]]] = defaultdict(list)
     for column in look.columns:
-        if column.kind not in ("number", "text number") or column.n_distinct < 5:
+        if column.kind in ("number", "text number", "spoilt number") and column.n_distinct >= 5:
+            for code, count in _codes_in(column):
+                found[code].append((column.name, count))
+    for code, places in found.items():
+        names = [name for name, _ in places]
+        rows = (
+            f"{places[0][1]:,} rows" if len(places) == 1 else f"up to {max(k for _, k in places):,} rows each"
+        )
+        yield Finding(
+            "codes for missing",
+            "warning",
+            names,
+            f"{named(names)} {_have(names, 'is', 'are')} {code:g} in {rows}, far from all other values: that "
+            "looks like a code for missing.",
+            f"replace {code:g} by NaN and set missing",
+            f"--na {code:g} --missing indicator",
+        )
+
+
+def _codes_in(column: ColumnFacts) -> Iterator[tuple[float, int]]:
+    """Numbers that stand for missing values in a column, and in how many rows."""
+    known = column.values[column.present]
+    for code in _CODES:
+        if code not in (known.min(), known.max()):
             continue
-        known = column.values[column.present]
-        for code in _CODES:
-            if code not in (known.min(), known.max()):
-                continue
-            count, rest = int((known == code).sum()), known[known != code]
-            low, high = np.quantile(rest, [0.25, 0.75])
-            gap = float(np.abs(rest - code).min())
-            if count >= max(3, 0.005 * len(known)) and gap > 3.0 * max(high - low, 1e-12):
-                yield Finding(
-                    "codes for missing",
-                    "warning",
-                    [column.name],
-                    f"{column.name!r} is {code:g} in {count} rows, far from all its other values: that looks "
-                    "like a code for missing.",
-                    f"replace {code:g} by NaN and set missing",
-                    f"--na {code:g} --missing indicator",
-                )
+        count, rest = int((known == code).sum()), known[known != code]
+        low, high = np.quantile(rest, [0.25, 0.75])
+        gap = float(np.abs(rest - code).min())
+        if count >= max(3, 0.005 * len(known)) and gap > 3.0 * max(high - low, 1e-12):
+            yield code, count
 
 
 def _class_like(look: SeenRows) -> Iterator[Finding]:
@@ -228,5 +283,5 @@ def _twins(look: SeenRows) -> Iterator[Finding]:
         )
 
 
-def _have(names: list[str], one: str = "has", many: str = "have") -> str:
+def _have(names: Sequence[Any], one: str = "has", many: str = "have") -> str:
     return one if len(names) == 1 else many

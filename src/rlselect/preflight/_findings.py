@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect.data import CsvCells
 from rlselect.preflight._columns import ColumnFacts
 
 __all__ = ["Finding", "SeenRows", "drop_flags", "named"]
@@ -56,6 +57,8 @@ class SeenRows:
         Rows in all, where that is known.
     neighbours : bool
         Whether rows that follow each other here do so in the data.
+    cells : CsvCells or None
+        How cells of CSV files are written, where they are such.
     """
 
     columns: list[ColumnFacts]
@@ -63,6 +66,7 @@ class SeenRows:
     n_seen: int
     n_rows: int | None
     neighbours: bool
+    cells: CsvCells | None = None
 
     def rows(self, most: int) -> NDArray[np.intp]:
         """Some of the rows, spread evenly, for what takes longer."""

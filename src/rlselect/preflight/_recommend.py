@@ -9,6 +9,7 @@ from rlselect.data import kind_of
 from rlselect.preflight._columns import common_marks, is_constant
 from rlselect.preflight._cost import MANY_ROWS, cost_of
 from rlselect.preflight._curves import bends
+from rlselect.preflight._features import STRAYS
 from rlselect.preflight._findings import Finding, SeenRows, drop_flags
 from rlselect.preflight._target import Outcome, find_outcome
 from rlselect.preflight._visits import find_visits
@@ -178,8 +179,8 @@ def _cell_flags(look: SeenRows, findings: list[Finding]) -> Iterator[str]:
     marks = common_marks(columns)
     if marks is not None:
         yield shlex.join(marks.flags)
-    codes = [f.command for f in findings if f.what == "codes for missing"]
-    yield from dict.fromkeys(command.partition(" --missing")[0] for command in codes)
+    codes = [f.command for f in findings if f.what in ("codes for missing", STRAYS)]
+    yield from dict.fromkeys(code.partition(" --missing")[0] for code in codes if code.startswith("--na"))
 
 
 def _frame(files: Sequence[str], drop: list[str], dates: bool, untold: list[str]) -> str:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from rlselect.data import class_like
 from rlselect.preflight._columns import ColumnFacts, is_constant
 from rlselect.preflight._features import is_id
 from rlselect.preflight._findings import Finding, SeenRows, drop_flags, named
@@ -102,7 +103,7 @@ def look_at_target(look: SeenRows) -> Iterator[Finding]:
 def _classes(y: ColumnFacts, n_seen: int) -> Iterator[Finding]:
     outcome = find_outcome(y)
     known = y.values[y.present]
-    if y.is_whole and 3 <= y.n_distinct <= 10:
+    if class_like(y.n_distinct, y.is_whole):
         yield Finding(
             "target: amounts or classes",
             "note",

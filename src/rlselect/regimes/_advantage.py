@@ -194,6 +194,10 @@ class AdvantageLearning(BackwardLearner):
             # nobody followed the regimes of the two folds
             return from_scores(np.full(evaluation.trial.n_subjects, np.nan), "ipw", self.level)
 
+    def _value_notes(self) -> list[str]:
+        # selection is repeated without each fold
+        return []
+
     def advantages(self, history: Any, stage: int | str = 1) -> np.ndarray:
         """What each action adds to the average of all actions, one column per action of ``actions_``.
 

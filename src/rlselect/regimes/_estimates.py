@@ -27,6 +27,8 @@ class RegimeValue:
         spread gives ``standard_error``. Where they were averaged over several splits into folds, the standard
         error is that of a single split, and the variance between splits is added to its square: where actions
         are equally good, regimes change from split to split.
+    split_scores : (k, n) array or None
+        The same of each split.
     """
 
     value: float
@@ -35,6 +37,7 @@ class RegimeValue:
     level: float
     method: str
     scores: np.ndarray = field(repr=False, compare=False)
+    split_scores: np.ndarray | None = field(default=None, repr=False, compare=False)
 
     def __float__(self) -> float:
         return self.value
@@ -50,8 +53,18 @@ class RegimeValue:
         return f"{value} ({told})"
 
     def less(self, other: "RegimeValue") -> "RegimeValue":
-        """What is left after another value of the same subjects, with the paired standard error."""
-        return from_scores(self.scores - other.scores, self.method, self.level)
+        """What is left after another value of the same subjects, with the paired standard error.
+
+        Split by split: averages over splits vary less between subjects than a regime learnt once does.
+        """
+        mine, others = self._by_split(), other._by_split()
+        if len(mine) != len(others) and min(len(mine), len(others)) > 1:
+            mine, others = self.scores, other.scores
+        return from_scores(mine - others, self.method, self.level)
+
+    def _by_split(self) -> np.ndarray:
+        """Scores (k, n), k = 1 where there were no splits."""
+        return self.scores[None] if self.split_scores is None else self.split_scores
 
 
 def from_scores(scores: np.ndarray, method: str, level: float, sample: Sample | None = None) -> RegimeValue:
@@ -71,7 +84,7 @@ def from_scores(scores: np.ndarray, method: str, level: float, sample: Sample | 
     between = float(splits.mean(axis=1).var(ddof=1)) if len(splits) > 1 else 0.0
     error = float(np.sqrt(splits.var(axis=1, ddof=1).mean() / n + between))
     reach = float(student.ppf(0.5 + 0.5 * level, _degrees_of_freedom(mean))) * error
-    return RegimeValue(value, error, (value - reach, value + reach), level, method, mean)
+    return RegimeValue(value, error, (value - reach, value + reach), level, method, mean, splits)
 
 
 def _degrees_of_freedom(scores: np.ndarray) -> float:

@@ -38,10 +38,13 @@ class Split(NamedTuple):
         Held-out losses of the rows, by size of the set.
     orders : list of lists of int
         Groups by fold, last to leave first.
+    folds : (n,) int array
+        Fold of each row.
     """
 
     losses: np.ndarray
     orders: list[list[int]]
+    folds: np.ndarray
 
 
 class _JudgedProblem:
@@ -110,20 +113,23 @@ class _JudgedColumns(_JudgedProblem):
 
 def cross_fitted_choice(
     machine: StageMachine, path: EliminationPath, rng: np.random.Generator, first: Split | None = None
-) -> tuple[list[int], str]:
+) -> tuple[list[int], str, Split]:
     """Groups to keep, given the elimination on all rows and, where it is known already, the first split.
+
+    With them come the reason, and the first split.
 
     Among the sizes whose held-out risk cannot be told from the smallest (half a paired standard error) the
     cheapest is chosen, see `price_of_set`. The groups are those most often among the last so many of a fold's
     elimination, equal ones in the order of ``path``.
     """
     n_groups = len(machine.encoder.groups)
-    losses, orders = one_split(machine, path, rng) if first is None else first
+    first = one_split(machine, path, rng) if first is None else first
+    losses, orders = first.losses, first.orders
     smallest = [path.sizes[_as_good(path, losses, machine.weights, slack)[-1]] for slack in (0.0, _DOUBT)]
     if smallest[0] != smallest[1]:
         for _ in range(_MORE_SPLITS):
-            again, others = one_split(machine, path, rng)
-            losses, orders = losses + again, orders + others
+            again = one_split(machine, path, rng)
+            losses, orders = losses + again.losses, orders + again.orders
     size = _cheapest(path, losses, machine.weights)
     votes = np.zeros(n_groups)
     for order in orders:
@@ -131,7 +137,8 @@ def cross_fitted_choice(
     rank = np.empty(n_groups)
     rank[path.order[::-1]] = np.arange(n_groups)
     kept = np.lexsort([rank, -votes])[:size]
-    return sorted(kept.tolist()), f"smallest risk on the held-out folds of {len(orders)} eliminations"
+    reason = f"smallest risk on the held-out folds of {len(orders)} eliminations"
+    return sorted(kept.tolist()), reason, first
 
 
 def one_split(machine: StageMachine, path: EliminationPath, rng: np.random.Generator) -> Split:
@@ -143,7 +150,7 @@ def one_split(machine: StageMachine, path: EliminationPath, rng: np.random.Gener
     tasks = ((machine, path, np.flatnonzero(folds != k), test) for k, test in enumerate(tests))
     judged = run_tasks(_judge, tasks)
     losses, orders = zip(*judged, strict=True)
-    return Split(np.hstack(losses)[:, np.argsort(np.concatenate(tests))], list(orders))
+    return Split(np.hstack(losses)[:, np.argsort(np.concatenate(tests))], list(orders), folds)
 
 
 def _judge(

@@ -1,7 +1,8 @@
 """A sparse linear Q-function, and when it is preferred to a kernel machine."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from copy import copy
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -140,7 +141,9 @@ def prefer_sparse(machine: StageMachine, chosen: StageSelection) -> tuple[StageM
     """A sparse linear machine where it is as good, to one standard error, as a kernel machine.
 
     A linear contrast needs fewer subjects than a curve does, and an elimination by whole columns may lose
-    slopes that one action alone has. All are judged on the same folds.
+    slopes that one action alone has. All are judged on the same folds, those of the elimination: without a
+    fold, selected columns are those that its own elimination keeps. Rows that have chosen them would flatter
+    them.
     """
     e, y = machine.encoder, machine.y
     simplex = len(e.codes) == e.codes.shape[1] + 1
@@ -150,18 +153,30 @@ def prefer_sparse(machine: StageMachine, chosen: StageSelection) -> tuple[StageM
         LassoMachine(e, machine.X, y, machine.weights, "lasso", subjects=machine.subjects).fit(groups)
         for groups in (machine.groups, range(len(e.groups)))
     )
-    # the rows that few are judged on have chosen them
-    sparse = every if _as_good(every.losses, few.losses, machine.weights, _DOUBT) else few
-    losses = np.empty(len(y))
-    for fold in np.unique(sparse.folds):
-        stop_if_late()
-        test = sparse.folds == fold
-        train = np.flatnonzero(~test)
-        losses[test] = np.square(y[test] - machine.refit(train, y[train]).predict(machine.X[test]))
-    if not _as_good(sparse.losses, losses, machine.weights, 1.0):
+    split = chosen.split
+    folds = every.folds if split is None else split.folds
+    size = len(machine.groups)
+    selected = {} if split is None else {k: sorted(order[:size]) for k, order in enumerate(split.orders)}
+    judged = {m: _losses(m, folds, {} if m is every else selected) for m in (few, every, machine)}
+    sparse = every if _as_good(judged[every], judged[few], machine.weights, _DOUBT) else few
+    if not _as_good(judged[sparse], judged[machine], machine.weights, 1.0):
         return machine, chosen
-    reason = f"{chosen.reason}; linear slopes are as good on held-out folds"
-    return sparse, StageSelection(list(sparse.groups), chosen.path, reason)
+    return sparse, chosen.turned_into(
+        sparse.groups, f"{chosen.reason}; linear slopes are as good on held-out folds"
+    )
+
+
+def _losses(machine: StageMachine, folds: np.ndarray, selected: Mapping[int, list[int]]) -> np.ndarray:
+    """Losses (n,) of rows by what is learnt without their fold, from the groups selected without it."""
+    losses = np.empty(len(machine.y))
+    for fold in np.unique(folds):
+        stop_if_late()
+        part, test = copy(machine), folds == fold
+        train = np.flatnonzero(~test)
+        part.groups = selected.get(int(fold), machine.groups)
+        fitted = part.refit(train, machine.y[train]).predict(machine.X[test])
+        losses[test] = np.square(machine.y[test] - fitted)
+    return losses
 
 
 def _as_good(losses: np.ndarray, others: np.ndarray, weights: np.ndarray, slack: float) -> bool:

@@ -29,7 +29,7 @@ from rlselect.regimes._grow_trees import grow_policy_tree
 from rlselect.regimes._history import read_history
 from rlselect.regimes._overlap import warn_of_poor_overlap
 from rlselect.regimes._policy_tree import PolicyTree
-from rlselect.regimes._report import answer_of, marks_of, report_of, value_section
+from rlselect.regimes._report import answer_of, marks_of, report_of, selected_from_few, value_section
 from rlselect.regimes._selection import MODEL, StageSelection
 from rlselect.regimes._stage_machine import StageMachine
 from rlselect.regimes._stage_names import find_stage
@@ -509,7 +509,12 @@ class BackwardLearner(Estimator):
         return value, observed_value(trial, self.discount, self.level)
 
     def _report(self) -> dict[str, Any]:
-        return report_of(self, self._seconds, self._n_subjects, self._notes)
+        notes = [*self._value_notes(), *self._notes]
+        return report_of(self, self._seconds, self._n_subjects, notes)
+
+    def _value_notes(self) -> list[str]:
+        """What is to be known of ``value_``."""
+        return selected_from_few(self, self._n_subjects)
 
     def _marks(self) -> Marks:
         """What the fit says of each history column, for `rlselect.report.side_by_side`."""

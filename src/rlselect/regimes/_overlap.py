@@ -17,6 +17,9 @@ __all__ = ["OverlapReport", "report_overlap", "warn_of_poor_overlap"]
 _RARE, _OF_FREQUENCY = 0.05, 1.0 / 3.0
 # Share of subjects with an action out of reach from which overlap is poor.
 _MANY = 0.05
+# Subjects of an action below which values that lean on them have no interval to speak of, where others have
+# more than twice as many: of small trials all intervals are wide.
+_FEWEST, _OF_EQUAL = 5, 0.5
 # Paired standard errors by which the history must predict actions better than what was said of them.
 _CONTRADICTED = 3.0
 # The same for estimated probabilities, beside plain frequencies, to be taken at their word.
@@ -35,8 +38,9 @@ class OverlapReport:
     counts : dict
         Subjects by action.
     poor : bool
-        Whether an action was out of reach for more than 5 % of the subjects, or half of the subjects of an
-        action are lost by weighting.
+        Whether an action was out of reach for more than 5 % of the subjects, half of the subjects of an
+        action are lost by weighting, or it was taken by fewer than five and by fewer than half of an equal
+        share.
     contradicted : bool
         Whether the history predicts actions better than the probabilities that were given for them.
     smallest : float
@@ -114,7 +118,9 @@ def report_overlap(
     frequency = np.bincount(action, minlength=len(counts)) / len(rows)
     rare = float((possible < np.minimum(_RARE, _OF_FREQUENCY * frequency)).any(axis=1).mean())
     thin = any(size < 0.5 * counts[label] for label, size in sizes.items())
-    poor = (rare > _MANY or thin) and _is_known(stage, chances, action, frequency)
+    least = min(_FEWEST, _OF_EQUAL * len(rows) / len(counts))
+    few = [label for label, count in counts.items() if count < least]
+    poor = bool(few) or ((rare > _MANY or thin) and _is_known(stage, chances, action, frequency))
     balance = _balance(stage, rows, action, weights)
     contradicted = _is_contradicted(stage, chances, action)
     return OverlapReport(
@@ -132,7 +138,7 @@ def report_overlap(
             default=("", 0.0),
         ),
         smallest_remaining=float(remaining.min()),
-        advice=_advice(stage, poor, contradicted, float(remaining.min())),
+        advice=_advice(stage, poor, few, contradicted, float(remaining.min())),
         probabilities=chances,
         taken=action,
     )
@@ -197,11 +203,18 @@ def _balance(
     return found
 
 
-def _advice(stage: StageData, poor: bool, contradicted: bool, smallest_remaining: float) -> str:
+def _advice(
+    stage: StageData, poor: bool, few: Sequence, contradicted: bool, smallest_remaining: float
+) -> str:
     if contradicted:
         return (
             "The history predicts the actions better than the probabilities given for them: they were not "
             "randomised like that. Correct `propensity`, or have it estimated."
+        )
+    if few:
+        return (
+            f"Fewer than {_FEWEST} subjects took {', '.join(map(str, few))}: what that does for others is a "
+            "guess, whatever the interval. Join it with another action, or leave these subjects out."
         )
     if poor:
         return (

@@ -11,7 +11,10 @@ from rlselect.regimes._overlap import OverlapReport
 from rlselect.regimes._policy_tree import PolicyTree
 from rlselect.report import Marked, Marks, name_some, stopped_early
 
-__all__ = ["Learnt", "answer_of", "marks_of", "report_of", "value_section"]
+__all__ = ["Learnt", "answer_of", "marks_of", "report_of", "selected_from_few", "value_section"]
+
+# subjects per history column below which values are noticeably too good
+_FEW_PER_COLUMN = 10
 
 
 class Learnt(Protocol):
@@ -25,6 +28,7 @@ class Learnt(Protocol):
     value_: RegimeValue
     observed_: RegimeValue
     selected_: list[list[str]]
+    path_: list[Any]
     tailoring_: list[list[str]]
     history_names_in_: list[Any]
     actions_: list[tuple]
@@ -39,7 +43,8 @@ def report_of(learner: Learnt, seconds: float, n_subjects: int, notes: Sequence[
     """Facts of a fit, tables and rules, as `rlselect.report.to_html` takes them; `notes` are the trial's."""
     value, before = learner.value_, learner.observed_
     return {
-        "title": f"{type(learner).__name__} ({learner.n_stages_} stages)",
+        "title": "What to do for whom"
+        + (f", at {learner.n_stages_} stages" if learner.n_stages_ > 1 else ""),
         "answer": answer_of(learner, value, before),
         "seconds": seconds,
         "facts": {
@@ -66,6 +71,18 @@ def report_of(learner: Learnt, seconds: float, n_subjects: int, notes: Sequence[
     }
 
 
+def selected_from_few(learner: Learnt, n_subjects: int) -> list[str]:
+    """What folds cannot mend where subjects are few: columns were selected from all of them."""
+    columns = max(len(names) for names in learner.history_names_in_)
+    if n_subjects >= _FEW_PER_COLUMN * columns or not any(learner.path_):
+        return []
+    return [
+        f"{n_subjects} subjects are few for {columns} history columns, and these were selected from all of "
+        "them: the value of the regime is likely to be too good, by up to a standard error. Only other "
+        "subjects, or a selection that is repeated without each fold, can tell."
+    ]
+
+
 def marks_of(learner: Learnt) -> Marks:
     """Which history columns are selected, the best of a stage first, and how far decisions lean on them."""
     marked = {}
@@ -84,23 +101,27 @@ def answer_of(learner: Learnt, value: RegimeValue, before: RegimeValue) -> str:
     """Whether the regime is better than what was done, what it decides by, whether to trust that."""
     gain = value.less(before)
     low, high = gain.interval
-    worth = f"Had all followed the regime, their mean outcome would be about {value.value:.3g} instead of "
-    worth += f"{before.value:.3g}"
+    worth = "Had all been treated as recommended here, their mean outcome would be about "
+    worth += f"{value.value:.3g} instead of {before.value:.3g}"
     between = f"({100 * gain.level:.4g} % interval of the difference {low:.3g} to {high:.3g})"
-    if low <= 0.0 <= high:
+    poor = [one.stage for one in learner.overlap_ if one.poor or one.contradicted]
+    if poor:
+        # no interval knows of actions that were never tried
+        stages = f"stage{'s' if len(poor) > 1 else ''} {name_some(poor)}"
+        parts = [
+            f"Actions can hardly be compared at {stages}, so that what follows is a guess of the model.",
+            f"{worth} {between}.",
+        ]
+    elif low <= 0.0 <= high:
         parts = [f"{worth}, but the data do not tell whether that is a difference {between}."]
     else:
         parts = [f"{worth}, which is {'better' if (low > 0.0) == learner.maximize else 'worse'} {between}."]
     by = [
-        f"by {name_some(names, 4)} at stage {t}"
+        f"by {name_some(names, 4)}" + (f" at stage {t}" if learner.n_stages_ > 1 else "")
         for t, names in enumerate(learner.tailoring_, start=1)
         if names
     ]
-    parts.append(f"It decides {name_some(by)}." if by else "No history column is needed to decide.")
-    poor = [one.stage for one in learner.overlap_ if one.poor or one.contradicted]
-    if poor:
-        stages = f"stage{'s' if len(poor) > 1 else ''} {name_some(poor)}"
-        parts.append(f"Actions can hardly be compared at {stages}, so take these values with care.")
+    parts.append(f"It is decided {name_some(by)}." if by else "No history column is needed to decide.")
     return " ".join([*parts, *stopped_early(*learner.stop_reason_)])
 
 

@@ -30,7 +30,7 @@ def recall(
     if not back:
         return machine, chosen
     reason = f"{chosen.reason}, and {', '.join(back)} because the next stage needs it"
-    return machine, StageSelection(list(machine.groups), chosen.path, reason)
+    return machine, chosen.turned_into(machine.groups, reason)
 
 
 def prune(machine: StageMachine, chosen: StageSelection) -> tuple[StageMachine, StageSelection]:
@@ -57,7 +57,7 @@ def prune(machine: StageMachine, chosen: StageSelection) -> tuple[StageMachine, 
     if not gone:
         return machine, chosen
     reason = f"{chosen.reason}, less {', '.join(gone)} within a standard error"
-    return best, StageSelection(list(best.groups), chosen.path, reason)
+    return best, chosen.turned_into(best.groups, reason)
 
 
 def recall_strong(machine: StageMachine, chosen: StageSelection) -> tuple[StageMachine, StageSelection]:
@@ -80,7 +80,7 @@ def recall_strong(machine: StageMachine, chosen: StageSelection) -> tuple[StageM
     if not back:
         return machine, chosen
     reason = f"{chosen.reason}, and {', '.join(back)} beside them"
-    return machine, StageSelection(list(machine.groups), chosen.path, reason)
+    return machine, chosen.turned_into(machine.groups, reason)
 
 
 def _gain(risk: float, wider: StageMachine) -> float:
@@ -108,6 +108,6 @@ def recall_pairs(machine: StageMachine, chosen: StageSelection) -> tuple[StageMa
             break
         machine = wider
         names = " with ".join(e.names[g] for g in best)
-        chosen = StageSelection(list(machine.groups), chosen.path, f"{chosen.reason}, and {names}")
+        chosen = chosen.turned_into(machine.groups, f"{chosen.reason}, and {names}")
         pairs = [pair for pair in pairs if not set(pair) & set(best)]
     return machine, chosen

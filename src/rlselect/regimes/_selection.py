@@ -46,11 +46,18 @@ class StageSelection:
         Selected groups.
     path : EliminationPath or None
     reason : str
+    split : Split or None
+        Eliminations without each fold, where there were some on the same rows.
     """
 
     groups: list[int]
     path: EliminationPath | None
     reason: str
+    split: Split | None = None
+
+    def turned_into(self, groups: Sequence[int], reason: str) -> "StageSelection":
+        """Another choice after the same elimination."""
+        return replace(self, groups=list(groups), reason=reason)
 
 
 def fit_q_function(
@@ -118,8 +125,8 @@ def select_features(
     path = elimination(machine, selection) if path is None else path
     if machine.uses_kernel and n_groups > 1 and not (path.broken_off or path.hurried):
         try:
-            groups, reason = cross_fitted_choice(machine, path, rng, first)
-            return StageSelection(groups, path, reason)
+            groups, reason, split = cross_fitted_choice(machine, path, rng, first)
+            return StageSelection(groups, path, reason, split)
         except OutOfTime:
             pass
     size, reason = choose_size("loo-2se", path, "squared")
@@ -222,7 +229,8 @@ def _choose_among_many(
     compared = paired_comparison(EliminationPath(losses=[smooth.losses, best.losses], weights=best.weights))
     if compared["difference"][1] <= compared["difference_standard_error"][1]:
         return best, chosen
-    return smooth, replace(selected, reason=f"{selected.reason}, on a sample of {len(rows)} subjects")
+    reason = f"{selected.reason}, on a sample of {len(rows)} subjects"
+    return smooth, replace(selected, reason=reason, split=None)
 
 
 def _confirm_family(

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from rlselect.report._answer import answer_selection, name_some, stopped_early
+from rlselect.report._answer import SELECTION, answer_selection, name_some, name_target, spell, stopped_early
 from rlselect.report._cited import cited_works
 from rlselect.report._display import (
     TEXT,
@@ -24,7 +24,7 @@ from rlselect.report._display import (
     wrap_words,
 )
 from rlselect.report._files import printable, replace_file, write_whole
-from rlselect.report._format import COLUMNS, LEGEND, fact_rows, variable_rows
+from rlselect.report._format import fact_rows, selection_table, short
 from rlselect.report._made import how_made
 from rlselect.report._names import short_name, short_names
 from rlselect.report._page import to_html, to_notebook
@@ -46,11 +46,10 @@ from rlselect.report._tree_picture import TreeBox, draw_tree, tree_size
 from rlselect.report._write import to_json, to_markdown
 
 __all__ = [
-    "COLUMNS",
     "FAINT",
     "GREY",
-    "LEGEND",
     "PALETTE",
+    "SELECTION",
     "TEXT",
     "Display",
     "FitDisplay",
@@ -80,6 +79,7 @@ __all__ = [
     "line_style",
     "name_room",
     "name_some",
+    "name_target",
     "names_height",
     "page_path",
     "printable",
@@ -87,17 +87,19 @@ __all__ = [
     "replace_file",
     "search_curves",
     "section_rows",
+    "selection_table",
+    "short",
     "short_name",
     "short_names",
     "shown_of",
     "side_by_side",
+    "spell",
     "stopped_early",
     "to_html",
     "to_json",
     "to_markdown",
     "to_notebook",
     "tree_size",
-    "variable_rows",
     "whole_ticks",
     "wrap_words",
     "write_whole",

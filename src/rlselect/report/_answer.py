@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-__all__ = ["answer_selection", "name_some", "stopped_early"]
+__all__ = ["SELECTION", "answer_selection", "name_some", "name_target", "spell", "stopped_early"]
 
+# what a page about a selection is called
+SELECTION = "Which variables matter"
 _NAMES = 6
+_TARGET = "for the target"
 
 
 def name_some(names: Sequence[object], most: int = _NAMES) -> str:
@@ -32,6 +35,17 @@ def name_some(names: Sequence[object], most: int = _NAMES) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
+def spell(name: object) -> str:
+    """A name for a sentence: one with a comma in quotes, lest it read as two.
+
+    Examples
+    --------
+    >>> spell("age"), spell("pressure, mean of three")
+    ('age', "'pressure, mean of three'")
+    """
+    return f"'{name}'" if "," in str(name) else str(name)
+
+
 def stopped_early(*reasons: str) -> list[str]:
     """A sentence, if a search was ended from outside.
 
@@ -53,9 +67,7 @@ def stopped_early(*reasons: str) -> list[str]:
     return []
 
 
-def answer_selection(
-    n_features: int, kinds: Mapping[str, Sequence[object]], *further: str, noun: str = "variable"
-) -> str:
+def answer_selection(n_features: int, kinds: Mapping[str, Sequence[object]], *further: str) -> str:
     """How many were selected, and which.
 
     Parameters
@@ -67,8 +79,6 @@ def answer_selection(
         for those of which nothing is known but that they are selected.
     *further : str
         Sentences that follow.
-    noun : str, default="variable"
-        What they are called.
 
     Returns
     -------
@@ -79,13 +89,15 @@ def answer_selection(
     >>> print(answer_selection(100, {"near certain": ["age", "sex"], "likely": ["city"]}))
     3 of 100 variables matter for the target: 2 are near certain (age and sex), 1 is likely (city).
     """
-    chosen = {kind: names for kind, names in kinds.items() if len(names)}
+    chosen = {kind: list(map(spell, names)) for kind, names in kinds.items() if len(names)}
     total = sum(map(len, chosen.values()))
     if not total:
-        told = f"None of the {n_features:,} {noun}s was selected: the data do not show that any one matters."
+        told = (
+            f"None of the {n_features:,} variables was selected: the data do not show that any one matters."
+        )
         return " ".join([told, *further])
     verb = "matters" if total == 1 else "matter"
-    nouns = noun if n_features == 1 else f"{noun}s"
+    nouns = "variable" if n_features == 1 else "variables"
     if list(chosen) == [""]:
         parts = [name_some(chosen[""])]
     elif len(chosen) == 1:
@@ -96,5 +108,27 @@ def answer_selection(
             f"{len(names):,} {'is' if len(names) == 1 else 'are'} {kind} ({name_some(names)})"
             for kind, names in chosen.items()
         ]
-    told = f"{total:,} of {n_features:,} {nouns} {verb} for the target: {', '.join(parts)}."
+    told = f"{total:,} of {n_features:,} {nouns} {verb} {_TARGET}: {', '.join(parts)}."
     return " ".join([told, *further])
+
+
+def name_target(answer: str, target: str) -> str:
+    """The sentence of `answer_selection` with the name of the target, for who knows it.
+
+    Parameters
+    ----------
+    answer : str
+        The sentence.
+    target : str
+        The name.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> name_target(answer_selection(9, {"": ["age"]}), "price")
+    '1 of 9 variables matters for price: age.'
+    """
+    return answer.replace(f"{_TARGET}:", f"for {target}:", 1)

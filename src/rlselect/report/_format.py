@@ -12,9 +12,8 @@ COLUMNS = ("Variable", "Inclusion", "Coefficient", "Std. error", "Gain")
 LEGENDS = {
     "Inclusion": "Inclusion: how sure the selection is of a variable, from 0 to 1.",
     "Coefficient": "Coefficient: of a refit on the selected variables.",
-    "Gain": "Gain: held-out loss that the variable saves.",
+    "Gain": "Gain: how much the error on left-out rows grows without the variable.",
 }
-LEGEND = " ".join(LEGENDS.values())
 
 # what a family is for
 _FAMILIES = {
@@ -39,6 +38,11 @@ _REASONS = {
     "interrupted": "interrupted; this is what was found so far",
     "callback": "a callback asked to stop; this is what was found so far",
     "max stages": "the largest number of stages is reached",
+    "all games": "all games are played",
+    "all rounds": "all rounds are played",
+    "all folds": "all parts of the rows have voted",
+    "no better subset": "no subset is better",
+    "nothing to choose from": "no variable varies, so there is nothing to choose from",
 }
 
 
@@ -69,12 +73,23 @@ def show(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):
-        return f"{value:.4g}"
+        return short(value, 4)
     if isinstance(value, dict):
         return ", ".join(f"{k} {show(v)}" for k, v in value.items())
     if isinstance(value, list):
         return ", ".join(show(v) for v in value) or "none"
     return value
+
+
+def short(value: float, digits: int = 3) -> str:
+    """Write a number to so many digits; large ones have separators, and an exponent where they are huge.
+
+    Examples
+    --------
+    >>> short(0.12345), short(69481.7), short(1e15)
+    ('0.123', '69,482', '1e+15')
+    """
+    return f"{value:,.0f}" if 10**digits <= abs(value) < 1e12 else f"{value:.{digits}g}"
 
 
 def show_column(values: Sequence[Any]) -> list[str]:
@@ -103,14 +118,19 @@ def show_pvalues(values: Sequence[Any]) -> list[str]:
 def fact_rows(report: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the head of a report as label and text, leaving out what it does not say."""
     rows: list[tuple[str, str]] = []
-    if "family" in report:
-        family = show(report["family"])
-        rows.append(("Family", f"{family} ({_FAMILIES[family]})" if family in _FAMILIES else family))
+    method, family = (show(report[key]) if key in report else "" for key in ("method", "family"))
+    if family:
+        kind = f"{_FAMILIES[family]} (family {family})" if family in _FAMILIES else family
+        rows.append(("Method", f"{method}, for {kind}") if method else ("For", kind))
+    elif method:
+        rows.append(("Method", method))
+    chosen, products = len(report.get("variables", ())), int(report.get("n_products", 0))
     if "n_features" in report:
         rows.append(
             (
                 "Selected",
-                f"{show(len(report.get('variables', ())))} of {show(report['n_features'])} variables",
+                f"{show(chosen - products)} of {show(report['n_features'])} variables"
+                + (f", and {products} product{'s' * (products > 1)} of two" if products else ""),
             )
         )
     if "n_rows" in report:
@@ -123,7 +143,7 @@ def fact_rows(report: Mapping[str, Any]) -> list[tuple[str, str]]:
         rows.append(("Stopped", _REASONS.get(reason, reason)))
     for label, value in report.get("facts", {}).items():
         # beside a label, three digits say as much as four
-        rows.append((str(label), f"{value:.3g}" if isinstance(value, float) else show(value)))
+        rows.append((str(label), short(value) if isinstance(value, float) else show(value)))
     return rows
 
 
@@ -162,7 +182,7 @@ def _gain(value: Any, decimals: int | None) -> str:
     value = plain(value)
     if value is None:
         return show(None)
-    return f"{value:.3g}" if decimals is None else f"{value:.{decimals}f}"
+    return f"{value:.3g}" if decimals is None else f"{value:,.{decimals}f}"
 
 
 def variable_rows(report: Mapping[str, Any], most: int = MAX_ROWS) -> tuple[list[list[str]], int]:
@@ -185,3 +205,17 @@ def variable_rows(report: Mapping[str, Any], most: int = MAX_ROWS) -> tuple[list
         errors = error if isinstance(error, Mapping) else {}
         rows += [[f"  {level}", "", *_estimate(c, errors.get(level)), ""] for level, c in coef.items()]
     return rows, len(variables) - len(shown)
+
+
+def selection_table(
+    report: Mapping[str, Any], most: int = MAX_ROWS
+) -> tuple[list[str], list[list[str]], str, int]:
+    """Columns that say something of the first variables, their cells, what they mean, and how many are left.
+
+    A selector that gives no coefficients has no column of them.
+    """
+    rows, more = variable_rows(report, most)
+    filled = [k for k in range(len(COLUMNS)) if any(row[k] not in ("", "-") for row in rows)]
+    columns = [COLUMNS[k] for k in filled]
+    legend = " ".join(text for name, text in LEGENDS.items() if name in columns)
+    return columns, [[row[k] for k in filled] for row in rows], legend, more

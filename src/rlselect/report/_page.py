@@ -8,7 +8,7 @@ from typing import Any
 
 from rlselect.report._cells import bar_pictures
 from rlselect.report._files import printable
-from rlselect.report._format import COLUMNS, LEGENDS, MAX_PAGE_ROWS, fact_rows, plain, show, variable_rows
+from rlselect.report._format import MAX_PAGE_ROWS, fact_rows, plain, selection_table, show
 from rlselect.report._sections import curve_html, sections_html
 from rlselect.report._svg import search_curves
 from rlselect.report._tables import table_html
@@ -143,7 +143,7 @@ def _facts_html(facts: Sequence[tuple[str, str]]) -> str:
         return ""
     # a text that is too long for a column of its own takes two, or the whole line
     rows = (
-        f'<div class="wide-{(len(text) > 26) + (len(text) > 60)}"><dt>{escape(label)}</dt>'
+        f'<div class="wide-{(len(text) > 22) + (len(text) > 60)}"><dt>{escape(label)}</dt>'
         f"<dd>{escape(text)}</dd></div>"
         for label, text in facts
     )
@@ -151,7 +151,7 @@ def _facts_html(facts: Sequence[tuple[str, str]]) -> str:
 
 
 def _selection_html(report: Mapping[str, Any]) -> list[str]:
-    rows, more = variable_rows(report, MAX_PAGE_ROWS)
+    columns, rows, legend, more = selection_table(report, MAX_PAGE_ROWS)
     if not rows:
         return ["<p>No variable was selected.</p>"]
     shares: list[float | None] = []
@@ -159,14 +159,10 @@ def _selection_html(report: Mapping[str, Any]) -> list[str]:
         coef = variable.get("coef")
         shares.append(plain(variable.get("inclusion")))
         shares += [None] * (len(coef) if isinstance(coef, Mapping) else 0)
-    # a selector that gives no coefficients has no column of them
-    filled = [k for k in range(len(COLUMNS)) if any(row[k] not in ("", "-") for row in rows)]
-    columns = [COLUMNS[k] for k in filled]
     bars = bar_pictures(shares, columns.index("Inclusion")) if "Inclusion" in columns else None
-    parts = [table_html(columns, [[row[k] for k in filled] for row in rows], "Selected variables", bars)]
+    parts = [table_html(columns, rows, "Selected variables", bars)]
     if more:
         parts.append(f'<p class="note">{more:,} more variables are not shown.</p>')
-    legend = " ".join(text for name, text in LEGENDS.items() if name in columns)
     return [*parts, f'<p class="note">{escape(legend)}</p>']
 
 

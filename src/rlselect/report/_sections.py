@@ -9,6 +9,9 @@ from rlselect.report._format import MAX_PAGE_ROWS, MAX_ROWS, plain, show_column,
 from rlselect.report._svg import curve_svg
 from rlselect.report._tables import table_html
 
+# lines of a tree that a page shows at once
+_TREE_LINES = 40
+
 
 def section_rows(section: Mapping[str, Any], most: int = MAX_ROWS) -> tuple[list[list[str]], int]:
     """Cells of a section's table as text, and how many rows are left out.
@@ -143,6 +146,18 @@ def text_html(text: str) -> str:
     indents = [len(line) - len(line.lstrip(" ")) for line in lines]
     if not any(indents) or indents[0]:
         return f"<pre>{escape(text)}</pre>"
+    whole = _tree_html(lines, indents)
+    if len(lines) <= _TREE_LINES:
+        return whole
+    # of a tree that nobody reads to its end, the first steps; all of it for those who ask
+    depths = sorted(set(indents))
+    deepest = max([d for d in depths if sum(i <= d for i in indents) <= _TREE_LINES] or depths[:1])
+    first = [k for k, indent in enumerate(indents) if indent <= deepest]
+    short = _tree_html([lines[k] for k in first], [indents[k] for k in first])
+    return f"{short}<details><summary>All {len(lines)} lines</summary>{whole}</details>"
+
+
+def _tree_html(lines: Sequence[str], indents: Sequence[int]) -> str:
     parts, above = ['<ul class="tree">'], [0]
     for line, indent in zip(lines, indents, strict=True):
         if indent > above[-1]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from rlselect.report._answer import name_some
+from rlselect.report._answer import name_some, spell
 from rlselect.report._format import fact_rows, show
 from rlselect.report._summary import Summary, page_path
 
@@ -169,7 +169,9 @@ def _room(fit: Any) -> str:
 
 def _answer(marked: Mapping[str, Mapping[str, Marked]]) -> str:
     """What all agree on, and who else selects what."""
-    chosen = {name: [v for v, mark in marks.items() if mark.selected] for name, marks in marked.items()}
+    chosen = {
+        name: [spell(v) for v, mark in marks.items() if mark.selected] for name, marks in marked.items()
+    }
     every = list(dict.fromkeys(v for names in chosen.values() for v in names))
     shared = [v for v in every if all(v in names for names in chosen.values())]
     who = "Both" if len(chosen) == 2 else f"All {len(chosen)}"

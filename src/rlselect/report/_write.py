@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rlselect.report._files import printable
-from rlselect.report._format import COLUMNS, LEGEND, fact_rows, plain, variable_rows
+from rlselect.report._format import fact_rows, plain, selection_table
 from rlselect.report._sections import section_rows
 
 
@@ -66,8 +66,8 @@ def to_markdown(report: Mapping[str, Any]) -> str:
 
 
 def _md_selection(report: Mapping[str, Any]) -> list[str]:
-    rows, more = variable_rows(report)
-    lines = [*_md_table(COLUMNS, rows), "", *_fill(LEGEND)] if rows else ["No variable was selected."]
+    columns, rows, legend, more = selection_table(report)
+    lines = [*_md_table(columns, rows), "", *_fill(legend)] if rows else ["No variable was selected."]
     return [*lines, "", f"{more} more variables are not shown."] if more else lines
 
 

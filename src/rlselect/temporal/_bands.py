@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Iterator
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -43,6 +43,9 @@ class Band:
         Multiple of the standard error used, per covariate; the largest where it differs between times.
     kind : str
         ``"pointwise"``, or the method of the simultaneous band.
+    se, df : data frames, times x covariates, or None
+        Of pointwise intervals: their standard errors, corrected for few subjects, and the degrees of freedom
+        of their quantiles; infinite where these are normal.
 
     Notes
     -----
@@ -55,6 +58,8 @@ class Band:
     level: float
     critical: dict[str, float]
     kind: str
+    se: Any = None
+    df: Any = None
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.lower, self.upper))
@@ -79,11 +84,11 @@ def pointwise_band(fitted: FittedCurves, level: float, *, smoothed: bool) -> Ban
     warn_of_few(fitted.design, contrasted(every))
     points = point_errors(fitted, smoothed)
     where = np.flatnonzero(np.isfinite(points.curves.beta).all(axis=1))
-    se, df = points.errors(every, where)
-    reach, critical = (np.full(points.curves.beta.shape, np.nan) for _ in range(2))
-    critical[where] = quantile(level, df)
-    reach[where] = critical[where] * se
-    return _around(fitted, smoothed, points.curves.beta, reach, critical, level, "pointwise")
+    se, df = (np.full(points.curves.beta.shape, np.nan) for _ in range(2))
+    se[where], df[where] = points.errors(every, where)
+    critical = np.where(np.isfinite(se), quantile(level, df), np.nan)
+    band = _around(fitted, smoothed, points.curves.beta, critical * se, critical, level, "pointwise")
+    return replace(band, se=fitted.frame(se), df=fitted.frame(df))
 
 
 def simultaneous_band(

@@ -221,22 +221,27 @@ def _with_dropout(
     if names is None or not is_names(names):
         raise TypeError(f"dropout={names!r} was given; it must be a list of names of columns.")
     period, who, row = placed.seen or (placed.time, placed.unit, placed.row)
-    # rows before the first time have a period of their own
-    before = int(period.min(initial=0) < 0)
-    clock = np.concatenate([np.full(before, placed.start), design.clock])
-    shape = (len(clock), len(design.subjects))
-    live, seen = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
-    seen[period + before, who] = True
-    if placed.owner is None:
-        live[placed.time + before, placed.unit] = True
+    shape = (
+        len(design.times) if placed.when is None else int(period.max(initial=0)) + 1,
+        len(design.subjects),
+    )
+    seen, told = np.zeros(shape, dtype=bool), np.ones(shape, dtype=bool)
+    seen[period, who] = True
+    live, clock = seen, design.clock
+    if placed.told is not None:
+        told[period, who] = placed.told
+    if placed.when is None:
+        live = np.zeros(shape, dtype=bool)
+        live[placed.time, placed.unit] = True
     else:
-        live = seen
-    block = history_block(columns.matrix(names, "dropout")[part.rows][row], period + before, who, shape)
-    found = fit_dropout(
-        block, live, seen, clock, list(names), placed.may_go_on, long.dropout_quantile
-    ).from_time(before)
-    if placed.owner is not None and placed.period is not None:
-        owner = placed.owner[placed.unit]
+        # whether a subject has a next row is asked when it has the row before
+        clock = np.full(shape, np.nan)
+        before = period < shape[0] - 1
+        clock[period[before] + 1, who[before]] = placed.when[before]
+    block = history_block(columns.matrix(names, "dropout")[part.rows][row], period, who, shape)
+    found = fit_dropout(block, live, seen, clock, list(names), told, long.dropout_quantile)
+    if placed.period is not None:
+        owner = placed.unit if placed.owner is None else placed.owner[placed.unit]
         found = found.at_places(placed.time, placed.unit, placed.period, owner, design.w.shape)
     inner = None if design.inner is None else design.inner * found.weights
     return replace(design, w=design.w * found.weights, inner=inner, dropout=found)

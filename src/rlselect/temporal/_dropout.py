@@ -41,12 +41,8 @@ class Dropout:
         """
         return (psi @ self.change / psi.shape[2]) @ self.psi
 
-    def from_time(self, first: int) -> "Dropout":
-        """Without the times before some."""
-        return replace(self, weights=self.weights[first:], change=self.change[first:], cut=self.cut[first:])
-
     def at_places(self, time: Places, unit: Places, period: Places, who: Places, shape: Shape) -> "Dropout":
-        """For units that are visits: each has the weight of its own period and subject."""
+        """Where periods are not times: each place has the weight of its own period and subject."""
         weights, change = np.zeros(shape), np.zeros((*shape, len(self.coef)))
         weights[time, unit], change[time, unit] = self.weights[period, who], self.change[period, who]
         cut = np.zeros(shape, dtype=bool)
@@ -71,40 +67,44 @@ def fit_dropout(
     seen: NDArray[np.bool_],
     clock: Array,
     names: list[str],
-    may_go_on: NDArray[np.bool_] | None = None,
+    told: NDArray[np.bool_] | None = None,
     quantile: float = 1.0,
 ) -> Dropout:
-    """Pooled logistic regression of being there at the next time or later, on what was last seen.
+    """Pooled logistic regression of being there at the next period or later, on what was last seen.
 
     Parameters
     ----------
     history : array of shape (times, subjects, columns), NaN where nothing was seen
     live, seen : arrays of shape (times, subjects), where rows count, and where there are any; a row may be
         seen without being live where rows are carried forward
-    clock : array of shape (times,)
+    clock : array of shape (times,) or (times, subjects), when it is asked whether a subject is still there
     names : of the columns
-    may_go_on : array of shape (subjects,), whose absence after the last row does not tell that they left
+    told : array of shape (times, subjects), after which of them it tells that a subject has left if there is
+        no other; the model is made of these, and all have weights by it
     quantile : of the weights of a time, to which larger ones are cut
     """
     n_times, n = live.shape
-    ended = np.zeros(n, dtype=bool) if may_go_on is None else may_go_on
     there = live | seen
     known = there.any(axis=0)
     first = np.where(known, there.argmax(axis=0), n_times)
     last = np.where(known, n_times - 1 - there[::-1].argmax(axis=0), -1)
-    pace = (clock - clock.mean()) / max(float(np.ptp(clock)), 1e-300)
+    clock = clock[:, None] if clock.ndim == 1 else clock
+    known_clock = clock[np.isfinite(clock)]
+    pace = (clock - known_clock.mean()) / max(float(np.ptp(known_clock)), 1e-300)
     features = np.zeros((n_times, n, history.shape[2] + 2))
     at_risk = np.zeros((n_times, n), dtype=bool)
     so_far = np.full(history.shape[1:], np.nan)
     for k in range(1, n_times):
         so_far = np.where(np.isnan(history[k - 1]), so_far, history[k - 1])
-        at_risk[k] = (first < k) & ((last >= k) | ((last == k - 1) & ~ended))
+        at_risk[k] = (first < k) & (last >= k - 1)
         features[k, :, 0], features[k, :, 1], features[k, :, 2:] = 1.0, pace[k], so_far
     stays = at_risk & (last >= np.arange(n_times)[:, None])
-    x, y = features[at_risk], stays[at_risk].astype(float)
-    alpha, inverse = _logistic(x, y, ["Intercept", "time", *names])
+    asked = at_risk.copy()
+    if told is not None:
+        asked[1:] &= told[:-1]
+    alpha, inverse = _logistic(features[asked], stays[asked].astype(float), ["Intercept", "time", *names])
     probability = np.ones((n_times, n))
-    probability[at_risk] = mean_function("logit", x @ alpha)[0]
+    probability[at_risk] = mean_function("logit", features[at_risk] @ alpha)[0]
     steps = np.where(stays, -np.log(probability), 0.0)
     weights = np.where(live, np.exp(np.cumsum(steps, axis=0)), 0.0)
     safe = np.where(at_risk[:, :, None], features, 0.0)
@@ -112,7 +112,7 @@ def fit_dropout(
     change = -np.cumsum(left[:, :, None] * safe, axis=0)
     cut = _cut(weights, quantile)
     change[cut] = 0.0
-    score = np.einsum("tn,tnk->kn", np.where(at_risk, stays - probability, 0.0), safe)
+    score = np.einsum("tn,tnk->kn", np.where(asked, stays - probability, 0.0), safe)
     return Dropout(["Intercept", "time", *names], alpha, weights, change, cut, n * inverse @ score)
 
 

@@ -18,6 +18,7 @@ from rlselect.kernels import (
     working_quantities,
 )
 from rlselect.temporal._design import HELD, ProcessDesign
+from rlselect.temporal._leverage import Leverage
 
 Array = NDArray[np.float64]
 
@@ -155,7 +156,8 @@ class ScoreParts:
         Inverse information times `q`: scores to changes of the estimate in these coordinates.
     pull : the same shape
         Scores to influence functions of the covariates.
-    weight, score, leverage : arrays of shape (times, subjects)
+    weight, score : arrays of shape (times, subjects)
+    leverage : of the independent units
     """
 
     q: Array
@@ -163,11 +165,11 @@ class ScoreParts:
     pull: Array
     weight: Array
     score: Array
-    leverage: Array
+    leverage: Leverage
 
     def enlarged(self, power: float) -> Array:
-        """Scores over ``(1 - leverage) ** power``: 1 is leave-one-subject-out (HC3), 1/2 is HC2."""
-        return self.score / np.maximum(1.0 - self.leverage, 1e-8) ** power
+        """Scores over ``(1 - leverage) ** power``: 1 is leave-one-unit-out (HC3), 1/2 is HC2."""
+        return self.leverage.scores(self.score, power)
 
 
 def score_parts(design: ProcessDesign, beta: Array, link: str, variance: str) -> ScoreParts:
@@ -178,7 +180,7 @@ def score_parts(design: ProcessDesign, beta: Array, link: str, variance: str) ->
     eta = with_offset((theta.swapaxes(1, 2) @ q)[:, 0, :], design.offset)
     weight, score = working_quantities(link, variance, eta, design.y, design.w)
     back = _inverse(information(q, weight)) @ q
-    leverage = weight * np.einsum("tki,tki->ti", back, q)
+    leverage = Leverage(q, back, weight, design)
     return ScoreParts(q, back, z @ back * x.shape[2], weight, score, leverage)
 
 
@@ -199,7 +201,7 @@ def estimate_under(
     if r == p:
         none = np.zeros_like(part.x)
         weight, score = working_quantities(link, variance, known, design.y, design.w)
-        parts = ScoreParts(none, none, none, weight, score, np.zeros_like(score))
+        parts = ScoreParts(none, none, none, weight, score, Leverage(none, none, weight, design))
         return np.ones(len(base), dtype=bool), base, parts
     found = estimate(part, link, variance)
     there = np.flatnonzero(found.sound)

@@ -13,10 +13,13 @@ from rlselect._options import check_value, number
 from rlselect.data import Columns
 from rlselect.temporal._bands import Band
 from rlselect.temporal._model import TemporalProcessRegression
+from rlselect.temporal._points import quantile
 
 __all__ = ["PooledCurves", "pool_imputations", "wide_to_long"]
 
 Array = NDArray[np.float64]
+
+_MANY = 1e9
 
 
 @dataclass(frozen=True)
@@ -26,10 +29,15 @@ class PooledCurves:
     Attributes
     ----------
     coef, se : data frames, times x covariates
-        Means over imputations, and standard errors: within plus between imputations.
+        Means over imputations, and standard errors: ``se_`` within plus the spread between imputations.
     df : data frame
         Degrees of freedom of Barnard and Rubin.
     models : the fits
+
+    Notes
+    -----
+    `conf_int` has standard errors and degrees of freedom that are corrected for few subjects within
+    imputations, as that of a single fit has.
     """
 
     coef: Any
@@ -51,10 +59,19 @@ class PooledCurves:
             Its `critical` holds the largest multiple of each covariate, as they differ between times.
         """
         check_value("level", level, number("a number between 0 and 1", above=0.0, below=1.0))
-        critical = t.ppf(0.5 + level / 2.0, self.df.to_numpy())
-        reach = critical * self.se
+        each = [model.conf_int(level) for model in self.models]
+        middles, errors, complete = (
+            np.array([np.asarray(part) for part in parts])
+            for parts in zip(*(((b.lower + b.upper) / 2.0, b.se, b.df) for b in each), strict=True)
+        )
+        mean, variance, df = _rubin(middles, errors, complete.mean(axis=0))
+        se = np.sqrt(variance)
+        critical = np.where(np.isfinite(se), quantile(level, df), np.nan)
+        lower, upper, se, df = (
+            _like(self.coef, values) for values in (mean - critical * se, mean + critical * se, se, df)
+        )
         largest = dict(zip(self.coef.columns, np.nanmax(critical, axis=0).tolist(), strict=True))
-        return Band(self.coef, self.coef - reach, self.coef + reach, level, largest, "pooled")
+        return Band(self.coef, lower, upper, level, largest, "pooled", se, df)
 
     def test(self, covariate: str, **options: Any) -> tuple[float, float, float]:
         """Test that the time average of an effect is zero.
@@ -117,26 +134,31 @@ def pool_imputations(models: Sequence[TemporalProcessRegression]) -> PooledCurve
             raise ValueError("all models must have the same covariates and times.")
     curves, errors = (np.array([getattr(m, name).to_numpy() for m in models]) for name in ("coef_", "se_"))
     mean, variance, df = _rubin(curves, errors, _complete_df(models[0]))
-    like = models[0].coef_
-    coef, se, freedom = (
-        type(like)(values, index=like.index, columns=like.columns) for values in (mean, np.sqrt(variance), df)
-    )
+    coef, se, freedom = (_like(models[0].coef_, values) for values in (mean, np.sqrt(variance), df))
     return PooledCurves(coef, se, freedom, models)
+
+
+def _like(frame: Any, values: Array) -> Any:
+    """A data frame of other values."""
+    return type(frame)(values, index=frame.index, columns=frame.columns)
 
 
 def _complete_df(model: TemporalProcessRegression) -> float:
     return max(model.n_independent_ - model.coef_.shape[1], 1)
 
 
-def _rubin(estimates: Array, errors: Array, complete: float) -> tuple[Array, Array, Array]:
-    """Mean, variance and degrees of freedom over the first axis."""
+def _rubin(estimates: Array, errors: Array, complete: float | Array) -> tuple[Array, Array, Array]:
+    """Mean, variance and degrees of freedom over the first axis; `complete`: those of complete data."""
     m = len(estimates)
     between = estimates.var(axis=0, ddof=1) * (1.0 + 1.0 / m)
     within = (errors**2).mean(axis=0)
     total = within + between
     share = np.where(total > 0, between / np.where(total > 0, total, 1.0), 0.0)
+    # far more than any are as good as infinitely many, and can be multiplied
+    complete = np.minimum(complete, _MANY)
     observed = (complete + 1.0) / (complete + 3.0) * complete * (1.0 - share)
     df = 1.0 / (share**2 / (m - 1.0) + 1.0 / np.maximum(observed, 1e-12))
+    df = np.where(complete > 0, df, 0.0)
     return estimates.mean(axis=0), total, df
 
 

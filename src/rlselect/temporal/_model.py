@@ -262,20 +262,21 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
             Known part of the linear predictor, such as the logarithm of an exposure.
         cluster : str or array, optional
             Group of subjects that are not independent of each other, such as a family or a hospital; the same
-            for all rows of a subject. Influence functions, bands and tests are then those of clusters.
+            for all rows of a subject. Influence functions, bands and tests are then those of clusters, with
+            the leverage of whole clusters (CR2) where they are few.
         dropout : list of str, optional
             Columns (numbers) on which it may depend whether a subject stays, such as the response. A logistic
             regression of being there at the next time or later, on these columns as last seen and on time,
             gives every row the inverse of the probability that its subject is still there as a weight
             (missing at random; a gap before a subject's return is no drop-out). That the weights are
-            estimated is part of the influence functions. With visits "bin" the times are bins, with "local"
-            the stretches nearer to one time of the grid than to others: who has no row there or later has
-            left, but for subjects whose next row, at the usual gap, would lie beyond the end. The finer the
-            grid, the better the weights follow what was last seen.
+            estimated is part of the influence functions. With visits "bin" the times are bins; with "carry"
+            and "local" the regression is about rows, whatever the grid: does the subject have another one?
+            Rows so late that another one, after a long gap, might lie beyond the end, are not asked.
         dropout_quantile : float, default=1.0
-            Weights above this quantile of those at the same time are cut to it, so that no subject who was
-            very likely to leave rules a curve: .99 makes curves steadier, at the price of some bias. 1 leaves
-            all as they are. ``n_effective_`` tells how many subjects of equal weight would know as much; a
+            Weights above this quantile of those at the same time (with visits "carry" and "local": of rows
+            with as many before them) are cut to it, so that no subject who was very likely to leave rules a
+            curve: .99 makes curves steadier, at the price of some bias. 1 leaves all as they are.
+            ``n_effective_`` tells how many subjects of equal weight would know as much; a
             `SmallSampleWarning` of intervals and tests says where they are less than half of those available.
 
         Returns

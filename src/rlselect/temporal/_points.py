@@ -21,8 +21,6 @@ Places = NDArray[np.intp]
 
 # numbers of a block of times x rows x covariates x units
 _BLOCK = 2_000_000
-# leverage of a row that is fitted whatever it says
-_ALONE = 1.0 - 1e-6
 
 
 @dataclass(frozen=True)
@@ -122,7 +120,7 @@ def leverage_df(parts: ScoreParts, pull: Array, design: ProcessDesign) -> Array:
     some = max(1, _BLOCK // (n_times * parts.q.shape[1] * n))
     for first in range(0, rows, some):
         here = slice(first, first + some)
-        a = pull[:, here] / np.sqrt(np.maximum(1.0 - parts.leverage, 1e-8))[:, None, :]
+        a = parts.leverage.pull(pull[:, here], 0.5)
         own = design.gather(a**2 * spread)
         u, v = (
             design.gather((a * scale)[:, :, None, :] * side[:, None])
@@ -138,7 +136,4 @@ def leverage_df(parts: ScoreParts, pull: Array, design: ProcessDesign) -> Array:
         trace = (own + lost).sum(axis=2)
         square = (own**2 + 2.0 * own * lost).sum(axis=2) + np.einsum("trkl,trlk->tr", cross, cross)
         out[:, here] = np.where(square > 0, trace**2 / np.where(square > 0, square, 1.0), 1.0)
-    alone = (parts.leverage > _ALONE)[:, None, :] & (
-        np.abs(pull) > 1e-6 * np.abs(pull).max(axis=2, keepdims=True)
-    )
-    return np.where(alone.any(axis=2), 0.0, np.maximum(out, 1.0))
+    return np.where(parts.leverage.alone(pull), 0.0, np.maximum(out, 1.0))

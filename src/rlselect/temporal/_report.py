@@ -64,7 +64,7 @@ def report_of(
     )
     effects = _effects(fitted, band, n_draws, random_state)
     return {
-        "title": "TemporalProcessRegression",
+        "title": f"Effects on {design.response} over time",
         "answer": _answer(fitted, effects["rows"], level),
         "facts": facts,
         "sections": [effects, *_flagged(fitted)],
@@ -169,7 +169,8 @@ def _curve(fitted: FittedCurves, band: Band, name: str) -> dict[str, Any]:
     values = {side: frame[name].to_numpy() for side, frame in sides.items()}
     if fitted.design.times.dtype.kind in "mM":
         values["labels"] = [str(time_label(t)) for t in fitted.design.times]
-    return {"title": f"Effect of {_plain(name)}", "x": fitted.design.clock, "reference": 0.0, **values}
+    title = f"Effect of {_plain(name)}" if name != "Intercept" else "Level where all covariates are 0"
+    return {"title": title, "x": fitted.design.clock, "reference": 0.0, **values}
 
 
 def _flagged(fitted: FittedCurves) -> list[dict[str, Any]]:

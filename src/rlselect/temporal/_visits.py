@@ -14,6 +14,8 @@ Array = NDArray[np.float64]
 Places = NDArray[np.intp]
 # far more times than visits tell apart
 _MOST_TIMES = 100_000
+# share of the gaps between a subject's rows that are shorter than a long one
+_LONG = 0.9
 
 Visits: TypeAlias = Literal["exact", "carry", "bin", "local"]
 Several: TypeAlias = Literal["mean", "first", "last", "nearest"]
@@ -55,12 +57,13 @@ class PlacedRows:
     owner : array of shape (units,), the subject of each unit; None where units are subjects
     share : array of shape (places,), what a row counts in the mean of those at its place; None where each
         has a place of its own
-    period : array of shape (places,), the time whose stretch holds the row itself; None where it is `time`
-    seen : period, subject and row of the last row that a subject has in a period, -1 before the first time;
-        None where these are the places themselves
-    may_go_on : array of shape (subjects,), whether the last row is so late that a next one might lie beyond
-        the last time; None where times are shared, and the last one tells
-    start : when the first row was seen, if before the first time
+    seen : period, subject and row of the last row that a subject has in a period. Periods are times, or,
+        where everyone has times of their own, numbers of a subject's rows; None where these are the places
+    when : array of shape (rows seen,), their times where periods are numbers of rows; None where not
+    period : array of shape (places,), how many rows of its subject were behind a place, where periods are
+        numbers of rows; None where not
+    told : array of shape (rows seen,), whether a next row would lie before the last time, so that its absence
+        tells that a subject has left; None where times are shared, and the last one tells
     inner : array of shape (places,), weights by a narrower window; None where visits are not local
     """
 
@@ -72,10 +75,10 @@ class PlacedRows:
     clock: Array
     owner: Places | None = None
     share: Array | None = None
-    period: Places | None = None
     seen: tuple[Places, Places, Places] | None = None
-    may_go_on: NDArray[np.bool_] | None = None
-    start: float = 0.0
+    when: Array | None = None
+    period: Places | None = None
+    told: NDArray[np.bool_] | None = None
     inner: Array | None = None
 
     def weights(self, shape: tuple[int, int]) -> Array:
@@ -178,12 +181,23 @@ def _carried(
         found.append((at, np.full(len(at), who), row))
     time, unit, row = (np.concatenate(parts) for parts in zip(*found, strict=True))
     when, whose = own[rows], subjects.positions[rows]
-    # the last row of a subject is carried no further, but it may be why there is no other
-    period = np.searchsorted(clock, when, side="right") - 1
-    seen = _last_of_each(period, whose, np.arange(len(rows)), when)
-    may_go_on = _may_go_on(when, whose, len(subjects.values), clock[-1])
-    start = float(when.min(initial=clock[0]))
-    return PlacedRows(time, unit, row, weight[row], grid, clock, seen=seen, may_go_on=may_go_on, start=start)
+    number = _numbered(when, whose)
+    # who is there between two rows has come back after the first of them
+    last = np.zeros(len(subjects.values), dtype=np.intp)
+    np.maximum.at(last, whose, number)
+    period = np.minimum(number[row] + (clock[time] > when[row]), last[unit])
+    return PlacedRows(
+        time,
+        unit,
+        row,
+        weight[row],
+        grid,
+        clock,
+        seen=(number, whose, np.arange(len(rows))),
+        when=when,
+        period=period,
+        told=_told(when, whose, when.max(initial=clock[-1])),
+    )
 
 
 def _binned(
@@ -198,6 +212,7 @@ def _binned(
     own, weight, unit = own[row], weight[row], subjects.positions[rows][row]
     time = np.minimum(np.searchsorted(sides, own, side="right") - 1, len(middle) - 1)
     pair = time * len(subjects.values) + unit
+    last = _last_of_each(time, unit, own)
     every = PlacedRows(
         time,
         unit,
@@ -205,8 +220,8 @@ def _binned(
         weight,
         middle,
         clock,
-        seen=_last_of_each(time, unit, row, own),
-        may_go_on=_may_go_on(own, unit, len(subjects.values), sides[-1]),
+        seen=(time[last], unit[last], row[last]),
+        told=_told(own, unit, sides[-1])[last],
     )
     if schedule.several == "mean":
         _, cell, counts = np.unique(pair, return_inverse=True, return_counts=True)
@@ -239,7 +254,7 @@ def _local(
     most = int(slot.max(initial=0)) + 1
     unit = who[row] * most + slot
     owner = np.repeat(np.arange(len(subjects.values)), most)
-    nearest = np.abs(clock[:, None] - own).argmin(axis=0)
+    number = _numbered(own, who)
     return PlacedRows(
         time,
         unit,
@@ -248,28 +263,36 @@ def _local(
         grid,
         clock,
         owner,
-        period=nearest[row],
-        seen=_last_of_each(nearest, who, np.arange(len(rows)), own),
-        may_go_on=_may_go_on(own, who, len(subjects.values), clock[-1]),
+        seen=(number, who, np.arange(len(rows))),
+        when=own,
+        period=number[row],
+        told=_told(own, who, own.max(initial=clock[-1])),
         inner=weight[row] * schedule.inner(clock[time] - own[row]),
     )
 
 
-def _last_of_each(period: Places, who: Places, row: Places, own: Array) -> tuple[Places, Places, Places]:
-    """Period, subject and row of the last row of each subject in each period."""
+def _last_of_each(period: Places, who: Places, own: Array) -> Places:
+    """Positions of the last row of each subject in each period."""
     order = np.lexsort((own, who, period))
     ends = np.flatnonzero(np.diff(period[order]) | np.diff(who[order]))
-    last = order[np.append(ends, len(order) - 1)] if len(order) else order
-    return period[last], who[last], row[last]
+    return order[np.append(ends, len(order) - 1)] if len(order) else order
 
 
-def _may_go_on(own: Array, who: Places, n_subjects: int, end: float) -> NDArray[np.bool_]:
-    """Whether a subject's next row, the usual gap after the last one, would lie beyond the end."""
+def _numbered(own: Array, who: Places) -> Places:
+    """Which row of its subject each row is, from 0 on."""
+    order = np.lexsort((own, who))
+    starts = np.flatnonzero(np.diff(who[order], prepend=-1))
+    out = np.empty(len(who), dtype=np.intp)
+    out[order] = np.arange(len(who)) - np.repeat(starts, np.diff(np.append(starts, len(who))))
+    return out
+
+
+def _told(own: Array, who: Places, end: float) -> NDArray[np.bool_]:
+    """Whether a subject's next row, even after a long gap, would lie before the end."""
     order = np.lexsort((own, who))
     gaps = np.diff(own[order])[np.diff(who[order]) == 0]
-    last = np.full(n_subjects, -np.inf)
-    np.maximum.at(last, who, own)
-    return last + (float(np.median(gaps)) if len(gaps) else 0.0) > end
+    told = own + (float(np.quantile(gaps, _LONG)) if len(gaps) else 0.0) <= end
+    return told if told.any() else np.ones(len(own), dtype=bool)
 
 
 def only_used(placed: PlacedRows) -> PlacedRows:

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from rlselect._clock import Clock
 from rlselect.data._units import Units
 from rlselect.learn._actor import (
     EDGE,
@@ -27,6 +28,7 @@ from rlselect.subset.acp._screen import (
     product_score,
     projection_score,
 )
+from rlselect.subset.acp._search import Actor, Effort
 from rlselect.subset.acp.masked._linear import MaskedLinear
 from rlselect.subset.acp.masked._predictor import make_target
 
@@ -251,3 +253,28 @@ def test_partners_join_together_or_not_at_all():
     joined = meet_partners(predictor, start, best_pairs(X, Y, 8), price=0.05)
     assert {0, 1, 2} <= set(np.flatnonzero(joined))
     np.testing.assert_array_equal(meet_partners(predictor, start, np.array([[30, 31]]), 0.05), start)
+
+
+def test_of_columns_that_stand_for_each_other_one_may_leave():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 4))
+    X[:, 1] = -X[:, 0]
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    y = X[:, 0] + 0.1 * rng.standard_normal(60)
+    actor = Actor(
+        MaskedLinear(X, make_target(y, False)),
+        Units(np.arange(4)),
+        n_variables=4,
+        penalty=None,
+        batch_size=8,
+        max_iter=1,
+        rng=rng,
+        clock=Clock(None, 1),
+        effort=Effort(),
+        expand=lambda theta: theta,
+    )
+    actor.predictor.redraw(rng)
+    mode, worth = np.array([True, True, True, True]), np.array([0.1, 0.2, 0.3, 0.1])
+    copies, useless = np.array([True, True, False, False]), np.array([False, False, True, True])
+    np.testing.assert_array_equal(actor._changes_together(mode, copies, worth), [False, True, False, False])
+    np.testing.assert_array_equal(actor._changes_together(mode, useless, worth), useless)

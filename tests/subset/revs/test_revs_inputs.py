@@ -340,3 +340,13 @@ def test_a_bad_value_among_many_rows_in_memory_is_named(value, words, row):
     data.X[row, 4] = value
     with pytest.raises(ValueError, match=rf"{words}.*'x4'|'x4'.*{words}"):
         REVS(random_state=0).fit(data.X, data.y)
+
+
+@pytest.mark.parametrize(("levels", "doubted"), [(3, True), (10, True), (11, False)])
+def test_few_whole_numbers_are_doubted(levels, doubted):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 4))
+    y = rng.permutation(np.arange(120) % levels)
+    told = str(REVS(random_state=0).fit(X, y).summary())
+    assert ('family="multinomial"' in told) is doubted
+    assert "whole numbers" not in str(REVS(family="gaussian", random_state=0).fit(X, y).summary())

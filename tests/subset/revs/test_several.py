@@ -115,7 +115,8 @@ def test_any_container_will_do(table, shared, kind):
 
 def test_summary_tells_of_every_response(shared, each):
     text = str(shared.summary())
-    assert "REVS (gaussian, 2 responses)" in text
+    assert "# Which variables matter for a and b" in text
+    assert "Method: REVS, for numbers (family gaussian)" in text
     assert "v0 (a)" in text
     assert "One selection serves all responses" in text
     told = each.summary()

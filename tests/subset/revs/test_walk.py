@@ -15,9 +15,10 @@ from rlselect.data._units import Units
 from rlselect.kernels import log_likelihood
 from rlselect.learn import UCB, EpsilonGreedy, Softmax, ThompsonSampling, subset_key
 from rlselect.simulate import make_revs
-from rlselect.subset.revs import _walk
+from rlselect.subset.revs import _two_priors, _walk
+from rlselect.subset.revs._two_priors import run_walk
 from rlselect.subset.revs._visited import Tally
-from rlselect.subset.revs._walk import SizePrior, Walker, run_walk, tune_prior
+from rlselect.subset.revs._walk import SizePrior, Walker, WalkResult, tune_prior
 from rlselect.subset.revs._walk_plan import WalkPlan
 from rlselect.subset.revs.evidence._glm_subset import GlmSubset
 from rlselect.subset.revs.evidence._gram import LazyGram
@@ -353,7 +354,7 @@ def test_enumeration_is_exact_for_other_families(family):
     y = (rng.random(120) < expit(eta)).astype(float) if family == "binomial" else rng.poisson(np.exp(eta))
     y = y.astype(float)
     walker = make_walker(X, y, family)
-    _walk._enumerate(walker, tune=False)
+    _walk.weigh_all(walker, tune=False)
     expected = naive_inclusion(lambda c: naive_glm(X, y, family, c, walker.state.slab), 5)
     # fits stop within a ten-thousandth of a nat of their mode
     np.testing.assert_allclose(walker.tally.mean, expected, atol=2e-3)
@@ -364,7 +365,7 @@ def test_few_columns_of_classes_learn_their_prior_too():
     X = rng.standard_normal((60, 4))
     y = (rng.random(60) < expit(2.0 * X[:, 0] - 1.5 * X[:, 1])).astype(float)
     narrow = make_walker(X, y, "binomial")
-    _walk._enumerate(narrow, tune=False)
+    _walk.weigh_all(narrow, tune=False)
     found = run_walk(make_walker(X, y, "binomial"), WalkPlan(), tune=False).inclusion
     assert narrow.tally.mean[:2].max() < 0.9 < 0.98 < found[:2].min()
 
@@ -375,7 +376,7 @@ def test_where_one_prior_selects_nothing_both_count_by_what_the_rows_say_of_them
     subsets = [np.array(c, dtype=bool) for c in product([False, True], repeat=4)]
     sums, weights = [], []
     narrow = make_walker(X, y, "binomial")
-    for walker in narrow, _walk._rival(narrow, np.zeros(4, dtype=bool)):
+    for walker in narrow, _two_priors._rival(narrow, np.zeros(4, dtype=bool)):
         posterior, prior = [], []
         for subset in subsets:
             walker.state.reset(subset)
@@ -399,6 +400,27 @@ def test_evidence_averaged_over_priors_chooses_the_walk():
     found = REVS(family="binomial", random_state=96002).fit(data.X, data.y)
     assert not (found.support_ & ~data.support).any()
     assert found.support_.sum() >= 11
+
+
+def test_units_that_the_second_walk_left_out_are_judged_beside_its_own():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((150, 20))
+    y = (rng.random(150) < expit(1.5 * X[:, 0] - 1.5 * X[:, 1] + X[:, 2])).astype(float)
+    walker = make_walker(X, y, "binomial")
+    rival = _two_priors._rival(walker, np.arange(20) < 1)
+    first, second = np.full(20, 0.01), np.full(20, 0.02)
+    # each of them has effects that the other lacks, and the first a column of noise
+    first[[0, 2, 5]] = second[[0, 1]] = 0.9
+    plan = WalkPlan(settle=30, steps=60, enumerate_up_to=0)
+    found, other = (WalkResult(values, [], 0, "converged") for values in (first, second))
+    judged = _two_priors._judged(rival, found, other, plan, None)
+    assert set(np.flatnonzero(judged.inclusion > 0.5)) == {0, 1, 2}
+    np.testing.assert_array_equal(np.delete(judged.inclusion, [0, 1, 2, 5]), 0.02)
+    assert {int(unit) for subset in judged.visited.subsets for unit in subset} <= {0, 1, 2, 5}
+    rival.tick = lambda: "time budget"
+    stopped = _two_priors._judged(rival, found, other, plan, None)
+    assert stopped.stop_reason == "time budget"
+    np.testing.assert_array_equal(stopped.inclusion, second)
 
 
 # ---- a walk instead ----

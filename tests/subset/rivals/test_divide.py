@@ -117,7 +117,7 @@ def test_the_summary_names_the_selected():
     assert [name for name, _ in rows] == [f"x{j}" for j in np.argsort(fit.ranking_)[: fit.support_.sum()]]
     assert "Lasso" in str(fit.summary())
     report = fit.summary().dict
-    assert report["answer"].startswith(f"{fit.support_.sum()} of {DATA.X.shape[1]} features matter")
+    assert report["answer"].startswith(f"{fit.support_.sum()} of {DATA.X.shape[1]} variables matter")
     assert [name for name, _ in report["sections"][0]["bars"]] == [name for name, _ in rows]
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from rlselect.report import answer_selection, stopped_early
+from rlselect.report import SELECTION, answer_selection, stopped_early
 
 
 def report_of(selector: Any) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def report_of(selector: Any) -> dict[str, Any]:
     notes = [] if variables else ["No variable is worth its price: the model is a constant."]
     history = selector.path_
     return {
-        "title": f"{type(selector).__name__} ({selector.task_})",
+        "title": SELECTION,
         "answer": answer_selection(
             selector.n_features_in_,
             {"": [v["name"] for v in variables]},

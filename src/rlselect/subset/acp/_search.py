@@ -314,9 +314,10 @@ class Actor:
                 self.tariff = Tariff(np.full(count, steps[min(int(self._sizes[mode].sum()), count - 1)]))
         here = self.total_price(mode[None])[0]
         falls = np.where(mode, -self.gains, self.gains)
-        better = falls + here - self.total_price(_neighbours(mode)) > 0
+        worth = falls + here - self.total_price(_neighbours(mode))
+        better = worth > 0
         # what is to change a second time stays so: the actor, who sees one smoothing, would change it back
-        again = better & self._changed
+        again = self._changes_together(mode, better & self._changed, worth)
         self.actor.pin(np.flatnonzero(again & mode), False)
         self.actor.pin(np.flatnonzero(again & ~mode), True)
         self._changed |= better
@@ -325,6 +326,24 @@ class Actor:
         self.actor.reopen(np.flatnonzero(better))
         self._calm = 0
         return False
+
+    def _changes_together(
+        self, mode: NDArray[np.bool_], some: NDArray[np.bool_], worth: Array
+    ) -> NDArray[np.bool_]:
+        """Changes that are better one by one, if they are better together as well; else the best of them.
+
+        Of two columns that stand for each other either may leave, but not both.
+        """
+        if some.sum() < 2:
+            return some
+        masks = np.stack([mode, mode ^ some])
+        paid = self.predictor.tuned_criterion(self.columns(masks)) + self.total_price(masks)
+        self.effort.fits += 2
+        if paid[1] < paid[0]:
+            return some
+        best = np.zeros_like(some)
+        best[np.argmax(np.where(some, worth, -np.inf))] = True
+        return best
 
     def _set_price(self, mode: NDArray[np.bool_]) -> None:
         """Ask what noise gains beside the subset, and beside it without its weakest member.

@@ -1,6 +1,6 @@
 """From a user's table and options to units, a numeric response and what may move."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -14,6 +14,7 @@ from rlselect.data import (
     Units,
     all_finite,
     as_numbers,
+    class_like,
     find_task,
     find_twins,
     read_features,
@@ -64,6 +65,8 @@ class Problem:
         Rules that subsets have to follow, where not all may be selected.
     joint : JointRows, optional
         Several responses that one subset is to serve.
+    class_like : list of float
+        The numbers of a response that was taken as a number, where they may be names of classes.
     """
 
     table: DataSource
@@ -77,6 +80,7 @@ class Problem:
     time_ordered: bool = False
     structure: Structure | None = None
     joint: "JointRows | None" = None
+    class_like: list[float] = field(default_factory=list)
 
     @cached_property
     def belonging(self) -> Belonging:
@@ -149,7 +153,7 @@ def pose_problem(
     -------
     Problem
     """
-    names = table.encoder.feature_names
+    names, asked = table.encoder.feature_names, family
     outcome: OutcomeKind | None = None
     classes: NDArray | None
     if family == "cox":
@@ -172,7 +176,18 @@ def pose_problem(
         )
     twin_of = _represent(find_twins(table, units), always, never)
     allowed = ~always & ~never & (twin_of == np.arange(units.n_units))
-    return Problem(table, family, classes, groups, allowed, always, twin_of, outcome, time_ordered)
+    doubted = _class_like(numbers) if asked == "auto" and family == "gaussian" else []
+    return Problem(
+        table, family, classes, groups, allowed, always, twin_of, outcome, time_ordered, class_like=doubted
+    )
+
+
+def _class_like(numbers: NDArray[np.float64]) -> list[float]:
+    # the first rows settle it nearly always
+    if len(np.unique(numbers[:1000])) > 20:
+        return []
+    found = np.unique(numbers)
+    return found.tolist() if class_like(len(found), bool(np.all(found == np.round(found)))) else []
 
 
 def _require_classes(table: DataSource, classes: NDArray, codes: NDArray) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlselect.data import read_features
-from rlselect.report import answer_selection, name_some, stopped_early
+from rlselect.report import SELECTION, answer_selection, name_some, name_target, short, spell, stopped_early
 from rlselect.subset.revs._dependence import say_dependence
 from rlselect.subset.revs._found import Found
 from rlselect.subset.revs._outcome_kind import OUTCOMES
@@ -33,7 +33,8 @@ def report_of(selector: Any) -> dict[str, Any]:
         )
         for f in chosen
     ]
-    variables += _products(selector)
+    products = _products(selector)
+    variables += products
     sizes = selector.detectable_[np.isfinite(selector.detectable_)]
     effect = float(sizes.max()) if len(sizes) else None
     notes = (
@@ -42,7 +43,7 @@ def report_of(selector: Any) -> dict[str, Any]:
         else ["No variable is worth its price: the same is predicted for every row."]
     )
     several = getattr(selector, "response_names_", [])
-    notes += _rules(selector) + (_together(selector) if several else _prediction(selector))
+    notes += _doubt(selector) + _rules(selector) + (_together(selector) if several else _prediction(selector))
     shared = getattr(selector, "dependence_", None)
     if shared is not None:
         notes.append(say_dependence(shared, selector._n_rows, selector.time_ordered))
@@ -55,8 +56,7 @@ def report_of(selector: Any) -> dict[str, Any]:
         )
     groups = [g for g in selector.credible_groups_ if len(g["features"]) > 1]
     return {
-        "title": f"{type(selector).__name__} ({selector.family_}"
-        + (f", {len(several)} responses)" if several else ")"),
+        "title": SELECTION + (f" for {name_some(several)}" if several else ""),
         "answer": _answer(selector, [names[f] for f in chosen], effect, groups),
         "family": selector.family_,
         "n_rows": selector._n_rows,
@@ -68,6 +68,7 @@ def report_of(selector: Any) -> dict[str, Any]:
         "stop_reason": selector.stop_reason_,
         "seconds": selector._seconds,
         "variables": variables,
+        "n_products": len(products),
         "path": {
             "stage": list(range(1, len(selector.path_["size"]) + 1)),
             "size": selector.path_["size"].tolist(),
@@ -94,7 +95,7 @@ def _answer(selector: Any, chosen: list[str], effect: float | None, groups: list
     further = []
     if not chosen and effect is not None:
         further.append(f"An effect of {effect:.2g} standard units would have been seen with probability 0.9.")
-    pairs = [pair["name"] for pair in getattr(selector, "interactions_", []) if pair["selected"]]
+    pairs = [spell(pair["name"]) for pair in getattr(selector, "interactions_", []) if pair["selected"]]
     if pairs:
         further.append(f"They interact: {name_some(pairs)}.")
     if groups:
@@ -103,7 +104,9 @@ def _answer(selector: Any, chosen: list[str], effect: float | None, groups: list
             where = f"In each of {len(groups)} sets of variables that stand in for one another, one"
         where = where if chosen else f"But {where[0].lower()}{where[1:]}"
         further.append(f"{where} is near certain; the data do not tell which.")
-    return answer_selection(selector.n_features_in_, kinds, *further, *stopped_early(selector.stop_reason_))
+    told = answer_selection(selector.n_features_in_, kinds, *further, *stopped_early(selector.stop_reason_))
+    several = getattr(selector, "response_names_", [])
+    return name_target(told, name_some(several)) if several else told
 
 
 def _values_of(selector: Any, which: str, columns: Any) -> dict[str, float | None]:
@@ -200,6 +203,19 @@ def _products(selector: Any) -> list[dict[str, Any]]:
     ]
 
 
+def _doubt(selector: Any) -> list[str]:
+    """Whether the target may have been meant otherwise."""
+    found = getattr(selector, "_class_like", [])
+    if not found:
+        return []
+    numbers = name_some([f"{value:g}" for value in found])
+    return [
+        f"The target holds {len(found)} whole numbers only ({numbers}) and was taken as an amount."
+        ' Of classes say family="multinomial", of classes in order family="ordinal", of counts '
+        'family="poisson".'
+    ]
+
+
 def _rules(selector: Any) -> list[str]:
     """What selections had to follow."""
     said = []
@@ -232,7 +248,7 @@ def _prediction(selector: Any) -> list[str]:
     over = f"{average.n_subsets:,} subset" + ("s" if average.n_subsets > 1 else "")
     if average.share_of_all:
         over += f" and, with a share of {average.share_of_all:.0%}, a ridge regression on all columns"
-    losses = f"{what} {average.refit_loss:.4g} against {average.loss:.4g} {left_out}"
+    losses = f"{what} {short(average.refit_loss, 4)} against {short(average.loss, 4)} {left_out}"
     if selector.average_:
         return [
             f"Predictions average over {over}, since the selected variables alone are not clearly better "

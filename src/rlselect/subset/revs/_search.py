@@ -23,13 +23,9 @@ from rlselect.subset.revs._sarsa import Sarsa, run_sarsa
 from rlselect.subset.revs._size_prior import SizePrior
 from rlselect.subset.revs._structure import Structure
 from rlselect.subset.revs._subset_state import SubsetState
+from rlselect.subset.revs._two_priors import run_walk
 from rlselect.subset.revs._unit_order import marks_of_units
-from rlselect.subset.revs._walk import (
-    Walker,
-    WalkResult,
-    run_walk,
-    tune_prior,
-)
+from rlselect.subset.revs._walk import Walker, WalkResult, tune_prior
 from rlselect.subset.revs._walk_plan import GLM_PLAN, LONG_TABLE_PLAN, WalkPlan
 from rlselect.subset.revs.evidence import (
     Block,

@@ -7,11 +7,12 @@ from typing import Any, cast
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from scipy.special import expit, logsumexp
+from scipy.special import expit
 
 from rlselect._watch import tell
 from rlselect.learn import UCB, Policy, Softmax, Trajectory, subset_key
 from rlselect.subset.revs._size_prior import SizePrior
+from rlselect.subset.revs._stretches import draw_prior, run_stretches
 from rlselect.subset.revs._structure import Structure
 from rlselect.subset.revs._structure_moves import draw_swap, make_family, make_swap
 from rlselect.subset.revs._subset_state import SubsetState, TunableState
@@ -19,11 +20,9 @@ from rlselect.subset.revs._unit_order import order_units
 from rlselect.subset.revs._visited import Tally, Visited, merge_visits
 from rlselect.subset.revs._walk_plan import WalkPlan
 from rlselect.subset.revs.evidence import (
-    PROPER_SHAPES,
     SHAPES,
     JointSubset,
     OutcomeSubset,
-    RidgeSubset,
     Shape,
 )
 
@@ -298,14 +297,14 @@ class Walker:
             self.step()
 
 
-def run_walk(
+def walk_once(
     walker: Walker,
     plan: WalkPlan,
     *,
     tune: bool,
     n_jobs: int | None = None,
     marks: Callable[[], Floats] | None = None,
-) -> WalkResult:
+) -> tuple[WalkResult, list[Walker]]:
     """Warm up, learn the prior of the coefficients, then let several chains count.
 
     Parameters
@@ -323,67 +322,28 @@ def run_walk(
 
     Returns
     -------
-    WalkResult
+    result : WalkResult
+        What the chains counted.
+    ways : list of Walker
+        The walker and its chains.
     """
-    few = bool(np.count_nonzero(walker.allowed) <= plan.enumerate_up_to)
+    few = is_few(walker, plan)
     walker.order = order_units(walker.rewards(), marks)
     known = _warm_up(walker, plan, tune, few)
     if few:
-        _enumerate(walker, tune)
-    chains = [] if few else _run_chains(walker, plan, n_jobs, redraw=tune and known)
-    found = _result(walker, chains or [walker], [walker, *chains])
-    if (
-        isinstance(walker.state, RidgeSubset | OutcomeSubset | JointSubset)
-        or found.stop_reason != "converged"
-    ):
-        return found
-    rival = _rival(walker, found.inclusion > 0.5)
-    if few:
-        _enumerate(rival, tune=True)
-    else:
-        _settle(rival, plan)
-    others = [] if few else _run_chains(rival, plan, n_jobs, redraw=False)
-    other = _result(rival, others or [rival], [walker, *chains, rival, *others])
-    if other.stop_reason == "converged":
-        standing, new = _standing(walker, found), _standing(walker, other)
-        if np.isneginf(min(standing, new)):
-            return _mixed(walker, found, rival, other)
-        # what the second walk has beyond the first it has to pay for: its prior asks for less than the first
-        sizes = [int(np.count_nonzero((part.inclusion > 0.5) & walker.allowed)) for part in (found, other)]
-        new += sum(map(rival.prior.add, range(*sizes)))
-        if standing > new:
-            return replace(
-                other, inclusion=found.inclusion, visited=found.visited, dispersion=found.dispersion
-            )
-    # of two that find the same units, the one whose prior is read off them says better how sure that is
-    return other
+        weigh_all(walker, tune)
+    chains = [] if few else run_chains(walker, plan, n_jobs, redraw=tune and known)
+    return walk_result(walker, chains or [walker], [walker, *chains]), [walker, *chains]
 
 
-def _mixed(walker: Walker, found: WalkResult, rival: Walker, other: WalkResult) -> WalkResult:
-    """Both walks, each as likely as the rows are under its prior, where one of them selects nothing.
-
-    The empty subset explains the rows as well under either prior of the coefficients: the less of a walk's
-    posterior it has, the better its other subsets do.
-    """
-    assert found.visited is not None
-    assert other.visited is not None
-    empty = found.visited.share_without(walker.allowed), other.visited.share_without(walker.allowed)
-    # probability of the empty subset beforehand, over that afterwards
-    weight = empty[1] * np.exp(-walker.prior.log_total), empty[0] * np.exp(-rival.prior.log_total)
-    if not any(empty):
-        weight = float((found.inclusion > 0.5).any()), float((other.inclusion > 0.5).any())
-    share = weight[1] / sum(weight)
-    return replace(
-        other,
-        inclusion=(1.0 - share) * found.inclusion + share * other.inclusion,
-        visited=found.visited.mixed(other.visited, share),
-        dispersion=found.dispersion if share < 0.5 else other.dispersion,
-    )
+def is_few(walker: Walker, plan: WalkPlan) -> bool:
+    """Whether the units that may move are so few that every subset is visited."""
+    return bool(np.count_nonzero(walker.allowed) <= plan.enumerate_up_to)
 
 
-def _run_chains(walker: Walker, plan: WalkPlan, n_jobs: int | None, redraw: bool) -> list[Walker]:
+def run_chains(walker: Walker, plan: WalkPlan, n_jobs: int | None, redraw: bool) -> list[Walker]:
     """Chains that start where the walker stands, and have counted what they saw."""
-    chains = [_branch(walker, rng) for rng in walker.rng.spawn(plan.chains)]
+    chains = [branch(walker, rng) for rng in walker.rng.spawn(plan.chains)]
     if not walker.stopped:
         # threads unless the user says otherwise: the work is in BLAS, and the Gram matrix is shared
         jobs = (delayed(_run_chain)(chain, plan.steps, redraw) for chain in chains)
@@ -393,7 +353,7 @@ def _run_chains(walker: Walker, plan: WalkPlan, n_jobs: int | None, redraw: bool
     return chains
 
 
-def _result(walker: Walker, counting: list[Walker], ways: list[Walker]) -> WalkResult:
+def walk_result(walker: Walker, counting: list[Walker], ways: list[Walker]) -> WalkResult:
     """What some chains counted, with the ways of all that led there."""
     counted = [w.tally.mean for w in counting if w.tally.weight]
     inclusion = np.mean(counted, axis=0) if counted else walker.state.mask.astype(float)
@@ -411,6 +371,9 @@ def _result(walker: Walker, counting: list[Walker], ways: list[Walker]) -> WalkR
 
 def _run_chain(chain: Walker, steps: int, redraw: bool) -> tuple[Tally, Trajectory, str | None]:
     """Run a chain, here or in another process, and hand back what it saw."""
+    if redraw and isinstance(chain.state, OutcomeSubset) and isinstance(chain.policy, Softmax):
+        run_stretches(chain, steps, _REDRAW)
+        return chain.tally, chain.trajectory, chain.stopped
     for done in range(0, steps, _REDRAW):
         if redraw:
             _redraw_prior(chain)
@@ -430,44 +393,6 @@ def _warm_up(walker: Walker, plan: WalkPlan, tune: bool, few: bool) -> bool:
         if not few:
             walker.run(plan.settle // 3)
     return found
-
-
-def _rival(walker: Walker, likely: NDArray[np.bool_]) -> Walker:
-    """A walker in the likely units, for a prior of the coefficients that is read off the data.
-
-    The narrow prior that a Newton walk begins with makes correlated columns share an effect. Where effects
-    are large and few, it spreads them over copies, and a wider prior finds the smaller subset.
-    """
-    rival = _branch(walker, walker.rng)
-    rival.state.reset(likely)
-    rival.stand(rival.state)
-    rival.prior = replace(walker.prior, least=float(np.log(2.0)))
-    if not rival.state.size:
-        # nothing to read a prior off: one that large effects are likely under, if there are any
-        cast(TunableState, rival.state).set_prior(1.0, SHAPES[0])
-    return rival
-
-
-def _settle(rival: Walker, plan: WalkPlan) -> None:
-    for _ in range(3):
-        tune_prior(rival, shapes=len(SHAPES))
-        rival.climb()
-        rival.run(plan.settle // 3)
-
-
-def _standing(walker: Walker, found: WalkResult) -> float:
-    """Log evidence of the likely units, averaged over the priors of the coefficients.
-
-    What one more unit costs on other rows is part of the evidence: a further price for units that the narrow
-    prior has found, dearly, would side with fewer of them wherever the rows are short of saying more.
-    """
-    likely = found.inclusion > 0.5
-    if not (likely & walker.allowed).any():
-        return -np.inf
-    state = cast(TunableState, walker.state.copy())
-    state.reset(likely)
-    spread = 0.5 * np.log(state.slabs())[:, None]
-    return float(logsumexp(state.evidence_table(PROPER_SHAPES) + spread) - logsumexp(spread))
 
 
 def _best_start(walker: Walker, plan: WalkPlan, tune: bool) -> None:
@@ -506,8 +431,8 @@ def tune_prior(walker: Walker, shapes: int, proof: float = _SHAPE_PROOF) -> None
     """
     if walker.stopped or not walker.state.size:
         return
-    among = SHAPES[: shapes if walker.state.size >= _SHAPE_EFFECTS else 1]
     for state, _ in _models(walker.state):
+        among = state.shapes[: shapes if walker.state.size >= _SHAPE_EFFECTS else 1]
         table = _priced_table(state, among, proof)
         slab, shape = np.unravel_index(int(np.argmax(table)), table.shape)
         state.set_prior(state.slabs()[slab], among[shape])
@@ -531,14 +456,10 @@ def _redraw_prior(walker: Walker) -> None:
     if walker.stopped or not isinstance(policy, Softmax) or not np.isfinite(walker.rewards()).any():
         return
     for state, weight in _models(walker.state):
-        # all shapes, and all standard deviations of the effects, are equally likely beforehand
-        table = weight * state.evidence_table(SHAPES) + 0.5 * np.log(state.slabs())[:, None]
-        cumulative = np.cumsum(np.exp(table - table.max()))
-        drawn = int(np.searchsorted(cumulative, walker.rng.random() * cumulative[-1]))
-        slab, shape = np.unravel_index(drawn, table.shape)
+        drawn = draw_prior(state, weight, walker.rng)
         before = state.slab, Shape(state.shape, state.share)
         old = policy.log_normaliser(walker.rewards(), t=t)
-        state.set_prior(state.slabs()[slab], SHAPES[shape])
+        state.set_prior(*drawn)
         if np.log(1.0 - walker.rng.random()) > policy.log_normaliser(walker.rewards(), t=t) - old:
             state.set_prior(*before)
 
@@ -547,13 +468,14 @@ def _priced_table(state: TunableState, shapes: Sequence[Shape], proof: float) ->
     return state.evidence_table(shapes) - [proof * shape.additions for shape in shapes]
 
 
-def _branch(walker: Walker, rng: np.random.Generator) -> Walker:
+def branch(walker: Walker, rng: np.random.Generator) -> Walker:
+    """Another walker that goes on from where this one stands."""
     branch = replace(walker, state=walker.state.copy(), rng=rng)
     branch.stopped = walker.stopped
     return branch
 
 
-def _enumerate(walker: Walker, tune: bool) -> None:
+def weigh_all(walker: Walker, tune: bool) -> None:
     """Weigh every subset exactly, and again under the prior that the best of them speaks for."""
     state = walker.state
     best = _visit_all(walker)

@@ -6,7 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlselect._estimator import PredictingSelector
-from rlselect.report import PerformanceDisplay, SelectionDisplay, Sureness, answer_selection, stopped_early
+from rlselect.report import (
+    SELECTION,
+    PerformanceDisplay,
+    SelectionDisplay,
+    Sureness,
+    answer_selection,
+    short,
+    stopped_early,
+)
 from rlselect.subset.risk_rfe._display import ReverseScreeDisplay
 
 __all__ = ["ReportedElimination"]
@@ -42,9 +50,13 @@ def report_of(selector: Any) -> dict[str, Any]:
     sizes = path["n_features"]
     what = f"{selector.loss_} loss"
     what += f", {type(selector.estimator).__name__}" if selector.estimator is not None else ""
-    facts: dict[str, Any] = {"Selected": f"{selector.n_features_} of {len(selector.support_)} features"}
+    facts: dict[str, Any] = {
+        "Selected": f"{selector.n_features_} of {len(selector.support_):,} variables",
+        "Judged by": what,
+    }
     if hasattr(selector, "response_names_"):
         facts["Responses"] = ", ".join(selector.response_names_)
+    facts["Loss"] = selector.loss_
     for label, name in (("Regularization", "regularization_"), ("Bandwidth", "bandwidth_")):
         value = getattr(selector, name, None)
         if value is not None and np.isfinite(value):
@@ -52,10 +64,11 @@ def report_of(selector: Any) -> dict[str, Any]:
     if getattr(selector, "kernel_error_", 0.0) > 0.0:
         facts["Landmarks"] = f"{selector.n_landmarks_} rows, kernel error {selector.kernel_error_:.2g}"
     risk = path["risk"][np.flatnonzero(sizes >= selector.n_features_)[-1]]
-    facts["Out-of-sample risk"] = f"{risk:.3g} with the selected features, {path['risk'][0]:.3g} with all"
+    error, of_all = short(risk), short(path["risk"][0])
+    facts["Error on left-out rows"] = f"{error} with the selected variables, {of_all} with all"
     word = "with" if selector.n_features_ else "without"
     return {
-        "title": f"{type(selector).__name__} ({what})",
+        "title": SELECTION,
         "answer": answer_selection(
             len(selector.support_),
             {
@@ -64,9 +77,8 @@ def report_of(selector: Any) -> dict[str, Any]:
                     for j in sorted(np.flatnonzero(selector.support_), key=selector.ranking_.__getitem__)
                 ]
             },
-            f"The out-of-sample risk is {risk:.3g} {word} them, {path['risk'][0]:.3g} with all.",
+            f"The error on left-out rows is {error} {word} them, {of_all} with all.",
             *stopped_early(selector.stop_reason_),
-            noun="feature",
         ),
         "stop_reason": selector.stop_reason_,
         "facts": facts,
@@ -75,7 +87,7 @@ def report_of(selector: Any) -> dict[str, Any]:
             "stage": list(range(1, len(sizes) + 1)),
             "size": sizes.tolist(),
             "score": path["risk"].tolist(),
-            "titles": ["features left", "out-of-sample risk"],
+            "titles": ["variables left", "error on left-out rows"],
         },
     }
 
@@ -93,13 +105,13 @@ def _selected(selector: Any, path: dict[str, NDArray]) -> dict[str, Any]:
         rise = float(np.append(np.diff(path["risk"]), np.nan)[last])
         rows.append([str(names[j]), int(rank), rise, *([effect[j]] if single else [])])
     return {
-        "title": "Selected features",
-        "columns": ["Feature", "Rank", "Rise of risk", *(["Coefficient"] if single else [])],
+        "title": "Selected variables",
+        "columns": ["Variable", "Rank", "Rise of error", *(["Coefficient"] if single else [])],
         "rows": rows,
-        "note": "Rank: the last to be eliminated is first. Rise of risk: of the out-of-sample risk, when the "
-        "feature left the set of those with a better or equal rank."
+        "note": "Rank: the last to be eliminated is first. Rise of error: on left-out rows, when the "
+        "variable left the set of those with a better or equal rank."
         if rows
-        else "No feature is needed.",
+        else "No variable is needed.",
     }
 
 
@@ -119,9 +131,9 @@ def _elimination(path: dict[str, NDArray]) -> dict[str, Any]:
     return {
         "title": "The elimination, from its end",
         "columns": [
-            "Features left",
+            "Variables left",
             "Objective",
-            "Out-of-sample risk",
+            "Error on left-out rows",
             "Above the best",
             "Std. error",
         ],

@@ -163,10 +163,16 @@ class CorrelationFeatureSelection(RivalSelector):
         )
 
     def _facts(self) -> dict[str, Any]:
-        return {"Merit": float(self.merit_)}
+        return {"Merit of the set": float(self.merit_)}
 
     def _worth_words(self) -> str:
         return "Association with the target"
+
+    def _worth_note(self) -> str:
+        return (
+            "Association: from 0 (none) to 1. Merit: high where the variables of a set go with the target, "
+            "and not with one another."
+        )
 
 
 def _associations(problem: RivalProblem) -> Associations:

@@ -168,3 +168,9 @@ class FSTD(GameSelector):
 
     def _worth_words(self) -> str:
         return "Mean gain when added"
+
+    def _worth_note(self) -> str:
+        return (
+            "Mean gain: by how much the share of pairs of rows that are put into the right order, by the "
+            "rows most like them, grows when the variable joins a set."
+        )

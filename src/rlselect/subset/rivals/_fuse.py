@@ -158,3 +158,9 @@ class FUSE(GameSelector):
 
     def _worth_words(self) -> str:
         return "Mean reward of games with it"
+
+    def _worth_note(self) -> str:
+        return (
+            "Reward: share of pairs of rows that are put into the right order by the rows most like them, "
+            "from 0.5 (chance) to 1; here the mean over all sets that were tried with the variable."
+        )

@@ -22,6 +22,7 @@ from rlselect.data import (
 )
 from rlselect.kernels import standardise
 from rlselect.report import (
+    SELECTION,
     PathDisplay,
     PerformanceDisplay,
     SelectionDisplay,
@@ -119,6 +120,10 @@ class RivalSelector(Selector):
         """Head of the column of worths."""
         return "Share of votes"
 
+    def _worth_note(self) -> str:
+        """What the worths mean, in a sentence."""
+        return "Share of votes: of the parts of the rows in which the variable was selected."
+
     def _sureness(self) -> Sureness:
         return Sureness(getattr(self, self._worth_name), self._worth_words().lower())
 
@@ -138,25 +143,24 @@ class RivalSelector(Selector):
         values = [float(worth[j]) for j in chosen]
         return {
             **self._searched(),
-            "title": type(self).__name__,
+            "title": SELECTION,
             "answer": answer_selection(
                 self.n_features_in_,
                 {"": [names[j] for j in chosen]},
                 *stopped_early(self.stop_reason_),
-                noun="feature",
             ),
             "stop_reason": self.stop_reason_,
-            "facts": {"Selected": f"{len(chosen)} of {self.n_features_in_} features", **self._facts()},
+            "facts": {"Selected": f"{len(chosen)} of {self.n_features_in_:,} variables", **self._facts()},
             "sections": [
                 {
-                    "title": "Selected features",
-                    "columns": ["Feature", self._worth_words()],
+                    "title": "Selected variables",
+                    "columns": ["Variable", self._worth_words()],
                     "rows": [[names[j], value] for j, value in zip(chosen, values, strict=True)],
                     # bars are shares
                     "bars": [(str(names[j]), value) for j, value in zip(chosen, values, strict=True)]
                     if all(0.0 <= value <= 1.0 for value in values)
                     else [],
-                    "note": "" if chosen else "No feature was selected.",
+                    "note": self._worth_note() if chosen else "No variable was selected.",
                 }
             ],
         }

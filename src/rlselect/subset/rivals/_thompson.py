@@ -258,10 +258,17 @@ class ThompsonSelector(RivalSelector):
             )
 
     def _facts(self) -> dict[str, Any]:
-        return {"Rounds": self.n_rounds_, "Reward": self.reward, "Threshold": float(self.threshold)}
+        return {
+            "Rounds": self.n_rounds_,
+            "Judged by": {"linear": "linear models", "trees": "trees"}[self.reward],
+            "Selected above": float(self.threshold),
+        }
 
     def _worth_words(self) -> str:
         return "Inclusion"
+
+    def _worth_note(self) -> str:
+        return "Inclusion: how often the variable was of use when it was tried, from 0 to 1."
 
 
 class RewardModel(Protocol):

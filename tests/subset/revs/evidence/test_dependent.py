@@ -7,6 +7,7 @@ from scipy.optimize import minimize
 from rlselect.data import Batch, Units
 from rlselect.kernels import ClassOutcome, ClusterLevels, CourseLevels, CoxOutcome, OrdinalOutcome, Spread
 from rlselect.subset.revs.evidence import (
+    OUTCOME_SHAPES,
     DependentGlm,
     DependentOutcome,
     DependentRidge,
@@ -217,6 +218,7 @@ def test_evidence_of_outcomes_is_that_of_explicit_levels(family, levels):
     state, plain = outcomes(family, levels)
     mask = np.array([True, False, False, True, False])
     state.reset(mask)
+    state.set_prior(0.03, OUTCOME_SHAPES[0])
     f, q = plain.n_own, plain.n_predictors
     order = np.arange(N) if plain.order is None else plain.order
     Z = levels.to_rows(np.eye(levels.n_nodes))[order].T

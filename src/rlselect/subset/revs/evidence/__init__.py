@@ -71,12 +71,14 @@ from rlselect.subset.revs.evidence._rows import (
     Rows,
 )
 from rlselect.subset.revs.evidence._ties import (
+    OUTCOME_SHAPES,
     PROPER_SHAPES,
     SHAPES,
     Shape,
 )
 
 __all__ = [
+    "OUTCOME_SHAPES",
     "PANEL",
     "PROPER_SHAPES",
     "SHAPES",

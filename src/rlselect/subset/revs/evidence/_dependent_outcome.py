@@ -74,7 +74,7 @@ class DependentOutcome(OutcomeSubset):
         """Learn what rows share beside the subset; whether that has changed."""
         subset = self._subset()
         # a narrow prior of the coefficients would leave their part to the levels
-        mode = self._mode(subset, WIDE_SLAB)
+        mode = self._mode(subset, WIDE_SLAB, shape=0)
         new, self.row_noise = learn_shared(self.outcome, self._columns[subset], mode.coef, self.counted)
         if alike(new, self.outcome.spread, self.row_noise):
             return False

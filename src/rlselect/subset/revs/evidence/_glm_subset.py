@@ -32,7 +32,7 @@ from rlselect.subset.revs.evidence._block import Block
 from rlselect.subset.revs.evidence._look import Look, Scores, glm_scores, paying_z
 from rlselect.subset.revs.evidence._recall import Recall
 from rlselect.subset.revs.evidence._rows import Rows
-from rlselect.subset.revs.evidence._ties import Shape, tie, tied_rows
+from rlselect.subset.revs.evidence._ties import SHAPES, Shape, tie, tied_rows
 
 Floats = NDArray[np.float64]
 
@@ -88,6 +88,8 @@ class GlmSubset:
     revisits : bool, default=False
         Whether a walk will come back to its subsets, so that these are remembered.
     """
+
+    shapes = SHAPES
 
     def __init__(
         self,

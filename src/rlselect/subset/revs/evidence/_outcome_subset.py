@@ -15,10 +15,11 @@ from rlselect.kernels import (
     damped_newton,
     laplace_block_add,
     laplace_block_remove,
+    log_hole_factor,
     small_decrement,
     summed_problem,
 )
-from rlselect.subset.revs.evidence._ties import Shape
+from rlselect.subset.revs.evidence._ties import OUTCOME_SHAPES, Shape
 
 Floats = NDArray[np.float64]
 
@@ -45,10 +46,12 @@ class _Priced(NamedTuple):
 class OutcomeSubset:
     r"""Laplace log evidence of a subset under an `Outcome`, with all moves priced by one Newton step.
 
-    Each column has q coefficients with the prior :math:`N(0, g I)` on the standardised scale, and enters or
-    leaves with all of them. ``shape=1`` multiplies the prior density of a column by
-    :math:`|\beta|^2 / (g q)`, as in `GlmSubset`. A walk comes back to the same subsets again and again: their
-    prices are remembered.
+    Each column has q coefficients with the prior :math:`N(0, v I)` on the standardised scale, and enters or
+    leaves with all of them. A ``shape`` r above zero multiplies the prior density of a column by
+    :math:`|\beta|^{2r}` [1]_, columns of larger units excepted: effects are alike, the more so the larger r,
+    rather than spread down to zero. Whatever r is, g is the prior mean square of a coefficient, so that
+    :math:`v = g q / (q + 2r)`. A walk comes back to the same subsets again and again: their prices are
+    remembered.
 
     Parameters
     ----------
@@ -60,12 +63,17 @@ class OutcomeSubset:
         The likelihood.
     counted : float
         What the rows count.
-    slab : float, default=0.03
+    slab : float, default=0.09
         g.
-    shape : {0, 1}, default=1
-        Whether the effects in the model are taken to be alike.
+    shape : {0, 1, 2}, default=1
+        How far the effects in the model are taken to be alike.
+
+    References
+    ----------
+    .. [1] Johnson, Rossell (2012), Bayesian model selection in high-dimensional settings, JASA 107.
     """
 
+    shapes = OUTCOME_SHAPES
     share = 0.0
     dispersion = 0.0
     noise = 1.0
@@ -76,7 +84,7 @@ class OutcomeSubset:
         units: Units,
         outcome: Outcome,
         counted: float,
-        slab: float = 0.03,
+        slab: float = 0.09,
         shape: int = 1,
     ) -> None:
         self._varies = np.abs(columns).max(axis=1, initial=0.0) > 0
@@ -88,7 +96,7 @@ class OutcomeSubset:
         self._last: tuple[Floats, dict[int, Floats]] = (outcome.start(), {})
         # what is known of subsets, by the prior of the coefficients; and which prior suits each
         self._seen: dict[tuple[bytes, float, int], _Priced] = {}
-        self._tables: dict[bytes, tuple[Floats, Floats]] = {}
+        self._tables: dict[tuple[bytes, int], Floats] = {}
         self._take(columns if outcome.order is None else np.ascontiguousarray(columns[:, outcome.order]))
         self.reset(np.zeros(units.n_units, dtype=bool))
 
@@ -117,7 +125,7 @@ class OutcomeSubset:
     @property
     def alike(self) -> float:
         """Log of the shape factor of the subset, zero when it is not in use."""
-        return self._priced.alike if self.shape else 0.0
+        return self._priced.alike
 
     @property
     def coef(self) -> tuple[Floats, Floats]:
@@ -193,17 +201,19 @@ class OutcomeSubset:
 
     def evidence_table(self, shapes: Sequence[Shape]) -> Floats:
         """Log evidence of the subset for every slab and shape; effects are not tied here."""
-        key = self._key[0]
+        every = [self._evidence_by_slab(s.alike) for s in shapes]
+        tied = np.array([s.share > 0 for s in shapes])
+        return np.where(tied, -np.inf, np.column_stack(every))
+
+    def _evidence_by_slab(self, shape: int) -> Floats:
+        key = self._key[0], shape
         if key not in self._tables:
             subset, found = self._subset(), []
             for slab in self.slabs():
-                mode = self._mode(subset, float(slab))
-                found.append((mode.evidence, self._alike(subset, mode, float(slab))))
-            evidence, alike = np.array(found).T
-            self._tables[key] = evidence, alike
-        evidence, alike = self._tables[key]
-        table = [np.full(_SLABS, -np.inf) if s.share else evidence + s.alike * alike for s in shapes]
-        return np.column_stack(table)
+                mode = self._mode(subset, slab, shape)
+                found.append(mode.evidence + self._alike(subset, mode, slab, shape))
+            self._tables[key] = np.array(found)
+        return self._tables[key]
 
     def set_prior(self, slab: float, shape: Shape) -> None:
         """Change the prior of the coefficients."""
@@ -213,29 +223,40 @@ class OutcomeSubset:
     def _subset(self) -> list[int]:
         return [int(j) for u in np.flatnonzero(self.mask) for j in self.units.columns[u]]
 
-    def _mode(self, subset: list[int], slab: float) -> "OutcomeMode":
+    def _variance(self, slab: float, shape: int) -> float:
+        """Variance v of the normal factor of the prior of a column that is no part of a larger unit."""
+        q = self.outcome.n_predictors
+        return float(slab) * q / (q + 2.0 * shape)
+
+    def _variances(self, subset: list[int], slab: float, shape: int) -> Floats:
+        return np.where(self._in_block[subset], slab, self._variance(slab, shape))
+
+    def _mode(self, subset: list[int], slab: float, shape: int) -> "OutcomeMode":
         own, known = self._last
         none = np.zeros(self.outcome.n_predictors)
         start = np.concatenate([own, *(known.get(j, none) for j in subset)])
-        mode = outcome_mode(self.outcome, self._columns[subset], slab, start)
+        variances = self._variances(subset, slab, shape)
+        mode = outcome_mode(self.outcome, self._columns[subset], variances, start)
         f = self.outcome.n_own
         self._last = mode.coef[:f], dict(zip(subset, mode.coef[f:].reshape(-1, len(none)), strict=True))
         return mode
 
-    def _alike(self, subset: list[int], mode: "OutcomeMode", slab: float) -> float:
-        f, q = self.outcome.n_own, self.outcome.n_predictors
-        square = mode.coef[f:] ** 2 + np.diagonal(mode.inverse)[f:]
+    def _alike(self, subset: list[int], mode: "OutcomeMode", slab: float, shape: int) -> float:
+        f, q, k = self.outcome.n_own, self.outcome.n_predictors, len(subset)
         free = ~self._in_block[subset]
-        return float(np.log(square.reshape(-1, q).sum(axis=1)[free] / (slab * q)).sum())
+        mean = mode.coef[f:].reshape(k, q)[free]
+        blocks = np.einsum("iaib->iab", mode.inverse[f:, f:].reshape(k, q, k, q))[free]
+        return float(log_hole_factor(mean, blocks, self._variance(slab, shape), shape).sum())
 
     def _price(self) -> _Priced:
         subset = self._subset()
-        mode = self._mode(subset, self.slab)
+        mode = self._mode(subset, self.slab, self.shape)
         score = (mode.point.score @ self._columns.T).T
         moves = self._priced_moves(subset, mode, score)
         directions = score[:, 0].copy()
         directions[subset] = mode.coef[self.outcome.n_own :].reshape(-1, self.outcome.n_predictors)[:, 0]
-        return _Priced(mode.coef, mode.evidence, self._alike(subset, mode, self.slab), moves, directions)
+        alike = self._alike(subset, mode, self.slab, self.shape)
+        return _Priced(mode.coef, mode.evidence, alike, moves, directions)
 
     def seen(self, look: "OutcomeLook") -> tuple[Floats, Floats]:
         """Changes by move as one Newton step from the model of a look finds them on all its rows.
@@ -249,7 +270,7 @@ class OutcomeSubset:
             Parameters after the step, at which a second look is sharper.
         """
         subset, stretch = self._subset(), look.counted / self.counted
-        mode = self._mode(subset, self.slab)
+        mode = self._mode(subset, self.slab, self.shape)
         prior = self._prior(subset)
         hessian = stretch * (np.linalg.pinv(mode.inverse, hermitian=True) - np.diag(prior)) + np.diag(prior)
         inverse = np.asarray(np.linalg.pinv(hessian, hermitian=True))
@@ -266,9 +287,8 @@ class OutcomeSubset:
 
     def _prior(self, subset: list[int]) -> Floats:
         """Prior precision of all parameters."""
-        return np.append(
-            self.outcome.precision, np.full(len(subset) * self.outcome.n_predictors, 1.0 / self.slab)
-        )
+        variances = self._variances(subset, self.slab, self.shape)
+        return np.append(self.outcome.precision, np.repeat(1.0 / variances, self.outcome.n_predictors))
 
     def _priced_moves(
         self, subset: list[int], mode: "OutcomeMode", score: Floats, stretch: float = 1.0
@@ -279,12 +299,13 @@ class OutcomeSubset:
         own = stretch * point.squares(self._columns, self._squared)
         cross = stretch * self._cross(point, subset)
         pull = (inverse @ cross.reshape(len(inverse), p * q)).reshape(cross.shape)
-        schur = own - np.einsum("kpa,kpb->pab", cross, pull) + np.eye(q) / self.slab
+        variance = self._variance(self.slab, self.shape)
+        schur = own - np.einsum("kpa,kpb->pab", cross, pull) + np.eye(q) / variance
         # of a column that the subset explains altogether only its prior is left
         schur = np.where(np.eye(q, dtype=bool), np.maximum(schur, 1e-9 * np.maximum(own, 1.0)), schur)
         columns = np.zeros(p)
         single = np.flatnonzero(~self._in_block)
-        columns[single] = self._single_adds(schur[single], score[single])
+        columns[single] = self._single_adds(schur[single], score[single], variance)
         moves = self.units.spread(columns)
         moves = moves.copy() if moves is columns else moves
         for units, members in self.units.by_size:
@@ -304,14 +325,13 @@ class OutcomeSubset:
         out[f:] = bent.reshape(q, q, k, p).transpose(2, 1, 3, 0).reshape(k * q, p, q)
         return out
 
-    def _single_adds(self, schur: Floats, score: Floats) -> Floats:
-        change = laplace_block_add(schur, score, self.slab)
-        if self.shape:
-            inverse = np.linalg.inv(schur)
-            mean = (inverse @ score[:, :, None])[:, :, 0]
-            size = (mean * mean).sum(axis=1) + np.einsum("paa->p", inverse)
-            change = change + np.log(size / (self.slab * score.shape[1]))
-        return change
+    def _single_adds(self, schur: Floats, score: Floats, variance: float) -> Floats:
+        change = laplace_block_add(schur, score, variance)
+        if not self.shape:
+            return change
+        inverse = np.asarray(np.linalg.inv(schur))
+        mean = (inverse @ score[:, :, None])[:, :, 0]
+        return np.asarray(change + log_hole_factor(mean, inverse, variance, self.shape))
 
     def _block_adds(
         self,
@@ -334,14 +354,14 @@ class OutcomeSubset:
 
     def _removes(self, moves: Floats, subset: list[int], mode: "OutcomeMode") -> None:
         f, q = self.outcome.n_own, self.outcome.n_predictors
-        at = 0
+        at, variance = 0, self._variance(self.slab, self.shape)
         for unit in np.flatnonzero(self.mask):
             size = len(self.units.columns[unit]) * q
             places = slice(f + at, f + at + size)
             block, coef = mode.inverse[places, places], mode.coef[places]
-            moves[unit] = laplace_block_remove(block, coef, self.slab)
-            if self.shape and size == q:
-                moves[unit] -= np.log((coef @ coef + np.trace(block)) / (self.slab * q))
+            moves[unit] = laplace_block_remove(block, coef, variance if size == q else self.slab)
+            if size == q:
+                moves[unit] -= log_hole_factor(coef, block, variance, self.shape)
             at += size
 
 
@@ -381,15 +401,19 @@ class OutcomeMode(NamedTuple):
 def outcome_mode(
     outcome: Outcome,
     columns: Floats,
-    slab: float,
+    slab: float | Floats,
     start: Floats,
     *,
     tolerance: float = _DECREMENT,
     most_steps: int = _NEWTON_STEPS,
 ) -> OutcomeMode:
-    """Newton's method for some columns (k, n), in the order of the outcome; an infinite slab is no prior."""
+    """Newton's method for some columns (k, n), in the order of the outcome.
+
+    The slab is the prior variance of all coefficients, or one per column; an infinite one is no prior.
+    """
     f, q, k = outcome.n_own, outcome.n_predictors, len(columns)
-    prior = np.concatenate([outcome.precision, np.full(k * q, 1.0 / slab)])
+    slabs = np.broadcast_to(slab, k)
+    prior = np.concatenate([outcome.precision, np.repeat(1.0 / slabs, q)])
 
     def point_at(coef: Floats) -> OutcomePoint:
         return outcome.at(coef[:f], coef[f:].reshape(k, q).T @ columns)
@@ -414,7 +438,7 @@ def outcome_mode(
     hessian = point.hessian(columns) + np.diag(prior)
     value = point.value - 0.5 * float(coef @ (prior * coef))
     logdet = float(np.linalg.slogdet(hessian)[1]) if len(start) else 0.0
-    evidence = value - 0.5 * (logdet + k * q * float(np.log(slab)) + point.volume)
+    evidence = value - 0.5 * (logdet + q * float(np.log(slabs).sum()) + point.volume)
     inverse = np.asarray(np.linalg.pinv(hessian, hermitian=True)) if len(start) else hessian
     return OutcomeMode(coef, point, inverse, evidence, converged)
 

@@ -28,7 +28,7 @@ from rlselect.subset.revs.evidence._gram import PANEL, LazyGram, Moments
 from rlselect.subset.revs.evidence._look import Look, Scores, paying_z
 from rlselect.subset.revs.evidence._recall import Recall
 from rlselect.subset.revs.evidence._rows import Rows
-from rlselect.subset.revs.evidence._ties import Shape, tie, tied_rows
+from rlselect.subset.revs.evidence._ties import SHAPES, Shape, tie, tied_rows
 
 Floats = NDArray[np.floating]
 
@@ -77,6 +77,8 @@ class RidgeSubset:
     ----------
     .. [1] Johnson, Rossell (2012), Bayesian model selection in high-dimensional settings, JASA 107.
     """
+
+    shapes = SHAPES
 
     def __init__(self, gram: LazyGram, units: Units, slab: float = 0.1, *, revisits: bool = False) -> None:
         self._gram = gram

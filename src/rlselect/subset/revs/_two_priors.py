@@ -1,0 +1,167 @@
+"""Walks under two priors of the coefficients, a narrow one and one that is read off the data."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from rlselect.subset.revs._subset_state import TunableState
+from rlselect.subset.revs._walk import (
+    Walker,
+    WalkResult,
+    branch,
+    is_few,
+    run_chains,
+    tune_prior,
+    walk_once,
+    walk_result,
+    weigh_all,
+)
+from rlselect.subset.revs._walk_plan import WalkPlan
+from rlselect.subset.revs.evidence import PROPER_SHAPES, SHAPES, JointSubset, OutcomeSubset, RidgeSubset
+
+
+def run_walk(
+    walker: Walker,
+    plan: WalkPlan,
+    *,
+    tune: bool,
+    n_jobs: int | None = None,
+    marks: Callable[[], NDArray[Any]] | None = None,
+) -> WalkResult:
+    """Walk, and where Newton steps began with a narrow prior, walk again under one that is read off the data.
+
+    Parameters are those of `walk_once`.
+
+    Returns
+    -------
+    WalkResult
+        Of the walk whose units explain the rows better, see `_standing`. Where that is the second one and it
+        has left out units of the first, these are judged once more beside its own.
+    """
+    found, ways = walk_once(walker, plan, tune=tune, n_jobs=n_jobs, marks=marks)
+    if (
+        isinstance(walker.state, RidgeSubset | OutcomeSubset | JointSubset)
+        or found.stop_reason != "converged"
+    ):
+        return found
+    few = is_few(walker, plan)
+    rival = _rival(walker, found.inclusion > 0.5)
+    other = _walk_again(rival, plan, n_jobs, ways, few)
+    if other.stop_reason != "converged":
+        return other
+    standing, new = _standing(walker, found), _standing(walker, other)
+    if np.isneginf(min(standing, new)):
+        return _mixed(walker, found, rival, other)
+    # what the second walk has beyond the first it has to pay for: its prior asks for less than the first
+    sizes = [int(np.count_nonzero((part.inclusion > 0.5) & walker.allowed)) for part in (found, other)]
+    new += sum(map(rival.prior.add, range(*sizes)))
+    if standing > new:
+        return replace(other, inclusion=found.inclusion, visited=found.visited, dispersion=found.dispersion)
+    left_out = np.any((found.inclusion > 0.5) & (other.inclusion <= 0.5))
+    if left_out and not few and walker.prior.penalty is None:
+        return _judged(rival, found, other, plan, n_jobs)
+    # of two that find the same units, the one whose prior is read off them says better how sure that is
+    return other
+
+
+def _walk_again(
+    rival: Walker, plan: WalkPlan, n_jobs: int | None, ways: list[Walker], few: bool
+) -> WalkResult:
+    """What a second walk counts, with the ways of the first."""
+    if few:
+        weigh_all(rival, tune=True)
+    else:
+        _settle(rival, plan)
+    chains = [] if few else run_chains(rival, plan, n_jobs, redraw=False)
+    return walk_result(rival, chains or [rival], [*ways, rival, *chains])
+
+
+def _rival(walker: Walker, likely: NDArray[np.bool_]) -> Walker:
+    """A walker in the likely units, for a prior of the coefficients that is read off the data.
+
+    The narrow prior that a Newton walk begins with makes correlated columns share an effect. Where effects
+    are large and few, it spreads them over copies, and a wider prior finds the smaller subset.
+    """
+    rival = branch(walker, walker.rng)
+    rival.state.reset(likely)
+    rival.stand(rival.state)
+    rival.prior = replace(walker.prior, least=float(np.log(2.0)))
+    if not rival.state.size:
+        # nothing to read a prior off: one that large effects are likely under, if there are any
+        cast(TunableState, rival.state).set_prior(1.0, SHAPES[0])
+    return rival
+
+
+def _settle(rival: Walker, plan: WalkPlan) -> None:
+    for _ in range(3):
+        tune_prior(rival, shapes=len(SHAPES))
+        rival.climb()
+        rival.run(plan.settle // 3)
+
+
+def _standing(walker: Walker, found: WalkResult) -> float:
+    """Log evidence of the likely units, averaged over the priors of the coefficients.
+
+    What one more unit costs on other rows is part of the evidence: a further price for units that the narrow
+    prior has found, dearly, would side with fewer of them wherever the rows are short of saying more.
+    """
+    likely = found.inclusion > 0.5
+    if not (likely & walker.allowed).any():
+        return -np.inf
+    state = cast(TunableState, walker.state.copy())
+    state.reset(likely)
+    spread = 0.5 * np.log(state.slabs())[:, None]
+    return float(logsumexp(state.evidence_table(PROPER_SHAPES) + spread) - logsumexp(spread))
+
+
+def _judged(
+    rival: Walker, found: WalkResult, other: WalkResult, plan: WalkPlan, n_jobs: int | None
+) -> WalkResult:
+    """A third walk, over the units that one of the two has found, for the least that a unit may cost.
+
+    A wide prior charges for each unit what the narrow one leaves to the price of one among all: with both,
+    units leave that explain more than they cost. The second walk may be better for some of those that it
+    left out, and worse for others. One of the two walks has paid for every unit here, and which of these few
+    to keep is for the rows to say.
+    """
+    likely = found.inclusion > 0.5
+    either = likely | (other.inclusion > 0.5)
+    state = rival.state.copy()
+    state.reset(likely)
+    prior = replace(rival.prior, penalty=rival.prior.least)
+    judge = replace(rival, state=state, prior=prior, allowed=rival.allowed & either)
+    _settle(judge, plan)
+    chains = run_chains(judge, plan, n_jobs, redraw=False)
+    third = walk_result(judge, chains, [judge, *chains])
+    ways = [*other.trajectories, *third.trajectories]
+    whole = replace(other, trajectories=ways, n_stages=sum(map(len, ways)), stop_reason=third.stop_reason)
+    if third.stop_reason != "converged":
+        return whole
+    inclusion = np.where(either, third.inclusion, other.inclusion)
+    return replace(whole, inclusion=inclusion, visited=third.visited, dispersion=third.dispersion)
+
+
+def _mixed(walker: Walker, found: WalkResult, rival: Walker, other: WalkResult) -> WalkResult:
+    """Both walks, each as likely as the rows are under its prior, where one of them selects nothing.
+
+    The empty subset explains the rows as well under either prior of the coefficients: the less of a walk's
+    posterior it has, the better its other subsets do.
+    """
+    assert found.visited is not None
+    assert other.visited is not None
+    empty = found.visited.share_without(walker.allowed), other.visited.share_without(walker.allowed)
+    # probability of the empty subset beforehand, over that afterwards
+    weight = empty[1] * np.exp(-walker.prior.log_total), empty[0] * np.exp(-rival.prior.log_total)
+    if not any(empty):
+        weight = float((found.inclusion > 0.5).any()), float((other.inclusion > 0.5).any())
+    share = weight[1] / sum(weight)
+    return replace(
+        other,
+        inclusion=(1.0 - share) * found.inclusion + share * other.inclusion,
+        visited=found.visited.mixed(other.visited, share),
+        dispersion=found.dispersion if share < 0.5 else other.dispersion,
+    )

@@ -169,6 +169,7 @@ def problems() -> Iterator[Problem]:
     for kind in (QLearning, AdvantageLearning):
         yield kind.__name__, "300 x 20, two stages", seeded(kind), lambda: (trial(300, 20),)
         yield kind.__name__, "1000 x 40, two stages", seeded(kind), lambda: (trial(1000, 40),)
+    yield "QLearning", "20000 x 15, two stages", seeded(QLearning), lambda: (trial(20_000, 15),)
     yield (
         "TemporalProcessRegression",
         "1000 subjects, 40 times, 10 columns",
@@ -302,7 +303,7 @@ def main() -> None:
     command = (
         f"    python benchmarks/time_budgets.py --budgets {given} --out benchmarks/results/time_budgets.md"
     )
-    about = "The seed is 0, each fit was made once."
+    about = "The seed is 0, each fit was made once; `--only` makes some rows anew, so that ages differ."
     if options.processor:
         command, about = command + " --processor", f"{about} Budgets are seconds of the processor."
     text = "\n".join(

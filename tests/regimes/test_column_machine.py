@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 from rlselect import QLearning, TrialData
+from rlselect._clock import Clock
 from rlselect.machines import eliminate
 from rlselect.regimes import _column_machine, _selection
 from rlselect.regimes._column_machine import ColumnMachine
 from rlselect.regimes._encoding import HistoryEncoder
+from rlselect.regimes._selection import fit_q_function
 from rlselect.regimes._stage_machine import StageMachine
 from rlselect.simulate import make_regime_trial
 
@@ -141,3 +143,15 @@ def test_many_subjects_are_learnt_in_seconds():
     learner = QLearning(model="linear", random_state=0).fit(trial)
     assert time.process_time() - begin < 5.0
     assert abs(learner.value_.value - 5.56) < 0.3
+
+
+def test_short_of_time_many_subjects_are_learnt_by_lines():
+    simulated = make_regime_trial("I", 600, 5, random_state=0)
+    stage = TrialData.from_wide(simulated.columns, simulated.stages).stages[0]
+    given = stage, np.arange(600), stage.reward, np.ones(600), "auto", None, np.random.default_rng(0)
+    with Clock(1e-6):
+        machine, chosen = fit_q_function(*given)
+    assert (machine.kind, chosen.reason.split(";")[0]) == ("linear", "time budget, lines alone")
+    with Clock(600.0):
+        machine, chosen = fit_q_function(*given)
+    assert "lines alone" not in chosen.reason

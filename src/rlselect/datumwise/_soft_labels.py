@@ -2,6 +2,7 @@
 
 import time
 import warnings
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,9 @@ from rlselect.datumwise._plan import PLAN, PurchasePlan
 from rlselect.datumwise._problem import PurchaseProblem
 
 __all__ = ["soft_labels"]
+
+# the smallest forest, whose time is a forecast
+_TIMED_TREES = 4
 
 
 def soft_labels(
@@ -34,12 +38,14 @@ def soft_labels(
     out = np.repeat(labels[None], len(missing), axis=0)
     seed = int(rng.integers(2**31))
     every = folds != missing[-1]
-    began = time.perf_counter()
-    tried = [_out_of_bag(problem, every, plan.leaves[0], seed, n_jobs, plan)]
-    others, left = len(plan.leaves) + len(missing) - 2, present_clock().left
-    if left is not None and others * (time.perf_counter() - began) > left:
-        raise OutOfTime
-    tried += [_out_of_bag(problem, every, leaf, seed, n_jobs, plan) for leaf in plan.leaves[1:]]
+    forests, began = len(plan.leaves) + len(missing) - 1, time.perf_counter()
+    if present_clock().left is not None:
+        # a few trees tell how long all would take
+        _out_of_bag(problem, every, plan.leaves[0], seed, n_jobs, replace(plan, trees=_TIMED_TREES))
+        took, left = time.perf_counter() - began, present_clock().left
+        if left is not None and forests * took * plan.trees / _TIMED_TREES > left:
+            raise OutOfTime
+    tried = [_out_of_bag(problem, every, leaf, seed, n_jobs, plan) for leaf in plan.leaves]
     errors = [np.average(((found - labels) ** 2).sum(axis=1), weights=problem.weights) for found in tried]
     leaf = int(np.argmin(errors))
     for own, fold in zip(out, missing, strict=True):

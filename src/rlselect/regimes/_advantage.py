@@ -29,8 +29,8 @@ __all__ = ["AdvantageLearning"]
 
 # the value takes five times as long as the regime, and Q-functions of the regime
 _FOLDS_AND_Q_FUNCTIONS = 6
-# n^3 operations of a smooth main effect, which may take so much of the time that its stage has
-_MAIN_EFFECT, _FOR_MAIN_EFFECT = 10.0, 0.4
+# n^3 operations of a smooth main effect
+_MAIN_EFFECT = 16.0
 
 
 class ContrastMachine(StageMachine):
@@ -216,10 +216,10 @@ class AdvantageLearning(BackwardLearner):
 def _without_main_effect(
     encoder: HistoryEncoder, X: np.ndarray, y: np.ndarray, weights: np.ndarray
 ) -> np.ndarray:
-    """Response less its leave-one-out prediction from the history, by lines where time is short."""
+    """Response less its leave-one-out prediction from the history; by lines where no time would be left."""
     alone, left = X.copy(), present_clock().left
     alone[:, encoder.action] = 0.0
-    if left is not None and seconds_for(_MAIN_EFFECT * float(len(y)) ** 3) > _FOR_MAIN_EFFECT * left:
+    if left is not None and seconds_for(_MAIN_EFFECT * float(len(y)) ** 3) > left:
         with undisturbed():
             lines = ColumnMachine(encoder, alone, y, weights, "linear").make_problem()
             lines.refresh()

@@ -6,27 +6,40 @@ from typing import Any
 import numpy as np
 
 from rlselect._clock import stop_if_late, undisturbed
+from rlselect._limits import seconds_for
 from rlselect.machines import ColumnProblem
 from rlselect.regimes._action_columns import ActionColumns
 from rlselect.regimes._encoding import HistoryEncoder
 from rlselect.regimes._stage_machine import ANOVA_WIDTH, StageMachine
 from rlselect.regimes._stage_rfe import StageRFE
 
-__all__ = ["ByColumns", "ColumnMachine", "columns_pay"]
+__all__ = ["ByColumns", "ColumnMachine", "columns_pay", "seconds_of_columns"]
 
 # Subjects from which explicit columns are used, where there are not more of them than subjects.
 _MANY = 500
 # columns of a covariate, and of its product with a code
 _DIMENSIONS = 8
+# what making a cell and adding its products up takes, in operations of matrix products
+_CELL = 3000.0
 
 
 def columns_pay(encoder: HistoryEncoder, n_subjects: int, kind: Any, paper: StageRFE | None) -> bool:
     """Whether a stage is learnt faster from explicit columns than from kernel matrices."""
     if paper is not None or kind not in ("anova", "linear") or n_subjects < _MANY:
         return False
+    return _width(encoder, kind) <= n_subjects
+
+
+def seconds_of_columns(encoder: HistoryEncoder, n_subjects: int, kind: Any) -> float:
+    """About how long it takes to make all columns of a stage once and to add them up."""
+    return seconds_for(_CELL * float(n_subjects) * _width(encoder, kind))
+
+
+def _width(encoder: HistoryEncoder, kind: Any) -> int:
+    """Number of columns of a stage."""
     past = sum(len(columns) for columns, is_past in zip(encoder.groups, encoder.past, strict=True) if is_past)
     each = (1 if kind == "linear" else _DIMENSIONS) * (1 + len(encoder.action) + past)
-    return each * len(encoder.groups) <= n_subjects
+    return each * len(encoder.groups)
 
 
 class ByColumns(StageMachine):

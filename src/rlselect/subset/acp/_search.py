@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect._clock import Clock, OutOfTime
+from rlselect._clock import Clock, OutOfTime, while_time
 from rlselect._watch import tell
 from rlselect.data import Units
 from rlselect.learn import Critic, LogitActor, sample_masks
@@ -304,7 +304,9 @@ class Actor:
         if self.learns and mode.tobytes() != self._priced:
             self._priced = mode.tobytes()
             if self.adapts:
-                self._set_price(mode)
+                # out of time, the last price has to do
+                if self.clock.look() is None:
+                    self._set_price(mode)
             elif mode.any():
                 size = self.predictor.n_rows * float(np.mean(self.gains[mode] / self._sizes[mode]))
                 count = self.units.n_columns
@@ -354,7 +356,7 @@ class Actor:
         if mode.any():
             beside.append(mode.copy())
             beside[1][np.argmin(np.where(mode, self.gains / self._sizes, np.inf))] = False
-        for mask in beside:
+        for mask in while_time(beside):
             gains = n * self.predictor.noise_gains(self.columns(mask), _NOISE_COLUMNS, self.rng)
             self.effort.fits += _NOISE_COLUMNS + 1
             prices.append(noise_price(gains, self.n_variables, int(self._sizes[mask].sum())))

@@ -91,6 +91,33 @@ def test_dates_are_expanded_alike(folder):
     np.testing.assert_allclose(pd.read_csv(folder / "a.csv"), pd.read_csv(folder / "b.csv"), rtol=1e-12)
 
 
+def test_new_dates_are_read_in_the_order_of_the_fit(folder):
+    frame = pd.read_parquet(folder / "all.parquet")
+    frame["when"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(240), unit="D")
+    frame["y"] = frame["when"].dt.month + 0.01 * frame["a"]
+    frame.assign(when=frame["when"].dt.strftime("%d/%m/%Y")).to_csv(folder / "british.csv", index=False)
+    run("select", folder / "british.csv", "--target", "y", "--expand-dates", "--save", folder / "m.rls")
+    assert rlselect.load(folder / "m.rls").day_first_ == {"when": True}
+    # 2 January and 1 February
+    for name in ("csv", "parquet"):
+        new = frame.iloc[[1, 31]].assign(when=frame["when"].dt.strftime("%d/%m/%Y"))
+        new.to_csv(folder / "new.csv", index=False)
+        new.to_parquet(folder / "new.parquet")
+        out = folder / "p.csv"
+        done = run("predict", folder / "m.rls", folder / f"new.{name}", "--out", out, "--expand-dates")
+        assert done.exit_code == 0, done.output
+        np.testing.assert_allclose(pd.read_csv(out)["prediction"], [1.0, 2.0], atol=0.2)
+    # the other way only if that is said; without a fit nothing tells
+    swapped = ("--out", folder / "p.csv", "--expand-dates", "--month-first")
+    run("predict", folder / "m.rls", folder / "new.csv", *swapped)
+    np.testing.assert_allclose(pd.read_csv(folder / "p.csv")["prediction"], [2.0, 1.0], atol=0.2)
+    done = run("select", folder / "new.csv", "--target", "y", "--expand-dates")
+    assert done.exit_code == 2
+    assert "--day-first or --month-first." in done.output
+    done = run("select", folder / "new.csv", "--target", "y", "--day-first")
+    assert "give both" in done.output
+
+
 def test_classes_have_probabilities(folder):
     frame = pd.read_parquet(folder / "all.parquet").drop(columns="when")
     frame["y"] = np.where(frame.y > 1, "high", "low")

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from rlselect import expand_dates
+from rlselect.preflight import find_dates
 
 DAYS = {"seen": [date(2000, 1, 1), date(2024, 2, 3)], "x": [1.0, 2.0]}
 
@@ -67,3 +68,34 @@ def test_columns_that_stay_and_cells_that_are_no_dates():
     )
     with pytest.raises(ValueError, match=r"Column 'when' holds dates but for '-9'; .*--na '-9'"):
         expand_dates(spoilt)
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_day_or_month_first_is_told_and_never_guessed(make):
+    told = find_dates(make({"seen": ["01/02/2024"] * 30 + ["31/12/2024"]}))
+    new = make({"seen": ["01/02/2024"]})
+    assert [int(str(m)) for m in told.make(new)["seen.month"]] == [2]
+    assert told.day_first == {"seen": True}
+    with pytest.raises(
+        ValueError, match=r"'seen' .* such as '01/02/2024', .*give day_first=True or day_first=False"
+    ):
+        expand_dates(new, ["seen"])
+    for first, month in ((True, 2), (False, 1)):
+        out = expand_dates(new, ["seen"], day_first=first)
+        assert [int(str(m)) for m in out["seen.month"]] == [month]
+    with pytest.raises(ValueError, match="'seen' holds dates, day first, but for '02/13/2024'"):
+        told.make(make({"seen": ["02/13/2024", "01/02/2024"]}))
+
+
+def test_late_rows_tell_the_order():
+    frame = pl.DataFrame({"seen": ["01/02/2024", "02/02/2024"] * 1500 + ["31/12/2024"]})
+    assert expand_dates(frame)["seen.month"][0] == 2
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_years_of_two_digits_are_not_taken_for_antiquity(make):
+    frame = make({"seen": ["01/02/24", "03/04/24"]})
+    assert find_dates(frame).written == {}
+    mixed = make({"seen": [f"{k:02d}.01.2024" for k in range(1, 29)] + ["05.01.24"]})
+    with pytest.raises(ValueError, match=r"but for '05\.01\.24'"):
+        expand_dates(mixed)

@@ -4,7 +4,7 @@ import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from rlselect.cli._progress import say
 from rlselect.report import printable
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rlselect.data import CsvCells
 
 __all__ = [
+    "DateOrder",
     "check_outputs",
     "columns_of",
     "flags_of",
@@ -26,6 +27,7 @@ __all__ = [
     "with_target",
 ]
 
+DateOrder = Literal["told", "day", "month"]
 # what is made of a date
 _UNITS = ("days", "weekday", "hour")
 
@@ -137,32 +139,47 @@ def load_data(
     return load_source(open_data(data, named, drop, cells), owner)
 
 
-def with_numbers(data: Any, named: Sequence[str] = (), *, features: Sequence[str] | None = None) -> Any:
+def with_numbers(
+    data: Any, order: DateOrder, named: Sequence[str] = (), *, model: Any = None
+) -> tuple[Any, dict[str, bool]]:
     """The rows with numbers in the place of dates; a source stays one that is read in parts.
 
     Parameters
     ----------
     data : table or source
         What `open_data` returns.
+    order : "told", "day" or "month"
+        What stands first in dates such as 01/02/2024; "told" leaves that to the model, and then to the cells.
     named : sequence of str
         Columns that an option names, which stay.
-    features : sequence of str, optional
-        Those of a model: it knows which columns were dates, and which of them had hours.
+    model : estimator, optional
+        It knows which columns were dates, which of them had hours, and what stood first.
+
+    Returns
+    -------
+    rows
+        As `data`.
+    day_first : dict of str to bool
+        Columns of dates such as 01/02/2024, and whether their day stood first.
     """
     import pyarrow as pa
 
     from rlselect.data import make_columns, some_rows
     from rlselect.preflight import find_dates
 
-    known: dict[str, Any] = {"but": named}
+    known: dict[str, Any] = {"but": named, "day_first": {"day": True, "month": False}.get(order)}
+    features = getattr(model, "feature_names_in_", None)
     if features is not None:
         units = {
             unit: {n.removesuffix(f".{unit}") for n in features if n.endswith(f".{unit}")} for unit in _UNITS
         }
         dates = [name for name in names_in(data) if name in units["days"] & units["weekday"]]
-        known = {"columns": dates, "hours": [name for name in dates if name in units["hour"]]}
+        known |= {"columns": dates, "hours": [name for name in dates if name in units["hour"]]}
+        if order == "told":
+            known["day_first"] = getattr(model, "day_first_", {})
     found = find_dates(data if isinstance(data, pa.Table) else some_rows(data, 10_000).table, **known)
-    return found.make(data) if isinstance(data, pa.Table) else make_columns(data, found)
+    made = found.make(data) if isinstance(data, pa.Table) else make_columns(data, found)
+    return made, found.day_first
 
 
 def with_target(data: Any, targets: Sequence[str]) -> Any:

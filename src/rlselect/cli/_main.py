@@ -45,6 +45,7 @@ from rlselect.cli._studies import compare, reproduce, simulate
 from rlselect.report import printable
 
 if TYPE_CHECKING:
+    from rlselect.cli._files import DateOrder
     from rlselect.data import CsvCells
 
 _HEADINGS = {
@@ -141,7 +142,7 @@ def select(
     drop_missing_target: bool,
     groups: str | None,
     time_ordered: bool,
-    expand_dates: bool,
+    expand_dates: "DateOrder | None",
     cells: "CsvCells",
     seed: int,
     time_budget: float | None,
@@ -184,14 +185,15 @@ def select(
                 raise ValueError(f"{what} is for one target; --target {target} names {len(targets)}.")
             if drop_missing_target:
                 table = with_target(table, targets)
+            day_first: dict[str, bool] = {}
             if expand_dates:
-                table = with_numbers(table, [*targets, *named.values()])
+                table, day_first = with_numbers(table, expand_dates, [*targets, *named.values()])
             for name in targets if event is None else []:
                 refuse_problems(table, name, missing=missing)
             tell(doing=method)
             y = target if event is None else (target, event)
             selector.fit(table, targets if len(targets) > 1 else y, **given)
-        save_model(selector, model_path)
+        save_model(selector, model_path, day_first)
         report = {"title": f"What matters for {target}, in {title_of(data)}", **report_of(selector, target)}
         deliver(report, json_path, html_path)
 
@@ -270,7 +272,7 @@ def predict(
     proba: bool,
     no_average: bool,
     keep: tuple[str, ...],
-    expand_dates: bool,
+    expand_dates: "DateOrder | None",
     cells: "CsvCells",
 ) -> None:
     """Predict the rows of DATA with a MODEL that --save has written."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from rlselect.cli._files import names_in, with_numbers
+from rlselect.cli._files import DateOrder, names_in, with_numbers
 from rlselect.cli._progress import say
 from rlselect.cli._tables import require_table_name, write_tables
 from rlselect.persist import load, save
@@ -18,9 +18,11 @@ from rlselect.report import printable
 __all__ = ["load_model", "save_model", "write_predictions"]
 
 
-def save_model(estimator: Any, path: Path | None) -> None:
-    """Write a fitted estimator, where that was asked for."""
+def save_model(estimator: Any, path: Path | None, day_first: dict[str, bool] | None = None) -> None:
+    """Write a fitted estimator, where that was asked for, with the order that its dates were read in."""
     if path is not None:
+        if day_first:
+            estimator.day_first_ = day_first
         save(estimator, path)
         say(f"Wrote {printable(path)}")
 
@@ -40,7 +42,7 @@ def write_predictions(
     proba: bool,
     average: bool = True,
     kept: Iterator[pa.Table] | None = None,
-    expand_dates: bool = False,
+    expand_dates: DateOrder | None = None,
 ) -> int:
     """Predict new rows and write one line for each.
 
@@ -58,8 +60,8 @@ def write_predictions(
         Whether a model may average over subsets, where it can.
     kept : iterator of pyarrow.Table, optional
         Columns to write before the predictions, in the order of the rows.
-    expand_dates : bool, default=False
-        Whether dates become what they were in the fit.
+    expand_dates : "told", "day" or "month", optional
+        What stands first in dates such as 01/02/2024, if dates become what they were in the fit.
 
     Returns
     -------
@@ -79,7 +81,7 @@ def write_predictions(
         raise ValueError(f"{str(path)!r} predicts several responses; leave out --proba.")
     names = getattr(model, "feature_names_in_", None)
     if expand_dates:
-        data = with_numbers(data, features=names)
+        data, _ = with_numbers(data, expand_dates, model=model)
     if names is not None:
         present = set(names_in(data))
         expanded = {name.removesuffix(".days") for name in set(names) - present}

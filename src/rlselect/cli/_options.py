@@ -48,7 +48,6 @@ missing_option = click.option(
     show_default=True,
     help="Missing values: refuse them, leave their rows out, or impute and mark them.",
 )
-expand_option = click.option("--expand-dates", is_flag=True, help="Make days, months and weekdays of dates.")
 told_option = click.option(
     "--drop-missing-target", is_flag=True, help="Leave out rows in which the target is missing."
 )
@@ -132,6 +131,26 @@ def cells_option(command: Command) -> Command:
     return _marks(_decimal(_thousands(_encoding(read))))
 
 
+def expand_option(command: Command) -> Command:
+    """What a command takes as `expand_dates`: what stands first in 01/02/2024, None to leave dates alone."""
+
+    @wraps(command)
+    def read(*args: Any, expand_dates: bool, day_first: bool | None, **given: Any) -> None:
+        if day_first is not None and not expand_dates:
+            flag = "--day-first" if day_first else "--month-first"
+            raise click.UsageError(f"{flag} says how to read the dates of --expand-dates; give both.")
+        order = {None: "told", True: "day", False: "month"}[day_first]
+        command(*args, expand_dates=order if expand_dates else None, **given)
+
+    return _expand(_day_first(read))
+
+
+_expand = click.option("--expand-dates", is_flag=True, help="Make days, months and weekdays of dates.")
+_day_first = click.option(
+    "--day-first/--month-first",
+    default=None,
+    help="What stands first in dates such as 01/02/2024, where no cell tells.",
+)
 _drop = click.option("--drop", multiple=True, metavar="COLUMN", help="Column to leave out; may be repeated.")
 seed_option = click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same answer.")
 _weight = click.option("--weight", metavar="COLUMN", help="Column of sample weights.")

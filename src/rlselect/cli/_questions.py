@@ -33,6 +33,7 @@ from rlselect.cli._progress import shown_progress
 from rlselect.cli._show import deliver, report_of
 
 if TYPE_CHECKING:
+    from rlselect.cli._files import DateOrder
     from rlselect.data import CsvCells
 
 __all__ = ["datumwise", "effects", "regimes"]
@@ -99,7 +100,7 @@ def learn(
     scoring: str,
     test_share: float,
     drop_missing_target: bool,
-    expand_dates: bool,
+    expand_dates: "DateOrder | None",
     model_path: Path | None,
     weight: str | None,
     drop: tuple[str, ...],
@@ -120,7 +121,9 @@ def learn(
             named = name_targets(target, weight)
             frame = load_data(data, named, drop, cells, "rlselect datumwise")
             frame = with_target(frame, [target]) if drop_missing_target else frame
-            frame = with_numbers(frame, [*named.values()]) if expand_dates else frame
+            day_first: dict[str, bool] = {}
+            if expand_dates:
+                frame, day_first = with_numbers(frame, expand_dates, [*named.values()])
             # a gap is what cannot be bought
             refuse_problems(frame, target, mended=["missing values"])
             model, report = run_command(
@@ -137,7 +140,7 @@ def learn(
                 scoring=scoring,
                 time_budget=time_budget,
             )
-        save_model(model, model_path)
+        save_model(model, model_path, day_first)
         deliver(
             {**report, "title": f"What to ask of each case to tell {target}, in {title_of(data)}"},
             json_path,

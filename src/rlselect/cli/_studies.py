@@ -26,6 +26,7 @@ from rlselect.cli._show import deliver, show_report
 from rlselect.report import printable
 
 if TYPE_CHECKING:
+    from rlselect.cli._files import DateOrder
     from rlselect.data import CsvCells
 
 __all__ = ["compare", "reproduce", "simulate"]
@@ -77,7 +78,7 @@ def compare(
     truth_path: Path | None,
     missing: Literal["error", "drop", "indicator"],
     drop_missing_target: bool,
-    expand_dates: bool,
+    expand_dates: "DateOrder | None",
     time_budget: float | None,
     drop: tuple[str, ...],
     cells: "CsvCells",
@@ -98,7 +99,7 @@ def compare(
         with shown_progress("reading"):
             table = open_data(data, {"--target": target}, drop, cells)
             table = with_target(table, [target]) if drop_missing_target else table
-            table = with_numbers(table, [target]) if expand_dates else table
+            table = with_numbers(table, expand_dates, [target])[0] if expand_dates else table
             refuse_problems(table, target, missing=missing)
             report = run_comparison(
                 table,

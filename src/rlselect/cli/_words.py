@@ -67,7 +67,8 @@ class _Flags:
             return None
         if not option.is_flag:
             return f"{word} {value}{self._of}"
-        return f"{word}{self._of}" if value == "True" else f"no {word}{self._of}"
+        otherwise = next(iter(option.secondary_opts), f"no {word}")
+        return f"{word if value == 'True' else otherwise}{self._of}"
 
 
 def in_flags(text: str, *, names: bool = True) -> str:

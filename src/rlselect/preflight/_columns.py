@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rlselect.data import USUAL_CELLS, CsvCells, NumberMarks, find_marks, is_stray
 
-__all__ = ["ColumnFacts", "Kind", "common_marks", "date_format", "is_constant", "read_column"]
+__all__ = ["ColumnFacts", "Kind", "common_marks", "date_format", "is_constant", "read_column", "reads"]
 
 Kind = Literal[
     "number",
@@ -226,8 +226,19 @@ def date_format(levels: list[str], fewest: int = 2) -> str | None:
     some = pa.array([level for level in levels[:_TRIED] if level.strip()], pa.string())
     if len(some) < fewest:
         return None
-    for written in _DATES:
-        read = pc.strptime(some, written, "s", error_is_null=True)
-        if len(read) - read.null_count >= _MOSTLY * len(read):
-            return written
-    return None
+    shares = {written: reads(some, written) for written in _DATES}
+    best = max(_DATES, key=shares.__getitem__)
+    return best if shares[best] >= _MOSTLY else None
+
+
+def reads(texts: Any, written: str) -> float:
+    """Share of some texts that are dates if they are written so; years have four digits.
+
+    Examples
+    --------
+    >>> reads(["31/12/2024", "1/2/2024"], "%m/%d/%Y"), reads(["01/02/24"], "%Y/%m/%d")
+    (0.5, 0.0)
+    """
+    read = pc.strptime(pa.array(texts, pa.string()), written, "s", error_is_null=True)
+    whole = pc.greater_equal(pc.year(read), 1000)
+    return float(pc.sum(pc.fill_null(whole, False)).as_py() or 0) / max(len(read), 1)

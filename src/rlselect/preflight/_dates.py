@@ -1,6 +1,7 @@
 """Dates as numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -9,12 +10,21 @@ import narwhals as nw
 import pyarrow as pa
 
 from rlselect.data import unknown_column
-from rlselect.preflight._columns import date_format
+from rlselect.preflight._columns import date_format, reads
 
 __all__ = ["DateColumns", "expand_dates", "find_dates"]
 
+# 01/02/2024 is a day of January or of February
+_SLASHED = {True: "%d/%m/%Y", False: "%m/%d/%Y"}
 
-def expand_dates(frame: Any, columns: Sequence[str] | None = None, *, but: Sequence[str] = ()) -> Any:
+
+def expand_dates(
+    frame: Any,
+    columns: Sequence[str] | None = None,
+    *,
+    but: Sequence[str] = (),
+    day_first: bool | None = None,
+) -> Any:
     """Put numbers in the place of dates: days since 2000, month, weekday, and hour if there are any.
 
     Parameters
@@ -25,6 +35,9 @@ def expand_dates(frame: Any, columns: Sequence[str] | None = None, *, but: Seque
         Columns of dates, or of text that is a date; all of them by default.
     but : sequence of str, optional
         Columns that stay as they are, such as a target.
+    day_first : bool, optional
+        Whether the day or the month stands first in text such as 01/02/2024. By default the cells tell, as
+        31/12/2024 does; where none of them does, the text is refused rather than guessed.
 
     Returns
     -------
@@ -37,8 +50,10 @@ def expand_dates(frame: Any, columns: Sequence[str] | None = None, *, but: Seque
     >>> import pyarrow as pa
     >>> expand_dates(pa.table({"seen": ["2024-01-01", "2024-02-03"]})).to_pydict()
     {'seen.days': [8766.0, 8799.0], 'seen.month': [1, 2], 'seen.weekday': [1, 6]}
+    >>> expand_dates(pa.table({"seen": ["01/02/2024"]}), ["seen"], day_first=True)["seen.month"].to_pylist()
+    [2]
     """
-    return find_dates(frame, columns, but=but).make(frame)
+    return find_dates(frame, columns, but=but, day_first=day_first).make(frame)
 
 
 @dataclass(frozen=True)
@@ -55,6 +70,12 @@ class DateColumns:
 
     written: dict[str, str | None]
     hours: frozenset[str]
+
+    @property
+    def day_first(self) -> dict[str, bool]:
+        """Columns of text such as 01/02/2024, and whether their day stands first."""
+        orders = {written: first for first, written in _SLASHED.items()}
+        return {name: orders[how] for name, how in self.written.items() if how in orders}
 
     def schema(self, given: pa.Schema) -> pa.Schema:
         """Columns with numbers in the place of dates."""
@@ -95,6 +116,7 @@ def find_dates(
     *,
     but: Sequence[str] = (),
     hours: Sequence[str] | None = None,
+    day_first: bool | Mapping[str, bool] | None = None,
 ) -> DateColumns:
     """Which columns of a data frame are dates.
 
@@ -104,6 +126,8 @@ def find_dates(
         As for `expand_dates`.
     hours : sequence of str, optional
         Columns with times of the day, where that is known; otherwise those that have any here.
+    day_first : bool or mapping of str to bool, optional
+        As for `expand_dates`, of all columns or of some.
 
     Returns
     -------
@@ -126,7 +150,8 @@ def find_dates(
         # of a column that is named as a date, one cell is enough, or none
         if not _is_date(table[name], fewest=1) and not table[name].is_null().all():
             raise ValueError(f"Column {name!r} holds no dates; leave it out of columns.")
-    written = {name: _written(table[name], fewest=1) for name in chosen}
+    orders = day_first if isinstance(day_first, Mapping) else dict.fromkeys(chosen, day_first)
+    written = {name: _ordered(table[name], orders.get(name)) for name in chosen}
     if hours is None:
         whens = {name: _moments(table[name], written[name]) for name in chosen}
         hours = [name for name, when in whens.items() if bool((when.dt.hour() != 0).any())]
@@ -142,8 +167,29 @@ def _is_date(series: Any, fewest: int = 2) -> bool:
 def _written(series: Any, fewest: int) -> str | None:
     if series.dtype not in (nw.String, nw.Object):
         return None
-    texts = [value for value in series.drop_nulls().head(2000).to_list() if isinstance(value, str)]
-    return date_format(list(dict.fromkeys(texts)), fewest) if texts else None
+    texts = _texts(series.drop_nulls().head(2000))
+    return date_format(texts, fewest) if texts else None
+
+
+def _texts(series: Any) -> list[str]:
+    return list(dict.fromkeys(value for value in series.drop_nulls().to_list() if isinstance(value, str)))
+
+
+def _ordered(series: Any, day_first: bool | None) -> str | None:
+    """How dates are written, with the order of day and month that was told, or that all of the cells tell."""
+    written = _written(series, fewest=1)
+    if written not in _SLASHED.values():
+        return written
+    if day_first is None:
+        texts = _texts(series)
+        day, month = (reads(texts, _SLASHED[first]) for first in (True, False))
+        if day == month:
+            raise ValueError(
+                f"Column {series.name!r} holds dates such as {texts[0]!r}, and no cell tells whether the day "
+                "or the month stands first; give day_first=True or day_first=False."
+            )
+        day_first = day > month
+    return _SLASHED[day_first]
 
 
 def _moments(series: Any, written: str | None) -> Any:
@@ -158,20 +204,28 @@ def _moments(series: Any, written: str | None) -> Any:
 
 def _read(series: Any, written: str) -> Any:
     """Dates that are written as text."""
-    try:
-        return series.str.to_datetime(format=written)
-    except Exception:  # each library has its own
-        strays = [text for text in series.drop_nulls().unique().to_list() if not _is_written(text, written)]
-        shown = f"{strays[0]!r}" + (f" and {len(strays) - 1} more" if len(strays) > 1 else "")
-        raise ValueError(
-            f"Column {series.name!r} holds dates but for {shown}; correct them, or read them as missing "
-            f"(--na {strays[0]!r}, na_values of pandas)."
-        ) from None
+    read = None
+    with suppress(Exception):  # each library has its own
+        read = series.str.to_datetime(format=written)
+        # some libraries take 01/02/24 for a year of antiquity
+        if not (read.dt.year() < 1000).any():
+            return read
+    texts = series.drop_nulls().unique().to_list()
+    strays = [text for text in texts if not _is_written(text, written)]
+    if read is not None and not strays:
+        return read
+    first = (strays or texts)[0]
+    shown = f"{first!r}" + (f" and {len(strays) - 1} more" if len(strays) > 1 else "")
+    order = {_SLASHED[True]: ", day first,", _SLASHED[False]: ", month first,"}.get(written, "")
+    raise ValueError(
+        f"Column {series.name!r} holds dates{order} but for {shown}; correct them, or read them as missing "
+        f"(--na {first!r}, na_values of pandas)."
+    )
 
 
-def _is_written(text: str, written: str) -> bool:
+def _is_written(text: object, written: str) -> bool:
     try:
-        datetime.strptime(text, written)
+        datetime.strptime(str(text), written)
     except ValueError:
         return False
     return True

@@ -1,10 +1,12 @@
 """What y is taken for."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from sklearn.utils.multiclass import type_of_target
 
-from rlselect.data import doubtful_classes, find_task, read_classes
+from rlselect.data import category_order, doubtful_classes, find_task, read_classes
 
 TEXT = np.array(["a", "b", "c", "a"], dtype=object)
 
@@ -62,3 +64,14 @@ def test_classes_and_their_refusals():
         read_classes(np.array([0.5, 1.0]), given="loss='hinge'", instead="loss='squared'")
     with pytest.raises(ValueError, match=r"only one class \('a'\)"):
         read_classes(TEXT[:1], given="loss='hinge'", instead="loss='squared'")
+
+
+def test_the_order_of_categories_where_their_type_says_it():
+    stages = pd.Categorical(["mild", "bad"], ["none", "mild", "bad"], ordered=True)
+    enum = pl.Series("stage", ["mild", "bad"], dtype=pl.Enum(["none", "mild", "bad"]))
+    frame = pd.DataFrame({"stage": stages})
+    for X, y in ((None, stages), (None, frame["stage"]), (frame, "stage"), (enum.to_frame(), "stage")):
+        assert category_order(X, y) == ["none", "mild", "bad"]
+    loose = pd.Series(stages).cat.as_unordered()
+    for X, y in ((None, loose), (None, TEXT), (None, [1, 2]), (frame, "other"), ("data.csv", "stage")):
+        assert category_order(X, y) is None

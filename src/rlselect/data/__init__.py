@@ -50,6 +50,7 @@ from rlselect.data._table import Table, read_vectors
 from rlselect.data._task import (
     TASKS,
     Task,
+    category_order,
     class_like,
     doubtful_classes,
     find_task,
@@ -93,6 +94,7 @@ __all__ = [
     "Workers",
     "all_finite",
     "as_numbers",
+    "category_order",
     "check_pointers",
     "class_like",
     "doubtful_classes",

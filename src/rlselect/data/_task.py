@@ -1,14 +1,15 @@
 """What a target is: numbers to predict, or labels of classes."""
 
 import warnings
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import type_of_target
 
 from rlselect._compat import user_level
-from rlselect.data._read import as_numbers
+from rlselect.data._read import as_frame, as_numbers
 
 TASKS = ("auto", "regression", "classification")
 Task: TypeAlias = Literal["regression", "classification"]
@@ -49,6 +50,33 @@ def find_task(y: NDArray, *, labels: Literal["two values", "whole numbers"]) -> 
         warnings.simplefilter("ignore", RuntimeWarning)
         kind = type_of_target(y)
     return "regression" if kind == "continuous" or _count_is(y, 1) else "classification"
+
+
+def category_order(X: Any, y: Any) -> list[Any] | None:
+    """Labels of a target whose type says their order, in that order: ordered categories and enumerations.
+
+    Parameters
+    ----------
+    X : table
+        Where `y` may name a column, of a frame in memory.
+    y : array-like or str
+        The target.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> category_order(None, pl.Series(["high", "low"], dtype=pl.Enum(["low", "high"])))
+    ['low', 'high']
+    """
+    if isinstance(y, str):
+        frame = None if isinstance(X, str) else as_frame(X)
+        y = frame[y] if frame is not None and y in frame.columns else None
+    else:
+        y = nw.from_native(y, series_only=True, pass_through=True)
+    # a Categorical of pandas is no series and says it itself
+    said: Any = y.dtype if isinstance(y, nw.Series) else y
+    known = isinstance(said, nw.Enum) or getattr(said, "ordered", False) is True
+    return list(said.categories) if known else None
 
 
 def _count_is(y: NDArray, count: int) -> bool:

@@ -1,6 +1,7 @@
 """REVS on classes, ordered classes and times: predictions, averages, weights, files."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
@@ -165,3 +166,25 @@ def test_the_average_is_the_mean_of_the_modes():
     # between the refit and nothing, and near the former where the columns are sure
     assert np.all(np.abs(fit.coef_average_[[0, 2]]) < np.abs(fit.coef_[[0, 2]]))
     np.testing.assert_allclose(fit.coef_average_[[0, 2]], fit.coef_[[0, 2]], rtol=0.2)
+
+
+STAGES = ["none", "mild", "bad", "never seen"]
+
+
+def test_ordered_categories_keep_their_order_and_labels(fits):
+    X, y = data("ordinal")
+    text = np.array(STAGES)[y // 10]
+    frame = pd.DataFrame(X, columns=list("abcdef")).assign(
+        stage=pd.Categorical(text, categories=STAGES, ordered=True)
+    )
+    fit = REVS(family="ordinal", random_state=0).fit(frame, "stage")
+    assert fit.classes_.tolist() == STAGES[:3]
+    np.testing.assert_allclose(fit.coef_, fits["ordinal"].coef_, rtol=1e-8)
+    np.testing.assert_array_equal(fit.predict(frame), np.array(STAGES)[fits["ordinal"].predict(X) // 10])
+    assert fit.score(frame, text) == fits["ordinal"].score(X, y)
+
+
+def test_categories_without_an_order_are_refused():
+    X, y = data("ordinal")
+    with pytest.raises(ValueError, match="ordered categories"):
+        REVS(family="ordinal").fit(X, pd.Series(np.array(STAGES)[y // 10], dtype="category"))

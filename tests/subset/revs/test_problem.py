@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from rlselect.data import open_table
-from rlselect.subset.revs._problem import pose_problem, read_response
+from rlselect.subset.revs._problem import Response, pose_problem, read_response
 
 
 def pose(X, y, **options):
@@ -65,6 +65,14 @@ def test_a_family_that_is_named_is_kept():
 def test_responses_that_do_not_fit(y, family, says):
     with pytest.raises(ValueError, match=says):
         read_response(y, family)
+
+
+def test_the_order_of_categories_beats_that_of_numbers():
+    y = np.array([7, 3, 3, 7, 5, 5])
+    _, classes, codes = read_response(y, "ordinal", [7, 3, 5, 1])
+    assert classes.tolist() == [7, 3, 5]
+    np.testing.assert_array_equal(classes[codes.astype(int)], y)
+    np.testing.assert_array_equal(Response("ordinal", classes)(y), codes)
 
 
 def test_text_where_numbers_are_needed():

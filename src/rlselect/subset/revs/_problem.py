@@ -139,6 +139,7 @@ def pose_problem(
     never_select: Any,
     ties: str = "efron",
     time_ordered: bool = False,
+    order: list[Any] | None = None,
 ) -> Problem:
     """Read the options of a selector.
 
@@ -148,6 +149,8 @@ def pose_problem(
         The open table, with its raw y.
     family, feature_groups, always_select, never_select, ties, time_ordered
         As the user gave them.
+    order : list, optional
+        Labels of y in their order, where its type says one.
 
     Returns
     -------
@@ -160,7 +163,7 @@ def pose_problem(
         assert isinstance(table, Table)
         outcome, numbers, classes = read_survival(table.targets(), table.extra, ties)
     else:
-        family, classes, numbers = read_response(table.targets(), family)
+        family, classes, numbers = read_response(table.targets(), family, order)
         if family in OUTCOMES and classes is not None:
             _require_classes(table, classes, numbers)
             outcome = OutcomeKind(family, len(classes))
@@ -201,18 +204,20 @@ def _require_classes(table: DataSource, classes: NDArray, codes: NDArray) -> Non
             )
 
 
-def read_response(y: NDArray, family: str) -> tuple[str, NDArray | None, NDArray[np.float64]]:
+def read_response(
+    y: NDArray, family: str, order: list[Any] | None = None
+) -> tuple[str, NDArray | None, NDArray[np.float64]]:
     """Family, class labels and numeric response.
 
     "auto" takes two distinct values, text and truth values as classes, of which three or more are
-    "multinomial", and other numbers as "gaussian".
+    "multinomial", and other numbers as "gaussian". `order` is that of the labels, where it is known.
     """
     if family == "auto":
         family = "binomial" if find_task(y, labels="two values") == "classification" else "gaussian"
         if family == "binomial" and y.dtype.kind == "O" and len(np.unique(y)) > 2:
             family = "multinomial"
     if family in ("multinomial", "ordinal"):
-        labels, numbers = _read_classes(y, family)
+        labels, numbers = _read_classes(y, family, order)
         # two classes are a model of one number
         return "binomial" if family == "multinomial" and len(labels) == 2 else family, labels, numbers
     if family == "binomial":
@@ -246,13 +251,14 @@ def read_response(y: NDArray, family: str) -> tuple[str, NDArray | None, NDArray
     return family, None, response
 
 
-def _read_classes(y: NDArray, family: str) -> tuple[NDArray, NDArray[np.float64]]:
+def _read_classes(y: NDArray, family: str, order: list[Any] | None) -> tuple[NDArray, NDArray[np.float64]]:
     if y.dtype.kind == "f" and not np.all(np.isfinite(y)):
         raise ValueError("y contains NaN or infinity; drop or mend these rows.")
-    if family == "ordinal" and y.dtype.kind == "O":
+    if family == "ordinal" and y.dtype.kind == "O" and order is None:
         raise ValueError(
-            f"y holds text ({y[0]!r}), whose order family='ordinal' cannot know: code the classes by numbers "
-            "that rise with them, or use family='multinomial'."
+            f"y holds text ({y[0]!r}), whose order family='ordinal' cannot know: give ordered categories "
+            "(pandas) or an Enum (polars), code the classes by numbers that rise with them, or use "
+            "family='multinomial'."
         )
     classes, codes = np.unique(y, return_inverse=True)
     if y.dtype.kind == "f" and np.any(classes != np.round(classes)):
@@ -263,6 +269,9 @@ def _read_classes(y: NDArray, family: str) -> tuple[NDArray, NDArray[np.float64]
     if len(classes) < 2 or 2 * len(classes) > len(y):
         what = "only one class" if len(classes) < 2 else f"{len(classes)} classes in {len(y)} rows"
         raise ValueError(f"y has {what}; family={family!r} needs two or more, and two rows for each.")
+    if order is not None:
+        by_order = np.argsort([order.index(label) for label in classes.tolist()])
+        classes, codes = classes[by_order], np.argsort(by_order)[codes]
     return classes, codes.astype(np.float64)
 
 
@@ -286,7 +295,9 @@ class Response:
         text = self.classes.dtype.kind == "O"
         values = y.astype(str) if text else y
         labels = self.classes.astype(str) if text else self.classes
-        codes = np.minimum(np.searchsorted(labels, values), len(labels) - 1)
+        # classes of a known order need not be sorted
+        sorter = np.argsort(labels)
+        codes = sorter[np.minimum(np.searchsorted(labels, values, sorter=sorter), len(labels) - 1)]
         strange = labels[codes] != values
         if not strange.any():
             return codes.astype(np.float64)

@@ -8,6 +8,7 @@ import pytest
 from rlselect import AdvantageLearning, QLearning, TrialData, compare_regimes, regime_value
 from rlselect.persist import load, save
 from rlselect.regimes import PolicyTree, PolicyTreeDisplay
+from rlselect.regimes._policy_tree import TreeSplit, _conditions
 
 
 def one_stage(n=300, seed=0, **stage):
@@ -139,3 +140,17 @@ def test_scores_of_a_tree_are_the_doubly_robust_ones(trial):
     fixed = regime_value(trial, [label], model="linear", random_state=0, n_folds=10)
     assert tree.value_.value == pytest.approx(fixed.value, abs=0.25 * fixed.standard_error)
     assert tree.value_.standard_error == pytest.approx(fixed.standard_error, rel=0.1)
+
+
+def test_a_rule_names_each_column_once():
+    low, high, other = (TreeSplit(0, "kidney", bound) for bound in (0.45, 0.62, 0.8))
+    age, red, blue = (
+        TreeSplit(1, "age", 65.0),
+        TreeSplit(2, "hue", 0.0, "red"),
+        TreeSplit(2, "hue", 1.0, "blue"),
+    )
+    assert _conditions([(high, True), (age, False), (low, False)]) == ["0.45 < kidney <= 0.62", "age > 65"]
+    assert _conditions([(high, False), (other, False)]) == ["kidney > 0.8"]
+    assert _conditions([(high, True), (low, True)]) == ["kidney <= 0.45"]
+    assert _conditions([(red, True), (blue, False)]) == ["hue is blue"]
+    assert _conditions([(red, True), (blue, True)]) == ["hue is not red", "hue is not blue"]

@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -50,12 +50,38 @@ class TreeSplit:
         values = history[:, self.place]
         return values != self.threshold if self.label is not None else values <= self.threshold
 
+    @property
+    def text(self) -> str:
+        """The threshold as it is written."""
+        return f"{self.threshold:.{self.digits}g}"
+
     def sides(self) -> tuple[str, str]:
         """How the lower and the upper side read."""
         if self.label is not None:
             return f"{self.name} is not {self.label}", f"{self.name} is {self.label}"
-        text = f"{self.threshold:.{self.digits}g}"
-        return f"{self.name} <= {text}", f"{self.name} > {text}"
+        return f"{self.name} <= {self.text}", f"{self.name} > {self.text}"
+
+
+# a question, and whether the answer is on its lower side
+Answer: TypeAlias = tuple[TreeSplit, bool]
+
+
+def _conditions(path: Sequence[Answer]) -> list[str]:
+    """How a path through a tree reads: narrowest bounds of numbers, what labels are or else are not."""
+    said = {}
+    for place in dict.fromkeys(split.place for split, _ in path):
+        mine = [answer for answer in path if answer[0].place == place]
+        if mine[0][0].label is not None:
+            named = [split.sides()[1] for split, low in mine if not low]
+            said[place] = named or [split.sides()[0] for split, _ in mine]
+            continue
+        above = max((split for split, low in mine if not low), key=lambda s: s.threshold, default=None)
+        below = min((split for split, low in mine if low), key=lambda s: s.threshold, default=None)
+        if above is None or below is None:
+            said[place] = [split.sides()[split is above] for split in (above, below) if split is not None]
+        else:
+            said[place] = [f"{above.text} < {below.sides()[0]}"]
+    return [text for texts in said.values() for text in texts]
 
 
 def offer_splits(
@@ -144,7 +170,8 @@ class StageTree:
             f"{self.frame.labels[action]} if {' and '.join(conditions)}"
             if conditions
             else f"always {self.frame.labels[action]}"
-            for action, conditions in self._leaves(self.root, [])
+            for action, path in self._leaves(self.root, [])
+            for conditions in [_conditions(path)]
         ]
         if self.frame.doses is not None:
             parts.append("where such subjects were not given that, the nearest dose that they were")
@@ -153,11 +180,14 @@ class StageTree:
             parts.append(f"where that is not feasible, the first that is of {order}")
         return parts
 
-    def _leaves(self, node: TreeNode, conditions: list[str]) -> list[tuple[int, list[str]]]:
+    def _leaves(self, node: TreeNode, path: list[Answer]) -> list[tuple[int, list[Answer]]]:
         if node.low is None or node.high is None:
-            return [(node.action, conditions)]
-        low, high = self.splits[node.split].sides()
-        return self._leaves(node.low, [*conditions, low]) + self._leaves(node.high, [*conditions, high])
+            return [(node.action, path)]
+        split = self.splits[node.split]
+        return [
+            *self._leaves(node.low, [*path, (split, True)]),
+            *self._leaves(node.high, [*path, (split, False)]),
+        ]
 
     def as_dict(self, node: TreeNode | None = None) -> dict[str, Any]:
         """The tree, or what follows a node of it, as plain values."""

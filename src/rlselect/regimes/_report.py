@@ -173,7 +173,10 @@ def _effects(learner: Learnt) -> dict[str, Any]:
         "history columns of the stage together, so that those of selected columns are not too narrow; rules "
         "of later stages are taken as known."
         if rows
-        else "No column decides between labels.",
+        else "Slopes compare one labelled action with another; how the best dose moves with the columns is "
+        "told by the rules above."
+        if any(tree.frame.doses is not None for tree in learner.regime_.stages)
+        else "No column decides between the actions.",
     }
 
 
@@ -196,11 +199,18 @@ def _overlap(learner: Learnt) -> dict[str, Any]:
     return {"title": "Whether actions can be compared", "columns": columns, "rows": rows, "note": note}
 
 
+def _offered(doses: bool, actions: Sequence[Any]) -> str:
+    """What could be chosen at a stage; candidates of doses are many, and chosen by the learner."""
+    if doses:
+        return f"doses from {min(actions):.4g} to {max(actions):.4g}, {len(actions)} tried"
+    return ", ".join(map(str, actions))
+
+
 def _stages(learner: Learnt) -> dict[str, Any]:
     rows = [
         [
             f"stage {t + 1}",
-            ", ".join(map(str, actions)),
+            _offered(learner.regime_.stages[t].frame.doses is not None, actions),
             model if isinstance(model := learner.model_[t], str) else type(model).__name__,
             len(learner.selected_[t]),
             len(learner.history_names_in_[t]),

@@ -37,10 +37,13 @@ def report_of(selector: Any) -> dict[str, Any]:
     variables += products
     sizes = selector.detectable_[np.isfinite(selector.detectable_)]
     effect = float(sizes.max()) if len(sizes) else None
+    averaged = np.any(getattr(selector, "average_", False))
     notes = (
         [_after_selection(selector)]
         if variables
-        else ["No variable is worth its price: the same is predicted for every row."]
+        else [
+            "No variable is worth its price" + ("." if averaged else ": the same is predicted for every row.")
+        ]
     )
     several = getattr(selector, "response_names_", [])
     notes += _doubt(selector) + _rules(selector) + (_together(selector) if several else _prediction(selector))
@@ -250,9 +253,12 @@ def _prediction(selector: Any) -> list[str]:
         over += f" and, with a share of {average.share_of_all:.0%}, a ridge regression on all columns"
     losses = f"{what} {short(average.refit_loss, 4)} against {short(average.loss, 4)} {left_out}"
     if selector.average_:
+        alone, plainly = "the selected variables alone are", "they come from the selected variables alone"
+        if not selector.support_.any():
+            alone, plainly = "a constant is", "the same is predicted for every row"
         return [
-            f"Predictions average over {over}, since the selected variables alone are not clearly better "
-            f"({losses}). With average=False they come from the selected variables alone."
+            f"Predictions average over {over}, since {alone} not clearly better ({losses}). With "
+            f"average=False {plainly}."
         ]
     if not selector.support_.any():
         return []

@@ -175,8 +175,8 @@ def _effects(learner: Learnt) -> dict[str, Any]:
         if rows
         else "Slopes compare one labelled action with another; how the best dose moves with the columns is "
         "told by the rules above."
-        if any(tree.frame.doses is not None for tree in learner.regime_.stages)
-        else "No column decides between the actions.",
+        if any(learner.tailoring_)
+        else "No history column is needed to decide.",
     }
 
 

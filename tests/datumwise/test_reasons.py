@@ -1,5 +1,7 @@
 """What a purchase is expected to bring, against scores that are added up, and enumerations, by hand."""
 
+import itertools
+
 import numpy as np
 import pytest
 from problems import FAST, RULES, make_data, make_policy
@@ -126,6 +128,8 @@ def test_reasons_are_means_over_purchases(scoring):
         then = model.start().explain(name).then
         assert then == {other: s for other, s in zip(names, shares, strict=False) if other in then}
         assert all(share >= 0.15 for share in then.values())
+        for other, value in itertools.product(then, (0.0, None)):
+            assert other not in model.start(known={other: value}).explain(name).then
     why = {s["title"]: s for s in model.summary().dict["sections"]}["Why it is bought"]
     top = names.index(why["rows"][0][0])
     assert why["rows"][0][1:3] == [f"{reasons.now[top]:.3f}", f"{reasons.after[top]:.3f}"]

@@ -36,7 +36,7 @@ class Explanation:
         `after` less `price` is what the purchase is worth.
     then : dict
         What is bought next, with the share of the training rows that did so at the prices of `fit`; shares
-        below .15 are left out, and so is all but the two largest.
+        below .15 are left out, and so is all but the two largest, and what is known or cannot be had.
     word : str
         What is expected: "error", "cost" or "squared error".
     """

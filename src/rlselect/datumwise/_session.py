@@ -180,12 +180,14 @@ class Session:
             return None
         unit = units[0]
         now, after = self._policy.outlook(self._fitted.encoder.encode(self._x), self._bought)
+        past = {self._rules.names[u] for u in np.flatnonzero(self._bought[0] | self._closed)}
+        then = self._fitted.reasons.next_names(unit, self._rules)
         return Explanation(
             self._rules.names[unit],
             float(self._rules.price(self._bought)[0, unit]),
             float(now[0]),
             float(after[0, unit]),
-            self._fitted.reasons.next_names(unit, self._rules),
+            {name: share for name, share in then.items() if name not in past},
             self._fitted.expected,
         )
 

@@ -238,7 +238,8 @@ class Columns:
         if vector.dtype.kind in "Ob":
             shown = next((v for v in vector.tolist() if v is not None), None)
             raise TypeError(
-                f"{name} must be numbers or dates, but holds {shown!r}; convert it, keeping its order."
+                f"{name} must be numbers or dates, but holds {shown!r}; write dates as 2024-12-31 or "
+                "31.12.2024, and other times as numbers, keeping their order."
             )
         return vector, name
 

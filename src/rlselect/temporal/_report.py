@@ -90,7 +90,8 @@ def _answer(fitted: FittedCurves, rows: list[list[Any]], level: float) -> str:
             f"The data show no effect of {name_some(hidden)}, which does not prove that there is none."
         )
     if covariates:
-        parts.append(f"Each was tested on its own, at {100 * (1.0 - level):.3g} %.")
+        tested = "It was tested" if len(covariates) == 1 else "Each was tested on its own,"
+        parts.append(f"{tested} at {100 * (1.0 - level):.3g} %.")
     flagged = sum(map(bool, fitted.raw.flags))
     if flagged:
         parts.append(f"There is no estimate at {flagged} of {len(design.times)} times.")

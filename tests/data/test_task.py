@@ -73,5 +73,12 @@ def test_the_order_of_categories_where_their_type_says_it():
     for X, y in ((None, stages), (None, frame["stage"]), (frame, "stage"), (enum.to_frame(), "stage")):
         assert category_order(X, y) == ["none", "mild", "bad"]
     loose = pd.Series(stages).cat.as_unordered()
-    for X, y in ((None, loose), (None, TEXT), (None, [1, 2]), (frame, "other"), ("data.csv", "stage")):
+    for X, y in (
+        (None, loose),
+        (None, TEXT),
+        (None, [1, 2]),
+        (frame, "other"),
+        ("a.csv", "stage"),
+        (enum.to_frame().lazy(), "stage"),
+    ):
         assert category_order(X, y) is None

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import type_of_target
 
 from rlselect._compat import user_level
-from rlselect.data._read import as_frame, as_numbers
+from rlselect.data._read import as_numbers
 
 TASKS = ("auto", "regression", "classification")
 Task: TypeAlias = Literal["regression", "classification"]
@@ -69,13 +69,10 @@ def category_order(X: Any, y: Any) -> list[Any] | None:
     ['low', 'high']
     """
     if isinstance(y, str):
-        frame = None if isinstance(X, str) else as_frame(X)
-        y = frame[y] if frame is not None and y in frame.columns else None
-    else:
-        y = nw.from_native(y, series_only=True, pass_through=True)
-    # a Categorical of pandas is no series and says it itself
-    said: Any = y.dtype if isinstance(y, nw.Series) else y
-    known = isinstance(said, nw.Enum) or getattr(said, "ordered", False) is True
+        frame = nw.from_native(X, eager_only=True, pass_through=True)
+        y = frame[y].to_native() if isinstance(frame, nw.DataFrame) and y in frame.columns else None
+    said: Any = getattr(y, "dtype", None)
+    known = getattr(said, "ordered", False) is True or type(said).__name__ == "Enum"
     return list(said.categories) if known else None
 
 

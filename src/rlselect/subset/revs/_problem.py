@@ -257,7 +257,7 @@ def _read_classes(y: NDArray, family: str, order: list[Any] | None) -> tuple[NDA
     if family == "ordinal" and y.dtype.kind == "O" and order is None:
         raise ValueError(
             f"y holds text ({y[0]!r}), whose order family='ordinal' cannot know: give ordered categories "
-            "(pandas) or an Enum (polars), code the classes by numbers that rise with them, or use "
+            "(pandas) or an Enum (polars) in memory, code the classes by numbers that rise with them, or use "
             "family='multinomial'."
         )
     classes, codes = np.unique(y, return_inverse=True)

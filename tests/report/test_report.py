@@ -359,3 +359,18 @@ def test_a_page_shows_the_command_that_made_it():
     page = to_html({"title": "t", "made": made})
     assert "rlselect select &#x27;&lt;b&gt;.csv&#x27;" in page
     assert page.index("rlselect select") < page.index("<summary>In Python") < page.index("model = REVS()")
+
+
+def test_units_flags_and_long_words_stay_whole():
+    times = [["a", "0.37 s"], ["b", "12.01 s"]]
+    page = to_html(
+        {
+            "facts": {"Method": "DatumwiseClassifier", "Time": "1 s"},
+            "made": {"command": "rlselect check 'a --b.csv' --drop-missing-target", "code": "x"},
+            "sections": [{"title": "T", "columns": ["Selector", "Time"], "rows": times}],
+        }
+    )
+    assert '<td class="n">12.01 s</td>' in page
+    assert "<span>--drop-missing-target</span>" in page
+    assert '<div class="wide-0 word"><dt>Method</dt>' in page
+    assert '<div class="wide-0"><dt>Time</dt>' in page

@@ -1,5 +1,6 @@
 """A report as a page, or as a part of a notebook."""
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from html import escape
@@ -138,12 +139,17 @@ def _section(report: Mapping[str, Any], level: int) -> str:
     return "\n".join(parts)
 
 
+def _long_word(text: str) -> str:
+    """Marks what a narrow column would break in the middle."""
+    return " word" if max(map(len, text.split()), default=0) > 16 else ""
+
+
 def _facts_html(facts: Sequence[tuple[str, str]]) -> str:
     if not facts:
         return ""
     # a text that is too long for a column of its own takes two, or the whole line
     rows = (
-        f'<div class="wide-{(len(text) > 22) + (len(text) > 60)}"><dt>{escape(label)}</dt>'
+        f'<div class="wide-{(len(text) > 22) + (len(text) > 60)}{_long_word(text)}"><dt>{escape(label)}</dt>'
         f"<dd>{escape(text)}</dd></div>"
         for label, text in facts
     )
@@ -171,8 +177,10 @@ def _made_html(made: Mapping[str, Any]) -> list[str]:
     command, code = further.pop("command", None), f"<pre>{escape(str(further.pop('code', '')))}</pre>"
     parts = [code]
     if command is not None:
+        # a line ends before a flag, not within its hyphens
+        whole = re.sub(r"(?<= )(--[a-z-]+)", r"<span>\1</span>", escape(str(command)))
         parts = [
-            f"<pre>{escape(str(command))}</pre>",
+            f"<pre>{whole}</pre>",
             f"<details><summary>In Python</summary>{code}</details>",
         ]
     settings, works = further.pop("settings", {}), further.pop("works", ())

@@ -11,7 +11,7 @@ __all__ = ["table_html"]
 # more rows than the first number are folded, down to the second
 _LONG, _SHOWN = 20, 15
 _NAME = 24
-_NUMBER = re.compile(r"[<>]?[-+]?[\d.,]+(e[-+]?\d+)? ?%?")
+_NUMBER = re.compile(r"[<>]?[-+]?[\d.,]+(e[-+]?\d+)?( ?%| s)?")
 
 
 def table_html(

@@ -3,7 +3,7 @@
 for (const table of document.querySelectorAll(".rlselect table.sorts")) {
   const body = table.tBodies[0], shown = table.querySelector(".rest") ? body.querySelectorAll("tr:not(.rest)").length : Infinity;
   const cell = (group, k) => group[0].cells[k].textContent.trim();
-  const number = (text) => Number(text.replace(/[,<>%\s]/g, "") || NaN);
+  const number = (text) => Number(text.replace(/[,<>%\s]|s$/g, "") || NaN);
   const isBlank = (text) => text === "" || text === "-";
   function compare(a, b, numbers) {
     if (isBlank(a) || isBlank(b)) return isBlank(a) - isBlank(b);

@@ -7,7 +7,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from rlselect import expand_dates
+from rlselect import check, expand_dates
 from rlselect.preflight import find_dates
 
 DAYS = {"seen": [date(2000, 1, 1), date(2024, 2, 3)], "x": [1.0, 2.0]}
@@ -99,3 +99,10 @@ def test_years_of_two_digits_are_not_taken_for_antiquity(make):
     mixed = make({"seen": [f"{k:02d}.01.2024" for k in range(1, 29)] + ["05.01.24"]})
     with pytest.raises(ValueError, match=r"but for '05\.01\.24'"):
         expand_dates(mixed)
+
+
+def test_a_look_says_where_no_cell_tells_the_order():
+    firsts = [f"01/{month:02d}/2024" for month in range(1, 13)]
+    for last, asks in (("01/01/2025", True), ("31/12/2024", False)):
+        said = " ".join(str(check(pa.table({"seen": [*firsts, last], "y": range(13)}), "y")).split())
+        assert ("No cell of 'seen' tells" in said, "day_first=..." in said) == (asks, asks)

@@ -11,7 +11,17 @@ from numpy.typing import NDArray
 
 from rlselect.data import USUAL_CELLS, CsvCells, NumberMarks, find_marks, is_stray
 
-__all__ = ["ColumnFacts", "Kind", "common_marks", "date_format", "is_constant", "read_column", "reads"]
+__all__ = [
+    "SLASHED",
+    "ColumnFacts",
+    "Kind",
+    "common_marks",
+    "date_format",
+    "in_either_order",
+    "is_constant",
+    "read_column",
+    "reads",
+]
 
 Kind = Literal[
     "number",
@@ -34,6 +44,8 @@ _DATES = (
     "%Y-%m-%d %H:%M:%S",
     "%Y-%m-%dT%H:%M:%S",
 )
+# 01/02/2024 is a day of January or of February: by whether the day stands first
+SLASHED = {True: "%d/%m/%Y", False: "%m/%d/%Y"}
 # cells of text that are tried, and the share of them that has to be a date
 _TRIED, _MOSTLY = 1000, 0.95
 # different numbers that text has to hold to be taken for a column of numbers with strays
@@ -51,7 +63,7 @@ class ColumnFacts:
     values : (n,) array
         Numbers, days of dates, and codes of text in sorted order of the levels; NaN where missing.
     levels : list of str
-        Of text, categories and numbers with marks that are not read.
+        Of text, categories, numbers with marks that are not read, and dates that two orders can read.
     n_missing, n_distinct : int
         Gaps, and different values beside them.
     strays : dict of str to int
@@ -83,6 +95,11 @@ class ColumnFacts:
     def is_date(self) -> bool:
         """Whether its values are days, written as such or as text."""
         return self.kind in ("date", "text date")
+
+    @property
+    def in_either_order(self) -> bool:
+        """Whether it holds dates such as 01/02/2024, of which none tells what stands first."""
+        return self.kind == "text date" and bool(self.levels)
 
     @property
     def marks(self) -> NumberMarks | None:
@@ -180,7 +197,11 @@ def _values(column: Any) -> tuple[Kind, NDArray[np.float64], list[str]]:
         codes, levels = _codes(column)
         written = None if category else date_format(levels)
         if written is not None:
-            return "text date", _days(pc.strptime(column, written, "s", error_is_null=True)), []
+            return (
+                "text date",
+                _days(pc.strptime(column, written, "s", error_is_null=True)),
+                (levels if in_either_order(levels, written) else []),
+            )
         marks = None if category else find_marks(levels)
         if marks is not None:
             read = (marks.read(level) for level in levels)
@@ -229,6 +250,14 @@ def date_format(levels: list[str], fewest: int = 2) -> str | None:
     shares = {written: reads(some, written) for written in _DATES}
     best = max(_DATES, key=shares.__getitem__)
     return best if shares[best] >= _MOSTLY else None
+
+
+def in_either_order(levels: list[str], written: str) -> bool:
+    """Whether dates that are written so can be read day first as well as month first."""
+    if written not in SLASHED.values():
+        return False
+    day, month = (reads(levels, SLASHED[first]) for first in (True, False))
+    return day == month
 
 
 def reads(texts: Any, written: str) -> float:

@@ -10,12 +10,9 @@ import narwhals as nw
 import pyarrow as pa
 
 from rlselect.data import unknown_column
-from rlselect.preflight._columns import date_format, reads
+from rlselect.preflight._columns import SLASHED, date_format, in_either_order, reads
 
 __all__ = ["DateColumns", "expand_dates", "find_dates"]
-
-# 01/02/2024 is a day of January or of February
-_SLASHED = {True: "%d/%m/%Y", False: "%m/%d/%Y"}
 
 
 def expand_dates(
@@ -74,7 +71,7 @@ class DateColumns:
     @property
     def day_first(self) -> dict[str, bool]:
         """Columns of text such as 01/02/2024, and whether their day stands first."""
-        orders = {written: first for first, written in _SLASHED.items()}
+        orders = {written: first for first, written in SLASHED.items()}
         return {name: orders[how] for name, how in self.written.items() if how in orders}
 
     def schema(self, given: pa.Schema) -> pa.Schema:
@@ -178,18 +175,17 @@ def _texts(series: Any) -> list[str]:
 def _ordered(series: Any, day_first: bool | None) -> str | None:
     """How dates are written, with the order of day and month that was told, or that all of the cells tell."""
     written = _written(series, fewest=1)
-    if written not in _SLASHED.values():
+    if written is None or written not in SLASHED.values():
         return written
     if day_first is None:
         texts = _texts(series)
-        day, month = (reads(texts, _SLASHED[first]) for first in (True, False))
-        if day == month:
+        if in_either_order(texts, written):
             raise ValueError(
                 f"Column {series.name!r} holds dates such as {texts[0]!r}, and no cell tells whether the day "
                 "or the month stands first; give day_first=True or day_first=False."
             )
-        day_first = day > month
-    return _SLASHED[day_first]
+        day_first = reads(texts, SLASHED[True]) > reads(texts, SLASHED[False])
+    return SLASHED[day_first]
 
 
 def _moments(series: Any, written: str | None) -> Any:
@@ -216,7 +212,7 @@ def _read(series: Any, written: str) -> Any:
         return read
     first = (strays or texts)[0]
     shown = f"{first!r}" + (f" and {len(strays) - 1} more" if len(strays) > 1 else "")
-    order = {_SLASHED[True]: ", day first,", _SLASHED[False]: ", month first,"}.get(written, "")
+    order = {SLASHED[True]: ", day first,", SLASHED[False]: ", month first,"}.get(written, "")
     raise ValueError(
         f"Column {series.name!r} holds dates{order} but for {shown}; correct them, or read them as missing "
         f"(--na {first!r}, na_values of pandas)."

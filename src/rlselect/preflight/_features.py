@@ -116,14 +116,21 @@ def _empty(look: SeenRows) -> Iterator[Finding]:
 
 def _dates(look: SeenRows) -> Iterator[Finding]:
     found = [c.name for c in look.columns if c.is_date]
+    either = [c.name for c in look.columns if c.in_either_order]
     if found:
         yield Finding(
             "dates",
             "problem" if any(c.kind == "date" for c in look.columns) else "warning",
             found,
-            f"{named(found)} {_have(found, 'holds', 'hold')} dates, which are no numbers and no categories.",
-            f"rlselect.expand_dates(X, {found[:5]!r}) makes days, months and weekdays of them",
-            "--expand-dates, or " + drop_flags(found),
+            f"{named(found)} {_have(found, 'holds', 'hold')} dates, which are no numbers and no categories."
+            + (
+                f" No cell of {named(either)} tells whether the day or the month stands first."
+                if either
+                else ""
+            ),
+            f"rlselect.expand_dates(X, {found[:5]!r}{', day_first=...' * bool(either)}) makes days, months "
+            "and weekdays of them",
+            f"--expand-dates{' with --day-first or --month-first' * bool(either)}, or {drop_flags(found)}",
         )
 
 

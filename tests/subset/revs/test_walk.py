@@ -523,3 +523,9 @@ def test_a_walk_that_has_found_nothing_keeps_its_prior(monkeypatch):
     assert not drawn
     run_walk(make_walker(X, 2.0 * X[:, 0] + noise), plan, tune=True)
     assert len(drawn) == 8
+
+
+def test_a_size_from_a_sum_of_weights_is_that_of_rows():
+    rows, weights = SizePrior(72, most=13.0), SizePrior(72, most=13.000000000000004)
+    assert [rows.add(k) for k in range(20)] == [weights.add(k) for k in range(20)]
+    assert rows.add(12) != rows.add(13)

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
+# a size from which prices change comes from a sum of weights, which rounds otherwise than a number of rows
+_ROUNDING = 1e-9
+
 
 @dataclass(frozen=True)
 class SizePrior:
@@ -44,7 +47,7 @@ class SizePrior:
         """Log prior odds of k + 1 units against k."""
         if self.penalty is not None:
             return self.lenience - self.penalty
-        if k >= self.most:
+        if k >= self.most * (1.0 - _ROUNDING):
             return -math.log(max(self.n_units, 2))
         empty = math.log(self.nothing) if k == 0 else 0.0
         price = max(math.log(max(self.n_units - k, 1) / (k + 1.0)), self.least)

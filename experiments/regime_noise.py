@@ -1,6 +1,6 @@
-r"""Trials without any effect of an action: does a report claim that the regime is better, or that it tailors?
+r"""Trials without any effect of an action, and one with: does a report claim that the regime is better?
 
-python experiments/regime_noise.py --replicates 20 --seed 9500 \
+python experiments/regime_noise.py --replicates 30 --seed 61000 \
     --records experiments/results/regime_noise.jsonl --out experiments/results/regime_noise.md
 """
 
@@ -10,62 +10,96 @@ from _regimes_common import collect, deliver, make_parser, seeds_of
 from rlselect import QLearning, TrialData
 
 COMMAND = (
-    "python experiments/regime_noise.py --replicates 20 --seed 9500 "
+    "python experiments/regime_noise.py --replicates 30 --seed 61000 "
     "--records experiments/results/regime_noise.jsonl --out experiments/results/regime_noise.md"
 )
-P = 10
-HISTORY = [f"x{j}" for j in range(P)]
-STAGE = {"history": HISTORY, "action": "arm", "reward": "y", "propensity": {"drug": 0.5, "placebo": 0.5}}
-# subjects, and the slope of the outcome on the first column, whatever the arm
+P, FRESH = 10, 20_000
+FIRST, SECOND = ([f"{name}{j}" for j in range(P)] for name in "xz")
+CHANCES = {"drug": 0.5, "placebo": 0.5}
+STAGES = [
+    {"history": FIRST, "action": "arm", "reward": "y", "propensity": CHANCES},
+    {"history": SECOND, "action": "arm2", "reward": "y2", "propensity": CHANCES},
+]
+# subjects, stages, the slope of the outcome on the first column, whatever the arm, and that on the second one
+# which the drug adds and the placebo takes away
 DESIGNS = {
-    "60 subjects": (60, 0.0),
-    "60 subjects, one predicts": (60, 1.0),
-    "200 subjects, one predicts": (200, 1.0),
+    "60 subjects": (60, 1, 0.0, 0.0),
+    "60 subjects, one predicts": (60, 1, 1.0, 0.0),
+    "200 subjects, one predicts": (200, 1, 1.0, 0.0),
+    "60 subjects, two stages": (60, 2, 1.0, 0.0),
+    "200 subjects, two stages": (200, 2, 1.0, 0.0),
+    "200 subjects, one tailors": (200, 1, 1.0, 0.5),
 }
 
 
+def make(design, rng):
+    """The trial of a design."""
+    n, stages, slope, tailors = DESIGNS[design]
+    table = dict(zip([*FIRST, *SECOND], rng.normal(size=(2 * P, n)), strict=True))
+    for number, (arm, y, x) in enumerate((("arm", "y", "x"), ("arm2", "y2", "z"))[:stages]):
+        table[arm] = rng.choice(["drug", "placebo"], size=n)
+        sign = np.where(table[arm] == "drug", 1.0, -1.0)
+        table[y] = slope * table[f"{x}0"] + rng.normal(size=n)
+        if number == 0:
+            table[y] += tailors * sign * table["x1"]
+    return TrialData.from_wide(table, STAGES[:stages])
+
+
+def true_gain(design, learner, rng):
+    """What the learnt regime is worth beyond what was done."""
+    tailors = DESIGNS[design][3]
+    if not tailors:
+        return 0.0
+    columns = dict(zip(FIRST, rng.normal(size=(P, FRESH)), strict=True))
+    return float(np.mean(tailors * np.where(learner.predict(columns) == "drug", 1.0, -1.0) * columns["x1"]))
+
+
 def one(design, seed):
-    """What the report of a trial of noise says."""
-    n, slope = DESIGNS[design]
+    """What the report of a trial says, and what is true."""
     rng = np.random.default_rng(seed)
-    table = dict(zip(HISTORY, rng.normal(size=(P, n)), strict=True))
-    table["arm"] = rng.choice(["drug", "placebo"], size=n)
-    table["y"] = slope * table["x0"] + rng.normal(size=n)
-    learner = QLearning(random_state=seed).fit(TrialData.from_wide(table, [STAGE]))
+    learner = QLearning(random_state=seed).fit(make(design, rng))
     gain = learner.value_.less(learner.observed_)
-    slopes = [effect.interval for effect in learner.tailoring_effects_[0]]
+    truth = true_gain(design, learner, rng)
+    slopes = [effect.interval for effects in learner.tailoring_effects_ for effect in effects]
     return {
+        "truth": truth,
         "gain": gain.value,
         "error": gain.standard_error,
+        "held": float(gain.interval[0] <= truth <= gain.interval[1]),
         "better": float(gain.interval[0] > 0.0),
         "worse": float(gain.interval[1] < 0.0),
-        "tailors": float(bool(learner.tailoring_[0])),
+        "tailors": float(any(learner.tailoring_)),
         "sure": float(any(low > 0.0 or high < 0.0 for low, high in slopes)),
     }
 
 
 def main():
-    args = make_parser(__doc__, replicates=20, seed=9500).parse_args()
+    args = make_parser(__doc__, replicates=30, seed=61000).parse_args()
     records = collect(args, [{"design": name} for name in DESIGNS], one)
     lines = [
-        f"One stage, two arms that do nothing, {P} covariates, {seeds_of(records)}: what the regime gains on "
-        "what was done (in truth nothing), spread and mean standard error of it, share of trials told "
-        "better or worse, that name a column to decide by, and where an interval of its slope leaves out 0.",
+        f"Two arms and {P} covariates at each stage, {seeds_of(records)}. Arms do nothing but in the last "
+        "design. What the regime is worth beyond what was done, in truth and as the report says, spread and "
+        "mean standard error of that, share of intervals that hold the truth, and of trials told better or "
+        "worse, that name a column to decide by, and where an interval of its slope leaves out 0.",
         "",
         f"`{COMMAND}`",
         "",
-        "| trial | trials | gain | spread | standard error | better | worse | column named | slope is sure |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| trial | trials | truth | gain | spread | standard error | held | better | worse | column named | "
+        "slope is sure |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for name in DESIGNS:
         mine = [record for record in records if record["design"] == name]
+        if not mine:
+            continue
         mean = {
             key: np.mean([record[key] for record in mine]) for key in mine[0] if key not in ("design", "seed")
         }
         spread = np.std([record["gain"] for record in mine])
-        shares = " | ".join(f"{mean[key]:.2f}" for key in ("better", "worse", "tailors", "sure"))
+        shares = " | ".join(f"{mean[key]:.3f}" for key in ("held", "better", "worse", "tailors", "sure"))
         lines.append(
-            f"| {name} | {len(mine)} | {mean['gain']:+.3f} | {spread:.3f} | {mean['error']:.3f} | {shares} |"
+            f"| {name} | {len(mine)} | {mean['truth']:+.3f} | {mean['gain']:+.3f} | {spread:.3f} | "
+            f"{mean['error']:.3f} | {shares} |"
         )
     deliver(lines, args.out)
 

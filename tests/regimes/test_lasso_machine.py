@@ -121,7 +121,7 @@ def test_selected_columns_are_judged_by_what_each_fold_selects_without_itself():
     folds = np.random.default_rng(0).permutation(150) % 3
     # every fold loses two of the three that all rows together have found, to columns of noise
     split = Split(np.empty((0, 150)), [[0, 3, 4, 1, 2, 5], [1, 4, 5, 0, 2, 3], [2, 5, 3, 0, 1, 4]], folds)
-    sparse, chosen = prefer_sparse(machine, StageSelection([0, 1, 2], None, "before", split))
+    sparse, chosen = prefer_sparse(machine, StageSelection([0, 1, 2], None, "before", (split,)))
     naive = np.empty(150)
     for fold, groups in enumerate([[0, 3, 4], [1, 4, 5], [2, 3, 5]]):
         train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
@@ -134,7 +134,7 @@ def test_selected_columns_are_judged_by_what_each_fold_selects_without_itself():
     assert machine.groups == [0, 1, 2]
     # all columns need no selection, and win
     assert isinstance(sparse, LassoMachine)
-    assert chosen.split is split
+    assert chosen.splits == (split,)
     assert set(sparse.groups) > {0, 1, 2}
 
 

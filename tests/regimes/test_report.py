@@ -72,6 +72,9 @@ def test_what_is_worse_unclear_or_not_to_be_compared_is_told(learner):
     assert "which is better" in answer_of(some, high, low)
     assert "which is worse" in answer_of(some, low, high)
     assert "do not tell" in answer_of(some, unclear, low)
+    # who selected the columns cannot tell that they are good for something
+    assert "others can tell" in answer_of(some, high, low, flattered=True)
+    assert "which is worse" in answer_of(some, low, high, flattered=True)
     some.maximize = False
     assert "which is better" in answer_of(some, low, high)
     some.overlap_ = [replace(learner.overlap_[0], poor=True), learner.overlap_[1]]
@@ -91,7 +94,11 @@ def test_few_subjects_for_their_columns_are_told(learner):
             f"subjects are few for {columns} history columns" in n for n in some.summary().dict["notes"]
         )
 
-    some._n_subjects = 25 * columns
+    some._n_subjects = 25 * columns - 1
+    # folds that select anew are not flattered
+    assert some._selected_anew
+    assert not told()
+    some._selected_anew, some._n_subjects = False, 25 * columns
     assert not told()
     some._n_subjects -= 1
     assert told()

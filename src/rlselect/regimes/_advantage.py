@@ -156,6 +156,7 @@ class AdvantageLearning(BackwardLearner):
         y: np.ndarray,
         weights: np.ndarray,
         rng: np.random.Generator,
+        deal: np.ndarray,
     ) -> tuple[StageMachine, StageSelection]:
         stage = trial.stages[t]
         encoder = HistoryEncoder(stage.columns, stage.history[subjects], stage.labels, stage.codes)
@@ -169,7 +170,7 @@ class AdvantageLearning(BackwardLearner):
             ContrastMachine(encoder, X, remainder, weights, kind, paper=paper, subjects=subjects)
             for kind in (FAMILIES if self.model == "auto" else [self.model])
         ]
-        return choose_machine(machines, selection, np.random.default_rng(int(rng.integers(2**31))))
+        return choose_machine(machines, selection, np.random.default_rng(int(rng.integers(2**31))), deal)
 
     def _describe_decisions(self, evaluation: Evaluation, part_done: PartDone) -> None:
         self.tailoring_ = [list(names) for names in self.selected_]

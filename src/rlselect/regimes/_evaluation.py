@@ -8,7 +8,7 @@ with Q-functions of the regime fitted without the subject's fold; its mean is ri
 Q-functions or the probabilities are.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -20,7 +20,7 @@ from rlselect.regimes._stage_machine import StageMachine
 from rlselect.regimes._stages import best_feasible
 from rlselect.regimes._trial import TrialData
 
-__all__ = ["Decide", "Evaluation", "Method", "cross_fitted"]
+__all__ = ["Decide", "Evaluation", "Method", "cross_fitted", "folds_of", "scores_by_fold"]
 
 _SPLITS = 3
 # from a stage, counted from 0, and rows of its history to positions of actions
@@ -165,10 +165,23 @@ def cross_fitted(
     ``decisions`` holds one regime for all folds, or one per fold; ``splits`` the folds of the subjects, a row
     per split, as the answer does. Out of time it is broken off, unless it is ``patient``.
     """
-    tests = [(k, folds == fold) for k, folds in enumerate(splits) for fold in np.unique(folds)]
+    tests = folds_of(splits)
     each = decisions if len(decisions) > 1 else [*decisions] * len(tests)
     tasks = ((evaluation, machines, test, d, method) for (_, test), d in zip(tests, each, strict=True))
-    found = run_tasks(_fold_scores, while_time(tasks, least=len(tests) if patient else 1))
+    return scores_by_fold(_fold_scores, tasks, splits, patient=patient)
+
+
+def folds_of(splits: np.ndarray) -> list[tuple[int, np.ndarray]]:
+    """Number of the split and subjects, a bool array, of each fold."""
+    return [(k, folds == fold) for k, folds in enumerate(splits) for fold in np.unique(folds)]
+
+
+def scores_by_fold(
+    score: Callable[..., np.ndarray], tasks: Iterable[tuple], splits: np.ndarray, *, patient: bool = False
+) -> np.ndarray:
+    """Scores of every subject in every split, where ``score(*task)`` gives those of a fold of `folds_of`."""
+    tests = folds_of(splits)
+    found = run_tasks(score, while_time(tasks, least=len(tests) if patient else 1))
     if len(found) < len(tests):
         raise OutOfTime
     scores = np.empty(np.shape(splits))

@@ -3,7 +3,8 @@
 The leave-one-out risk along one elimination is too good for large sets, because the same rows chose the sets.
 Repeating the elimination on the other folds removes that bias, and its rankings vote on which columns stay.
 One split into folds leaves the answer to chance where a signal is weak: where it does not settle the size,
-two more are made.
+two more are made. Folds are dealt to subjects, the same at all stages, so that the value of the regime can be
+judged on them: what was eliminated without a fold has not seen it.
 """
 
 import math
@@ -18,11 +19,18 @@ from rlselect.machines import EliminationPath, eliminate, paired_comparison
 from rlselect.regimes._column_machine import ByColumns
 from rlselect.regimes._stage_machine import StageMachine, within_reach
 
-__all__ = ["Split", "adaptive_cycle", "cross_fitted_choice", "held_out_risk", "one_split", "price_of_set"]
+__all__ = [
+    "Split",
+    "adaptive_cycle",
+    "best_by_itself",
+    "cross_fitted_choice",
+    "held_out_risk",
+    "one_split",
+    "price_of_set",
+]
 
-_MORE_SPLITS = 2
-# With many subjects five folds rank columns as well as ten, for half the time.
-_FOLDS, _FOLDS_OF_MANY, _MANY = 10, 5, 300
+# With many subjects five folds rank columns as well as ten, for half the time: folds are taken together.
+_FOLDS_OF_MANY, _MANY = 5, 300
 # Sizes whose risk is within this many paired standard errors of the smallest cannot be told from it.
 _SLACK = 0.5
 # A split settles the size when none up to this slack would give another.
@@ -39,21 +47,28 @@ class Split(NamedTuple):
     orders : list of lists of int
         Groups by fold, last to leave first.
     folds : (n,) int array
-        Fold of each row.
+        Fold of each row, from 0 on.
+    sizes : list of int
+        By fold: how many groups the other rows ask for, by their own leave-one-out risk.
     """
 
     losses: np.ndarray
     orders: list[list[int]]
     folds: np.ndarray
+    sizes: Sequence[int] = ()
+
+    def groups_without(self, test: np.ndarray) -> list[int]:
+        """Groups that are kept without some rows, a bool array that lies within a fold: not seen by them."""
+        fold = self.folds[np.flatnonzero(test)[0]]
+        return sorted(self.orders[fold][: self.sizes[fold]])
 
 
 class _JudgedProblem:
-    """An elimination problem on some rows that notes its losses on the others, not those of its own rows."""
+    """An elimination problem on some rows that notes its losses on the others."""
 
     def __init__(self, machine: StageMachine, train: np.ndarray, test: np.ndarray) -> None:
         smaller = machine.on_rows(train)
         self.problem = smaller.make_problem()
-        self.problem.judged = False
         self.tuner = smaller.tuner
         self.everyone = machine.make_state()
         self.place, self.y = np.ix_(test, train), machine.y[test]
@@ -89,7 +104,6 @@ class _JudgedColumns(_JudgedProblem):
         self, machine: ByColumns, path: EliminationPath, train: np.ndarray, test: np.ndarray
     ) -> None:
         self.problem = machine.on_rows(train).make_problem(tune=False)
-        self.problem.judged = False
         self.path = path
         self.columns, self.y, self.known = machine.columns[test], machine.y[test], machine.y[train]
         self.held_out: list[np.ndarray] = []
@@ -112,25 +126,27 @@ class _JudgedColumns(_JudgedProblem):
 
 
 def cross_fitted_choice(
-    machine: StageMachine, path: EliminationPath, rng: np.random.Generator, first: Split | None = None
-) -> tuple[list[int], str, Split]:
+    machine: StageMachine, path: EliminationPath, deal: np.ndarray, first: Split | None = None
+) -> tuple[list[int], str, tuple[Split, ...]]:
     """Groups to keep, given the elimination on all rows and, where it is known already, the first split.
 
-    With them come the reason, and the first split.
+    ``deal`` has the folds of all subjects, a row per split. With the groups come the reason, and the splits
+    that were made: the first alone, or all.
 
     Among the sizes whose held-out risk cannot be told from the smallest (half a paired standard error) the
     cheapest is chosen, see `price_of_set`. The groups are those most often among the last so many of a fold's
     elimination, equal ones in the order of ``path``.
     """
     n_groups = len(machine.encoder.groups)
-    first = one_split(machine, path, rng) if first is None else first
-    losses, orders = first.losses, first.orders
-    smallest = [path.sizes[_as_good(path, losses, machine.weights, slack)[-1]] for slack in (0.0, _DOUBT)]
+    first = one_split(machine, path, deal[0]) if first is None else first
+    splits: tuple[Split, ...] = (first,)
+    smallest = [
+        path.sizes[_as_good(path, first.losses, machine.weights, slack)[-1]] for slack in (0.0, _DOUBT)
+    ]
     if smallest[0] != smallest[1]:
-        for _ in range(_MORE_SPLITS):
-            again = one_split(machine, path, rng)
-            losses, orders = losses + again.losses, orders + again.orders
-    size = _cheapest(path, losses, machine.weights)
+        splits = (first, *(one_split(machine, path, folds) for folds in deal[1:]))
+    orders = [order for split in splits for order in split.orders]
+    size = _cheapest(path, _losses_of(splits), machine.weights)
     votes = np.zeros(n_groups)
     for order in orders:
         votes[order[:size]] += 1
@@ -138,25 +154,31 @@ def cross_fitted_choice(
     rank[path.order[::-1]] = np.arange(n_groups)
     kept = np.lexsort([rank, -votes])[:size]
     reason = f"smallest risk on the held-out folds of {len(orders)} eliminations"
-    return sorted(kept.tolist()), reason, first
+    return sorted(kept.tolist()), reason, splits
 
 
-def one_split(machine: StageMachine, path: EliminationPath, rng: np.random.Generator) -> Split:
-    """Eliminations without each fold of a random split, judged on the folds; ``path`` is that on all rows."""
-    n = len(machine.y)
-    n_folds = min(_FOLDS if n < _MANY else _FOLDS_OF_MANY, n // 2)
-    folds = rng.permutation(n) % n_folds
-    tests = [np.flatnonzero(folds == fold) for fold in range(n_folds)]
+def _losses_of(splits: Sequence[Split]) -> np.ndarray:
+    return np.sum([split.losses for split in splits], axis=0)
+
+
+def one_split(machine: StageMachine, path: EliminationPath, deal: np.ndarray) -> Split:
+    """Eliminations without each fold, judged on the folds; ``path`` is that on all rows.
+
+    ``deal`` has the fold of each subject of the trial.
+    """
+    mine = deal[machine.subjects]
+    numbers, folds = np.unique(mine if len(mine) < _MANY else mine % _FOLDS_OF_MANY, return_inverse=True)
+    tests = [np.flatnonzero(folds == fold) for fold in range(len(numbers))]
     tasks = ((machine, path, np.flatnonzero(folds != k), test) for k, test in enumerate(tests))
     judged = run_tasks(_judge, tasks)
-    losses, orders = zip(*judged, strict=True)
-    return Split(np.hstack(losses)[:, np.argsort(np.concatenate(tests))], list(orders), folds)
+    losses, orders, sizes = zip(*judged, strict=True)
+    return Split(np.hstack(losses)[:, np.argsort(np.concatenate(tests))], list(orders), folds, sizes)
 
 
 def _judge(
     machine: StageMachine, whole: EliminationPath, train: np.ndarray, test: np.ndarray
-) -> tuple[np.ndarray, list[int]]:
-    """Losses on a fold of an elimination without it, and its order, last to leave first."""
+) -> tuple[np.ndarray, list[int], int]:
+    """Losses on a fold of an elimination without it, its order, last to leave first, and its own size."""
     if isinstance(machine, ByColumns):
         problem: _JudgedProblem = _JudgedColumns(machine, whole, train, test)
     else:
@@ -164,7 +186,17 @@ def _judge(
     path = eliminate(problem, adaptive_cycle, problem.retune)
     if path.broken_off:
         raise OutOfTime
-    return np.array(problem.held_out), path.order[::-1]
+    return np.array(problem.held_out), path.order[::-1], path.sizes[best_by_itself(path)]
+
+
+def best_by_itself(path: EliminationPath) -> int:
+    """The place on an elimination with the smallest ``n log(risk) + 2 k log d``, leave-one-out.
+
+    The rows that are left out one by one have chosen the sets: every column has to pay for that.
+    """
+    risk = np.array(path.losses) @ path.weights / path.weights.sum()
+    price = 2.0 * np.array(path.sizes) * np.log(max(path.sizes[0], 2))
+    return int(np.argmin(len(path.weights) * np.log(np.maximum(risk, 1e-300)) + price))
 
 
 def held_out_risk(path: EliminationPath, split: Split, weights: np.ndarray) -> float:

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -10,13 +11,13 @@ from sklearn.linear_model import enet_path
 
 from rlselect._clock import stop_if_late
 from rlselect.machines import EliminationPath, paired_comparison
-from rlselect.regimes._selection import StageSelection
+from rlselect.regimes._selection import JudgedLines, StageSelection
 from rlselect.regimes._stage_machine import StageMachine, within_reach
 
-__all__ = ["LassoMachine", "prefer_sparse"]
+__all__ = ["LassoMachine", "prefer_sparse", "sparse_again"]
 
 # penalties that are tried: from the smallest that leaves nothing, down to this share of it
-_PENALTIES, _LEAST = 40, 10.0**-2.5
+_PENALTIES, _FEW_PENALTIES, _LEAST = 40, 14, 10.0**-2.5
 # share of the absolute value in a penalty: a lasso, or nearly a ridge for slopes that are many and small
 _SHARES = (1.0, 0.05)
 # paired standard errors by which selected columns must be better than all of them
@@ -79,18 +80,22 @@ class LassoMachine(StageMachine):
         self.slopes[used] = coefficients[K : K + c, None] + coefficients[K + c :].reshape(c, K)
         self.groups = [g for g in self.groups if self.slopes[self.encoder.groups[g]].any()]
 
-    def fit(self, groups: Sequence[int]) -> "LassoMachine":
-        """Fit on some groups, with the penalty that is best for them on folds; the needed ones stay."""
+    def fit(self, groups: Sequence[int], share: float | None = None) -> "LassoMachine":
+        """Fit on some groups, with the penalty that is best for them on folds; the needed ones stay.
+
+        With a given ``share`` no other is tried, and fewer penalties.
+        """
         self.groups = list(groups)
         design, used = self._design(groups)
         y, weights = self.y, self.weights
         largest = np.abs((weights * (y - weights @ y / weights.sum())) @ design).max() / weights.sum()
-        steps = max(float(largest), np.finfo(float).tiny) * np.geomspace(1.0, _LEAST, _PENALTIES)
+        count = _PENALTIES if share is None else _FEW_PENALTIES
+        steps = max(float(largest), np.finfo(float).tiny) * np.geomspace(1.0, _LEAST, count)
         # small slopes of more columns than subjects cannot be told from noise
-        shares = _SHARES if design.shape[1] < len(y) else _SHARES[:1]
+        shares = (_SHARES if design.shape[1] < len(y) else _SHARES[:1]) if share is None else (share,)
         losses = np.array([self._held_out(design, steps / share, share) for share in shares])
         kind, best = np.unravel_index(np.argmin(losses @ weights), losses.shape[:2])
-        self.share, self.losses = _SHARES[kind], losses[kind, best]
+        self.share, self.losses = shares[kind], losses[kind, best]
         self.lam = float(steps[best] / self.share)
         self.loo_risk = float(self.losses @ weights / weights.sum())
         found, intercepts = _elastic_net(design, y, weights, steps[: best + 1] / self.share, self.share)
@@ -153,17 +158,42 @@ def prefer_sparse(machine: StageMachine, chosen: StageSelection) -> tuple[StageM
         LassoMachine(e, machine.X, y, machine.weights, "lasso", subjects=machine.subjects).fit(groups)
         for groups in (machine.groups, range(len(e.groups)))
     )
-    split = chosen.split
-    folds = every.folds if split is None else split.folds
-    size = len(machine.groups)
-    selected = {} if split is None else {k: sorted(order[:size]) for k, order in enumerate(split.orders)}
-    judged = {m: _losses(m, folds, {} if m is every else selected) for m in (few, every, machine)}
-    sparse = every if _as_good(judged[every], judged[few], machine.weights, _DOUBT) else few
-    if not _as_good(judged[sparse], judged[machine], machine.weights, 1.0):
+    folds = chosen.splits[0].folds if chosen.splits else every.folds
+    orders = chosen.splits[0].orders if chosen.splits else []
+    selected = {k: sorted(order[: len(machine.groups)]) for k, order in enumerate(orders)}
+    judged = JudgedLines(
+        few=_losses(few, folds, selected),
+        every=_losses(every, folds, {}),
+        machine=_losses(machine, folds, selected),
+        shares={"few": few.share, "every": every.share},
+    )
+    chosen = replace(chosen, judged=judged)
+    best = _best_of(judged, machine.weights)
+    if best == "machine":
         return machine, chosen
+    sparse = few if best == "few" else every
     return sparse, chosen.turned_into(
         sparse.groups, f"{chosen.reason}; linear slopes are as good on held-out folds"
     )
+
+
+def sparse_again(machine: StageMachine, judged: JudgedLines, weights: np.ndarray) -> StageMachine:
+    """What `prefer_sparse` would make of a machine that was learnt from some of the rows.
+
+    ``judged`` and ``weights`` are those of the same rows.
+    """
+    best, e = _best_of(judged, weights), machine.encoder
+    if best == "machine" or not np.ptp(machine.y) > 1e-12 * np.abs(machine.y).max():
+        return machine
+    groups = machine.groups if best == "few" else range(len(e.groups))
+    sparse = LassoMachine(e, machine.X, machine.y, machine.weights, "lasso", subjects=machine.subjects)
+    return sparse.fit(groups, judged.shares[best])
+
+
+def _best_of(judged: JudgedLines, weights: np.ndarray) -> str:
+    """Which of them is to be preferred: all columns to selected ones, lines to curves."""
+    best = "every" if _as_good(judged.every, judged.few, weights, _DOUBT) else "few"
+    return best if _as_good(getattr(judged, best), judged.machine, weights, 1.0) else "machine"
 
 
 def _losses(machine: StageMachine, folds: np.ndarray, selected: Mapping[int, list[int]]) -> np.ndarray:

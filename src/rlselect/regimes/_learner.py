@@ -29,6 +29,7 @@ from rlselect.regimes._grow_trees import grow_policy_tree
 from rlselect.regimes._history import read_history
 from rlselect.regimes._overlap import warn_of_poor_overlap
 from rlselect.regimes._policy_tree import PolicyTree
+from rlselect.regimes._relearning import can_relearn, relearnt_scores
 from rlselect.regimes._report import answer_of, marks_of, report_of, selected_from_few, value_section
 from rlselect.regimes._selection import MODEL, StageSelection
 from rlselect.regimes._stage_machine import StageMachine
@@ -144,6 +145,8 @@ class BackwardLearner(Estimator):
             with clock.part(_FOR_DECISIONS) as decisions:
                 self._describe_decisions(evaluation, progress.part)
             self.value_ = self._estimate_value(evaluation, took)
+            # they hold machines of all eliminations
+            del self._selections
             self._trial = trial
             machines = self._tree_machines(evaluation, as_generator(self.random_state))
             self.regime_ = self._grow(evaluation, machines, _RULE_DEPTH, None)
@@ -192,6 +195,7 @@ class BackwardLearner(Estimator):
         self._check_combinations()
         with jobs(self.n_jobs):
             self._learn(trial, rows, bool)
+        del self._selections
         return self
 
     @property
@@ -202,6 +206,7 @@ class BackwardLearner(Estimator):
         """Learn all stages from some subjects; `part_done` is called after each."""
         rng = as_generator(self.random_state)
         evaluation = Evaluation(trial, self.discount, self._sign, _FOLDS, rng)
+        deal = evaluation.splits_into(_VALUE_FOLDS)
         chosen: dict[int, tuple[StageMachine, StageSelection]] = {}
 
         def fit(t: int, y: np.ndarray) -> StageMachine:
@@ -212,7 +217,7 @@ class BackwardLearner(Estimator):
                 )
             tell(doing=f"stage {t + 1} of {trial.n_stages}")
             with present_clock().part(1.0 / (t + 1)) as clock:
-                found = self._fit_stage(trial, t, subjects, y[subjects], weights, rng)
+                found = self._fit_stage(trial, t, subjects, y[subjects], weights, rng, deal)
                 chosen[t] = self._settle(*found, _names(*chosen[t + 1]) if chosen else None)
             machine, mine = chosen[t]
             link = evaluation.links[t]
@@ -230,8 +235,8 @@ class BackwardLearner(Estimator):
 
         machines = evaluation.backward(fit)
         selections = [chosen[t][1] for t in range(trial.n_stages)]
-        self._machines, selections = self._revise(evaluation, machines, selections)
-        self._describe_selection(trial, selections)
+        self._machines, self._selections = self._revise(evaluation, machines, selections)
+        self._describe_selection(trial, self._selections)
         return evaluation
 
     def _fit_stage(
@@ -242,8 +247,12 @@ class BackwardLearner(Estimator):
         y: np.ndarray,
         weights: np.ndarray,
         rng: np.random.Generator,
+        deal: np.ndarray,
     ) -> tuple[StageMachine, StageSelection]:
-        """The machine of a stage on the columns it needs; `subjects`, `y` and `weights` are (m,) arrays."""
+        """The machine of a stage on the columns it needs; `subjects`, `y` and `weights` are (m,) arrays.
+
+        `deal` (splits, n) has the folds of all subjects, which eliminations share with the value.
+        """
         raise NotImplementedError
 
     def _settle(
@@ -386,15 +395,19 @@ class BackwardLearner(Estimator):
 
     def _estimate_value(self, evaluation: Evaluation, seconds: float) -> RegimeValue:
         """Value of the regime, whose stages were learnt in so many seconds."""
-        splits = evaluation.splits_into(_VALUE_FOLDS)
+        splits, selections = evaluation.splits_into(_VALUE_FOLDS), self._selections
         if not all(machine.uses_kernel for machine in self._machines):
             # Refits of forests and the like take long.
             splits = splits[:1]
+        self._selected_anew = can_relearn(selections)
         try:
             stop_if_late()
-            scores = cross_fitted(evaluation, self._machines, [None], "dr", splits)
+            if self._selected_anew:
+                scores = relearnt_scores(evaluation, self._machines, selections, self._settle, splits)
+            else:
+                scores = cross_fitted(evaluation, self._machines, [None], "dr", splits)
         except OutOfTime:
-            splits = evaluation.splits_into(2)[:1]
+            self._selected_anew, splits = False, evaluation.splits_into(2)[:1]
             scores = cross_fitted(evaluation, self._machines, [None], "dr", splits, patient=True)
         return from_scores(scores, "dr", self.level, evaluation.trial.sample)
 
@@ -509,12 +522,11 @@ class BackwardLearner(Estimator):
         return value, observed_value(trial, self.discount, self.level)
 
     def _report(self) -> dict[str, Any]:
-        notes = [*self._value_notes(), *self._notes]
-        return report_of(self, self._seconds, self._n_subjects, notes)
+        return report_of(self, self._seconds, self._n_subjects, self._notes, self._value_notes())
 
     def _value_notes(self) -> list[str]:
-        """What is to be known of ``value_``."""
-        return selected_from_few(self, self._n_subjects)
+        """What makes ``value_`` too good."""
+        return [] if self._selected_anew else selected_from_few(self, self._n_subjects)
 
     def _marks(self) -> Marks:
         """What the fit says of each history column, for `rlselect.report.side_by_side`."""

@@ -39,13 +39,18 @@ class Learnt(Protocol):
     tailoring_effects_: list[list[TailoringEffect]]
 
 
-def report_of(learner: Learnt, seconds: float, n_subjects: int, notes: Sequence[str]) -> dict[str, Any]:
-    """Facts of a fit, tables and rules, as `rlselect.report.to_html` takes them; `notes` are the trial's."""
+def report_of(
+    learner: Learnt, seconds: float, n_subjects: int, notes: Sequence[str], doubts: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Facts of a fit, tables and rules, as `rlselect.report.to_html` takes them.
+
+    `notes` are the trial's, `doubts` what makes the value too good.
+    """
     value, before = learner.value_, learner.observed_
     return {
         "title": "What to do for whom"
         + (f", at {learner.n_stages_} stages" if learner.n_stages_ > 1 else ""),
-        "answer": answer_of(learner, value, before),
+        "answer": answer_of(learner, value, before, flattered=bool(doubts)),
         "seconds": seconds,
         "facts": {
             "Subjects": n_subjects,
@@ -66,6 +71,7 @@ def report_of(learner: Learnt, seconds: float, n_subjects: int, notes: Sequence[
             "From observational data it can be trusted only if what moved both actions and rewards is among "
             "the history columns, and every action was taken often enough: see whether actions can be "
             "compared.",
+            *doubts,
             *notes,
         ],
     }
@@ -97,8 +103,11 @@ def marks_of(learner: Learnt) -> Marks:
     return Marks(marked, "steepest slope of an advantage per standard deviation, where it decides")
 
 
-def answer_of(learner: Learnt, value: RegimeValue, before: RegimeValue) -> str:
-    """Whether the regime is better than what was done, what it decides by, whether to trust that."""
+def answer_of(learner: Learnt, value: RegimeValue, before: RegimeValue, flattered: bool = False) -> str:
+    """Whether the regime is better than what was done, what it decides by, whether to trust that.
+
+    A value that is `flattered` can tell that it is worse, not that it is better.
+    """
     gain = value.less(before)
     low, high = gain.interval
     worth = "Had all been treated as recommended here, their mean outcome would be about "
@@ -114,6 +123,11 @@ def answer_of(learner: Learnt, value: RegimeValue, before: RegimeValue) -> str:
         ]
     elif low <= 0.0 <= high:
         parts = [f"{worth}, but the data do not tell whether that is a difference {between}."]
+    elif flattered and (low > 0.0) == learner.maximize:
+        parts = [
+            f"{worth} {between}, but few subjects both selected the columns and judged them, which flatters "
+            "it: only others can tell whether it is better."
+        ]
     else:
         parts = [f"{worth}, which is {'better' if (low > 0.0) == learner.maximize else 'worse'} {between}."]
     by = [

@@ -1,9 +1,9 @@
 """Which history columns the Q-function of a stage keeps, and by which family of models."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.ensemble import ExtraTreesRegressor
@@ -17,6 +17,7 @@ from rlselect.regimes._encoding import HistoryEncoder
 from rlselect.regimes._held_out_folds import (
     Split,
     adaptive_cycle,
+    best_by_itself,
     cross_fitted_choice,
     held_out_risk,
     one_split,
@@ -25,7 +26,15 @@ from rlselect.regimes._stage_machine import StageMachine
 from rlselect.regimes._stage_rfe import BY_VALUE, Selection, StageRFE
 from rlselect.regimes._stages import StageData
 
-__all__ = ["FAMILIES", "MODEL", "StageSelection", "choose_machine", "fit_q_function", "select_features"]
+__all__ = [
+    "FAMILIES",
+    "MODEL",
+    "JudgedLines",
+    "StageSelection",
+    "choose_machine",
+    "fit_q_function",
+    "select_features",
+]
 
 FAMILIES = ("anova", "rbf", "linear")
 # Where other families are learnt from columns, a Gaussian kernel is tried on a sample of the subjects first,
@@ -39,6 +48,22 @@ MODEL = one_of("auto", *FAMILIES, "trees") | anything(
 )
 
 
+class JudgedLines(NamedTuple):
+    """Held-out losses (n,) of lines in the selected columns, of lines in all, and of the kernel machine.
+
+    ``shares`` are those of the absolute value in the penalties of lines.
+    """
+
+    few: np.ndarray
+    every: np.ndarray
+    machine: np.ndarray
+    shares: Mapping[str, float]
+
+    def of_rows(self, rows: np.ndarray) -> "JudgedLines":
+        """The same of some rows."""
+        return JudgedLines(self.few[rows], self.every[rows], self.machine[rows], self.shares)
+
+
 @dataclass(frozen=True)
 class StageSelection:
     """What an elimination chose at a stage.
@@ -49,14 +74,21 @@ class StageSelection:
         Selected groups.
     path : EliminationPath or None
     reason : str
-    split : Split or None
+    splits : sequence of Split
         Eliminations without each fold, where there were some on the same rows.
+    machine : StageMachine or None
+        Whose groups these eliminations removed, or that had none to choose from; None where the choice cannot
+        be made again without some rows, but by doing all of it anew.
+    judged : JudgedLines or None
+        What lines were compared with curves by.
     """
 
     groups: list[int]
     path: EliminationPath | None
     reason: str
-    split: Split | None = None
+    splits: Sequence[Split] = ()
+    machine: StageMachine | None = None
+    judged: JudgedLines | None = None
 
     def turned_into(self, groups: Sequence[int], reason: str) -> "StageSelection":
         """Another choice after the same elimination."""
@@ -72,6 +104,7 @@ def fit_q_function(
     selection: Selection,
     rng: np.random.Generator,
     device: str = "cpu",
+    deal: np.ndarray | None = None,
 ) -> tuple[StageMachine, StageSelection]:
     """The Q-function of a stage on the history columns that it needs.
 
@@ -87,6 +120,8 @@ def fit_q_function(
     selection : "loo", StageRFE or None
     rng : Generator
     device : str
+    deal : (splits, n) int array, optional
+        Folds of all subjects of the trial, which "loo" needs.
     """
     encoder = HistoryEncoder(stage.columns, stage.history[subjects], stage.labels, stage.codes)
     X = encoder.encode(stage.history[subjects], stage.shares(subjects))
@@ -105,7 +140,7 @@ def fit_q_function(
         )
         for kind in kinds
     ]
-    machine, chosen = choose_machine(machines, selection, np.random.default_rng(seed))
+    machine, chosen = choose_machine(machines, selection, np.random.default_rng(seed), deal)
     return machine, replace(chosen, reason=f"time budget, lines alone; {chosen.reason}") if hasty else chosen
 
 
@@ -125,28 +160,34 @@ def select_features(
     rng: np.random.Generator,
     path: EliminationPath | None = None,
     first: Split | None = None,
+    deal: np.ndarray | None = None,
 ) -> StageSelection:
     """Choose groups of a stage: leave-one-out, Algorithm 25 or Algorithm 27.
 
-    ``path`` and ``first`` are the elimination of "loo" and its first split, where they are known already.
+    ``path`` and ``first`` are the elimination of "loo" and its first split, where they are known already,
+    ``deal`` the folds of its splits.
     """
     n_groups = len(machine.encoder.groups)
     later = isinstance(selection, StageRFE) and selection.algorithm in BY_VALUE
+    again = machine if selection == "loo" and machine.uses_kernel else None
     if selection is None or later or n_groups == 0:
-        return StageSelection(list(range(n_groups)), None, "all history columns are kept")
+        return StageSelection(list(range(n_groups)), None, "all history columns are kept", machine=again)
     if np.ptp(machine.y) <= 1e-12 * np.abs(machine.y).max():
-        return StageSelection([], None, "the response is the same for everyone: no history column is needed")
+        reason = "the response is the same for everyone: no history column is needed"
+        return StageSelection([], None, reason, machine=again)
     if isinstance(selection, StageRFE):
         return _select_by_paper(machine, selection, rng)
     path = elimination(machine, selection) if path is None else path
     if machine.uses_kernel and n_groups > 1 and not (path.broken_off or path.hurried):
         try:
-            groups, reason, split = cross_fitted_choice(machine, path, rng, first)
-            return StageSelection(groups, path, reason, split)
+            assert deal is not None
+            groups, reason, splits = cross_fitted_choice(machine, path, deal, first)
+            return StageSelection(groups, path, reason, splits, again)
         except OutOfTime:
             pass
     size, reason = choose_size("loo-2se", path, "squared")
-    return StageSelection(sorted(path.order[::-1][:size]), path, reason)
+    groups = sorted(path.order[::-1][:size])
+    return StageSelection(groups, path, reason, machine=again if n_groups == 1 else None)
 
 
 def _select_by_paper(machine: StageMachine, paper: StageRFE, rng: np.random.Generator) -> StageSelection:
@@ -198,7 +239,10 @@ def _on_device(problem: Any, machine: StageMachine) -> Any:
 
 
 def choose_machine(
-    machines: Sequence[StageMachine], selection: Selection, rng: np.random.Generator
+    machines: Sequence[StageMachine],
+    selection: Selection,
+    rng: np.random.Generator,
+    deal: np.ndarray | None = None,
 ) -> tuple[StageMachine, StageSelection]:
     """The machine with the smallest leave-one-out risk after selection, fitted, and its selection.
 
@@ -210,35 +254,36 @@ def choose_machine(
     if len(machines) > 1 and selection == "loo" and machines[0].encoder.groups:
         slow = any(machine.kind == "rbf" for machine in machines)
         if slow and isinstance(machines[0], ByColumns) and len(machines[0].y) > _SAMPLE:
-            return _choose_among_many(machines, rng)
+            return _choose_among_many(machines, rng, deal)
         # out of time, the first of them is what there is
         paths = run_tasks(elimination, while_time((machine, selection) for machine in machines))
         ranked = _rank_families([machine.kind for machine in machines], paths)
         if machines[ranked[0]].kind == "rbf" and not any(p.broken_off or p.hurried for p in paths):
-            ranked, first = _confirm_family(machines, paths, ranked[:2], int(rng.integers(2**31)))
+            assert deal is not None
+            ranked, first = _confirm_family(machines, paths, ranked[:2], deal[0])
         machines, path = [machines[ranked[0]]], paths[ranked[0]]
     found = []
     for machine in machines:
-        chosen = select_features(machine, selection, rng, path, first)
+        chosen = select_features(machine, selection, rng, path, first, deal)
         found.append((machine.fit(chosen.groups), chosen))
     return min(found, key=lambda one: one[0].loo_risk)
 
 
 def _choose_among_many(
-    machines: Sequence[StageMachine], rng: np.random.Generator
+    machines: Sequence[StageMachine], rng: np.random.Generator, deal: np.ndarray | None
 ) -> tuple[StageMachine, StageSelection]:
     """The best of families of which the Gaussian one alone is slow: that one selects on a sample.
 
     It must win there, on all rows and by more than a paired standard error.
     """
     rest = [machine for machine in machines if machine.kind != "rbf"]
-    best, chosen = choose_machine(rest, "loo", rng)
+    best, chosen = choose_machine(rest, "loo", rng, deal)
     n = len(best.y)
     slow = [machine for machine in machines if machine.kind == "rbf"]
     if not slow or n > _MOST_FOR_GAUSSIAN or present_clock().left is not None:
         return best, chosen
     rows = np.sort(rng.permutation(n)[:_SAMPLE])
-    found, selected = choose_machine([machine.on_rows(rows) for machine in machines], "loo", rng)
+    found, selected = choose_machine([machine.on_rows(rows) for machine in machines], "loo", rng, deal)
     if found.kind != "rbf":
         return best, chosen
     smooth = slow[0].fit(selected.groups)
@@ -246,15 +291,15 @@ def _choose_among_many(
     if compared["difference"][1] <= compared["difference_standard_error"][1]:
         return best, chosen
     reason = f"{selected.reason}, on a sample of {len(rows)} subjects"
-    return smooth, replace(selected, reason=reason, split=None)
+    return smooth, replace(selected, reason=reason, splits=(), machine=None)
 
 
 def _confirm_family(
-    machines: Sequence[StageMachine], paths: Sequence[EliminationPath], ranked: list[int], seed: int
+    machines: Sequence[StageMachine], paths: Sequence[EliminationPath], ranked: list[int], deal: np.ndarray
 ) -> tuple[list[int], Split | None]:
     """The better of two families on the same folds, with its split; the second one, out of time."""
     try:
-        splits = [one_split(machines[f], paths[f], np.random.default_rng(seed)) for f in ranked]
+        splits = [one_split(machines[f], paths[f], deal) for f in ranked]
     except OutOfTime:
         return ranked[-1:], None
     risks = [
@@ -266,16 +311,11 @@ def _confirm_family(
 
 
 def _rank_families(kinds: Sequence[str], paths: Sequence[EliminationPath]) -> list[int]:
-    """Families by their leave-one-out risk, each at the size with the smallest ``n log(risk) + 2 k log d``.
+    """Families by their leave-one-out risk, each at the size that `best_by_itself` finds.
 
     A Gaussian kernel comes first only if it is better by more than a paired standard error.
     """
-    losses, weights = [], paths[0].weights
-    for path in paths:
-        risk = np.array(path.losses) @ weights / weights.sum()
-        price = 2.0 * np.array(path.sizes) * np.log(max(path.sizes[0], 2))
-        best = int(np.argmin(len(weights) * np.log(np.maximum(risk, 1e-300)) + price))
-        losses.append(path.losses[best])
+    losses, weights = [path.losses[best_by_itself(path)] for path in paths], paths[0].weights
     if len(paths) == 1:
         return [0]
     compared = paired_comparison(EliminationPath(losses=losses, weights=weights))

@@ -1,0 +1,57 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression
+
+from rlselect import QLearning, TrialData
+from rlselect.regimes._relearning import _stage_without, can_relearn
+
+COLUMNS = [f"x{j}" for j in range(5)]
+STAGE = {"history": COLUMNS, "action": "arm", "reward": "y", "propensity": {"a": 0.5, "b": 0.5}}
+
+
+def noise(n=60, seed=0):
+    rng = np.random.default_rng(seed)
+    table = dict(zip(COLUMNS, rng.normal(size=(5, n)), strict=True))
+    return table | {"arm": rng.choice(["a", "b"], size=n), "y": table["x0"] + rng.normal(size=n)}
+
+
+def learnt(table, **options):
+    learner = QLearning(random_state=0, **options)
+    trial = TrialData.from_wide(table, [STAGE])
+    return learner, learner._learn(trial, np.ones(len(table["y"]), dtype=bool), bool)
+
+
+@pytest.mark.parametrize("model", ["anova", "linear"])
+def test_outcomes_of_a_fold_change_nothing_of_what_it_is_judged_by(model):
+    table = noise()
+    learner, evaluation = learnt(table, model=model)
+    assert can_relearn(learner._selections)
+    test = evaluation.splits_into(10)[0] == 3
+    # in the fold, and nowhere else, a column decides
+    other = table | {"y": table["y"] + 5.0 * test * table["x3"] * np.where(table["arm"] == "a", 1.0, -1.0)}
+    moved, _ = learnt(other, model=model)
+    assert moved._selections[0].groups != learner._selections[0].groups
+    rows = evaluation.trial.stages[0].history
+    found = [
+        _stage_without(one._selections[0], 0, test, y["y"])[0].q_values(rows)
+        for one, y in ((learner, table), (moved, other))
+    ]
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-9)
+
+
+def test_a_single_column_is_selected_anew_and_an_estimator_is_not():
+    rng = np.random.default_rng(1)
+    table = {"x0": rng.normal(size=40), "arm": rng.choice(["a", "b"], size=40), "y": rng.normal(size=40)}
+    trial = TrialData.from_wide(table, [STAGE | {"history": ["x0"]}])
+    learner = QLearning(model="linear", random_state=0).fit(trial)
+    assert learner._selected_anew
+    assert not hasattr(learner, "_selections")
+    assert not QLearning(model=LinearRegression(), random_state=0).fit(trial)._selected_anew
+
+
+def test_a_stage_whose_choice_cannot_be_made_again_is_known():
+    learner, _ = learnt(noise(), model="linear")
+    (chosen,) = learner._selections
+    assert not can_relearn([chosen, replace(chosen, machine=None)])

@@ -32,7 +32,7 @@ PAGES = [
 
 # pages whose examples take six seconds and more: `make test-pages` runs them
 LONG = {
-    *(f"docs/{name}.md" for name in ("datumwise", "datumwise_results", "regimes")),
+    *(f"docs/{name}.md" for name in ("acp", "datumwise", "datumwise_results", "regimes")),
     *(f"docs/howto/{name}.md" for name in ("cases", "decide", "pictures", "responses", "summary")),
 }
 

@@ -8,7 +8,7 @@ import pytest
 from rlselect import REVS, DatumwiseClassifier, RiskRFE
 from rlselect.temporal import TemporalProcessRegression
 
-SHAPES = {"p/n = 0.1": (100, 10), "p/n = 1": (60, 60), "p/n = 3": (30, 90)}
+SHAPES = {"p/n = 0.1": (100, 10), "p/n = 1": (36, 36), "p/n = 3": (24, 72)}
 
 
 def problem(n, p, kind, seed=0):

@@ -173,3 +173,14 @@ def test_a_case_says_which_feature_counts():
     model = DatumwiseRegressor(search=training, random_state=0).fit(X[:500], y[:500])
     assert model.score(X[500:], y[500:]) > 0.8
     assert model.acquire(X[500:]).sum(axis=1).mean() < 2.6
+
+
+def test_answers_far_from_zero_are_those_of_copies():
+    rng = np.random.default_rng(0)
+    y, weight = 1e14 + rng.standard_normal(24), rng.integers(1, 4, 24)
+    rows = np.repeat(np.arange(24), weight)
+    _, labels, errors, variance = DatumwiseRegressor()._read_answers(y, weight.astype(float))
+    _, repeated, others, spread = DatumwiseRegressor()._read_answers(y[rows], np.ones(len(rows)))
+    np.testing.assert_array_equal(labels[rows], repeated)
+    np.testing.assert_allclose(errors, others, rtol=1e-12)
+    assert variance == pytest.approx(spread, rel=1e-12)

@@ -28,8 +28,8 @@ def answer_edges(values: NDArray, weights: NDArray, number: int) -> NDArray:
     if len(fine) < number:
         return quantile_edges(values, weights, number)
     place = np.searchsorted(fine, values, side="left")
-    middle = np.average(values, weights=weights)
-    scaled = (values - middle) / (values.max() - values.min())
+    scaled = (values - values.min()) / (values.max() - values.min())
+    scaled -= np.average(scaled, weights=weights)
     mass, first, second = (
         np.append(0.0, np.cumsum(np.bincount(place, weights * scaled**power))) for power in range(3)
     )

@@ -246,15 +246,13 @@ class DatumwiseRegressor(RegressorMixin, FeatureBuyer):
         # sums learn what is rare badly
         cut = answer_edges if scoring == "network" else quantile_edges
         labels = np.searchsorted(cut(values, weights, number), values, side="left")
-        total = np.bincount(labels, weights)
-        self.answers_ = np.bincount(labels, weights * values) / total
-        variance = float(np.average((values - np.average(values, weights=weights)) ** 2, weights=weights))
-        return (
-            self.answers_,
-            labels,
-            np.subtract.outer(self.answers_, self.answers_) ** 2 / variance,
-            variance,
-        )
+        # sums of what is far from zero lose the differences that matter here
+        lowest = float(values.min())
+        above = values - lowest
+        means = np.bincount(labels, weights * above) / np.bincount(labels, weights)
+        variance = float(np.average((above - np.average(above, weights=weights)) ** 2, weights=weights))
+        self.answers_ = lowest + means
+        return self.answers_, labels, np.subtract.outer(means, means) ** 2 / variance, variance
 
     def _judge(
         self,

@@ -13,6 +13,7 @@ from rlselect.cli._files import (
     name_targets,
     open_data,
     title_of,
+    with_moments,
     with_numbers,
     with_target,
 )
@@ -20,6 +21,7 @@ from rlselect.cli._help import FirstByDefault, examples
 from rlselect.cli._options import (
     budget_option,
     data_argument,
+    day_first_option,
     expand_option,
     file_options,
     model_argument,
@@ -302,6 +304,7 @@ _EFFECTS = examples(
 @click.option("--formula", required=True, metavar="TEXT", help="Such as 'score ~ arm + age'.")
 @subject_option
 @click.option("--time", required=True, metavar="COLUMN", help="Column of the times, numbers or dates.")
+@day_first_option
 @click.option(
     "--link", default="identity", show_default=True, help="identity, logit, probit, cloglog or log."
 )
@@ -331,6 +334,7 @@ def effects(
     formula: str,
     subject: str,
     time: str,
+    day_first: bool | None,
     link: str,
     visits: str,
     grid: str | None,
@@ -357,8 +361,9 @@ def effects(
         from rlselect.cli._models import save_model
 
         with shown_progress("estimating", time_budget):
+            rows, day_first = with_moments(open_data(data, {}, (), cells), time, day_first)
             model = run_effects(
-                open_data(data, {}, (), cells),
+                rows,
                 {
                     "id": subject,
                     "time": time,
@@ -370,7 +375,7 @@ def effects(
                 formula=formula,
                 link=link,
                 visits=visits,
-                grid=read_grid(grid),
+                grid=read_grid(grid, day_first),
                 several=several,
                 bandwidth=read_width(bandwidth),
                 n_splines=splines,

@@ -58,7 +58,7 @@ def is_few(design: ProcessDesign, columns: Places) -> bool:
 def thin_spots(design: ProcessDesign, columns: Places) -> list[str]:
     """What is smaller than in any measured case, in words."""
     p, few = len(design.names), is_few(design, columns)
-    unit = "subjects" if design.n_independent == len(design.subjects) else "clusters"
+    unit = "clusters" if design.is_grouped else "subjects"
     available = (design.w > 0).sum(axis=1)
     fewest = int(available.min(initial=design.x.shape[2], where=available > p))
     least = _LEAST_APART if few else _APART

@@ -326,7 +326,7 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
                 "reaches."
             )
         window = Window(float(self.bandwidth), self.kernel)
-        return Schedule(self.visits, self.grid, self.several, window.weights, window.narrower().weights)
+        return Schedule(self.visits, self.grid, self.several, window.weights, window.width)
 
     def _constant_names(self) -> tuple[str, ...]:
         return (self.constant,) if isinstance(self.constant, str) else tuple(self.constant or ())

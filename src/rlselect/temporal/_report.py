@@ -45,7 +45,7 @@ def report_of(
         "Subjects": f"{len(design.subjects)}, {counts.min()} to {counts.max()} available per time",
         "Times": f"{len(design.times)} from {first} to {last}",
     }
-    if design.clusters is not None and design.n_independent != len(design.subjects):
+    if design.is_grouped:
         facts["Clusters"] = design.n_independent
     if design.dropout is not None:
         facts["Weighted for drop-out"] = design.dropout.told()
@@ -156,7 +156,7 @@ def _plain(name: str) -> str:
 
 
 def _smoothing_note(fitted: FittedCurves) -> str:
-    if fitted.design.inner is not None:
+    if fitted.design.distance is not None:
         return " Bands lie around what local estimation has not flattened."
     if not fitted.is_smoothed:
         return ""

@@ -183,7 +183,7 @@ def with_numbers(
     return made, found.day_first
 
 
-def with_moments(data: Any, column: str, day_first: bool | None) -> tuple[Any, bool | None]:
+def with_moments(data: Any, column: str, day_first: bool | None) -> tuple[Any, dict[str, bool | None]]:
     """The rows with dates in the place of a column of text that holds them; a source stays one.
 
     Parameters
@@ -199,8 +199,8 @@ def with_moments(data: Any, column: str, day_first: bool | None) -> tuple[Any, b
     -------
     rows
         As `data`.
-    day_first : bool or None
-        What stood first; None where the dates are not written so, or are no text.
+    day_first : dict of str to bool or None
+        The column, and what stood first, None where that is no question; empty where it is no text of dates.
     """
     import pyarrow as pa
 
@@ -216,8 +216,8 @@ def with_moments(data: Any, column: str, day_first: bool | None) -> tuple[Any, b
         flag = "--day-first" if day_first else "--month-first"
         raise ValueError(f"{flag} is for dates such as 01/02/2024; {column!r} holds none: leave it out.")
     if found is None:
-        return data, None
-    return found.make(data) if isinstance(data, pa.Table) else make_columns(data, found), order
+        return data, {}
+    return found.make(data) if isinstance(data, pa.Table) else make_columns(data, found), {column: order}
 
 
 def with_target(data: Any, targets: Sequence[str]) -> Any:

@@ -1,6 +1,6 @@
 """Fitted models in files: written, read, and used on new rows."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from inspect import signature
 from itertools import repeat
 from pathlib import Path
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from rlselect.cli._files import DateOrder, names_in, with_numbers
+from rlselect.cli._files import DateOrder, names_in, with_moments, with_numbers
 from rlselect.cli._progress import say
 from rlselect.cli._tables import require_table_name, write_tables
 from rlselect.persist import load, save
@@ -18,11 +18,11 @@ from rlselect.report import printable
 __all__ = ["load_model", "save_model", "write_predictions"]
 
 
-def save_model(estimator: Any, path: Path | None, day_first: dict[str, bool] | None = None) -> None:
+def save_model(estimator: Any, path: Path | None, day_first: Mapping[str, bool | None] | None = None) -> None:
     """Write a fitted estimator, where that was asked for, with the order that its dates were read in."""
     if path is not None:
         if day_first:
-            estimator.day_first_ = day_first
+            estimator.day_first_ = dict(day_first)
         save(estimator, path)
         say(f"Wrote {printable(path)}")
 
@@ -82,6 +82,10 @@ def write_predictions(
     names = getattr(model, "feature_names_in_", None)
     if expand_dates:
         data, _ = with_numbers(data, expand_dates, model=model)
+    elif hasattr(model, "times_"):
+        # times stay dates
+        for name, first in getattr(model, "day_first_", {}).items():
+            data, _ = with_moments(data, name, first)
     if names is not None:
         present = set(names_in(data))
         expanded = {name.removesuffix(".days") for name in set(names) - present}

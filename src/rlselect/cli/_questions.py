@@ -361,7 +361,7 @@ def effects(
         from rlselect.cli._models import save_model
 
         with shown_progress("estimating", time_budget):
-            rows, day_first = with_moments(open_data(data, {}, (), cells), time, day_first)
+            rows, order = with_moments(open_data(data, {}, (), cells), time, day_first)
             model = run_effects(
                 rows,
                 {
@@ -375,14 +375,14 @@ def effects(
                 formula=formula,
                 link=link,
                 visits=visits,
-                grid=read_grid(grid, day_first),
+                grid=read_grid(grid, order.get(time)),
                 several=several,
                 bandwidth=read_width(bandwidth),
                 n_splines=splines,
                 constant=list(constant) or None,
                 time_budget=time_budget,
             )
-            save_model(model, model_path)
+            save_model(model, model_path, order)
             report = dict(model.report(level=level, random_state=seed).dict)
         report["title"] += f", in {title_of(data)}"
         deliver(report, json_path, html_path)

@@ -31,6 +31,7 @@ _COLUMNS = [
 def report_of(
     fitted: FittedCurves,
     formula: str | None,
+    visits: str = "",
     *,
     level: float = 0.95,
     n_draws: int = 1000,
@@ -39,12 +40,15 @@ def report_of(
     """Facts, a table with one row per covariate, and curves, as `rlselect.report.to_html` takes them."""
     design, equations, counts = fitted.design, fitted.equations, fitted.raw.n_available
     first, last = (time_label(design.times[k]) for k in (0, -1))
+    counted = "visits" if design.distance is not None else "available"
     facts: dict[str, Any] = {
         "Model": formula or f"{design.response} ~ {' + '.join(design.names)}",
         "Link": f"{equations.link}, variance {equations.variance}",
-        "Subjects": f"{len(design.subjects)}, {counts.min()} to {counts.max()} available per time",
+        "Subjects": f"{len(design.subjects)}, {counts.min()} to {counts.max()} {counted} per time",
         "Times": f"{len(design.times)} from {first} to {last}",
     }
+    if visits:
+        facts["Visits"] = visits
     if design.is_grouped:
         facts["Clusters"] = design.n_independent
     if design.dropout is not None:

@@ -25,26 +25,20 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from temporal_common import LINKS, curves, simulate, simulate_arms, write_table
+from temporal_common import KINDS, LINKS, curves, hidden, simulate, simulate_arms, write_table
 
 from rlselect import TemporalProcessRegression
 from rlselect.temporal import FlaggedTimeWarning, SmallSampleWarning
 
-KINDS = ("ids", "sds", "squared")
 TESTS = ["ids", "sds", "squared", "ids, 1/se", "constant? sds", "constant? squared", "two effects, ids"]
 
 
 def truths(n_times, power):
-    base = curves(n_times)
-    null = base.copy()
+    if power:
+        return hidden(n_times)
+    null = curves(n_times)
     null[1] = 0.0
-    if not power:
-        return {"none": null}
-    early, sign, small = base.copy(), base.copy(), base.copy()
-    early[1] = np.where(np.arange(n_times) < n_times // 8, 0.5, 0.0)
-    sign[1] = 0.25 * np.sin(2 * np.pi * np.arange(n_times) / n_times)
-    small[1] = 0.12
-    return {"small and constant": small, "early only": early, "changing sign": sign}
+    return {"none": null}
 
 
 def rejections(model, truth, small_sample, draws, seed):

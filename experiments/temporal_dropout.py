@@ -3,8 +3,8 @@
 python experiments/temporal_dropout.py --replicates 40 --seed 19511 --subjects 300
 
 Responses have no trend; who has a high one tends to leave afterwards, so that the mean of those who are still
-there falls. The last visits of the study are at 6; curves are looked at from 4 on. The log odds of leaving rise
-by 1 per unit of the response, or by half as much.
+there falls. The last visits of the study are at 6; curves are looked at from 4 on. The log odds of leaving
+rise by 1 per unit of the response, or by half as much.
 """
 
 import argparse

@@ -224,6 +224,15 @@ def test_intervals_of_local_estimation_let_effects_bend_within_the_window():
     np.testing.assert_allclose((plain.lower + plain.upper) / 2, model.coef_)
 
 
+def test_constant_effects_of_local_estimation_do_not_bend():
+    data = local_study()
+    data["z"] = np.where(data["id"] % 2, "a", "b")
+    model = TemporalProcessRegression("y ~ x + z", visits="local", grid=4, bandwidth=2.0, constant=["z"])
+    band = model.fit(data, id="id", time="t").conf_int()
+    assert np.ptp(band.lower["z[T.b]"]) == pytest.approx(0.0, abs=1e-9)
+    assert np.ptp(band.lower["x"]) > 0.1
+
+
 def test_bands_of_local_estimation_hold_what_bends():
     truth, hits, plain = 1.0, 0, 0
     for seed in range(30):

@@ -104,7 +104,7 @@ class FittedCurves:
     @cached_property
     def bending(self) -> "FittedCurves | None":
         """Local estimation whose effects may bend within the window; None where visits are not local."""
-        design = self.design.bending()
+        design = self.design.bending(self.design.positions(self.equations.constant, "constant"))
         if design is None:
             return None
         return FittedCurves(design, self.equations, self.equations.solve(design), self.time_name)

@@ -160,20 +160,19 @@ class ProcessDesign:
         weight = subject_weight if self.clusters is None else subject_weight[self.clusters]
         return replace(self, w=self.w * weight)
 
-    def bending(self) -> "ProcessDesign | None":
-        """With effects that are quadratic in time within the window of local estimation.
+    def bending(self, steady: Sequence[int] = ()) -> "ProcessDesign | None":
+        """With effects that are quadratic in time within the window of local estimation, but `steady` ones.
 
         The covariates come first, then each times the distance, then each times its square.
         """
         if self.distance is None:
             return None
-        powers = [self.distance[:, None, :] ** k for k in range(3)]
+        free = [k for k in range(len(self.names)) if k not in steady]
+        near, bent = self.x[:, free], self.distance[:, None, :]
         return replace(
             self,
-            x=np.concatenate([self.x * power for power in powers], axis=1),
-            names=[name + end for end in ("", ", slope", ", bend") for name in self.names],
-            terms={},
-            factors={},
+            x=np.concatenate([self.x, near * bent, near * bent**2], axis=1),
+            names=[*self.names, *(f"{self.names[k]}, {part}" for part in ("slope", "bend") for k in free)],
             spec=None,
             distance=None,
         )

@@ -45,12 +45,13 @@ class CurveInference(Estimator):
         -------
         Band
             Standard errors are corrected for leverage (HC2) and multiples are those of Student's t with the
-            degrees of freedom of Bell and McCaffrey. Where the mean is bounded (logit, probit, cloglog),
-            standard errors grow with the estimate and multiples stay normal; of responses 0 and 1 they are at
-            least those that the fitted means give, as residuals of few events may be small by chance. With
-            other links that are not linear (log), the subjects that matter most at a time are left out one by
-            one and the curve estimated without them. Large data, beyond two million numbers of times x
-            covariates x subjects, have ``se_``.
+            degrees of freedom of Bell and McCaffrey, for variances that may differ with the covariates.
+            Where the mean is bounded (logit, probit, cloglog), standard errors grow with the estimate and
+            multiples stay normal, but for clusters; of responses 0 and 1 standard errors are at least those
+            that the fitted means give, as residuals of few events may be small by chance. With other links
+            that are not linear (log), the subjects that matter most at a time are left out one by one and
+            the curve estimated without them. Large data, beyond two million numbers of times x covariates x
+            subjects, have ``se_``.
         """
         check_is_fitted(self)
         return pointwise_band(self._fitted, level, smoothed=smoothed)

@@ -278,7 +278,8 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
             with as many before them) are cut to it, so that no subject who was very likely to leave rules a
             curve: .99 makes curves steadier, at the price of some bias. 1 leaves all as they are.
             ``n_effective_`` tells how many subjects of equal weight would know as much; a
-            `SmallSampleWarning` of intervals and tests says where they are less than half of those available.
+            `SmallSampleWarning` of intervals and tests says where they are less than half of those available,
+            or would be by the model of staying: who happened to stay may look better.
 
         Returns
         -------

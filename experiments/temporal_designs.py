@@ -1,6 +1,9 @@
 """Default tests, bands and intervals on designs that nothing was tuned on.
 
-python experiments/temporal_designs.py --replicates 100 --seed 19721 --subjects 60
+python experiments/temporal_designs.py --replicates 100 --seed 9721 --subjects 60
+python experiments/temporal_designs.py --replicates 100 --seed 19731 --subjects 60 \
+    --designs "arm of 8, three times the spread" "arm of 52, three times the spread" \
+    "12 unequal clusters, binary" --name temporal_designs_again
 
 The effect of x is zero, or a curve with a kink; the other covariate has an effect of .4 throughout. A broken
 run goes on after the cells it has done, which a temporary file keeps until the table is written.
@@ -157,14 +160,17 @@ def main():
     parser.add_argument("--replicates", type=int, default=100)
     parser.add_argument("--seed", type=int, default=961)
     parser.add_argument("--subjects", type=int, default=60)
+    parser.add_argument("--designs", nargs="+", help="these alone")
+    parser.add_argument("--name", default="temporal_designs")
     args = parser.parse_args()
     warnings.simplefilter("ignore", FlaggedTimeWarning)
     warnings.simplefilter("ignore", SmallSampleWarning)
-    kept = Path(tempfile.gettempdir()) / f"temporal_designs_{args.seed}_{args.replicates}.json"
+    kept = Path(tempfile.gettempdir()) / f"{args.name}_{args.seed}_{args.replicates}.json"
     rows = json.loads(kept.read_text()) if kept.exists() else []
     cells = [(name, "none", False) for name in DESIGNS]
     cells += [("normal", "kink", False), ("overdispersed counts", "kink", False), ("normal", "kink", True)]
     cells += [("counts, 70 % more zeros", "kink", False)]
+    cells = [cell for cell in cells if args.designs is None or cell[0] in args.designs]
     for k, (name, effect, missing) in enumerate(cells):
         if k < len(rows):
             continue
@@ -183,7 +189,7 @@ def main():
         kept.write_text(json.dumps(rows))
     kept.unlink()
     write_table(
-        "temporal_designs",
+        args.name,
         f"Designs that nothing was tuned on ({args.subjects} subjects, {args.replicates} replicates)",
         [
             "design",

@@ -14,7 +14,7 @@ import numpy as np
 
 from rlselect.regimes._estimates import from_scores
 from rlselect.regimes._evaluation import Decide, Evaluation
-from rlselect.regimes._policy_tree import PolicyTree, StageTree, learn_stage_tree, offer_splits
+from rlselect.regimes._policy_tree import PolicyTree, StageTree, learn_stage_tree, offer_splits, rows_in_time
 from rlselect.regimes._stage_machine import StageMachine
 from rlselect.regimes._stages import StageData
 
@@ -34,6 +34,7 @@ def grow_policy_tree(
     costs: Any,
     level: float,
     splits: np.ndarray,
+    before_each: Callable[[], None] = lambda: None,
 ) -> PolicyTree:
     """The trees of all stages and what they are worth.
 
@@ -52,8 +53,10 @@ def grow_policy_tree(
     level : float
     splits : (k, n) int array
         Folds of the subjects in one or several splits.
+    before_each : callable
+        Called before each machine and each tree is learnt, and may break off.
     """
-    growth = _Growth(evaluation, machines, splits, depth, costs)
+    growth = _Growth(evaluation, machines, splits, depth, costs, before_each)
     stages = reversed(range(evaluation.trial.n_stages))
     trees = [growth.add_stage(t, columns[t], decide) for t in stages]
     scores = evaluation.sign * growth.judged()
@@ -65,7 +68,7 @@ class _Growth:
 
     Parameters
     ----------
-    evaluation, machines, splits, depth, costs
+    evaluation, machines, splits, depth, costs, before_each
         As for `grow_policy_tree`.
 
     Attributes
@@ -87,10 +90,12 @@ class _Growth:
         splits: np.ndarray,
         depth: int,
         costs: Any,
+        before_each: Callable[[], None],
     ) -> None:
         n = evaluation.trial.n_subjects
         self.evaluation, self.machines, self.splits = evaluation, machines, splits
         self.depth, self.costs, self.outcomes = depth, costs, evaluation.outcomes()
+        self.before_each = before_each
         self.runs = [(k, folds == fold) for k, folds in enumerate(splits) for fold in np.unique(folds)]
         self.after, self.without = np.zeros(n), np.zeros((len(self.runs), n))
         self.fitted = np.zeros((len(self.runs), n))
@@ -124,6 +129,7 @@ class _Growth:
         """Q-values (m, K) by the machine of each run, and the responses it was learnt from as its values."""
         every = []
         for run, (_, test) in enumerate(self.runs):
+            self.before_each()
             y = self.evaluation.sign * stage.reward + self.evaluation.discount * self.fitted[run]
             mine = np.flatnonzero(~test[self.machines[t].subjects])
             machine = self.machines[t].refit(mine, y[self.machines[t].subjects[mine]])
@@ -148,8 +154,10 @@ class _Growth:
         own = self.evaluation.trial.sample.weights[stage.present, None]
 
         def learn(rows: np.ndarray, scores: np.ndarray, fitted: np.ndarray) -> StageTree:
+            self.before_each()
             steady = own * _steadied(scores, fitted)
-            return learn_stage_tree(t + 1, stage.frame(), history[rows], steady[rows], offered, self.depth)
+            some = rows_in_time(np.flatnonzero(rows), offered)
+            return learn_stage_tree(t + 1, stage.frame(), history[some], steady[some], offered, self.depth)
 
         return learn
 

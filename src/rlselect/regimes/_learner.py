@@ -328,18 +328,25 @@ class BackwardLearner(Estimator):
         splits = evaluation.splits_into(_VALUE_FOLDS)
         if not all(machine.uses_kernel for machine in machines):
             splits = evaluation.splits[:1]
-        if present_clock().reason is not None:
-            splits = evaluation.splits_into(2)[:1]
-        return grow_policy_tree(
-            evaluation,
-            machines,
-            self._decide_for(evaluation.trial),
-            self.tailoring_,
-            depth=depth,
-            costs=costs,
-            level=self.level,
-            splits=splits,
-        )
+
+        def grow(splits: np.ndarray, **looks: Callable[[], None]) -> PolicyTree:
+            decide = self._decide_for(evaluation.trial)
+            return grow_policy_tree(
+                evaluation,
+                machines,
+                decide,
+                self.tailoring_,
+                depth=depth,
+                costs=costs,
+                level=self.level,
+                splits=splits,
+                **looks,
+            )
+
+        try:
+            return grow(splits, before_each=stop_if_late)
+        except OutOfTime:
+            return grow(evaluation.splits_into(2)[:1])
 
     def policy_tree(
         self,

@@ -272,8 +272,9 @@ class PolicyTree:
     ----------
     stages : list of StageTree
     value_ : RegimeValue
-        Cross-fitted doubly robust value: subjects are judged by trees that were learnt without their fold.
-        Net of the costs of actions, where those were given.
+        Cross-fitted doubly robust value: subjects are judged by trees that were learnt without their fold,
+        with ``selection="loo"`` from columns that were selected without it (from everyone where costs are
+        given or time is short). Net of the costs of actions, where those were given.
     agreement_ : list of float
         By stage: share of subjects for whom the tree and the full regime recommend the same action.
     """

@@ -7,7 +7,7 @@ from typing import Any
 from rlselect.report._cells import RowPictures, bar_pictures, interval_pictures
 from rlselect.report._format import MAX_PAGE_ROWS, MAX_ROWS, plain, show_column, show_pvalues
 from rlselect.report._svg import curve_svg
-from rlselect.report._tables import table_html
+from rlselect.report._tables import prose_html, table_html
 
 # lines of a tree that a page shows at once
 _TREE_LINES = 40
@@ -66,7 +66,7 @@ def sections_html(sections: Sequence[Mapping[str, Any]], level: int) -> str:
         parts += _table_parts(section, title)
         parts += [curve_html(curve) for curve in section.get("curves", ())]
         if section.get("note"):
-            parts.append(f'<p class="note">{escape(str(section["note"]))}</p>')
+            parts.append(f'<p class="note">{prose_html(section["note"])}</p>')
     return "\n".join(parts)
 
 

@@ -145,7 +145,7 @@ def text_html(text: str) -> str:
     lines = [line for line in text.splitlines() if line.strip()]
     indents = [len(line) - len(line.lstrip(" ")) for line in lines]
     if not any(indents) or indents[0]:
-        return f"<pre>{escape(text)}</pre>"
+        return f"<pre>{prose_html(text)}</pre>"
     whole = _tree_html(lines, indents)
     if len(lines) <= _TREE_LINES:
         return whole
@@ -176,7 +176,7 @@ def _findings_html(findings: Sequence[Mapping[str, str]]) -> str:
     """What was found: each with its weight, a sentence, and what mends it."""
     parts = []
     for one in findings:
-        mend = f"<code>{escape(one['mend'])}</code>" if one.get("mend") else ""
+        mend = f"<code>{prose_html(one['mend'])}</code>" if one.get("mend") else ""
         weight = escape(one["weight"])
         parts.append(
             f'<li class="{weight}"><strong>{weight.capitalize()}:</strong> {escape(one["text"])}{mend}</li>'

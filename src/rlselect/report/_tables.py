@@ -22,7 +22,7 @@ def prose_html(text: object) -> str:
     >>> prose_html("with --no-average & more")
     'with <span>--no-average</span> &amp; more'
     """
-    return re.sub(r"(?<= )(--[a-z-]+)", r"<span>\1</span>", escape(str(text)))
+    return re.sub(r"(?<!\S)(--[a-z-]+)", r"<span>\1</span>", escape(str(text)))
 
 
 def table_html(

@@ -286,6 +286,7 @@ def regimes(
         )
         with shown_progress("learning", time_budget):
             learner.fit(trial)
+        learner.long_columns_ = {"id": subject, "stage": stage}
         save_model(learner, model_path)
         report = {**report_of(learner), "title": f"What to do for whom to gain {reward}, in {title_of(data)}"}
         deliver(report, json_path, html_path)

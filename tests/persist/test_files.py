@@ -147,7 +147,7 @@ def test_no_file_takes_the_place_of_a_pipe_a_folder_or_a_device(tmp_path):
     for name in ("pipe", "folder"):
         with pytest.raises(OSError, match=f"{name}' cannot be written: it is a folder, a pipe or a device"):
             rlselect.save(REVS(), tmp_path / name)
-    with pytest.raises(OSError, match=r"missing.file' cannot be written: No such file .* nothing was changed"):
+    with pytest.raises(OSError, match=r"missing.file' cannot be written: No such file .*nothing was"):
         rlselect.save(REVS(), tmp_path / "missing" / "file")
     assert (tmp_path / "pipe").is_fifo()
 

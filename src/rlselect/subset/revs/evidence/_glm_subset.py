@@ -34,7 +34,7 @@ from rlselect.subset.revs.evidence._glm_parts import (
     probe_parts,
     tie_parts,
 )
-from rlselect.subset.revs.evidence._leaving import ModelRows, evidence_without
+from rlselect.subset.revs.evidence._leaving import FittedRows, evidence_without
 from rlselect.subset.revs.evidence._look import Look, Scores, glm_scores, paying_z
 from rlselect.subset.revs.evidence._recall import Recall
 from rlselect.subset.revs.evidence._rows import Rows
@@ -360,7 +360,7 @@ class GlmSubset:
         if not self.thorough or not len(doubtful) or len(blocks) != 1 or blocks[0] is None:
             return one_step
         block, out = blocks[0], doubtful + 1
-        rows = ModelRows(
+        rows = FittedRows(
             block_design(block, self._subset),
             block.y,
             np.ones(len(block)) if block.weight is None else block.weight,

@@ -23,7 +23,7 @@ _DECREMENT = 0.02
 _NEWTON_STEPS = 6
 
 
-class ModelRows(NamedTuple):
+class FittedRows(NamedTuple):
     """Columns of a model (k, n), that of ones first; response, weights and offset of its rows."""
 
     columns: Floats
@@ -33,13 +33,13 @@ class ModelRows(NamedTuple):
 
 
 def evidence_without(
-    rows: ModelRows, likelihood: tuple[str, float], prior: Floats, out: NDArray[np.intp], start: Floats
+    rows: FittedRows, likelihood: tuple[str, float], prior: Floats, out: NDArray[np.intp], start: Floats
 ) -> Floats:
     """Laplace log evidence of a model without each of some columns, the determinants of the priors apart.
 
     Parameters
     ----------
-    rows : ModelRows
+    rows : FittedRows
         The k columns and what they explain.
     likelihood : tuple
         Family and dispersion.
@@ -66,7 +66,7 @@ def evidence_without(
 
 
 def _problem(
-    rows: ModelRows, likelihood: tuple[str, float], priors: Floats, gone: NDArray[np.bool_]
+    rows: FittedRows, likelihood: tuple[str, float], priors: Floats, gone: NDArray[np.bool_]
 ) -> NewtonProblem:
     """Minus the log posteriors of models of the same rows; the coefficient that is gone stays at zero."""
     columns, y, weight, offset = rows

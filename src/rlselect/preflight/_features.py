@@ -173,8 +173,8 @@ def _names(look: SeenRows) -> Iterator[Finding]:
     found = [c for c in look.columns if is_id(c, look.n_seen) and c.name != subject]
     if found:
         names = [c.name for c in found]
-        free = [c.name for c in found if c.is_text]
-        more = f" ({named(free)}: {max(c.n_distinct for c in found if c.is_text):,} levels)" if free else ""
+        free = [f"{c.name!r}: {c.n_distinct:,} levels" for c in found if c.is_text]
+        more = f" ({name_some(free)})" if free else ""
         yield Finding(
             "ids and free text",
             "warning",

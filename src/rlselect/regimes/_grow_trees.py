@@ -14,7 +14,7 @@ import numpy as np
 
 from rlselect.regimes._estimates import from_scores
 from rlselect.regimes._evaluation import Decide, Evaluation, by_subject, folds_of
-from rlselect.regimes._policy_tree import PolicyTree, StageTree, learn_stage_tree, offer_splits
+from rlselect.regimes._policy_tree import PolicyTree, StageTree, learn_stage_tree, offer_splits, rows_in_time
 from rlselect.regimes._relearning import Relearning
 from rlselect.regimes._stage_machine import StageMachine
 from rlselect.regimes._stages import StageData
@@ -36,6 +36,7 @@ def grow_policy_tree(
     level: float,
     splits: np.ndarray,
     again: Relearning | None = None,
+    before_each: Callable[[], None] = lambda: None,
 ) -> PolicyTree:
     """The trees of all stages and what they are worth.
 
@@ -56,8 +57,10 @@ def grow_policy_tree(
         Folds of the subjects in one or several splits.
     again : Relearning, optional
         What was selected and learnt anew without each of these folds; machines are refitted without it.
+    before_each : callable
+        Called before each machine and each tree is learnt, and may break off.
     """
-    growth = _Growth(evaluation, machines, splits, depth, costs, again)
+    growth = _Growth(evaluation, machines, splits, depth, costs, again, before_each)
     stages = reversed(range(evaluation.trial.n_stages))
     trees = [growth.add_stage(t, columns[t], decide) for t in stages]
     apart = growth.apart[None] if growth.halves else None
@@ -70,7 +73,7 @@ class _Growth:
 
     Parameters
     ----------
-    evaluation, machines, splits, depth, costs, again
+    evaluation, machines, splits, depth, costs, again, before_each
         As for `grow_policy_tree`.
 
     Attributes
@@ -99,12 +102,14 @@ class _Growth:
         depth: int,
         costs: Any,
         again: Relearning | None,
+        before_each: Callable[[], None],
     ) -> None:
         n = evaluation.trial.n_subjects
         self.evaluation, self.machines, self.splits, self.again = evaluation, machines, splits, again
         self.depth, self.costs, self.outcomes = depth, costs, evaluation.outcomes()
         self.runs = folds_of(splits)
         self.halves = evaluation.halves(len(splits)) if again is None else again.divisions
+        self.before_each = before_each
         self.after, self.expected, self.without = np.zeros(n), np.zeros(n), np.zeros((len(self.runs), n))
         self.fitted = np.zeros((len(self.runs), n))
         self.apart = np.zeros((len(self.halves), evaluation.trial.n_stages, n))
@@ -161,6 +166,7 @@ class _Growth:
         """Q-values (m, K) by the machine of each run, and the responses it was learnt from as its values."""
         every = []
         for run, (_, test) in enumerate(self.runs):
+            self.before_each()
             y = self.evaluation.sign * stage.reward + self.evaluation.discount * self.fitted[run]
             mine = np.flatnonzero(~test[self.machines[t].subjects])
             machine = self.machines[t].refit(mine, y[self.machines[t].subjects[mine]])
@@ -184,9 +190,11 @@ class _Growth:
         def learn(
             rows: np.ndarray, scores: np.ndarray, fitted: np.ndarray, columns: Sequence[str]
         ) -> StageTree:
+            self.before_each()
             offered = offer_splits(stage.columns, [names.index(name) for name in columns], history)
             steady = own * _steadied(scores, fitted)
-            return learn_stage_tree(t + 1, stage.frame(), history[rows], steady[rows], offered, self.depth)
+            some = rows_in_time(np.flatnonzero(rows), offered)
+            return learn_stage_tree(t + 1, stage.frame(), history[some], steady[some], offered, self.depth)
 
         return learn
 

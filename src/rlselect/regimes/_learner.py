@@ -328,22 +328,28 @@ class BackwardLearner(Estimator):
         self, evaluation: Evaluation, machines: list[StageMachine], depth: int, costs: Any
     ) -> PolicyTree:
         splits = evaluation.splits[: 1 if _slow(machines) else _VALUE_SPLITS]
-        if present_clock().reason is not None:
-            splits = evaluation.splits_into(2)[:1]
         again = getattr(self, "_relearning", None) if machines is self._machines else None
         # what it knows of later stages has no costs
         again = again if costs is None else None
-        return grow_policy_tree(
-            evaluation,
-            machines,
-            self._decide_for(evaluation.trial),
-            self.tailoring_,
-            depth=depth,
-            costs=costs,
-            level=self.level,
-            splits=splits if again is None else again.splits,
-            again=again,
-        )
+
+        def grow(splits: np.ndarray, **options: Any) -> PolicyTree:
+            decide = self._decide_for(evaluation.trial)
+            return grow_policy_tree(
+                evaluation,
+                machines,
+                decide,
+                self.tailoring_,
+                depth=depth,
+                costs=costs,
+                level=self.level,
+                splits=splits,
+                **options,
+            )
+
+        try:
+            return grow(splits if again is None else again.splits, again=again, before_each=stop_if_late)
+        except OutOfTime:
+            return grow(evaluation.splits_into(2)[:1])
 
     def policy_tree(
         self,

@@ -1,6 +1,5 @@
 """A report as a page, or as a part of a notebook."""
 
-import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from html import escape
@@ -12,7 +11,7 @@ from rlselect.report._files import printable
 from rlselect.report._format import MAX_PAGE_ROWS, fact_rows, plain, selection_table, show
 from rlselect.report._sections import curve_html, sections_html
 from rlselect.report._svg import search_curves
-from rlselect.report._tables import table_html
+from rlselect.report._tables import prose_html, table_html
 
 __all__ = ["to_html", "to_notebook"]
 
@@ -62,7 +61,7 @@ def to_html(report: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
 _PAGE_STYLE = """
 :root { color-scheme: light dark; }
 body { margin: 0; }
-main { max-width: 60rem; margin: 2.5rem auto; padding: 0 1.25rem; }
+main { max-width: 66rem; margin: 2.5rem auto; padding: 0 1.25rem; }
 @media (max-width: 34rem) { main { margin: 1.25rem auto; padding: 0 1rem; } }
 @media print {
   :root { color-scheme: light; font-size: 13px; }
@@ -128,7 +127,7 @@ def _section(report: Mapping[str, Any], level: int) -> str:
     parts.append(sections_html(report.get("sections", ()), level + 1))
     if report.get("notes"):
         parts.append(heading("To keep in mind"))
-        parts += [f"<p>{escape(str(note))}</p>" for note in report["notes"]]
+        parts += [f"<p>{prose_html(note)}</p>" for note in report["notes"]]
     curves = search_curves(report["path"]) if report.get("path") else []
     if curves:
         # for those who ask how it was found; others want to know what was found
@@ -177,10 +176,8 @@ def _made_html(made: Mapping[str, Any]) -> list[str]:
     command, code = further.pop("command", None), f"<pre>{escape(str(further.pop('code', '')))}</pre>"
     parts = [code]
     if command is not None:
-        # a line ends before a flag, not within its hyphens
-        whole = re.sub(r"(?<= )(--[a-z-]+)", r"<span>\1</span>", escape(str(command)))
         parts = [
-            f"<pre>{whole}</pre>",
+            f"<pre>{prose_html(command)}</pre>",
             f"<details><summary>In Python</summary>{code}</details>",
         ]
     settings, works = further.pop("settings", {}), further.pop("works", ())

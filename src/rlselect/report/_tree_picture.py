@@ -40,7 +40,7 @@ class TreeBox(NamedTuple):
     def text(self) -> str:
         """The lines, none of them too long."""
         name, *others = self.lines
-        return "\n".join([_wrapped(short_name(name, 2 * _BOX), _BOX), *others])
+        return "\n".join([_wrapped(short_name(name, 5 * _BOX // 2), _BOX), *others])
 
 
 def _wrapped(text: str, letters: int) -> str:

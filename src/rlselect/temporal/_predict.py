@@ -1,5 +1,6 @@
 """New rows to covariates and times."""
 
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -54,7 +55,9 @@ def _refuse_changed_kinds(now: frozenset[str], then: frozenset[str]) -> None:
     """Refuse text for numbers, and numbers for text, which would pass for all of its levels at once."""
     for name in sorted(now ^ then):
         kinds = ("text", "numbers") if name in now else ("numbers", "text")
-        raise TypeError(f"Column {name!r} of data holds {kinds[0]}, but held {kinds[1]} in fit.")
+        written = "; say how the numbers of its file are written (--decimal ,; decimal=',' of pandas)"
+        fix = written if name in now else ""
+        raise TypeError(f"Column {name!r} of data holds {kinds[0]}, but held {kinds[1]} in fit{fix}.")
 
 
 def _coded(spec: Any, found: Any) -> Array:
@@ -66,7 +69,11 @@ def _coded(spec: Any, found: Any) -> Array:
             matrix = spec.get_model_matrix(found, context=CONTEXT, na_action="ignore", output="numpy")
             return np.asarray(matrix, dtype=float)
         except DataMismatchWarning as error:
-            raise ValueError(f"the data hold categories that were not there in fit: {error}") from None
+            new = re.search(r"\{(.*)\}", str(error))
+            raise ValueError(
+                f"the data hold categories that were not there in fit{f': {new[1]}' if new else ''}; name "
+                "one that was, or leave the rows out."
+            ) from None
 
 
 def curves_at(beta: Array, design: ProcessDesign, clock: Array) -> Array:
@@ -130,7 +137,8 @@ def residual_variance(fitted: FittedCurves, clock: Array, smoothed: bool) -> tup
 def profile_row(design: ProcessDesign, profile: Any, called: str) -> Array:
     """Covariates of a profile, one row of values by name: (covariates,)."""
     table = {name: [value] for name, value in profile.items()} if isinstance(profile, Mapping) else profile
-    x, _ = covariates_at(design, table, design.times[:1])
+    count = Columns(table, called).n_rows or 1
+    x, _ = covariates_at(design, table, np.repeat(design.times[:1], count))
     if len(x) != 1 or np.isnan(x).any():
         raise ValueError(
             f"{called} must be one row with a value for every covariate, such as a dict of them."

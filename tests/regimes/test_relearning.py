@@ -82,3 +82,16 @@ def test_regimes_are_apart_by_the_scores_of_what_they_decide_differently():
     np.testing.assert_allclose(found[0, :10], (scores[:, 0] - scores[:, 1])[:10])
     assert found.shape == (1, 20)
     assert not found[0, 10:].any()
+
+
+@pytest.mark.slow
+def test_trials_of_noise_are_told_better_or_worse_as_rarely_as_they_should():
+    gains = []
+    for seed in range(60):
+        learner = QLearning(model="linear", random_state=seed)
+        learner.fit(TrialData.from_wide(noise(seed=seed), [STAGE]))
+        gains.append(learner.value_.less(learner.observed_))
+    wrong = sum(gain.interval[0] > 0.0 or gain.interval[1] < 0.0 for gain in gains)
+    short = sum(gain.value**2 > 4.0 * (gain.standard_error**2 - gain.learning_variance) for gain in gains)
+    assert wrong <= 5
+    assert short > wrong

@@ -160,3 +160,15 @@ def test_a_frame_may_hold_the_times():
     assert fit.n_features_in_ == 3
     np.testing.assert_array_equal(fit.coef_, other.coef_)
     assert fit.score(frame, ("days", "died")) == other.score(frame[["a", "b", "c"]], y) > 0.7
+
+
+def test_strata_may_be_a_column_of_new_rows():
+    X, _ = rows(60)
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(site=np.where(rng.random(60) < 0.5, "n", "s"))
+    y = {"time": rng.exponential(size=60), "event": rng.random(60) < 0.8, "stratum": "site"}
+    fit = REVS(random_state=0).fit(frame, y)
+    np.testing.assert_array_equal(
+        fit.predict_survival_function(frame, [0.5, 1.0], stratum="site"),
+        fit.predict_survival_function(frame, [0.5, 1.0], stratum=frame["site"]),
+    )

@@ -107,6 +107,11 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         if name is not None:
             self._target_name = name
 
+    @property
+    def _target_words(self) -> str:
+        """The target in a sentence; a column of that very name says no more than the word."""
+        return "the target" if self._target_name in (None, "target") else spell(self._target_name)
+
     def _unfitted_twin(self) -> Self:
         twin = object.__new__(type(self))
         twin.__dict__.update(self._not_learnt())

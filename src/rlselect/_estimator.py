@@ -292,11 +292,10 @@ class Selector(SelectorMixin, Estimator, auto_wrap_output_keys=()):  # type: ign
             return in_container(table.take(columns=columns).X, X, self)
         try:
             return super().transform(self.encoder_.features_of(X))
-        except np.exceptions.DTypePromotionError:
-            raise TypeError(
-                "X has columns of another kind than numbers, such as dates, where fit had numbers; pass the "
-                "kinds of columns that fit was given."
-            ) from None
+        except (ValueError, TypeError) as error:
+            # what predictions would refuse is refused in the same words
+            self._open_design(X).take()
+            raise ValueError(f"X cannot be reduced to the selected features: {error}") from None
 
     def _open_design(self, X: Any) -> Table:
         """New rows in memory as the design that `coef_` and the like speak of."""

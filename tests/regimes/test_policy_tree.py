@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from rlselect import AdvantageLearning, QLearning, TrialData, compare_regimes, regime_value
+from rlselect._clock import Clock, OutOfTime
 from rlselect.persist import load, save
 from rlselect.regimes import PolicyTree, PolicyTreeDisplay
-from rlselect.regimes._policy_tree import TreeSplit, _conditions, offer_splits
+from rlselect.regimes._policy_tree import TreeSplit, _conditions, offer_splits, rows_in_time
 from rlselect.regimes._stages import HistoryColumn
 
 
@@ -31,6 +32,27 @@ def trial():
 @pytest.fixture(scope="module")
 def learner(trial):
     return QLearning(model="anova", random_state=0).fit(trial)
+
+
+def test_trees_are_grown_in_haste_when_time_runs_out_among_them(learner, monkeypatch):
+    """Not those of all folds, and not from all rows, where time is up; nothing changes where it is not."""
+    asked = []
+
+    def late():
+        asked.append(1)
+        if len(asked) == 3:
+            raise OutOfTime
+
+    monkeypatch.setattr("rlselect.regimes._learner.stop_if_late", late)
+    broken = learner.policy_tree(1, random_state=0)
+    assert len(asked) == 3
+    assert str(broken).startswith("stage 1: rest if x <= 10.")
+    monkeypatch.undo()
+    with Clock(0.0):
+        assert str(learner.policy_tree(1, random_state=0)).startswith("stage 1: rest if x <= 10.")
+        assert len(rows_in_time(np.arange(200), [None] * 9000)) == 2
+        assert len(rows_in_time(np.arange(200), [])) == 200
+    assert len(rows_in_time(np.arange(200), [None] * 9000)) == 200
 
 
 def test_the_rule_is_found_and_is_a_regime(learner, trial):

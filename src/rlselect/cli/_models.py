@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from rlselect.cli._files import DateOrder, names_in, require_column, split_names, with_numbers, with_target
+from rlselect.cli._files import (
+    DateOrder,
+    names_in,
+    require_column,
+    split_names,
+    with_moments,
+    with_numbers,
+    with_target,
+)
 from rlselect.cli._progress import say
 from rlselect.cli._show import report_of
 from rlselect.cli._tables import require_table_name, write_tables
@@ -20,11 +28,11 @@ from rlselect.report import printable, side_by_side
 __all__ = ["load_model", "report_again", "save_model", "write_predictions"]
 
 
-def save_model(estimator: Any, path: Path | None, day_first: dict[str, bool] | None = None) -> None:
+def save_model(estimator: Any, path: Path | None, day_first: Mapping[str, bool | None] | None = None) -> None:
     """Write a fitted estimator, where that was asked for, with the order that its dates were read in."""
     if path is not None:
         if day_first:
-            estimator.day_first_ = day_first
+            estimator.day_first_ = dict(day_first)
         save(estimator, path)
         say(f"Wrote {printable(path)}")
 
@@ -92,6 +100,10 @@ def _for_model(
     """Rows with dates made what they were in the fit; a table loses columns that the model does not know."""
     if expand_dates:
         data, _ = with_numbers(data, expand_dates, also, model=model)
+    elif hasattr(model, "times_"):
+        # times stay dates
+        for name, first in getattr(model, "day_first_", {}).items():
+            data, _ = with_moments(data, name, first)
     names = getattr(model, "feature_names_in_", None)
     if names is None:
         return data

@@ -16,7 +16,7 @@ import numpy as np
 from rlselect._clock import OutOfTime
 from rlselect._parallel import run_tasks
 from rlselect.machines import EliminationPath, eliminate, paired_comparison
-from rlselect.regimes._column_machine import ByColumns
+from rlselect.regimes._column_machine import ByColumns, many
 from rlselect.regimes._stage_machine import StageMachine, within_reach
 
 __all__ = [
@@ -98,20 +98,26 @@ class _JudgedProblem:
 
 
 class _JudgedColumns(_JudgedProblem):
-    """The same on explicit columns; parameters are those that the elimination on all rows had at the size."""
+    """The same on explicit columns; of many subjects, parameters are those that all rows had at the size."""
 
     def __init__(
         self, machine: ByColumns, path: EliminationPath, train: np.ndarray, test: np.ndarray
     ) -> None:
-        self.problem = machine.on_rows(train).make_problem(tune=False)
-        self.path = path
+        smaller = machine.on_rows(train)
+        self.shared = path if many(len(machine.y)) else None
+        self.problem = smaller.make_problem(tune=self.shared is None)
+        self.tuner = smaller.tuner
         self.columns, self.y, self.known = machine.columns[test], machine.y[test], machine.y[train]
         self.held_out: list[np.ndarray] = []
-        self.retune(None)
+        if self.shared is not None:
+            self.retune(None)
 
     def retune(self, _: Any) -> None:
-        """Take the parameters of the elimination on all rows."""
-        self.problem.lam = self.path.lam[self.path.sizes.index(len(self.problem.active))]
+        """Choose the parameters of the problem anew, or take those of the elimination on all rows."""
+        if self.shared is None:
+            self.tuner.again(self.problem)
+        else:
+            self.problem.lam = self.shared.lam[self.shared.sizes.index(len(self.problem.active))]
 
     def drop(self, groups: Sequence[int]) -> None:
         """Remove groups for good."""

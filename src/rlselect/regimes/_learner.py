@@ -22,14 +22,21 @@ from rlselect._watch import tell
 from rlselect.machines import EliminationPath
 from rlselect.regimes._contrasts import TailoringEffect, tailoring_effects
 from rlselect.regimes._displays import StageObjectiveDisplay, TailoringDisplay
-from rlselect.regimes._estimates import RegimeValue, from_scores
-from rlselect.regimes._estimation import estimate_value, feasible_only, observed_value, q_functions
+from rlselect.regimes._estimates import RegimeValue
+from rlselect.regimes._estimation import (
+    estimate_value,
+    feasible_only,
+    in_all,
+    observed_value,
+    q_functions,
+    refitted_halves,
+)
 from rlselect.regimes._evaluation import Decide, Evaluation, cross_fitted
 from rlselect.regimes._grow_trees import grow_policy_tree
 from rlselect.regimes._history import read_history
 from rlselect.regimes._overlap import warn_of_poor_overlap
 from rlselect.regimes._policy_tree import PolicyTree
-from rlselect.regimes._relearning import can_relearn, relearnt_scores
+from rlselect.regimes._relearning import Relearning, can_relearn, relearn
 from rlselect.regimes._report import answer_of, marks_of, report_of, selected_from_few, value_section
 from rlselect.regimes._selection import MODEL, StageSelection
 from rlselect.regimes._stage_machine import StageMachine
@@ -296,16 +303,10 @@ class BackwardLearner(Estimator):
 
     def _describe_decisions(self, evaluation: Evaluation, part_done: PartDone) -> None:
         self.tailoring_, self.prognostic_, self.tailoring_path_ = [], [], []
-        for t, stage in enumerate(evaluation.trial.stages):
-            machine = self._machines[t]
-            rows = machine.subjects
-            history = stage.history[rows]
-            allowed = stage.allowed(history)
-            taken, weights = stage.shares(rows), evaluation.importance[t][rows]
-            splits = evaluation.splits[:, rows]
+        for t, machine in enumerate(self._machines):
             try:
                 with present_clock().part(1.0 / (evaluation.trial.n_stages - t)):
-                    found = find_tailoring(machine, history, taken, weights, allowed, splits)
+                    found = find_tailoring(evaluation, t, machine, evaluation.splits)
             except OutOfTime:
                 found = None
             # what was not looked at may decide
@@ -328,18 +329,28 @@ class BackwardLearner(Estimator):
         splits = evaluation.splits_into(_VALUE_FOLDS)
         if not all(machine.uses_kernel for machine in machines):
             splits = evaluation.splits[:1]
-        if present_clock().reason is not None:
-            splits = evaluation.splits_into(2)[:1]
-        return grow_policy_tree(
-            evaluation,
-            machines,
-            self._decide_for(evaluation.trial),
-            self.tailoring_,
-            depth=depth,
-            costs=costs,
-            level=self.level,
-            splits=splits,
-        )
+        again = getattr(self, "_relearning", None) if machines is self._machines else None
+        # what it knows of later stages has no costs
+        again = again if costs is None else None
+
+        def grow(splits: np.ndarray, **options: Any) -> PolicyTree:
+            decide = self._decide_for(evaluation.trial)
+            return grow_policy_tree(
+                evaluation,
+                machines,
+                decide,
+                self.tailoring_,
+                depth=depth,
+                costs=costs,
+                level=self.level,
+                splits=splits,
+                **options,
+            )
+
+        try:
+            return grow(splits if again is None else again.splits, again=again, before_each=stop_if_late)
+        except OutOfTime:
+            return grow(evaluation.splits_into(2)[:1])
 
     def policy_tree(
         self,
@@ -366,7 +377,7 @@ class BackwardLearner(Estimator):
             From actions to what they cost in units of reward, a number or one per subject; others are free.
             Trees and their value are net of it.
         random_state : int, Generator, RandomState or None, default=None
-            Seed of the folds.
+            Seed of the folds, where they are not those that the fit has learnt everything anew without.
 
         Returns
         -------
@@ -391,7 +402,7 @@ class BackwardLearner(Estimator):
     def __getstate__(self) -> dict[str, Any]:
         # a file holds what was learnt, not whom it was learnt from
         state = super().__getstate__()
-        return state | {"_trial": None} if "_trial" in state else state
+        return state | {"_trial": None, "_relearning": None} if "_trial" in state else state
 
     def _estimate_value(self, evaluation: Evaluation, seconds: float) -> RegimeValue:
         """Value of the regime, whose stages were learnt in so many seconds."""
@@ -400,16 +411,19 @@ class BackwardLearner(Estimator):
             # Refits of forests and the like take long.
             splits = splits[:1]
         self._selected_anew = can_relearn(selections)
+        self._relearning: Relearning | None = None
         try:
             stop_if_late()
             if self._selected_anew:
-                scores = relearnt_scores(evaluation, self._machines, selections, self._settle, splits)
+                self._relearning = relearn(evaluation, self._machines, selections, self._settle, splits)
+                found = self._relearning.scores
             else:
-                scores = cross_fitted(evaluation, self._machines, [None], "dr", splits)
+                pair = refitted_halves(evaluation, self._machines)
+                found = cross_fitted(evaluation, self._machines, [None], "dr", splits, pair=pair)
         except OutOfTime:
             self._selected_anew, splits = False, evaluation.splits_into(2)[:1]
-            scores = cross_fitted(evaluation, self._machines, [None], "dr", splits, patient=True)
-        return from_scores(scores, "dr", self.level, evaluation.trial.sample)
+            found = cross_fitted(evaluation, self._machines, [None], "dr", splits, patient=True)
+        return in_all(evaluation, found, "dr", self.level)
 
     def _decide(self, t: int, history: np.ndarray) -> np.ndarray:
         """Positions of the recommended actions at a stage, counted from 0, for rows of its history."""

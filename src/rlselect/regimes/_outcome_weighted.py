@@ -193,7 +193,10 @@ def outcome_weighted_regime(
 
     parts = [learn(evaluation.folds != fold)[0] for fold in np.unique(evaluation.folds)]
     decisions = [_decide(rules) for rules in parts]
-    value = estimate_value(evaluation, decisions, "dr", "anova", level, rng)
+    half, pair = evaluation.halves, None
+    if half is not None:
+        pair = np.array([evaluation.decisions(_decide(learn(rows)[0])) for rows in (half, ~half)])
+    value = estimate_value(evaluation, decisions, "dr", "anova", level, rng, pair)
     rules, costs = learn(np.ones(trial.n_subjects, dtype=bool))
     return OutcomeWeightedRegime(algorithm, rules, costs, value)
 

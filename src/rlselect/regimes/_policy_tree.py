@@ -16,7 +16,7 @@ from rlselect.regimes._stages import HistoryColumn, StageFrame
 from rlselect.regimes._tree_search import TreeNode, find_tree
 from rlselect.regimes._trial import TrialData
 
-__all__ = ["PolicyTree", "StageTree", "TreeSplit", "learn_stage_tree", "offer_splits"]
+__all__ = ["PolicyTree", "StageTree", "TreeSplit", "learn_stage_tree", "offer_splits", "rows_in_time"]
 
 # cuts of a column, and of all columns together; where time is up, pairs of cuts that are priced, times rows
 _CUTS, _ALL_CUTS, _HASTY_PAIRS = 31, 900, 9e7
@@ -114,6 +114,13 @@ def offer_splits(
         written = np.unique([float(f"{value:.{digits}g}") for value in middles])
         found += [TreeSplit(j, column.name, float(value), None, digits) for value in written]
     return found
+
+
+def rows_in_time(rows: np.ndarray, splits: Sequence[TreeSplit]) -> np.ndarray:
+    """The rows to learn a tree from: all, or where time is up so many that their pairs of cuts are priced."""
+    if not time_is_up():
+        return rows
+    return rows[:: math.ceil(len(rows) * max(1, len(splits)) ** 2 / _HASTY_PAIRS) or 1]
 
 
 @dataclass(frozen=True)
@@ -269,8 +276,9 @@ class PolicyTree:
     ----------
     stages : list of StageTree
     value_ : RegimeValue
-        Cross-fitted doubly robust value: subjects are judged by trees that were learnt without their fold.
-        Net of the costs of actions, where those were given.
+        Cross-fitted doubly robust value: subjects are judged by trees that were learnt without their fold,
+        with ``selection="loo"`` from columns that were selected without it (from everyone where costs are
+        given or time is short). Net of the costs of actions, where those were given.
     agreement_ : list of float
         By stage: share of subjects for whom the tree and the full regime recommend the same action.
     """

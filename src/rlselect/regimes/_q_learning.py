@@ -110,7 +110,10 @@ class QLearning(BackwardLearner):
         family of the kernel, lines or curves, and the values of later stages that eliminations are made on
         owe something to the fold. With other selections, estimators and where time is short, folds are
         refitted on the columns that were selected from everyone (three splits, one for estimators), which
-        flatters the regime; ``regime_value(trial, QLearning(...))`` does everything anew in each fold.
+        flatters the regime; ``regime_value(trial, QLearning(...))`` does everything anew in each fold. The
+        standard error knows that other subjects would have taught another regime where actions are about
+        equally good: regimes from two halves of the subjects tell how much that matters
+        (``value_.learning_variance``).
     observed_ : RegimeValue
         Mean return of what was done, to compare with.
     overlap_ : list of OverlapReport

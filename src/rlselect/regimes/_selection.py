@@ -32,6 +32,7 @@ __all__ = [
     "JudgedLines",
     "StageSelection",
     "choose_machine",
+    "elimination",
     "fit_q_function",
     "select_features",
 ]

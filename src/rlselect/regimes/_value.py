@@ -94,10 +94,11 @@ def regime_value(
     with jobs(None if learner is None else learner.n_jobs):
         if learner is not None and not _is_fitted(learner):
             answers = _learn_without_folds(evaluation, learner)
+            pair = _learn_from_halves(evaluation, learner) if method == "dr" else None
         else:
-            answers = [_as_answer(regime, trial)]
+            answers, pair = [_as_answer(regime, trial)], None
         decisions = [feasible_only(answer, trial) for answer in answers]
-        return estimate_value(evaluation, decisions, method, model, level, rng)
+        return estimate_value(evaluation, decisions, method, model, level, rng, pair)
 
 
 def _read_discount(discount: float | None, learner: BackwardLearner | None) -> float:
@@ -124,6 +125,16 @@ def _learn_without_folds(evaluation: Evaluation, learner: BackwardLearner) -> li
     folds = np.unique(evaluation.folds)
     tasks = ((learner, evaluation.trial, evaluation.folds != fold) for fold in folds)
     return [fitted._decide_for(evaluation.trial) for fitted in run_tasks(_learn_some, tasks)]
+
+
+def _learn_from_halves(evaluation: Evaluation, learner: BackwardLearner) -> np.ndarray | None:
+    """What the learner would do for everyone if it knew one half of the subjects: (2, stages, n)."""
+    half = evaluation.halves
+    if half is None:
+        return None
+    tasks = ((learner, evaluation.trial, rows) for rows in (half, ~half))
+    parts = [fitted._decide_for(evaluation.trial) for fitted in run_tasks(_learn_some, tasks)]
+    return np.array([evaluation.decisions(part) for part in parts])
 
 
 def _learn_some(learner: BackwardLearner, trial: TrialData, rows: np.ndarray) -> BackwardLearner:

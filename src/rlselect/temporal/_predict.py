@@ -1,5 +1,6 @@
 """New rows to covariates and times."""
 
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -68,7 +69,11 @@ def _coded(spec: Any, found: Any) -> Array:
             matrix = spec.get_model_matrix(found, context=CONTEXT, na_action="ignore", output="numpy")
             return np.asarray(matrix, dtype=float)
         except DataMismatchWarning as error:
-            raise ValueError(f"the data hold categories that were not there in fit: {error}") from None
+            new = re.search(r"\{(.*)\}", str(error))
+            raise ValueError(
+                f"the data hold categories that were not there in fit{f': {new[1]}' if new else ''}; name "
+                "one that was, or leave the rows out."
+            ) from None
 
 
 def curves_at(beta: Array, design: ProcessDesign, clock: Array) -> Array:
@@ -132,7 +137,8 @@ def residual_variance(fitted: FittedCurves, clock: Array, smoothed: bool) -> tup
 def profile_row(design: ProcessDesign, profile: Any, called: str) -> Array:
     """Covariates of a profile, one row of values by name: (covariates,)."""
     table = {name: [value] for name, value in profile.items()} if isinstance(profile, Mapping) else profile
-    x, _ = covariates_at(design, table, design.times[:1])
+    count = Columns(table, called).n_rows or 1
+    x, _ = covariates_at(design, table, np.repeat(design.times[:1], count))
     if len(x) != 1 or np.isnan(x).any():
         raise ValueError(
             f"{called} must be one row with a value for every covariate, such as a dict of them."

@@ -33,6 +33,7 @@ _SCALES = {"identity": "", "logit": " in log odds", "log": " in the logarithm"}
 def report_of(
     fitted: FittedCurves,
     formula: str | None,
+    visits: str = "",
     *,
     level: float = 0.95,
     n_draws: int = 1000,
@@ -41,13 +42,16 @@ def report_of(
     """Facts, a table with one row per covariate, and curves, as `rlselect.report.to_html` takes them."""
     design, equations, counts = fitted.design, fitted.equations, fitted.raw.n_available
     first, last = (time_label(design.times[k]) for k in (0, -1))
+    counted = "visits" if design.distance is not None else "available"
     facts: dict[str, Any] = {
         "Model": formula or f"{design.response} ~ {' + '.join(design.names)}",
         "Link": f"{equations.link}, variance {equations.variance}",
-        "Subjects": f"{len(design.subjects)}, {counts.min()} to {counts.max()} available per time",
+        "Subjects": f"{len(design.subjects)}, {counts.min()} to {counts.max()} {counted} per time",
         "Times": f"{len(design.times)} from {first} to {last}",
     }
-    if design.clusters is not None and design.n_independent != len(design.subjects):
+    if visits:
+        facts["Visits"] = visits
+    if design.is_grouped:
         facts["Clusters"] = design.n_independent
     if design.dropout is not None:
         facts["Weighted for drop-out"] = design.dropout.told()
@@ -159,7 +163,7 @@ def plain_name(name: str) -> str:
 
 
 def _smoothing_note(fitted: FittedCurves) -> str:
-    if fitted.design.inner is not None:
+    if fitted.design.distance is not None:
         return " Bands lie around what local estimation has not flattened."
     if not fitted.is_smoothed:
         return ""

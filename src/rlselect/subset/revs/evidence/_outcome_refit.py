@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rlselect._compat import user_level
 from rlselect.kernels import Outcome
-from rlselect.subset.revs.evidence._outcome_subset import OutcomeMode, outcome_hessian, outcome_mode
+from rlselect.subset.revs.evidence._outcome_mode import OutcomeMode, outcome_hessian, outcome_mode
 from rlselect.subset.revs.evidence._refit import MOST_STEPS, SeparationWarning, standardise
 
 Floats = NDArray[np.float64]

@@ -21,6 +21,7 @@ __all__ = [
     "name_targets",
     "names_in",
     "open_data",
+    "require_column",
     "split_names",
     "title_of",
     "with_moments",
@@ -250,11 +251,12 @@ def columns_of(table: Any, names: Sequence[str], option: str, where: str) -> Ite
     from rlselect.data import read_columns
 
     for name in names:
-        _require_column(name, names_in(table), option, where)
+        require_column(name, names_in(table), option, where)
     return read_columns(table, list(dict.fromkeys(names)))
 
 
-def _require_column(name: str, columns: Sequence[str], option: str, where: str) -> None:
+def require_column(name: str, columns: Sequence[str], option: str, where: str) -> None:
+    """Refuse a name that is no column, with those that it may have been meant to be."""
     from rlselect.data import nearest_names
 
     if name not in columns:
@@ -273,7 +275,7 @@ def _check_names(
         for name in (split_names(word, columns) if several and option == "--target" else [word])
     ]
     for option, name in [*given, *(("--drop", d) for d in drop)]:
-        _require_column(name, columns, option, where)
+        require_column(name, columns, option, where)
     for option, name in given:
         if name in drop:
             raise ValueError(

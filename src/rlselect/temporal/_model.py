@@ -255,7 +255,8 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
         id, time : str or array
             Columns (or arrays) that say whom and when a row is about. Times are numbers or dates.
         sample_weight : str or array, optional
-            Weights of the rows; 0 takes a row out.
+            How often rows count in curves: a weight of k is k copies. To standard errors a subject is one
+            subject, whatever it weighs. 0 takes a row out.
         available : str or array, optional
             True where a row counts as observed. Absent rows and rows with a missing response or covariate
             are unavailable anyway.

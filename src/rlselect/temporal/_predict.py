@@ -55,7 +55,9 @@ def _refuse_changed_kinds(now: frozenset[str], then: frozenset[str]) -> None:
     """Refuse text for numbers, and numbers for text, which would pass for all of its levels at once."""
     for name in sorted(now ^ then):
         kinds = ("text", "numbers") if name in now else ("numbers", "text")
-        raise TypeError(f"Column {name!r} of data holds {kinds[0]}, but held {kinds[1]} in fit.")
+        written = "; say how the numbers of its file are written (--decimal ,; decimal=',' of pandas)"
+        fix = written if name in now else ""
+        raise TypeError(f"Column {name!r} of data holds {kinds[0]}, but held {kinds[1]} in fit{fix}.")
 
 
 def _coded(spec: Any, found: Any) -> Array:

@@ -11,8 +11,8 @@ from scipy.special import expit
 
 from rlselect._watch import tell
 from rlselect.learn import UCB, Policy, Softmax, Trajectory, subset_key
+from rlselect.subset.revs._prior_draw import draw_prior
 from rlselect.subset.revs._size_prior import SizePrior
-from rlselect.subset.revs._stretches import draw_prior, run_stretches
 from rlselect.subset.revs._structure import Structure
 from rlselect.subset.revs._structure_moves import draw_swap, make_family, make_swap
 from rlselect.subset.revs._subset_state import SubsetState, TunableState
@@ -391,9 +391,10 @@ def walk_result(walker: Walker, counting: list[Walker], ways: list[Walker]) -> W
 
 def _run_chain(chain: Walker, steps: int, redraw: bool) -> tuple[Tally, Trajectory, str | None]:
     """Run a chain, here or in another process, and hand back what it saw."""
-    if redraw and isinstance(chain.state, OutcomeSubset) and isinstance(chain.policy, Softmax):
-        run_stretches(chain, steps, _REDRAW)
-        return chain.tally, chain.trajectory, chain.stopped
+    if redraw and isinstance(chain.state, OutcomeSubset):
+        # one fit prices moves under all priors: none has to be drawn
+        chain.state.mix_priors()
+        redraw = False
     for done in range(0, steps, _REDRAW):
         if redraw:
             _redraw_prior(chain)

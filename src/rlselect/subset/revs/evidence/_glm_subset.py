@@ -434,7 +434,8 @@ class GlmSubset:
 
     def _block_remove(self, unit: int) -> float:
         places = [self._subset.index(j) + 1 for j in self.units.columns[unit]]
-        return laplace_block_remove(self._inverse[np.ix_(places, places)], self._coef[places], self.slab)
+        inside = self._inverse[np.ix_(places, places)]
+        return float(laplace_block_remove(inside, self._coef[places], self.slab))
 
     def prepare(self, unit: int, values: Floats) -> None:
         """Nothing to prepare: the rows are at hand."""

@@ -107,6 +107,11 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         if name is not None:
             self._target_name = name
 
+    @property
+    def _target_words(self) -> str:
+        """The target in a sentence; a column of that very name says no more than the word."""
+        return "the target" if self._target_name in (None, "target") else spell(self._target_name)
+
     def _unfitted_twin(self) -> Self:
         twin = object.__new__(type(self))
         twin.__dict__.update(self._not_learnt())
@@ -200,7 +205,11 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         targets = getattr(self, "response_names_", [self._target_name] if self._target_name else [])
         if "answer" in report and targets:
             report = {**report, **name_target(report, name_some([spell(name) for name in targets]))}
-        return Summary({**report, "method": name, "made": made})
+        return Summary({**report, "data": self._data_facts(), "method": name, "made": made})
+
+    def _data_facts(self) -> dict[str, Any]:
+        """What the fit knows of its data beside what its report tells, for the page."""
+        return {}
 
     def _report(self) -> dict[str, Any]:
         """Plain values about the fit, see `rlselect.report.to_html`."""
@@ -232,6 +241,18 @@ class Selector(SelectorMixin, Estimator, auto_wrap_output_keys=()):  # type: ign
     def _sureness(self) -> Sureness:
         """How sure the selection is of each feature; those without `inclusion_` say it otherwise."""
         return Sureness(self.inclusion_)
+
+    def _data_facts(self) -> dict[str, Any]:
+        names, levels = self.encoder_.feature_names, self.encoder_.levels_
+        filled = {c.removesuffix("=missing") for c in self.encoder_.column_names_ if c.endswith("=missing")}
+        facts: dict[str, Any] = {"Numbers": f"{len(names) - len(levels):,} columns"}
+        if levels:
+            told = [f"{spell(names[j])} ({len(of)})" for j, of in sorted(levels.items())]
+            facts["Text or categories, with their levels"] = name_some(told)
+        gaps = [spell(name) for name in map(str, names) if name in filled]
+        if gaps:
+            facts["With gaps, which are filled and marked"] = name_some(gaps)
+        return {"facts": facts}
 
     def _marks(self) -> Marks:
         """What the fit says of each feature, for `rlselect.report.side_by_side`."""

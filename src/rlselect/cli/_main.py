@@ -188,13 +188,14 @@ def select(
             day_first: dict[str, bool] = {}
             if expand_dates:
                 table, day_first = with_numbers(table, expand_dates, [*targets, *named.values()])
-            for name in targets if event is None else []:
-                refuse_problems(table, name, missing=missing)
+            looked = [refuse_problems(table, name, missing=missing) for name in targets if event is None]
             tell(doing=method)
             y = target if event is None else (target, event)
             selector.fit(table, targets if len(targets) > 1 else y, **given)
         save_model(selector, model_path, day_first)
         report = {"title": f"What matters for {target}, in {title_of(data)}", **report_of(selector)}
+        findings = [one for seen in looked for one in seen]
+        report["data"] = {**report.get("data", {}), "findings": findings}
         deliver(report, json_path, html_path)
 
 

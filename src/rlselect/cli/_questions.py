@@ -127,7 +127,7 @@ def learn(
             if expand_dates:
                 frame, day_first = with_numbers(frame, expand_dates, [*named.values()])
             # a gap is what cannot be bought
-            refuse_problems(frame, target, mended=["missing values"])
+            seen = refuse_problems(frame, target, mended=["missing values"])
             model, report = run_command(
                 frame,
                 target,
@@ -144,7 +144,11 @@ def learn(
             )
         save_model(model, model_path, day_first)
         deliver(
-            {**report, "title": f"What to ask of each case to tell {target}, in {title_of(data)}"},
+            {
+                **report,
+                "data": {"findings": seen},
+                "title": f"What to ask of each case to tell {target}, in {title_of(data)}",
+            },
             json_path,
             html_path,
         )

@@ -1,6 +1,6 @@
 """A report as a page, or as a part of a notebook."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -9,7 +9,7 @@ from typing import Any
 from rlselect.report._cells import bar_pictures
 from rlselect.report._files import printable
 from rlselect.report._format import MAX_PAGE_ROWS, fact_rows, plain, selection_table, show
-from rlselect.report._sections import curve_html, sections_html
+from rlselect.report._sections import curve_html, findings_html, sections_html
 from rlselect.report._svg import search_curves
 from rlselect.report._tables import prose_html, table_html
 
@@ -38,7 +38,8 @@ def to_html(report: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
         ``titles`` what its two curves are. ``made`` tells at the end of the page how to get the same again:
         ``code`` or ``command``, ``settings`` by their names, ``works`` to be cited, and further facts by
         their labels.
-        ``question`` says before the answer what was asked.
+        ``question`` says before the answer what was asked, ``data`` what the data were like: ``facts`` and
+        ``findings``.
 
     Returns
     -------
@@ -133,6 +134,7 @@ def _section(report: Mapping[str, Any], level: int) -> str:
         # for those who ask how it was found; others want to know what was found
         drawn = "".join(map(curve_html, curves))
         parts.append(f"<details><summary>The search, step by step</summary>{drawn}</details>")
+    parts += _data_html(report.get("data") or {}, heading)
     if report.get("made"):
         parts += [heading("How it was made"), *_made_html(report["made"])]
     return "\n".join(parts)
@@ -169,6 +171,14 @@ def _selection_html(report: Mapping[str, Any]) -> list[str]:
     if more:
         parts.append(f'<p class="note">{more:,} more variables are not shown.</p>')
     return [*parts, f'<p class="note">{escape(legend)}</p>']
+
+
+def _data_html(data: Mapping[str, Any], heading: Callable[[str], str]) -> list[str]:
+    """What the data were like, as far as somebody looked."""
+    parts = [_facts_html([(str(label), show(value)) for label, value in data.get("facts", {}).items()])]
+    if data.get("findings"):
+        parts.append(findings_html(data["findings"]))
+    return [heading("The data"), *parts] if any(parts) else []
 
 
 def _made_html(made: Mapping[str, Any]) -> list[str]:

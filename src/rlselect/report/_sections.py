@@ -60,7 +60,7 @@ def sections_html(sections: Sequence[Mapping[str, Any]], level: int) -> str:
         title = str(section["title"])
         parts.append(f"<h{level}>{escape(title)}</h{level}>")
         if "findings" in section:
-            parts.append(_findings_html(section["findings"]))
+            parts.append(findings_html(section["findings"]))
         elif "text" in section:
             parts.append(text_html(str(section["text"])))
         parts += _table_parts(section, title)
@@ -172,7 +172,7 @@ def _tree_html(lines: Sequence[str], indents: Sequence[int]) -> str:
     return "".join(parts) + "</li></ul>" * len(above)
 
 
-def _findings_html(findings: Sequence[Mapping[str, str]]) -> str:
+def findings_html(findings: Sequence[Mapping[str, str]]) -> str:
     """What was found: each with its weight, a sentence, and what mends it."""
     parts = []
     for one in findings:

@@ -396,7 +396,7 @@ def _outcome(estimator: Any) -> str:
     if getattr(estimator, "family_", None) == "cox":
         return "the risk"
     classes: Any = getattr(estimator, "classes_", [])
-    return f"chance of {classes[1]}" if len(classes) == 2 else estimator._target_name or "the target"
+    return f"chance of {classes[1]}" if len(classes) == 2 else estimator._target_words
 
 
 def _directions(

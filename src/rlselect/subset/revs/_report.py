@@ -189,7 +189,7 @@ def _coefficient(selector: Any, chosen: list[Any]) -> str:
     if hasattr(selector, "response_names_"):
         to = "a response" if selector.family_ == "gaussian" else "a response, on the scale of its family,"
     else:
-        target = spell(selector._target_name or "the target")
+        target = selector._target_words
         label = str(selector.classes_[-1]) if hasattr(selector, "classes_") else ""
         to = _ADDS_TO[selector.family_].format(target=target, label=label)
     told = f"Coefficient: what a unit of the variable adds to {to} in a refit on the selected ones"

@@ -322,6 +322,10 @@ class SubsetPredictions(PredictingSelector):
     def _score_of(self, response: int, X: Any, y: Any, sample_weight: Any) -> float:
         return self.estimators_[response].score(X, y, sample_weight)
 
+    def _score_words(self) -> str:
+        special = {"cox": "Concordance", **dict.fromkeys(COUNTS, "Deviance explained")}
+        return special.get(self.family_) or super()._score_words()
+
     def _measure(self, y: Any, predicted: Any, sample_weight: Any) -> float:
         if self.family_ in COUNTS:
             return d2_tweedie_score(y, predicted, sample_weight=sample_weight, power=1)

@@ -24,6 +24,7 @@ import pandas as pd
 import pytest
 
 import rlselect
+from rlselect.datumwise import DatumwiseRegressor
 
 HERE = Path(__file__).resolve().parent
 TABLE = HERE / "results/trust.md"
@@ -183,31 +184,93 @@ def sources(seed, _, trials=100):
     )
 
 
-def weights(seed, _):
-    """A weight of k against k copies, to 1e-10."""
+TALL, EVEN, WIDE = (100, 10), (36, 36), (24, 72)
+# estimator and options, kind of target, shapes (rows, columns); what follows the comma names the mode
+COUNTED = {
+    "REVS": (rlselect.REVS, {}, "gaussian", [TALL, EVEN, WIDE, (700, 8)]),
+    "REVS, classes": (rlselect.REVS, {}, "binomial", [TALL, EVEN, WIDE, (700, 8)]),
+    "REVS, counts": (rlselect.REVS, {"family": "poisson"}, "poisson", [TALL, EVEN, WIDE, (700, 8)]),
+    "REVS, many classes": (rlselect.REVS, {}, "labels", [TALL, EVEN, WIDE]),
+    "REVS, ordered": (rlselect.REVS, {"family": "ordinal"}, "ordered", [TALL, EVEN, WIDE]),
+    "REVS, times": (rlselect.REVS, {}, "times", [TALL, EVEN, WIDE]),
+    "REVS, two responses": (rlselect.REVS, {}, "two", [TALL, EVEN, WIDE]),
+    "REVS, pairs": (rlselect.REVS, {"order": 2}, "gaussian", [(100, 6), (36, 8)]),
+    "REVS.paper": (rlselect.REVS.paper, {}, "gaussian", [TALL, EVEN, WIDE]),
+    "RiskRFE": (rlselect.RiskRFE, {}, "gaussian", [TALL, EVEN, WIDE]),
+    "RiskRFE, classes": (rlselect.RiskRFE, {}, "binomial", [TALL, EVEN, WIDE]),
+    "RiskRFE, many classes": (rlselect.RiskRFE, {}, "labels", [TALL, EVEN, WIDE]),
+    "RiskRFE, support vectors": (rlselect.RiskRFE, {"loss": "epsilon_insensitive"}, "gaussian", [(40, 8)]),
+    "DatumwiseClassifier, bins": (
+        rlselect.DatumwiseClassifier,
+        {"scoring": "bins"},
+        "binomial",
+        [TALL, EVEN, WIDE],
+    ),
+    "DatumwiseClassifier, linear": (
+        rlselect.DatumwiseClassifier,
+        {"scoring": "linear"},
+        "labels",
+        [TALL, EVEN],
+    ),
+    "DatumwiseRegressor, bins": (DatumwiseRegressor, {"scoring": "bins"}, "gaussian", [TALL, EVEN, WIDE]),
+    "TemporalProcessRegression": (
+        rlselect.TemporalProcessRegression,
+        {"link": "identity"},
+        "gaussian",
+        [(200, 4), (60, 10)],
+    ),
+    "TemporalProcessRegression, classes": (
+        rlselect.TemporalProcessRegression,
+        {"link": "logit"},
+        "zeros and ones",
+        [(200, 4), (100, 8)],
+    ),
+    "TemporalProcessRegression, counts": (
+        rlselect.TemporalProcessRegression,
+        {"link": "log"},
+        "poisson",
+        [(200, 4), (100, 8)],
+    ),
+}
+
+
+def said(fitted, X):
+    """All numbers that a fit gives."""
+    marks = ("support_", "ranking_", "inclusion_", "coef_", "intercept_", "gain_")
+    found = {mark: getattr(fitted, mark) for mark in marks if getattr(fitted, mark, None) is not None}
+    if isinstance(fitted, rlselect.TemporalProcessRegression):
+        found["predict"] = fitted.predict(X, time=np.arange(len(X)) % 2)
+    else:
+        answer = "predict_proba" if hasattr(fitted, "predict_proba") else "predict"
+        found[answer] = np.asarray(getattr(fitted, answer)(X))
+        if found[answer].dtype.kind in "OU":
+            found[answer] = np.unique(found[answer], return_inverse=True)[1]
+    return {mark: np.asarray(values, dtype=float) for mark, values in found.items()}
+
+
+def weights(seed, cases, each=3):
+    """A weight of k against k copies: all that a fit says, to 1e-10."""
     counts = tests_of("test_weights.py")
-    for name, make, kinds, marks in (
-        ("REVS", rlselect.REVS, ("gaussian", "binomial", "poisson"), ("inclusion_", "coef_", "gain_")),
-        ("RiskRFE", rlselect.RiskRFE, ("gaussian", "binomial"), ("support_", "ranking_")),
-        ("DatumwiseClassifier", rlselect.DatumwiseClassifier, ("binomial",), ("support_", "inclusion_")),
-    ):
-        tried = held = 0
-        for kind in kinds:
-            for n, p in (
-                [(40, 5), (300, 20)] if name == "DatumwiseClassifier" else [(100, 10), (30, 60), (700, 8)]
-            ):
-                for k in range(3):
-                    X, y, weight = counts.problem(n, p, kind, seed=1000 * (seed + 1) + k)
-                    family = {"family": kind} if name == "REVS" else {}
-                    with warnings.catch_warnings():
-                        warnings.simplefilter("ignore")
-                        mine, other = counts.both(partial(make, random_state=0, **family), X, y, weight)
-                    tried += 1
-                    held += all(
-                        np.allclose(getattr(mine, mark), getattr(other, mark), 1e-10, 1e-10, equal_nan=True)
-                        for mark in marks
-                    )
-        yield f"weights = copies to 1e-10, `{name}`", tried, held
+    for name, (kind, options, target, shapes) in COUNTED.items():
+        if not fnmatch(name, cases):
+            continue
+        if kind is rlselect.TemporalProcessRegression:
+            more = {"given": counts.subjects}
+        else:
+            more, options = {}, {"random_state": 0, **options}
+        held = 0
+        draws = [(shape, k) for shape in shapes for k in range(each)]
+        for (n, p), k in draws:
+            X, y, weight = counts.problem(n, p, target, seed=1000 * (seed + 1) + k)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                fits = counts.both(partial(kind, **options), X, y, weight, **more)
+                mine, other = (said(fitted, X) for fitted in fits)
+            off = [mark for mark in mine if not np.allclose(mine[mark], other[mark], 1e-10, 1e-10, True)]
+            held += not off
+            if off:
+                print(name, n, p, k, {mark: float(np.nanmax(abs(mine[mark] - other[mark]))) for mark in off})
+        yield f"weights = copies to 1e-10, `{name}`", len(draws), held
 
 
 PARTS = {part.__name__: part for part in (exceptions, interrupts, files, formulas, sources, weights)}

@@ -134,8 +134,12 @@ def test_broken_tables_are_refused_before_columns_are_taken():
             method(broken)
     frame = pd.DataFrame(X, columns=list("abc"))
     named = REVS(random_state=0).fit(frame, X[:, 0])
-    with pytest.raises(TypeError, match="such as dates, where fit had numbers"):
+    with pytest.raises(TypeError, match="Column 'c' of X holds dates or times"):
         named.transform(frame.assign(c=pd.Timestamp("2020-01-01")))
+    with pytest.raises(ValueError, match=r"missing values \(NaN\) in column 'c' \(40 rows\)"):
+        named.transform(frame.assign(c=pd.array([None] * 40, dtype="Int64")))
+    with pytest.raises(ValueError, match="Found array with 0 sample"):
+        named.transform(frame[:0])
     with pytest.raises(ValueError, match="names of X must differ"):
         named.transform(frame.set_axis(["a"] * 3, axis=1))
     with warnings.catch_warnings():

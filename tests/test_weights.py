@@ -17,17 +17,33 @@ def problem(n, p, kind, seed=0):
     eta = 1.5 * X[:, 0]
     if kind == "gaussian":
         y = eta + rng.standard_normal(n)
+    elif kind == "two":
+        y = np.column_stack([eta, -eta]) + rng.standard_normal((n, 2))
     elif kind == "poisson":
         y = rng.poisson(np.exp(0.4 * eta)).astype(float)
+    elif kind == "zeros and ones":
+        y = (eta + rng.logistic(size=n) > 0).astype(float)
+    elif kind in ("ordered", "labels"):
+        y = np.digitize(eta + rng.logistic(size=n), [-1.0, 1.0])
+        y = y if kind == "ordered" else np.array(["low", "mid", "top"])[y]
+    elif kind == "times":
+        y = np.zeros(n, dtype=[("event", bool), ("time", float)])
+        y["event"], y["time"] = rng.random(n) < 0.8, rng.exponential(np.exp(-eta))
     else:
         y = np.where(eta + rng.logistic(size=n) > 0, "yes", "no")
     return X, y, weight
 
 
-def both(make, X, y, weight):
-    """The fit with weights, and the one with copies."""
-    rows = np.repeat(np.arange(len(y)), weight)
-    return make().fit(X, y, sample_weight=weight.astype(float)), make().fit(X[rows], y[rows])
+def both(make, X, y, weight, given=lambda rows: {}):
+    """The fit with weights, and the one with copies; `given` has what else rows need."""
+    every, rows = np.arange(len(y)), np.repeat(np.arange(len(y)), weight)
+    mine = make().fit(X, y, sample_weight=weight.astype(float), **given(every))
+    return mine, make().fit(X[rows], y[rows], **given(rows))
+
+
+def subjects(rows):
+    """Each row is a subject that is seen once, at one of two times."""
+    return {"id": np.arange(len(rows)), "time": rows % 2}
 
 
 def assert_same(mine, other, names):
@@ -71,14 +87,8 @@ def test_datumwise(n, p):
 
 @pytest.mark.parametrize("link", ["identity", "logit", "log"])
 def test_curves(link):
-    X, y, weight = problem(60, 3, {"identity": "gaussian", "logit": "binomial", "log": "poisson"}[link])
-    y = (y == "yes").astype(float) if link == "logit" else y
-    time = np.arange(60) % 2
-    rows = np.repeat(np.arange(60), weight)
-    mine = TemporalProcessRegression(link=link).fit(X, y, id=np.arange(60), time=time, sample_weight=weight)
-    copies = TemporalProcessRegression(link=link).fit(
-        X[rows], y[rows], id=np.arange(len(rows)), time=time[rows]
-    )
+    X, y, weight = problem(60, 3, {"identity": "gaussian", "logit": "zeros and ones", "log": "poisson"}[link])
+    mine, copies = both(lambda: TemporalProcessRegression(link=link), X, y, weight, subjects)
     np.testing.assert_allclose(mine.coef_, copies.coef_, rtol=1e-8, atol=1e-9)
 
 

@@ -12,6 +12,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from rlselect.data import Batch, TableEncoder, open_table
+from rlselect.data._iterator import IteratorParts
 
 NUMBERS = np.random.default_rng(0).normal(size=(12, 3))
 NAMES = ["a", "b", "c"]
@@ -295,3 +296,15 @@ def test_intervals_in_polars_are_no_numbers():
     frame = pl.DataFrame({"a": np.arange(4.0), "b": pd.interval_range(0, 4)}, strict=False)
     with pytest.raises(TypeError, match="Column 'b' of X holds 2 numbers per cell"):
         open_table(frame, owner="test")
+
+
+def test_whole_numbers_of_128_bits():
+    numbers = pl.Series("a", [0, 1, 3, 2]).cast(pl.Int128)
+    batch = open_table(numbers.to_frame(), y=numbers, owner="test").take()
+    np.testing.assert_array_equal(batch.X[:, 0], [0, 1, 3, 2])
+    np.testing.assert_array_equal(batch.y, [0, 1, 3, 2])
+
+
+def test_a_function_that_wants_arguments_is_no_source():
+    with pytest.raises(TypeError, match=r"X is a function of \(path\) .*; a function without arguments"):
+        IteratorParts(lambda path: iter([]))

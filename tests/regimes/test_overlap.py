@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rlselect import QLearning, TrialData, regime_value
-from rlselect.regimes import OverlapDisplay
+from rlselect.regimes import OverlapDisplay, _propensity
 
 STAGE = {"history": ["x", "z"], "action": "A", "reward": "R"}
 
@@ -148,3 +148,17 @@ def test_the_picture():
     assert np.allclose(np.sort(before), np.sort([one for one, _ in report.balance.values()]))
     assert np.allclose(np.sort(after), np.sort([one for _, one in report.balance.values()]))
     plt.close("all")
+
+
+def test_with_many_subjects_some_of_them_say_which_penalty_is_best(monkeypatch):
+    """What they say is as good as what everyone says; all penalties are tried where a label is rare."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(3000, 4))
+    labels = (rng.random(3000) < 1.0 / (1.0 + np.exp(-X[:, 0] - 0.5 * X[:, 1] ** 2))).astype(int)
+    every = _propensity.log_losses(_propensity._logistic(X, labels, 2), labels).mean()
+    monkeypatch.setattr(_propensity, "_SAMPLE", 900)
+    assert len(_propensity._worthwhile_strengths(X, labels, 2)) == 1
+    some = _propensity.log_losses(_propensity._logistic(X, labels, 2), labels).mean()
+    assert every <= some < every + 1e-3
+    rare = np.where(np.arange(3000) < 5, 2, labels)
+    assert _propensity._worthwhile_strengths(X, rare, 3) == _propensity._STRENGTHS

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from rlselect import AdvantageLearning, QLearning, TrialData, compare_regimes, regime_value
+from rlselect._clock import Clock, OutOfTime
 from rlselect.persist import load, save
 from rlselect.regimes import PolicyTree, PolicyTreeDisplay
-from rlselect.regimes._policy_tree import TreeSplit, _conditions
+from rlselect.regimes._policy_tree import TreeSplit, _conditions, offer_splits, rows_in_time
+from rlselect.regimes._stages import HistoryColumn
 
 
 def one_stage(n=300, seed=0, **stage):
@@ -30,6 +32,27 @@ def trial():
 @pytest.fixture(scope="module")
 def learner(trial):
     return QLearning(model="anova", random_state=0).fit(trial)
+
+
+def test_trees_are_grown_in_haste_when_time_runs_out_among_them(learner, monkeypatch):
+    """Not those of all folds, and not from all rows, where time is up; nothing changes where it is not."""
+    asked = []
+
+    def late():
+        asked.append(1)
+        if len(asked) == 3:
+            raise OutOfTime
+
+    monkeypatch.setattr("rlselect.regimes._learner.stop_if_late", late)
+    broken = learner.policy_tree(1, random_state=0)
+    assert len(asked) == 3
+    assert str(broken).startswith("stage 1: rest if x <= 10.")
+    monkeypatch.undo()
+    with Clock(0.0):
+        assert str(learner.policy_tree(1, random_state=0)).startswith("stage 1: rest if x <= 10.")
+        assert len(rows_in_time(np.arange(200), [None] * 9000)) == 2
+        assert len(rows_in_time(np.arange(200), [])) == 200
+    assert len(rows_in_time(np.arange(200), [None] * 9000)) == 200
 
 
 def test_the_rule_is_found_and_is_a_regime(learner, trial):
@@ -154,3 +177,6 @@ def test_a_rule_names_each_column_once():
     assert _conditions([(high, True), (low, True)]) == ["kidney <= 0.45"]
     assert _conditions([(red, True), (blue, False)]) == ["hue is blue"]
     assert _conditions([(red, True), (blue, True)]) == ["hue is not red", "hue is not blue"]
+    # of two labels, the other one has a name
+    told = offer_splits([HistoryColumn("smoker", "category", ("no", "yes"))], [0], np.array([[0.0], [1.0]]))
+    assert [split.sides() for split in told] == [("smoker is no", "smoker is yes")]

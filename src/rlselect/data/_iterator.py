@@ -1,6 +1,7 @@
 """A function that yields tables: one part per table, found again by calling the function again."""
 
 from collections.abc import Callable, Iterator, Sequence
+from inspect import signature
 from typing import Any
 
 import narwhals as nw
@@ -29,6 +30,7 @@ class IteratorParts(LocalParts):
     memory: int | None = 2**30
 
     def __init__(self, factory: Callable[[], Any]) -> None:
+        _refuse_arguments(factory)
         self._factory = factory
         lengths = []
         self._sums: list[dict[str, int]] = []
@@ -108,3 +110,18 @@ class IteratorParts(LocalParts):
             refuse_changed(content_sums(table), self._sums[chunk], columns, self.where(pick.part))
             table = with_types(table, self.schema)
             yield table if pick.rows is None else table.take(pa.array(pick.rows))
+
+
+def _refuse_arguments(factory: Callable[..., Any]) -> None:
+    """Refuse a function that cannot be called as it is."""
+    try:
+        asked = signature(factory)
+    except (TypeError, ValueError):  # functions in C need not tell
+        return
+    try:
+        asked.bind()
+    except TypeError as error:
+        raise TypeError(
+            f"X is a function of {asked} ({error}); a function without arguments is needed, which returns "
+            "an iterable of data frames, anew at every call."
+        ) from None

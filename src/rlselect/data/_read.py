@@ -107,8 +107,7 @@ def _lie_within(at: np.ndarray, size: int) -> bool:
 
 def as_array(X: Any, table: str = "X") -> np.ndarray:
     """An array of two dimensions from an array or a list of rows; text beside numbers makes objects."""
-    if isinstance(X, np.ma.MaskedArray):
-        X = np.ma.filled(X.astype(np.promote_types(X.dtype, np.float32)), np.nan)
+    X = _unmasked(X)
     try:
         array = np.asarray(X)
         if array.dtype.kind in "US" and not hasattr(X, "dtype"):
@@ -121,6 +120,15 @@ def as_array(X: Any, table: str = "X") -> np.ndarray:
     check_shape(array.shape, table)
     _refuse_complex(array.dtype, table)
     return array
+
+
+def _unmasked(values: Any) -> Any:
+    """Masked numbers as gaps: what lies under a mask is no value."""
+    if not isinstance(values, np.ma.MaskedArray):
+        return values
+    if values.dtype.kind not in _NUMBER:
+        return np.ma.filled(values.astype(object), None)
+    return np.ma.filled(values.astype(np.promote_types(values.dtype, np.float32)), np.nan)
 
 
 def _read_array(X: Any) -> Store:
@@ -184,7 +192,8 @@ def read_series(series: nw.Series, name: str) -> Column:
     if dtype.is_temporal():
         _refuse_dates(dtype, name)
     if dtype.is_numeric() or dtype == nw.Boolean or dtype == nw.Unknown:
-        values = series.to_numpy()
+        # NumPy has no whole numbers of 128 bits
+        values = (series.cast(nw.Float64) if dtype in (nw.Int128, nw.UInt128) else series).to_numpy()
         if values.ndim != 1:  # such as intervals in polars
             several = f"{np.size(values, 1)} numbers per cell"
             raise TypeError(f"{name} holds {several}: each argument must be a string or a number.")
@@ -197,7 +206,11 @@ def read_series(series: nw.Series, name: str) -> Column:
         return read_objects(series.to_numpy(), name)
     # pandas categoricals and Enums keep the order in which their user declared the levels
     declared = series.implementation.is_pandas_like() or dtype == nw.Enum
-    return _read_arrow(series.to_arrow(), name, declared_order=declared)
+    try:
+        array = series.to_arrow()
+    except (pa.ArrowException, TypeError):
+        raise _mixture(series.to_numpy(), name) from None
+    return _read_arrow(array, name, declared_order=declared)
 
 
 def read_objects(values: np.ndarray, name: str, *, booleans_as_text: bool = True) -> Column:
@@ -315,6 +328,7 @@ def read_vector(values: Any, name: str, frame: nw.DataFrame | None = None) -> np
         if dtype.is_numeric() or dtype == nw.Boolean or dtype.is_temporal():
             return _untyped(read_series(values, name))
         values = values.to_numpy()
+    values = _unmasked(values)
     if isinstance(values, dict | set | frozenset):
         raise TypeError(f"{name} is a {type(values).__name__}; a 1-D array is needed.")
     if sparse.issparse(values):

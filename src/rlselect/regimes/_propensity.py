@@ -14,6 +14,9 @@ _FLOOR = 0.01
 # Ridge penalties tried for the logistic models (their inverse); plain frequencies are tried as well.
 _STRENGTHS = (1e-3, 1e-2, 1e-1, 1.0)
 _QUICK = 0.1
+# From three times as many rows on, so many say which penalty is best: it hardly matters there and takes most
+# of the time. Whether the history says anything, and its squares do, is asked of all rows.
+_SAMPLE = 4000
 
 
 def _logistic(X: np.ndarray, labels: np.ndarray, n_labels: int, *, quick: bool = False) -> np.ndarray:
@@ -22,20 +25,38 @@ def _logistic(X: np.ndarray, labels: np.ndarray, n_labels: int, *, quick: bool =
     """
     counts = np.bincount(labels, minlength=n_labels)
     chances = np.tile(counts / len(labels), (len(labels), 1))
-    smallest = int(counts.min())
-    if X.shape[1] == 0 or smallest < 4:
+    if X.shape[1] == 0 or counts.min() < 4:
         return chances
-    folds = list(StratifiedKFold(min(5, smallest), shuffle=True, random_state=0).split(X, labels))
     best = (float(log_losses(chances, labels).mean()), chances)
     designs = [X] if quick else [X, *_with_squares(X)]
     for design in designs:
-        for strength in (_QUICK,) if quick else _STRENGTHS:
-            guess = np.empty_like(chances)
-            for train, test in folds:
-                model = LogisticRegression(C=strength, max_iter=1000).fit(design[train], labels[train])
-                guess[test] = model.predict_proba(design[test])
-            best = min(best, (float(log_losses(guess, labels).mean()), guess), key=lambda item: item[0])
+        strengths = (_QUICK,) if quick else _worthwhile_strengths(design, labels, n_labels)
+        best = min([best, *_judged(design, labels, strengths)], key=lambda item: item[0])
     return np.clip(best[1], _FLOOR, 1.0)
+
+
+def _worthwhile_strengths(design: np.ndarray, labels: np.ndarray, n_labels: int) -> tuple[float, ...]:
+    """The penalties to try: all of them, or with many rows the one that is best on some of the rows."""
+    some = np.sort(np.random.default_rng(0).permutation(len(labels))[:_SAMPLE])
+    if len(labels) < 3 * _SAMPLE or np.bincount(labels[some], minlength=n_labels).min() < 4:
+        return _STRENGTHS
+    losses = [loss for loss, _ in _judged(design[some], labels[some], _STRENGTHS)]
+    return (_STRENGTHS[int(np.argmin(losses))],)
+
+
+def _judged(
+    design: np.ndarray, labels: np.ndarray, strengths: tuple[float, ...]
+) -> list[tuple[float, np.ndarray]]:
+    """Mean loss and out-of-fold probabilities (n, labels) of the logistic model with each penalty."""
+    smallest = int(np.bincount(labels).min())
+    folds = list(StratifiedKFold(min(5, smallest), shuffle=True, random_state=0).split(design, labels))
+    guesses = np.empty((len(strengths), len(labels), int(labels.max()) + 1))
+    for train, test in folds:
+        mine, mine_labels, others = design[train], labels[train], design[test]
+        for strength, guess in zip(strengths, guesses, strict=True):
+            model = LogisticRegression(C=strength, max_iter=1000).fit(mine, mine_labels)
+            guess[test] = model.predict_proba(others)
+    return [(float(log_losses(guess, labels).mean()), guess) for guess in guesses]
 
 
 def _with_squares(X: np.ndarray) -> list[np.ndarray]:

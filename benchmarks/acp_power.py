@@ -1,6 +1,6 @@
 """How many logistic data sets of 100 rows can be told from noise at all, by several tests?
 
-    python benchmarks/acp_power.py --sets 16 --out benchmarks/results/acp_power.md
+    python benchmarks/acp_power.py --out benchmarks/results/acp_power.md
 
 ACP answers with no variable where a response of pure noise would look as good in one of 75 data sets (two
 thirds of `false_alarm`). Whoever promises that can select something in no more data sets than this test, or a

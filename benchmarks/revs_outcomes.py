@@ -1,8 +1,8 @@
 """REVS and peers on classes, ordered classes and censored times: 5 of 100 variables, correlation .5, n = 400.
 
 `--harder` has other designs: more classes, rare ones, many ties, few events, more columns than rows, columns
-that are nearly alike. Peers that need another environment add their fits to the same table: run this with
---resume in each.
+that are nearly alike, effects down to .12. Peers that need another environment add their fits to the same
+table: run this with --resume in each.
 """
 
 from dataclasses import dataclass
@@ -44,7 +44,8 @@ class Design:
     """One cell: rows, columns and their correlation; classes and shares of each; what is seen of times.
 
     `ended` is a quantile of the times, 1.2 times which is the mean time at which one is censored; `values` is
-    the number of distinct times to which they are rounded.
+    the number of distinct times to which they are rounded. Effects are of size .5 to 1, or of `least` to 1 on
+    the scale of logarithms.
     """
 
     name: str
@@ -56,6 +57,13 @@ class Design:
     shares: tuple[float, ...] | None = None
     ended: float = 0.7
     values: int | None = None
+    least: float | None = None
+
+    def sizes(self, rng, shape):
+        """Sizes of effects."""
+        if self.least is None:
+            return rng.uniform(0.5, 1.0, shape)
+        return np.exp(rng.uniform(np.log(self.least), 0.0, shape))
 
 
 USUAL = [
@@ -70,17 +78,21 @@ HARDER = [
     Design("ordinal-10-levels", "ordinal", classes=10),
     Design("ordinal-rare", "ordinal", shares=(0.8, 0.1, 0.06, 0.04)),
     Design("cox-5-times", "cox", values=5),
-    Design("cox-80%-censored", "cox", ended=0.12),
+    Design("cox-80%-censored", "cox", ended=0.2),
     *(
         Design(f"{d.name[:-4]}-{name}", d.family, classes=d.classes, **options)
-        for name, options in (("150x500", {"n": 150, "p": 500}), ("alike.9", {"rho": 0.9}))
+        for name, options in (
+            ("faint", {"least": 0.12}),
+            ("150x500", {"n": 150, "p": 500}),
+            ("alike.9", {"rho": 0.9}),
+        )
         for d in USUAL
     ),
 ]
 
 
 def make(design, n_true, seed):
-    """Columns of an autoregressive design; effects of random sign and size .5 to 1."""
+    """Columns of an autoregressive design; effects of random sign."""
     rng = np.random.default_rng(seed)
     n, p = design.n, design.p
     root = np.linalg.cholesky(design.rho ** np.abs(np.subtract.outer(np.arange(p), np.arange(p))))
@@ -90,7 +102,7 @@ def make(design, n_true, seed):
     if design.family == "multinomial":
         return Data(X, _classes(rng, X, support, design), support)
     coef = np.zeros(p)
-    coef[support] = rng.choice([-1.0, 1.0], n_true) * rng.uniform(0.5, 1.0, n_true)
+    coef[support] = rng.choice([-1.0, 1.0], n_true) * design.sizes(rng, n_true)
     if design.family == "ordinal":
         latent = X @ coef + rng.logistic(size=n)
         shares = design.shares or (1.0 / design.classes,) * design.classes
@@ -106,13 +118,13 @@ def make(design, n_true, seed):
 
 
 def _classes(rng, X, support, design):
-    """Effects as long as -d, 0, d with d of .5 to 1, in a random direction."""
+    """Effects as long as -d, 0, d with d of that size, in a random direction."""
     C, n_true = design.classes, int(support.sum())
     coef = np.zeros((len(support), C))
     way = rng.standard_normal((n_true, C))
     way -= way.mean(axis=1, keepdims=True)
     way /= np.linalg.norm(way, axis=1, keepdims=True)
-    coef[support] = way * np.sqrt(2.0) * rng.uniform(0.5, 1.0, (n_true, 1))
+    coef[support] = way * np.sqrt(2.0) * design.sizes(rng, (n_true, 1))
     noise = -np.log(-np.log(rng.random((len(X), C))))
     level = np.log(design.shares) if design.shares else 0.0
     labels = np.array([chr(ord("a") + c) for c in range(C)], dtype=object)

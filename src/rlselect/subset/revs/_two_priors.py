@@ -124,9 +124,12 @@ def _step_over(rival: Walker) -> None:
     and the best of these subsets counts. From there one Newton step makes far too little of what a unit is
     worth, and a walk by such guesses leaves the best subset for good.
 
-    Where no more units are likely the guesses stay: thorough prices side with the wide prior, which gives up
-    effects that correlated columns share.
+    The guesses stay where the narrow prior has not missed at least as many units as it found: thorough prices
+    side with the wide prior, which gives up effects that correlated columns share.
     """
+    found = int(np.count_nonzero(rival.state.mask & rival.allowed))
+    if found > _PATIENCE or not isinstance(rival.state, GlmSubset):
+        return
     scout = branch(rival, rival.rng)
     state = cast(TunableState, scout.state)
     assert rival.order is not None
@@ -140,7 +143,7 @@ def _step_over(rival: Walker) -> None:
         if rival.tick() or not np.isfinite(values[unit]) or state.size >= scout.prior.most:
             break
         state.toggle(unit)
-    if isinstance(rival.state, GlmSubset) and np.any(best & ~rival.state.mask):
+    if np.count_nonzero(best & ~rival.state.mask) >= max(found, 1):
         rival.state.thorough = rival.weighs = True
         rival.state.reset(best)
         rival.stand(rival.state)

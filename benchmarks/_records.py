@@ -2,10 +2,11 @@
 
 import argparse
 import json
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-__all__ = ["collect", "deliver", "make_parser", "seeds_of"]
+__all__ = ["Records", "collect", "deliver", "make_parser", "seeds_of"]
 
 
 def make_parser(description: str, replicates: int, seed: int) -> argparse.ArgumentParser:
@@ -16,6 +17,22 @@ def make_parser(description: str, replicates: int, seed: int) -> argparse.Argume
     parser.add_argument("--records", type=Path, default=None, help="JSON lines; known ones are kept")
     parser.add_argument("--out", type=Path, default=None)
     return parser
+
+
+def _known(path: Path | None) -> list[dict]:
+    """The records of a file, if there is one."""
+    if path is None or not path.exists():
+        return []
+    return [json.loads(text) for text in path.read_text(encoding="utf-8").splitlines()]
+
+
+def _add(path: Path | None, record: dict) -> None:
+    """One more record in a file, which is made where it is missing."""
+    if path is None:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(record) + "\n")
 
 
 def collect(args: argparse.Namespace, cells: Iterable[dict], one: Callable[..., dict]) -> list[dict]:
@@ -30,25 +47,47 @@ def collect(args: argparse.Namespace, cells: Iterable[dict], one: Callable[..., 
     one : callable
         ``one(seed=..., **cell)`` gives what was found, a dict that JSON can hold.
     """
-    cells, found = list(cells), []
-    if args.records is not None and args.records.exists():
-        found = [json.loads(text) for text in args.records.read_text(encoding="utf-8").splitlines()]
+    cells, found = list(cells), _known(args.records)
     for seed in range(args.seed, args.seed + args.replicates):
         for cell in cells:
             mine = {**cell, "seed": seed}
             if any(mine.items() <= record.items() for record in map(_plain, found)):
                 continue
             found.append(mine | one(**mine))
-            if args.records is not None:
-                args.records.parent.mkdir(parents=True, exist_ok=True)
-                with args.records.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(found[-1]) + "\n")
+            _add(args.records, found[-1])
     return found
 
 
 def _plain(record: dict) -> dict:
     """The parts of a record that it may be known by."""
     return {name: value for name, value in record.items() if isinstance(value, str | int)}
+
+
+class Records:
+    """Runs, each named by a tuple, and what each gave.
+
+    Parameters
+    ----------
+    path : Path or None
+        The file; runs in it are not repeated.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.known: dict[tuple, dict] = {tuple(record.pop("run")): record for record in _known(path)}
+
+    def collect(self, runs: Iterable[tuple], one: Callable[..., dict], seconds: float = float("inf")) -> None:
+        """Add what ``one(*run)`` gives for each run; none begins after so many CPU seconds."""
+        for run in runs:
+            if run in self.known or time.process_time() > seconds:
+                continue
+            self.known[run] = one(*run)
+            print(run, self.known[run], flush=True)
+            _add(self.path, {"run": run, **self.known[run]})
+
+    def of(self, *names: object) -> list[dict]:
+        """Records of the runs whose names begin with these."""
+        return [record for run, record in self.known.items() if run[: len(names)] == names]
 
 
 def seeds_of(records: Iterable[dict]) -> str:

@@ -1,6 +1,8 @@
 """REVS and peers on classes, ordered classes and censored times: 5 of 100 variables, correlation .5, n = 400.
 
-Peers that need another environment add their fits to the same table: run this with --resume in each.
+`--harder` has other designs: more classes, rare ones, many ties, few events, more columns than rows, columns
+that are nearly alike. Peers that need another environment add their fits to the same table: run this with
+--resume in each.
 """
 
 from dataclasses import dataclass
@@ -9,10 +11,10 @@ from functools import partial
 import numpy as np
 
 import _runner
-from _outcome_peers import FAMILIES, OUTCOME_PEERS
+from _outcome_peers import OUTCOME_PEERS
 from _tables import Column, mean, median
 
-N, P, TRUE, RHO = 400, 100, 5, 0.5
+TRUE = 5
 RUNS = Column("runs", lambda fits, _: str(len(fits)))
 NUMBER = Column("#", lambda fits, _: mean(fits, "n_selected", 1, 2))
 SECONDS = Column("cpu s", lambda fits, _: median(fits, "cpu_seconds"))
@@ -37,43 +39,104 @@ class Data:
     support: np.ndarray
 
 
-def make(family, n, n_true, seed):
+@dataclass(frozen=True)
+class Design:
+    """One cell: rows, columns and their correlation; classes and shares of each; what is seen of times.
+
+    `ended` is a quantile of the times, 1.2 times which is the mean time at which one is censored; `values` is
+    the number of distinct times to which they are rounded.
+    """
+
+    name: str
+    family: str
+    n: int = 400
+    p: int = 100
+    rho: float = 0.5
+    classes: int = 4
+    shares: tuple[float, ...] | None = None
+    ended: float = 0.7
+    values: int | None = None
+
+
+USUAL = [
+    Design("multinomial-400", "multinomial", classes=3),
+    Design("ordinal-400", "ordinal"),
+    Design("cox-400", "cox"),
+]
+HARDER = [
+    Design("multinomial-7-classes", "multinomial", classes=7),
+    Design("multinomial-rare", "multinomial", classes=3, shares=(0.8, 0.15, 0.05)),
+    Design("ordinal-3-levels", "ordinal", classes=3),
+    Design("ordinal-10-levels", "ordinal", classes=10),
+    Design("ordinal-rare", "ordinal", shares=(0.8, 0.1, 0.06, 0.04)),
+    Design("cox-5-times", "cox", values=5),
+    Design("cox-80%-censored", "cox", ended=0.12),
+    *(
+        Design(f"{d.name[:-4]}-{name}", d.family, classes=d.classes, **options)
+        for name, options in (("150x500", {"n": 150, "p": 500}), ("alike.9", {"rho": 0.9}))
+        for d in USUAL
+    ),
+]
+
+
+def make(design, n_true, seed):
     """Columns of an autoregressive design; effects of random sign and size .5 to 1."""
     rng = np.random.default_rng(seed)
-    root = np.linalg.cholesky(RHO ** np.abs(np.subtract.outer(np.arange(P), np.arange(P))))
-    X = rng.standard_normal((n, P)) @ root.T
-    support = np.zeros(P, dtype=bool)
-    support[rng.choice(P, n_true, replace=False)] = True
-    if family == "multinomial":
-        coef = np.zeros((P, 3))
-        way = rng.standard_normal((n_true, 3))
-        way -= way.mean(axis=1, keepdims=True)
-        way /= np.linalg.norm(way, axis=1, keepdims=True)
-        # as long as -d, 0, d with d of .5 to 1, in a random direction
-        coef[support] = way * np.sqrt(2.0) * rng.uniform(0.5, 1.0, (n_true, 1))
-        noise = -np.log(-np.log(rng.random((n, 3))))
-        return Data(X, np.array(["a", "b", "c"], dtype=object)[np.argmax(X @ coef + noise, axis=1)], support)
-    coef = np.zeros(P)
+    n, p = design.n, design.p
+    root = np.linalg.cholesky(design.rho ** np.abs(np.subtract.outer(np.arange(p), np.arange(p))))
+    X = rng.standard_normal((n, p)) @ root.T
+    support = np.zeros(p, dtype=bool)
+    support[rng.choice(p, n_true, replace=False)] = True
+    if design.family == "multinomial":
+        return Data(X, _classes(rng, X, support, design), support)
+    coef = np.zeros(p)
     coef[support] = rng.choice([-1.0, 1.0], n_true) * rng.uniform(0.5, 1.0, n_true)
-    if family == "ordinal":
+    if design.family == "ordinal":
         latent = X @ coef + rng.logistic(size=n)
-        return Data(X, np.digitize(latent, np.quantile(latent, [0.25, 0.5, 0.75])), support)
+        shares = design.shares or (1.0 / design.classes,) * design.classes
+        return Data(X, np.digitize(latent, np.quantile(latent, np.cumsum(shares[:-1]))), support)
     time = rng.exponential(np.exp(-X @ coef))
-    end = rng.exponential(1.2 * np.quantile(time, 0.7), n)
+    end = rng.exponential(1.2 * np.quantile(time, design.ended), n)
     y = np.zeros(n, dtype=[("event", bool), ("time", float)])
     y["event"], y["time"] = time <= end, np.minimum(time, end)
+    if design.values:
+        cuts = np.quantile(y["time"], np.arange(1, design.values) / design.values)
+        y["time"] = 1.0 + np.digitize(y["time"], cuts)
     return Data(X, y, support)
 
 
-def cells(n_true):
-    """One cell per family."""
-    return [_runner.Cell(f"{f}-{N}", f, partial(make, f, N, n_true)) for f in FAMILIES]
+def _classes(rng, X, support, design):
+    """Effects as long as -d, 0, d with d of .5 to 1, in a random direction."""
+    C, n_true = design.classes, int(support.sum())
+    coef = np.zeros((len(support), C))
+    way = rng.standard_normal((n_true, C))
+    way -= way.mean(axis=1, keepdims=True)
+    way /= np.linalg.norm(way, axis=1, keepdims=True)
+    coef[support] = way * np.sqrt(2.0) * rng.uniform(0.5, 1.0, (n_true, 1))
+    noise = -np.log(-np.log(rng.random((len(X), C))))
+    level = np.log(design.shares) if design.shares else 0.0
+    labels = np.array([chr(ord("a") + c) for c in range(C)], dtype=object)
+    return labels[np.argmax(X @ coef + level + noise, axis=1)]
+
+
+def cells(designs, n_true):
+    """One cell per design."""
+    return [_runner.Cell(d.name, d.family, partial(make, d, n_true)) for d in designs]
 
 
 def main():
-    title = f"Classes, ordered classes and times: {TRUE} of {P} variables, n = {N}"
-    noise = "Classes, ordered classes and times without signal: how often nothing is selected"
-    _runner.run_with_noise(__doc__, OUTCOME_PEERS, cells, TRUE, title, COLUMNS, noise, NOISE_COLUMNS)
+    out = _runner.parser(__doc__, replicates=20)
+    out.add_argument("--noise", action="store_true", help="responses without signal")
+    out.add_argument("--harder", action="store_true", help="other designs")
+    args = out.parse_args()
+    designs = HARDER if args.harder else USUAL
+    if args.noise:
+        title = "Classes, ordered classes and times without signal: how often nothing is selected"
+        _runner.run(args, title, cells(designs, 0), OUTCOME_PEERS, NOISE_COLUMNS)
+    else:
+        what = "other designs" if args.harder else "5 of 100 variables, n = 400"
+        title = f"Classes, ordered classes and times: {what}"
+        _runner.run(args, title, cells(designs, TRUE), OUTCOME_PEERS, COLUMNS)
 
 
 if __name__ == "__main__":

@@ -1,35 +1,38 @@
-"""Replicates in a file that grows by one JSON line per run: an experiment goes on where it stopped."""
+"""Experiments that go on where they stopped: the records of the benchmarks, and pages of readings."""
 
-import json
-import time
+import argparse
+import sys
+from pathlib import Path
+
+# The records live with the benchmarks; a second copy would drift.
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
+
+from _records import Records
+
+__all__ = ["Records", "readings_parser", "run_readings"]
 
 
-class Records:
-    """Runs, each named by a tuple, and what each gave.
+def readings_parser(doc, seed):
+    """The options of a page of readings; the first line of a file's docstring describes it."""
+    parser = argparse.ArgumentParser(description=doc.splitlines()[0])
+    parser.add_argument("--replicates", type=int, default=3)
+    parser.add_argument("--seed", type=int, default=seed)
+    parser.add_argument("--seconds", type=float, default=240.0, help="CPU seconds after which no run begins")
+    parser.add_argument("--out", type=Path, default=None, help="Markdown; the replicates beside it are kept")
+    return parser
 
-    Parameters
-    ----------
-    path : Path or None
-        The file; runs in it are not repeated.
+
+def run_readings(args, doc, plan, one, table, *, title, remarks):
+    """Run what is missing, and write a page of all there is.
+
+    ``plan`` names the runs, ``one(*run)`` does one of them, ``table(records)`` gives the lines of the table;
+    the last paragraph of a file's docstring has the commands.
     """
-
-    def __init__(self, path):
-        self.path = path
-        lines = path.read_text(encoding="utf-8").splitlines() if path is not None and path.exists() else []
-        self.known = {tuple(record.pop("run")): record for record in map(json.loads, lines)}
-
-    def collect(self, runs, one, seconds=float("inf")):
-        """Add what ``one(*run)`` gives for each run; none begins after so many CPU seconds."""
-        for run in runs:
-            if run in self.known or time.process_time() > seconds:
-                continue
-            self.known[run] = one(*run)
-            print(run, self.known[run], flush=True)
-            if self.path is not None:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-                with self.path.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps({"run": run, **self.known[run]}) + "\n")
-
-    def of(self, *names):
-        """Records of the runs whose names begin with these."""
-        return [record for run, record in self.known.items() if run[: len(names)] == names]
+    records = Records(None if args.out is None else args.out.with_suffix(".jsonl"))
+    records.collect(plan, one, args.seconds)
+    known = f"replicates from seed {args.seed}, as many as are named. Made by"
+    commands = doc.split("\n\n")[-1].splitlines()
+    lines = [*title, known, "", *commands, "", *table(records), "", *remarks]
+    print("\n".join(lines))
+    if args.out is not None:
+        args.out.write_text("\n".join(lines) + "\n")

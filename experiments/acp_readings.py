@@ -8,12 +8,10 @@ later. The table holds what there is.
         --readings published 'published, steps half as long'
 """
 
-import argparse
 import time
-from pathlib import Path
 
 import numpy as np
-from _kept_runs import Records
+from _kept_runs import readings_parser, run_readings
 
 from rlselect import ActorCriticPredictor
 from rlselect.simulate import make_acp
@@ -64,31 +62,17 @@ def table(records):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--replicates", type=int, default=3)
-    parser.add_argument("--seed", type=int, default=7100)
+    parser = readings_parser(__doc__, seed=7100)
     parser.add_argument("--readings", nargs="+", default=list(READINGS), choices=list(READINGS))
-    parser.add_argument("--seconds", type=float, default=240.0, help="CPU seconds after which no run begins")
-    parser.add_argument("--out", type=Path, default=None)
     args = parser.parse_args()
-    records = Records(None if args.out is None else args.out.with_suffix(".jsonl"))
     plan = ((name, args.seed + r) for r in range(args.replicates) for name in args.readings)
-    records.collect(plan, one, args.seconds)
-    lines = [
-        "ACP, Table 3 (n = 200, p = 50) by readings of Algorithm 2, linear predictor, replicates from seed",
-        f"{args.seed}, as many as are named. Made by",
-        "",
-        *__doc__.split("\n\n")[-1].splitlines(),
-        "",
-        *table(records),
-        "",
+    title = ["ACP, Table 3 (n = 200, p = 50) by readings of Algorithm 2, linear predictor,"]
+    remarks = [
         "The reward is the error on one random split, without a price for a column: one whose harm is",
         "smaller than the noise of a split is not sent away once it is in. Shorter steps let fewer of them",
         "in by luck; longer searches let in more.",
     ]
-    print("\n".join(lines))
-    if args.out is not None:
-        args.out.write_text("\n".join(lines) + "\n")
+    run_readings(args, __doc__, plan, one, table, title=title, remarks=remarks)
 
 
 if __name__ == "__main__":

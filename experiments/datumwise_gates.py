@@ -29,6 +29,7 @@ from joblib import Parallel, delayed
 from rlselect import DatumwiseClassifier
 from rlselect.datasets import load_local
 from rlselect.datumwise import _learn
+from rlselect.datumwise._filled_prices import fill_prices
 from rlselect.datumwise._learn import bins_win
 from rlselect.datumwise._peers import PEERS
 from rlselect.simulate import make_routes
@@ -54,6 +55,7 @@ GOALS = {
 }
 PRICE = 0.02
 OTHERS = ("CART", "k-best forest", "L1-SVM")
+PRICES = np.geomspace(3e-4, 0.3, 20)
 BIN_PRICES = (0.002, 0.007, 0.015, 0.03, 0.05, 0.08, 0.13)
 # rows to learn from and to judge by at most
 MOST_TRAIN, MOST_TEST = 2500, 4000
@@ -149,21 +151,25 @@ class Watched:
 
 def curve_of(fitted, policy, prices, split):
     """Accuracy, sparsity and confidence of a policy on both halves at prices of purchases."""
-    record = {"setting": list(map(float, prices)), "accuracy": [], "sparsity": [], "gap": []}
     X = np.concatenate([half for half, _ in split.halves])
     y = np.concatenate([labels for _, labels in split.halves])
     number = len(split.halves[0][1])
-    for price in prices:
-        own = policy(float(price))
+    parts = [slice(0, number), slice(number, None)]
+
+    def play(price):
+        own = policy(price)
         codes, episodes = own.episodes(X)
         right = fitted.classes[episodes.answer] == y
         shares = own.policy.probabilities(codes, episodes.bought)
         sure = shares[np.arange(len(y)), episodes.answer]
-        parts = [slice(0, number), slice(number, None)]
-        record["accuracy"].append([round(float(right[part].mean()), 5) for part in parts])
-        record["sparsity"].append([round(1 - float(episodes.bought[part].mean()), 5) for part in parts])
-        record["gap"].append(round(float(sure.mean() - right.mean()), 4))
-    return record
+        accuracy = [round(float(right[part].mean()), 5) for part in parts]
+        sparsity = [round(1 - float(episodes.bought[part].mean()), 5) for part in parts]
+        gap = round(float(sure.mean() - right.mean()), 4)
+        return float(episodes.bought.mean()), (accuracy, sparsity, gap)
+
+    settings, played = zip(*fill_prices(prices, play), strict=True)
+    columns = map(list, zip(*played, strict=True))
+    return {"setting": settings, **dict(zip(("accuracy", "sparsity", "gap"), columns, strict=True))}
 
 
 def run_networks(split, seed, device):
@@ -185,9 +191,7 @@ def run_networks(split, seed, device):
     record["bins one fit"] = curve_of(
         fitted, at(found["bins"].policy, found["bins_rows"]), np.geomspace(2e-3, 0.2, 20), split
     )
-    record["network"] = curve_of(
-        fitted, at(found["network"].policy, found["network_rows"]), np.geomspace(3e-4, 0.3, 20), split
-    )
+    record["network"] = curve_of(fitted, at(found["network"].policy, found["network_rows"]), PRICES, split)
     return record
 
 
@@ -253,14 +257,11 @@ def table(args, records):
         "Accuracy in percent (± standard error over splits) at mean sparsity .8 and .6. Half of the rows "
         "are learned from (adult 2,500, MNIST in 49 block means 2,000). The others are halved: the mix of "
         "two neighbouring settings that has the sparsity on one half is judged on the other, both ways. "
-        f"auto: one fit at a price of {PRICE}, 20 prices after it; networks and bins: the same fit without "
-        "the choice between them (records of bins refitted at 7 prices are not shown). behind: points behind "
+        f"auto: one fit at a price of {PRICE}, 20 prices after it and up to 10 more where purchases fall "
+        "steeply between two, as `frontier` has them; networks and bins: the same fit without the choice "
+        "between them (records of bins refitted at 7 prices are not shown). behind: points behind "
         "the best of CART, the k-best forest and bins at .8. gap: largest |mean of confidence - accuracy| "
-        f"over the prices. Seeds from {args.seed}. CPU s: of the one fit on the device, the choice included. "
-        "The records of sets with up to 200 rows to learn from (wine, sonar, heart, liver_disorders, "
-        "ionosphere) are of networks with 128 hidden units and 400 or 1,600 steps; the default has 64 and "
-        "300 or 1,000 there, see datumwise_small.md. How much better bins have to be, by units per row, was "
-        "chosen on these splits.",
+        f"over the prices. Seeds from {args.seed}. CPU s: of the one fit on the device, the choice included.",
         "",
         "    RLSELECT_DATA=... python experiments/datumwise_gates.py "
         f"--replicates {args.replicates} --seed {args.seed} --device {args.device}",
@@ -304,7 +305,8 @@ def table_row(name, goals, records, folder):
         return f"{np.mean(at[method, goal]):.1f}" if (method, goal) in at else ""
 
     rivals = [np.mean(at[m, 0.8]) for m in ("bins", "CART", "k-best forest") if (m, 0.8) in at]
-    gap = np.abs(np.mean([curve["gap"] for curve in curves["auto"]], axis=0))
+    gaps = [np.interp(np.log(PRICES), np.log(curve["setting"]), curve["gap"]) for curve in curves["auto"]]
+    gap = np.abs(np.mean(gaps, axis=0))
     cells = [name, len(runs), mean_and_error(at["auto", 0.8]), goals[0], cell("networks", 0.8)]
     cells += [cell(m, 0.8) for m in ("bins", "CART", "k-best forest", "L1-SVM")]
     cells += [f"{max(rivals) - np.mean(at['auto', 0.8]):.1f}" if rivals else ""]

@@ -1,7 +1,9 @@
 r"""Coverage of the intervals of learnt regimes and their rules, also where actions are equally good.
 
 python experiments/regime_nonregular.py --records experiments/results/regime_nonregular.jsonl \
-    --replicates 45 --seed 9100 --models linear --out experiments/results/regime_nonregular.md
+    --replicates 300 --seed 20000 --models linear --out experiments/results/regime_nonregular.md
+python experiments/regime_nonregular.py --records experiments/results/regime_nonregular.jsonl \
+    --replicates 20 --seed 20000 --models auto --out experiments/results/regime_nonregular.md
 """
 
 import numpy as np
@@ -13,7 +15,7 @@ N, P = 300, 5
 HALF = {-1: 0.5, 1: 0.5}
 COMMAND = (
     "python experiments/regime_nonregular.py --records experiments/results/regime_nonregular.jsonl "
-    "--replicates 45 --seed 9100 --models linear --out experiments/results/regime_nonregular.md"
+    "--replicates {} --seed 20000 --models {} --out experiments/results/regime_nonregular.md"
 )
 STAGES = [
     {"history": [f"x{j}" for j in range(P)], "action": "A1", "reward": "R1", "propensity": HALF},
@@ -39,36 +41,35 @@ def draw(effect, n, rng, policy=None):
     return table
 
 
-def covers(value, truth):
-    return value.interval[0] <= truth <= value.interval[1]
-
-
 def one(effect, model, seed):
-    """For the regime and for its rules: inside or not, error, standard error."""
+    """Of the regime, of its rules and of what the regime gains: ends of the interval, value, standard error.
+
+    The first three are less the truth.
+    """
     effect = EFFECTS[effect]
     trial = TrialData.from_wide(draw(effect, N, np.random.default_rng(seed)), STAGES)
     learner = QLearning(model=model, random_state=seed).fit(trial)
     found = []
-    for policy, value in (
-        (learner.predict, learner.value_),
-        (learner.regime_.predict, learner.regime_.value_),
+    for policy, values in (
+        (learner.predict, (learner.value_, learner.value_.less(learner.observed_))),
+        (learner.regime_.predict, (learner.regime_.value_,)),
     ):
         fresh = draw(effect, 5_000, np.random.default_rng(10_000 + seed), policy)
-        # the main effects have mean 0; what is left of them is noise
+        # the main effects have mean 0, and so has what was done; what is left of them is noise
         truth = float(np.mean(fresh["A2"] * effect(fresh)))
-        found.append([float(covers(value, truth)), value.value - truth, value.standard_error])
+        found += [[*(np.array([*v.interval, v.value]) - truth).round(5), v.standard_error] for v in values]
     return {"found": found}
 
 
 def line(name, model, place, runs):
-    """One row of the table, of the regimes (place 0) or of their rules (1)."""
-    inside, error, own = np.array([run[place] for run in runs], dtype=float).T
-    share = inside.mean()
+    """One row of the table: of the regimes, of what they gain or of their rules."""
+    low, high, error, own = np.array([run[place] for run in runs], dtype=float).T
+    share = np.mean((low <= 0) & (high >= 0))
     margin = 2.0 * np.sqrt(share * (1.0 - share) / len(runs))
-    of = ("the regime", "its rules")[place]
+    of = ("the regime", "the regime less what was done", "its rules")[place]
     return (
-        f"| {name} | {model} | {of} | {len(runs)} | {share:.3f} ({margin:.3f}) | "
-        f"{error.mean():+.3f} | {error.std():.3f} | {own.mean():.3f} |"
+        f"| {name} | {model} | {of} | {len(runs)} | {share:.3f} ({margin:.3f}) | {np.mean(low > 0):.3f} | "
+        f"{np.mean(high < 0):.3f} | {error.mean():+.3f} | {error.std():.3f} | {own.mean():.3f} |"
     )
 
 
@@ -80,18 +81,19 @@ def main():
     records = collect(args, cells, one)
     lines = [
         f"Two-stage trials, n = {N}, {P} covariates at stage 1 and one at stage 2, {seeds_of(records)}: "
-        "coverage of 95 % intervals with twice its standard error, bias, spread of the "
-        "estimates and mean standard error.",
+        "coverage of 95 % intervals with twice its standard error, share of intervals above and below the "
+        "truth, bias, spread of the estimates and mean standard error.",
         "",
-        f"`{COMMAND}`",
+        f"`{COMMAND.format(300, 'linear')}`, then `{COMMAND.format(20, 'auto')}`",
         "",
-        "| second-stage effect | model | value of | trials | coverage | bias | spread | standard error |",
-        "|---|---|---|---|---|---|---|---|",
+        "| second-stage effect | model | value of | trials | coverage | above | below | bias | spread | "
+        "standard error |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for name in EFFECTS:
         for model in sorted({record["model"] for record in records}):
             runs = [r["found"] for r in records if (r["effect"], r["model"]) == (name, model)]
-            lines += [line(name, model, place, runs) for place in (0, 1) if runs]
+            lines += [line(name, model, place, runs) for place in range(3) if runs]
     deliver(lines, args.out)
 
 

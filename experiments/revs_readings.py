@@ -3,15 +3,13 @@
 Runs that are in the file of replicates are not repeated; --seconds stops before the next run that would begin
 later. The table holds what there is.
 
-python experiments/revs_readings.py --replicates 2 --out experiments/results/revs_readings.md
+    python experiments/revs_readings.py --replicates 2 --out experiments/results/revs_readings.md
 """
 
-import argparse
 import time
-from pathlib import Path
 
 import numpy as np
-from _kept_runs import Records
+from _kept_runs import readings_parser, run_readings
 
 from rlselect import REVS
 from rlselect.simulate import make_revs
@@ -91,21 +89,12 @@ def table(records):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--replicates", type=int, default=3)
-    parser.add_argument("--seed", type=int, default=7000)
-    parser.add_argument("--seconds", type=float, default=240.0, help="CPU seconds after which no run begins")
-    parser.add_argument("--out", type=Path, default=None)
-    args = parser.parse_args()
-    records = Records(None if args.out is None else args.out.with_suffix(".jsonl"))
-    records.collect(plan(args.replicates, args.seed), one, args.seconds)
-    lines = [
+    args = readings_parser(__doc__, seed=7000).parse_args()
+    title = [
         "REVS, F1 of the paper's search by readings (`REVS.paper`, settings of `Sarsa`), linear n = 200 and",
-        f"logistic n = 500, replicates from seed {args.seed}, as many as are named. Made by",
-        f"`{__doc__.splitlines()[-1]}`.",
-        "",
-        *table(records),
-        "",
+        "logistic n = 500,",
+    ]
+    remarks = [
         "Print is the F1 of the printed number of variables and PPV, by structure. Literal: 2,000 draws,",
         "most of them uniform, never propose a given one of 800 variables with probability e^-2.5, and at a",
         "quantile of .6 the state fills up. Banded: an interior variable gains .22 against a price of .2,",
@@ -114,9 +103,8 @@ def main():
         "the only one that the paper names, empties the set; .01 is the best of three. Where banded comes to",
         "print, at .05, block and sparse take useless ones in: no one price reaches print in all three.",
     ]
-    print("\n".join(lines))
-    if args.out is not None:
-        args.out.write_text("\n".join(lines) + "\n")
+    runs = plan(args.replicates, args.seed)
+    run_readings(args, __doc__, runs, one, table, title=title, remarks=remarks)
 
 
 if __name__ == "__main__":

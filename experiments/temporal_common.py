@@ -10,12 +10,23 @@ from scipy.stats import poisson
 
 RESULTS = Path(__file__).parent / "results"
 LINKS = ("identity", "logit", "log")
+KINDS = ("ids", "sds", "squared")
 
 
 def curves(n_times):
     """True effects: intercept, an effect that fades, a constant effect."""
     s = np.linspace(0.0, 1.0, n_times)
     return np.stack([0.2 * np.cos(3 * s), 0.9 * np.exp(-3 * s), np.full(n_times, 0.4)])
+
+
+def hidden(n_times):
+    """Effects of the first covariate that a test should find: small ones, early ones, and both signs."""
+    base = curves(n_times)
+    early, sign, small = base.copy(), base.copy(), base.copy()
+    early[1] = np.where(np.arange(n_times) < n_times // 8, 0.5, 0.0)
+    sign[1] = 0.25 * np.sin(2 * np.pi * np.arange(n_times) / n_times)
+    small[1] = 0.12
+    return {"small and constant": small, "early only": early, "changing sign": sign}
 
 
 def simulate(rng, n, n_times, link, truth, rho=0.8, missing=0.05):

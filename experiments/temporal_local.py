@@ -1,6 +1,6 @@
 """Do bands of local estimation (`visits="local"`) hold whole true curves at times that nobody shares?
 
-python experiments/temporal_local.py --replicates 25 --seed 9811
+python experiments/temporal_local.py --replicates 40 --seed 19811
 
 Six visits per subject at times of their own between 0 and 10; curves at 11 times, both ends among them.
 """
@@ -78,8 +78,8 @@ def main():
         ],
         rows,
         [
-            "By default bands lie around what local estimation has not flattened; small_sample=False: around "
-            "the estimate. The standard error of an entry near .95 is "
+            "By default bands are about effects that are quadratic in time within the window; "
+            "small_sample=False: around the estimate. The standard error of an entry near .95 is "
             f"{np.sqrt(0.0475 / args.replicates):.3f}."
         ],
     )

@@ -30,6 +30,7 @@ from rlselect.data import (
     check_pointers,
     is_source,
     load_source,
+    name_of,
     open_stream,
     open_table,
     read_responses,
@@ -46,7 +47,10 @@ from rlselect.report import (
     Sureness,
     cited_works,
     how_made,
+    name_some,
+    name_target,
     page_path,
+    spell,
 )
 
 __all__ = ["Estimator", "PredictingSelector", "Selector", "rank"]
@@ -66,6 +70,8 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     _path_words: ClassVar[PathWords]
     # outcomes and other data that it takes; `rlselect.capabilities` makes a table of them
     _takes: ClassVar[Takes] = Takes((), ())
+    # what the data call the target, where they do
+    _target_name: str | None = None
 
     def _learn_aside(self, *data: Any) -> Self:
         """Learn on an unfitted twin, then take over what it has learnt: an error leaves the old fit."""
@@ -94,9 +100,17 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         raise NotImplementedError
 
     def _require_target(self, y: Any) -> None:
-        """Refuse a fit without a target, and one of a shape that others take."""
+        """Refuse a fit without a target, and one of a shape that others take; keep the name of any other."""
         require_target(y, type(self).__name__)
         refuse_outcome(self._takes, y, type(self).__name__)
+        name = name_of(y)
+        if name is not None:
+            self._target_name = name
+
+    @property
+    def _target_words(self) -> str:
+        """The target in a sentence; a column of that very name says no more than the word."""
+        return "the target" if self._target_name in (None, "target") else spell(self._target_name)
 
     def _unfitted_twin(self) -> Self:
         twin = object.__new__(type(self))
@@ -188,7 +202,14 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             "settings": {key: _without_addresses(repr(value))[:200] for key, value in options.items()},
             "works": cited_works(type(self)),
         }
-        return Summary({**report, "method": name, "made": made})
+        targets = getattr(self, "response_names_", [self._target_name] if self._target_name else [])
+        if "answer" in report and targets:
+            report = {**report, **name_target(report, name_some([spell(name) for name in targets]))}
+        return Summary({**report, "data": self._data_facts(), "method": name, "made": made})
+
+    def _data_facts(self) -> dict[str, Any]:
+        """What the fit knows of its data beside what its report tells, for the page."""
+        return {}
 
     def _report(self) -> dict[str, Any]:
         """Plain values about the fit, see `rlselect.report.to_html`."""
@@ -220,6 +241,18 @@ class Selector(SelectorMixin, Estimator, auto_wrap_output_keys=()):  # type: ign
     def _sureness(self) -> Sureness:
         """How sure the selection is of each feature; those without `inclusion_` say it otherwise."""
         return Sureness(self.inclusion_)
+
+    def _data_facts(self) -> dict[str, Any]:
+        names, levels = self.encoder_.feature_names, self.encoder_.levels_
+        filled = {c.removesuffix("=missing") for c in self.encoder_.column_names_ if c.endswith("=missing")}
+        facts: dict[str, Any] = {"Numbers": f"{len(names) - len(levels):,} columns"}
+        if levels:
+            told = [f"{spell(names[j])} ({len(of)})" for j, of in sorted(levels.items())]
+            facts["Text or categories, with their levels"] = name_some(told)
+        gaps = [spell(name) for name in map(str, names) if name in filled]
+        if gaps:
+            facts["With gaps, which are filled and marked"] = name_some(gaps)
+        return {"facts": facts}
 
     def _marks(self) -> Marks:
         """What the fit says of each feature, for `rlselect.report.side_by_side`."""
@@ -433,11 +466,17 @@ class PredictingSelector(Selector):
         def tell() -> dict[str, Any]:
             report = self._report()
             if X is not None:
-                score = self.score(X, y, sample_weight)
-                report["facts"] = {**report.get("facts", {}), "Score on the rows given": score}
+                judged = {f"{self._score_words()} on the rows given": self.score(X, y, sample_weight)}
+                report["facts"] = {**report.get("facts", {}), **judged}
             return report
 
         return self._written(path, tell)
+
+    def _score_words(self) -> str:
+        """What `score` gives."""
+        if hasattr(self, "response_names_"):
+            return "Mean score of the responses"
+        return "Accuracy" if self._classifies() else "R squared"
 
     def _mean_score(self, X: Any, y: Any, sample_weight: Any) -> float:
         """The mean over several responses."""

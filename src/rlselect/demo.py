@@ -15,6 +15,7 @@ from rlselect.cli import one_sentence, show_report
 from rlselect.report import printable, to_html, write_whole
 
 _PEER = "scikit-learn's LassoCV"
+_CRIME = "violent crime"
 
 
 def crime_report(seed: int = 0, *, compare: bool = True) -> dict[str, Any]:
@@ -37,8 +38,10 @@ def crime_report(seed: int = 0, *, compare: bool = True) -> dict[str, Any]:
 
     crime = load_crime()
     test, train = _split(len(crime.target), seed)
-    selector, seconds = _timed(REVS(random_state=seed), crime.frame.take(train), "target")
-    score = selector.score(crime.frame.take(test), crime.target[test])
+    names = [_CRIME if name == "target" else name for name in crime.frame.column_names]
+    frame = crime.frame.rename_columns(names)
+    selector, seconds = _timed(REVS(random_state=seed), frame.take(train), _CRIME)
+    score = selector.score(frame.take(test), _CRIME)
     facts = {f"R² on the other {len(test)} communities": f"{score:.2f}"}
     if compare:
         lasso, slow = _timed(_peer(), crime.data[train], crime.target[train])

@@ -167,6 +167,9 @@ def test_json_and_html_are_written(run, houses, tmp_path):
     page = (tmp_path / "o.html").read_text()
     assert page.startswith("<!DOCTYPE html>")
     assert "<svg" in page
+    # what was seen in the data, and is not in the way, is told on the page
+    assert [one["weight"] for one in report["data"]["findings"]] == ["warning", "note"]
+    assert "The data</h2>" in page
 
 
 def test_columns_can_be_dropped_or_weigh(run, houses, tmp_path):

@@ -105,3 +105,36 @@ def test_what_is_wrong_is_said_in_one_sentence(trial):
 def test_grids_are_numbers_or_dates():
     assert read_grid(" 7") == 7
     assert read_grid("2024-01-01, 2024-02-01").dtype.kind == "M"
+
+
+def test_dates_with_slashes_are_read_as_cells_or_flags_tell(trial, tmp_path):
+    frame = trial.frame.to_pandas()
+    day = np.datetime64("2023-12-01") + frame["day"].to_numpy().astype("timedelta64[D]")
+    frame["seen"] = [f"{d.day:02}/{d.month:02}/{d.year}" for d in day.astype(object)]
+    frame.to_csv(tmp_path / "v.csv", index=False)
+    frame["seen"] = day
+    common = ["--formula", "score ~ arm", "--id", "patient", "--time", "seen", "--visits", "carry"]
+    grid = ["--grid", "01/01/2024,01/03/2024"]
+    saved = ["--save", tmp_path / "m.rls", "--json", tmp_path / "o.json"]
+    result = run(tmp_path / "v.csv", *common, *grid, *saved)
+    assert result.exit_code == 0, result.output
+    model = TemporalProcessRegression("score ~ arm", visits="carry", grid=["2024-01-01", "2024-03-01"])
+    model.fit(frame, id="patient", time="seen")
+    curve = json.loads((tmp_path / "o.json").read_text())["sections"][0]["curves"][1]["y"]
+    np.testing.assert_allclose(curve, model.coef_["arm[T.placebo]"])
+    # rows to predict may hold no cell that tells: the model knows
+    (tmp_path / "new.csv").write_text("seen,arm\n01/02/2024,placebo\n")
+    words = ["predict", str(tmp_path / "m.rls"), str(tmp_path / "new.csv"), "--out", str(tmp_path / "p.csv")]
+    assert CliRunner().invoke(cli.main, words).exit_code == 0
+    expected = model.predict({"seen": [np.datetime64("2024-02-01")], "arm": ["placebo"]})[0]
+    assert float((tmp_path / "p.csv").read_text().split()[1]) == pytest.approx(expected)
+    wrong = {
+        "month first, but for": ["--month-first"],
+        "'visit' holds none": ["--day-first", "--time", "visit"],
+    }
+    for sentence, flags in wrong.items():
+        told = run(tmp_path / "v.csv", *common, *flags)
+        assert (told.exit_code, sentence in told.output) == (2, True), told.output
+    frame["seen"] = "01/02/2024"
+    frame.drop_duplicates("patient").to_csv(tmp_path / "v.csv", index=False)
+    assert "--day-first or --month-first" in run(tmp_path / "v.csv", *common).output

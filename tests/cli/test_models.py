@@ -1,5 +1,7 @@
 """From a file to a model and to predictions of other files."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -150,6 +152,41 @@ def test_check_and_report(folder):
     done = run("report", folder / "m.rls")
     assert done.exit_code == 0
     assert "Selected: 1 of 4" in done.output or "Selected: 2 of 4" in done.output
+
+
+def test_a_report_judges_rows_that_are_given(folder):
+    model = folder / "d.model"
+    run(
+        "datumwise",
+        folder / "all.csv",
+        "--target",
+        "y",
+        "--drop",
+        "when",
+        "--scoring",
+        "bins",
+        "--save",
+        model,
+    )
+    told = run("report", model).output
+    # in the words of the command line, and never on the page of a decision maker
+    assert "report(" not in told
+    assert "--data FILE tells how well cases are answered" in " ".join(told.split())
+    judged = run("report", model, "--data", folder / "all.csv", "--json", folder / "r.json")
+    assert judged.exit_code == 0, judged.output
+    score = rlselect.load(model).score(
+        pd.read_csv(folder / "all.csv")[list("abcd")], pd.read_csv(folder / "all.csv").y
+    )
+    assert json.loads((folder / "r.json").read_text())["facts"]["R squared"] == pytest.approx(score)
+    other = pd.read_csv(folder / "all.csv").rename(columns={"y": "z"})
+    other.to_csv(folder / "other.csv", index=False)
+    assert (
+        "--target 'y' is not a column of --data"
+        in run("report", model, "--data", folder / "other.csv").output
+    )
+    done = run("report", model, "--data", folder / "other.csv", "--target", "z")
+    assert done.exit_code == 0, done.output
+    assert "give both" in run("report", model, "--target", "z").output
 
 
 def test_models_side_by_side(folder):

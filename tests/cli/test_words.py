@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
@@ -393,6 +394,22 @@ def test_effects_and_regimes_write_models_that_are_shown_again(pain, tmp_path):
         assert again.stdout.splitlines()[-3] == first.stdout.splitlines()[-3]
         page = (tmp_path / "page.html").read_text()
         assert f"<pre>rlselect {line[0]} pain.csv" in page
+    # new rows of the same shape are told what to do at their stage
+    out = tmp_path / "what.csv"
+    done = run("predict", tmp_path / "r", pain, "--decimal", ",", "--keep", "who", "--out", out)
+    assert done.exit_code == 0, done.output
+    frame = pd.read_csv(pain, sep=";", decimal=",")
+    roles = {"id": "who", "stage": "visit", "action": "drug", "reward": "pain after"}
+    trial = rlselect.TrialData.from_long(
+        frame, **roles, covariates=["age", "pain before"], missing="indicator"
+    )
+    learner, told = rlselect.load(tmp_path / "r"), pd.read_csv(out)
+    for stage in (1, 2):
+        expected = learner.predict(trial, stage=stage)
+        assert told["recommendation"][frame["visit"] == stage].tolist() == expected.tolist()
+    frame.assign(visit=3).to_csv(tmp_path / "third.csv")
+    refused = run("predict", tmp_path / "r", tmp_path / "third.csv", "--out", out)
+    assert "holds the stage '3'; the model knows '1', '2'" in refused.stderr
 
 
 def test_rows_that_are_dropped_with_the_target_are_told(tmp_path):

@@ -3,10 +3,11 @@
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.utils.multiclass import type_of_target
 
-from rlselect.data import category_order, doubtful_classes, find_task, read_classes
+from rlselect.data import category_order, doubtful_classes, find_task, open_once, read_classes
 
 TEXT = np.array(["a", "b", "c", "a"], dtype=object)
 
@@ -66,19 +67,32 @@ def test_classes_and_their_refusals():
         read_classes(TEXT[:1], given="loss='hinge'", instead="loss='squared'")
 
 
-def test_the_order_of_categories_where_their_type_says_it():
+def test_the_order_of_categories_where_their_type_says_it(tmp_path):
     stages = pd.Categorical(["mild", "bad"], ["none", "mild", "bad"], ordered=True)
     enum = pl.Series("stage", ["mild", "bad"], dtype=pl.Enum(["none", "mild", "bad"]))
     frame = pd.DataFrame({"stage": stages})
-    for X, y in ((None, stages), (None, frame["stage"]), (frame, "stage"), (enum.to_frame(), "stage")):
+    frame.to_parquet(tmp_path / "pandas.parquet")
+    enum.to_frame().write_parquet(tmp_path / "polars.parquet")
+    for X, y in (
+        (None, stages),
+        (None, frame["stage"]),
+        (frame, "stage"),
+        (enum.to_frame(), "stage"),
+        (enum.to_frame().lazy(), "stage"),
+        (enum.to_frame().to_arrow(), "stage"),
+        (tmp_path / "pandas.parquet", "stage"),
+        (open_once(str(tmp_path / "polars.parquet")), "stage"),
+        (pl.scan_parquet(tmp_path / "polars.parquet"), "stage"),
+    ):
         assert category_order(X, y) == ["none", "mild", "bad"]
+    frame.to_csv(tmp_path / "a.csv")
     loose = pd.Series(stages).cat.as_unordered()
     for X, y in (
         (None, loose),
         (None, TEXT),
         (None, [1, 2]),
         (frame, "other"),
-        ("a.csv", "stage"),
-        (enum.to_frame().lazy(), "stage"),
+        (tmp_path / "a.csv", "stage"),
+        (pa.table({"stage": ["mild"]}), "stage"),
     ):
         assert category_order(X, y) is None

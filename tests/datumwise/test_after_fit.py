@@ -5,6 +5,7 @@ import pytest
 
 from rlselect import DatumwiseClassifier
 from rlselect.datumwise import NetworkTraining, PolicyIteration
+from rlselect.datumwise._filled_prices import fill_prices
 
 QUICK = {
     "bins": PolicyIteration(n_iter=3, states_per_row=8, n_restarts=1, exact_states=0),
@@ -150,11 +151,15 @@ def test_frontier_tries_budgets_at_every_price(fitted):
     model, X, y = fitted
     curve, plain = model.frontier(X, y, budgets=[1, 50]), model.frontier(X, y)
     prices = len(plain["setting"])
-    assert len(curve["budget"]) == 3 * prices
+    # each budget begins with the lowest price again
+    assert np.flatnonzero(np.diff(curve["setting"]) < 0).tolist() == [
+        prices - 1,
+        len(curve["setting"]) - prices - 1,
+    ]
     for name, values in plain.items():
         np.testing.assert_allclose(curve[name][:prices], values)
         # fifty is more than there is
-        np.testing.assert_allclose(curve[name][2 * prices :], values)
+        np.testing.assert_allclose(curve[name][-prices:], values)
     one = model.with_budget(1)
     for k in (3, 9):
         other = one.at(feature_cost=plain["setting"][k])
@@ -163,6 +168,22 @@ def test_frontier_tries_budgets_at_every_price(fitted):
         assert curve["sparsity"][prices + k] == pytest.approx(other.sparsity(X))
     with pytest.raises(ValueError, match="budget=-1 was given"):
         model.frontier(X, y, budgets=[-1])
+
+
+def test_prices_are_filled_in_where_purchases_fall_steeply():
+    given = np.geomspace(0.01, 1.0, 5)
+
+    def falling(price):
+        # from nine tenths to none between .12 and .14
+        share = 0.9 * float(np.clip((0.14 - price) / 0.02, 0.0, 1.0))
+        return share, share
+
+    prices, shares = zip(*fill_prices(given, falling), strict=True)
+    assert list(prices) == sorted({*prices, *given})
+    assert len(shares) > 7
+    assert np.abs(np.diff(shares)).max() < 0.25
+    # a jump has nothing in between
+    assert [p for p, _ in fill_prices(given, lambda price: (float(price < 0.13), None))] == given.tolist()
 
 
 def test_wrong_words_are_refused(fitted):

@@ -163,9 +163,11 @@ def test_an_expensive_feature_is_avoided():
 def test_the_report_opens_with_what_a_case_needs():
     X, y = make_data()
     model = DatumwiseClassifier(search=FAST, random_state=0, budget=3).fit(X, y)
-    answer = model.summary().dict["answer"]
+    summary = model.summary().dict
+    answer = summary["answer"]
     assert f"A case needs {model.acquire(X).sum(axis=1).mean():.2g} of 7 features on average" in answer
-    assert "report(X=X, y=y) tells" in answer
+    assert "was not tried" in answer
+    assert "report(X=X, y=y) tells" in summary["notes"][0]
     judged = model.report(X=X, y=y).dict["answer"]
     assert f"{model.score(X, y):.0%} of {len(y)} cases are answered rightly." in judged
     dear = DatumwiseClassifier(search=FAST, random_state=0, feature_cost=5.0).fit(X, y)

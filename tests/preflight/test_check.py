@@ -314,3 +314,10 @@ def test_a_column_of_subjects_is_no_id_to_be_dropped_and_the_formula_names_what_
     assert (
         "--formula 'pain ~ arm + `blood pressure`' --id patient --time week" in found.recommendation.command
     )
+
+
+def test_an_id_is_one_though_some_rows_were_copied():
+    rng = np.random.default_rng(0)
+    rows = np.r_[rng.permutation(300), np.arange(12)]
+    found = check(pa.table({"row": rows + 1, "x": rng.normal(size=300)[rows]}), rng.normal(size=312))
+    assert ["row"] in [one.columns for one in found.findings if one.what == "ids and free text"]

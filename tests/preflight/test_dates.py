@@ -106,3 +106,5 @@ def test_a_look_says_where_no_cell_tells_the_order():
     for last, asks in (("01/01/2025", True), ("31/12/2024", False)):
         said = " ".join(str(check(pa.table({"seen": [*firsts, last], "y": range(13)}), "y")).split())
         assert ("No cell of 'seen' tells" in said, "day_first=..." in said) == (asks, asks)
+        found = check(pa.table({"seen": [*firsts, last], "y": range(13)}), "y").recommendation
+        assert ("--day-first" in found.command, "day_first=True" in found.python) == (asks, asks)

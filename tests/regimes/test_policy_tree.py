@@ -9,7 +9,8 @@ from rlselect import AdvantageLearning, QLearning, TrialData, compare_regimes, r
 from rlselect._clock import Clock, OutOfTime
 from rlselect.persist import load, save
 from rlselect.regimes import PolicyTree, PolicyTreeDisplay
-from rlselect.regimes._policy_tree import TreeSplit, _conditions, rows_in_time
+from rlselect.regimes._policy_tree import TreeSplit, _conditions, offer_splits, rows_in_time
+from rlselect.regimes._stages import HistoryColumn
 
 
 def one_stage(n=300, seed=0, **stage):
@@ -176,3 +177,6 @@ def test_a_rule_names_each_column_once():
     assert _conditions([(high, True), (low, True)]) == ["kidney <= 0.45"]
     assert _conditions([(red, True), (blue, False)]) == ["hue is blue"]
     assert _conditions([(red, True), (blue, True)]) == ["hue is not red", "hue is not blue"]
+    # of two labels, the other one has a name
+    told = offer_splits([HistoryColumn("smoker", "category", ("no", "yes"))], [0], np.array([[0.0], [1.0]]))
+    assert [split.sides() for split in told] == [("smoker is no", "smoker is yes")]

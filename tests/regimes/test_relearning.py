@@ -23,19 +23,19 @@ def learnt(table, **options):
     return learner, learner._learn(trial, np.ones(len(table["y"]), dtype=bool), bool)
 
 
-@pytest.mark.parametrize("model", ["anova", "linear"])
-def test_outcomes_of_a_fold_change_nothing_of_what_it_is_judged_by(model):
+@pytest.mark.parametrize(("model", "part"), [("anova", "fold"), ("linear", "fold"), ("linear", "half")])
+def test_outcomes_of_a_fold_change_nothing_of_what_it_is_judged_by(model, part):
     table = noise()
     learner, evaluation = learnt(table, model=model)
     assert can_relearn(learner._selections)
-    test = evaluation.splits_into(10)[0] == 3
+    test = evaluation.splits_into(10)[0] == 3 if part == "fold" else evaluation.halves(1)[0]
     # in the fold, and nowhere else, a column decides
     other = table | {"y": table["y"] + 5.0 * test * table["x3"] * np.where(table["arm"] == "a", 1.0, -1.0)}
     moved, _ = learnt(other, model=model)
     assert moved._selections[0].groups != learner._selections[0].groups
     rows = evaluation.trial.stages[0].history
     found = [
-        _stage_without(one._selections[0], 0, test, y["y"])[0].q_values(rows)
+        _stage_without(one._selections[0], test, y["y"])[0].q_values(rows)
         for one, y in ((learner, table), (moved, other))
     ]
     np.testing.assert_allclose(found[0], found[1], rtol=1e-9)
@@ -55,3 +55,43 @@ def test_a_stage_whose_choice_cannot_be_made_again_is_known():
     learner, _ = learnt(noise(), model="linear")
     (chosen,) = learner._selections
     assert not can_relearn([chosen, replace(chosen, machine=None)])
+
+
+def test_rows_may_come_in_any_order():
+    table, order = noise(40), np.random.default_rng(5).permutation(40)
+    found = []
+    for rows in (np.arange(40), order):
+        trial = TrialData.from_wide({name: column[rows] for name, column in table.items()}, [STAGE])
+        found.append(QLearning(model="linear", random_state=0).fit(trial))
+    one, other = found
+    np.testing.assert_allclose(one.value_.scores[order], other.value_.scores, atol=1e-9)
+    assert one.value_.standard_error == pytest.approx(other.value_.standard_error)
+    assert one.regime_.value_.interval == pytest.approx(other.regime_.value_.interval)
+
+
+def test_regimes_are_apart_by_the_scores_of_what_they_decide_differently():
+    learner, evaluation = learnt(noise(), model="linear")
+    machine, n = learner._machines[0], 60
+    rows, arm = np.arange(n) < 20, evaluation.trial.stages[0].action
+    pairs = np.zeros((1, 2, 1, n), dtype=int)
+    pairs[0, 1, 0, :10] = 1
+    found = evaluation.apart([machine], rows, pairs)[0]
+    q = machine.q_values(evaluation.trial.stages[0].history)
+    residual = evaluation.trial.stages[0].reward - q[np.arange(n), arm]
+    scores = q + 2.0 * (arm[:, None] == [0, 1]) * residual[:, None]
+    np.testing.assert_allclose(found[0, :10], (scores[:, 0] - scores[:, 1])[:10])
+    assert found.shape == (1, 20)
+    assert not found[0, 10:].any()
+
+
+@pytest.mark.slow
+def test_trials_of_noise_are_told_better_or_worse_as_rarely_as_they_should():
+    gains = []
+    for seed in range(60):
+        learner = QLearning(model="linear", random_state=seed)
+        learner.fit(TrialData.from_wide(noise(seed=seed), [STAGE]))
+        gains.append(learner.value_.less(learner.observed_))
+    wrong = sum(gain.interval[0] > 0.0 or gain.interval[1] < 0.0 for gain in gains)
+    short = sum(gain.value**2 > 4.0 * (gain.standard_error**2 - gain.learning_variance) for gain in gains)
+    assert wrong <= 5
+    assert short > wrong

@@ -38,7 +38,8 @@ def test_inverse_probability_is_the_weighted_mean():
 def test_doubly_robust_against_its_formula():
     trial, table = one_stage(propensity={0: 0.4, 1: 0.6})
     found = regime_value(trial, [1], model=LinearRegression(), n_folds=4, random_state=7)
-    folds = np.random.default_rng(7).permutation(200) % 4
+    # folds go by the place of a subject among all, not by its row
+    folds = np.random.default_rng(7).permutation(200)[table["x"].argsort().argsort()] % 4
     x = (table["x"] - table["x"].mean()) / table["x"].std()
     code = np.where(table["A"] == 1, 1.0, -1.0)
     scores = np.empty(200)

@@ -7,6 +7,7 @@ from sklearn.linear_model import LogisticRegression
 
 from rlselect import TemporalProcessRegression
 from rlselect.temporal import SmallSampleWarning
+from rlselect.temporal._dropout import expected_share
 
 
 def leaving(seed=0, n=400, n_times=6, strength=1.5):
@@ -97,10 +98,27 @@ def test_large_weights_are_cut_to_a_quantile_of_their_time():
     assert model.n_effective_[4] == pytest.approx(weight.sum() ** 2 / (weight**2).sum())
     assert (model.n_effective_ >= whole.n_effective_ - 1e-9).all()
     assert "cut" not in whole._fitted.design.dropout.told()
-    summary = TemporalProcessRegression("y ~ x").fit(data, **fit, dropout_quantile=0.6).summary()
+    steady = TemporalProcessRegression("y ~ x").fit(data, **fit, dropout_quantile=0.6)
+    with pytest.warns(SmallSampleWarning, match=r"hardly any of those who were likely to leave .* at 5"):
+        summary = steady.summary()
+    assert "hardly any of those" in str(summary)
     assert "larger ones cut" in str(summary)
     assert "Effective subjects" in str(summary)
     assert not hasattr(known, "n_effective_")
+
+
+def test_expected_share_needs_no_luck():
+    """Of ten subjects two stay with probability 1/4 per time; whether they did plays no part but in that."""
+    probability = np.full((3, 10), 0.9)
+    probability[:, :2], probability[0] = 0.25, np.nan
+    there = np.ones((3, 10), dtype=bool)
+    q = np.array([0.25, 0.25, *[0.9] * 8])
+    expected = [1.0, *(100 / ((q**-k).sum() * (q**k).sum()) for k in (1, 2))]
+    np.testing.assert_allclose(expected_share(probability, there), expected)
+    there[1:, :2], probability[2, :2] = False, np.nan
+    np.testing.assert_allclose(expected_share(probability, there), expected)
+    there[2] = False
+    np.testing.assert_allclose(expected_share(probability, there), [*expected[:2], 1.0])
 
 
 def test_one_subject_who_should_have_left_does_not_rule_a_curve():

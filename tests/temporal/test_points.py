@@ -12,40 +12,66 @@ from rlselect.temporal._points import point_errors
 from rlselect.temporal._splines import spline_basis
 
 
-def dense(x, residual, owner, weight):
-    """HC2 (CR2) standard errors and Bell-McCaffrey degrees of freedom of a linear model, by n x n matrices.
-
-    Responses have equal variances, whatever their weights.
-    """
+def enlarged(x, owner, weight):
+    """The inverse information, and what enlarges residuals by their leverage (CR2), by n x n matrices."""
     inverse, root = np.linalg.inv((x.T * weight) @ x), np.sqrt(weight)
-    hat = x @ inverse @ x.T * weight
     together = owner[:, None] == owner
     values, vectors = np.linalg.eigh(together * (np.eye(len(x)) - root[:, None] * (x @ inverse @ x.T) * root))
-    enlarge = root[:, None] * (vectors / np.sqrt(values)) @ vectors.T * root
+    return inverse, root[:, None] * (vectors / np.sqrt(values)) @ vectors.T * root
+
+
+def tilted(tables):
+    """Variances by a line in the covariates, of many rows (covariates, owner, squared residual) per time."""
+    x = np.concatenate([table[0] - table[0].mean(axis=0) for table in tables])[:, 1:]
+    owner = np.concatenate([table[1] for table in tables])
+    excess = np.concatenate([table[2] / table[2].mean() - 1 for table in tables])
+    slope = np.linalg.solve(x.T @ x, x.T @ excess)
+    own = np.array([x[owner == who].T @ (excess - x @ slope)[owner == who] for who in np.unique(owner)])
+    bread = np.linalg.inv(x.T @ x)
+    wald = slope @ np.linalg.solve(bread @ own.T @ own @ bread, slope) * (1 - x.shape[1] / len(own))
+    line = 1 + max(0, 1 - x.shape[1] / wald) * (x @ slope)
+    return np.split(np.maximum(line, 0.1), np.cumsum([len(table[0]) for table in tables])[:-1])
+
+
+def dense(x, residual, owner, weight, variance):
+    """HC2 (CR2) standard errors and Bell-McCaffrey degrees of freedom of a linear model, by n x n matrices.
+
+    Responses have these variances, whatever their weights.
+    """
+    inverse, enlarge = enlarged(x, owner, weight)
+    hat = x @ inverse @ x.T * weight
     groups = owner[:, None] == np.unique(owner)
     se, df = [], []
     for pull in (inverse @ x.T) @ enlarge:
         se.append(np.sqrt(((groups.T @ (pull * residual)) ** 2).sum()))
         g = groups.T @ (pull[:, None] * (np.eye(len(x)) - hat))
-        form = g @ g.T
+        form = (g * variance) @ g.T
         df.append(np.trace(form) ** 2 / np.trace(form @ form))
     return np.array(se), np.array(df)
 
 
 @pytest.mark.parametrize("clustered", [False, True])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_few_subjects_equal_dense_matrices(make_data, clustered, weighted):
+@pytest.mark.parametrize(("weighted", "spread"), [(False, True), (True, False)])
+def test_few_subjects_equal_dense_matrices(make_data, clustered, weighted, spread):
     data = make_data(n=36, missing=0.0)
     data["home"], data["w"] = data["id"] // 3, (1.0 + data["id"] % 4) ** weighted
+    if spread:
+        data["v"] += data["v"].std() * np.random.default_rng(0).normal(size=len(data)) * np.exp(data["x"])
     roles = {"cluster": "home"} if clustered else {}
     model = TemporalProcessRegression("v ~ x + z").fit(data, id="id", time="t", sample_weight="w", **roles)
     band = model.conf_int(0.9)
-    for time in (0, 4):
+    parts, tables = [], []
+    for time in range(6):
         part = data[data["t"] == time]
         x = np.column_stack([np.ones(len(part)), part["x"], part["z"]])
-        residual = part["v"] - x @ model.coef_.loc[time]
-        owner = part["home" if clustered else "id"].to_numpy()
-        se, df = dense(x, residual.to_numpy(), owner, part["w"].to_numpy())
+        residual = (part["v"] - x @ model.coef_.loc[time]).to_numpy()
+        owner, weight = part["home" if clustered else "id"].to_numpy(), part["w"].to_numpy()
+        parts.append((x, residual, owner, weight))
+        score = enlarged(x, owner, weight)[1] @ residual
+        tables.append((x, owner, (score / weight) ** 2))
+    variances = tilted(tables)
+    for time in (0, 4):
+        se, df = dense(*parts[time], variances[time])
         reach = student.ppf(0.95, df) * se
         np.testing.assert_allclose(band.upper.loc[time] - model.coef_.loc[time], reach)
 

@@ -192,49 +192,45 @@ def local_study(seed=0, n=80):
     return pd.DataFrame(columns)
 
 
-def least_biased(data, grid, width):
-    """By a search: the share of .7 of the width that leaves least of a slope and of a bend as large."""
+def quadratic_fits(data, grid, width):
+    """By least squares, time after time: effects that are quadratic in time within a triangular window."""
     out = []
     for g in grid:
         d = data["t"].to_numpy() - g
-        near = [np.maximum(1 - np.abs(d) / w, 0) for w in (width, 0.7 * width)]
-        (m1, m2), (n1, n2) = ([(w * d**k).sum() / w.sum() for k in (1, 2)] for w in near)
-        tried = np.linspace(1.0, 4.0, 30001)
-        slope, bend = m1 - tried * (m1 - n1), (m2 - tried * (m2 - n2)) / 2
-        out.append(tried[np.argmin(slope**2 / m2 + bend**2 / m2**2)])
+        root = np.sqrt(np.maximum(1 - np.abs(d) / width, 0))
+        x = np.column_stack([np.ones(len(d)), data["x"]])
+        rows = np.column_stack([x, x * d[:, None], x * d[:, None] ** 2])
+        out.append(np.linalg.lstsq(rows * root[:, None], data["y"] * root, rcond=None)[0][:2])
     return np.array(out)
 
 
-def test_intervals_of_local_estimation_are_extrapolated_to_a_window_without_width():
-    """The bias grows with the square of the width, at the ends with the width: .7 of it tells how much."""
+def test_intervals_of_local_estimation_let_effects_bend_within_the_window():
     data, grid = local_study(), np.linspace(0, 10, 5)
-
-    def fit(width, some=data):
-        model = TemporalProcessRegression("y ~ x", visits="local", grid=grid, bandwidth=width)
-        return model.fit(some, id="id", time="t")
-
-    wide, narrow = fit(2.0), fit(1.4)
-    share = wide._fitted.design.narrow_share
-    np.testing.assert_allclose(share, least_biased(data, grid, 2.0), atol=2e-4)
-    assert share[2] == pytest.approx(1 / 0.51, abs=0.3)
-    assert (share[[0, 4]] > share[2]).all()
-    expected = narrow.coef_ + (narrow.coef_ - wide.coef_).mul(share - 1, axis=0)
-    band, points = wide.bands(random_state=0), wide.conf_int()
-    np.testing.assert_allclose((points.lower + points.upper) / 2, expected, rtol=1e-9)
-    np.testing.assert_allclose((band.lower + band.upper) / 2, expected, rtol=1e-9)
-    np.testing.assert_allclose(band.estimate, wide.coef_)
+    model = TemporalProcessRegression("y ~ x", visits="local", grid=grid, bandwidth=2.0)
+    model.fit(data, id="id", time="t")
+    expected = quadratic_fits(data, grid, 2.0)
+    band, points = model.bands(random_state=0), model.conf_int()
+    np.testing.assert_allclose((points.lower + points.upper) / 2, expected, rtol=1e-8)
+    np.testing.assert_allclose((band.lower + band.upper) / 2, expected, rtol=1e-8)
+    np.testing.assert_allclose(band.estimate, model.coef_)
     assert ((band.upper - band.lower) > (points.upper - points.lower)).all(axis=None)
-    found = wide.predict_interval(pd.DataFrame({"x": [1.0], "t": [5.0]}))
-    assert (found["lower"] + found["upper"])[0] / 2 == pytest.approx(expected.loc[5.0].sum())
-    # leaving subjects out, one by one: standard errors are those of the extrapolated curve
-    changes = []
-    for who in range(80):
-        less = [fit(width, data[data["id"] != who]).coef_.loc[5.0, "x"] for width in (2.0, 1.4)]
-        changes.append(expected.loc[5.0, "x"] - less[1] - (less[1] - less[0]) * (share[2] - 1))
-    psi = wide._fitted.unbiased()[1].contrast(np.array([[0.0, 1.0]]), np.array([2]))[0, 0] / 80
-    assert np.corrcoef(psi, changes)[0, 1] > 0.99
-    plain = wide.bands(random_state=0, small_sample=False)
-    np.testing.assert_allclose((plain.lower + plain.upper) / 2, wide.coef_)
+    found = model.predict_interval(pd.DataFrame({"x": [1.0], "t": [5.0]}))
+    assert (found["lower"] + found["upper"])[0] / 2 == pytest.approx(expected[2].sum())
+    # leaving subjects out, one by one: standard errors are those of the bending curve
+    without = [quadratic_fits(data[data["id"] != who], grid[2:3], 2.0)[0, 1] for who in range(80)]
+    psi = model._fitted.unbiased()[1].contrast(np.array([[0.0, 1.0]]), np.array([2]))[0, 0] / 80
+    assert np.corrcoef(psi, expected[2, 1] - np.array(without))[0, 1] > 0.99
+    plain = model.bands(random_state=0, small_sample=False)
+    np.testing.assert_allclose((plain.lower + plain.upper) / 2, model.coef_)
+
+
+def test_constant_effects_of_local_estimation_do_not_bend():
+    data = local_study()
+    data["z"] = np.where(data["id"] % 2, "a", "b")
+    model = TemporalProcessRegression("y ~ x + z", visits="local", grid=4, bandwidth=2.0, constant=["z"])
+    band = model.fit(data, id="id", time="t").conf_int()
+    assert np.ptp(band.lower["z[T.b]"]) == pytest.approx(0.0, abs=1e-9)
+    assert np.ptp(band.lower["x"]) > 0.1
 
 
 def test_bands_of_local_estimation_hold_what_bends():
@@ -251,7 +247,10 @@ def test_bands_of_local_estimation_hold_what_bends():
 
 def test_times_whose_bias_cannot_be_told_are_named():
     data = local_study(n=30)
-    data = data[(data["t"] < 4) | (data["t"] > 6.6)]
+    # two moments within the window tell no bend
+    near = data["t"].between(3.5, 6.9)
+    data.loc[near, "t"] = np.where(data["t"] < 5, 4.0, 6.5)[near]
+    data = data.drop_duplicates(["id", "t"])
     model = TemporalProcessRegression("y ~ x", visits="local", grid=[2.0, 5.2, 8.0], bandwidth=1.6)
     model.fit(data, id="id", time="t")
     with pytest.warns(FlaggedTimeWarning, match=r"no intervals and bands at 1 time point\(s\): 5.2"):

@@ -104,13 +104,11 @@ def _report(found: Comparison, n_rows: int, n_features: int, folds: int) -> dict
     measure = "f1" if "f1" in found.rows[0] else "stability"
     at = [name for name in found.rows[0] if name.startswith("score at ")]
     bars = [(row["selector"], round(row[measure], 3)) for row in found.rows if row[measure] == row[measure]]
-    drawn = "F1 against the truth" if measure == "f1" else "stability"
     beside = {
         "title": "Side by side",
         **_table(found, [name for name in found.rows[0] if name not in (*at, "failures")]),
         "note": f"Score: {found.metric} of a support vector machine on the selected variables, on rows left "
-        "out. Stability: 1 when each fold selects the same, 0 for random choices."
-        + (f" Drawn on the page: {drawn}." if bars else ""),
+        "out. Stability: 1 when each fold selects the same, 0 for random choices.",
         "bars": bars,
     }
     by_size = {

@@ -1,5 +1,6 @@
 """Temporal process regression by the words of the command line."""
 
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,15 @@ from rlselect.temporal import TemporalProcessRegression
 __all__ = ["read_grid", "read_width", "run_effects"]
 
 
-def read_grid(text: str | None) -> Any:
-    """How many times, or the times themselves: ``12``, ``0,30,60`` or dates.
+def read_grid(text: str | None, day_first: bool | None = None) -> Any:
+    """How many times, or the times themselves: ``12``, ``0,30,60`` or dates, written as those of the data.
 
     Examples
     --------
     >>> read_grid("12"), read_grid("0,30,60.5"), read_grid(None)
     (12, array([ 0. , 30. , 60.5]), None)
+    >>> read_grid("1/2/2024,3/2/2024", day_first=True)
+    array(['2024-02-01', '2024-02-03'], dtype='datetime64[D]')
     """
     if text is None:
         return None
@@ -27,6 +30,9 @@ def read_grid(text: str | None) -> Any:
     except ValueError:
         pass
     try:
+        if day_first is not None and all("/" in word for word in words):
+            written = "%d/%m/%Y" if day_first else "%m/%d/%Y"
+            return np.array([datetime.strptime(word, written) for word in words], dtype="datetime64[D]")
         return np.array(words, dtype="datetime64")
     except ValueError:
         raise ValueError(

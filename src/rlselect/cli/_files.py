@@ -21,8 +21,10 @@ __all__ = [
     "name_targets",
     "names_in",
     "open_data",
+    "require_column",
     "split_names",
     "title_of",
+    "with_moments",
     "with_numbers",
     "with_target",
 ]
@@ -182,6 +184,43 @@ def with_numbers(
     return made, found.day_first
 
 
+def with_moments(data: Any, column: str, day_first: bool | None) -> tuple[Any, dict[str, bool | None]]:
+    """The rows with dates in the place of a column of text that holds them; a source stays one.
+
+    Parameters
+    ----------
+    data : table or source
+        What `open_data` returns.
+    column : str
+        Column of times.
+    day_first : bool or None
+        What stands first in dates such as 01/02/2024; None leaves that to the cells.
+
+    Returns
+    -------
+    rows
+        As `data`.
+    day_first : dict of str to bool or None
+        The column, and what stood first, None where that is no question; empty where it is no text of dates.
+    """
+    import pyarrow as pa
+
+    from rlselect.data import make_columns, some_rows
+    from rlselect.preflight import find_date_texts
+
+    found = None
+    if column in names_in(data):
+        rows = data if isinstance(data, pa.Table) else some_rows(data, 10_000).table
+        found = find_date_texts(rows, column, day_first=day_first)
+    order = None if found is None else found.day_first
+    if day_first is not None and order is None:
+        flag = "--day-first" if day_first else "--month-first"
+        raise ValueError(f"{flag} is for dates such as 01/02/2024; {column!r} holds none: leave it out.")
+    if found is None:
+        return data, {}
+    return found.make(data) if isinstance(data, pa.Table) else make_columns(data, found), {column: order}
+
+
 def with_target(data: Any, targets: Sequence[str]) -> Any:
     """The rows in which no target is missing; a source stays one that is read in parts."""
     from rlselect.data import leave_out_gaps
@@ -212,11 +251,12 @@ def columns_of(table: Any, names: Sequence[str], option: str, where: str) -> Ite
     from rlselect.data import read_columns
 
     for name in names:
-        _require_column(name, names_in(table), option, where)
+        require_column(name, names_in(table), option, where)
     return read_columns(table, list(dict.fromkeys(names)))
 
 
-def _require_column(name: str, columns: Sequence[str], option: str, where: str) -> None:
+def require_column(name: str, columns: Sequence[str], option: str, where: str) -> None:
+    """Refuse a name that is no column, with those that it may have been meant to be."""
     from rlselect.data import nearest_names
 
     if name not in columns:
@@ -235,7 +275,7 @@ def _check_names(
         for name in (split_names(word, columns) if several and option == "--target" else [word])
     ]
     for option, name in [*given, *(("--drop", d) for d in drop)]:
-        _require_column(name, columns, option, where)
+        require_column(name, columns, option, where)
     for option, name in given:
         if name in drop:
             raise ValueError(

@@ -188,13 +188,14 @@ def select(
             day_first: dict[str, bool] = {}
             if expand_dates:
                 table, day_first = with_numbers(table, expand_dates, [*targets, *named.values()])
-            for name in targets if event is None else []:
-                refuse_problems(table, name, missing=missing)
+            looked = [refuse_problems(table, name, missing=missing) for name in targets if event is None]
             tell(doing=method)
             y = target if event is None else (target, event)
             selector.fit(table, targets if len(targets) > 1 else y, **given)
         save_model(selector, model_path, day_first)
-        report = {"title": f"What matters for {target}, in {title_of(data)}", **report_of(selector, target)}
+        report = {"title": f"What matters for {target}, in {title_of(data)}", **report_of(selector)}
+        findings = [one for seen in looked for one in seen]
+        report["data"] = {**report.get("data", {}), "findings": findings}
         deliver(report, json_path, html_path)
 
 
@@ -298,26 +299,57 @@ def predict(
 @main.command(
     epilog=examples(
         "rlselect report price.model --html price.html",
+        "rlselect report price.model --data new.csv --html price.html",
         "rlselect report before.model after.model --html changed.html",
     ),
     short_help="what it found, once more, or what changed",
 )
 @click.argument("models", metavar="MODEL...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--data",
+    multiple=True,
+    metavar="FILE",
+    help="Rows that it did not learn from, to judge it by; may be repeated.",
+)
+@click.option(
+    "--target", metavar="COLUMN", help="Column of --data to tell, if it is not called as in the fit."
+)
+@click.option("--weight", metavar="COLUMN", help="Column of --data with sample weights.")
+@click.option("--event", metavar="COLUMN", help="Column of --data as in the fit, for times of events.")
+@told_option
+@expand_option
+@cells_option
 @output_options
-def report(models: tuple[Path, ...], json_path: Path | None, html_path: Path | None) -> None:
+def report(
+    models: tuple[Path, ...],
+    data: tuple[str, ...],
+    target: str | None,
+    weight: str | None,
+    event: str | None,
+    drop_missing_target: bool,
+    expand_dates: "DateOrder | None",
+    cells: "CsvCells",
+    json_path: Path | None,
+    html_path: Path | None,
+) -> None:
     """Show again what a MODEL found that --save has written; of several, what changed between them."""
-    from rlselect.cli._models import load_model
-    from rlselect.report import side_by_side
+    from rlselect.cli._models import load_model, report_again
 
     with one_sentence():
-        check_outputs([str(model) for model in models], json_path, html_path)
-        fits = [load_model(model) for model in models]
-        if len(fits) == 1:
-            told = {"title": models[0].name, **report_of(fits[0])}
-        else:
-            short = len({model.name for model in models}) == len(models)
-            names = [model.name if short else str(model) for model in models]
-            told = side_by_side(dict(zip(names, fits, strict=True))).dict
+        check_outputs([*map(str, models), *data], json_path, html_path)
+        short = len({model.name for model in models}) == len(models)
+        fits = {model.name if short else str(model): load_model(model) for model in models}
+        rows = None
+        if data:
+            named = {"--weight": weight, "--event": event}
+            rows = open_data(data, {flag: name for flag, name in named.items() if name}, (), cells)
+        elif target or weight or event:
+            flag = "--target" if target else "--weight" if weight else "--event"
+            raise ValueError(f"{flag} names a column of --data; give both.")
+        with shown_progress("judging"):
+            told = report_again(
+                fits, rows, target, weight, event, expand_dates, drop_missing_target=drop_missing_target
+            )
         deliver(told, json_path, html_path)
 
 

@@ -1,6 +1,6 @@
 """Fitted models in files: written, read, and used on new rows."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from inspect import signature
 from itertools import repeat
 from pathlib import Path
@@ -9,20 +9,30 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from rlselect.cli._files import DateOrder, names_in, with_numbers
+from rlselect.cli._files import (
+    DateOrder,
+    names_in,
+    require_column,
+    split_names,
+    with_moments,
+    with_numbers,
+    with_target,
+)
 from rlselect.cli._progress import say
+from rlselect.cli._show import report_of
 from rlselect.cli._tables import require_table_name, write_tables
+from rlselect.data import load_source
 from rlselect.persist import load, save
-from rlselect.report import printable
+from rlselect.report import printable, side_by_side
 
-__all__ = ["load_model", "save_model", "write_predictions"]
+__all__ = ["load_model", "report_again", "save_model", "write_predictions"]
 
 
-def save_model(estimator: Any, path: Path | None, day_first: dict[str, bool] | None = None) -> None:
+def save_model(estimator: Any, path: Path | None, day_first: Mapping[str, bool | None] | None = None) -> None:
     """Write a fitted estimator, where that was asked for, with the order that its dates were read in."""
     if path is not None:
         if day_first:
-            estimator.day_first_ = day_first
+            estimator.day_first_ = dict(day_first)
         save(estimator, path)
         say(f"Wrote {printable(path)}")
 
@@ -32,6 +42,88 @@ def load_model(path: Path) -> Any:
     if not path.is_file():
         raise FileNotFoundError(f"There is no file {str(path)!r}; --save writes one.")
     return load(path)
+
+
+def report_again(
+    fits: Mapping[str, Any],
+    data: Any,
+    target: str | None,
+    weight: str | None,
+    event: str | None,
+    expand_dates: DateOrder | None,
+    *,
+    drop_missing_target: bool = False,
+) -> dict[str, Any]:
+    """What models found, and how well they tell the target of given rows.
+
+    Parameters
+    ----------
+    fits : mapping of str to estimators
+        The models by their names; several are put side by side.
+    data : table or source, optional
+        Rows that took no part in the fits.
+    target, weight, event : str, optional
+        Columns of the data; the target is called as in the fit where that is not said.
+    expand_dates : "told", "day" or "month", optional
+        As in `write_predictions`.
+    drop_missing_target : bool, default=False
+        Whether rows without a target are left out.
+    """
+    (name, first), *others = fits.items()
+    given: dict[str, Any] = {}
+    if data is not None:
+        for other, fit in fits.items():
+            if "X" not in signature(fit.report).parameters:
+                raise ValueError(
+                    f"{other!r} holds a {type(fit).__name__}, whose report judges no rows; leave out --data."
+                )
+        told = _targets_in(data, target, first)
+        data = with_target(data, told) if drop_missing_target else data
+        also = [*told, *(name for name in (weight, event) if name is not None)]
+        rows = _for_model(first, name, load_source(data, "rlselect report"), expand_dates, also)
+        if len(told) == 1 and first._target_name:
+            # under the name that the model knows, it is no feature
+            rows = rows.rename_columns([first._target_name if n in told else n for n in rows.column_names])
+            told = [first._target_name]
+        y = told if len(told) > 1 else told[0] if event is None else (told[0], event)
+        given = {"X": rows, "y": y} | ({} if weight is None else {"sample_weight": weight})
+    if not others:
+        return {"title": name, **report_of(first, **given)}
+    if weight is not None:
+        raise ValueError("--weight is for one model; of several, all rows count the same: leave it out.")
+    return side_by_side(fits, **given).dict
+
+
+def _for_model(
+    model: Any, called: str, data: Any, expand_dates: DateOrder | None, also: Sequence[str] = ()
+) -> Any:
+    """Rows with dates made what they were in the fit; a table loses columns that the model does not know."""
+    if expand_dates:
+        data, _ = with_numbers(data, expand_dates, also, model=model)
+    elif hasattr(model, "times_"):
+        # times stay dates
+        for name, first in getattr(model, "day_first_", {}).items():
+            data, _ = with_moments(data, name, first)
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        return data
+    present = set(names_in(data))
+    if {name.removesuffix(".days") for name in set(names) - present} & present:
+        raise ValueError(f"{called!r} was fitted on dates made numbers; use --expand-dates here, too.")
+    wanted = {*names, *also}
+    return data.select([n for n in data.column_names if n in wanted]) if isinstance(data, pa.Table) else data
+
+
+def _targets_in(data: Any, target: str | None, model: Any) -> list[str]:
+    """The columns of the rows that hold the target, by the option or by the names that the fit knew."""
+    columns = names_in(data)
+    named = split_names(target, columns) if target is not None else []
+    known = getattr(model, "response_names_", [model._target_name] if model._target_name else [])
+    if not named and not known:
+        raise ValueError("The model does not know what its target was called; name the column with --target.")
+    for name in named or known:
+        require_column(name, columns, "--target", "--data")
+    return list(named or known)
 
 
 def write_predictions(
@@ -79,16 +171,7 @@ def write_predictions(
         raise ValueError(f"{str(path)!r} predicts numbers, not classes; leave out --proba.")
     if proba and hasattr(model, "response_names_"):
         raise ValueError(f"{str(path)!r} predicts several responses; leave out --proba.")
-    names = getattr(model, "feature_names_in_", None)
-    if expand_dates:
-        data, _ = with_numbers(data, expand_dates, model=model)
-    if names is not None:
-        present = set(names_in(data))
-        expanded = {name.removesuffix(".days") for name in set(names) - present}
-        if expanded & present:
-            raise ValueError(f"{str(path)!r} was fitted on dates made numbers; use --expand-dates here, too.")
-        if isinstance(data, pa.Table):
-            data = data.select([name for name in data.column_names if name in set(names)])
+    data = _for_model(model, str(path), data, expand_dates)
     given = {}
     if not average:
         if "average" not in signature(model.predict).parameters:
@@ -119,6 +202,14 @@ def _beside(kept: Iterator[pa.Table], tables: Iterator[pa.Table]) -> Iterator[pa
 
 def _tables(model: Any, data: Any, proba: bool, given: dict[str, Any]) -> Iterator[pa.Table]:
     """Predictions as tables: one for rows in memory, one for each batch of a source."""
+    if hasattr(model, "long_columns_"):
+        from rlselect.cli._regimes import recommend_rows
+
+        rows = load_source(data, "rlselect predict")
+        for option, name in model.long_columns_.items():
+            require_column(name, rows.column_names, f"--{option}", "the data")
+        yield pa.table({"recommendation": pa.array(recommend_rows(model, rows))})
+        return
     told = model.predict(data, **given)
     shares = model.predict_proba(data, **given) if proba else None
     whole = hasattr(told, "shape")

@@ -14,6 +14,7 @@ __all__ = [
     "budget_option",
     "cells_option",
     "data_argument",
+    "day_first_option",
     "expand_option",
     "file_options",
     "missing_option",
@@ -142,11 +143,11 @@ def expand_option(command: Command) -> Command:
         order = {None: "told", True: "day", False: "month"}[day_first]
         command(*args, expand_dates=order if expand_dates else None, **given)
 
-    return _expand(_day_first(read))
+    return _expand(day_first_option(read))
 
 
 _expand = click.option("--expand-dates", is_flag=True, help="Make days, months and weekdays of dates.")
-_day_first = click.option(
+day_first_option = click.option(
     "--day-first/--month-first",
     default=None,
     help="What stands first in dates such as 01/02/2024, where no cell tells.",

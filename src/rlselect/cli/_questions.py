@@ -13,6 +13,7 @@ from rlselect.cli._files import (
     name_targets,
     open_data,
     title_of,
+    with_moments,
     with_numbers,
     with_target,
 )
@@ -20,6 +21,7 @@ from rlselect.cli._help import FirstByDefault, examples
 from rlselect.cli._options import (
     budget_option,
     data_argument,
+    day_first_option,
     expand_option,
     file_options,
     model_argument,
@@ -125,7 +127,7 @@ def learn(
             if expand_dates:
                 frame, day_first = with_numbers(frame, expand_dates, [*named.values()])
             # a gap is what cannot be bought
-            refuse_problems(frame, target, mended=["missing values"])
+            seen = refuse_problems(frame, target, mended=["missing values"])
             model, report = run_command(
                 frame,
                 target,
@@ -142,7 +144,11 @@ def learn(
             )
         save_model(model, model_path, day_first)
         deliver(
-            {**report, "title": f"What to ask of each case to tell {target}, in {title_of(data)}"},
+            {
+                **report,
+                "data": {"findings": seen},
+                "title": f"What to ask of each case to tell {target}, in {title_of(data)}",
+            },
             json_path,
             html_path,
         )
@@ -284,6 +290,7 @@ def regimes(
         )
         with shown_progress("learning", time_budget):
             learner.fit(trial)
+        learner.long_columns_ = {"id": subject, "stage": stage}
         save_model(learner, model_path)
         report = {**report_of(learner), "title": f"What to do for whom to gain {reward}, in {title_of(data)}"}
         deliver(report, json_path, html_path)
@@ -302,6 +309,7 @@ _EFFECTS = examples(
 @click.option("--formula", required=True, metavar="TEXT", help="Such as 'score ~ arm + age'.")
 @subject_option
 @click.option("--time", required=True, metavar="COLUMN", help="Column of the times, numbers or dates.")
+@day_first_option
 @click.option(
     "--link", default="identity", show_default=True, help="identity, logit, probit, cloglog or log."
 )
@@ -331,6 +339,7 @@ def effects(
     formula: str,
     subject: str,
     time: str,
+    day_first: bool | None,
     link: str,
     visits: str,
     grid: str | None,
@@ -357,8 +366,9 @@ def effects(
         from rlselect.cli._models import save_model
 
         with shown_progress("estimating", time_budget):
+            rows, order = with_moments(open_data(data, {}, (), cells), time, day_first)
             model = run_effects(
-                open_data(data, {}, (), cells),
+                rows,
                 {
                     "id": subject,
                     "time": time,
@@ -370,14 +380,14 @@ def effects(
                 formula=formula,
                 link=link,
                 visits=visits,
-                grid=read_grid(grid),
+                grid=read_grid(grid, order.get(time)),
                 several=several,
                 bandwidth=read_width(bandwidth),
                 n_splines=splines,
                 constant=list(constant) or None,
                 time_budget=time_budget,
             )
-            save_model(model, model_path)
+            save_model(model, model_path, order)
             report = dict(model.report(level=level, random_state=seed).dict)
         report["title"] += f", in {title_of(data)}"
         deliver(report, json_path, html_path)

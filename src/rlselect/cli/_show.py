@@ -14,14 +14,11 @@ from rlselect.report import printable, write_whole
 __all__ = ["deliver", "report_of", "show_report"]
 
 
-def report_of(selector: Any, target: str | None = None) -> dict[str, Any]:
-    """What a fit says, with the name of the target where that is known."""
-    from rlselect.report import name_target
-
-    report = {"method": type(selector).__name__, **selector.summary().dict}
+def report_of(selector: Any, **given: Any) -> dict[str, Any]:
+    """What a fit says, also of rows that are given; the command has a title of its own."""
+    told = selector.report(**given) if given else selector.summary()
+    report = {"method": type(selector).__name__, **told.dict}
     report.pop("title", None)
-    if target is not None and "answer" in report:
-        report["answer"] = name_target(report["answer"], target)
     return report
 
 
@@ -56,7 +53,7 @@ def show_report(report: Mapping[str, Any]) -> None:
         columns, rows, legend, more = selection_table(report)
         if rows:
             show_table(columns, rows)
-            console.print(legend)
+            console.print(printable(legend))
         else:
             console.print("No variable was selected.")
         if more:

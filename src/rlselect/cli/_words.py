@@ -40,6 +40,8 @@ _PHRASES = (
     (r"^(?:Input )?X (?=has|holds|contains|gives|is)", "The table "),
     (r"^Input y (?=contains)", "The target "),
 )
+# what another command does, or this one
+_CALLS = {"report(X=X, y=y)": ("report", "--data FILE")}
 _VALUE = r"""(?:(["'])([\w.-]+)\2|([\w.+-]*\w))"""
 
 
@@ -107,6 +109,11 @@ def in_flags(text: str, *, names: bool = True) -> str:
             foreign.append(parameter)
         return told or found[0]
 
+    for call, (command, flag) in _CALLS.items():
+        told = flag if context.command.name == command else f"rlselect {command} MODEL {flag}"
+        text = text.replace(call, told)
+    if any(option.name == "drop_missing_target" for option in context.command.params):
+        text = re.sub(r"(?<=\. )Remove these rows\.$", "Leave them out with --drop-missing-target.", text)
     text = re.sub(r"[,;] [^();]* of pandas(?=\))", "", text)
     text = re.sub(r"(?<![\w.'\"`])([a-z]\w*)=\[([^][]*)\]", listed, text)
     text = re.sub(rf"(?<![\w.'\"`])([a-z]\w*)={_VALUE}", setting, text)

@@ -1,10 +1,12 @@
 """The only door for data."""
 
+from rlselect.data._category_order import category_order
 from rlselect.data._changed import ColumnMaker, leave_out_gaps, make_columns
 from rlselect.data._checks import (
     MISSING_MODES,
     MissingMode,
     all_finite,
+    name_of,
     nearest_names,
     require_rows,
     require_target,
@@ -50,7 +52,6 @@ from rlselect.data._table import Table, read_vectors
 from rlselect.data._task import (
     TASKS,
     Task,
-    category_order,
     class_like,
     doubtful_classes,
     find_task,
@@ -107,6 +108,7 @@ __all__ = [
     "leave_out_gaps",
     "load_source",
     "make_columns",
+    "name_of",
     "names_rows",
     "nearest_names",
     "number_responses",

@@ -85,6 +85,25 @@ def require_target(y: Any, owner: str) -> None:
         )
 
 
+def name_of(y: Any) -> str | None:
+    """What data call a target: the name of its column, of a series, or of the only column of a frame.
+
+    Examples
+    --------
+    >>> name_of("price"), name_of(("days", "died")), name_of([1.0, 2.0])
+    ('price', 'days', None)
+    """
+    if isinstance(y, str):
+        return y
+    if isinstance(y, tuple) and len(y) == 2:
+        return name_of(y[0])
+    # arrays of Dask have names, too, that nobody gave them
+    columns: Any = [y.name] if hasattr(y, "to_frame") else getattr(y, "column_names", None)
+    columns = getattr(y, "columns", ()) if columns is None else columns
+    name = columns[0] if len(columns) == 1 else None
+    return name if isinstance(name, str) and name.strip() else None
+
+
 def require_rows(n_rows: int, least: int, owner: str) -> None:
     """Refuse a table that is too short to learn from."""
     if n_rows < least:

@@ -1,9 +1,8 @@
 """What a target is: numbers to predict, or labels of classes."""
 
 import warnings
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import type_of_target
@@ -50,30 +49,6 @@ def find_task(y: NDArray, *, labels: Literal["two values", "whole numbers"]) -> 
         warnings.simplefilter("ignore", RuntimeWarning)
         kind = type_of_target(y)
     return "regression" if kind == "continuous" or _count_is(y, 1) else "classification"
-
-
-def category_order(X: Any, y: Any) -> list[Any] | None:
-    """Labels of a target whose type says their order, in that order: ordered categories and enumerations.
-
-    Parameters
-    ----------
-    X : table
-        Where `y` may name a column, of a frame in memory.
-    y : array-like or str
-        The target.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> category_order(None, pl.Series(["high", "low"], dtype=pl.Enum(["low", "high"])))
-    ['low', 'high']
-    """
-    if isinstance(y, str):
-        frame = nw.from_native(X, eager_only=True, pass_through=True)
-        y = frame[y].to_native() if isinstance(frame, nw.DataFrame) and y in frame.columns else None
-    said: Any = getattr(y, "dtype", None)
-    known = getattr(said, "ordered", False) is True or type(said).__name__ == "Enum"
-    return list(said.categories) if known else None
 
 
 def _count_is(y: NDArray, count: int) -> bool:

@@ -1,7 +1,6 @@
 """What can be changed after a fit without learning anew: prices, budgets, what is known from the start."""
 
 import copy
-import itertools
 import json
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from rlselect._options import check_value, whole
 from rlselect.data import read_vectors
 from rlselect.datumwise._export import policy_page, policy_values
+from rlselect.datumwise._filled_prices import fill_prices
 from rlselect.datumwise._fitted import FittedPurchases
 from rlselect.datumwise._policy import Episodes
 from rlselect.datumwise._read_rules import PRICE, place_of_unit, read_prices
@@ -176,33 +176,44 @@ class AfterFit:
         Returns
         -------
         dict of arrays
-            One entry per price, from low to high: ``setting``, the mean price by which it chooses;
-            ``sparsity``; ``cost``, of the purchases of a case at the prices of this estimator; ``accuracy``
-            and ``confidence``, the mean probability of the answer; of a regressor instead ``r2``, and
-            ``expected``, what the answers themselves take it to be. With `budgets` the prices come again for
-            each of them, and ``budget`` is the most that a case buys. `FrontierDisplay` draws it.
+            One entry per price, from low to high, and more of them where purchases fall steeply between two:
+            ``setting``, the mean price by which it chooses; ``sparsity``; ``cost``, of the purchases of a
+            case at the prices of this estimator; ``accuracy`` and ``confidence``, the mean probability of
+            the answer; of a regressor instead ``r2``, and ``expected``, what the answers themselves take it
+            to be. With `budgets` the prices come again for each of them, and ``budget`` is the most that a
+            case buys. `FrontierDisplay` draws it.
         """
         check_is_fitted(self)
         self._refuse_promise("frontier")
         given = read_vectors(X, {"y": y, "sample_weight": sample_weight})
         labels, weights = np.asarray(given["y"]), given["sample_weight"]
         rules = self._own_rules
-        spread = _spread(rules)
+        spread = rules.spread
         if rules.prices.max() <= 0:
             rules = replace(rules, prices=np.ones(rules.n_units))
-        limits = [rules.budget, *self._read_budgets(budgets)]
         rows = []
-        for limit, price in itertools.product(limits, spread * _PRICES):
-            fitted = self._fitted.at(replace(rules, budget=limit), price / float(rules.prices.mean()))
-            codes, episodes = fitted.episodes(X)
-            paid = episodes.paid.sum(axis=1) / rules.n_units
-            spent = episodes.cost if self._fitted.rules.prices.max() > 0 else np.zeros(len(paid))
-            judged = self._judge(fitted, codes, episodes, labels, weights)
-            values = {"sparsity": 1 - paid, "cost": spent, **judged}
-            means = {name: float(np.average(v, weights=weights)) for name, v in values.items()}
+        for limit in [rules.budget, *self._read_budgets(budgets)]:
+            limited = replace(rules, budget=limit)
             most = {} if budgets is None else {"budget": rules.n_units if limit is None else limit}
-            rows.append({"setting": price, **most, **means})
+
+            def play(price: float, limited: PurchaseRules = limited) -> tuple[float, dict[str, float]]:
+                fitted = self._fitted.at(limited, price / float(limited.prices.mean()))
+                means = self._mean_outcome(fitted, X, labels, weights)
+                return means["sparsity"], means
+
+            rows += [{"setting": p, **most, **means} for p, means in fill_prices(spread * _PRICES, play)]
         return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+    def _mean_outcome(
+        self, fitted: FittedPurchases, X: Any, labels: NDArray, weights: NDArray | None
+    ) -> dict[str, float]:
+        """What cases buy, spend and are answered on average, as a frontier has it."""
+        codes, episodes = fitted.episodes(X)
+        paid = episodes.paid.sum(axis=1) / fitted.rules.n_units
+        spent = episodes.cost if self._fitted.rules.prices.max() > 0 else np.zeros(len(paid))
+        judged = self._judge(fitted, codes, episodes, labels, weights)
+        values = {"sparsity": 1 - paid, "cost": spent, **judged}
+        return {name: float(np.average(v, weights=weights)) for name, v in values.items()}
 
     @property
     def _own_rules(self) -> PurchaseRules:
@@ -294,9 +305,4 @@ def _ends(fitted: FittedPurchases, X: Any, nothing: bool = False) -> tuple[NDArr
 def _middle(rules: PurchaseRules) -> float:
     """How many times the prices the spread of the losses is."""
     mean = float(rules.prices.mean())
-    return _spread(rules) / mean if mean > 0 else 1.0
-
-
-def _spread(rules: PurchaseRules) -> float:
-    """What the worst answer costs more than the best; of numbers a variance, as errors know no bounds."""
-    return 1.0 if rules.values is not None else float(np.ptp(rules.losses)) or 1.0
+    return rules.spread / mean if mean > 0 else 1.0

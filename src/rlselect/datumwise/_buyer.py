@@ -357,4 +357,5 @@ class FeatureBuyer(AfterFit, Estimator):
             self._seconds,
             self.stop_reason_,
             self._words,
+            self._target_name,
         )

@@ -70,7 +70,9 @@ def learn_networks(
         problem.rules, codes, ~gaps, problem.closed, problem.labels, problem.weights, folds, rewards
     )
     found: list[_Candidate] = []
-    sizes = settings.width(n_rows), settings.batch
+    # answers that are numbers are no classes
+    n_classes = problem.rules.n_classes if problem.rules.values is None else 0
+    sizes = settings.width(n_rows), settings.states(n_rows, n_classes)
     whole = present_clock()
     for number, steps in enumerate(lengths):
         with nullcontext(whole) if found else whole.part(_FOR_FIRST_TRAINING) as clock:

@@ -45,7 +45,7 @@ def loss_unit(rules: PurchaseRules) -> float:
     """
     if rules.values is not None:
         return 2 * NETWORK.squared_unit
-    return float(np.ptp(rules.losses)) or 1.0
+    return rules.spread
 
 
 def utilities(rules: PurchaseRules) -> Singles:

@@ -11,9 +11,11 @@ from rlselect.datumwise._fitted import FittedPurchases
 from rlselect.datumwise._policy import Episodes
 from rlselect.datumwise._reasons import PurchaseReasons, purchase_reasons
 from rlselect.datumwise._rules import PurchaseRules
-from rlselect.report import name_some, short, stopped_early
+from rlselect.report import name_some, short, spell, stopped_early
 
 __all__ = ["PurchaseAccount"]
+
+_TRY = ["report(X=X, y=y) tells how well cases are answered that took no part in the fit."]
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,8 @@ class PurchaseAccount:
         What fit took, and why it ended.
     scores : str
         What gives the scores.
+    target : str or None
+        What the data call what is told.
     """
 
     owner: str
@@ -47,6 +51,7 @@ class PurchaseAccount:
     seconds: float
     stop_reason: str
     scores: str
+    target: str | None
 
     def of_training(self) -> dict[str, Any]:
         """About the training rows: facts, and who buys what; as `rlselect.report.to_html` takes it."""
@@ -127,6 +132,7 @@ class PurchaseAccount:
             "stop_reason": self.stop_reason,
             "facts": facts | judged,
             "sections": sections,
+            "notes": [] if judged.keys() & {"Accuracy", "R squared"} else _TRY,
         }
         steps = len(self.path["value"])
         if steps:
@@ -144,10 +150,12 @@ class PurchaseAccount:
         noun = _noun(rules)
         parts = [f"None of the {rules.n_units:,} {noun} is worth its price: all cases get the same answer."]
         if bought:
-            (name, share), *others = bought
-            names = name_some([f"{name} (for {share:.0%})", *(f"{n} ({s:.0%})" for n, s in others)], 3)
+            told = [f"{spell(name)} ({share:.0%})" for name, share in bought]
+            told[0] = f"{spell(bought[0][0])} (for {bought[0][1]:.0%})"
+            names = name_some(told, 3)
             mean = judged["Bought per case"]
-            parts = [f"A case needs {mean:.2g} of {rules.n_units:,} {noun} on average: {names}."]
+            aim = "" if self.target is None else f" to tell {spell(self.target)}"
+            parts = [f"A case needs {mean:.2g} of {rules.n_units:,} {noun} on average{aim}: {names}."]
         cases = f"{judged.get('Cases reported on', 0):,} cases"
         if "Answered" in judged:
             parts.append(f"{judged['Answered']:.0%} of the cases are sure enough to be answered as promised.")
@@ -157,7 +165,7 @@ class PurchaseAccount:
             share = max(judged["R squared"], 0.0)
             parts.append(f"The answers explain {share:.0%} of what differs between {cases}.")
         else:
-            parts.append("How well other cases are answered, report(X=X, y=y) tells.")
+            parts.append("How well other cases are answered was not tried.")
         return " ".join([*parts, *stopped_early(self.stop_reason)])
 
 

@@ -69,6 +69,11 @@ class PurchaseRules:
         return len(self.losses)
 
     @property
+    def spread(self) -> float:
+        """What the worst answer costs more than the best; of numbers a variance, as errors know no bounds."""
+        return 1.0 if self.values is not None else float(np.ptp(self.losses)) or 1.0
+
+    @property
     def is_ungrouped(self) -> bool:
         """Whether every unit is one feature."""
         return all(len(group) == 1 for group in self.groups)

@@ -142,6 +142,8 @@ def _some_steps(value: Any) -> bool:
 # what "auto" means, and for few rows
 _STEPS, _FEW_STEPS = (400, 1600), (300, 1000)
 _HIDDEN, _FEW_HIDDEN = 128, 64
+# for many rows or classes, and how many these are
+_BATCH, _MANY_BATCH, _MANY_ROWS, _MANY_CLASSES = 128, 256, 1000, 5
 
 
 @dataclass(frozen=True)
@@ -167,8 +169,9 @@ class NetworkTraining:
     hidden : int or "auto", default="auto"
         Hidden units in each of the two layers of the trunk; heads have half as many. "auto" is 128, and 64
         for up to 200 rows.
-    batch : int, default=128
-        States in a step in which gains are learned; classes are learned in twice as many.
+    batch : int or "auto", default="auto"
+        States in a step in which gains are learned; classes are learned in twice as many. "auto" is 128, and
+        256 for more than 1,000 rows or more than five classes, so that each of them is met often enough.
     screen : int or None, default=60
         As for `PolicyIteration`.
     """
@@ -179,7 +182,7 @@ class NetworkTraining:
         "lookahead": AUTO | flag(),
         "n_members": whole(2),
         "hidden": AUTO | whole(2),
-        "batch": whole(2),
+        "batch": AUTO | whole(2),
         "screen": NONE | whole(1),
     }
 
@@ -188,7 +191,7 @@ class NetworkTraining:
     lookahead: bool | Literal["auto"] = "auto"
     n_members: int = 8
     hidden: int | Literal["auto"] = "auto"
-    batch: int = 128
+    batch: int | Literal["auto"] = "auto"
     screen: int | None = 60
 
     def __post_init__(self) -> None:
@@ -205,3 +208,9 @@ class NetworkTraining:
         if self.hidden == "auto":
             return _FEW_HIDDEN if n_rows <= NETWORK.few_rows else _HIDDEN
         return self.hidden
+
+    def states(self, n_rows: float, n_classes: int) -> int:
+        """States in a step in which gains are learned."""
+        if self.batch == "auto":
+            return _MANY_BATCH if n_rows > _MANY_ROWS or n_classes > _MANY_CLASSES else _BATCH
+        return self.batch

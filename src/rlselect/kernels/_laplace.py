@@ -13,7 +13,7 @@ from scipy.special import gammaln
 Floats = NDArray[np.float64]
 
 
-def laplace_block_add(block: Floats, score: Floats, slab: float) -> Floats:
+def laplace_block_add(block: Floats, score: Floats, slab: float | Floats) -> Floats:
     """Change of the Laplace log evidence when several columns enter together, for many such blocks at once.
 
     Parameters
@@ -22,7 +22,7 @@ def laplace_block_add(block: Floats, score: Floats, slab: float) -> Floats:
         Their curvature given the subset, 1/g on the diagonal included.
     score : array of shape (..., m)
         Their scores.
-    slab : float
+    slab : float or array of shape (...)
         g.
 
     Returns
@@ -36,29 +36,29 @@ def laplace_block_add(block: Floats, score: Floats, slab: float) -> Floats:
     return 0.5 * ((white * white).sum(axis=-1) - logdet - score.shape[-1] * np.log(slab))
 
 
-def laplace_block_remove(block: Floats, coef: Floats, slab: float) -> float:
-    """Change of the Laplace log evidence when several columns leave together, by one Newton step.
+def laplace_block_remove(block: Floats, coef: Floats, slab: float | Floats) -> Floats:
+    """Change of the Laplace log evidence when several columns leave together, for many such blocks at once.
 
     Parameters
     ----------
-    block : array of shape (m, m)
+    block : array of shape (..., m, m)
         Their block of the posterior covariance.
-    coef : array of shape (m,)
+    coef : array of shape (..., m)
         Their coefficients.
-    slab : float
+    slab : float or array of shape (...)
         g.
 
     Returns
     -------
-    float
-        The change.
+    array of shape (...)
+        The changes, by one Newton step.
     """
-    logdet = float(np.linalg.slogdet(block)[1])
-    loss = 0.5 * float(coef @ np.linalg.solve(block, coef))
-    return 0.5 * (len(coef) * float(np.log(slab)) - logdet) - loss
+    logdet = np.linalg.slogdet(block)[1]
+    loss = 0.5 * (coef * np.linalg.solve(block, coef[..., None])[..., 0]).sum(axis=-1)
+    return np.asarray(0.5 * (coef.shape[-1] * np.log(slab) - logdet) - loss)
 
 
-def log_hole_factor(mean: Floats, covariance: Floats, variance: float, order: int) -> Floats:
+def log_hole_factor(mean: Floats, covariance: Floats, variance: float | Floats, order: int) -> Floats:
     r"""Log of what a hole at zero makes of the evidence of a group of coefficients, for many groups at once.
 
     The prior :math:`N(0, v I)` times :math:`|\beta|^{2r}`, made to integrate to one, takes the evidence times
@@ -71,7 +71,7 @@ def log_hole_factor(mean: Floats, covariance: Floats, variance: float, order: in
         m, posterior means without the hole.
     covariance : array of shape (..., q, q)
         V.
-    variance : float
+    variance : float or array of shape (...)
         v.
     order : int
         r, zero for no hole.

@@ -109,18 +109,22 @@ def choose_size(rule: StoppingRule, path: EliminationPath, loss_name: str) -> tu
         curve = np.array(path.objective)[sizes >= 1]
         index, _ = change_point(curve, rule.degree)
         shape = {1: "linear", 2: "quadratic", 3: "cubic"}[rule.degree]
-        reason = f"linear-{shape} change point of the objective after {index} cycles"
+        reason = f"after {index} rounds the objective leaves its straight line (linear-{shape} change point)"
         return int(sizes[sizes >= 1][index]), reason
     if rule == "held-out":
         index = _last_minimum(np.array(path.objective))
         return int(sizes[index]), "smallest held-out regularised risk"
     if rule == "loo-ric":
         index = _last_minimum(out_of_sample_price(path, loss_name))
-        return int(sizes[index]), "smallest out-of-sample risk with the penalty 2 (k + 1) log d"
+        reason = (
+            "smallest error on rows left out, every feature charged what the best of "
+            f"{int(sizes[0])} useless ones would gain by luck"
+        )
+        return int(sizes[index]), reason
     compared = paired_comparison(path)
     inside = compared["difference"] <= 2.0 * compared["difference_standard_error"]
     index = int(np.flatnonzero(inside)[-1])
-    reason = "smallest set within 2 paired standard errors of the smallest out-of-sample risk"
+    reason = "smallest set whose error on rows left out is within two standard errors of the least"
     return int(sizes[index]), reason
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from rlselect.data import unknown_column
 from rlselect.preflight._columns import SLASHED, date_format, in_either_order, reads
 
-__all__ = ["DateColumns", "expand_dates", "find_dates"]
+__all__ = ["DateColumns", "DateTexts", "expand_dates", "find_date_texts", "find_dates"]
 
 
 def expand_dates(
@@ -153,6 +153,68 @@ def find_dates(
         whens = {name: _moments(table[name], written[name]) for name in chosen}
         hours = [name for name, when in whens.items() if bool((when.dt.hour() != 0).any())]
     return DateColumns(written, frozenset(hours))
+
+
+@dataclass(frozen=True)
+class DateTexts:
+    """A column of text that is dates, which stays where it is, and how its dates are written.
+
+    Attributes
+    ----------
+    name, written : str
+    """
+
+    name: str
+    written: str
+
+    @property
+    def day_first(self) -> bool | None:
+        """What stands first in text such as 01/02/2024; None where it is written in another way."""
+        return {written: first for first, written in SLASHED.items()}.get(self.written)
+
+    def schema(self, given: pa.Schema) -> pa.Schema:
+        """Columns with moments in the place of text."""
+        if self.name not in given.names:
+            return given
+        return given.set(given.get_field_index(self.name), pa.field(self.name, pa.timestamp("us")))
+
+    def needed(self, names: Sequence[str]) -> list[str]:
+        """Columns that these are made of: themselves."""
+        return list(names)
+
+    def make(self, frame: Any) -> Any:
+        """Put moments in the place of the text of a data frame that has the column."""
+        table = nw.from_native(frame, eager_only=True)
+        if self.name not in table.columns:
+            return frame
+        return table.with_columns(_moments(table[self.name], self.written)).to_native()
+
+
+def find_date_texts(frame: Any, column: str, *, day_first: bool | None = None) -> DateTexts | None:
+    """How the dates of a column of text are written; None where it holds no text, or no dates.
+
+    Parameters
+    ----------
+    frame, day_first
+        As for `expand_dates`.
+    column : str
+        The column.
+
+    Returns
+    -------
+    DateTexts or None
+        ``make(frame)`` reads them, in these rows and in others.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> visits = pa.table({"seen": ["01/02/2024", "13/02/2024"]})
+    >>> find_date_texts(visits, "seen").make(visits)["seen"][0].as_py().month
+    2
+    """
+    series = nw.from_native(frame, eager_only=True)[column]
+    written = _written(series, fewest=1)
+    return None if written is None else DateTexts(column, _ordered(series, day_first) or written)
 
 
 def _is_date(series: Any, fewest: int = 2) -> bool:

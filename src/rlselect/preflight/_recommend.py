@@ -10,7 +10,7 @@ from rlselect.preflight._columns import common_marks, is_constant
 from rlselect.preflight._cost import MANY_ROWS, cost_of
 from rlselect.preflight._curves import bends
 from rlselect.preflight._features import STRAYS
-from rlselect.preflight._findings import Finding, SeenRows, drop_flags
+from rlselect.preflight._findings import Finding, SeenRows, drop_flags, named
 from rlselect.preflight._target import Outcome, find_outcome
 from rlselect.preflight._visits import find_visits
 
@@ -90,7 +90,8 @@ def recommend(
     cell_flags = [*_cell_flags(look, findings)] if kind_of(files[0]) in ("csv", None) else []
     flags = [*cell_flags]
     flags += [drop_flags(drop, most=len(drop))] if drop else []
-    frame = _frame(files, drop, bool(dates), untold)
+    either = [c.name for c in look.columns if c.in_either_order and c.name in dates]
+    frame = _frame(files, drop, dates, either, untold)
     if question == "moment":
         id_, time = (visits.subject, visits.time or "TIME") if visits else ("ID", "TIME")
         taken = {
@@ -103,8 +104,8 @@ def recommend(
         others = [c.name for c in look.columns if c.name not in taken and not is_constant(c)]
         right = " + ".join(map(_term, others[:_TERMS])) or "..."
         formula = f"{_term(target)} ~ {right}"
-        named = ["--formula", formula, "--id", id_, "--time", time]
-        command = " ".join(["rlselect effects", data, shlex.join(named), *cell_flags])
+        words = ["--formula", formula, "--id", id_, "--time", time]
+        command = " ".join(["rlselect effects", data, shlex.join(words), *cell_flags])
         return Recommendation(
             "TemporalProcessRegression",
             "The same subjects come several times: their effects are curves in time.",
@@ -115,26 +116,30 @@ def recommend(
     if question == "decision":
         id_, stage = (visits.subject, visits.time or "STAGE") if visits else ("ID", "STAGE")
         left_out = [name for name in (*drop, *dates) if name not in (id_, stage)]
-        named = ["--id", id_, "--stage", stage, "--action", "ACTION", "--reward", target]
-        named += [word for name in left_out for word in ("--drop", name)]
+        words = ["--id", id_, "--stage", stage, "--action", "ACTION", "--reward", target]
+        words += [word for name in left_out for word in ("--drop", name)]
         return Recommendation(
             "QLearning",
             "What to do at each stage is learnt from what was done, and what came of it.",
             f"QLearning().fit(TrialData.from_long({frame}, id=..., stage=..., action=..., "
             f"reward={target!r}))",
             " ".join(
-                ["rlselect regimes", data, shlex.join(named), *cell_flags, *(["--missing indicator"] * gaps)]
+                ["rlselect regimes", data, shlex.join(words), *cell_flags, *(["--missing indicator"] * gaps)]
             ),
             *cost_of("QLearning", "number", n, p),
         )
     flags += ["--expand-dates"] if dates else []
+    flags += ["--day-first"] if either else []
+    # nobody can tell: what is taken is said, and how to say otherwise
+    order = f" If the month stands first in {named(either)}: day_first=False." if either else ""
     flags += ["--drop-missing-target"] if untold else []
     outcome = find_outcome(look.target) if look.target else "number"
     if question == "case":
         method = "DatumwiseRegressor" if outcome in ("number", "count") else "DatumwiseClassifier"
         return Recommendation(
             method,
-            "Features are bought one by one for each case, until the answer is sure enough for their price.",
+            "Features are bought one by one for each case, until the answer is sure enough for their price."
+            + order,
             f"{method}(feature_cost=0.01).fit({frame}, {target!r})",
             " ".join(["rlselect datumwise", data, f"--target {column}", "--feature-cost 0.01", *flags]),
             *cost_of(method, outcome, n, p),
@@ -145,7 +150,7 @@ def recommend(
     if bent:
         return Recommendation(
             "ActorCriticPredictor",
-            "A forest predicts better than straight lines do: curves and products are searched for.",
+            f"A forest predicts better than straight lines do: curves and products are searched for.{order}",
             f"ActorCriticPredictor({missing.removeprefix(', ')}).fit({frame}, {target!r})",
             " ".join(["rlselect select", data, f"--target {column}", "--method acp", *flags]),
             *cost_of("ActorCriticPredictor", outcome, n, p),
@@ -161,7 +166,8 @@ def recommend(
     return Recommendation(
         "REVS",
         f"{why}: subsets are priced by their evidence"
-        + (", on as many rows as it takes." if many else ", and averaged over."),
+        + (", on as many rows as it takes." if many else ", and averaged over.")
+        + order,
         f'REVS(family="{family}"{missing}).fit({frame}, {target!r})',
         " ".join(["rlselect select", data, f"--target {column}", f"--family {family}", *flags]),
         *cost_of("REVS", outcome, n, p),
@@ -183,7 +189,9 @@ def _cell_flags(look: SeenRows, findings: list[Finding]) -> Iterator[str]:
     yield from dict.fromkeys(code.partition(" --missing")[0] for code in codes if code.startswith("--na"))
 
 
-def _frame(files: Sequence[str], drop: list[str], dates: bool, untold: list[str]) -> str:
+def _frame(
+    files: Sequence[str], drop: list[str], dates: list[str], either: list[str], untold: list[str]
+) -> str:
     """The table in a line of code, without what is to be left out."""
     data = " ".join(files)
     if data.startswith("DATA"):
@@ -194,4 +202,5 @@ def _frame(files: Sequence[str], drop: list[str], dates: bool, untold: list[str]
         name += f".dropna(subset={untold!r})"
     if drop:
         name += f".drop(columns={drop[:8]!r})"
-    return f"rlselect.expand_dates({name})" if dates else name
+    order = ", day_first=True" if either else ""
+    return f"rlselect.expand_dates({name}{order})" if dates else name

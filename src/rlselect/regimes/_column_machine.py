@@ -13,9 +13,10 @@ from rlselect.regimes._encoding import HistoryEncoder
 from rlselect.regimes._stage_machine import ANOVA_WIDTH, StageMachine
 from rlselect.regimes._stage_rfe import StageRFE
 
-__all__ = ["ByColumns", "ColumnMachine", "columns_pay", "seconds_of_columns"]
+__all__ = ["ByColumns", "ColumnMachine", "columns_of", "columns_pay", "many", "seconds_of_columns"]
 
-# Subjects from which explicit columns are used, where there are not more of them than subjects.
+# Subjects from which explicit columns are used where there are not more of them than subjects; before, where
+# there are at most half as many.
 _MANY = 500
 # columns of a covariate, and of its product with a code
 _DIMENSIONS = 8
@@ -25,21 +26,27 @@ _CELL = 3000.0
 
 def columns_pay(encoder: HistoryEncoder, n_subjects: int, kind: Any, paper: StageRFE | None) -> bool:
     """Whether a stage is learnt faster from explicit columns than from kernel matrices."""
-    if paper is not None or kind not in ("anova", "linear") or n_subjects < _MANY:
+    if paper is not None or kind not in ("anova", "linear"):
         return False
-    return _width(encoder, kind) <= n_subjects
+    return columns_of(encoder, kind) <= (n_subjects if many(n_subjects) else n_subjects // 2)
+
+
+def many(n_subjects: int) -> bool:
+    """Whether kernel matrices are too slow for all but few columns to be worth a choice."""
+    return n_subjects >= _MANY
 
 
 def seconds_of_columns(encoder: HistoryEncoder, n_subjects: int, kind: Any) -> float:
     """About how long it takes to make all columns of a stage once and to add them up."""
-    return seconds_for(_CELL * float(n_subjects) * _width(encoder, kind))
+    return seconds_for(_CELL * float(n_subjects) * columns_of(encoder, kind))
 
 
-def _width(encoder: HistoryEncoder, kind: Any) -> int:
-    """Number of columns of a stage."""
-    past = sum(len(columns) for columns, is_past in zip(encoder.groups, encoder.past, strict=True) if is_past)
-    each = (1 if kind == "linear" else _DIMENSIONS) * (1 + len(encoder.action) + past)
-    return each * len(encoder.groups)
+def columns_of(encoder: HistoryEncoder, kind: Any, groups: Sequence[int] | None = None) -> int:
+    """Number of columns of a stage, of some groups or of all."""
+    mine = range(len(encoder.groups)) if groups is None else groups
+    past = sum(len(encoder.groups[g]) for g in mine if encoder.past[g])
+    each = (1 if kind in ("linear", "lasso") else _DIMENSIONS) * (1 + len(encoder.action) + past)
+    return each * len(mine)
 
 
 class ByColumns(StageMachine):

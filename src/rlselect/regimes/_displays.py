@@ -17,6 +17,7 @@ from rlselect.report import (
     label_axes,
     name_room,
     names_height,
+    short_names,
     shown_of,
 )
 
@@ -88,32 +89,33 @@ class TailoringDisplay(Display):
         n_columns = sum(map(len, estimator.history_names_in_))
         return cls(effects, others, estimator.stage_names_, n_columns, most).plot(ax=ax)
 
-    def _rows(self) -> list[tuple[str, float, float, float]]:
-        """Name, slope and interval, NaN where there is none; the steepest of a stage first."""
+    def _rows(self) -> list[tuple[str, str, float, float, float]]:
+        """Name, actions where there are several, slope and interval (NaN: none); the steepest first."""
         rows = []
         for stage, (effects, others) in enumerate(zip(self.effects, self.others, strict=True)):
             prefix = f"{self.stage_names[stage]}: " if len(self.effects) > 1 else ""
             several = len({(one.action, one.reference) for one in effects}) > 1
             for one in sorted(effects, key=lambda one: -abs(one.slope)):
-                name = f"{one.column} ({one.action} v. {one.reference})" if several else one.column
-                rows.append((f"{prefix}{name}", one.slope, *one.interval))
-            rows += [(f"{prefix}{name}", np.nan, np.nan, np.nan) for name in others]
+                pair = " v. ".join(short_names([one.action, one.reference], 16)) if several else ""
+                rows.append((f"{prefix}{one.column}", pair, one.slope, *one.interval))
+            rows += [(f"{prefix}{name}", "", np.nan, np.nan, np.nan) for name in others]
         return rows
 
     def _panel_size(self) -> tuple[float, float]:
-        return (5.4, names_height(min(self.most, len(self._rows())) + 2))
+        rows = self._rows()
+        return (5.4, names_height((1 + any(row[1] for row in rows)) * min(self.most, len(rows)) + 2))
 
     def _draw(self, axes: list[Any]) -> None:
         (ax,) = axes
         rows = self._rows()
-        count = min(len(rows), self.most, name_room(ax))
-        for place, (_, slope, low, high) in enumerate(rows[:count]):
+        count = min(len(rows), self.most, name_room(ax) // (1 + any(row[1] for row in rows)) or 1)
+        for place, (_, _, slope, low, high) in enumerate(rows[:count]):
             if np.isnan(slope):
                 ax.plot(0.0, place, "x", color=GREY)
             else:
                 ax.plot([low, high], [place, place], color=colour(0), linewidth=2.0)
                 ax.plot(slope, place, "o", color=colour(0))
-        draw_names(ax, [row[0] for row in rows[:count]])
+        draw_names(ax, [row[0] for row in rows[:count]], [row[1] for row in rows[:count]])
         ax.axvline(0.0, color="0.3", linewidth=0.8, zorder=0)
         pairs = {(one.action, one.reference) for effects in self.effects for one in effects}
         of = "an action" if len(pairs) != 1 else "{} against {}".format(*next(iter(pairs)))

@@ -25,10 +25,12 @@ class RegimeValue:
     scores : (n,) array
         One per subject, or per cluster of subjects, weights included; their mean is ``value`` and their
         spread gives ``standard_error``. Where they were averaged over several splits into folds, the standard
-        error is that of a single split, and the variance between splits is added to its square: where actions
-        are equally good, regimes change from split to split.
+        error is that of a single split.
     split_scores : (k, n) array or None
         The same of each split.
+    learning_variance : float
+        What the chance of learning adds to the square of the standard error, 0 for regimes that are given:
+        where actions are equally good, other subjects would have taught another regime.
     """
 
     value: float
@@ -38,6 +40,7 @@ class RegimeValue:
     method: str
     scores: np.ndarray = field(repr=False, compare=False)
     split_scores: np.ndarray | None = field(default=None, repr=False, compare=False)
+    learning_variance: float = 0.0
 
     def __float__(self) -> float:
         return self.value
@@ -59,15 +62,22 @@ class RegimeValue:
         """
         mine, others = self._by_split(), other._by_split()
         if len(mine) != len(others) and min(len(mine), len(others)) > 1:
-            mine, others = self.scores, other.scores
-        return from_scores(mine - others, self.method, self.level)
+            mine, others = self.scores[None], other.scores[None]
+        learning = self.learning_variance + other.learning_variance
+        return _summed_up(mine - others, self.method, self.level, learning)
 
     def _by_split(self) -> np.ndarray:
         """Scores (k, n), k = 1 where there were no splits."""
         return self.scores[None] if self.split_scores is None else self.split_scores
 
 
-def from_scores(scores: np.ndarray, method: str, level: float, sample: Sample | None = None) -> RegimeValue:
+def from_scores(
+    scores: np.ndarray,
+    method: str,
+    level: float,
+    sample: Sample | None = None,
+    apart: np.ndarray | None = None,
+) -> RegimeValue:
     """Mean, standard error and interval of influence-function scores: (n,), or (splits, n).
 
     Scores of a ``sample`` are weighted and added up within its clusters first.
@@ -75,16 +85,27 @@ def from_scores(scores: np.ndarray, method: str, level: float, sample: Sample | 
     Few subjects follow a regime through many stages, and their weights are large: the standard error is then
     uncertain itself. The quantile is Student's with the degrees of freedom that the kurtosis of the scores
     leaves to their variance, about n for normal ones. Several splits are averaged, but the standard error
-    stays that of one: it does not know of the regimes and Q-functions that the folds share. The variance
-    between the values of the splits is added: folds that switch between regimes are uncertain about them.
+    stays that of one: it does not know of the regimes and Q-functions that the folds share. To its square is
+    added what the chance of learning does, see `_evaluation`: half the mean square of how far regimes from
+    two halves of the subjects are ``apart``, (splits, divisions, stages, n), and the variance between splits,
+    whose folds follow regimes that are worth more or less than the one that all subjects teach.
     """
     splits = np.atleast_2d(scores if sample is None else sample.units(scores))
+    learning = float(splits.mean(axis=1).var(ddof=1)) if len(splits) > 1 else 0.0
+    if apart is not None:
+        units = apart if sample is None else sample.influences(apart)
+        learning += float(0.5 * np.square(units).mean(axis=-1).sum(axis=-1).mean() / splits.shape[1])
+    return _summed_up(splits, method, level, learning)
+
+
+def _summed_up(splits: np.ndarray, method: str, level: float, learning: float) -> RegimeValue:
+    """The value of independent units with scores (splits, n)."""
     mean, n = splits.mean(axis=0), splits.shape[1]
     value = float(mean.mean())
-    between = float(splits.mean(axis=1).var(ddof=1)) if len(splits) > 1 else 0.0
-    error = float(np.sqrt(splits.var(axis=1, ddof=1).mean() / n + between))
+    error = float(np.sqrt(splits.var(axis=1, ddof=1).mean() / n + learning))
     reach = float(student.ppf(0.5 + 0.5 * level, _degrees_of_freedom(mean))) * error
-    return RegimeValue(value, error, (value - reach, value + reach), level, method, mean, splits)
+    interval = (value - reach, value + reach)
+    return RegimeValue(value, error, interval, level, method, mean, splits, learning)
 
 
 def _degrees_of_freedom(scores: np.ndarray) -> float:

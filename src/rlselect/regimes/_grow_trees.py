@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from rlselect.regimes._estimates import from_scores
-from rlselect.regimes._evaluation import Decide, Evaluation
+from rlselect.regimes._evaluation import Decide, Evaluation, by_subject, folds_of
 from rlselect.regimes._policy_tree import PolicyTree, StageTree, learn_stage_tree, offer_splits, rows_in_time
+from rlselect.regimes._relearning import Relearning
 from rlselect.regimes._stage_machine import StageMachine
 from rlselect.regimes._stages import StageData
 
@@ -34,6 +35,7 @@ def grow_policy_tree(
     costs: Any,
     level: float,
     splits: np.ndarray,
+    again: Relearning | None = None,
     before_each: Callable[[], None] = lambda: None,
 ) -> PolicyTree:
     """The trees of all stages and what they are worth.
@@ -53,14 +55,17 @@ def grow_policy_tree(
     level : float
     splits : (k, n) int array
         Folds of the subjects in one or several splits.
+    again : Relearning, optional
+        What was selected and learnt anew without each of these folds; machines are refitted without it.
     before_each : callable
         Called before each machine and each tree is learnt, and may break off.
     """
-    growth = _Growth(evaluation, machines, splits, depth, costs, before_each)
+    growth = _Growth(evaluation, machines, splits, depth, costs, again, before_each)
     stages = reversed(range(evaluation.trial.n_stages))
     trees = [growth.add_stage(t, columns[t], decide) for t in stages]
-    scores = evaluation.sign * growth.judged()
-    return PolicyTree(trees[::-1], from_scores(scores, "dr", level, evaluation.trial.sample))
+    apart = growth.apart[None] if growth.halves else None
+    value = from_scores(evaluation.sign * growth.judged(), "dr", level, evaluation.trial.sample, apart)
+    return PolicyTree(trees[::-1], value)
 
 
 class _Growth:
@@ -68,7 +73,7 @@ class _Growth:
 
     Parameters
     ----------
-    evaluation, machines, splits, depth, costs, before_each
+    evaluation, machines, splits, depth, costs, again, before_each
         As for `grow_policy_tree`.
 
     Attributes
@@ -77,10 +82,16 @@ class _Growth:
         Every fold of every split: the number of its split, and who is in it.
     after : (n,) array
         Scores of what the trees recommend from the last stage that was added on.
+    expected : (n,) array
+        Held-out Q-values of the same, less costs.
     without : (runs, n) array
-        The same by the trees of the others than the fold.
+        Scores by the trees of the others than the fold.
     fitted : (runs, n) array
         Values of these trees by the machines of the others, less costs.
+    halves : list of (n,) bool arrays
+        Who is in the second half of the subjects, in some divisions.
+    apart : (divisions, stages, n) array
+        How far the scores of trees from either half are apart.
     """
 
     def __init__(
@@ -90,15 +101,18 @@ class _Growth:
         splits: np.ndarray,
         depth: int,
         costs: Any,
+        again: Relearning | None,
         before_each: Callable[[], None],
     ) -> None:
         n = evaluation.trial.n_subjects
-        self.evaluation, self.machines, self.splits = evaluation, machines, splits
+        self.evaluation, self.machines, self.splits, self.again = evaluation, machines, splits, again
         self.depth, self.costs, self.outcomes = depth, costs, evaluation.outcomes()
+        self.runs = folds_of(splits)
+        self.halves = evaluation.halves(len(splits)) if again is None else again.divisions
         self.before_each = before_each
-        self.runs = [(k, folds == fold) for k, folds in enumerate(splits) for fold in np.unique(folds)]
-        self.after, self.without = np.zeros(n), np.zeros((len(self.runs), n))
+        self.after, self.expected, self.without = np.zeros(n), np.zeros(n), np.zeros((len(self.runs), n))
         self.fitted = np.zeros((len(self.runs), n))
+        self.apart = np.zeros((len(self.halves), evaluation.trial.n_stages, n))
 
     def add_stage(self, t: int, columns: Sequence[str], decide: Decide) -> StageTree:
         """The tree of the stage before those that have theirs."""
@@ -108,22 +122,45 @@ class _Growth:
         history, price = stage.history[here], _prices(stage, self.costs, trial.n_subjects)[here]
         every = self._refit(t, stage, history)
         held_out = self._held_out(every, here)
-        learn = self._learner(t, stage, history, columns)
+        learn = self._learner(t, stage, history)
         expected = held_out.mean(axis=0)
         gains = action_scores(self.evaluation, t, stage, expected, self.after) - price
-        tree = learn(np.ones(len(here), dtype=bool), gains, expected - price)
+        tree = learn(np.ones(len(here), dtype=bool), gains, expected - price, columns)
         for run, (k, test) in enumerate(self.runs):
             # its machine and its trees know nobody of the fold; an estimator knows its own rows too well
             known = every[run] if self.machines[t].uses_kernel else held_out[k]
+            offered = columns
+            if self.again is not None:
+                known, offered = self.again.folds[run].q_values[t], self.again.folds[run].columns[t]
             mine = action_scores(self.evaluation, t, stage, known, self.without[run]) - price
-            then = learn(~test[here], mine, known - price).decide(history)
+            then = learn(~test[here], mine, known - price, offered).decide(history)
             self.fitted[run, here] = _taken(every[run] - price, then)
             self.without[run] = self.outcomes[t]
             self.without[run, here] = _taken(mine, then)
         chosen = tree.decide(history)
-        self.after = self.outcomes[t].copy()
-        self.after[here] = _taken(gains, chosen)
+        self._compare_halves(t, stage, expected, price, columns)
+        self.after, self.expected = self.outcomes[t].copy(), self.outcomes[t].copy()
+        self.after[here], self.expected[here] = _taken(gains, chosen), _taken(expected - price, chosen)
         return replace(tree, agreement=float(np.mean(chosen == decide(t, history))))
+
+    def _compare_halves(
+        self, t: int, stage: StageData, expected: np.ndarray, price: np.ndarray, columns: Sequence[str]
+    ) -> None:
+        """Note how far the scores of trees from either half are apart; Q-values (m, K) are held out."""
+        history = stage.history[stage.present]
+        learn = self._learner(t, stage, history)
+        scores = action_scores(self.evaluation, t, stage, expected, self.expected) - price
+        for k, half in enumerate(self.halves):
+            taken = []
+            for side, out in enumerate((half, ~half)):
+                known, mine, offered = expected, scores, columns
+                if self.again is not None:
+                    part = self.again.halves[k][side]
+                    known, offered = part.q_values[t], part.columns[t]
+                    mine = action_scores(self.evaluation, t, stage, known, self.expected) - price
+                tree = learn(~out[stage.present], mine, known - price, offered)
+                taken.append(_taken(scores, tree.decide(history)))
+            self.apart[k, t, stage.present] = self.evaluation.discount**t * (taken[0] - taken[1])
 
     def _refit(self, t: int, stage: StageData, history: np.ndarray) -> list[np.ndarray]:
         """Q-values (m, K) by the machine of each run, and the responses it was learnt from as its values."""
@@ -144,17 +181,17 @@ class _Growth:
             found[k, test[here]] = q[test[here]]
         return found
 
-    def _learner(
-        self, t: int, stage: StageData, history: np.ndarray, columns: Sequence[str]
-    ) -> Callable[[np.ndarray, np.ndarray, np.ndarray], StageTree]:
-        """What learns the tree of a stage from some rows (m,), scores and fitted values (m, K) of all."""
+    def _learner(self, t: int, stage: StageData, history: np.ndarray) -> Callable[..., StageTree]:
+        """What learns the tree of a stage from rows (m,), scores and fitted values (m, K) and columns."""
         names = [column.name for column in stage.columns]
-        offered = offer_splits(stage.columns, [names.index(name) for name in columns], history)
         # how much a subject counts
         own = self.evaluation.trial.sample.weights[stage.present, None]
 
-        def learn(rows: np.ndarray, scores: np.ndarray, fitted: np.ndarray) -> StageTree:
+        def learn(
+            rows: np.ndarray, scores: np.ndarray, fitted: np.ndarray, columns: Sequence[str]
+        ) -> StageTree:
             self.before_each()
+            offered = offer_splits(stage.columns, [names.index(name) for name in columns], history)
             steady = own * _steadied(scores, fitted)
             some = rows_in_time(np.flatnonzero(rows), offered)
             return learn_stage_tree(t + 1, stage.frame(), history[some], steady[some], offered, self.depth)
@@ -163,10 +200,9 @@ class _Growth:
 
     def judged(self) -> np.ndarray:
         """Scores of everyone by trees that do not know the subject: (splits, n)."""
-        found = np.empty(self.splits.shape)
-        for run, (k, test) in enumerate(self.runs):
-            found[k, test] = self.without[run, test]
-        return found
+        return by_subject(
+            [mine[None, test] for mine, (_, test) in zip(self.without, self.runs, strict=True)], self.splits
+        )[:, 0]
 
 
 def _taken(scores: np.ndarray, chosen: np.ndarray) -> np.ndarray:

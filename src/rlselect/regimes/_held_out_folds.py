@@ -16,7 +16,7 @@ import numpy as np
 from rlselect._clock import OutOfTime
 from rlselect._parallel import run_tasks
 from rlselect.machines import EliminationPath, eliminate, paired_comparison
-from rlselect.regimes._column_machine import ByColumns
+from rlselect.regimes._column_machine import ByColumns, many
 from rlselect.regimes._stage_machine import StageMachine, within_reach
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "best_by_itself",
     "cross_fitted_choice",
     "held_out_risk",
+    "judge",
     "one_split",
     "price_of_set",
 ]
@@ -57,9 +58,11 @@ class Split(NamedTuple):
     folds: np.ndarray
     sizes: Sequence[int] = ()
 
-    def groups_without(self, test: np.ndarray) -> list[int]:
-        """Groups that are kept without some rows, a bool array that lies within a fold: not seen by them."""
+    def groups_without(self, test: np.ndarray) -> list[int] | None:
+        """Groups that are kept without some rows, a bool array, where these are a fold."""
         fold = self.folds[np.flatnonzero(test)[0]]
+        if not np.array_equal(self.folds == fold, test):
+            return None
         return sorted(self.orders[fold][: self.sizes[fold]])
 
 
@@ -98,20 +101,26 @@ class _JudgedProblem:
 
 
 class _JudgedColumns(_JudgedProblem):
-    """The same on explicit columns; parameters are those that the elimination on all rows had at the size."""
+    """The same on explicit columns; of many subjects, parameters are those that all rows had at the size."""
 
     def __init__(
         self, machine: ByColumns, path: EliminationPath, train: np.ndarray, test: np.ndarray
     ) -> None:
-        self.problem = machine.on_rows(train).make_problem(tune=False)
-        self.path = path
+        smaller = machine.on_rows(train)
+        self.shared = path if many(len(machine.y)) else None
+        self.problem = smaller.make_problem(tune=self.shared is None)
+        self.tuner = smaller.tuner
         self.columns, self.y, self.known = machine.columns[test], machine.y[test], machine.y[train]
         self.held_out: list[np.ndarray] = []
-        self.retune(None)
+        if self.shared is not None:
+            self.retune(None)
 
     def retune(self, _: Any) -> None:
-        """Take the parameters of the elimination on all rows."""
-        self.problem.lam = self.path.lam[self.path.sizes.index(len(self.problem.active))]
+        """Choose the parameters of the problem anew, or take those of the elimination on all rows."""
+        if self.shared is None:
+            self.tuner.again(self.problem)
+        else:
+            self.problem.lam = self.shared.lam[self.shared.sizes.index(len(self.problem.active))]
 
     def drop(self, groups: Sequence[int]) -> None:
         """Remove groups for good."""
@@ -170,12 +179,12 @@ def one_split(machine: StageMachine, path: EliminationPath, deal: np.ndarray) ->
     numbers, folds = np.unique(mine if len(mine) < _MANY else mine % _FOLDS_OF_MANY, return_inverse=True)
     tests = [np.flatnonzero(folds == fold) for fold in range(len(numbers))]
     tasks = ((machine, path, np.flatnonzero(folds != k), test) for k, test in enumerate(tests))
-    judged = run_tasks(_judge, tasks)
+    judged = run_tasks(judge, tasks)
     losses, orders, sizes = zip(*judged, strict=True)
     return Split(np.hstack(losses)[:, np.argsort(np.concatenate(tests))], list(orders), folds, sizes)
 
 
-def _judge(
+def judge(
     machine: StageMachine, whole: EliminationPath, train: np.ndarray, test: np.ndarray
 ) -> tuple[np.ndarray, list[int], int]:
     """Losses on a fold of an elimination without it, its order, last to leave first, and its own size."""

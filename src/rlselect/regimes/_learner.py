@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import Any, ClassVar, Self, TypeAlias
@@ -20,16 +20,24 @@ from rlselect._parallel import jobs
 from rlselect._random import RandomState, as_generator
 from rlselect._watch import tell
 from rlselect.machines import EliminationPath
+from rlselect.regimes._column_machine import many
 from rlselect.regimes._contrasts import TailoringEffect, tailoring_effects
 from rlselect.regimes._displays import StageObjectiveDisplay, TailoringDisplay
-from rlselect.regimes._estimates import RegimeValue, from_scores
-from rlselect.regimes._estimation import estimate_value, feasible_only, observed_value, q_functions
+from rlselect.regimes._estimates import RegimeValue
+from rlselect.regimes._estimation import (
+    decisions_of_halves,
+    estimate_value,
+    feasible_only,
+    in_all,
+    observed_value,
+    q_functions,
+)
 from rlselect.regimes._evaluation import Decide, Evaluation, cross_fitted
 from rlselect.regimes._grow_trees import grow_policy_tree
 from rlselect.regimes._history import read_history
 from rlselect.regimes._overlap import warn_of_poor_overlap
 from rlselect.regimes._policy_tree import PolicyTree
-from rlselect.regimes._relearning import can_relearn, relearnt_scores
+from rlselect.regimes._relearning import Relearning, can_relearn, relearn
 from rlselect.regimes._report import answer_of, marks_of, report_of, selected_from_few, value_section
 from rlselect.regimes._selection import MODEL, StageSelection
 from rlselect.regimes._stage_machine import StageMachine
@@ -45,9 +53,9 @@ __all__ = ["LEVEL", "BackwardLearner", "PartDone", "check_trial"]
 logger = logging.getLogger("rlselect")
 LEVEL = number("a number strictly between 0 and 1", above=0.0, below=1.0)
 PartDone: TypeAlias = Callable[[], object]
-# Decision features are compared on fewer folds than the value is estimated on, whose folds should learn
-# regimes as good as the one from all subjects.
-_FOLDS, _VALUE_FOLDS = 5, 10
+# Columns are ranked on more folds than regimes are judged on: where actions are about equally good, smaller
+# folds decide more often against what they are judged on. Splits of the value.
+_FOLDS, _RANKING_FOLDS, _VALUE_SPLITS = 5, 10, 2
 _RULE_DEPTH = 2
 _DEPTH = anything("an integer between 0 and 3", lambda value: value in (0, 1, 2, 3))
 # shares of a time budget: of all for the stages, and of the rest for their decision features
@@ -206,7 +214,7 @@ class BackwardLearner(Estimator):
         """Learn all stages from some subjects; `part_done` is called after each."""
         rng = as_generator(self.random_state)
         evaluation = Evaluation(trial, self.discount, self._sign, _FOLDS, rng)
-        deal = evaluation.splits_into(_VALUE_FOLDS)
+        deal = evaluation.splits_into(_RANKING_FOLDS)
         chosen: dict[int, tuple[StageMachine, StageSelection]] = {}
 
         def fit(t: int, y: np.ndarray) -> StageMachine:
@@ -296,16 +304,10 @@ class BackwardLearner(Estimator):
 
     def _describe_decisions(self, evaluation: Evaluation, part_done: PartDone) -> None:
         self.tailoring_, self.prognostic_, self.tailoring_path_ = [], [], []
-        for t, stage in enumerate(evaluation.trial.stages):
-            machine = self._machines[t]
-            rows = machine.subjects
-            history = stage.history[rows]
-            allowed = stage.allowed(history)
-            taken, weights = stage.shares(rows), evaluation.importance[t][rows]
-            splits = evaluation.splits[:, rows]
+        for t, machine in enumerate(self._machines):
             try:
                 with present_clock().part(1.0 / (evaluation.trial.n_stages - t)):
-                    found = find_tailoring(machine, history, taken, weights, allowed, splits)
+                    found = find_tailoring(evaluation, t, machine, evaluation.splits)
             except OutOfTime:
                 found = None
             # what was not looked at may decide
@@ -325,11 +327,12 @@ class BackwardLearner(Estimator):
     def _grow(
         self, evaluation: Evaluation, machines: list[StageMachine], depth: int, costs: Any
     ) -> PolicyTree:
-        splits = evaluation.splits_into(_VALUE_FOLDS)
-        if not all(machine.uses_kernel for machine in machines):
-            splits = evaluation.splits[:1]
+        splits = evaluation.splits[: 1 if _slow(machines) else _VALUE_SPLITS]
+        again = getattr(self, "_relearning", None) if machines is self._machines else None
+        # what it knows of later stages has no costs
+        again = again if costs is None else None
 
-        def grow(splits: np.ndarray, **looks: Callable[[], None]) -> PolicyTree:
+        def grow(splits: np.ndarray, **options: Any) -> PolicyTree:
             decide = self._decide_for(evaluation.trial)
             return grow_policy_tree(
                 evaluation,
@@ -340,11 +343,11 @@ class BackwardLearner(Estimator):
                 costs=costs,
                 level=self.level,
                 splits=splits,
-                **looks,
+                **options,
             )
 
         try:
-            return grow(splits, before_each=stop_if_late)
+            return grow(splits if again is None else again.splits, again=again, before_each=stop_if_late)
         except OutOfTime:
             return grow(evaluation.splits_into(2)[:1])
 
@@ -373,7 +376,7 @@ class BackwardLearner(Estimator):
             From actions to what they cost in units of reward, a number or one per subject; others are free.
             Trees and their value are net of it.
         random_state : int, Generator, RandomState or None, default=None
-            Seed of the folds.
+            Seed of the folds, where they are not those that the fit has learnt everything anew without.
 
         Returns
         -------
@@ -398,25 +401,30 @@ class BackwardLearner(Estimator):
     def __getstate__(self) -> dict[str, Any]:
         # a file holds what was learnt, not whom it was learnt from
         state = super().__getstate__()
-        return state | {"_trial": None} if "_trial" in state else state
+        return state | {"_trial": None, "_relearning": None} if "_trial" in state else state
 
     def _estimate_value(self, evaluation: Evaluation, seconds: float) -> RegimeValue:
         """Value of the regime, whose stages were learnt in so many seconds."""
-        splits, selections = evaluation.splits_into(_VALUE_FOLDS), self._selections
-        if not all(machine.uses_kernel for machine in self._machines):
-            # Refits of forests and the like take long.
-            splits = splits[:1]
+        splits = evaluation.splits[: 1 if _slow(self._machines) else _VALUE_SPLITS]
+        selections = self._selections
         self._selected_anew = can_relearn(selections)
+        self._relearning: Relearning | None = None
         try:
             stop_if_late()
             if self._selected_anew:
-                scores = relearnt_scores(evaluation, self._machines, selections, self._settle, splits)
+                self._relearning = relearn(evaluation, self._machines, selections, self._settle, splits)
+                found = self._relearning.scores
             else:
-                scores = cross_fitted(evaluation, self._machines, [None], "dr", splits)
+                pairs = decisions_of_halves(evaluation, self._refit_to(evaluation), len(splits))
+                found = cross_fitted(evaluation, self._machines, [None], "dr", splits, pairs=pairs)
         except OutOfTime:
             self._selected_anew, splits = False, evaluation.splits_into(2)[:1]
-            scores = cross_fitted(evaluation, self._machines, [None], "dr", splits, patient=True)
-        return from_scores(scores, "dr", self.level, evaluation.trial.sample)
+            found = cross_fitted(evaluation, self._machines, [None], "dr", splits, patient=True)
+        return in_all(evaluation, found, "dr", self.level)
+
+    def _refit_to(self, evaluation: Evaluation) -> Callable[[np.ndarray], Decide]:
+        """What refits the machines, with the columns and parameters they have, to some subjects."""
+        return lambda rows: evaluation.best_of(evaluation.refitted(self._machines, rows, None))
 
     def _decide(self, t: int, history: np.ndarray) -> np.ndarray:
         """Positions of the recommended actions at a stage, counted from 0, for rows of its history."""
@@ -538,6 +546,11 @@ class BackwardLearner(Estimator):
     def _marks(self) -> Marks:
         """What the fit says of each history column, for `rlselect.report.side_by_side`."""
         return marks_of(self)
+
+
+def _slow(machines: Sequence[StageMachine]) -> bool:
+    """Whether refits take long, as those of forests and of the kernel matrices of many subjects do."""
+    return not all(m.uses_kernel and (m.explicit or not many(len(m.y))) for m in machines)
 
 
 def _names(machine: StageMachine, chosen: StageSelection) -> list[str]:

@@ -37,6 +37,8 @@ class TreeSplit:
         Asked for by name; None for numbers.
     digits : int
         Of a threshold as it is written, and meant.
+    other : object
+        The only other label there is; None where there are several.
     """
 
     place: int
@@ -44,6 +46,7 @@ class TreeSplit:
     threshold: float
     label: Any = None
     digits: int = 3
+    other: Any = None
 
     def is_low(self, history: np.ndarray) -> np.ndarray:
         """Which rows are on the lower side: at most the threshold, or not of the label."""
@@ -58,7 +61,8 @@ class TreeSplit:
     def sides(self) -> tuple[str, str]:
         """How the lower and the upper side read."""
         if self.label is not None:
-            return f"{self.name} is not {self.label}", f"{self.name} is {self.label}"
+            low = f"not {self.label}" if self.other is None else self.other
+            return f"{self.name} is {low}", f"{self.name} is {self.label}"
         return f"{self.name} <= {self.text}", f"{self.name} > {self.text}"
 
 
@@ -97,8 +101,8 @@ def offer_splits(
         if column.labels:
             seen = np.unique(values).astype(int)
             # two labels are one question
-            asked = seen[1:] if len(seen) == 2 else seen
-            found += [TreeSplit(j, column.name, float(k), column.labels[k]) for k in asked]
+            asked, other = (seen[1:], column.labels[seen[0]]) if len(seen) == 2 else (seen, None)
+            found += [TreeSplit(j, column.name, float(k), column.labels[k], other=other) for k in asked]
             continue
         spread = float(values.std()) or 1.0
         # as many digits as it takes to see a hundredth of the spread
@@ -272,8 +276,9 @@ class PolicyTree:
     ----------
     stages : list of StageTree
     value_ : RegimeValue
-        Cross-fitted doubly robust value: subjects are judged by trees that were learnt without their fold.
-        Net of the costs of actions, where those were given.
+        Cross-fitted doubly robust value: subjects are judged by trees that were learnt without their fold,
+        with ``selection="loo"`` from columns that were selected without it (from everyone where costs are
+        given or time is short). Net of the costs of actions, where those were given.
     agreement_ : list of float
         By stage: share of subjects for whom the tree and the full regime recommend the same action.
     """

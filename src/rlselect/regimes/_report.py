@@ -9,7 +9,7 @@ from rlselect.regimes._contrasts import TailoringEffect
 from rlselect.regimes._estimates import RegimeValue
 from rlselect.regimes._overlap import OverlapReport
 from rlselect.regimes._policy_tree import PolicyTree
-from rlselect.report import Marked, Marks, name_some, stopped_early
+from rlselect.report import Marked, Marks, name_some, spell, stopped_early
 
 __all__ = ["Learnt", "answer_of", "marks_of", "report_of", "selected_from_few", "value_section"]
 
@@ -131,7 +131,7 @@ def answer_of(learner: Learnt, value: RegimeValue, before: RegimeValue, flattere
     else:
         parts = [f"{worth}, which is {'better' if (low > 0.0) == learner.maximize else 'worse'} {between}."]
     by = [
-        f"by {name_some(names, 4)}" + (f" at stage {t}" if learner.n_stages_ > 1 else "")
+        f"by {name_some(list(map(spell, names)), 4)}" + (f" at stage {t}" if learner.n_stages_ > 1 else "")
         for t, names in enumerate(learner.tailoring_, start=1)
         if names
     ]

@@ -32,10 +32,12 @@ class Sample:
         """Number of independent units: clusters, or subjects."""
         return len(self.weights) if self.clusters is None else int(self.clusters.max()) + 1
 
-    def deal(self, rng: np.random.Generator) -> np.ndarray:
-        """A random number below `n_units` for each subject, the same one within a cluster and no other."""
-        order = rng.permutation(self.n_units)
-        return order if self.clusters is None else order[self.clusters]
+    def deal(self, rng: np.random.Generator, ranks: np.ndarray) -> np.ndarray:
+        """A random number below `n_units` for each subject, the same one within a cluster and no other.
+
+        ``ranks`` (n,) say which number goes to which subject where there are no clusters.
+        """
+        return rng.permutation(self.n_units)[ranks if self.clusters is None else self.clusters]
 
     def units(self, scores: np.ndarray) -> np.ndarray:
         """Scores (..., n) as those of independent units (..., g), whose plain mean is the weighted one.
@@ -46,10 +48,11 @@ class Sample:
         if not self.weighted and self.clusters is None:
             return scores
         mean = np.average(scores, axis=-1, weights=self.weights)[..., None]
-        found = mean + self.weights * (scores - mean)
-        if self.clusters is None:
-            return found
-        return mean + self.totals(found - mean) * self.n_units / len(self.weights)
+        return mean + self.influences(scores - mean)
+
+    def influences(self, parts: np.ndarray) -> np.ndarray:
+        """What subjects (..., n) contribute to a weighted mean, as contributions of units (..., g)."""
+        return self.totals(self.weights * parts) * (self.n_units / len(self.weights))
 
     def totals(self, values: np.ndarray) -> np.ndarray:
         """Values (..., n) added up within clusters (..., g)."""

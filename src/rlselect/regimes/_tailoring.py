@@ -19,6 +19,8 @@ from rlselect.machines import (
 )
 from rlselect.regimes._action_columns import ActionColumns
 from rlselect.regimes._anova_kernel import ActionAnovaState, ContrastState
+from rlselect.regimes._column_machine import columns_of, many
+from rlselect.regimes._evaluation import Evaluation
 from rlselect.regimes._held_out_folds import adaptive_cycle
 from rlselect.regimes._stage_machine import ANOVA_WIDTH, StageMachine
 from rlselect.regimes._stages import best_feasible
@@ -65,6 +67,12 @@ def _contrast_columns(machine: StageMachine, selected: list[int]) -> ActionColum
     width = None if machine.kind in ("linear", "lasso") else ANOVA_WIDTH
     groups, past = [e.groups[g] for g in selected], [e.past[g] for g in selected]
     return ActionColumns(machine.X, groups, past, e.action, width, contrast_only=True)
+
+
+def _by_columns(machine: StageMachine, selected: list[int]) -> bool:
+    """Whether contrasts are learnt from columns: those of few groups are fewer than rows."""
+    few = 2 * columns_of(machine.encoder, machine.kind, selected) <= len(machine.y)
+    return machine.explicit or (machine.kind != "rbf" and few)
 
 
 class _KernelFold:
@@ -116,25 +124,20 @@ class _ColumnFold:
 
 
 def find_tailoring(
-    machine: StageMachine,
-    history: np.ndarray,
-    taken: np.ndarray,
-    importance: np.ndarray,
-    allowed: np.ndarray,
-    splits: np.ndarray,
+    evaluation: Evaluation, t: int, machine: StageMachine, splits: np.ndarray
 ) -> TailoringPath | None:
-    """Which of the machine's groups decide.
+    """Which of the machine's groups decide at a stage.
 
     Parameters
     ----------
+    evaluation : Evaluation
+    t : int
+        The stage, counted from 0.
     machine : StageMachine
         Fitted on the selected groups.
-    history, taken, importance, allowed : arrays
-        Of the machine's rows: history, what was taken as shares of the actions, how much rows count for each
-        action, feasible actions.
     splits : (k, n) int array
-        Folds of the machine's rows; the scores of a row are averaged over several splits, so that the answer
-        does not hang on one of them.
+        Folds of all subjects; the scores of a row are averaged over several splits, so that the answer does
+        not hang on one of them. With kernel matrices of many subjects it does not, and one is enough.
 
     Returns
     -------
@@ -147,7 +150,7 @@ def find_tailoring(
     stop_if_late()
     y, weights = machine.y, machine.weights
     problem: Any
-    if machine.explicit:
+    if _by_columns(machine, selected):
         design = _contrast_columns(machine, selected)
         problem = design.problem(design(machine.X), y, weights)
     else:
@@ -160,7 +163,11 @@ def find_tailoring(
     problem.bandwidth = bandwidth
     lam = problem.lam
     path = eliminate(problem, adaptive_cycle)
-    tasks = ((machine, selected, path, lam, history, taken, importance, allowed, folds) for folds in splits)
+    stage, rows = evaluation.trial.stages[t], machine.subjects
+    history = stage.history[rows]
+    judge = (history, stage.shares(rows), evaluation.importance[t][rows], stage.allowed(history))
+    enough = splits[:1] if many(len(y)) and not _by_columns(machine, selected) else splits
+    tasks = ((machine, selected, path, lam, *judge, folds[rows]) for folds in enough)
     scores = np.mean(run_tasks(_scores, tasks), axis=0)
     judged = EliminationPath(sizes=path.sizes, order=path.order, weights=weights, losses=list(-scores))
     found = TailoringPath(judged)
@@ -184,7 +191,7 @@ def _scores(
     scores = np.empty((len(path.sizes), len(machine.y)))
     for fold in np.unique(folds):
         test, train = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
-        learn = _ColumnFold if machine.explicit else _KernelFold
+        learn = _ColumnFold if _by_columns(machine, selected) else _KernelFold
         fold_machine = learn(machine, selected, train, lam)
         mine = [X[test] for X in every]
         outcome = None

@@ -13,7 +13,7 @@ from rlselect._parallel import jobs, run_tasks
 from rlselect._random import RandomState, as_generator
 from rlselect.data import read_labels
 from rlselect.regimes._estimates import RegimeComparison, RegimeValue
-from rlselect.regimes._estimation import estimate_value, feasible_only, observed_value
+from rlselect.regimes._estimation import decisions_of_halves, estimate_value, feasible_only, observed_value
 from rlselect.regimes._evaluation import Decide, Evaluation, Method
 from rlselect.regimes._learner import LEVEL, BackwardLearner, check_trial
 from rlselect.regimes._overlap import warn_of_poor_overlap
@@ -94,10 +94,11 @@ def regime_value(
     with jobs(None if learner is None else learner.n_jobs):
         if learner is not None and not _is_fitted(learner):
             answers = _learn_without_folds(evaluation, learner)
+            pairs = _learn_from_halves(evaluation, learner) if method == "dr" else None
         else:
-            answers = [_as_answer(regime, trial)]
+            answers, pairs = [_as_answer(regime, trial)], None
         decisions = [feasible_only(answer, trial) for answer in answers]
-        return estimate_value(evaluation, decisions, method, model, level, rng)
+        return estimate_value(evaluation, decisions, method, model, level, rng, pairs)
 
 
 def _read_discount(discount: float | None, learner: BackwardLearner | None) -> float:
@@ -124,6 +125,11 @@ def _learn_without_folds(evaluation: Evaluation, learner: BackwardLearner) -> li
     folds = np.unique(evaluation.folds)
     tasks = ((learner, evaluation.trial, evaluation.folds != fold) for fold in folds)
     return [fitted._decide_for(evaluation.trial) for fitted in run_tasks(_learn_some, tasks)]
+
+
+def _learn_from_halves(evaluation: Evaluation, learner: BackwardLearner) -> np.ndarray | None:
+    trial = evaluation.trial
+    return decisions_of_halves(evaluation, lambda rows: _learn_some(learner, trial, rows)._decide_for(trial))
 
 
 def _learn_some(learner: BackwardLearner, trial: TrialData, rows: np.ndarray) -> BackwardLearner:

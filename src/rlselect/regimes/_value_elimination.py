@@ -16,6 +16,8 @@ __all__ = ["eliminate_by_stage_value", "eliminate_by_value", "make_stage"]
 
 # Candidates of a task: some 50 ms of factorisations.
 _PARCEL = 2e8
+# values that differ by this share are equal
+_ROUNDING = 1e-9
 
 
 class _Chain:
@@ -119,9 +121,8 @@ def eliminate_by_value(
     order: list[tuple[int, int]] = []
     track = [float(chain.first_values(last, stages[last].values(chain.responses(last, None)))[0])]
     while any(len(stage.active) > 1 for stage in stages):
-        # Among equal ones the earliest stage, and its first column, leaves.
         try:
-            found, t, group = min(chain.judge(), key=lambda one: (-one[0], one[1]))
+            found, t, group = _leaves(chain.judge())
         except OutOfTime:
             break
         stages[t].drop(group)
@@ -147,15 +148,24 @@ def eliminate_by_stage_value(stage: ValueStage, machine: StageMachine, safeguard
     order: list[tuple[int, int]] = []
     while len(stage.active) > 1:
         try:
-            values = stage.values_without(machine.y, stage.active).mean(axis=0)
+            values = stage.values_without(machine.y, stage.active).mean(axis=0).tolist()
         except OutOfTime:
             break
-        best = int(np.argmax(values))
-        order.append((0, stage.active[best]))
-        track.append(float(values[best]))
-        stage.drop(order[-1][1])
+        found, _, group = _leaves([(value, 0, g) for value, g in zip(values, stage.active, strict=True)])
+        order.append((0, group))
+        track.append(found)
+        stage.drop(group)
     stop = int(np.argmax(track[1:])) + 1 if len(track) > 1 else 0
     return _stage_selection(0, len(machine.encoder.groups), safeguard, order, stop, track, None)
+
+
+def _leaves(found: list[tuple[float, int, int]]) -> tuple[float, int, int]:
+    """What leaves the largest value, stage and group; of equal ones the earliest stage's first column.
+
+    Equal but for rounding, which differs from device to device.
+    """
+    most = max(value for value, _, _ in found)
+    return min((one for one in found if one[0] >= most - _ROUNDING * abs(most)), key=lambda one: one[1:])
 
 
 def _stage_selection(

@@ -1,6 +1,7 @@
 """Words for the sentence or two that a report opens with."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 __all__ = ["SELECTION", "answer_selection", "name_some", "name_target", "spell", "stopped_early"]
 
@@ -112,23 +113,29 @@ def answer_selection(n_features: int, kinds: Mapping[str, Sequence[object]], *fu
     return " ".join([told, *further])
 
 
-def name_target(answer: str, target: str) -> str:
-    """The sentence of `answer_selection` with the name of the target, for who knows it.
+def name_target(report: Mapping[str, Any], target: str) -> dict[str, str]:
+    """Title and opening sentence of a report with the name of the target, for who knows it.
 
     Parameters
     ----------
-    answer : str
-        The sentence.
+    report : mapping
+        With ``title`` and ``answer``, which may be that of `answer_selection`.
     target : str
-        The name.
+        The name, or names in a row.
 
     Returns
     -------
-    str
+    dict
+        Both.
 
     Examples
     --------
-    >>> name_target(answer_selection(9, {"": ["age"]}), "price")
-    '1 of 9 variables matters for price: age.'
+    >>> name_target({"title": SELECTION, "answer": answer_selection(9, {"": ["age"]})}, "price")
+    {'title': 'Which variables matter for price', 'answer': '1 of 9 variables matters for price: age.'}
     """
-    return answer.replace(f"{_TARGET}:", f"for {target}:", 1)
+    title, answer = report["title"], report["answer"]
+    # a column of that name says no more than the word
+    if target != "target":
+        title = f"{title} for {target}" if title == SELECTION else title
+        answer = answer.replace(f"{_TARGET}:", f"for {target}:", 1)
+    return {"title": title, "answer": answer}

@@ -162,15 +162,19 @@ def names_height(count: int) -> float:
     return max(2.6, 1.4 * count * _LINE / 72 + 1.1)
 
 
-def draw_names(ax: Any, names: Sequence[Any]) -> None:
+def draw_names(ax: Any, names: Sequence[Any], below: Sequence[str] = ()) -> None:
     """Write names at the places 0, 1, ... of the vertical axis, the first on top.
 
     Parameters
     ----------
     ax : matplotlib axes
     names : sequence
+    below : sequence of str, optional
+        A second line for each, which may be empty.
     """
-    ax.set_yticks(range(len(names)), short_names(names), fontsize=TEXT + 0.5)
+    short = short_names(names)
+    lines = ["\n".join(filter(None, pair)) for pair in zip(short, below, strict=True)] if below else short
+    ax.set_yticks(range(len(names)), lines, fontsize=TEXT + 0.5)
     ax.set_ylim(max(len(names), 3) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
     ax.spines[["top", "right", "left"]].set_visible(False)
@@ -200,9 +204,13 @@ def whole_ticks(axis: Any) -> None:
 
 
 def below_axes(ax: Any, inches: float, **options: Any) -> None:
-    """A legend so far below axes, where it covers nothing."""
+    """A legend so far below axes, where it covers nothing; long words take fewer columns than asked for."""
     from matplotlib.transforms import ScaledTranslation
 
+    labels = [one.get_label() for one in options.get("handles", ())] or ax.get_legend_handles_labels()[1]
+    letters = max(map(len, labels), default=0) + 6  # with the sign before it, and the space behind
+    room = ax.get_window_extent().width / ax.figure.dpi * 72 / (0.55 * TEXT)
+    options["ncols"] = max(1, min(options.get("ncols", 1), int(room / letters)))
     place = ax.transAxes + ScaledTranslation(0.0, -inches, ax.figure.dpi_scale_trans)
     options = {"fontsize": TEXT, "title_fontsize": TEXT, "frameon": False, **options}
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), bbox_transform=place, **options)

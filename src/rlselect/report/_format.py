@@ -176,7 +176,7 @@ def _decimals(values: Sequence[Any]) -> int | None:
     """Decimals that give the largest of the values three digits; None where an exponent is shorter."""
     finite = [abs(v) for v in map(plain, values) if v is not None]
     largest = max(finite, default=0.0)
-    if not 1e-5 <= largest < 1e6:
+    if not 1e-5 <= largest < 1e9:
         return None
     return max(0, 2 - math.floor(math.log10(largest)))
 
@@ -206,8 +206,26 @@ def variable_rows(report: Mapping[str, Any], most: int = MAX_ROWS) -> tuple[list
             continue
         rows.append([name, inclusion, "", "", gain])
         errors = error if isinstance(error, Mapping) else {}
-        rows += [[f"  {level}", "", *_estimate(c, errors.get(level)), ""] for level, c in coef.items()]
+        rows += [
+            [f"  {_below(name, level)}", "", *_estimate(c, errors.get(level)), ""]
+            for level, c in coef.items()
+        ]
     return rows, len(variables) - len(shown)
+
+
+def _below(name: str, column: str) -> str:
+    """What a row below that of a variable is about, without the name that stands there already.
+
+    Examples
+    --------
+    >>> _below("city", "city=Paris"), _below("age", "age (ill)"), _below("age", "age"), _below("a", "b")
+    ('Paris', 'ill', 'per unit', 'b')
+    """
+    if column == name:
+        return "per unit"
+    if column.startswith(f"{name}="):
+        return column.removeprefix(f"{name}=")
+    return column[len(name) + 2 : -1] if column.startswith(f"{name} (") else column
 
 
 def selection_table(
@@ -235,5 +253,6 @@ def selection_table(
     rows, more = variable_rows(report, most)
     filled = [k for k in range(len(COLUMNS)) if any(row[k] not in ("", "-") for row in rows)]
     columns = [COLUMNS[k] for k in filled]
-    legend = " ".join(text for name, text in LEGENDS.items() if name in columns)
+    legends = LEGENDS | ({"Coefficient": report["coefficient"]} if "coefficient" in report else {})
+    legend = " ".join(text for name, text in legends.items() if name in columns)
     return columns, [[row[k] for k in filled] for row in rows], legend, more

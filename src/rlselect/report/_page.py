@@ -1,7 +1,6 @@
 """A report as a page, or as a part of a notebook."""
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -10,9 +9,9 @@ from typing import Any
 from rlselect.report._cells import bar_pictures
 from rlselect.report._files import printable
 from rlselect.report._format import MAX_PAGE_ROWS, fact_rows, plain, selection_table, show
-from rlselect.report._sections import curve_html, sections_html
+from rlselect.report._sections import curve_html, findings_html, sections_html
 from rlselect.report._svg import search_curves
-from rlselect.report._tables import table_html
+from rlselect.report._tables import prose_html, table_html
 
 __all__ = ["to_html", "to_notebook"]
 
@@ -39,7 +38,8 @@ def to_html(report: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
         ``titles`` what its two curves are. ``made`` tells at the end of the page how to get the same again:
         ``code`` or ``command``, ``settings`` by their names, ``works`` to be cited, and further facts by
         their labels.
-        ``question`` says before the answer what was asked.
+        ``question`` says before the answer what was asked, ``data`` what the data were like: ``facts`` and
+        ``findings``.
 
     Returns
     -------
@@ -62,7 +62,7 @@ def to_html(report: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
 _PAGE_STYLE = """
 :root { color-scheme: light dark; }
 body { margin: 0; }
-main { max-width: 60rem; margin: 2.5rem auto; padding: 0 1.25rem; }
+main { max-width: 66rem; margin: 2.5rem auto; padding: 0 1.25rem; }
 @media (max-width: 34rem) { main { margin: 1.25rem auto; padding: 0 1rem; } }
 @media print {
   :root { color-scheme: light; font-size: 13px; }
@@ -128,12 +128,13 @@ def _section(report: Mapping[str, Any], level: int) -> str:
     parts.append(sections_html(report.get("sections", ()), level + 1))
     if report.get("notes"):
         parts.append(heading("To keep in mind"))
-        parts += [f"<p>{escape(str(note))}</p>" for note in report["notes"]]
+        parts += [f"<p>{prose_html(note)}</p>" for note in report["notes"]]
     curves = search_curves(report["path"]) if report.get("path") else []
     if curves:
         # for those who ask how it was found; others want to know what was found
         drawn = "".join(map(curve_html, curves))
         parts.append(f"<details><summary>The search, step by step</summary>{drawn}</details>")
+    parts += _data_html(report.get("data") or {}, heading)
     if report.get("made"):
         parts += [heading("How it was made"), *_made_html(report["made"])]
     return "\n".join(parts)
@@ -172,15 +173,21 @@ def _selection_html(report: Mapping[str, Any]) -> list[str]:
     return [*parts, f'<p class="note">{escape(legend)}</p>']
 
 
+def _data_html(data: Mapping[str, Any], heading: Callable[[str], str]) -> list[str]:
+    """What the data were like, as far as somebody looked."""
+    parts = [_facts_html([(str(label), show(value)) for label, value in data.get("facts", {}).items()])]
+    if data.get("findings"):
+        parts.append(findings_html(data["findings"]))
+    return [heading("The data"), *parts] if any(parts) else []
+
+
 def _made_html(made: Mapping[str, Any]) -> list[str]:
     further = dict(made)
     command, code = further.pop("command", None), f"<pre>{escape(str(further.pop('code', '')))}</pre>"
     parts = [code]
     if command is not None:
-        # a line ends before a flag, not within its hyphens
-        whole = re.sub(r"(?<= )(--[a-z-]+)", r"<span>\1</span>", escape(str(command)))
         parts = [
-            f"<pre>{whole}</pre>",
+            f"<pre>{prose_html(command)}</pre>",
             f"<details><summary>In Python</summary>{code}</details>",
         ]
     settings, works = further.pop("settings", {}), further.pop("works", ())

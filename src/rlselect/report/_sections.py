@@ -7,7 +7,7 @@ from typing import Any
 from rlselect.report._cells import RowPictures, bar_pictures, interval_pictures
 from rlselect.report._format import MAX_PAGE_ROWS, MAX_ROWS, plain, show_column, show_pvalues
 from rlselect.report._svg import curve_svg
-from rlselect.report._tables import table_html
+from rlselect.report._tables import prose_html, table_html
 
 # lines of a tree that a page shows at once
 _TREE_LINES = 40
@@ -60,13 +60,13 @@ def sections_html(sections: Sequence[Mapping[str, Any]], level: int) -> str:
         title = str(section["title"])
         parts.append(f"<h{level}>{escape(title)}</h{level}>")
         if "findings" in section:
-            parts.append(_findings_html(section["findings"]))
+            parts.append(findings_html(section["findings"]))
         elif "text" in section:
             parts.append(text_html(str(section["text"])))
         parts += _table_parts(section, title)
         parts += [curve_html(curve) for curve in section.get("curves", ())]
         if section.get("note"):
-            parts.append(f'<p class="note">{escape(str(section["note"]))}</p>')
+            parts.append(f'<p class="note">{prose_html(section["note"])}</p>')
     return "\n".join(parts)
 
 
@@ -145,7 +145,7 @@ def text_html(text: str) -> str:
     lines = [line for line in text.splitlines() if line.strip()]
     indents = [len(line) - len(line.lstrip(" ")) for line in lines]
     if not any(indents) or indents[0]:
-        return f"<pre>{escape(text)}</pre>"
+        return f"<pre>{prose_html(text)}</pre>"
     whole = _tree_html(lines, indents)
     if len(lines) <= _TREE_LINES:
         return whole
@@ -172,11 +172,11 @@ def _tree_html(lines: Sequence[str], indents: Sequence[int]) -> str:
     return "".join(parts) + "</li></ul>" * len(above)
 
 
-def _findings_html(findings: Sequence[Mapping[str, str]]) -> str:
+def findings_html(findings: Sequence[Mapping[str, str]]) -> str:
     """What was found: each with its weight, a sentence, and what mends it."""
     parts = []
     for one in findings:
-        mend = f"<code>{escape(one['mend'])}</code>" if one.get("mend") else ""
+        mend = f"<code>{prose_html(one['mend'])}</code>" if one.get("mend") else ""
         weight = escape(one["weight"])
         parts.append(
             f'<li class="{weight}"><strong>{weight.capitalize()}:</strong> {escape(one["text"])}{mend}</li>'

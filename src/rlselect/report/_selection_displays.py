@@ -22,6 +22,7 @@ from rlselect.report._display import (
     whole_ticks,
     wrap_words,
 )
+from rlselect.report._names import short_name
 from rlselect.report._palette import FAINT, GREY, PALETTE, colour
 
 __all__ = [
@@ -301,6 +302,8 @@ class GainDisplay(Display):
         Written at the ends of the bars, such as coefficients with their errors.
     total : int, optional
         How many are selected.
+    outcome : str, default="the target"
+        What rises or falls with a variable.
     """
 
     def __init__(
@@ -310,10 +313,12 @@ class GainDisplay(Display):
         sign: NDArray[np.intp] | None = None,
         words: list[str] | None = None,
         total: int | None = None,
+        outcome: str = "the target",
     ) -> None:
         self.names, self.gain, self.sign = names, np.asarray(gain, dtype=float), sign
         self.words = [""] * len(names) if words is None else words
         self.total = len(names) if total is None else total
+        self.outcome = outcome
 
     @classmethod
     def from_estimator(
@@ -345,7 +350,7 @@ class GainDisplay(Display):
         order = chosen[np.argsort(-gain[chosen], kind="stable")][:most]
         names = [str(estimator.encoder_.feature_names[j]) for j in order]
         sign, words = _directions(estimator, order)
-        return cls(names, gain[order], sign, words, len(chosen)).plot(ax=ax)
+        return cls(names, gain[order], sign, words, len(chosen), _outcome(estimator)).plot(ax=ax)
 
     def _panel_size(self) -> tuple[float, float]:
         return (5.4, names_height(len(self.names) + 1))
@@ -355,7 +360,8 @@ class GainDisplay(Display):
         count = min(len(self.names), name_room(ax))
         gain = np.nan_to_num(self.gain[:count], neginf=0.0)
         sign = np.zeros(count, dtype=int) if self.sign is None else self.sign[:count]
-        kinds = {1: ("the target rises with it", colour(0)), -1: ("the target falls with it", colour(1))}
+        what = short_name(self.outcome)
+        kinds = {1: (f"{what} rises with it", colour(0)), -1: (f"{what} falls with it", colour(1))}
         kinds[0] = ("", colour(0)) if self.sign is None else ("several columns or classes", GREY)
         for one, (label, tone) in kinds.items():
             places = np.flatnonzero(sign == one)
@@ -383,6 +389,14 @@ class GainDisplay(Display):
         label_axes(ax, f"held-out loss that it saves{beside}", title=title)
         if self.sign is not None:
             below_axes(ax, 0.6)
+
+
+def _outcome(estimator: Any) -> str:
+    """What a positive coefficient raises."""
+    if getattr(estimator, "family_", None) == "cox":
+        return "the risk"
+    classes: Any = getattr(estimator, "classes_", [])
+    return f"chance of {classes[1]}" if len(classes) == 2 else estimator._target_words
 
 
 def _directions(

@@ -6,12 +6,23 @@ from html import escape
 
 from rlselect.report._cells import RowPictures
 
-__all__ = ["table_html"]
+__all__ = ["prose_html", "table_html"]
 
 # more rows than the first number are folded, down to the second
 _LONG, _SHOWN = 20, 15
 _NAME = 24
 _NUMBER = re.compile(r"[<>]?[-+]?[\d.,]+(e[-+]?\d+)?( ?%| s)?")
+
+
+def prose_html(text: object) -> str:
+    """A text in which a line ends before a flag of the command line, not within its hyphens.
+
+    Examples
+    --------
+    >>> prose_html("with --no-average & more")
+    'with <span>--no-average</span> &amp; more'
+    """
+    return re.sub(r"(?<!\S)(--[a-z-]+)", r"<span>\1</span>", escape(str(text)))
 
 
 def table_html(

@@ -1,5 +1,6 @@
 """Trees of questions and answers as pictures, from left to right, so that names have room."""
 
+import re
 import textwrap
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
@@ -40,11 +41,17 @@ class TreeBox(NamedTuple):
     def text(self) -> str:
         """The lines, none of them too long."""
         name, *others = self.lines
-        return "\n".join([_wrapped(short_name(name, 2 * _BOX), _BOX), *others])
+        return "\n".join([_wrapped(short_name(name, 5 * _BOX // 2), _BOX), *others])
+
+
+class _Wrapper(textwrap.TextWrapper):
+    """Lines may end after an underscore, too, as names have them in the place of spaces."""
+
+    wordsep_re = re.compile(r"(\s+)|(?<=_)(?=.)")
 
 
 def _wrapped(text: str, letters: int) -> str:
-    return "\n".join(textwrap.wrap(text, letters, max_lines=3, placeholder=" …"))
+    return "\n".join(_Wrapper(letters, max_lines=3, placeholder=" …").wrap(text))
 
 
 def _says(label: str) -> str:

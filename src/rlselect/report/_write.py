@@ -67,7 +67,7 @@ def to_markdown(report: Mapping[str, Any]) -> str:
 
 def _md_selection(report: Mapping[str, Any]) -> list[str]:
     columns, rows, legend, more = selection_table(report)
-    lines = [*_md_table(columns, rows), "", *_fill(legend)] if rows else ["No variable was selected."]
+    lines = [*_md_table(columns, rows), "", *_fill(_md(legend))] if rows else ["No variable was selected."]
     return [*lines, "", f"{more} more variables are not shown."] if more else lines
 
 

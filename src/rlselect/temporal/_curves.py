@@ -14,9 +14,9 @@ from rlselect.temporal._estimate import Estimate, estimate_under, score_parts
 from rlselect.temporal._few import is_few
 from rlselect.temporal._influence import (
     CarefulInfluence,
-    ExtrapolatedInfluence,
     HeldInfluence,
     Influence,
+    LeadingInfluence,
     SolvedInfluence,
     errors_of,
 )
@@ -102,9 +102,9 @@ class FittedCurves:
         return replace(smoothed, beta=beta, se=errors_of(influence, np.flatnonzero(sound))), influence
 
     @cached_property
-    def nearer(self) -> "FittedCurves | None":
-        """Curves from a narrower window of local estimation; None where visits are not local."""
-        design = self.design.narrowed()
+    def bending(self) -> "FittedCurves | None":
+        """Local estimation whose effects may bend within the window; None where visits are not local."""
+        design = self.design.bending(self.design.positions(self.equations.constant, "constant"))
         if design is None:
             return None
         return FittedCurves(design, self.equations, self.equations.solve(design), self.time_name)
@@ -112,17 +112,15 @@ class FittedCurves:
     def unbiased(self) -> tuple[Estimate, Influence]:
         """The raw curves, and influence functions, for inference.
 
-        Local estimation flattens what bends, by the square of the window's width, and at the ends what
-        rises: with a narrower window beside it the bias is told, and taken away. NaN where the narrower one
-        cannot be estimated.
+        Local estimation flattens what bends, by the square of the window's width, and at the ends what rises:
+        inference is about effects that are quadratic in time within the window. NaN where these cannot be
+        estimated.
         """
-        own = self.careful_influence()
-        if self.nearer is None:
-            return self.raw, own
-        near, share = self.nearer, self.design.narrow_share
-        assert share is not None
-        beta = share[:, None] * near.raw.beta - (share[:, None] - 1.0) * self.raw.beta
-        return replace(self.raw, beta=beta), ExtrapolatedInfluence(near.careful_influence(), own, share)
+        if self.bending is None:
+            return self.raw, self.careful_influence()
+        p = len(self.design.names)
+        beta = np.where(self.raw.sound[:, None], self.bending.raw.beta[:, :p], np.nan)
+        return replace(self.raw, beta=beta), LeadingInfluence(self.bending.careful_influence(), p)
 
     def _solved(self, *, power: float = 0.0) -> SolvedInfluence:
         equations = self.equations

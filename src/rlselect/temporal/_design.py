@@ -43,10 +43,10 @@ class ProcessDesign:
         are; None where units are independent
     offset : array of shape (times, units), known part of the linear predictor, or None
     dropout : model of staying whose weights are in `w`, or None
-    inner : array of shape (times, units), weights by a narrower window where visits count by their nearness
-        to a time; None elsewhere
-    narrow_share : array of shape (times,), how much of the narrower window's curves, less the rest of the
-        others, leaves least of the bias; None elsewhere
+    distance : array of shape (times, units), how far after a time a visit is, in widths of the window, where
+        visits count by their nearness; None elsewhere
+    ends : times between which curves are told, as numbers: the outer edges of bins; None for the first time
+        and the last
     """
 
     x: Array
@@ -65,8 +65,8 @@ class ProcessDesign:
     n_clusters: int | None = None
     offset: Array | None = None
     dropout: Dropout | None = None
-    inner: Array | None = None
-    narrow_share: Array | None = None
+    distance: Array | None = None
+    ends: tuple[float, float] | None = None
 
     def n_effective(self, w: Array | None = None) -> Array:
         """Independent units of equal weight with as much information as those at each time, (times,)."""
@@ -78,6 +78,11 @@ class ProcessDesign:
     def n_independent(self) -> int:
         """Independent units: clusters, or subjects."""
         return self.x.shape[2] if self.n_clusters is None else self.n_clusters
+
+    @property
+    def is_grouped(self) -> bool:
+        """Whether several subjects are one independent unit."""
+        return self.n_independent != len(self.subjects)
 
     def gather(self, values: Array) -> Array:
         """Sums over the units of a cluster, along the last axis."""
@@ -150,18 +155,30 @@ class ProcessDesign:
             times=self.times[times],
             clock=self.clock[times],
             offset=None if self.offset is None else self.offset[times],
-            inner=None if self.inner is None else self.inner[times],
-            narrow_share=None if self.narrow_share is None else self.narrow_share[times],
+            distance=None if self.distance is None else self.distance[times],
         )
 
     def reweighted(self, subject_weight: Array) -> "ProcessDesign":
         """The same design with the rows of every independent unit counted `subject_weight` times."""
         weight = subject_weight if self.clusters is None else subject_weight[self.clusters]
-        return replace(self, w=self.w * weight, inner=None if self.inner is None else self.inner * weight)
+        return replace(self, w=self.w * weight)
 
-    def narrowed(self) -> "ProcessDesign | None":
-        """With the weights of the narrower window of local estimation."""
-        return None if self.inner is None else replace(self, w=self.inner, inner=None)
+    def bending(self, steady: Sequence[int] = ()) -> "ProcessDesign | None":
+        """With effects that are quadratic in time within the window of local estimation, but `steady` ones.
+
+        The covariates come first, then each times the distance, then each times its square.
+        """
+        if self.distance is None:
+            return None
+        free = [k for k in range(len(self.names)) if k not in steady]
+        near, bent = self.x[:, free], self.distance[:, None, :]
+        return replace(
+            self,
+            x=np.concatenate([self.x, near * bent, near * bent**2], axis=1),
+            names=[*self.names, *(f"{self.names[k]}, {part}" for part in ("slope", "bend") for k in free)],
+            spec=None,
+            distance=None,
+        )
 
 
 @dataclass(frozen=True)
@@ -247,8 +264,7 @@ def _with_dropout(
     if placed.period is not None:
         owner = placed.unit if placed.owner is None else placed.owner[placed.unit]
         found = found.at_places(placed.time, placed.unit, placed.period, owner, design.w.shape)
-    inner = None if design.inner is None else design.inner * found.weights
-    return replace(design, w=design.w * found.weights, inner=inner, dropout=found)
+    return replace(design, w=design.w * found.weights, dropout=found)
 
 
 def _clustered(
@@ -313,6 +329,8 @@ def _dense(
         part.spec,
         part.text,
         offset=None if offset is None else block(offset),
-        inner=None if placed.inner is None else replace(placed, weight=placed.inner).weights((len(times), n)),
-        narrow_share=placed.narrow_share,
+        distance=None
+        if placed.distance is None
+        else replace(placed, weight=placed.distance).weights((len(times), n)),
+        ends=placed.ends,
     )

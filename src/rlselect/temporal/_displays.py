@@ -28,6 +28,7 @@ from rlselect.temporal._cvm import CvMTest
 from rlselect.temporal._few import SmallSampleWarning
 from rlselect.temporal._hypotheses import FlaggedTimeWarning
 from rlselect.temporal._points import quantile
+from rlselect.temporal._report import plain_name
 
 __all__ = [
     "AvailabilityDisplay",
@@ -190,7 +191,7 @@ class EffectCurveDisplay(Display):
         ax.axhline(0.0, color="0.3", lw=0.8, ls=":")
         if len(self.flagged):
             _mark_flagged(ax, self.flagged)
-        name = short_name(self.covariate)
+        name = short_name(plain_name(self.covariate))
         label_axes(ax, "time", f"effect of{' ' if len(name) <= _BESIDE else chr(10)}{name}")
         _write_dates(ax, self.times)
         if self.n_available is not None:
@@ -392,7 +393,7 @@ class MeanEffectDisplay(Display):
             tone = colour(0) if seen else GREY
             ax.plot([self.mean[k] - half[k], self.mean[k] + half[k]], [k, k], color=tone, linewidth=2.0)
             ax.plot(self.mean[k], k, "o", color=tone, markerfacecolor=tone if seen else "white")
-        draw_names(ax, self.names[:count])
+        draw_names(ax, [plain_name(name) for name in self.names[:count]])
         ax.axvline(0.0, color="0.3", linewidth=0.8, zorder=0)
         found = int((self.pvalue < 1.0 - self.level).sum())
         label_axes(

@@ -25,6 +25,8 @@ class Dropout:
     change : array of shape (times, units, coefficients), derivatives of the logarithm of the weights
     cut : array of shape (times, units), where weights were larger than the quantile to which they are cut
     psi : array of shape (coefficients, independent units), influence functions of `coef`
+    expected : array of shape (periods,), see `expected_share`
+    by_rows : whether periods are numbers of a subject's rows instead of times
     """
 
     names: list[str]
@@ -33,6 +35,8 @@ class Dropout:
     change: Array
     cut: NDArray[np.bool_]
     psi: Array
+    expected: Array
+    by_rows: bool = False
 
     def added(self, psi: Array) -> Array:
         """What the estimation of the weights adds to influence functions `psi` (times, covariates, units).
@@ -47,7 +51,7 @@ class Dropout:
         weights[time, unit], change[time, unit] = self.weights[period, who], self.change[period, who]
         cut = np.zeros(shape, dtype=bool)
         cut[time, unit] = self.cut[period, who]
-        return replace(self, weights=weights, change=change, cut=cut)
+        return replace(self, weights=weights, change=change, cut=cut, by_rows=True)
 
     def told(self) -> str:
         """How large weights are, in words."""
@@ -113,7 +117,34 @@ def fit_dropout(
     cut = _cut(weights, quantile)
     change[cut] = 0.0
     score = np.einsum("tn,tnk->kn", np.where(asked, stays - probability, 0.0), safe)
-    return Dropout(["Intercept", "time", *names], alpha, weights, change, cut, n * inverse @ score)
+    expected = expected_share(np.where(at_risk, probability, np.nan), there)
+    psi = n * inverse @ score
+    return Dropout(["Intercept", "time", *names], alpha, weights, change, cut, psi, expected)
+
+
+def expected_share(probability: Array, there: NDArray[np.bool_]) -> Array:
+    """Information that weights leave of those still there, with neither good luck nor bad, (times,).
+
+    `probability` (times, subjects) of staying is NaN where nobody was asked; who has left would have gone on
+    as likely to stay as when last seen. With the chance q of being there, a subject has the weight 1/q with
+    probability q, so that of n subjects the information of ``n^2 / sum(1/q)`` is left, and ``sum(q)`` are
+    there. Weights of those who happened to stay tell less: the unlikely ones are missing when it matters. 1
+    where fewer than a tenth are left of those at the fullest time, as after more rows than most have.
+    """
+    begun, last, chance = (
+        np.zeros(there.shape[1], dtype=bool),
+        np.ones(there.shape[1]),
+        np.ones(there.shape[1]),
+    )
+    out, count = np.ones(len(there)), there.sum(axis=1)
+    for k, (asked, here) in enumerate(zip(probability, there, strict=True)):
+        last = np.where(np.isnan(asked), last, asked)
+        chance[begun] *= last[begun]
+        begun |= here
+        if 10 * count[k] >= count.max() > 0:
+            q = np.maximum(chance[begun], np.finfo(float).tiny)
+            out[k] = len(q) ** 2 / ((1.0 / q).sum() * q.sum())
+    return out
 
 
 def _cut(weights: Array, quantile: float) -> NDArray[np.bool_]:

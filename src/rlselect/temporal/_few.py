@@ -58,7 +58,7 @@ def is_few(design: ProcessDesign, columns: Places) -> bool:
 def thin_spots(design: ProcessDesign, columns: Places) -> list[str]:
     """What is smaller than in any measured case, in words."""
     p, few = len(design.names), is_few(design, columns)
-    unit = "subjects" if design.n_independent == len(design.subjects) else "clusters"
+    unit = "clusters" if design.is_grouped else "subjects"
     available = (design.w > 0).sum(axis=1)
     fewest = int(available.min(initial=design.x.shape[2], where=available > p))
     least = _LEAST_APART if few else _APART
@@ -81,15 +81,23 @@ def thin_spots(design: ProcessDesign, columns: Places) -> list[str]:
 def _uneven_weights(design: ProcessDesign) -> list[str]:
     """Where weights for drop-out leave too little, in words: intervals hold less than they say there."""
     assert design.dropout is not None
-    stays = design.dropout.weights
-    without = design.n_effective(design.w / np.where(stays > 0, stays, 1.0))
+    stays, measured = design.dropout, f"(measured: {_LEAST_EFFECTIVE:g} of them or more)"
+    without = design.n_effective(design.w / np.where(stays.weights > 0, stays.weights, 1.0))
     left = design.n_effective()
     worst = int(np.argmin(np.where(without > 0, left / np.where(without > 0, without, 1.0), np.inf)))
-    if left[worst] >= _LEAST_EFFECTIVE * without[worst]:
+    if left[worst] < _LEAST_EFFECTIVE * without[worst]:
+        return [
+            f"weights for drop-out leave the information of {left[worst]:.0f} of {without[worst]:.0f} "
+            f"subjects at {design.times[worst]!s} {measured}"
+        ]
+    worst = int(np.argmin(stays.expected))
+    if stays.expected[worst] >= _LEAST_EFFECTIVE:
         return []
+    when = f"after {worst} rows" if stays.by_rows else f"at {design.times[worst]!s}"
     return [
-        f"weights for drop-out leave the information of {left[worst]:.0f} of {without[worst]:.0f} subjects "
-        f"at {design.times[worst]!s} (measured: {_LEAST_EFFECTIVE:g} of them or more)"
+        f"hardly any of those who were likely to leave are still there {when}: weights for drop-out leave "
+        f"some {max(100.0 * stays.expected[worst], 1.0):.0f} % of the information (measured: "
+        f"{100.0 * _LEAST_EFFECTIVE:.0f} % or more)"
     ]
 
 

@@ -177,23 +177,26 @@ class SmoothedInfluence:
 
 
 @dataclass(frozen=True)
-class ExtrapolatedInfluence:
-    """Of curves that are `share` (times,) times narrow ones less ``share - 1`` times wide ones."""
+class LeadingInfluence:
+    """Of the first `count` covariates of a model that has more."""
 
-    narrow: Influence
-    wide: Influence
-    share: Array
+    whole: Influence
+    count: int
 
     @property
     def shape(self) -> tuple[int, int, int]:
         """Times, covariates, independent units."""
-        return self.wide.shape
+        n_times, _, n = self.whole.shape
+        return n_times, self.count, n
 
     def contrast(self, matrix: Array, where: Places) -> Array:
         """Of contrasts at some times."""
-        narrow, wide = (side.contrast(matrix, where) for side in (self.narrow, self.wide))
-        share = self.share[where][:, None, None]
-        return share * narrow - (share - 1.0) * wide
+        return self.whole.contrast(leading(matrix, self.whole.shape[1]), where)
+
+
+def leading(matrix: Array, p: int) -> Array:
+    """Contrasts (..., covariates) of the first covariates among `p`."""
+    return np.concatenate([matrix, np.zeros((*matrix.shape[:-1], p - matrix.shape[-1]))], axis=-1)
 
 
 @dataclass(frozen=True)

@@ -76,8 +76,9 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
         before it, as in a process that jumps, from the subject's first row to the last; a row that is not
         available or not complete ends what is carried until the next, so that subjects may leave and return.
         "bin": those in a bin, by the rule `several`; times are then the middles of the bins. "local": all
-        rows within the kernel of width `bandwidth`, weighted by nearness, so that times may be continuous;
-        bands do not hold the bias of what bends inside the window.
+        rows within the kernel of width `bandwidth`, weighted by nearness, so that times may be continuous.
+        What bends within the window is flattened: intervals and bands are about effects that are quadratic
+        in time there, wide at both ends, and need not have the curve in their middle.
     grid : array or int, optional
         Times at which curves are estimated (edges of the bins for "bin"), or how many of them, evenly spaced.
         Not for "exact"; "carry" takes all times of the data without.
@@ -123,7 +124,7 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
     n_independent_ : int
         Independent units: subjects, or clusters where they are given.
     n_available_ : array of shape (times,)
-        Subjects with a row.
+        Subjects with a row; with visits "local", visits in reach.
     flags_ : list
         One entry per time: None where the estimate is sound, otherwise why it is not. A flagged time is NaN
         in all curves, the others are what they would be without it. It takes no part in tests, but for
@@ -327,7 +328,7 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
                 "reaches."
             )
         window = Window(float(self.bandwidth), self.kernel)
-        return Schedule(self.visits, self.grid, self.several, window.weights, window.narrower().weights)
+        return Schedule(self.visits, self.grid, self.several, window.weights, window.width)
 
     def _constant_names(self) -> tuple[str, ...]:
         return (self.constant,) if isinstance(self.constant, str) else tuple(self.constant or ())
@@ -465,7 +466,18 @@ class TemporalProcessRegression(CurveInference, CurvePrediction):
         )
 
     def _report(self, **options: Any) -> dict[str, Any]:
-        return report_of(self._fitted, self.formula, **options) | {"seconds": self._seconds}
+        return report_of(self._fitted, self.formula, self._how_visits_meet(), **options) | {
+            "seconds": self._seconds
+        }
+
+    def _how_visits_meet(self) -> str:
+        """Which visits count at a time, in words; nothing where they are those of that time."""
+        one = "their mean" if self.several == "mean" else f"the {self.several} of several"
+        return {
+            "carry": "the last one counts until the next",
+            "bin": f"those within a bin, {one}",
+            "local": f"those near a time, {self.kernel} kernel, bandwidth {self.bandwidth}",
+        }.get(self.visits, "")
 
     def _marks(self) -> Marks:
         """What the fit says of each covariate, for `rlselect.report.side_by_side`."""

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +14,9 @@ from rlselect.temporal._curves import FittedCurves
 from rlselect.temporal._design import HELD, ProcessDesign
 from rlselect.temporal._estimate import Estimate, ScoreParts, score_parts, standard_errors
 from rlselect.temporal._hypotheses import FlaggedTimeWarning
-from rlselect.temporal._influence import Influence, SmoothedInfluence, SplineInfluence
+from rlselect.temporal._influence import Influence, SmoothedInfluence, SplineInfluence, leading
 from rlselect.temporal._resample import variance_df
+from rlselect.temporal._spread import relative_spread
 
 Array = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -29,8 +31,8 @@ class PointErrors:
 
     Quantiles are those of Student's t with the degrees of freedom of Bell and McCaffrey. Where the mean is
     bounded, standard errors grow with the estimate, so that there are no heavy tails: quantiles are normal
-    there. Large data, and fits without leverage, have the degrees of freedom that the spread of the subjects'
-    shares in a variance tells.
+    there, but for clusters, whose variance no mean tells. Large data, and fits without leverage, have the
+    degrees of freedom that the spread of the subjects' shares in a variance tells.
     """
 
     fitted: FittedCurves
@@ -54,7 +56,7 @@ class PointErrors:
 
     def _df(self, matrix: Array, where: Places, psi: Array) -> Array:
         fitted, n = self.fitted, psi.shape[2]
-        if fitted.equations.bounded:
+        if fitted.equations.bounded and not fitted.design.is_grouped:
             return np.full(psi.shape[:2], np.inf)
         if fitted.is_large or not fitted.has_leverage:
             # few subjects with large weights for drop-out leave as little as few subjects do
@@ -75,10 +77,22 @@ class PointErrors:
         return np.abs(self.influence.weights[np.ix_(where, used)])
 
     def _raw_df(self, matrix: Array, where: Places) -> Array:
-        fitted = self.fitted.nearer or self.fitted
+        parts, design = self._parts(where)
+        pull = leading(matrix, parts.q.shape[1]) @ parts.pull
+        return leverage_df(parts, pull, design, self._spread[where])
+
+    def _parts(self, where: Places) -> tuple[ScoreParts, ProcessDesign]:
+        fitted = self.fitted.bending or self.fitted
         design, equations = fitted.design.at_times(where), fitted.equations
-        parts = score_parts(design, fitted.raw.beta[where], equations.link, equations.variance)
-        return leverage_df(parts, matrix @ parts.pull, design)
+        return score_parts(design, fitted.raw.beta[where], equations.link, equations.variance), design
+
+    @cached_property
+    def _spread(self) -> Array:
+        """What covariates tell of variances, from all times, (times, units)."""
+        fitted = self.fitted.bending or self.fitted
+        where, out = np.flatnonzero(fitted.raw.sound), np.ones_like(fitted.design.w)
+        out[where] = relative_spread(*self._parts(where))
+        return out
 
 
 def point_errors(fitted: FittedCurves, smoothed: bool) -> PointErrors:
@@ -104,8 +118,10 @@ def quantile(level: float, df: Array) -> Array:
     return np.where(df > 0, found, np.inf)
 
 
-def leverage_df(parts: ScoreParts, pull: Array, design: ProcessDesign) -> Array:
-    """Degrees of freedom of HC2 variances, (times, rows), as if responses had the working variance.
+def leverage_df(parts: ScoreParts, pull: Array, design: ProcessDesign, relative: Array) -> Array:
+    """Degrees of freedom of HC2 variances, (times, rows).
+
+    Responses are taken to have the working variance times `relative` (times, units), see `relative_spread`.
 
     `pull` (times, rows, units) turns scores into influence functions of the contrasts. The variance is a
     quadratic form of the scores, whose first two moments are those of a multiple of chi-square: few high
@@ -115,7 +131,8 @@ def leverage_df(parts: ScoreParts, pull: Array, design: ProcessDesign) -> Array:
     """
     n_times, rows, n = pull.shape
     out = np.empty((n_times, rows))
-    weight, spread = parts.weight[:, None, :], (parts.weight * design.w)[:, None, :]
+    weight = parts.weight[:, None, :]
+    spread = (parts.weight * design.w * relative)[:, None, :]
     # scores that are left have the covariance V - W q'b V - V b'q W + W q' (b V b') q W, where b is `back`
     middle = (parts.back * spread) @ parts.back.swapaxes(1, 2)
     some = max(1, _BLOCK // (n_times * parts.q.shape[1] * n))

@@ -1,5 +1,6 @@
 """New rows to covariates and times."""
 
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -54,7 +55,9 @@ def _refuse_changed_kinds(now: frozenset[str], then: frozenset[str]) -> None:
     """Refuse text for numbers, and numbers for text, which would pass for all of its levels at once."""
     for name in sorted(now ^ then):
         kinds = ("text", "numbers") if name in now else ("numbers", "text")
-        raise TypeError(f"Column {name!r} of data holds {kinds[0]}, but held {kinds[1]} in fit.")
+        written = "; say how the numbers of its file are written (--decimal ,; decimal=',' of pandas)"
+        fix = written if name in now else ""
+        raise TypeError(f"Column {name!r} of data holds {kinds[0]}, but held {kinds[1]} in fit{fix}.")
 
 
 def _coded(spec: Any, found: Any) -> Array:
@@ -66,17 +69,25 @@ def _coded(spec: Any, found: Any) -> Array:
             matrix = spec.get_model_matrix(found, context=CONTEXT, na_action="ignore", output="numpy")
             return np.asarray(matrix, dtype=float)
         except DataMismatchWarning as error:
-            raise ValueError(f"the data hold categories that were not there in fit: {error}") from None
+            new = re.search(r"\{(.*)\}", str(error))
+            raise ValueError(
+                f"the data hold categories that were not there in fit{f': {new[1]}' if new else ''}; name "
+                "one that was, or leave the rows out."
+            ) from None
 
 
 def curves_at(beta: Array, design: ProcessDesign, clock: Array) -> Array:
-    """Curves at the clock of each row: exact on the grid, linear between, refused outside."""
-    low, high = design.clock[0], design.clock[-1]
+    """Curves at the clock of each row: exact on the grid, linear between, refused outside.
+
+    The halves of the first bin and the last one that lie outside of their middles have the curves of the bin.
+    """
+    low, high = design.ends or (design.clock[0], design.clock[-1])
     known = clock[~np.isnan(clock)]
     if ((known < low) | (known > high)).any():
+        first, last = _ends(design)
         raise ValueError(
-            f"times must lie between {design.times[0]} and {design.times[-1]}, where the curves were "
-            f"estimated; {int(((known < low) | (known > high)).sum())} row(s) lie outside"
+            f"times must lie between {first} and {last}, where the curves were estimated; "
+            f"{int(((known < low) | (known > high)).sum())} row(s) lie outside"
         )
     left, right, share = _between(design, clock)
     part = share[:, None]
@@ -85,9 +96,20 @@ def curves_at(beta: Array, design: ProcessDesign, clock: Array) -> Array:
     return out
 
 
+def _ends(design: ProcessDesign) -> tuple[Any, Any]:
+    """The first and the last time at which curves are told, as times are given."""
+    if design.ends is None:
+        return design.times[0], design.times[-1]
+    if design.times.dtype.kind not in "mM":
+        return design.ends
+    days = np.array(design.ends) - design.clock[[0, -1]]
+    first, last = design.times[[0, -1]] + (days * 86_400_000_000).round().astype("timedelta64[us]")
+    return first, last
+
+
 def _between(design: ProcessDesign, clock: Array) -> tuple[NDArray[np.intp], NDArray[np.intp], Array]:
     """The times on both sides of each row's, and the share of the way between them; 0 on the grid."""
-    safe = np.where(np.isnan(clock), design.clock[0], clock)
+    safe = np.clip(np.where(np.isnan(clock), design.clock[0], clock), design.clock[0], design.clock[-1])
     right = np.searchsorted(design.clock, safe)
     on_grid = design.clock[right] == safe
     left = np.where(on_grid, right, np.maximum(right - 1, 0))
@@ -130,7 +152,8 @@ def residual_variance(fitted: FittedCurves, clock: Array, smoothed: bool) -> tup
 def profile_row(design: ProcessDesign, profile: Any, called: str) -> Array:
     """Covariates of a profile, one row of values by name: (covariates,)."""
     table = {name: [value] for name, value in profile.items()} if isinstance(profile, Mapping) else profile
-    x, _ = covariates_at(design, table, design.times[:1])
+    count = Columns(table, called).n_rows or 1
+    x, _ = covariates_at(design, table, np.repeat(design.times[:1], count))
     if len(x) != 1 or np.isnan(x).any():
         raise ValueError(
             f"{called} must be one row with a value for every covariate, such as a dict of them."

@@ -8,7 +8,7 @@ import numpy as np
 
 from rlselect._random import RandomState, as_generator
 from rlselect.data import to_clock
-from rlselect.report import Marked, Marks, name_some
+from rlselect.report import Marked, Marks, name_some, spell
 from rlselect.temporal._bands import Band, simultaneous_band
 from rlselect.temporal._curves import FittedCurves
 from rlselect.temporal._few import SmallSampleWarning, thin_spots
@@ -26,11 +26,14 @@ _COLUMNS = [
     "p (curve)",
     "Times band excludes 0",
 ]
+# what effects are counted in, by link
+_SCALES = {"identity": "", "logit": " in log odds", "log": " in the logarithm"}
 
 
 def report_of(
     fitted: FittedCurves,
     formula: str | None,
+    visits: str = "",
     *,
     level: float = 0.95,
     n_draws: int = 1000,
@@ -39,13 +42,16 @@ def report_of(
     """Facts, a table with one row per covariate, and curves, as `rlselect.report.to_html` takes them."""
     design, equations, counts = fitted.design, fitted.equations, fitted.raw.n_available
     first, last = (time_label(design.times[k]) for k in (0, -1))
+    counted = "visits" if design.distance is not None else "available"
     facts: dict[str, Any] = {
         "Model": formula or f"{design.response} ~ {' + '.join(design.names)}",
         "Link": f"{equations.link}, variance {equations.variance}",
-        "Subjects": f"{len(design.subjects)}, {counts.min()} to {counts.max()} available per time",
+        "Subjects": f"{len(design.subjects)}, {counts.min()} to {counts.max()} {counted} per time",
         "Times": f"{len(design.times)} from {first} to {last}",
     }
-    if design.clusters is not None and design.n_independent != len(design.subjects):
+    if visits:
+        facts["Visits"] = visits
+    if design.is_grouped:
         facts["Clusters"] = design.n_independent
     if design.dropout is not None:
         facts["Weighted for drop-out"] = design.dropout.told()
@@ -76,12 +82,13 @@ def _answer(fitted: FittedCurves, rows: list[list[Any]], level: float) -> str:
     design = fitted.design
     covariates = [row for row in rows if row[0] != "Intercept"]
     seen = [row for row in covariates if _smaller_pvalue(row) < 1.0 - level]
-    hidden = [row[0] for row in covariates if row not in seen]
+    hidden = [spell(row[0]) for row in covariates if row not in seen]
     parts = []
     if not covariates:
         parts.append(f"The model has no covariate: it follows {design.response} over time.")
     elif seen:
-        told = name_some([f"{row[0]} (on average {row[1]:.3g})" for row in seen])
+        scale = _SCALES.get(fitted.equations.link, " on the scale of the link")
+        told = name_some([f"{spell(row[0])} (on average {row[1]:.3g}{scale})" for row in seen])
         noun = "covariate" if len(covariates) == 1 else "covariates"
         verb = f"{noun} {'has' if len(seen) == 1 else 'have'}"
         parts.append(f"{len(seen)} of {len(covariates)} {verb} an effect on {design.response}: {told}.")
@@ -137,7 +144,7 @@ def _effects(fitted: FittedCurves, band: Band, n_draws: int, random_state: Rando
         for at in (np.nanargmin(curve), np.nanargmax(curve)):
             ends += [float(curve[at]), time_label(fitted.design.times[at])]
         mean, se = float(ids.estimate[0]), float(ids.se[0])
-        rows.append([_plain(name), mean, se, *ends, ids.pvalue, sds.pvalue, int(outside[k])])
+        rows.append([plain_name(name), mean, se, *ends, ids.pvalue, sds.pvalue, int(outside[k])])
         curves.append(_curve(fitted, band, name))
     return {
         "title": "Effects over time",
@@ -150,13 +157,13 @@ def _effects(fitted: FittedCurves, band: Band, n_draws: int, random_state: Rando
     }
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
     """A column of the design as a reader says it: arm[T.placebo] is arm: placebo."""
     return re.sub(r"\[(?:T\.)?([^\[\]]*)\]", r": \1", name)
 
 
 def _smoothing_note(fitted: FittedCurves) -> str:
-    if fitted.design.inner is not None:
+    if fitted.design.distance is not None:
         return " Bands lie around what local estimation has not flattened."
     if not fitted.is_smoothed:
         return ""
@@ -170,7 +177,7 @@ def _curve(fitted: FittedCurves, band: Band, name: str) -> dict[str, Any]:
     values = {side: frame[name].to_numpy() for side, frame in sides.items()}
     if fitted.design.times.dtype.kind in "mM":
         values["labels"] = [str(time_label(t)) for t in fitted.design.times]
-    title = f"Effect of {_plain(name)}" if name != "Intercept" else "Level where all covariates are 0"
+    title = f"Effect of {plain_name(name)}" if name != "Intercept" else "Level where all covariates are 0"
     return {"title": title, "x": fitted.design.clock, "reference": 0.0, **values}
 
 

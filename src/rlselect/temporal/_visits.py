@@ -16,8 +16,6 @@ Places = NDArray[np.intp]
 _MOST_TIMES = 100_000
 # share of the gaps between a subject's rows that are shorter than a long one
 _LONG = 0.9
-# of an extrapolation: beyond it, noise grows more than bias is lost
-_MOST_SHARE = 4.0
 
 Visits: TypeAlias = Literal["exact", "carry", "bin", "local"]
 Several: TypeAlias = Literal["mean", "first", "last", "nearest"]
@@ -35,15 +33,15 @@ class Schedule:
     visits : see `TemporalProcessRegression`
     grid : times (edges of bins), how many of them, or None
     several : what several visits in one bin become
-    nearness, inner : kernels of the distance between a visit and a time, for local estimation, and of a
-        narrower window, by which its bias is told
+    nearness, width : kernel of the distance between a visit and a time, for local estimation, and the unit of
+        distances
     """
 
     visits: Visits = "exact"
     grid: Grid = None
     several: Several = "mean"
     nearness: Callable[[Array], Array] | None = None
-    inner: Callable[[Array], Array] | None = None
+    width: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -66,9 +64,8 @@ class PlacedRows:
         numbers of rows; None where not
     told : array of shape (rows seen,), whether a next row would lie before the last time, so that its absence
         tells that a subject has left; None where times are shared, and the last one tells
-    inner : array of shape (places,), weights by a narrower window; None where visits are not local
-    narrow_share : array of shape (times,), by how much of the narrower window's curve, less the rest of the
-        wider one's, least of the bias is left; None where visits are not local
+    distance : array of shape (places,), how far after its time a visit is, in widths of the window; None
+        where visits are not local
     """
 
     time: Places
@@ -83,8 +80,8 @@ class PlacedRows:
     when: Array | None = None
     period: Places | None = None
     told: NDArray[np.bool_] | None = None
-    inner: Array | None = None
-    narrow_share: Array | None = None
+    distance: Array | None = None
+    ends: tuple[float, float] | None = None
 
     def weights(self, shape: tuple[int, int]) -> Array:
         """Weights at their places, (times, units)."""
@@ -227,6 +224,7 @@ def _binned(
         clock,
         seen=(time[last], unit[last], row[last]),
         told=_told(own, unit, sides[-1])[last],
+        ends=(float(sides[0]), float(sides[-1])),
     )
     if schedule.several == "mean":
         _, cell, counts = np.unique(pair, return_inverse=True, return_counts=True)
@@ -243,7 +241,6 @@ def _local(
 ) -> PlacedRows:
     """Every row at every grid time in reach, weighted by its nearness; units are visits of subjects."""
     assert schedule.nearness is not None
-    assert schedule.inner is not None
     refuse_repeated_pairs(subjects, moments, rows, "time")
     grid = _grid(schedule, moments, 1)
     clock, own = to_clock(grid), to_clock(moments.values)[moments.positions[rows]]
@@ -260,13 +257,11 @@ def _local(
     unit = who[row] * most + slot
     owner = np.repeat(np.arange(len(subjects.values)), most)
     number = _numbered(own, who)
-    distance = own[row] - clock[time]
-    outer, inner = weight[row] * near[time, row], weight[row] * schedule.inner(distance)
     return PlacedRows(
         time,
         unit,
         row,
-        outer,
+        weight[row] * near[time, row],
         grid,
         clock,
         owner,
@@ -274,35 +269,8 @@ def _local(
         when=own,
         period=number[row],
         told=_told(own, who, own.max(initial=clock[-1])),
-        inner=inner,
-        narrow_share=_narrow_share(*(_moments(w, distance, time, len(clock)) for w in (outer, inner))),
+        distance=(own[row] - clock[time]) / schedule.width,
     )
-
-
-def _moments(weight: Array, distance: Array, time: Places, n_times: int) -> tuple[Array, Array]:
-    """Mean distance of the visits from their time, and its mean square, (times,); 0 without visits."""
-    total = np.bincount(time, weight, n_times)
-    safe = np.where(total > 0, total, 1.0)
-    return np.bincount(time, weight * distance, n_times) / safe, np.bincount(
-        time, weight * distance**2, n_times
-    ) / safe
-
-
-def _narrow_share(outer: tuple[Array, Array], inner: tuple[Array, Array]) -> Array:
-    """How much of the narrower curve leaves least of the bias.
-
-    A curve ``b + b' d + b'' d^2 / 2`` at the distance d is estimated with the bias ``b' m1 + b'' m2 / 2``, by
-    the moments m1 and m2 of the distances. Inside, visits lie on both sides, and the bend alone counts; at
-    the ends they lie on one side, and the slope counts more. What is left of both is smallest in squares for
-    a slope and a bend that change the curve as much over the window.
-    """
-    scale = np.where(outer[1] > 0, outer[1], 1.0)
-    slope, less_slope = outer[0] / np.sqrt(scale), (outer[0] - inner[0]) / np.sqrt(scale)
-    bend, less_bend = outer[1] / scale / 2.0, (outer[1] - inner[1]) / scale / 2.0
-    size = less_slope**2 + less_bend**2
-    share = (slope * less_slope + bend * less_bend) / np.where(size > 0, size, 1.0)
-    # windows that hold the same visits tell nothing about the bias
-    return np.where(size > 0, np.clip(share, 1.0, _MOST_SHARE), 1.0)
 
 
 def _last_of_each(period: Places, who: Places, own: Array) -> Places:

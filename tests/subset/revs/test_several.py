@@ -117,7 +117,8 @@ def test_summary_tells_of_every_response(shared, each):
     text = str(shared.summary())
     assert "# Which variables matter for a and b" in text
     assert "Method: REVS, for numbers (family gaussian)" in text
-    assert "v0 (a)" in text
+    rows = [line.split("|")[1].strip() for line in text.splitlines() if line.startswith("|")]
+    assert rows[2:8] == ["v0", "a", "b", "v1", "a", "b"]
     assert "One selection serves all responses" in text
     told = each.summary()
     rows = next(s for s in told.dict["sections"] if s["title"] == "Responses")["rows"]
@@ -199,6 +200,7 @@ def test_time_ends_the_fits_of_all_responses(table):
         ({"family": "poisson"}, ["a", "b"], "Response 'a': family='poisson' needs counts"),
         ({}, ["a", "bb"], "'bb' is not a column of X"),
         ({}, ["a", "a"], "names the column 'a' twice"),
+        ({"family": "multinomial"}, np.eye(3)[np.arange(90) % 3], "a class in parts"),
     ],
 )
 def test_what_makes_no_sense_is_refused(table, options, y, message):

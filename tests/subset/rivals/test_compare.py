@@ -103,6 +103,21 @@ def test_a_wrong_truth_is_one_sentence():
         compare([LassoCV()], X, y, truth=["z"])
     with pytest.raises(ValueError, match="selectors is empty"):
         compare([], X, y)
+    with pytest.raises(ValueError, match=r"^cv=5 was given for 4 rows; it must be .*\.$"):
+        compare([LassoCV()], X[:4], y[:4])
+
+
+@pytest.mark.parametrize("given", ["revs", ["revs"], LassoCV, [LassoCV], None])
+def test_what_is_no_selector_is_named(given):
+    with pytest.raises(TypeError, match=r"(revs|LassoCV|None).* among the selectors; .* a method fit"):
+        compare(given, *linear(60))
+
+
+def test_one_selector_is_enough():
+    scaled = make_pipeline(StandardScaler(), SelectKBest(k=1))
+    found = compare(scaled, *linear(60), cv=2, sizes=2, task="regression")
+    assert [row["selector"] for row in found.rows] == ["Pipeline"]
+    assert found.sizes == (2,)
 
 
 def test_two_of_a_kind_have_numbers_and_a_picture():

@@ -1,6 +1,6 @@
-"""Whether a response goes with its columns at all: greedy fits of it against fits of the permuted response.
+"""Whether a response goes with its columns at all: what they say of it against what they say of it permuted.
 
-The permutations go through the same search over all columns, so that every look is counted: under pure noise
+The permutations are judged by the same look at all columns, so that every look is counted: under pure noise
 the response is one of many alike, and leads them with the probability of the level, whatever the columns are.
 """
 
@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, rel_entr
 from scipy.stats import rankdata
 from scipy.stats import t as student
 
@@ -20,24 +21,27 @@ Array = NDArray[np.float64]
 
 # permutations, those of them that come first, and the multiple of the level after which these are enough
 _PERMUTATIONS, _FIRST, _HOPELESS = 499, 99, 4.0
-# columns that are taken one after the other
-_STEPS = 16
 # how many columns move with a response by themselves, and by how many standard errors, if any do
 _CROWD, _EFFECT = 4, 2.0
-# a column has to keep so much of its sum of squares beside those taken
-_OWN_SHARE = 1e-6
-# numbers that a stack of searches may hold, and the Gram matrix, or the products of columns
+# the same together: so many columns for each row, with effects of so many squared standard errors on average;
+# a few more would explain all of the response, so that small effects are expected and nothing else
+_TOGETHER, _SMALL = 0.4, 3.0
+# columns that are judged together, those that move most with a response by themselves, and how often
+_STRONGEST, _ROUNDS = 64, 4
+# share of the response that effects together leave at least
+_LEFT = 0.05
+# numbers that a stack of responses may hold, columns of a Gram matrix, and numbers of products of columns
 _CELLS, _GRAM, _PRODUCTS = 4_000_000, 2000, 10_000_000
 # cosines of the ranks of a column, by their half waves: with the column itself, any shape of few turns
 _WAVES = (2, 3, 4, 5)
 
 
 def beats_permutations(X: Array, Y: Array, level: float, rng: np.random.Generator) -> bool:
-    """Whether forward selection explains a response better than it explains its permutations.
+    """Whether columns say more of a response than of its permutations.
 
-    The statistic is the sum of two, in standard deviations over the permutations: what the first sixteen
-    columns explain, on average over their numbers, and the odds that a few of all columns move with the
-    response, each by itself. Both see one clear effect and several weak ones.
+    The statistic is the sum of two, in standard deviations over the permutations: the evidence for small
+    effects of many columns together, and the odds that a few of all columns move with the response, each by
+    itself. The first sees several weak effects, of which none is a surprise, the second one clear effect.
 
     Parameters
     ----------
@@ -51,20 +55,21 @@ def beats_permutations(X: Array, Y: Array, level: float, rng: np.random.Generato
     -------
     bool
     """
-    n, p = X.shape
-    if p == 0:
+    columns = _Columns(X)
+    if columns.count == 0:
         return False
-    search = _Forward(X, max(1, min(_STEPS, p, n // 4)))
     Y = Y - Y.mean(axis=0)
-    # in the first row the response itself
-    gains, crowds = [search.gains(Y[None])], [search.crowd(Y[None])]
+    values: list[Array] = []
     least = 1.0
     for count in while_time((_FIRST, max(_PERMUTATIONS, math.ceil(2.0 / level)) - _FIRST)):
-        for some in _permuted(Y, count, search.at_once, rng):
-            gains.append(search.gains(some))
-            crowds.append(search.crowd(some))
-        share = _share_of_leaders(np.concatenate(gains), np.concatenate(crowds))
-        least = 1.0 / sum(map(len, gains))
+        at_once = max(1, _CELLS // (columns.numbers * Y.shape[1]))
+        for some in _permuted(Y, count, at_once, rng):
+            # in the first row of all the response itself
+            values.append(columns.statistics(some if values else np.concatenate([Y[None], some])))
+        scores = _standard(np.concatenate(values)).sum(axis=1)
+        # sums of the same numbers in another order are ties
+        share = float(np.mean(scores >= scores[0] - 1e-9))
+        least = 1.0 / len(scores)
         if share > _HOPELESS * max(level, least):
             break
     return share <= max(level, least)
@@ -75,39 +80,46 @@ def _permuted(Y: Array, count: int, at_once: int, rng: np.random.Generator) -> I
         yield np.stack([rng.permutation(Y) for _ in range(min(at_once, count - start))])
 
 
-def _share_of_leaders(gains: Array, crowds: Array) -> float:
-    """Share of the rows, the first among them, whose statistic is at least that of the first."""
-    scores = _standard(_standard(gains).mean(axis=1)) + _standard(crowds)
-    # sums of the same numbers in another order are ties
-    return float(np.mean(scores >= scores[0] - 1e-9))
-
-
 def _standard(values: Array) -> Array:
     """Values in standard deviations from their mean, over the rows."""
     spread = values.std(axis=0)
     return np.asarray((values - values.mean(axis=0)) / np.where(spread > 0, spread, 1.0))
 
 
-class _Forward:
-    """Forward selection by least squares, of many responses at once.
+def _largest(values: Array, count: int) -> NDArray[np.intp]:
+    """Places of the so many largest values of each row, the largest first."""
+    some = np.argpartition(-values, count - 1, axis=1)[:, :count]
+    order = np.argsort(-np.take_along_axis(values, some, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(some, order, axis=1)
+
+
+class _Columns:
+    """Columns, and how much they say of many responses at once.
 
     Parameters
     ----------
     X : array of shape (n, p)
-    steps : int
-        Columns to take.
+
+    Attributes
+    ----------
+    count : int
+        Columns that are not constant.
+    numbers : int
+        What a response takes of memory.
     """
 
-    def __init__(self, X: Array, steps: int) -> None:
-        self._X = X - X.mean(axis=0)
-        self._steps = steps
-        self._size = np.square(self._X).sum(axis=0)
-        p = X.shape[1]
-        self._gram = self._X.T @ self._X if p <= _GRAM else None
-        self.at_once = max(1, _CELLS // max(steps * p, 1))
+    def __init__(self, X: Array) -> None:
+        X = X - X.mean(axis=0)
+        size = np.square(X).sum(axis=0)
+        usable = size > 1e-12 * size.max(initial=0.0)
+        self._X = X[:, usable] * np.sqrt(len(X) / size[usable])
+        n, self.count = self._X.shape
+        self._most = min(_STRONGEST, self.count)
+        self._gram = self._X.T @ self._X if self.count <= _GRAM else None
+        self.numbers = self._most**2 + self.count + (0 if self._gram is not None else self._most * n)
 
-    def gains(self, responses: Array) -> Array:
-        """Log of the risk of a constant over that with the first, the first two, ... columns.
+    def statistics(self, responses: Array) -> Array:
+        """Evidence for many small effects together, and for a few by themselves.
 
         Parameters
         ----------
@@ -116,59 +128,73 @@ class _Forward:
 
         Returns
         -------
-        array of shape (m, steps)
+        array of shape (m, 2)
         """
-        every = np.arange(len(responses))
-        cross = responses.swapaxes(1, 2) @ self._X
+        m, n, q = responses.shape
         total = np.square(responses).sum(axis=(1, 2))
-        least = 1e-12 * total
-        rest, left = total.copy(), np.repeat(self._size[None], len(responses), axis=0)
-        # rows of the Cholesky factors of the columns taken so far
-        factor = np.zeros((len(responses), self._steps, self._X.shape[1]), dtype=self._X.dtype)
-        out = np.empty((len(responses), self._steps))
-        for step in range(self._steps):
-            usable = left > _OWN_SHARE * np.maximum(self._size, 1e-300)
-            score = np.where(usable, np.square(cross).sum(axis=1) / np.where(usable, left, 1.0), 0.0)
-            best = score.argmax(axis=1)
-            rest = np.maximum(rest - score[every, best], least)
-            out[:, step] = np.log(np.where(total > 0, total, 1.0) / np.where(total > 0, rest, 1.0))
-            known = factor[every, :step, best][:, None, :] @ factor[:, :step]
-            own = np.where(usable[every, best], left[every, best], np.inf)
-            row = (self._products(best) - known[:, 0]) / np.sqrt(own)[:, None]
-            factor[:, step] = row
-            cross = cross - (cross[every, :, best] / np.sqrt(own)[:, None])[:, :, None] * row[:, None, :]
-            left = left - np.square(row)
-        return out
+        scale = np.sqrt(n * q / np.where(total > 0, total, np.inf))
+        cross = responses.swapaxes(1, 2).reshape(m * q, n).astype(self._X.dtype) @ self._X
+        cross = cross.reshape(m, q, self.count) * scale[:, None, None]
+        squares = np.square(cross).sum(axis=1)
+        return np.stack([self._together(cross, squares), self._apart(squares / (n * q))], axis=1)
 
-    def crowd(self, responses: Array) -> Array:
+    def _apart(self, squares: Array) -> Array:
         """Log odds that a few of all columns move with a response, if each did by itself.
 
         Parameters
         ----------
-        responses : array of shape (m, n, q)
-            Centred.
-
-        Returns
-        -------
-        array of shape (m,)
+        squares : array of shape (m, count)
+            Squared effects in those of their standard errors.
         """
-        total = np.square(responses).sum(axis=(1, 2))[:, None]
-        usable = self._size > 0
-        squares = np.square(responses.swapaxes(1, 2) @ self._X).sum(axis=1)
-        squares = (
-            len(self._X) * squares / (np.where(usable, self._size, 1.0) * np.where(total > 0, total, 1.0))
-        )
         width = 1.0 + _EFFECT**2
-        odds = np.where(usable, np.exp(0.5 * squares * (1.0 - 1.0 / width)) / math.sqrt(width), 1.0)
-        share = min(_CROWD / len(self._size), 0.5)
-        return np.asarray(np.log1p(share * (odds - 1.0)).sum(axis=1))
+        odds = 0.5 * squares * (1.0 - 1.0 / width) - 0.5 * math.log(width)
+        share = min(_CROWD / self.count, 0.5)
+        return np.asarray(np.logaddexp(math.log(1.0 - share), math.log(share) + odds).sum(axis=1))
+
+    def _together(self, cross: Array, squares: Array) -> Array:
+        """Lower bound of the log evidence for normal effects of some columns, beside no effect of others.
+
+        Spike and slab, with an approximate posterior in which columns are independent. Only the strongest
+        columns are looked at, each in the light of what the others are thought to explain.
+
+        Parameters
+        ----------
+        cross : array of shape (m, q, count)
+            Sums of products of standardised responses and columns.
+        squares : array of shape (m, count)
+            Sums of their squares.
+        """
+        (m, q, _), n = cross.shape, len(self._X)
+        slab, share = _SMALL / n, min(_TOGETHER * n / self.count, 0.5)
+        strongest = _largest(squares, self._most)
+        products = self._products(strongest)
+        first = np.take_along_axis(cross, strongest[:, None, :], axis=2).astype(np.float64)
+        rest, mean, effect = first.copy(), np.zeros_like(first), np.zeros_like(first)
+        inside, noise = np.full((m, self._most), share), np.ones(m)
+        for _ in range(_ROUNDS):
+            variance = noise / (n + noise / slab)
+            odds = math.log(share / (1.0 - share)) + 0.5 * q * np.log(variance / slab)
+            for k in range(self._most):
+                known = rest[:, :, k] + n * effect[:, :, k]
+                mean[:, :, k] = known * (variance / noise)[:, None]
+                inside[:, k] = expit(odds + np.square(mean[:, :, k]).sum(axis=1) / (2.0 * variance))
+                change = inside[:, k, None] * mean[:, :, k] - effect[:, :, k]
+                rest -= change[:, :, None] * products[:, None, k]
+                effect[:, :, k] += change
+            spread = np.square(mean).sum(axis=1) + q * variance[:, None]
+            unsure = (inside * spread - np.square(effect).sum(axis=1)).sum(axis=1)
+            left = n * q - (effect * (first + rest)).sum(axis=(1, 2)) + n * unsure
+            noise = np.maximum(left / (n * q), _LEFT)
+        surprise = (rel_entr(inside, share) + rel_entr(1.0 - inside, 1.0 - share)).sum(axis=1)
+        gain = (inside * (q + q * np.log(variance / slab)[:, None] - spread / slab)).sum(axis=1)
+        return np.asarray(0.5 * gain - surprise - 0.5 * n * q * np.log(noise))
 
     def _products(self, columns: NDArray[np.intp]) -> Array:
-        """Sums over rows of the products of some columns with all columns."""
+        """Sums over rows of the products of some columns with each other, for each response."""
         if self._gram is not None:
-            return np.asarray(self._gram[columns])
-        some, place = np.unique(columns, return_inverse=True)
-        return np.asarray((self._X[:, some].T @ self._X)[place])
+            return np.asarray(self._gram[columns[:, :, None], columns[:, None, :]])
+        some = self._X.T[columns]
+        return np.asarray(some @ some.swapaxes(1, 2))
 
 
 def shapes(X: Array) -> Array | None:

@@ -16,6 +16,7 @@ from rlselect.report import (
     label_axes,
     line_style,
     short_names,
+    whole_ticks,
 )
 
 __all__ = ["RewardDisplay", "ThetaDisplay"]
@@ -93,6 +94,7 @@ class ThetaDisplay(Display):
             ax.plot([], [], alpha=0.0, label=f"{len(chosen) - _NAMED:,} more selected")
         ax.axhline(self.threshold, color="0.3", linestyle="--", linewidth=0.8)
         ax.set(ylim=(0.0, 1.02))
+        whole_ticks(ax.xaxis)
         label_axes(ax, "iteration", "probability")
         below_axes(ax, 0.45, ncols=2)
 
@@ -144,6 +146,7 @@ class RewardDisplay(Display):
             ax.annotate(
                 str(self.predictor[change + 1]), (change + 2, float(np.nanmax(self.best))), fontsize=TEXT
             )
+        whole_ticks(ax.xaxis)
         label_axes(ax, "iteration", "reward")
         below_axes(ax, 0.45, ncols=3)
 

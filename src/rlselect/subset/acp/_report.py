@@ -27,7 +27,10 @@ def report_of(selector: Any) -> dict[str, Any]:
         facts["Responses"] = ", ".join(selector.response_names_)
     if choice.scores:
         shown = ", ".join(f"{name} {value:.3g}" for name, value in choice.scores.items())
-        facts["Held-out risk of the predictors"] = f"{shown} (paired t {choice.t:.1f} for the kernel)"
+        side = "smaller" if choice.t > 0 else "larger"
+        facts["Held-out error of the predictors"] = (
+            f"{shown} (the kernel's is {side} by {abs(choice.t):.1f} standard errors of the difference)"
+        )
     for name, kept in selector.screening_.items():
         facts[f"Screening ({name})"] = f"kept {len(kept)} of {selector.n_features_in_} variables"
     if not selector.screening_:

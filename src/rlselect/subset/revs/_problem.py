@@ -257,7 +257,7 @@ def _read_classes(y: NDArray, family: str, order: list[Any] | None) -> tuple[NDA
     if family == "ordinal" and y.dtype.kind == "O" and order is None:
         raise ValueError(
             f"y holds text ({y[0]!r}), whose order family='ordinal' cannot know: give ordered categories "
-            "(pandas) or an Enum (polars) in memory, code the classes by numbers that rise with them, or use "
+            "(pandas, Parquet) or an Enum (polars), code the classes by numbers that rise with them, or use "
             "family='multinomial'."
         )
     classes, codes = np.unique(y, return_inverse=True)
@@ -270,6 +270,12 @@ def _read_classes(y: NDArray, family: str, order: list[Any] | None) -> tuple[NDA
         what = "only one class" if len(classes) < 2 else f"{len(classes)} classes in {len(y)} rows"
         raise ValueError(f"y has {what}; family={family!r} needs two or more, and two rows for each.")
     if order is not None:
+        strange = sorted(set(classes.tolist()) - set(order))
+        if strange:
+            raise ValueError(
+                f"y holds {strange[0]!r}, which is none of its ordered categories "
+                f"({', '.join(map(repr, order))}); give all of its parts the same categories."
+            )
         by_order = np.argsort([order.index(label) for label in classes.tolist()])
         classes, codes = classes[by_order], np.argsort(by_order)[codes]
     return classes, codes.astype(np.float64)

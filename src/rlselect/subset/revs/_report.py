@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rlselect.data import read_features
-from rlselect.report import SELECTION, answer_selection, name_some, name_target, short, spell, stopped_early
+from rlselect.report import SELECTION, answer_selection, name_some, short, spell, stopped_early
 from rlselect.subset.revs._dependence import say_dependence
 from rlselect.subset.revs._found import Found
 from rlselect.subset.revs._outcome_kind import OUTCOMES
@@ -16,6 +16,18 @@ AFTER_SELECTION = (
     "Standard errors are those of a refit that does not know the variables were selected: they are too "
     'optimistic. For honest ones, let inference="split" keep half of the rows out of the selection.'
 )
+
+
+# what a coefficient adds to, by family
+_ADDS_TO = {
+    "gaussian": "{target}",
+    "binomial": "the log odds of {label}",
+    "poisson": "the logarithm of the mean",
+    "negative_binomial": "the logarithm of the mean",
+    "multinomial": "the logarithm of a class's odds, against the mean of all classes,",
+    "ordinal": "the log odds of a higher class",
+    "cox": "the logarithm of the risk",
+}
 
 
 def report_of(selector: Any) -> dict[str, Any]:
@@ -59,7 +71,7 @@ def report_of(selector: Any) -> dict[str, Any]:
         )
     groups = [g for g in selector.credible_groups_ if len(g["features"]) > 1]
     return {
-        "title": SELECTION + (f" for {name_some(several)}" if several else ""),
+        "title": SELECTION,
         "answer": _answer(selector, [names[f] for f in chosen], effect, groups),
         "family": selector.family_,
         "n_rows": selector._n_rows,
@@ -72,6 +84,7 @@ def report_of(selector: Any) -> dict[str, Any]:
         "seconds": selector._seconds,
         "variables": variables,
         "n_products": len(products),
+        "coefficient": _coefficient(selector, chosen),
         "path": {
             "stage": list(range(1, len(selector.path_["size"]) + 1)),
             "size": selector.path_["size"].tolist(),
@@ -107,9 +120,7 @@ def _answer(selector: Any, chosen: list[str], effect: float | None, groups: list
             where = f"In each of {len(groups)} sets of variables that stand in for one another, one"
         where = where if chosen else f"But {where[0].lower()}{where[1:]}"
         further.append(f"{where} is near certain; the data do not tell which.")
-    told = answer_selection(selector.n_features_in_, kinds, *further, *stopped_early(selector.stop_reason_))
-    several = getattr(selector, "response_names_", [])
-    return name_target(told, name_some(several)) if several else told
+    return answer_selection(selector.n_features_in_, kinds, *further, *stopped_early(selector.stop_reason_))
 
 
 def _values_of(selector: Any, which: str, columns: Any) -> dict[str, float | None]:
@@ -173,6 +184,20 @@ def _by_name(selector: Any, values: Any, columns: Any) -> dict[str, float]:
     }
 
 
+def _coefficient(selector: Any, chosen: list[Any]) -> str:
+    """What coefficients mean: what they add to, and what levels are compared with."""
+    if hasattr(selector, "response_names_"):
+        to = "a response" if selector.family_ == "gaussian" else "a response, on the scale of its family,"
+    else:
+        target = selector._target_words
+        label = str(selector.classes_[-1]) if hasattr(selector, "classes_") else ""
+        to = _ADDS_TO[selector.family_].format(target=target, label=label)
+    told = f"Coefficient: what a unit of the variable adds to {to} in a refit on the selected ones"
+    names, levels = selector.encoder_.feature_names, selector.encoder_.levels_
+    first = [f"{spell(levels[f][0])} of {spell(names[f])}" for f in chosen if levels.get(f)]
+    return f"{told}; levels are compared with {name_some(first)}." if first else f"{told}."
+
+
 def _after_selection(selector: Any) -> str:
     if not selector._n_apart:
         return AFTER_SELECTION
@@ -185,7 +210,8 @@ def _after_selection(selector: Any) -> str:
 def _variable(selector: Any, name: str, columns: Any, inclusion: float, gain: float) -> dict[str, Any]:
     """What is told of a variable, or of a product of two."""
     coef, error = (_values_of(selector, which, columns) for which in ("coef_", "_errors"))
-    single = len(coef) == 1
+    # of two levels, one has a coefficient: which one, its name tells
+    single = list(coef) == [name]
     return {
         "name": name,
         "inclusion": float(inclusion),

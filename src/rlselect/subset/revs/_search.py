@@ -26,7 +26,7 @@ from rlselect.subset.revs._subset_state import SubsetState
 from rlselect.subset.revs._two_priors import run_walk
 from rlselect.subset.revs._unit_order import marks_of_units
 from rlselect.subset.revs._walk import Walker, WalkResult, tune_prior
-from rlselect.subset.revs._walk_plan import GLM_PLAN, LONG_TABLE_PLAN, WalkPlan
+from rlselect.subset.revs._walk_plan import GLM_PLAN, LONG_TABLE_PLAN, OUTCOME_PLAN, WalkPlan
 from rlselect.subset.revs.evidence import (
     Block,
     DependentGlm,
@@ -89,6 +89,8 @@ def expected_steps(problem: Problem, search: Any) -> int:
 def _plan(problem: Problem) -> WalkPlan:
     if problem.levels is not None and is_large(problem.table):
         return LONG_TABLE_PLAN
+    if problem.outcome is not None:
+        return OUTCOME_PLAN
     return WalkPlan() if problem.family == "gaussian" else GLM_PLAN
 
 

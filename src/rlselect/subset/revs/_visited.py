@@ -1,6 +1,6 @@
 """The subsets that a walk has counted, and how much each of them weighs."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -43,28 +43,6 @@ class Tally:
         """The weighted mean."""
         return self.total / self.weight if self.weight else self.total
 
-    def draw(self, rng: np.random.Generator) -> NDArray[np.bool_]:
-        """One of the subsets, drawn by its weight."""
-        log_weight = np.fromiter(self.seen.values(), dtype=float)
-        cumulative = np.cumsum(np.exp(log_weight - log_weight.max()))
-        drawn = int(np.searchsorted(cumulative, rng.random() * cumulative[-1]))
-        return key_mask(list(self.seen)[drawn], self.n_units)
-
-
-def pooled(tallies: Sequence[Tally]) -> Tally:
-    """Counts of several tallies over the same units, each as heavy as any other."""
-    pool = Tally(tallies[0].n_units, top=0.0)
-    for tally in tallies:
-        if not tally.weight:
-            continue
-        pool.total += tally.mean
-        pool.weight += 1.0
-        whole = tally.top + np.log(tally.weight)
-        for key, log_weight in tally.seen.items():
-            before = pool.seen.get(key, -np.inf)
-            pool.seen[key] = float(np.logaddexp(before, log_weight - whole))
-    return pool
-
 
 @dataclass(frozen=True)
 class Visited:
@@ -90,6 +68,15 @@ class Visited:
         """What the subsets weigh that have none of these units."""
         none = [not units[subset].any() for subset in self.subsets]
         return min(float(self.weights[none].sum()), 1.0)
+
+    def beside(self, one: NDArray[np.intp], share: float) -> "Visited":
+        """One subset, visited or not, with this share, and the others with the rest."""
+        others = np.array([not np.array_equal(subset, one) for subset in self.subsets])
+        weights = np.where(others, self.weights, 0.0)
+        weights = np.append(weights * ((1.0 - share) / weights.sum()), share)
+        subsets = [*self.subsets, one]
+        order = [i for i in np.argsort(-weights, kind="stable") if weights[i] > 0.0]
+        return Visited([subsets[i] for i in order], weights[order])
 
     def mixed(self, other: "Visited", share: float) -> "Visited":
         """These subsets and those of another walk, which have this share together."""

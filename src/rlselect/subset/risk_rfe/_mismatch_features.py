@@ -188,16 +188,17 @@ class MismatchFeatures(TransformerMixin, Estimator):
 
     def _report(self) -> dict[str, Any]:
         facts = {
-            "Letters": self.alphabet_,
-            "k": self.k,
-            "Mismatches": self.m,
+            "Alphabet": self.alphabet_,
+            "Letters of a word (k)": self.k,
+            "Mismatches (m)": self.m,
             "Columns": self.n_features_out_,
         }
         answer = (
             f"Each sequence becomes {self.n_features_out_:,} counts, one for each word of {self.k} letters"
             f"{f', {self.m} of which may differ' if self.m else ''}."
         )
-        return {"title": type(self).__name__, "answer": answer, "facts": facts}
+        # it selects nothing, so that there is no table of what was selected
+        return {"title": "Sequences as counts of words", "answer": answer, "facts": facts, "sections": []}
 
 
 def _as_strings(X: Any) -> list[str]:

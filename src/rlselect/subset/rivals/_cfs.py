@@ -166,7 +166,7 @@ class CorrelationFeatureSelection(RivalSelector):
         return {"Merit of the set": float(self.merit_)}
 
     def _worth_words(self) -> str:
-        return "Association with the target"
+        return f"Association with {self._target_words}"
 
     def _worth_note(self) -> str:
         return (

@@ -2,7 +2,7 @@
 
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -84,7 +84,7 @@ def compare(
     *,
     truth: Any = None,
     cv: Any = 5,
-    sizes: Sequence[int] = _SIZES,
+    sizes: Sequence[int] | int = _SIZES,
     learner: Any = None,
     task: Literal["auto", "regression", "classification"] = "auto",
     missing: Literal["error", "drop", "indicator"] = "error",
@@ -93,7 +93,7 @@ def compare(
 
     Parameters
     ----------
-    selectors : dict of selectors, or a sequence of them
+    selectors : dict of selectors, a sequence of them, or one
         Ours, and anything with `support_`, `get_support` or `coef_` after `fit`, also as a step of a pipeline
         whose earlier steps keep the columns. Each fold has its copy.
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
@@ -102,9 +102,10 @@ def compare(
         Target, or the name of its column in X.
     truth : bool array of shape (n_features,), or names or numbers of features, optional
         Which features matter, if that is known.
-    cv : int or splitter, default=5
-        Folds, see scikit-learn's `check_cv`.
-    sizes : sequence of int
+    cv : int, splitter or pairs of row numbers, default=5
+        Folds, see scikit-learn's `check_cv`. Where rows belong together, they may come from
+        ``GroupKFold().split(X, y, groups)``.
+    sizes : sequence of int, or one
         How many of the first features a learner is given besides the selected ones.
     learner : estimator, optional
         Judges features on left-out rows; a support vector machine on standardised columns by default. No
@@ -148,10 +149,10 @@ def compare(
     of_column = np.asarray(table.encoder.column_feature_)
     names = table.encoder.feature_names
     true = None if truth is None else _read_truth(truth, names)
-    sizes = tuple(k for k in sorted({int(k) for k in sizes}) if 1 <= k <= len(names))
+    sizes = tuple(k for k in sorted({int(k) for k in np.atleast_1d(sizes)}) if 1 <= k <= len(names))
     if learner is None:
         learner = judging_machine(classes is not None)
-    folds = list(check_cv(cv, target, classifier=classes is not None).split(design, target))
+    folds = _folds(cv, design, target, classes is not None)
     judge = _Judge(learner, design, target, of_column, classes is not None)
     rows = []
     for name, selector in named.items():
@@ -179,6 +180,9 @@ class _Fit:
 
 
 def _named(selectors: Any) -> dict[str, Any]:
+    # a pipeline would give its steps one after the other
+    if _can_fit(selectors) or isinstance(selectors, str) or not isinstance(selectors, Iterable):
+        selectors = [selectors]
     if isinstance(selectors, Mapping):
         named = {str(name): selector for name, selector in selectors.items()}
     else:
@@ -189,7 +193,25 @@ def _named(selectors: Any) -> dict[str, Any]:
         }
     if not named:
         raise ValueError("selectors is empty; give at least one selector.")
+    for selector in named.values():
+        if not _can_fit(selector):
+            shown = f"the class {selector.__name__}" if isinstance(selector, type) else repr(selector)
+            raise TypeError(
+                f"{shown} was given among the selectors; each must be an object with a method fit, such as "
+                "REVS() or SelectKBest()."
+            )
     return named
+
+
+def _can_fit(selector: Any) -> bool:
+    return hasattr(selector, "fit") and not isinstance(selector, type)
+
+
+def _folds(cv: Any, X: NDArray, y: NDArray, classifies: bool) -> list[Any]:
+    """Rows to learn from and rows left out, of each fold."""
+    if isinstance(cv, int | np.integer) and not 2 <= cv <= len(y):
+        raise ValueError(f"cv={cv!r} was given for {len(y)} rows; it must be from 2 to the number of rows.")
+    return list(check_cv(cv, y, classifier=classifies).split(X, y))
 
 
 def _read_truth(truth: Any, names: list[str]) -> NDArray[np.bool_]:

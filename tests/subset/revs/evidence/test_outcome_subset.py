@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from scipy.special import logsumexp
 
 from rlselect.data import Units
 from rlselect.kernels import ClassOutcome, CoxOutcome, OrdinalOutcome
@@ -97,3 +98,27 @@ def test_prior_follows_the_table_and_prices_are_forgotten_with_it():
     twin.toggle(0)
     assert state.mask[0]
     assert not twin.mask[0]
+
+
+@pytest.mark.parametrize("family", ["multinomial", "cox"])
+def test_prices_over_all_priors_are_those_of_the_averaged_evidence(family):
+    state, _ = state_of(family)
+    spread = np.repeat(0.5 * np.log(state.slabs())[:, None], len(state.shapes), axis=1)
+    start = np.array([True, False, True, False, False])
+    exact = {}
+    for unit in range(-1, 5):
+        mask = start ^ (np.arange(5) == unit)
+        state.reset(mask)
+        exact[unit] = logsumexp(state.evidence_table(state.shapes) + spread) - logsumexp(spread)
+    state.reset(start)
+    state.mix_priors()
+    assert state.alike == 0.0
+    assert state.evidence == pytest.approx(exact[-1], abs=0.05)
+    moves = state.moves().copy()
+    for unit in range(5):
+        assert moves[unit] == pytest.approx(
+            exact[unit] - exact[-1], abs=0.1 + 0.1 * abs(exact[unit] - exact[-1])
+        )
+        twin = state.copy()
+        twin.toggle(unit)
+        assert twin.evidence == pytest.approx(exact[unit], abs=0.05)

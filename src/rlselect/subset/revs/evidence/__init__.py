@@ -30,18 +30,14 @@ from rlselect.subset.revs.evidence._look import (
     Look,
     Scores,
 )
+from rlselect.subset.revs.evidence._outcome_mode import OutcomeMode, outcome_mode
 from rlselect.subset.revs.evidence._outcome_refit import (
     OutcomeFit,
     fit_outcome,
     jackknife,
     outcome_gains,
 )
-from rlselect.subset.revs.evidence._outcome_subset import (
-    OutcomeLook,
-    OutcomeMode,
-    OutcomeSubset,
-    outcome_mode,
-)
+from rlselect.subset.revs.evidence._outcome_subset import OutcomeLook, OutcomeSubset
 from rlselect.subset.revs.evidence._posterior import (
     Posteriors,
     RowLikelihood,

@@ -2,14 +2,14 @@
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlselect._compat import user_level
 from rlselect.kernels import Outcome
-from rlselect.subset.revs.evidence._outcome_subset import OutcomeMode, outcome_hessian, outcome_mode
+from rlselect.subset.revs.evidence._outcome_mode import OutcomeMode, outcome_hessian, outcome_mode
 from rlselect.subset.revs.evidence._refit import MOST_STEPS, SeparationWarning, standardise
 
 Floats = NDArray[np.float64]
@@ -36,6 +36,13 @@ class OutcomeFit:
     covariance: Floats
     separated: bool
     value: float
+
+    def mixed(self, other: "OutcomeFit", share: float) -> "OutcomeFit":
+        """Both models, the other one with this share."""
+        own, coef = (
+            (1.0 - share) * a + share * b for a, b in ((self.own, other.own), (self.coef, other.coef))
+        )
+        return replace(self, own=own, coef=coef)
 
 
 def fit_outcome(

@@ -7,30 +7,40 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
 from rlselect.data import Units
 from rlselect.kernels import (
     Outcome,
     OutcomePoint,
-    damped_newton,
     laplace_block_add,
     laplace_block_remove,
     log_hole_factor,
-    small_decrement,
-    summed_problem,
+)
+from rlselect.subset.revs.evidence._outcome_mode import (
+    OtherModes,
+    OutcomeMode,
+    outcome_mode,
+    under_other_priors,
 )
 from rlselect.subset.revs.evidence._ties import OUTCOME_SHAPES, Shape
 
 Floats = NDArray[np.float64]
 
-_NEWTON_STEPS = 25
-# as in `GlmSubset`: a hundredth of a standard error
-_DECREMENT = 1e-4
 _SLABS = 12
 # squares of the columns are kept up to this size
 _SQUARES_KEPT = 2**28
 # subsets whose prices are remembered
 _MOST_SEEN = 4000
+# priors of the coefficients that are this much less likely than the best one add nothing to a price
+_UNLIKELY = np.log(1e3)
+
+
+class _Bent(NamedTuple):
+    """Curvature of every column (p, q, q), and between the subset's parameters and it (f + kq, p, q)."""
+
+    own: Floats
+    cross: Floats
 
 
 class _Priced(NamedTuple):
@@ -65,7 +75,7 @@ class OutcomeSubset:
         What the rows count.
     slab : float, default=0.09
         g.
-    shape : {0, 1, 2}, default=1
+    shape : int, default=1
         How far the effects in the model are taken to be alike.
 
     References
@@ -90,6 +100,8 @@ class OutcomeSubset:
         self._varies = np.abs(columns).max(axis=1, initial=0.0) > 0
         self.units, self.outcome, self.counted = units, outcome, counted
         self.slab, self.shape = slab, shape
+        # whether prices are taken over all priors, and not only over this one
+        self._mixed = False
         self._in_block = np.zeros(units.n_columns, dtype=bool)
         self._in_block[[j for u in units.blocks for j in units.columns[u]]] = True
         # where the last fit ended: a subset next to it is a few steps away
@@ -211,9 +223,24 @@ class OutcomeSubset:
             subset, found = self._subset(), []
             for slab in self.slabs():
                 mode = self._mode(subset, slab, shape)
-                found.append(mode.evidence + self._alike(subset, mode, slab, shape))
+                alike = self._alike(subset, mode.alone, np.array([slab]), shape)
+                found.append(mode.evidence + float(alike[0]))
             self._tables[key] = np.array(found)
         return self._tables[key]
+
+    def _near_modes(
+        self, subset: list[int], mode: OutcomeMode, slab: float, alike: int, shapes: Sequence[Shape]
+    ) -> list[OtherModes]:
+        """From one mode those under all slabs, for each of some shapes whose factors are in the evidence."""
+        slabs, columns = self.slabs(), self._columns[subset]
+        here = self._precisions(subset, np.array([slab]), alike)[0]
+        out = []
+        for shape in shapes:
+            precisions = self._precisions(subset, slabs, shape.alike)
+            modes = under_other_priors(mode, columns, here, precisions)
+            factor = self._alike(subset, modes, slabs, shape.alike)
+            out.append(modes._replace(evidence=modes.evidence + factor))
+        return out
 
     def set_prior(self, slab: float, shape: Shape) -> None:
         """Change the prior of the coefficients."""
@@ -223,40 +250,80 @@ class OutcomeSubset:
     def _subset(self) -> list[int]:
         return [int(j) for u in np.flatnonzero(self.mask) for j in self.units.columns[u]]
 
-    def _variance(self, slab: float, shape: int) -> float:
+    def _variance(self, slab: Floats, shape: int) -> Floats:
         """Variance v of the normal factor of the prior of a column that is no part of a larger unit."""
         q = self.outcome.n_predictors
-        return float(slab) * q / (q + 2.0 * shape)
+        return slab * q / (q + 2.0 * shape)
 
-    def _variances(self, subset: list[int], slab: float, shape: int) -> Floats:
-        return np.where(self._in_block[subset], slab, self._variance(slab, shape))
+    def _precisions(self, subset: list[int], slabs: Floats, shape: int) -> Floats:
+        """Prior precision (t, f + kq) of all parameters under t slabs."""
+        variances = np.where(self._in_block[subset], slabs[:, None], self._variance(slabs, shape)[:, None])
+        own = np.broadcast_to(self.outcome.precision, (len(slabs), self.outcome.n_own))
+        return np.hstack([own, np.repeat(1.0 / variances, self.outcome.n_predictors, axis=1)])
 
-    def _mode(self, subset: list[int], slab: float, shape: int) -> "OutcomeMode":
+    def _mode(self, subset: list[int], slab: float, shape: int) -> OutcomeMode:
         own, known = self._last
         none = np.zeros(self.outcome.n_predictors)
         start = np.concatenate([own, *(known.get(j, none) for j in subset)])
-        variances = self._variances(subset, slab, shape)
+        f, q = self.outcome.n_own, self.outcome.n_predictors
+        variances = 1.0 / self._precisions(subset, np.array([slab]), shape)[0, f::q]
         mode = outcome_mode(self.outcome, self._columns[subset], variances, start)
-        f = self.outcome.n_own
         self._last = mode.coef[:f], dict(zip(subset, mode.coef[f:].reshape(-1, len(none)), strict=True))
         return mode
 
-    def _alike(self, subset: list[int], mode: "OutcomeMode", slab: float, shape: int) -> float:
-        f, q, k = self.outcome.n_own, self.outcome.n_predictors, len(subset)
+    def _alike(self, subset: list[int], modes: OtherModes, slabs: Floats, shape: int) -> Floats:
+        """Log of the shape factor under each of t slabs."""
+        means, blocks = modes.by_column(self.outcome.n_own, self.outcome.n_predictors)
         free = ~self._in_block[subset]
-        mean = mode.coef[f:].reshape(k, q)[free]
-        blocks = np.einsum("iaib->iab", mode.inverse[f:, f:].reshape(k, q, k, q))[free]
-        return float(log_hole_factor(mean, blocks, self._variance(slab, shape), shape).sum())
+        variance = self._variance(slabs, shape)[:, None]
+        return np.asarray(log_hole_factor(means[:, free], blocks[:, free], variance, shape).sum(axis=1))
 
     def _price(self) -> _Priced:
-        subset = self._subset()
+        subset, slab = self._subset(), np.array([self.slab])
         mode = self._mode(subset, self.slab, self.shape)
         score = (mode.point.score @ self._columns.T).T
-        moves = self._priced_moves(subset, mode, score)
+        bent = _Bent(mode.point.squares(self._columns, self._squared), self._cross(mode.point, subset))
         directions = score[:, 0].copy()
         directions[subset] = mode.coef[self.outcome.n_own :].reshape(-1, self.outcome.n_predictors)[:, 0]
-        alike = self._alike(subset, mode, self.slab, self.shape)
+        if self._mixed:
+            evidence, moves = self._mixture(subset, mode, score, bent)
+            return _Priced(mode.coef, evidence, 0.0, moves, directions)
+        alone = mode.alone
+        moves = self._priced_moves(mode.point, alone, score[None], bent, slab, self.shape)[0]
+        alike = float(self._alike(subset, alone, slab, self.shape)[0])
         return _Priced(mode.coef, mode.evidence, alike, moves, directions)
+
+    def _mixture(
+        self, subset: list[int], mode: OutcomeMode, score: Floats, bent: _Bent
+    ) -> tuple[float, Floats]:
+        """Log evidence over all priors, and its changes by move."""
+        slabs = self.slabs()
+        spread = 0.5 * np.log(slabs)
+        spread -= logsumexp(spread) + np.log(len(self.shapes))
+        every = self._near_modes(subset, mode, self.slab, self.shape, self.shapes)
+        tables = [modes.evidence + spread for modes in every]
+        evidence, best = float(logsumexp(tables)), np.max(tables)
+        changes = []
+        for shape, modes, table in zip(self.shapes, every, tables, strict=True):
+            likely = table > best - _UNLIKELY
+            if not likely.any():
+                continue
+            some = OtherModes(*(part[likely] for part in modes))
+            moved = score - np.einsum("kpa,tk->tpa", bent.cross, some.coef - mode.coef)
+            moves = self._priced_moves(mode.point, some, moved, bent, slabs[likely], shape.alike)
+            changes.append(moves + table[likely, None])
+        return evidence, np.asarray(logsumexp(np.vstack(changes), axis=0) - evidence)
+
+    def mix_priors(self) -> None:
+        """Take evidence and prices over all slabs and shapes from now on, each as likely as the subset says.
+
+        All shapes, and all standard deviations of the effects, are equally likely beforehand. The prior that
+        suits one subset best is too sure of itself: effects that were seen are larger than those still to be
+        found.
+        """
+        self._mixed = True
+        self._seen.clear()
+        self.reset(self.mask)
 
     def seen(self, look: "OutcomeLook") -> tuple[Floats, Floats]:
         """Changes by move as one Newton step from the model of a look finds them on all its rows.
@@ -271,13 +338,17 @@ class OutcomeSubset:
         """
         subset, stretch = self._subset(), look.counted / self.counted
         mode = self._mode(subset, self.slab, self.shape)
-        prior = self._prior(subset)
+        slab = np.array([self.slab])
+        prior = self._precisions(subset, slab, self.shape)[0]
         hessian = stretch * (np.linalg.pinv(mode.inverse, hermitian=True) - np.diag(prior)) + np.diag(prior)
         inverse = np.asarray(np.linalg.pinv(hessian, hermitian=True))
         step = inverse @ (np.concatenate([look.own, look.score[subset].ravel()]) - prior * look.coef)
-        score = look.score - stretch * np.einsum("kpa,k->pa", self._cross(mode.point, subset), step)
+        own, cross = mode.point.squares(self._columns, self._squared), self._cross(mode.point, subset)
+        bent = _Bent(stretch * own, stretch * cross)
+        score = look.score - np.einsum("kpa,k->pa", bent.cross, step)
         there = mode._replace(coef=look.coef + step, inverse=inverse)
-        return self._priced_moves(subset, there, score, stretch), there.coef
+        moves = self._priced_moves(mode.point, there.alone, score[None], bent, slab, self.shape, stretch)
+        return moves[0], there.coef
 
     def look(self, coef: Floats | None = None) -> tuple["OutcomeLook", list[int]]:
         """An empty look at the model of the subset, or at other parameters of it, and its columns."""
@@ -285,33 +356,34 @@ class OutcomeSubset:
         shape = self.units.n_columns, self.outcome.n_predictors
         return OutcomeLook(at, np.zeros(self.outcome.n_own), np.zeros(shape)), self._subset()
 
-    def _prior(self, subset: list[int]) -> Floats:
-        """Prior precision of all parameters."""
-        variances = self._variances(subset, self.slab, self.shape)
-        return np.append(self.outcome.precision, np.repeat(1.0 / variances, self.outcome.n_predictors))
-
     def _priced_moves(
-        self, subset: list[int], mode: "OutcomeMode", score: Floats, stretch: float = 1.0
+        self,
+        point: OutcomePoint,
+        modes: OtherModes,
+        score: Floats,
+        bent: _Bent,
+        slabs: Floats,
+        shape: int,
+        stretch: float = 1.0,
     ) -> Floats:
-        """Changes of the log evidence by move, with the curvature of the rows times `stretch`."""
-        q, p = self.outcome.n_predictors, self.units.n_columns
-        point, inverse = mode.point, mode.inverse
-        own = stretch * point.squares(self._columns, self._squared)
-        cross = stretch * self._cross(point, subset)
-        pull = (inverse @ cross.reshape(len(inverse), p * q)).reshape(cross.shape)
-        variance = self._variance(self.slab, self.shape)
-        schur = own - np.einsum("kpa,kpb->pab", cross, pull) + np.eye(q) / variance
+        """Changes (t, units) of the log evidence by move under t slabs; `bent` is stretched already."""
+        q, p, (t, size) = self.outcome.n_predictors, self.units.n_columns, modes.coef.shape
+        pull = (modes.inverse @ bent.cross.reshape(size, p * q)).reshape(t, size, p, q)
+        variance = self._variance(slabs, shape)
+        ridge = np.multiply.outer(1.0 / variance, np.eye(q))[:, None]
+        schur = bent.own - np.einsum("kpa,tkpb->tpab", bent.cross, pull) + ridge
         # of a column that the subset explains altogether only its prior is left
-        schur = np.where(np.eye(q, dtype=bool), np.maximum(schur, 1e-9 * np.maximum(own, 1.0)), schur)
-        columns = np.zeros(p)
+        schur = np.where(np.eye(q, dtype=bool), np.maximum(schur, 1e-9 * np.maximum(bent.own, 1.0)), schur)
+        columns = np.zeros((p, t))
         single = np.flatnonzero(~self._in_block)
-        columns[single] = self._single_adds(schur[single], score[single], variance)
+        columns[single] = _single_adds(schur[:, single], score[:, single], variance[:, None], shape).T
         moves = self.units.spread(columns)
         moves = moves.copy() if moves is columns else moves
         for units, members in self.units.by_size:
-            moves[units] = self._block_adds(members, point, cross, pull, score, stretch)
-        self._removes(moves, subset, mode)
-        return moves
+            for unit, inside in zip(units, members, strict=True):
+                moves[unit] = self._block_add(inside, point, bent, pull, score, stretch, slabs)
+        self._removes(moves, modes, slabs, shape)
+        return moves.T
 
     def _cross(self, point: OutcomePoint, subset: list[int]) -> Floats:
         """Curvature between the parameters of the subset's model and all columns, shape (f + kq, p, q)."""
@@ -325,44 +397,44 @@ class OutcomeSubset:
         out[f:] = bent.reshape(q, q, k, p).transpose(2, 1, 3, 0).reshape(k * q, p, q)
         return out
 
-    def _single_adds(self, schur: Floats, score: Floats, variance: float) -> Floats:
-        change = laplace_block_add(schur, score, variance)
-        if not self.shape:
-            return change
-        inverse = np.asarray(np.linalg.inv(schur))
-        mean = (inverse @ score[:, :, None])[:, :, 0]
-        return np.asarray(change + log_hole_factor(mean, inverse, variance, self.shape))
-
-    def _block_adds(
+    def _block_add(
         self,
-        members: NDArray[np.intp],
+        columns: NDArray[np.intp],
         point: OutcomePoint,
-        cross: Floats,
+        bent: _Bent,
         pull: Floats,
         score: Floats,
         stretch: float,
+        slabs: Floats,
     ) -> Floats:
-        """Changes by units of the same number of columns, given by the rows of `members`."""
-        q, (b, m) = self.outcome.n_predictors, members.shape
-        out = np.empty(b)
-        for i, columns in enumerate(members):
-            own = np.einsum("abmn,ln->mbla", point.bend(self._columns[columns]), self._columns[columns])
-            inside = np.einsum("kma,klb->malb", cross[:, columns], pull[:, columns])
-            schur = (stretch * own - inside).reshape(m * q, m * q) + np.eye(m * q) / self.slab
-            out[i] = laplace_block_add(schur, score[columns].ravel(), self.slab)
-        return out
+        """Changes (t,) when these columns enter together."""
+        size = len(columns) * self.outcome.n_predictors
+        own = stretch * np.einsum("abmn,ln->mbla", point.bend(self._columns[columns]), self._columns[columns])
+        inside = np.einsum("kma,tklb->tmalb", bent.cross[:, columns], pull[:, :, columns])
+        schur = (own - inside).reshape(-1, size, size) + np.multiply.outer(1.0 / slabs, np.eye(size))
+        return laplace_block_add(schur, score[:, columns].reshape(-1, size), slabs)
 
-    def _removes(self, moves: Floats, subset: list[int], mode: "OutcomeMode") -> None:
+    def _removes(self, moves: Floats, modes: OtherModes, slabs: Floats, shape: int) -> None:
         f, q = self.outcome.n_own, self.outcome.n_predictors
-        at, variance = 0, self._variance(self.slab, self.shape)
-        for unit in np.flatnonzero(self.mask):
-            size = len(self.units.columns[unit]) * q
-            places = slice(f + at, f + at + size)
-            block, coef = mode.inverse[places, places], mode.coef[places]
-            moves[unit] = laplace_block_remove(block, coef, variance if size == q else self.slab)
-            if size == q:
-                moves[unit] -= log_hole_factor(coef, block, variance, self.shape)
-            at += size
+        subset = np.array(self._subset(), dtype=np.intp)
+        means, blocks = modes.by_column(f, q)
+        single, variance = ~self._in_block[subset], self._variance(slabs, shape)[:, None]
+        alone = laplace_block_remove(blocks[:, single], means[:, single], variance)
+        alone -= log_hole_factor(means[:, single], blocks[:, single], variance, shape)
+        moves[self.units.unit_of[subset[single]]] = alone.T
+        for unit in np.unique(self.units.unit_of[subset[~single]]):
+            first, count = np.flatnonzero(self.units.unit_of[subset] == unit)[[0, -1]]
+            places = slice(f + first * q, f + (count + 1) * q)
+            moves[unit] = laplace_block_remove(modes.inverse[:, places, places], modes.coef[:, places], slabs)
+
+
+def _single_adds(schur: Floats, score: Floats, variance: Floats, shape: int) -> Floats:
+    change = laplace_block_add(schur, score, variance)
+    if not shape:
+        return change
+    inverse = np.asarray(np.linalg.inv(schur))
+    mean = (inverse @ score[..., None])[..., 0]
+    return np.asarray(change + log_hole_factor(mean, inverse, variance, shape))
 
 
 @dataclass
@@ -386,65 +458,3 @@ class OutcomeLook:
     score: Floats
     counted: float = 0.0
     n_rows: int = 0
-
-
-class OutcomeMode(NamedTuple):
-    """The mode of a posterior: parameters, the point there, the inverse Hessian, the log evidence."""
-
-    coef: Floats
-    point: OutcomePoint
-    inverse: Floats
-    evidence: float
-    converged: bool
-
-
-def outcome_mode(
-    outcome: Outcome,
-    columns: Floats,
-    slab: float | Floats,
-    start: Floats,
-    *,
-    tolerance: float = _DECREMENT,
-    most_steps: int = _NEWTON_STEPS,
-) -> OutcomeMode:
-    """Newton's method for some columns (k, n), in the order of the outcome.
-
-    The slab is the prior variance of all coefficients, or one per column; an infinite one is no prior.
-    """
-    f, q, k = outcome.n_own, outcome.n_predictors, len(columns)
-    slabs = np.broadcast_to(slab, k)
-    prior = np.concatenate([outcome.precision, np.repeat(1.0 / slabs, q)])
-
-    def point_at(coef: Floats) -> OutcomePoint:
-        return outcome.at(coef[:f], coef[f:].reshape(k, q).T @ columns)
-
-    def sums(coef: Floats) -> tuple[float, Floats, Floats]:
-        point = point_at(coef)
-        pull = prior * coef
-        gradient = np.concatenate([point.own_score, (columns @ point.score.T).ravel()]) - pull
-        return (
-            0.5 * float(coef @ pull) - point.value,
-            point.hessian(columns) + np.diag(prior),
-            gradient,
-        )
-
-    converged, coef = True, start
-    if len(start):
-        found = damped_newton(
-            summed_problem(sums), start[None], small_decrement(tolerance), most_steps=most_steps
-        )
-        coef, converged = found.coef[0], bool(found.converged[0])
-    point = point_at(coef)
-    hessian = point.hessian(columns) + np.diag(prior)
-    value = point.value - 0.5 * float(coef @ (prior * coef))
-    logdet = float(np.linalg.slogdet(hessian)[1]) if len(start) else 0.0
-    evidence = value - 0.5 * (logdet + q * float(np.log(slabs).sum()) + point.volume)
-    inverse = np.asarray(np.linalg.pinv(hessian, hermitian=True)) if len(start) else hessian
-    return OutcomeMode(coef, point, inverse, evidence, converged)
-
-
-def outcome_hessian(outcome: Outcome, columns: Floats, coef: Floats) -> Floats:
-    """Minus the second derivatives of the log likelihood by own parameters, then coefficients."""
-    f, q = outcome.n_own, outcome.n_predictors
-    point = outcome.at(coef[:f], coef[f:].reshape(len(columns), q).T @ columns)
-    return point.hessian(columns)

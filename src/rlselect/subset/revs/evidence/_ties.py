@@ -15,7 +15,7 @@ class Shape(NamedTuple):
 
     Attributes
     ----------
-    alike : {0, 1, 2}
+    alike : int
         How often the density is multiplied by :math:`\beta^2`: effects are alike, not spread to zero.
     share : float
         How far the effects of correlated columns are tied, see `tied_rows`.
@@ -37,7 +37,7 @@ SHAPES = (Shape(0, 0.0), Shape(1, 0.0), Shape(0, _SHARE), Shape(1, _SHARE))
 # the number of correlated columns
 PROPER_SHAPES = SHAPES[:3]
 # of an `OutcomeSubset`, which ties no effects: the more alike they are, the deeper the hole at zero
-OUTCOME_SHAPES = (Shape(0, 0.0), Shape(1, 0.0), Shape(2, 0.0))
+OUTCOME_SHAPES = tuple(Shape(alike, 0.0) for alike in range(5))
 
 
 def tied_rows(correlations: Floats, subset: list[int], share: float, alone: NDArray[np.bool_]) -> Floats:

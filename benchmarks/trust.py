@@ -185,7 +185,8 @@ def sources(seed, _, trials=100):
 
 
 TALL, EVEN, WIDE = (100, 10), (36, 36), (24, 72)
-# estimator and options, kind of target, shapes (rows, columns); what follows the comma names the mode
+# estimator and options, kind of target, shapes (rows, columns); what follows the comma names the mode. The
+# paper's REVS draws rows at random, so that copies of a row are other draws than one row with a weight
 COUNTED = {
     "REVS": (rlselect.REVS, {}, "gaussian", [TALL, EVEN, WIDE, (700, 8)]),
     "REVS, classes": (rlselect.REVS, {}, "binomial", [TALL, EVEN, WIDE, (700, 8)]),
@@ -195,7 +196,6 @@ COUNTED = {
     "REVS, times": (rlselect.REVS, {}, "times", [TALL, EVEN, WIDE]),
     "REVS, two responses": (rlselect.REVS, {}, "two", [TALL, EVEN, WIDE]),
     "REVS, pairs": (rlselect.REVS, {"order": 2}, "gaussian", [(100, 6), (36, 8)]),
-    "REVS.paper": (rlselect.REVS.paper, {}, "gaussian", [TALL, EVEN, WIDE]),
     "RiskRFE": (rlselect.RiskRFE, {}, "gaussian", [TALL, EVEN, WIDE]),
     "RiskRFE, classes": (rlselect.RiskRFE, {}, "binomial", [TALL, EVEN, WIDE]),
     "RiskRFE, many classes": (rlselect.RiskRFE, {}, "labels", [TALL, EVEN, WIDE]),

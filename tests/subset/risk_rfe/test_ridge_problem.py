@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from rlselect._clock import Clock
 from rlselect.machines import eliminate
 from rlselect.subset.risk_rfe._ridge_problem import RidgeProblem
 
@@ -77,3 +78,23 @@ def test_equal_removals_do_not_depend_on_the_order_of_rows():
             singles = [np.array([j]) for j in range(5)]
             problem = RidgeProblem(X[rows], y[rows], weights[rows], 1e-4, True, singles)
             assert eliminate(problem, lambda left: 1).order == [0, 1, 2, 3, 4]
+
+
+def test_many_columns_leave_a_wide_problem_at_once():
+    """More than there are rows: the same as a problem that never had them, also at other penalties."""
+    rng = np.random.default_rng(4)
+    X, y, weights = rng.normal(size=(12, 300)), rng.normal(size=12), rng.integers(1, 4, 12).astype(float)
+    each = [np.array([j]) for j in range(300)]
+    whole = RidgeProblem(X, y, weights, 0.3, True, each)
+    for gone in (range(100, 300), range(40, 100), [3]):
+        whole.drop(list(gone))
+    kept = [j for j in range(40) if j != 3]
+    alone = RidgeProblem(X[:, kept], y, weights, 0.3, True, each[:39])
+    assert whole.active == kept
+    for problem in (whole, alone):
+        problem.refresh()
+    np.testing.assert_allclose(whole.losses, alone.losses, rtol=1e-9)
+    np.testing.assert_allclose(whole.risk_at([0.1, 0.3], 1.0), alone.risk_at([0.1, 0.3], 1.0), rtol=1e-9)
+    assert alone.risk_at([0.3], 1.0)[0] == pytest.approx(weights @ alone.losses / weights.sum())
+    with Clock(0.0):
+        assert len(whole.risk_at([0.1, 0.3], 1.0)) == 1

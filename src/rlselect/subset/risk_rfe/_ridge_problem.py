@@ -1,10 +1,12 @@
 """Elimination from ridge regression and least squares, without a kernel matrix."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect._clock import while_time
 from rlselect.kernels import (
     dual_drop,
     dual_increase,
@@ -13,6 +15,7 @@ from rlselect.kernels import (
     primal_drop,
     primal_increase,
     primal_start,
+    projected_inverse,
     rising_order,
 )
 
@@ -63,8 +66,7 @@ class RidgeProblem:
         """Compute the state from the data: at the start, at new parameters and whenever the set has
         halved.
         """
-        empty = np.empty(0, dtype=np.intp)
-        self.columns = np.concatenate([empty, *(self.groups[g] for g in self.active)])
+        self.columns = self._columns_in()
         self.block = np.ascontiguousarray(self.X[:, self.columns])
         self.primal = len(self.columns) <= len(self.y) or self.lam == 0.0
         self._fresh = (self.lam, len(self.columns))
@@ -72,6 +74,9 @@ class RidgeProblem:
             self.state = primal_start(self.block, self.y, self.weights, self.lam, self.fit_intercept)
         else:
             self.state = dual_start(self.block, self.y, self._ridge(), self.fit_intercept)
+
+    def _columns_in(self) -> NDArray[np.intp]:
+        return np.concatenate([np.empty(0, dtype=np.intp), *(self.groups[g] for g in self.active)])
 
     def _ridge(self) -> Array:
         return self.lam * self.weights.sum() / self.weights
@@ -86,23 +91,35 @@ class RidgeProblem:
         if self.primal:
             residual, coef = self.state["residual"], self.state["coef"]
             self.objective = float(self.weights @ residual**2 / self.weights.sum() + self.lam * coef @ coef)
-            share = 1.0 / np.maximum(self.weights, 1.0)
-            loo = residual / np.maximum(1.0 - share * self.state["leverage"], 1e-12)
+            self.losses = self._primal_losses(self.state)
         else:
             self.objective = self.lam * float(self.state["coef"] @ self.y)
-            diagonal = np.diag(self.state["inverse"])
-            loo = loo_residuals(self.state["coef"], diagonal, self._ridge(), self.weights)
-        self.losses = np.square(loo)
+            self.losses = self._dual_losses(self.state["inverse"], self.state["coef"], self._ridge())
+
+    def _primal_losses(self, state: dict[str, Any]) -> Array:
+        share = 1.0 / np.maximum(self.weights, 1.0)
+        return np.square(state["residual"] / np.maximum(1.0 - share * state["leverage"], 1e-12))
+
+    def _dual_losses(self, inverse: Array, coef: Array, ridge: Array) -> Array:
+        return np.square(loo_residuals(coef, np.diag(inverse), ridge, self.weights))
 
     def risk_at(self, lams: Sequence[float] | Array, bandwidth: float) -> list[float]:
-        """Leave-one-out risk of the present set for other parameters."""
+        """Leave-one-out risk of the present set for other parameters, the first ones where time is short."""
+        block = np.ascontiguousarray(self.X[:, self._columns_in()])
+        wide = block.shape[1] > len(self.y)
+        # one product serves all lambdas
+        gram = block @ block.T if wide else np.empty((0, 0))
         risks = []
-        for lam in lams:
-            problem = RidgeProblem(self.X, self.y, self.weights, lam, self.fit_intercept, self.groups)
-            problem.active = list(self.active)
-            problem.restart()
-            problem.refresh()
-            risks.append(float(self.weights @ problem.losses / self.weights.sum()))
+        for lam in while_time(lams):
+            if wide and lam != 0.0:
+                ridge = lam * self.weights.sum() / self.weights
+                inverse = projected_inverse(gram, ridge, self.fit_intercept)
+                losses = self._dual_losses(inverse, inverse @ self.y, ridge)
+            else:
+                losses = self._primal_losses(
+                    primal_start(block, self.y, self.weights, lam, self.fit_intercept)
+                )
+            risks.append(float(self.weights @ losses / self.weights.sum()))
         return risks
 
     def removals(self, count: int) -> list[tuple[int, float]]:
@@ -127,7 +144,15 @@ class RidgeProblem:
 
     def drop(self, groups: Sequence[int]) -> None:
         """Remove groups for good."""
-        gone = np.concatenate([self._places(g) for g in groups])
+        place = np.empty(self.X.shape[1], dtype=np.intp)
+        place[self.columns] = np.arange(len(self.columns))
+        gone = place[np.concatenate([self.groups[g] for g in groups])]
+        leave = set(groups)
+        self.active = [g for g in self.active if g not in leave]
+        if not self.primal and len(gone) >= len(self.y):
+            # larger than the system of what stays
+            self.restart()
+            return
         stay = np.setdiff1d(np.arange(len(self.columns)), gone)
         if self.primal:
             self.state = primal_drop(self.state, gone, self.weights)
@@ -135,7 +160,6 @@ class RidgeProblem:
             self.state = dual_drop(self.state, self.block, gone)
             self.state["pull"], self.state["hold"] = self.state["pull"][stay], self.state["hold"][stay]
         self.columns, self.block = self.columns[stay], self.block[:, stay]
-        self.active = [g for g in self.active if g not in set(groups)]
 
     def slopes(self) -> tuple[Array, float]:
         """Slopes of the present set at its parameters, and the intercept."""

@@ -277,7 +277,12 @@ def table(args, records):
 
 def table_row(name, goals, records, folder):
     """One line of the table; None if nothing is recorded."""
-    parts = {part: [v for key, v in records.done.items() if key[::2] == (name, part)] for part in PARTS}
+    # of the splits that networks have learned from
+    seeds = {seed for other, seed, part in records.done if (other, part) == (name, "networks")}
+    parts = {
+        part: [v for key, v in records.done.items() if key[::2] == (name, part) and key[1] in seeds]
+        for part in PARTS
+    }
     runs = parts["networks"]
     if not runs:
         return None
@@ -304,7 +309,8 @@ def table_row(name, goals, records, folder):
     def cell(method, goal):
         return f"{np.mean(at[method, goal]):.1f}" if (method, goal) in at else ""
 
-    rivals = [np.mean(at[m, 0.8]) for m in ("bins", "CART", "k-best forest") if (m, 0.8) in at]
+    others = ("bins", "CART", "k-best forest")
+    rivals = [np.mean(at[m, 0.8]) for m in others] if all((m, 0.8) in at for m in others) else []
     gaps = [np.interp(np.log(PRICES), np.log(curve["setting"]), curve["gap"]) for curve in curves["auto"]]
     gap = np.abs(np.mean(gaps, axis=0))
     cells = [name, len(runs), mean_and_error(at["auto", 0.8]), goals[0], cell("networks", 0.8)]

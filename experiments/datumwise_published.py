@@ -6,7 +6,7 @@ RLSELECT_DATA=... python experiments/datumwise_published.py --device cuda --jobs
 import time
 
 import numpy as np
-from _datumwise_common import Records, arguments, mean_and_error, write
+from _datumwise_common import Records, arguments, command_line, mean_and_error, write
 from joblib import Parallel, delayed
 
 from rlselect import DatumwiseClassifier
@@ -78,8 +78,7 @@ def table(args, records):
         "results had all training rows and their own splits. "
         f"Seeds from {args.seed}, {args.replicates} per set at most.",
         "",
-        f"    RLSELECT_DATA=... python experiments/datumwise_published.py --seed {args.seed} "
-        f"--replicates {args.replicates} --device {args.device}",
+        command_line(),
         "",
         "| data | runs | features | at most | on average | published |",
         "|---|---:|---:|---:|---:|---:|",

@@ -5,7 +5,8 @@
 ACP answers with no variable where a response of pure noise would look as good in one of 75 data sets (two
 thirds of `false_alarm`). Whoever promises that can select something in no more data sets than this test, or a
 better one, tells from noise. Each statistic is computed for data of pure noise, which give its limit, and for
-the truth of Table 4, eight columns with coefficient 1.
+the truth of Table 4, eight columns with coefficient 1. The peers of that table promise nothing of the kind:
+how often they select something from noise stands below.
 """
 
 import argparse
@@ -14,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from _tables import command_line
+from peers import ACP
 from rlselect.subset.acp import _chance
 
 ROWS, COLUMNS, TRUE = 100, (100, 200, 400), 8
@@ -21,6 +23,7 @@ ROWS, COLUMNS, TRUE = 100, (100, 200, 400), 8
 NOISE, TRUTHS = 75, 15
 LEVEL = 0.02 * 2 / 3
 STEPS = 16
+PEERS = ("forward", "relaxed-lasso")
 
 
 def standardised(values):
@@ -97,6 +100,18 @@ def shares(p, seed, sets):
     return {name: float(np.mean(values[:, NOISE:] > limits[name])) for name, values in found.items()}
 
 
+def answers(key, seed, sets):
+    """In how many data sets of pure noise a peer selects something, for each number of columns."""
+    counts = []
+    for p in COLUMNS:
+        rng = np.random.default_rng([seed, p, 1])
+        noise = (data(p, (1, 0), rng) for _ in range(sets))
+        counts.append(
+            sum(bool(np.any(ACP[key].select(X, Y[0] > 0, "binomial", seed=seed))) for X, Y in noise)
+        )
+    return counts
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=7300)
@@ -117,6 +132,16 @@ def main():
     ]
     for name in found[COLUMNS[0]]:
         lines.append(f"| {name} | " + " | ".join(f"{found[p][name]:.3f}" for p in COLUMNS) + " |")
+    lines += [
+        "",
+        f"Of {given.sets} data sets of pure noise, so many are answered with variables all the same:",
+        "",
+        "| peer | " + " | ".join(f"p = {p}" for p in COLUMNS) + " |",
+        "|---|" + "---:|" * len(COLUMNS),
+    ]
+    for key in PEERS:
+        counts = answers(key, given.seed, given.sets)
+        lines.append(f"| {ACP[key].NAME} | " + " | ".join(map(str, counts)) + " |")
     text = "\n".join(lines) + "\n"
     print(text)
     if given.out is not None:

@@ -42,11 +42,11 @@ def counts(kind, extra, n, p, size, seed):
     return SimpleNamespace(X=X, y=rng.poisson(mean_count).astype(float), support=coef != 0)
 
 
-def classes(n, p, k, size, rho, seed):
+def classes(n, p, k, size, rho, seed, intercept=0.0):
     """A logistic model of few effects."""
     rng = np.random.default_rng(seed)
     X, coef = few(n, p, k, size, rho, rng)
-    y = (rng.random(n) < 1.0 / (1.0 + np.exp(-X @ coef))).astype(int)
+    y = (rng.random(n) < 1.0 / (1.0 + np.exp(-X @ coef - intercept))).astype(int)
     return SimpleNamespace(X=X, y=y, support=coef != 0)
 
 
@@ -121,6 +121,10 @@ def cells():
         "logistic-1.5": ("binomial", partial(classes, 500, 200, 10, 1.5, 0.5)),
         "logistic-1.5-wide": ("binomial", partial(classes, 150, 600, 5, 1.5, 0.3)),
         "logistic-0.5": ("binomial", partial(classes, 500, 200, 10, 0.5, 0.5)),
+        "logistic-2-few": ("binomial", partial(classes, 60, 100, 3, 2.0, 0.3)),
+        "logistic-2-many": ("binomial", partial(classes, 120, 2500, 4, 2.0, 0.0)),
+        "logistic-1-rare": ("binomial", partial(classes, 400, 100, 5, 1.0, 0.3, intercept=-4.0)),
+        "logistic-nothing-few": ("binomial", partial(classes, 60, 100, 3, 0.0, 0.3)),
         "logistic-nothing": ("binomial", partial(classes, 200, 200, 5, 0.0, 0.8)),
     }
     for structure in ("block", "banded", "sparse"):

@@ -155,6 +155,7 @@ def problems() -> Iterator[Problem]:
     yield "RiskRFE, forest", "1000 x 30", seeded(RiskRFE, estimator=forest), lambda: products(1000, 30)
     yield "Datumwise", "5000 x 40", seeded(DatumwiseClassifier), lambda: signs(5000, 40)
     yield "Datumwise", "wide 1000 x 2000", seeded(DatumwiseClassifier), lambda: signs(1000, 2000)
+    yield "Datumwise", "very wide 300 x 20000", seeded(DatumwiseClassifier), lambda: signs(300, 20_000)
     yield "Datumwise", "tall 50000 x 15", seeded(DatumwiseClassifier), lambda: signs(50_000, 15)
     yield "DatumwiseRegressor", "5000 x 40", seeded(DatumwiseRegressor), lambda: products(5000, 40)
     yield "DatumwiseRegressor", "tall 50000 x 15", seeded(DatumwiseRegressor), lambda: products(50_000, 15)

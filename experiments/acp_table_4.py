@@ -1,7 +1,7 @@
 """ACP, Table 4: the time of one run on the logistic truth as rows and columns grow.
 
     python experiments/acp_table_4.py --methods acp --replicates 1 --out experiments/results/acp_table_4
-    python experiments/acp_table_4.py --cells '*p?00-n100' --replicates 12 --resume \\
+    python experiments/acp_table_4.py --cells '*p?00-n100' --replicates 20 --resume \\
         --methods acp,acp-eager,forward,relaxed-lasso --out experiments/results/acp_table_4_few_rows
 
 F1 stands beside the seconds. With 100 rows it also says how many of these data sets can be told from noise:

@@ -1,6 +1,6 @@
 r"""Trials without any effect of an action, and one with: does a report claim that the regime is better?
 
-python experiments/regime_noise.py --replicates 30 --seed 61000 \
+python experiments/regime_noise.py --replicates 40 --seed 62000 \
     --records experiments/results/regime_noise.jsonl --out experiments/results/regime_noise.md
 """
 
@@ -10,7 +10,7 @@ from _regimes_common import collect, deliver, make_parser, seeds_of
 from rlselect import QLearning, TrialData
 
 COMMAND = (
-    "python experiments/regime_noise.py --replicates 30 --seed 61000 "
+    "python experiments/regime_noise.py --replicates 40 --seed 62000 "
     "--records experiments/results/regime_noise.jsonl --out experiments/results/regime_noise.md"
 )
 P, FRESH = 10, 20_000

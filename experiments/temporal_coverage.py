@@ -1,8 +1,8 @@
 """How often do bands cover the whole true curve, and intervals single points, from few subjects to many?
 
-python experiments/temporal_coverage.py --replicates 100 --seed 16511 --draws 500 --times 12 \
+python experiments/temporal_coverage.py --replicates 60 --seed 16511 --draws 500 --times 12 \
     --subjects 10 20 60 150 400
-python experiments/temporal_coverage.py --replicates 60 --seed 16521 --draws 500 --times 16 \
+python experiments/temporal_coverage.py --replicates 40 --seed 16521 --draws 500 --times 16 \
     --subjects 20 60 --smoothed --name temporal_coverage_smoothed
 
 A broken run goes on after the cells it has done, which a temporary file keeps until the table is written.

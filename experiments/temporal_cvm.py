@@ -1,7 +1,7 @@
 """Null sizes of the Cramer-von Mises test for repeated measures at the 5 % level.
 
 python experiments/temporal_cvm.py --replicates 300 --seed 701 --draws 200
-python experiments/temporal_cvm.py --replicates 1000 --seed 1821 --draws 199 --nulls studentised \
+python experiments/temporal_cvm.py --replicates 2000 --seed 821 --draws 199 --nulls studentised \
     --name temporal_cvm_default
 """
 

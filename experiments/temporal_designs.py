@@ -1,6 +1,6 @@
 """Default tests, bands and intervals on designs that nothing was tuned on.
 
-python experiments/temporal_designs.py --replicates 200 --seed 19721 --subjects 60
+python experiments/temporal_designs.py --replicates 100 --seed 19721 --subjects 60
 
 The effect of x is zero, or a curve with a kink; the other covariate has an effect of .4 throughout. A broken
 run goes on after the cells it has done, which a temporary file keeps until the table is written.

@@ -1,7 +1,7 @@
 """Do default tests of 150 subjects and more find what those of an earlier version found, on the same data?
 
 mkdir -p build/former && git archive e52cf99 src | tar -x -C build/former
-python experiments/temporal_former.py --former build/former/src --replicates 25 --seed 1951 --draws 199
+python experiments/temporal_former.py --former build/former/src --replicates 12 --seed 1951 --draws 199
 
 The version before references for few subjects were made. Each version runs in a process of its own.
 """

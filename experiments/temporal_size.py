@@ -2,13 +2,13 @@
 
 python experiments/temporal_size.py --replicates 400 --again 1600 --seed 1931 --draws 199 \
     --subjects 20 40 60 --default-only
-python experiments/temporal_size.py --replicates 200 --seed 1932 --draws 199 --subjects 10 100 150 400 \
+python experiments/temporal_size.py --replicates 240 --seed 932 --draws 199 --subjects 10 100 150 400 \
     --name temporal_size_range
 python experiments/temporal_size.py --replicates 100 --seed 1913 --draws 199 --subjects 40 200 --times 8 \
     --arms 3 4 5 6 8 12 25 --default-only --name temporal_size_arms
 python experiments/temporal_size.py --replicates 100 --seed 914 --draws 199 --subjects 40 --times 8 \
     --links logit log --intercepts -3 -2.5 -2 -1.5 --default-only --name temporal_size_events
-python experiments/temporal_size.py --power --replicates 150 --seed 1915 --draws 199 --subjects 60 150 300 \
+python experiments/temporal_size.py --power --replicates 80 --seed 915 --draws 199 --subjects 60 150 300 \
     --times 24 --links identity logit --name temporal_power
 
 With --again, a row with a share outside .03 to .07 goes on to so many replicates, all of which count, so that

@@ -2,7 +2,7 @@
 
 python experiments/temporal_smoothing.py --mgcv --replicates 100 --seed 733
 python experiments/temporal_smoothing.py --replicates 100 --seed 733 --draws 400
-python experiments/temporal_smoothing.py --replicates 150 --seed 601 --bands-only
+python experiments/temporal_smoothing.py --replicates 60 --seed 1601 --bands-only
 python experiments/temporal_smoothing.py --mgcv --replicates 80 --seed 8341 --subjects 150 --rho 0.8 \
     --curves waves --links logit --name temporal_smoothing_again
 python experiments/temporal_smoothing.py --replicates 80 --seed 8341 --subjects 150 --rho 0.8 \

@@ -135,6 +135,7 @@ YEARS = np.array(["2024", "2025"], "M8[Y]")
         ("distinct", [1, "u"], ValueError, r"role mixes numbers \(1\) and text \('u'\)"),
         ("distinct", ["u", None], ValueError, r"role is missing in 1 row\(s\), the first is row 1"),
         ("times", [1.0, np.inf], ValueError, "role holds infinite values"),
+        ("times", [1.0, 1e300], ValueError, "role holds 1e.300; numbers beyond"),
         ("times", ["a", "b"], TypeError, "role must be numbers or dates, but holds 'a'"),
         ("times", [DAYS[0], None], ValueError, "role is missing in 1 row"),
         ("flags", [1, 2], ValueError, r"role must hold True and False .* holds 2 too"),

@@ -1,15 +1,17 @@
 """Which of many units are learned about."""
 
+import time
+
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
+from scipy import sparse, stats
 
 from rlselect import DatumwiseClassifier
 from rlselect.datumwise import PolicyIteration, _screen
 from rlselect.datumwise._plan import PLAN
 from rlselect.datumwise._rules import PurchaseRules
-from rlselect.datumwise._screen import screen_units
+from rlselect.datumwise._screen import quick_trends, screen_units
 
 
 def test_many_features_are_screened():
@@ -120,3 +122,47 @@ def test_numbers_are_compared_as_numbers():
     assert len(kept) == PLAN.least_units
     # a trend in the numbers of categories means nothing
     assert 3 in screen_units(codes, labels, np.ones(n), rules, 60, frozenset(range(p)))
+
+
+def test_a_glance_sees_what_follows_the_answer():
+    """Against a loop, with gaps, sparse columns, classes and numbers."""
+    rng = np.random.default_rng(5)
+    X, labels, weights = (
+        rng.normal(size=(80, 6)),
+        rng.integers(0, 3, 80),
+        rng.integers(1, 4, 80).astype(float),
+    )
+    X[:, 3] = labels + rng.normal(size=80)
+    X[:, 5] = 7.0
+    for values in (None, np.array([-1.0, 0.5, 2.0])):
+        found = quick_trends(X, labels, weights, values)
+        for j in range(5):
+            x = X[:, j] - np.average(X[:, j], weights=weights)
+            if values is None:
+                each = [
+                    np.sum((weights * x)[labels == k]) ** 2 / weights[labels == k].sum() for k in range(3)
+                ]
+                naive = sum(each) * weights.sum()
+            else:
+                y = values[labels] - np.average(values[labels], weights=weights)
+                naive = np.sum(weights * x * y) ** 2
+            assert found[j] == pytest.approx(naive / np.sum(weights * x**2))
+        assert found.argmax() == 3
+        assert found[5] == 0.0
+        np.testing.assert_allclose(
+            quick_trends(sparse.csr_array(X), labels, weights, values), found, atol=1e-9
+        )
+        gaps = np.where(rng.random(X.shape) < 0.1, np.nan, X)
+        assert quick_trends(gaps, labels, weights, values).argmax() == 3
+
+
+def test_where_time_is_short_a_glance_says_what_is_looked_at():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4000))
+    y = X[:, 3000] > 0
+    model = DatumwiseClassifier(scoring="bins", time_budget=0.2, prerequisites={3000: [5]}, random_state=0)
+    began = time.process_time()
+    model.fit(X, y)
+    assert time.process_time() - began < 1.2 * 0.2 + 1.0
+    assert model.stop_reason_.startswith("time budget")
+    assert model.learned_units_[[3000, 5]].all()

@@ -141,6 +141,17 @@ def test_a_save_that_fails_leaves_the_file_that_was_there(data, tmp_path, monkey
     assert len(list(tmp_path.iterdir())) == 1
 
 
+def test_no_file_takes_the_place_of_a_pipe_a_folder_or_a_device(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    for name in ("pipe", "folder"):
+        with pytest.raises(OSError, match=f"{name}' cannot be written: it is a folder, a pipe or a device"):
+            rlselect.save(REVS(), tmp_path / name)
+    with pytest.raises(OSError, match=r"missing.file' cannot be written: No such file .*nothing was"):
+        rlselect.save(REVS(), tmp_path / "missing" / "file")
+    assert (tmp_path / "pipe").is_fifo()
+
+
 def test_a_link_is_replaced_and_not_followed(tmp_path):
     (tmp_path / "target").write_text("mine")
     (tmp_path / "link").symlink_to(tmp_path / "target")

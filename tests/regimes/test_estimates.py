@@ -51,10 +51,10 @@ def test_a_difference_is_as_uncertain_as_regimes_that_change_between_splits_are(
 
 def test_the_chance_of_learning_is_part_of_the_standard_error_and_of_differences():
     rng = np.random.default_rng(4)
-    splits, apart = rng.normal(size=(2, 50)), rng.normal(size=(2, 3, 50))
+    splits, apart = rng.normal(size=(2, 50)), rng.normal(size=(2, 4, 3, 50))
     found = from_scores(splits, "dr", 0.95, apart=apart)
-    # half the mean square at each stage, averaged over splits, instead of what splits differ by
-    added = 0.5 * np.square(apart).sum(axis=(1, 2)).mean() / 50**2
+    # half the mean square at each of three stages, averaged over splits and divisions, beside what splits do
+    added = 0.5 * np.square(apart).sum(axis=(2, 3)).mean() / 50**2 + splits.mean(axis=1).var(ddof=1)
     within = splits.var(axis=1, ddof=1).mean() / 50
     assert found.standard_error == pytest.approx(np.sqrt(within + added))
     assert found.learning_variance == pytest.approx(added)
@@ -65,7 +65,7 @@ def test_the_chance_of_learning_is_part_of_the_standard_error_and_of_differences
 def test_what_regimes_are_apart_by_is_added_up_within_clusters():
     rng = np.random.default_rng(5)
     sample = Sample(rng.uniform(0.5, 1.5, size=12), np.repeat(np.arange(4), 3))
-    apart = rng.normal(size=(1, 1, 12))
+    apart = rng.normal(size=(1, 1, 1, 12))
     found = from_scores(rng.normal(size=12), "dr", 0.95, sample, apart)
-    totals = (sample.weights * apart[0, 0]).reshape(4, 3).sum(axis=1)
+    totals = (sample.weights * apart[0, 0, 0]).reshape(4, 3).sum(axis=1)
     assert found.learning_variance == pytest.approx(0.5 * np.sum(totals**2) / 12**2)

@@ -28,14 +28,14 @@ def test_outcomes_of_a_fold_change_nothing_of_what_it_is_judged_by(model, part):
     table = noise()
     learner, evaluation = learnt(table, model=model)
     assert can_relearn(learner._selections)
-    test = evaluation.splits_into(10)[0] == 3 if part == "fold" else evaluation.halves
+    test = evaluation.splits_into(10)[0] == 3 if part == "fold" else evaluation.halves(1)[0]
     # in the fold, and nowhere else, a column decides
     other = table | {"y": table["y"] + 5.0 * test * table["x3"] * np.where(table["arm"] == "a", 1.0, -1.0)}
     moved, _ = learnt(other, model=model)
     assert moved._selections[0].groups != learner._selections[0].groups
     rows = evaluation.trial.stages[0].history
     found = [
-        _stage_without(one._selections[0], 0 if part == "fold" else None, test, y["y"])[0].q_values(rows)
+        _stage_without(one._selections[0], test, y["y"])[0].q_values(rows)
         for one, y in ((learner, table), (moved, other))
     ]
     np.testing.assert_allclose(found[0], found[1], rtol=1e-9)
@@ -73,12 +73,25 @@ def test_regimes_are_apart_by_the_scores_of_what_they_decide_differently():
     learner, evaluation = learnt(noise(), model="linear")
     machine, n = learner._machines[0], 60
     rows, arm = np.arange(n) < 20, evaluation.trial.stages[0].action
-    pair = np.zeros((2, 1, n), dtype=int)
-    pair[1, 0, :10] = 1
-    found = evaluation.apart([machine], rows, pair)
+    pairs = np.zeros((1, 2, 1, n), dtype=int)
+    pairs[0, 1, 0, :10] = 1
+    found = evaluation.apart([machine], rows, pairs)[0]
     q = machine.q_values(evaluation.trial.stages[0].history)
     residual = evaluation.trial.stages[0].reward - q[np.arange(n), arm]
     scores = q + 2.0 * (arm[:, None] == [0, 1]) * residual[:, None]
     np.testing.assert_allclose(found[0, :10], (scores[:, 0] - scores[:, 1])[:10])
     assert found.shape == (1, 20)
     assert not found[0, 10:].any()
+
+
+@pytest.mark.slow
+def test_trials_of_noise_are_told_better_or_worse_as_rarely_as_they_should():
+    gains = []
+    for seed in range(60):
+        learner = QLearning(model="linear", random_state=seed)
+        learner.fit(TrialData.from_wide(noise(seed=seed), [STAGE]))
+        gains.append(learner.value_.less(learner.observed_))
+    wrong = sum(gain.interval[0] > 0.0 or gain.interval[1] < 0.0 for gain in gains)
+    short = sum(gain.value**2 > 4.0 * (gain.standard_error**2 - gain.learning_variance) for gain in gains)
+    assert wrong <= 5
+    assert short > wrong

@@ -28,6 +28,18 @@ def test_predict_is_the_mean_and_interpolates(data):
         fitted(data, "v ~ g", "identity").predict(pd.DataFrame({"g": ["q"], "t": [1]}))
 
 
+def test_rows_of_outer_bins_have_the_curves_of_their_bin(data):
+    dates = data.assign(t=pd.Timestamp("2024-01-01") + pd.to_timedelta(data["t"], unit="D"))
+    for rows, edges, outside in ((data, "0.0 and 5.0", -1), (dates, "2024-01-01.* and 2024-01-06", "2023-12-31")):
+        model = TemporalProcessRegression("v ~ x", visits="bin", grid=2).fit(rows, id="id", time="t")
+        ends = rows.loc[[rows["t"].idxmin(), rows["t"].idxmax()]]
+        expected = [model.coef_.iloc[k] @ [1.0, x] for k, x in zip((0, 1), ends["x"], strict=True)]
+        np.testing.assert_allclose(model.predict(ends), expected)
+        assert np.isfinite(model.predict_interval(rows)).all(axis=None)
+        with pytest.raises(ValueError, match=f"between {edges}"):
+            model.predict(ends.assign(t=type(rows["t"].iloc[0])(outside)))
+
+
 def test_intervals_equal_the_sandwich_and_interpolate(make_data, monkeypatch):
     monkeypatch.setattr("rlselect.temporal._curves._LARGE", 0)
     data = make_data(n=200)

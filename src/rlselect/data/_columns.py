@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
-from rlselect.data._checks import check_length, check_shape, unknown_column
+from rlselect.data._checks import check_length, check_shape, refuse_huge, unknown_column
 from rlselect.data._design import leave_out_names
 from rlselect.data._open import open_columns
 from rlselect.data._part_columns import PartColumns
@@ -226,6 +226,7 @@ class Columns:
         vector, name = self._times(given, role)
         if np.isinf(to_clock(vector)).any():
             raise ValueError(f"{name} holds infinite values; every time must be finite.")
+        refuse_huge(vector, name)
         return _distinct(vector, name)
 
     def clock(self, given: Any, role: str) -> Floats:

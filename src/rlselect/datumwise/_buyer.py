@@ -93,14 +93,16 @@ class FeatureBuyer(AfterFit, Estimator):
             rules = replace(rules, values=(classes - classes.mean()) / np.sqrt(variance))
         clock = fit_clock(self.time_budget, task.n_steps, progress.begin(min(task.n_steps, PARTS)))
         table = CaseTable(X, labels, weights, rules, features.levels, self.n_bins)
-        known = table.units_to_learn(task.screen)
-        if task.scoring in ("network", "auto"):
-            known = by_content(X, labels, weights, rules, known)
         with one_thread(), clock:
+            seen = table.units_in_time(task.screen)
+            known = table.units_to_learn(task.screen, seen)
+            if task.scoring in ("network", "auto"):
+                known = by_content(X, labels, weights, rules, known)
             rows, learned = learn_policy(
                 table, known, task, rng, self.n_jobs, lambda: clock.tick() is not None
             )
-        self.stop_reason_ = clock.reason or learned.reason
+        hurried = "" if len(seen) == rules.n_units else "time budget, the best of all features at a glance; "
+        self.stop_reason_ = clock.reason or hurried + learned.reason
         warn_if_interrupted(self.stop_reason_, type(self).__name__, f"{len(learned.steps)} iterations")
         self.value_ = learned.value
         self.path_ = learned.path()

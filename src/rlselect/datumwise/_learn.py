@@ -1,5 +1,6 @@
 """From rows to a policy: units worth learning about, codes of their values, and the search."""
 
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from rlselect.datumwise._paper_iteration import iterate_as_paper
 from rlselect.datumwise._policy_iteration import iterate_policies
 from rlselect.datumwise._problem import CaseRows, PurchaseProblem, closed_units, merge_rows, zero_units
 from rlselect.datumwise._rules import PurchaseRules
-from rlselect.datumwise._screen import screen_units
+from rlselect.datumwise._screen import quick_trends, screen_units, with_needs
 from rlselect.datumwise._settings import NetworkTraining, PaperIteration, PolicyIteration
 
 __all__ = ["CaseTable", "LearningTask", "bins_win", "learn_policy", "resolve"]
@@ -27,6 +28,8 @@ __all__ = ["CaseTable", "LearningTask", "bins_win", "learn_policy", "resolve"]
 Search: TypeAlias = PolicyIteration | PaperIteration | NetworkTraining
 Additive: TypeAlias = Literal["bins", "linear"]
 
+# of a time budget, for the choice among very many units, and how many of them tell how long one takes
+_FOR_SCREENING, _TIMED = 0.25, 100
 # of a time budget, where networks learn as well
 _FOR_BINS = 0.3
 # seconds per row and feature that networks take at least, to learn a little and to be judged at all prices;
@@ -102,16 +105,40 @@ class CaseTable:
     levels: Mapping[int, list[str]]
     n_bins: int | Sequence[int]
 
-    def units_to_learn(self, most: int | None) -> NDArray:
-        """Units that tell most about the class each alone, at most so many and what these need."""
-        if most is None or self.rules.n_units <= most:
-            return np.arange(self.rules.n_units)
-        encoder = self._fit_encoder("bins", self.X, np.arange(self.X.shape[1]))
-        codes = encoder.encode(self.X)
-        unordered = frozenset(self.levels)
-        return screen_units(
-            codes, self.labels, self.weights, self.rules, most, unordered, missing=encoder.width_
+    def units_in_time(self, most: int | None) -> NDArray:
+        """Units to choose from: all, or where time is short those that a glance holds for the best."""
+        every, left = np.arange(self.rules.n_units), present_clock().left
+        if most is None or len(every) <= max(most, _TIMED) or left is None:
+            return every
+        began = time.perf_counter()
+        self.units_to_learn(1, every[:_TIMED])
+        number = int(_FOR_SCREENING * max(left, 0.0) * _TIMED / (time.perf_counter() - began))
+        if number >= len(every):
+            return every
+        trends = quick_trends(self.X, self.labels, self.weights, self.rules.values)
+        alone = np.array([trends[group].max() for group in self.rules.groups])
+        keep = np.zeros(len(every), dtype=bool)
+        keep[np.argsort(-alone, kind="stable")[: max(number, _TIMED)]] = True
+        return np.flatnonzero(with_needs(keep, self.rules.needs))
+
+    def units_to_learn(self, most: int | None, among: NDArray) -> NDArray:
+        """Those of some units that tell most about the class each alone, and what these need."""
+        if most is None or len(among) <= most:
+            return among
+        columns = self.rules.columns(among)
+        X = self.X if np.array_equal(columns, np.arange(self.X.shape[1])) else self.X[:, columns]
+        encoder = self._fit_encoder("bins", X, columns)
+        unordered = frozenset(self._n_levels(columns))
+        chosen = screen_units(
+            encoder.encode(X),
+            self.labels,
+            self.weights,
+            self.rules.subset(among),
+            most,
+            unordered,
+            missing=encoder.width_,
         )
+        return among[chosen]
 
     def pose(self, known: NDArray, scoring: Additive) -> PurchaseProblem:
         """A problem about the known units, equal rows merged."""

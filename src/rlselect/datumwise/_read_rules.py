@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect._limits import require_memory
 from rlselect._options import number
 from rlselect.data import nearest_names, read_groups
 from rlselect.datumwise._rules import PurchaseRules
@@ -184,16 +185,19 @@ def _needs(prerequisites: Any, units: list[Any]) -> NDArray | None:
         return None
     n = len(units)
     places = {name: u for u, name in enumerate(units)}
+    require_memory(float(n) ** 2, f"prerequisites among {n} units", "fewer features or feature_groups")
     needs = np.zeros((n, n), dtype=bool)
     for name, before in prerequisites.items():
         u = _place(name, places, n, "prerequisites")
         for other in [before] if before in list(units) else _members(before):
             needs[u, _place(other, places, n, "prerequisites")] = True
-    open_units = np.zeros(n, dtype=bool)
-    for _ in range(n):
-        open_units |= ~(needs & ~open_units).any(axis=1)
-    if not open_units.all():
-        stuck = ", ".join(str(units[u]) for u in np.flatnonzero(~open_units)[:5])
+    closed = np.asarray(needs.any(axis=1))
+    last = n
+    while 0 < closed.sum() < last:
+        last = int(closed.sum())
+        closed[closed] = needs[np.ix_(closed, closed)].any(axis=1)
+    if closed.any():
+        stuck = ", ".join(str(units[u]) for u in np.flatnonzero(closed)[:5])
         raise ValueError(f"prerequisites form a circle, so that {stuck} can never be bought; break it")
     return needs
 

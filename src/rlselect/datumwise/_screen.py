@@ -1,13 +1,15 @@
 """Which units are worth learning about at all, when there are very many."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
+from scipy import sparse, special
 
 from rlselect.datumwise._plan import PLAN
 from rlselect.datumwise._rules import PurchaseRules
 
-__all__ = ["screen_units", "unit_worth"]
+__all__ = ["quick_trends", "screen_units", "unit_worth", "with_needs"]
 
 
 def screen_units(
@@ -44,10 +46,38 @@ def screen_units(
     best = np.lexsort((-_largest(ratios, rules.groups), alone))
     keep = np.zeros(rules.n_units, dtype=bool)
     keep[best[: min(max(number, PLAN.least_units), most)]] = True
-    if rules.needs is not None:
-        for _ in range(rules.n_units):
-            keep |= rules.needs[keep].any(axis=0)
-    return np.flatnonzero(keep)
+    return np.flatnonzero(with_needs(keep, rules.needs))
+
+
+def with_needs(keep: NDArray, needs: NDArray | None) -> NDArray:
+    """Units that are kept (bools) and what they need as prerequisites, and what these need."""
+    asked = keep
+    while needs is not None and asked.any():
+        asked = needs[asked].any(axis=0) & ~keep
+        keep = keep | asked
+    return keep
+
+
+def quick_trends(X: Any, labels: NDArray, weights: NDArray, values: NDArray | None) -> NDArray:
+    """How far a feature's means lie apart by class, or how it follows the numbers: (features,) at a glance.
+
+    `X` (rows, features) may be sparse; a gap counts as a mean value.
+    """
+    answers = np.eye(int(labels.max()) + 1)[labels] if values is None else values[labels][:, None]
+    own = (weights @ answers) / weights.sum()
+    answers = (answers - own) * weights[:, None] / np.sqrt(np.maximum(own, 1e-300) if values is None else 1.0)
+    if sparse.issparse(X):
+        X = sparse.csr_array((np.nan_to_num(X.tocsr().data), X.tocsr().indices, X.tocsr().indptr), X.shape)
+        means = X.T @ weights / weights.sum()
+        spread = X.power(2).T @ weights - means**2 * weights.sum()
+    else:
+        known = ~np.isnan(X)
+        totals = np.where(known, X, 0.0)
+        means = weights @ totals / np.maximum(weights @ known, 1e-300)
+        X = np.where(known, X - means, 0.0)
+        spread = weights @ np.square(X)
+    found = np.square(X.T @ answers).sum(axis=1)
+    return np.divide(found, spread, out=np.zeros_like(found), where=spread > 0)
 
 
 def unit_worth(codes: NDArray, labels: NDArray, weights: NDArray, groups: list[NDArray]) -> NDArray:

@@ -12,6 +12,7 @@ from rlselect._options import check_value, whole
 from rlselect.persist._container import Unreadable, digest_of, read_container, write_container
 from rlselect.persist._pack import Unsavable, pack
 from rlselect.persist._unpack import unpack
+from rlselect.report import unwritable
 
 __all__ = ["content_digest", "load", "load_object", "save", "save_object"]
 
@@ -76,6 +77,8 @@ def save(estimator: Any, path: str | PathLike[str]) -> Path:
         save_object(file, _ESTIMATOR, estimator, {}, None, type(estimator).__name__)
     except Unsavable as error:
         raise TypeError(f"{error} {_ADVICE}") from None
+    except OSError as error:
+        raise unwritable(file, error) from None
     return file
 
 

@@ -1,6 +1,6 @@
 """The value of given decisions: plug-in, inverse-probability and doubly robust estimates."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,14 @@ from rlselect.regimes._selection import fit_q_function
 from rlselect.regimes._stage_machine import StageMachine
 from rlselect.regimes._trial import TrialData
 
-__all__ = ["estimate_value", "feasible_only", "in_all", "observed_value", "q_functions", "refitted_halves"]
+__all__ = [
+    "decisions_of_halves",
+    "estimate_value",
+    "feasible_only",
+    "in_all",
+    "observed_value",
+    "q_functions",
+]
 
 
 def feasible_only(decide: Decide, trial: TrialData) -> Decide:
@@ -39,7 +46,7 @@ def estimate_value(
     model: Any,
     level: float,
     rng: np.random.Generator,
-    pair: np.ndarray | None = None,
+    pairs: np.ndarray | None = None,
 ) -> RegimeValue:
     """Value of one regime, or of one per fold for the subjects of the fold.
 
@@ -52,30 +59,36 @@ def estimate_value(
         Of the Q-functions, as `QLearning` takes it.
     level : float
     rng : Generator
-    pair : (2, stages, n) int array, optional
+    pairs : (divisions, 2, stages, n) int array, optional
         Decisions for everyone of the regimes from two halves of the subjects, where regimes were learnt.
     """
     if method == "ipw":
         return _inverse_probability(evaluation, decisions, level)
     machines = q_functions(evaluation, decisions[0], model, rng)
     folds = evaluation.folds[None]
-    found = cross_fitted(evaluation, machines, decisions, method, folds, pair=pair, patient=True)
+    found = cross_fitted(evaluation, machines, decisions, method, folds, pairs=pairs, patient=True)
     return in_all(evaluation, found, method, level)
 
 
 def in_all(evaluation: Evaluation, found: np.ndarray, method: Method, level: float) -> RegimeValue:
-    """The value of what `by_subject` has put together, (splits, 1, n) or (splits, 1 + stages, n)."""
-    apart = found[:, 1:] if found.shape[1] > 1 else None
+    """The value of what `by_subject` has put together, (splits, 1, n) or (splits, 1 + pairs * stages, n)."""
+    apart = None
+    if found.shape[1] > 1:
+        apart = found[:, 1:].reshape(len(found), -1, evaluation.trial.n_stages, found.shape[-1])
     return from_scores(found[:, 0], method, level, evaluation.trial.sample, apart)
 
 
-def refitted_halves(evaluation: Evaluation, machines: Sequence[StageMachine]) -> np.ndarray | None:
-    """Decisions for everyone, (2, stages, n), of machines that are refitted to two halves of the subjects."""
-    half = evaluation.halves
-    if half is None:
+def decisions_of_halves(
+    evaluation: Evaluation, learn: Callable[[np.ndarray], Decide], count: int = 1
+) -> np.ndarray | None:
+    """What two halves of the subjects teach for everyone, (count, 2, stages, n), in so many divisions.
+
+    ``learn`` makes a regime of some subjects, a bool array. None where halves are too few.
+    """
+    halves = evaluation.halves(count)
+    if not halves:
         return None
-    parts = (evaluation.refitted(machines, rows, None) for rows in (half, ~half))
-    return np.array([evaluation.decisions(evaluation.best_of(part)) for part in parts])
+    return np.array([[evaluation.decisions(learn(rows)) for rows in (half, ~half)] for half in halves])
 
 
 def q_functions(

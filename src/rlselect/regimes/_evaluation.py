@@ -68,12 +68,13 @@ class Evaluation:
         # what a subject that was not lost after a stage stands for there, 0 for those that were
         self.kept = [~trial.lost(number) / self.remaining[number - 1] for number in numbers]
 
-    @property
-    def halves(self) -> np.ndarray | None:
-        """Who is in the second half of the subjects (n,); None where a half is too few to learn from."""
-        second = self.splits_into(2)[0] == 1
-        there = [self.learners(t, rows)[0] for t in range(self.trial.n_stages) for rows in (second, ~second)]
-        return second if min(map(len, there)) >= _LEAST_HALF else None
+    def halves(self, count: int) -> list[np.ndarray]:
+        """Who is in the second half of the subjects (n,), in so many divisions; none where halves are too few
+        to learn from.
+        """
+        parts = [rows for second in self.splits_into(2)[:count] == 1 for rows in (second, ~second)]
+        there = [self.learners(t, rows)[0] for t in range(self.trial.n_stages) for rows in parts]
+        return parts[::2] if min(map(len, there)) >= _LEAST_HALF else []
 
     def splits_into(self, n_folds: int) -> np.ndarray:
         """Fold of each subject in each of several splits: (splits, n)."""
@@ -173,13 +174,14 @@ class Evaluation:
         """The regime of the best feasible actions by the Q-functions of some machines."""
         return lambda t, history: self._choose(t, machines[t].q_values(history), history, None)
 
-    def apart(self, machines: Sequence[StageMachine], rows: np.ndarray, pair: np.ndarray) -> np.ndarray:
-        """How far the scores of two regimes are apart, stage by stage, for some subjects: (stages, m).
+    def apart(self, machines: Sequence[StageMachine], rows: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+        """How far the scores of two regimes are apart, stage by stage, for some subjects: (pairs, stages, m).
 
-        ``pair`` holds `decisions` of both: (2, stages, n).
+        ``pairs`` holds `decisions` of both: (pairs, 2, stages, n).
         """
         n = self.trial.n_subjects
-        found, after = np.zeros((self.trial.n_stages, n)), np.vstack([self.outcomes(), np.zeros(n)])
+        found = np.zeros((len(pairs), self.trial.n_stages, n))
+        after = np.vstack([self.outcomes(), np.zeros(n)])
         for t, stage in reversed(list(enumerate(self.trial.stages))):
             here = np.flatnonzero(stage.present & rows)
             if not len(here):
@@ -188,11 +190,10 @@ class Evaluation:
             after[t, here] = q[each, self._choose(t, q, stage.history[here], None)]
             response = self.sign * stage.reward[here] + self.discount * after[t + 1, here]
             residual = self.kept[t][here] * (response - (q * stage.shares(here)).sum(axis=1))
-            first, second = (
-                q[each, mine[t, here]] + self.importance[t][here, mine[t, here]] * residual for mine in pair
-            )
-            found[t, here] = self.discount**t * (first - second)
-        return found[:, rows]
+            scores = q + self.importance[t][here] * residual[:, None]
+            first, second = (scores[each, pairs[:, side, t][:, here]] for side in (0, 1))
+            found[:, t, here] = self.discount**t * (first - second)
+        return found[..., rows]
 
     def weighted_returns(self, chosen: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """Path weight and return of each subject for given actions (positions, one array per stage)."""
@@ -224,19 +225,19 @@ def cross_fitted(
     method: Method,
     splits: np.ndarray,
     *,
-    pair: np.ndarray | None = None,
+    pairs: np.ndarray | None = None,
     patient: bool = False,
 ) -> np.ndarray:
     """Scores of every subject from machines, refitted with their parameters, that have not seen its fold.
 
     ``decisions`` holds one regime for all folds, or one per fold; ``splits`` the folds of the subjects, a row
-    per split, as the answer (splits, 1, n) does. With decisions of a ``pair`` of regimes it holds how far
-    these are apart at each stage too: (splits, 1 + stages, n). Out of time it is broken off, unless it is
-    ``patient``.
+    per split, as the answer (splits, 1, n) does. With decisions of ``pairs`` of regimes it holds how far
+    these are apart at each stage too: (splits, 1 + pairs * stages, n). Out of time it is broken off, unless
+    it is ``patient``.
     """
     tests = folds_of(splits)
     each = decisions if len(decisions) > 1 else [*decisions] * len(tests)
-    tasks = ((evaluation, machines, test, d, method, pair) for (_, test), d in zip(tests, each, strict=True))
+    tasks = ((evaluation, machines, test, d, method, pairs) for (_, test), d in zip(tests, each, strict=True))
     return by_subject(in_folds(_fold_scores, tasks, len(tests), patient), splits)
 
 
@@ -269,8 +270,8 @@ def _fold_scores(
     test: np.ndarray,
     decide: Decide | None,
     method: Method,
-    pair: np.ndarray | None,
+    pairs: np.ndarray | None,
 ) -> np.ndarray:
     fitted = evaluation.refitted(machines, ~test, decide)
     scores = evaluation.scores(fitted, test, decide)[method != "dr"]
-    return np.vstack([scores, *([] if pair is None else evaluation.apart(fitted, test, pair))])
+    return np.vstack([scores, *([] if pairs is None else evaluation.apart(fitted, test, pairs))])

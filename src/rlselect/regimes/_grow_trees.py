@@ -63,7 +63,7 @@ def grow_policy_tree(
     growth = _Growth(evaluation, machines, splits, depth, costs, again, before_each)
     stages = reversed(range(evaluation.trial.n_stages))
     trees = [growth.add_stage(t, columns[t], decide) for t in stages]
-    apart = None if growth.half is None else growth.apart[None]
+    apart = growth.apart[None] if growth.halves else None
     value = from_scores(evaluation.sign * growth.judged(), "dr", level, evaluation.trial.sample, apart)
     return PolicyTree(trees[::-1], value)
 
@@ -88,9 +88,9 @@ class _Growth:
         Scores by the trees of the others than the fold.
     fitted : (runs, n) array
         Values of these trees by the machines of the others, less costs.
-    half : (n,) bool array or None
-        Who is in the second half of the subjects.
-    apart : (stages, n) array
+    halves : list of (n,) bool arrays
+        Who is in the second half of the subjects, in some divisions.
+    apart : (divisions, stages, n) array
         How far the scores of trees from either half are apart.
     """
 
@@ -107,10 +107,12 @@ class _Growth:
         n = evaluation.trial.n_subjects
         self.evaluation, self.machines, self.splits, self.again = evaluation, machines, splits, again
         self.depth, self.costs, self.outcomes = depth, costs, evaluation.outcomes()
+        self.runs = folds_of(splits)
+        self.halves = evaluation.halves(len(splits)) if again is None else again.divisions
         self.before_each = before_each
-        self.runs, self.half = folds_of(splits), evaluation.halves
         self.after, self.expected, self.without = np.zeros(n), np.zeros(n), np.zeros((len(self.runs), n))
-        self.fitted, self.apart = np.zeros((len(self.runs), n)), np.zeros((evaluation.trial.n_stages, n))
+        self.fitted = np.zeros((len(self.runs), n))
+        self.apart = np.zeros((len(self.halves), evaluation.trial.n_stages, n))
 
     def add_stage(self, t: int, columns: Sequence[str], decide: Decide) -> StageTree:
         """The tree of the stage before those that have theirs."""
@@ -145,19 +147,20 @@ class _Growth:
         self, t: int, stage: StageData, expected: np.ndarray, price: np.ndarray, columns: Sequence[str]
     ) -> None:
         """Note how far the scores of trees from either half are apart; Q-values (m, K) are held out."""
-        if self.half is None:
-            return
-        history, learn = stage.history[stage.present], self._learner(t, stage, stage.history[stage.present])
+        history = stage.history[stage.present]
+        learn = self._learner(t, stage, history)
         scores = action_scores(self.evaluation, t, stage, expected, self.expected) - price
-        taken = []
-        for place, out in enumerate((self.half, ~self.half)):
-            known, mine, offered = expected, scores, columns
-            if self.again is not None:
-                known, offered = self.again.halves[place].q_values[t], self.again.halves[place].columns[t]
-                mine = action_scores(self.evaluation, t, stage, known, self.expected) - price
-            tree = learn(~out[stage.present], mine, known - price, offered)
-            taken.append(_taken(scores, tree.decide(history)))
-        self.apart[t, stage.present] = self.evaluation.discount**t * (taken[0] - taken[1])
+        for k, half in enumerate(self.halves):
+            taken = []
+            for side, out in enumerate((half, ~half)):
+                known, mine, offered = expected, scores, columns
+                if self.again is not None:
+                    part = self.again.halves[k][side]
+                    known, offered = part.q_values[t], part.columns[t]
+                    mine = action_scores(self.evaluation, t, stage, known, self.expected) - price
+                tree = learn(~out[stage.present], mine, known - price, offered)
+                taken.append(_taken(scores, tree.decide(history)))
+            self.apart[k, t, stage.present] = self.evaluation.discount**t * (taken[0] - taken[1])
 
     def _refit(self, t: int, stage: StageData, history: np.ndarray) -> list[np.ndarray]:
         """Q-values (m, K) by the machine of each run, and the responses it was learnt from as its values."""

@@ -25,6 +25,7 @@ __all__ = [
     "best_by_itself",
     "cross_fitted_choice",
     "held_out_risk",
+    "judge",
     "one_split",
     "price_of_set",
 ]
@@ -57,9 +58,11 @@ class Split(NamedTuple):
     folds: np.ndarray
     sizes: Sequence[int] = ()
 
-    def groups_without(self, test: np.ndarray) -> list[int]:
-        """Groups that are kept without some rows, a bool array that lies within a fold: not seen by them."""
+    def groups_without(self, test: np.ndarray) -> list[int] | None:
+        """Groups that are kept without some rows, a bool array, where these are a fold."""
         fold = self.folds[np.flatnonzero(test)[0]]
+        if not np.array_equal(self.folds == fold, test):
+            return None
         return sorted(self.orders[fold][: self.sizes[fold]])
 
 
@@ -176,12 +179,12 @@ def one_split(machine: StageMachine, path: EliminationPath, deal: np.ndarray) ->
     numbers, folds = np.unique(mine if len(mine) < _MANY else mine % _FOLDS_OF_MANY, return_inverse=True)
     tests = [np.flatnonzero(folds == fold) for fold in range(len(numbers))]
     tasks = ((machine, path, np.flatnonzero(folds != k), test) for k, test in enumerate(tests))
-    judged = run_tasks(_judge, tasks)
+    judged = run_tasks(judge, tasks)
     losses, orders, sizes = zip(*judged, strict=True)
     return Split(np.hstack(losses)[:, np.argsort(np.concatenate(tests))], list(orders), folds, sizes)
 
 
-def _judge(
+def judge(
     machine: StageMachine, whole: EliminationPath, train: np.ndarray, test: np.ndarray
 ) -> tuple[np.ndarray, list[int], int]:
     """Losses on a fold of an elimination without it, its order, last to leave first, and its own size."""

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import Any, ClassVar, Self, TypeAlias
@@ -20,16 +20,17 @@ from rlselect._parallel import jobs
 from rlselect._random import RandomState, as_generator
 from rlselect._watch import tell
 from rlselect.machines import EliminationPath
+from rlselect.regimes._column_machine import many
 from rlselect.regimes._contrasts import TailoringEffect, tailoring_effects
 from rlselect.regimes._displays import StageObjectiveDisplay, TailoringDisplay
 from rlselect.regimes._estimates import RegimeValue
 from rlselect.regimes._estimation import (
+    decisions_of_halves,
     estimate_value,
     feasible_only,
     in_all,
     observed_value,
     q_functions,
-    refitted_halves,
 )
 from rlselect.regimes._evaluation import Decide, Evaluation, cross_fitted
 from rlselect.regimes._grow_trees import grow_policy_tree
@@ -52,9 +53,9 @@ __all__ = ["LEVEL", "BackwardLearner", "PartDone", "check_trial"]
 logger = logging.getLogger("rlselect")
 LEVEL = number("a number strictly between 0 and 1", above=0.0, below=1.0)
 PartDone: TypeAlias = Callable[[], object]
-# Decision features are compared on fewer folds than the value is estimated on, whose folds should learn
-# regimes as good as the one from all subjects.
-_FOLDS, _VALUE_FOLDS = 5, 10
+# Columns are ranked on more folds than regimes are judged on: where actions are about equally good, smaller
+# folds decide more often against what they are judged on. Splits of the value.
+_FOLDS, _RANKING_FOLDS, _VALUE_SPLITS = 5, 10, 2
 _RULE_DEPTH = 2
 _DEPTH = anything("an integer between 0 and 3", lambda value: value in (0, 1, 2, 3))
 # shares of a time budget: of all for the stages, and of the rest for their decision features
@@ -213,7 +214,7 @@ class BackwardLearner(Estimator):
         """Learn all stages from some subjects; `part_done` is called after each."""
         rng = as_generator(self.random_state)
         evaluation = Evaluation(trial, self.discount, self._sign, _FOLDS, rng)
-        deal = evaluation.splits_into(_VALUE_FOLDS)
+        deal = evaluation.splits_into(_RANKING_FOLDS)
         chosen: dict[int, tuple[StageMachine, StageSelection]] = {}
 
         def fit(t: int, y: np.ndarray) -> StageMachine:
@@ -326,9 +327,7 @@ class BackwardLearner(Estimator):
     def _grow(
         self, evaluation: Evaluation, machines: list[StageMachine], depth: int, costs: Any
     ) -> PolicyTree:
-        splits = evaluation.splits_into(_VALUE_FOLDS)
-        if not all(machine.uses_kernel for machine in machines):
-            splits = evaluation.splits[:1]
+        splits = evaluation.splits[: 1 if _slow(machines) else _VALUE_SPLITS]
         again = getattr(self, "_relearning", None) if machines is self._machines else None
         # what it knows of later stages has no costs
         again = again if costs is None else None
@@ -406,10 +405,8 @@ class BackwardLearner(Estimator):
 
     def _estimate_value(self, evaluation: Evaluation, seconds: float) -> RegimeValue:
         """Value of the regime, whose stages were learnt in so many seconds."""
-        splits, selections = evaluation.splits_into(_VALUE_FOLDS), self._selections
-        if not all(machine.uses_kernel for machine in self._machines):
-            # Refits of forests and the like take long.
-            splits = splits[:1]
+        splits = evaluation.splits[: 1 if _slow(self._machines) else _VALUE_SPLITS]
+        selections = self._selections
         self._selected_anew = can_relearn(selections)
         self._relearning: Relearning | None = None
         try:
@@ -418,12 +415,16 @@ class BackwardLearner(Estimator):
                 self._relearning = relearn(evaluation, self._machines, selections, self._settle, splits)
                 found = self._relearning.scores
             else:
-                pair = refitted_halves(evaluation, self._machines)
-                found = cross_fitted(evaluation, self._machines, [None], "dr", splits, pair=pair)
+                pairs = decisions_of_halves(evaluation, self._refit_to(evaluation), len(splits))
+                found = cross_fitted(evaluation, self._machines, [None], "dr", splits, pairs=pairs)
         except OutOfTime:
             self._selected_anew, splits = False, evaluation.splits_into(2)[:1]
             found = cross_fitted(evaluation, self._machines, [None], "dr", splits, patient=True)
         return in_all(evaluation, found, "dr", self.level)
+
+    def _refit_to(self, evaluation: Evaluation) -> Callable[[np.ndarray], Decide]:
+        """What refits the machines, with the columns and parameters they have, to some subjects."""
+        return lambda rows: evaluation.best_of(evaluation.refitted(self._machines, rows, None))
 
     def _decide(self, t: int, history: np.ndarray) -> np.ndarray:
         """Positions of the recommended actions at a stage, counted from 0, for rows of its history."""
@@ -545,6 +546,11 @@ class BackwardLearner(Estimator):
     def _marks(self) -> Marks:
         """What the fit says of each history column, for `rlselect.report.side_by_side`."""
         return marks_of(self)
+
+
+def _slow(machines: Sequence[StageMachine]) -> bool:
+    """Whether refits take long, as those of forests and of the kernel matrices of many subjects do."""
+    return not all(m.uses_kernel and (m.explicit or not many(len(m.y))) for m in machines)
 
 
 def _names(machine: StageMachine, chosen: StageSelection) -> list[str]:

@@ -15,7 +15,7 @@ from rlselect._options import check_value, flag, one_of
 from rlselect._random import RandomState, as_generator
 from rlselect.regimes._encoding import HistoryEncoder
 from rlselect.regimes._estimates import RegimeValue
-from rlselect.regimes._estimation import estimate_value
+from rlselect.regimes._estimation import decisions_of_halves, estimate_value
 from rlselect.regimes._evaluation import Evaluation
 from rlselect.regimes._history import read_history
 from rlselect.regimes._joint_margins import joint_margins
@@ -193,10 +193,8 @@ def outcome_weighted_regime(
 
     parts = [learn(evaluation.folds != fold)[0] for fold in np.unique(evaluation.folds)]
     decisions = [_decide(rules) for rules in parts]
-    half, pair = evaluation.halves, None
-    if half is not None:
-        pair = np.array([evaluation.decisions(_decide(learn(rows)[0])) for rows in (half, ~half)])
-    value = estimate_value(evaluation, decisions, "dr", "anova", level, rng, pair)
+    pairs = decisions_of_halves(evaluation, lambda rows: _decide(learn(rows)[0]))
+    value = estimate_value(evaluation, decisions, "dr", "anova", level, rng, pairs)
     rules, costs = learn(np.ones(trial.n_subjects, dtype=bool))
     return OutcomeWeightedRegime(algorithm, rules, costs, value)
 

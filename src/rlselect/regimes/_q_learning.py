@@ -104,16 +104,14 @@ class QLearning(BackwardLearner):
         with intervals that are wide enough for all columns of the stage, so that selection does not spoil
         them; rules of later stages are taken as known. Empty where actions are doses.
     value_ : RegimeValue
-        Cross-fitted doubly robust value of the regime, with standard error and interval, on ten folds. With
-        ``selection="loo"`` columns are selected anew without each fold, from the eliminations that the fit
-        makes without it: in one split or, where these did not settle the size of a stage, up to three; the
-        family of the kernel, lines or curves, and the values of later stages that eliminations are made on
-        owe something to the fold. With other selections, estimators and where time is short, folds are
-        refitted on the columns that were selected from everyone (three splits, one for estimators), which
-        flatters the regime; ``regime_value(trial, QLearning(...))`` does everything anew in each fold. The
-        standard error knows that other subjects would have taught another regime where actions are about
-        equally good: regimes from two halves of the subjects tell how much that matters
-        (``value_.learning_variance``).
+        Cross-fitted doubly robust value of the regime, with standard error and interval, on two splits into
+        five folds (one where refits are slow). With ``selection="loo"`` columns are selected anew without
+        each fold; the family of the kernel, lines or curves, and the values of later stages that eliminations
+        are made on owe something to the fold. With other selections, estimators and where time is short,
+        folds are refitted on the columns that were selected from everyone, which flatters the regime;
+        ``regime_value(trial, QLearning(...))`` does everything anew in each fold. The standard error knows
+        that other subjects would have taught another regime where actions are about equally good: regimes
+        from two halves of the subjects tell how much that matters (``value_.learning_variance``).
     observed_ : RegimeValue
         Mean return of what was done, to compare with.
     overlap_ : list of OverlapReport
@@ -138,10 +136,10 @@ class QLearning(BackwardLearner):
     -----
     Cost: O(d n^3) per elimination for d history columns and n subjects, and 10 to 40 eliminations per stage;
     "rfe-vpred" costs O(d^2 n^3) over all stages. Memory O(n^2): more subjects than fit are refused before
-    work starts; use a sample of some thousand. From 500 subjects on, "anova" and "linear" work on explicit
-    columns (some eight per history column, times the actions they act with) where these are not more than
-    the subjects: cost and memory are linear in n. "auto" then tries "rbf" on a sample of 400, without a
-    `time_budget` and up to 2,000 subjects.
+    work starts; use a sample of some thousand. "anova" and "linear" work on explicit columns (some
+    eight or one per history column, times the actions they act with) where these are at most half as many as
+    the subjects, from 500 subjects on where they are not more: cost and memory are linear in n. "auto" then
+    tries "rbf", from 400 subjects on, on a sample of 400, without a `time_budget` and up to 2,000 subjects.
     Observational data: look at ``trial.overlap()`` and `OverlapDisplay` first.
 
     Differs from [1]_ (all of it is `QLearning.paper`): the action-ANOVA kernel, out-of-sample stopping and

@@ -2,9 +2,9 @@
 
 Refitting the columns that were selected from everyone would not do: they were chosen for what they seem to do
 for the very subjects that are left out, and in a trial of pure noise such a regime looks better than what was
-done. The eliminations that a fit makes without each fold are of use here a second time. Without a fold, the
-columns of a stage are the last ones of its own elimination, as many as its own leave-one-out risk asks for;
-the second look at them and all parameters are made anew. What still owes something to the fold: the family of
+done. Without a fold, the columns of a stage are the last ones of an elimination of its own (where the fit has
+made it already, that one), as many as its own leave-one-out risk asks for; the second look at them and all
+parameters are made anew. What still owes something to the fold: the family of
 the kernels, the choice between lines and curves (by losses of the other subjects, but of machines that knew
 the fold), the values of later stages that eliminations were made on, and with many subjects the parameters on
 the way of an elimination. Policy trees are judged in the same way, from what was learnt here.
@@ -15,11 +15,10 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from rlselect._clock import OutOfTime
 from rlselect.regimes._evaluation import Evaluation, by_subject, folds_of, in_folds
-from rlselect.regimes._held_out_folds import best_by_itself
+from rlselect.regimes._held_out_folds import judge
 from rlselect.regimes._lasso_machine import sparse_again
-from rlselect.regimes._selection import StageSelection, elimination, select_features
+from rlselect.regimes._selection import StageSelection, select_features
 from rlselect.regimes._stage_machine import StageMachine
 from rlselect.regimes._tailoring import find_tailoring
 
@@ -63,16 +62,18 @@ class Relearning(NamedTuple):
         Folds of the subjects.
     folds : list of Relearnt
         Without each fold of `folds_of`.
-    halves : list of Relearnt
-        Without either half of the subjects; empty where these are too few.
-    scores : (splits, 1 + stages, n) array
-        Doubly robust scores of every subject and how far the halves' regimes are apart for it; (splits, 1, n)
-        without halves.
+    divisions : list of (n,) bool arrays
+        Who is in the second half of the subjects; empty where halves are too few.
+    halves : list of (Relearnt, Relearnt)
+        By division: without the second half, and without the first.
+    scores : (splits, 1 + divisions * stages, n) array
+        Doubly robust scores of every subject, and how far the halves' regimes are apart for it.
     """
 
     splits: np.ndarray
     folds: list[Relearnt]
-    halves: list[Relearnt]
+    divisions: list[np.ndarray]
+    halves: list[tuple[Relearnt, Relearnt]]
     scores: np.ndarray
 
 
@@ -83,7 +84,7 @@ def relearn(
     settle: Settle,
     splits: np.ndarray,
 ) -> Relearning:
-    """Learn all stages without each fold, in as many splits as all stages have made, and without each half.
+    """Learn all stages without each fold, and without each half in as many divisions as there are splits.
 
     Parameters
     ----------
@@ -92,18 +93,17 @@ def relearn(
         By stage, of the fit on everyone.
     settle : callable
     splits : (k, n) int array
-        Folds, within those of the eliminations.
+        Folds of the subjects.
     """
-    splits = splits[: min((len(chosen.splits) for chosen in selections if chosen.splits), default=None)]
-    known, half, tests = (evaluation, machines, selections, settle), evaluation.halves, folds_of(splits)
-    halves, pair = [], None
-    if half is not None:
-        tasks = ((*known, None, test, None) for test in (half, ~half))
-        halves = [part for part, _ in in_folds(_learn_without, tasks, 2, patient=False)]
-        pair = np.array([part.chosen for part in halves])
-    found = in_folds(_learn_without, ((*known, *test, pair) for test in tests), len(tests), patient=False)
+    known, tests = (evaluation, machines, selections, settle), [test for _, test in folds_of(splits)]
+    divisions = evaluation.halves(len(splits))
+    parts = [rows for half in divisions for rows in (half, ~half)]
+    taught = in_folds(_learn_without, ((*known, rows, None) for rows in parts), len(parts), patient=False)
+    halves = [(taught[k][0], taught[k + 1][0]) for k in range(0, len(taught), 2)]
+    pairs = np.array([[part.chosen for part in pair] for pair in halves]) if halves else None
+    found = in_folds(_learn_without, ((*known, test, pairs) for test in tests), len(tests), patient=False)
     scores = by_subject([mine for _, mine in found], splits)
-    return Relearning(splits, [part for part, _ in found], halves, scores)
+    return Relearning(splits, [part for part, _ in found], divisions, halves, scores)
 
 
 def _learn_without(
@@ -111,14 +111,13 @@ def _learn_without(
     machines: Sequence[StageMachine],
     selections: Sequence[StageSelection],
     settle: Settle,
-    k: int | None,
     test: np.ndarray,
-    pair: np.ndarray | None,
+    pairs: np.ndarray | None,
 ) -> tuple[Relearnt, np.ndarray]:
-    """What is learnt without a fold, or without any others, and the scores of these."""
-    learnt = _relearnt(evaluation, machines, selections, settle, k, test)
+    """What is learnt without some subjects, and the scores of these."""
+    learnt = _relearnt(evaluation, machines, selections, settle, test)
     scores = evaluation.scores(learnt, test, None)[0]
-    judged = np.vstack([scores, *([] if pair is None else evaluation.apart(learnt, test, pair))])
+    judged = np.vstack([scores, *([] if pairs is None else evaluation.apart(learnt, test, pairs))])
     stages = evaluation.trial.stages
     q = [m.q_values(stage.history[stage.present]) for m, stage in zip(learnt, stages, strict=True)]
     columns = []
@@ -133,14 +132,13 @@ def _relearnt(
     machines: Sequence[StageMachine],
     selections: Sequence[StageSelection],
     settle: Settle,
-    k: int | None,
     test: np.ndarray,
 ) -> list[StageMachine]:
-    """Machines of all stages without some subjects: a fold of split k, or any others."""
+    """Machines of all stages without some subjects."""
     needed: list[list[str]] = []
 
     def fit(t: int, y: np.ndarray) -> StageMachine:
-        machine, chosen = _stage_without(selections[t], k, test, y)
+        machine, chosen = _stage_without(selections[t], test, y)
         machine, chosen = settle(machine, chosen, needed[-1] if needed else None)
         link, judged = machines[t].link, chosen.judged
         if link is not None:
@@ -154,7 +152,7 @@ def _relearnt(
 
 
 def _stage_without(
-    chosen: StageSelection, k: int | None, test: np.ndarray, y: np.ndarray
+    chosen: StageSelection, test: np.ndarray, y: np.ndarray
 ) -> tuple[StageMachine, StageSelection]:
     """The machine of a stage on the columns that are selected without some subjects, and the selection."""
     everyone = chosen.machine
@@ -164,7 +162,7 @@ def _stage_without(
     machine.y = y[machine.subjects]
     groups = chosen.groups
     if chosen.splits and out.any():
-        groups = _eliminated(machine) if k is None else chosen.splits[k].groups_without(out)
+        groups = _selected_without(chosen, everyone, out)
     elif len(everyone.encoder.groups) == 1:
         # no folds are needed to decide on a single column
         groups = select_features(machine, "loo", np.random.default_rng(0)).groups
@@ -172,9 +170,12 @@ def _stage_without(
     return machine.fit(groups), StageSelection(groups, None, chosen.reason, judged=judged)
 
 
-def _eliminated(machine: StageMachine) -> list[int]:
-    """Groups that an elimination on the rows of a machine keeps, as those without a fold are kept."""
-    path = elimination(machine, "loo")
-    if path.broken_off:
-        raise OutOfTime
-    return sorted(path.order[::-1][: path.sizes[best_by_itself(path)]])
+def _selected_without(chosen: StageSelection, everyone: StageMachine, out: np.ndarray) -> list[int]:
+    """Groups that are selected without some rows, by an elimination that was made, or is made, without."""
+    known = (split.groups_without(out) for split in chosen.splits)
+    groups = next((mine for mine in known if mine is not None), None)
+    if groups is None:
+        assert chosen.path is not None
+        _, order, size = judge(everyone, chosen.path, np.flatnonzero(~out), np.flatnonzero(out))
+        groups = sorted(order[:size])
+    return groups

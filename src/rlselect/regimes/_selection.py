@@ -32,7 +32,6 @@ __all__ = [
     "JudgedLines",
     "StageSelection",
     "choose_machine",
-    "elimination",
     "fit_q_function",
     "select_features",
 ]

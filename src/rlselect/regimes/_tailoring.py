@@ -19,7 +19,7 @@ from rlselect.machines import (
 )
 from rlselect.regimes._action_columns import ActionColumns
 from rlselect.regimes._anova_kernel import ActionAnovaState, ContrastState
-from rlselect.regimes._column_machine import columns_of
+from rlselect.regimes._column_machine import columns_of, many
 from rlselect.regimes._evaluation import Evaluation
 from rlselect.regimes._held_out_folds import adaptive_cycle
 from rlselect.regimes._stage_machine import ANOVA_WIDTH, StageMachine
@@ -137,7 +137,7 @@ def find_tailoring(
         Fitted on the selected groups.
     splits : (k, n) int array
         Folds of all subjects; the scores of a row are averaged over several splits, so that the answer does
-        not hang on one of them.
+        not hang on one of them. With kernel matrices of many subjects it does not, and one is enough.
 
     Returns
     -------
@@ -166,7 +166,8 @@ def find_tailoring(
     stage, rows = evaluation.trial.stages[t], machine.subjects
     history = stage.history[rows]
     judge = (history, stage.shares(rows), evaluation.importance[t][rows], stage.allowed(history))
-    tasks = ((machine, selected, path, lam, *judge, folds[rows]) for folds in splits)
+    enough = splits[:1] if many(len(y)) and not _by_columns(machine, selected) else splits
+    tasks = ((machine, selected, path, lam, *judge, folds[rows]) for folds in enough)
     scores = np.mean(run_tasks(_scores, tasks), axis=0)
     judged = EliminationPath(sizes=path.sizes, order=path.order, weights=weights, losses=list(-scores))
     found = TailoringPath(judged)

@@ -13,7 +13,7 @@ from rlselect._parallel import jobs, run_tasks
 from rlselect._random import RandomState, as_generator
 from rlselect.data import read_labels
 from rlselect.regimes._estimates import RegimeComparison, RegimeValue
-from rlselect.regimes._estimation import estimate_value, feasible_only, observed_value
+from rlselect.regimes._estimation import decisions_of_halves, estimate_value, feasible_only, observed_value
 from rlselect.regimes._evaluation import Decide, Evaluation, Method
 from rlselect.regimes._learner import LEVEL, BackwardLearner, check_trial
 from rlselect.regimes._overlap import warn_of_poor_overlap
@@ -94,11 +94,11 @@ def regime_value(
     with jobs(None if learner is None else learner.n_jobs):
         if learner is not None and not _is_fitted(learner):
             answers = _learn_without_folds(evaluation, learner)
-            pair = _learn_from_halves(evaluation, learner) if method == "dr" else None
+            pairs = _learn_from_halves(evaluation, learner) if method == "dr" else None
         else:
-            answers, pair = [_as_answer(regime, trial)], None
+            answers, pairs = [_as_answer(regime, trial)], None
         decisions = [feasible_only(answer, trial) for answer in answers]
-        return estimate_value(evaluation, decisions, method, model, level, rng, pair)
+        return estimate_value(evaluation, decisions, method, model, level, rng, pairs)
 
 
 def _read_discount(discount: float | None, learner: BackwardLearner | None) -> float:
@@ -128,13 +128,8 @@ def _learn_without_folds(evaluation: Evaluation, learner: BackwardLearner) -> li
 
 
 def _learn_from_halves(evaluation: Evaluation, learner: BackwardLearner) -> np.ndarray | None:
-    """What the learner would do for everyone if it knew one half of the subjects: (2, stages, n)."""
-    half = evaluation.halves
-    if half is None:
-        return None
-    tasks = ((learner, evaluation.trial, rows) for rows in (half, ~half))
-    parts = [fitted._decide_for(evaluation.trial) for fitted in run_tasks(_learn_some, tasks)]
-    return np.array([evaluation.decisions(part) for part in parts])
+    trial = evaluation.trial
+    return decisions_of_halves(evaluation, lambda rows: _learn_some(learner, trial, rows)._decide_for(trial))
 
 
 def _learn_some(learner: BackwardLearner, trial: TrialData, rows: np.ndarray) -> BackwardLearner:

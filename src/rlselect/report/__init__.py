@@ -23,7 +23,7 @@ from rlselect.report._display import (
     whole_ticks,
     wrap_words,
 )
-from rlselect.report._files import printable, replace_file, write_whole
+from rlselect.report._files import printable, replace_file, unwritable, write_whole
 from rlselect.report._format import fact_rows, selection_table, short
 from rlselect.report._made import how_made
 from rlselect.report._names import short_name, short_names
@@ -100,6 +100,7 @@ __all__ = [
     "to_markdown",
     "to_notebook",
     "tree_size",
+    "unwritable",
     "whole_ticks",
     "wrap_words",
     "write_whole",

@@ -1,11 +1,12 @@
 """Text for terminals and files: nothing in it moves a cursor, and a file is written whole or not at all."""
 
+import errno
 import os
 import secrets
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["printable", "replace_file", "write_whole"]
+__all__ = ["printable", "replace_file", "unwritable", "write_whole"]
 
 
 def printable(text: object, *, lines: bool = False) -> str:
@@ -65,11 +66,16 @@ def write_whole(path: str | Path, text: str) -> None:
         else:
             replace_file(place, [text.encode()], place.stat().st_mode & 0o7777 if place.exists() else None)
     except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise OSError(
-            f"{str(path)!r} cannot be written: {reason}. Give a file in a folder that you may write to and "
-            "that has room; nothing was changed."
-        ) from None
+        raise unwritable(path, error) from None
+
+
+def unwritable(path: str | Path, error: OSError) -> OSError:
+    """What the system says of a place, as a sentence."""
+    reason = error.strerror or type(error).__name__
+    return OSError(
+        f"{str(path)!r} cannot be written: {reason}. Give a file in a folder that you may write to and "
+        "that has room; nothing was changed."
+    )
 
 
 def replace_file(path: Path, pieces: Iterable[bytes | memoryview], mode: int | None = None) -> None:
@@ -78,6 +84,9 @@ def replace_file(path: Path, pieces: Iterable[bytes | memoryview], mode: int | N
     A link is replaced and not followed. `mode` are the rights of the new file, the usual ones by default. The
     system's own `OSError` tells what went wrong.
     """
+    if path.exists() and not (path.is_file() or path.is_symlink()):
+        # who may do so would replace a device by a file
+        raise OSError(errno.EINVAL, "it is a folder, a pipe or a device")
     # a name that nobody can have laid out beforehand, in the same folder so that it can be moved into place
     part = path.with_name(f".{path.name[:100]}.{secrets.token_hex(8)}.part")
     try:

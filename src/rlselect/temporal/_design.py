@@ -45,6 +45,8 @@ class ProcessDesign:
     dropout : model of staying whose weights are in `w`, or None
     distance : array of shape (times, units), how far after a time a visit is, in widths of the window, where
         visits count by their nearness; None elsewhere
+    ends : times between which curves are told, as numbers: the outer edges of bins; None for the first time
+        and the last
     """
 
     x: Array
@@ -64,6 +66,7 @@ class ProcessDesign:
     offset: Array | None = None
     dropout: Dropout | None = None
     distance: Array | None = None
+    ends: tuple[float, float] | None = None
 
     def n_effective(self, w: Array | None = None) -> Array:
         """Independent units of equal weight with as much information as those at each time, (times,)."""
@@ -329,4 +332,5 @@ def _dense(
         distance=None
         if placed.distance is None
         else replace(placed, weight=placed.distance).weights((len(times), n)),
+        ends=placed.ends,
     )

@@ -77,13 +77,17 @@ def _coded(spec: Any, found: Any) -> Array:
 
 
 def curves_at(beta: Array, design: ProcessDesign, clock: Array) -> Array:
-    """Curves at the clock of each row: exact on the grid, linear between, refused outside."""
-    low, high = design.clock[0], design.clock[-1]
+    """Curves at the clock of each row: exact on the grid, linear between, refused outside.
+
+    The halves of the first bin and the last one that lie outside of their middles have the curves of the bin.
+    """
+    low, high = design.ends or (design.clock[0], design.clock[-1])
     known = clock[~np.isnan(clock)]
     if ((known < low) | (known > high)).any():
+        first, last = _ends(design)
         raise ValueError(
-            f"times must lie between {design.times[0]} and {design.times[-1]}, where the curves were "
-            f"estimated; {int(((known < low) | (known > high)).sum())} row(s) lie outside"
+            f"times must lie between {first} and {last}, where the curves were estimated; "
+            f"{int(((known < low) | (known > high)).sum())} row(s) lie outside"
         )
     left, right, share = _between(design, clock)
     part = share[:, None]
@@ -92,9 +96,20 @@ def curves_at(beta: Array, design: ProcessDesign, clock: Array) -> Array:
     return out
 
 
+def _ends(design: ProcessDesign) -> tuple[Any, Any]:
+    """The first and the last time at which curves are told, as times are given."""
+    if design.ends is None:
+        return design.times[0], design.times[-1]
+    if design.times.dtype.kind not in "mM":
+        return design.ends
+    days = np.array(design.ends) - design.clock[[0, -1]]
+    first, last = design.times[[0, -1]] + (days * 86_400_000_000).round().astype("timedelta64[us]")
+    return first, last
+
+
 def _between(design: ProcessDesign, clock: Array) -> tuple[NDArray[np.intp], NDArray[np.intp], Array]:
     """The times on both sides of each row's, and the share of the way between them; 0 on the grid."""
-    safe = np.where(np.isnan(clock), design.clock[0], clock)
+    safe = np.clip(np.where(np.isnan(clock), design.clock[0], clock), design.clock[0], design.clock[-1])
     right = np.searchsorted(design.clock, safe)
     on_grid = design.clock[right] == safe
     left = np.where(on_grid, right, np.maximum(right - 1, 0))

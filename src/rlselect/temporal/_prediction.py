@@ -41,7 +41,8 @@ class CurvePrediction(Estimator):
             New rows.
         time : str or array, optional
             Times of the rows; by default the column used in `fit`. Between observed times curves are
-            interpolated linearly; times outside the observed range are refused.
+            interpolated linearly; times outside the observed range are refused. Of bins, that is the range of
+            all bins, and rows before the first middle and after the last have the curves of their bin.
         smoothed : bool, default=False
             From the smoothed curves.
         offset : str or array, optional

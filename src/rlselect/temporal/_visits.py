@@ -81,6 +81,7 @@ class PlacedRows:
     period: Places | None = None
     told: NDArray[np.bool_] | None = None
     distance: Array | None = None
+    ends: tuple[float, float] | None = None
 
     def weights(self, shape: tuple[int, int]) -> Array:
         """Weights at their places, (times, units)."""
@@ -223,6 +224,7 @@ def _binned(
         clock,
         seen=(time[last], unit[last], row[last]),
         told=_told(own, unit, sides[-1])[last],
+        ends=(float(sides[0]), float(sides[-1])),
     )
     if schedule.several == "mean":
         _, cell, counts = np.unique(pair, return_inverse=True, return_counts=True)

@@ -27,6 +27,22 @@ def test_times_come_in_several_forms(y):
     np.testing.assert_array_equal(parts["event"], EVENT)
 
 
+@pytest.mark.parametrize(
+    "y",
+    [
+        pd.DataFrame({"time": TIME, "event": EVENT}),
+        pd.DataFrame({"status": EVENT.astype(int), "days": TIME}),
+        np.column_stack([TIME, EVENT]),
+        np.array([(t, int(e)) for t, e in zip(TIME, EVENT, strict=True)], [("days", float), ("status", int)]),
+    ],
+)
+def test_told_the_family_columns_are_times_and_events(y):
+    parts = survival_parts(y)
+    np.testing.assert_array_equal(parts["time"], TIME)
+    np.testing.assert_array_equal(parts["event"], EVENT)
+    assert survival_parts(["days", "died"]) == {"time": "days", "event": "died"}
+
+
 def test_equal_rows_share_a_record():
     kind, codes, strata = read_survival(TIME, {"event": EVENT.astype(int)}, "efron")
     assert codes[0] == codes[2] != codes[1]
@@ -54,6 +70,8 @@ def test_an_event_at_the_start_is_at_risk():
     ("y", "message"),
     [
         (TIME, "structured array with the fields 'event' and 'time'"),
+        (np.column_stack([TIME, TIME]), "then zeros and ones"),
+        (pd.DataFrame({"a": TIME, "b": TIME}), "y has no 'time'"),
         ({"time": TIME}, "y has no 'event'"),
         ({"time": TIME, "event": EVENT, "age": TIME}, "y has a field 'age'"),
     ],
@@ -142,3 +160,15 @@ def test_a_frame_may_hold_the_times():
     assert fit.n_features_in_ == 3
     np.testing.assert_array_equal(fit.coef_, other.coef_)
     assert fit.score(frame, ("days", "died")) == other.score(frame[["a", "b", "c"]], y) > 0.7
+
+
+def test_strata_may_be_a_column_of_new_rows():
+    X, _ = rows(60)
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(site=np.where(rng.random(60) < 0.5, "n", "s"))
+    y = {"time": rng.exponential(size=60), "event": rng.random(60) < 0.8, "stratum": "site"}
+    fit = REVS(random_state=0).fit(frame, y)
+    np.testing.assert_array_equal(
+        fit.predict_survival_function(frame, [0.5, 1.0], stratum="site"),
+        fit.predict_survival_function(frame, [0.5, 1.0], stratum=frame["site"]),
+    )

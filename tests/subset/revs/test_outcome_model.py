@@ -92,6 +92,7 @@ def test_survival_is_that_of_the_baseline(fits):
                 hazard += sum(1.0 / (at_risk - k / m * tied) for k in range(m))
             assert curves[i, j] == pytest.approx(np.exp(-hazard * risk[i]), rel=1e-9)
     assert fit.predict_survival_function(X, stratum="m").shape == (N, len(fit.event_times_))
+    assert fit.predict_survival_function(X, 0.3, stratum="m").shape == (N, 1)
     assert not hasattr(fit, "predict_proba")
     # however far out a row is, before the start all are alive
     far = fit.predict_survival_function(1e16 * np.sign(fit.coef_)[None, :], [-1.0, 0.3, 1.0], stratum="m")
@@ -188,3 +189,15 @@ def test_categories_without_an_order_are_refused():
     X, y = data("ordinal")
     with pytest.raises(ValueError, match="ordered categories"):
         REVS(family="ordinal").fit(X, pd.Series(np.array(STAGES)[y // 10], dtype="category"))
+
+
+def test_a_ridge_of_all_columns_has_a_share_where_left_out_rows_ask_for_it():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((100, 16))
+    dense = np.digitize(X @ np.full(16, 0.2) + rng.logistic(size=100), [-1.0, 1.0])
+    sparse = np.digitize(2.0 * X[:, 0] + rng.logistic(size=100), [-1.0, 1.0])
+    mixed, alone = (REVS(family="ordinal", random_state=0).fit(X, y) for y in (dense, sparse))
+    assert mixed._average.share_of_all > 0.2
+    assert alone._average.share_of_all == 0.0
+    assert np.all(mixed.coef_average_ != 0)
+    assert "a ridge regression on all columns" in str(mixed.summary().dict["notes"])

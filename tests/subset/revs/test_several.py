@@ -200,6 +200,7 @@ def test_time_ends_the_fits_of_all_responses(table):
         ({"family": "poisson"}, ["a", "b"], "Response 'a': family='poisson' needs counts"),
         ({}, ["a", "bb"], "'bb' is not a column of X"),
         ({}, ["a", "a"], "names the column 'a' twice"),
+        ({"family": "multinomial"}, np.eye(3)[np.arange(90) % 3], "a class in parts"),
     ],
 )
 def test_what_makes_no_sense_is_refused(table, options, y, message):

@@ -86,6 +86,13 @@ def _standard(values: Array) -> Array:
     return np.asarray((values - values.mean(axis=0)) / np.where(spread > 0, spread, 1.0))
 
 
+def _largest(values: Array, count: int) -> NDArray[np.intp]:
+    """Places of the so many largest values of each row, the largest first."""
+    some = np.argpartition(-values, count - 1, axis=1)[:, :count]
+    order = np.argsort(-np.take_along_axis(values, some, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(some, order, axis=1)
+
+
 class _Columns:
     """Columns, and how much they say of many responses at once.
 
@@ -159,7 +166,7 @@ class _Columns:
         """
         (m, q, _), n = cross.shape, len(self._X)
         slab, share = _SMALL / n, min(_TOGETHER * n / self.count, 0.5)
-        strongest = np.argsort(-squares, axis=1, kind="stable")[:, : self._most]
+        strongest = _largest(squares, self._most)
         products = self._products(strongest)
         first = np.take_along_axis(cross, strongest[:, None, :], axis=2).astype(np.float64)
         rest, mean, effect = first.copy(), np.zeros_like(first), np.zeros_like(first)

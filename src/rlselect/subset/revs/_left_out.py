@@ -24,6 +24,21 @@ _MOST_REFITS = 20
 _LEAST_SHARE = 0.1
 
 
+# of another model beside the average, that are tried
+SHARES = np.linspace(0.0, 1.0, 21)
+
+
+def stacked_share(total: Floats) -> float:
+    """The share of another model beside the average, zero where it hardly adds anything.
+
+    The mean of all `SHARES`, each as likely as left-out rows are with it (the summed losses are given), times
+    the chance that the gain of the best is one: a choice of the best itself would turn with single rows.
+    """
+    chance = np.exp(total.min() - total)
+    share = float(chance @ SHARES / chance.sum() * -np.expm1(total.min() - total[0]))
+    return share if share > _LEAST_SHARE else 0.0
+
+
 def caution(doubt: Floats) -> Floats:
     """What log odds of this variance are multiplied by to be those of the mean probability."""
     return np.asarray(1.0 / np.sqrt(1.0 + np.pi / 8.0 * doubt))
@@ -118,20 +133,14 @@ class LeftOutRows(NamedTuple):
         return loss, refit_loss, float(np.sqrt(spread / rows.weight.sum()))
 
     def share_of(self, other: Said, average: Said) -> float:
-        """The share of another model beside the average, zero where it hardly adds anything.
-
-        The mean of all shares, each as likely as left-out rows are with it, times the chance that the gain of
-        the best is one: a choice of the best itself would turn with single rows.
-        """
-        shares, weight = np.linspace(0.0, 1.0, 21), self.rows.weight
-        mixtures = (average.mixed(other, share) for share in shares)
+        """The share of another model beside the average, see `stacked_share`."""
+        weight = self.rows.weight
+        mixtures = (average.mixed(other, share) for share in SHARES)
         total = np.array([weight @ mixture.losses(self.likelihood, self.rows.y) for mixture in mixtures])
         if self.likelihood.family == "gaussian":
             # of normal noise whose variance is the mean loss
             total = 0.5 * weight.sum() * np.log(np.maximum(total, 1e-300))
-        chance = np.exp(total.min() - total)
-        share = float(chance @ shares / chance.sum() * -np.expm1(total.min() - total[0]))
-        return share if share > _LEAST_SHARE else 0.0
+        return stacked_share(total)
 
     def _refit(self, chosen: NDArray[np.bool_]) -> Floats:
         rows, likelihood = self.rows, self.likelihood

@@ -81,24 +81,28 @@ def survival_parts(y: Any) -> dict[str, Any]:
 
     Parameters
     ----------
-    y : structured array, tuple of two names, or mapping
-        With fields (keys) "time" and "event", and "entry" and "stratum" where wanted. A structured array of
-        two fields, of which the first holds truth values, needs no such names.
+    y : structured array, data frame, two names, mapping, or array of shape (n, 2)
+        With fields (columns, keys) "time" and "event", and "entry" and "stratum" where wanted. A structured
+        array or a frame of two fields, of which one alone holds truth values or zeros and ones, needs no such
+        names. An array has the times first, then zeros and ones.
     """
     names = getattr(getattr(y, "dtype", None), "names", None)
-    if names is not None:
-        parts = {name: np.asarray(y[name]) for name in names}
-        if len(names) == 2 and parts[names[0]].dtype.kind == "b":
-            parts = {"event": parts[names[0]], "time": parts[names[1]]}
-    elif isinstance(y, tuple) and len(y) == 2 and all(isinstance(name, str) for name in y):
+    if isinstance(y, tuple | list) and len(y) == 2 and all(isinstance(name, str) for name in y):
         parts = dict(zip(("time", "event"), y, strict=True))
+    elif names is not None:
+        parts = _by_flags({name: np.asarray(y[name]) for name in names})
     elif isinstance(y, Mapping):
         parts = dict(y)
+    elif hasattr(y, "columns") and np.ndim(y) == 2:
+        parts = _by_flags({str(name): np.asarray(y[name]) for name in y.columns})
+    elif np.ndim(y) == 2 and np.shape(y)[1] == 2 and _is_flag(np.asarray(y)[:, 1]):
+        parts = {"time": np.asarray(y)[:, 0], "event": np.asarray(y)[:, 1]}
     else:
         raise ValueError(
             f"family='cox' was given with a y of type {type(y).__name__}; y must be a structured array with "
-            "the fields 'event' and 'time', the names y=('time', 'event') of two columns of X, or a mapping "
-            "with the keys 'time', 'event' and, where wanted, 'entry' and 'stratum'."
+            "the fields 'event' and 'time' or a frame with such columns, an array of two columns (times, "
+            "then zeros and ones), the names y=('time', 'event') of two columns of X, or a mapping with the "
+            "keys 'time', 'event' and, where wanted, 'entry' and 'stratum'."
         )
     strange = [str(name) for name in parts if name not in _SURVIVAL]
     lost = [name for name in ("time", "event") if parts.get(name) is None]
@@ -106,6 +110,19 @@ def survival_parts(y: Any) -> dict[str, Any]:
         what = f"has no {lost[0]!r}" if lost else f"has a field {strange[0]!r}"
         raise ValueError(f"y {what}; its fields are 'time' and 'event', and may be 'entry' and 'stratum'.")
     return parts
+
+
+def _by_flags(parts: dict[str, NDArray]) -> dict[str, Any]:
+    """Two fields of other names by what they hold."""
+    flags = [name for name, values in parts.items() if _is_flag(values)]
+    if len(parts) == 2 and len(flags) == 1 and set(parts) != {"time", "event"}:
+        return {"event" if name in flags else "time": values for name, values in parts.items()}
+    return dict(parts)
+
+
+def _is_flag(values: NDArray) -> bool:
+    """Whether these are truth values, or nothing but zeros and ones."""
+    return values.dtype.kind == "b" or (values.dtype.kind in "iuf" and bool(np.isin(values, (0, 1)).all()))
 
 
 def read_survival(

@@ -13,6 +13,7 @@ from rlselect.subset.revs._average import SubsetAverage
 from rlselect.subset.revs._dependence import Dependence, describe
 from rlselect.subset.revs._dependent_fit import learn_dependence
 from rlselect.subset.revs._found import Found, Gather, rows_of
+from rlselect.subset.revs._left_out import SHARES, stacked_share
 from rlselect.subset.revs._outcome_kind import OutcomeKind
 from rlselect.subset.revs._problem import Problem
 from rlselect.subset.revs._search import is_large
@@ -35,6 +36,9 @@ _MOST = 50
 _JUDGES = 10
 _FOLDS = 5
 _SLABS = 8
+# rows times squared coefficients up to which the ridge of all columns is tried, and its widest prior
+_ALL_COLUMNS = 5e6
+_WIDEST = 100.0
 # of large data, rows on which columns are left out to see what each is worth
 _GAIN_ROWS = 2000
 
@@ -222,26 +226,50 @@ def _average(
     visited = found.visited.heaviest(_MOST)
     every = [problem.columns_of(np.isin(np.arange(problem.units.n_units), s)) for s in visited.subsets]
     union = np.unique(np.concatenate(every)).astype(np.intp)
-    places = [np.searchsorted(union, c) for c in every]
-    rows = _counting(found.gather(union))
-    slab = _slab(problem, kind, rows, places, visited.weights)
-    signs = np.zeros(len(union)) if problem.structure is None else problem.structure.signs[union]
+    all_columns = None if folds is None else _all_columns(problem, found, kind)
+    design = union if all_columns is None else all_columns
+    places = [np.searchsorted(design, c) for c in every]
+    rows = _counting(found.gather(design))
+    slab = _slab(problem, kind, rows, places)
+    signs = np.zeros(len(design)) if problem.structure is None else problem.structure.signs[design]
     mean = _mean_of(kind, rows, places, visited.weights, slab, signs)
-    shown = _linear(kind, mean, p, union)
-    losses = (np.nan, np.nan, np.nan)
-    if folds is not None:
-        chosen = np.searchsorted(union, columns) if np.isin(columns, union).all() else None
-        if chosen is not None:
-            losses = _held_out(kind, rows, places, visited, slab, chosen, folds, signs)
-    return _kept(union, shown, count, len(places), losses), shown
+    losses: tuple[float, float, float] = (np.nan, np.nan, np.nan)
+    share = 0.0
+    if folds is not None and np.isin(columns, design).all():
+        chosen = np.searchsorted(design, columns)
+        judged = _held_out(kind, rows, places, visited, slab, chosen, folds, signs)
+        ridge = None if all_columns is None else _ridge_of_all(kind, rows, folds)
+        losses, share = _compared(kind, rows, folds, judged, ridge)
+        if share and ridge is not None:
+            mean, union = mean.mixed(ridge[0], share), design
+    shown = _linear(kind, mean, p, design)
+    return _kept(union, shown, count, len(places), losses, share), shown
 
 
 def _kept(
-    columns: NDArray[np.intp], shown: Linear, rows: float, n: int, losses: tuple = (np.nan,) * 3
+    columns: NDArray[np.intp],
+    shown: Linear,
+    rows: float,
+    n: int,
+    losses: tuple[float, float, float] = (np.nan, np.nan, np.nan),
+    share: float = 0.0,
 ) -> SubsetAverage:
     none = sparse.csr_array((len(columns), len(columns)))
     coef = np.atleast_2d(shown.coef)[:, columns]
-    return SubsetAverage(columns, coef, shown.intercept, np.zeros(len(columns)), none, 1.0, rows, n, *losses)
+    centre = np.zeros(len(columns))
+    return SubsetAverage(
+        columns, coef, shown.intercept, centre, none, 1.0, rows, n, *losses, share_of_all=share
+    )
+
+
+def _all_columns(problem: Problem, found: Found, kind: OutcomeKind) -> NDArray[np.intp] | None:
+    """Every column that may be in, where a ridge of them all may have a share, as in `average_subsets`."""
+    plain = problem.structure is None and problem.together is None
+    columns = problem.columns_of(problem.allowed | problem.always)
+    _, y, weight, _ = found.gather(columns[:0])
+    n = float(len(y) if weight is None else np.sum(weight))
+    size = len(columns) * max(kind.n_classes - 1 if kind.family == "multinomial" else 1, 1)
+    return columns if plain and size <= n and n * size**2 <= _ALL_COLUMNS else None
 
 
 def _mean_of(
@@ -274,9 +302,7 @@ def _mean_of(
     return OutcomeFit(outcome.absorb(own, -shift @ coef), coef, np.zeros((size, size)), False, np.nan)
 
 
-def _slab(
-    problem: Problem, kind: OutcomeKind, rows: tuple, places: list[NDArray[np.intp]], weights: Floats
-) -> float:
+def _slab(problem: Problem, kind: OutcomeKind, rows: tuple, places: list[NDArray[np.intp]]) -> float:
     """Prior variance of the coefficients that the heaviest subset with any column speaks for."""
     sizes = [len(where) for where in places]
     first = int(np.argmax(np.asarray(sizes) > 0))
@@ -293,6 +319,26 @@ def _slab(
     return float(slabs[int(np.argmax([outcome_mode(outcome, Z, float(g), start).evidence for g in slabs]))])
 
 
+def _ridge_of_all(
+    kind: OutcomeKind, rows: tuple, folds: NDArray[np.intp]
+) -> tuple[OutcomeFit, list[OutcomeFit]]:
+    """The ridge of all columns, and that without each fold; what is left out says how wide its prior is."""
+    p, n = rows[0].shape[1], float(len(rows[1]) if rows[2] is None else rows[2].sum())
+    everything, none = [np.arange(p)], np.zeros(p)
+    slabs = np.geomspace(0.1 / n, _WIDEST, _SLABS)
+    fits = [
+        [_mean_of(kind, _part(rows, folds != fold), everything, np.ones(1), float(g), none) for g in slabs]
+        for fold in range(_FOLDS)
+    ]
+    losses = [
+        sum(_loss(kind, _part(rows, folds == fold), fits[fold][i]) for fold in range(_FOLDS))
+        for i in range(len(slabs))
+    ]
+    best = int(np.argmin(np.where(np.isfinite(losses), losses, np.inf)))
+    whole = _mean_of(kind, rows, everything, np.ones(1), float(slabs[best]), none)
+    return whole, [each[best] for each in fits]
+
+
 def _part(rows: tuple, mask: NDArray) -> tuple[Any, ...]:
     return tuple(None if v is None else v[mask] for v in rows)
 
@@ -306,25 +352,57 @@ def _held_out(
     chosen: NDArray[np.intp],
     folds: NDArray[np.intp],
     signs: NDArray,
-) -> tuple[float, float, float]:
-    """Mean losses of held-out folds, of the average and the refit, and the error of their difference."""
-    A, _, weight, _ = rows
-    w = np.ones(len(A)) if weight is None else weight
-    losses = np.zeros((_FOLDS, 2))
+) -> list[tuple[OutcomeFit, OutcomeFit]]:
+    """The average and the refit without each fold, both with coefficients of all columns."""
+    fits = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SeparationWarning)
         for fold in range(_FOLDS):
-            inside, outside = _part(rows, folds != fold), _part(rows, folds == fold)
+            inside = _part(rows, folds != fold)
             mean = _mean_of(kind, inside, places[:_JUDGES], visited.weights[:_JUDGES], slab, signs)
             refit = fit_outcome(inside[0][:, chosen], inside[1], kind.make, inside[2], inside[3])
-            judge = kind.make(outside[1], outside[2], outside[3])
-            for i, (fit, X) in enumerate(((mean, outside[0]), (refit, outside[0][:, chosen]))):
-                eta = (X @ fit.coef).T
-                eta = eta if judge.order is None else eta[:, judge.order]
-                losses[fold, i] = -judge.at(fit.own, eta).value / float(w[folds == fold].sum())
+            coef = np.zeros_like(mean.coef)
+            coef[chosen] = refit.coef
+            fits.append((mean, replace(refit, coef=coef)))
+    return fits
+
+
+def _loss(kind: OutcomeKind, rows: tuple, fit: OutcomeFit) -> float:
+    """Minus the log likelihood of some rows."""
+    judge = kind.make(rows[1], rows[2], rows[3])
+    eta = (rows[0] @ fit.coef).T
+    return -float(judge.at(fit.own, eta if judge.order is None else eta[:, judge.order]).value)
+
+
+def _compared(
+    kind: OutcomeKind,
+    rows: tuple,
+    folds: NDArray[np.intp],
+    judged: list[tuple[OutcomeFit, OutcomeFit]],
+    ridge: tuple[OutcomeFit, list[OutcomeFit]] | None,
+) -> tuple[tuple[float, float, float], float]:
+    """Mean losses of held-out folds of the average and the refit, the error of their difference, and a share.
+
+    The share is that of the ridge of all columns in the average.
+    """
+    outside = [_part(rows, folds == fold) for fold in range(_FOLDS)]
+    counts = np.array([len(part[1]) if part[2] is None else part[2].sum() for part in outside], dtype=float)
+    means, share = [mean for mean, _ in judged], 0.0
+    if ridge is not None:
+        mixtures = [[a.mixed(b, s) for a, b in zip(means, ridge[1], strict=True)] for s in SHARES]
+        total = [sum(_loss(kind, o, fit) for o, fit in zip(outside, m, strict=True)) for m in mixtures]
+        if np.isfinite(total).all():
+            share = stacked_share(np.array(total))
+            means = [a.mixed(b, share) for a, b in zip(means, ridge[1], strict=True)]
+    losses = np.array(
+        [
+            [_loss(kind, part, fit) / count for fit in (mean, refit)]
+            for part, count, mean, (_, refit) in zip(outside, counts, means, judged, strict=True)
+        ]
+    )
     if not np.isfinite(losses).all():
         # rows of a class that the other folds lack have no likelihood: nothing can be compared
-        return np.nan, np.nan, np.nan
+        return (np.nan, np.nan, np.nan), share
     loss, refit_loss = losses.mean(axis=0)
     doubt = float(np.std(losses[:, 0] - losses[:, 1], ddof=1) / np.sqrt(_FOLDS))
-    return float(loss), float(refit_loss), doubt
+    return (float(loss), float(refit_loss), doubt), share

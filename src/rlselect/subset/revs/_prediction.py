@@ -243,12 +243,12 @@ class SubsetPredictions(PredictingSelector):
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features), or a source
             New rows; those of a source are loaded.
-        times : array-like of shape (n_times,), optional
+        times : array-like of shape (n_times,) or float, optional
             The times, by default `event_times_`.
         offset, average
             As in `predict`.
-        stratum : array-like of shape (n_samples,) or one label, optional
-            Stratum of each row, where `fit` had strata.
+        stratum : array-like of shape (n_samples,), one label or str, optional
+            Stratum of each row, where `fit` had strata, or the name of its column in X.
 
         Returns
         -------
@@ -258,8 +258,10 @@ class SubsetPredictions(PredictingSelector):
         X = load_source(X, f"{type(self).__name__}.predict_survival_function")
         eta = self._linear_predictor(X, offset, average)
         averaged = self.average_ if average == "auto" else bool(average)
-        wanted = self.event_times_ if times is None else np.asarray(times, dtype=np.float64)
+        wanted = self.event_times_ if times is None else np.atleast_1d(np.asarray(times, dtype=np.float64))
         curves = self._baselines["average" if averaged else "refit"]
+        if isinstance(stratum, str) and stratum in getattr(X, "columns", ()) and stratum not in self.strata_:
+            stratum = np.asarray(X[stratum])
         number = self._strata_of(stratum, len(eta), len(curves))
         out = np.empty((len(eta), len(wanted)))
         for s, (at, hazard, middle) in enumerate(curves):

@@ -45,6 +45,8 @@ def fit_several(
 ) -> None:
     """Fit an unfitted `REVS` to several responses; it holds a fitted one for each in the end."""
     refuse_unused(selector, ("checkpoint", "order"), "several responses", "leave it out")
+    if selector.family == "multinomial":
+        _refuse_indicators(given)
     if selector.responses == "each":
         estimators = _fit_each(selector, progress, given, weight, offset, groups)
         for fitted in estimators:
@@ -56,6 +58,20 @@ def fit_several(
         estimators = _fit_shared(selector, progress, given, weight, offset)
     selector.estimators_, selector.response_names_ = estimators, list(given.names)
     _keep_models(selector, estimators)
+
+
+def _refuse_indicators(given: Responses) -> None:
+    """Columns that name the class of each row by a one are one response, which other tools take in parts."""
+    if any(isinstance(values, str) for values in given.values):
+        return
+    columns = [np.asarray(values) for values in given.values]
+    indicators = all(c.dtype.kind in "biuf" and np.isin(c, (0, 1)).all() for c in columns)
+    if indicators and np.all(sum(columns) == 1):
+        raise ValueError(
+            f"y has {len(given)} columns of zeros and ones with a single one in every row: a class in parts, "
+            "where each column would be a response of its own. Give the classes themselves, "
+            "y = y.argmax(axis=1) for an array or y.idxmax(axis=1) for a data frame."
+        )
 
 
 def _fit_each(

@@ -18,12 +18,8 @@ from rlselect.kernels import (
     settle_levels,
 )
 from rlselect.subset.revs.evidence._dependent_ridge import FIRST_SHARE, alike
-from rlselect.subset.revs.evidence._glm_subset import (
-    SAME_DISPERSION,
-    GlmSubset,
-    block_design,
-    block_predictor,
-)
+from rlselect.subset.revs.evidence._glm_parts import block_design, block_predictor
+from rlselect.subset.revs.evidence._glm_subset import SAME_DISPERSION, GlmSubset
 from rlselect.subset.revs.evidence._recall import Recall
 from rlselect.subset.revs.evidence._rows import Rows
 
@@ -140,6 +136,10 @@ class DependentGlm(GlmSubset):
         score_parts[0], cross_parts[0] = products[0], products[1:]
         hessian = hessian + bent @ design.T - inner.T @ inner
         self._set_prices(hessian, score_parts, cross_parts, curvatures, within)
+
+    def _leaving(self, one_step: Floats) -> Floats:
+        # the levels would have to be found anew for every column
+        return one_step
 
     def learn_dispersion(self) -> bool:
         """Learn what rows share beside the subset, and the dispersion of counts; whether either changed."""

@@ -13,15 +13,12 @@ from rlselect.kernels import (
     TiedMoves,
     Ties,
     damped_newton,
-    dispersion_likelihoods,
     invert_positive,
     laplace_block_add,
     laplace_block_remove,
     likeliest_dispersion,
-    log_likelihood,
     null_intercept,
     prior_logdet,
-    score_and_curvature,
     small_decrement,
     summed_problem,
     tied_adds,
@@ -29,6 +26,15 @@ from rlselect.kernels import (
 )
 from rlselect.learn import subset_key
 from rlselect.subset.revs.evidence._block import Block
+from rlselect.subset.revs.evidence._glm_parts import (
+    block_design,
+    dispersion_parts,
+    newton_parts,
+    price_parts,
+    probe_parts,
+    tie_parts,
+)
+from rlselect.subset.revs.evidence._leaving import FittedRows, evidence_without
 from rlselect.subset.revs.evidence._look import Look, Scores, glm_scores, paying_z
 from rlselect.subset.revs.evidence._recall import Recall
 from rlselect.subset.revs.evidence._rows import Rows
@@ -43,6 +49,8 @@ _DECREMENT = 1e-4
 # the columns of the subset are kept between the steps of a fit up to this size
 _DESIGN_BYTES = 2**27
 _SLABS = 12
+# a column that leaves at a greater loss stays for sure, and one step says no more than the truth
+_SURE = 10.0
 # a dispersion that differs by less changes no price
 SAME_DISPERSION = 0.02
 # what a subset is solved to
@@ -87,9 +95,16 @@ class GlmSubset:
         Whether the effects in the model are taken to be alike.
     revisits : bool, default=False
         Whether a walk will come back to its subsets, so that these are remembered.
+
+    Attributes
+    ----------
+    thorough : bool
+        Whether columns that leave are priced by Newton steps to the model without them. One step from a large
+        effect makes little of it: rows that the model is sure of have next to no curvature there.
     """
 
     shapes = SHAPES
+    thorough = False
 
     def __init__(
         self,
@@ -188,7 +203,7 @@ class GlmSubset:
             np.add(sums, parts[0], out=sums)
             np.add(squares, parts[1], out=squares)
 
-        self._rows.pour(add, _tie_parts, columns)
+        self._rows.pour(add, tie_parts, columns)
         n, mean = self.counted, sums[0] / self.counted
         about = sums[1:] - n * np.outer(mean[columns], mean)
         spread = np.sqrt(np.maximum(squares - n * mean**2, 1e-300))
@@ -211,7 +226,7 @@ class GlmSubset:
             for total, part in zip(sums, parts, strict=True):
                 np.add(total, part, out=total)
 
-        self._rows.pour(add, _newton_parts, self._subset, coef, self._likelihood, each=designs)
+        self._rows.pour(add, newton_parts, self._subset, coef, self._likelihood, each=designs)
         hessian, gradient, likelihood = sums
         pull = prior @ coef
         return 0.5 * float(coef @ pull) - float(likelihood), hessian + prior, gradient - pull
@@ -265,7 +280,7 @@ class GlmSubset:
             for total, part in zip(within, inside, strict=True):
                 total += part
 
-        self._rows.pour(add, _price_parts, self._subset, self._coef, self._likelihood, blocks, each=designs)
+        self._rows.pour(add, price_parts, self._subset, self._coef, self._likelihood, blocks, each=designs)
         self._set_prices(hessian, score, cross, curvatures, within)
 
     def _set_prices(
@@ -323,7 +338,7 @@ class GlmSubset:
         adds, subset = self._adds, self._subset
         removes = tied_removes(self._inverse[1:, 1:], self._coef[1:], self._ties, self.slab)
         columns = adds.fall - 0.5 * adds.logdet
-        columns[subset] = removes.fall - 0.5 * removes.logdet
+        columns[subset] = self._leaving(removes.fall - 0.5 * removes.logdet)
         if self.shape:
             size = adds.mean**2 + adds.variance
             size[subset] = removes.mean**2 + removes.variance
@@ -337,6 +352,28 @@ class GlmSubset:
         for unit in np.flatnonzero(self.mask & self.units.is_block):
             moves[unit] = self._block_remove(int(unit))
         return moves
+
+    def _leaving(self, one_step: Floats) -> Floats:
+        """Change of the log evidence when each column of the subset leaves, given what one step says."""
+        blocks = list(self._rows)
+        doubtful = np.flatnonzero((one_step > -_SURE) & ~self._in_block[self._subset])
+        if not self.thorough or not len(doubtful) or len(blocks) != 1 or blocks[0] is None:
+            return one_step
+        block, out = blocks[0], doubtful + 1
+        rows = FittedRows(
+            block_design(block, self._subset),
+            block.y,
+            np.ones(len(block)) if block.weight is None else block.weight,
+            np.zeros(len(block)) if block.offset is None else block.offset,
+        )
+        start = self._coef - self._inverse[out] * (self._coef[out] / self._inverse[out, out])[:, None]
+        left = evidence_without(rows, self._likelihood, self._prior(self.slab, self._ties), out, start)
+        # the determinant of the prior loses what the column has beside the others
+        own = self.slab if self._ties is None else self.slab / self._ties.inverse[doubtful, doubtful]
+        changes = one_step.copy()
+        prior = prior_logdet(len(self._subset), self.slab, self._ties) - np.log(own)
+        changes[doubtful] = left - 0.5 * prior - self.evidence
+        return changes
 
     def slabs(self) -> Floats:
         """The prior variances that `evidence_table` compares.
@@ -379,7 +416,7 @@ class GlmSubset:
             def add(_: int, part: Floats) -> None:
                 np.add(sums, part, out=sums)
 
-            self._rows.pour(add, _dispersion_parts, self._subset, self._coef, grid)
+            self._rows.pour(add, dispersion_parts, self._subset, self._coef, grid)
             return sums
 
         best = likeliest_dispersion(likelihoods, self._proof)
@@ -516,75 +553,7 @@ class GlmSubset:
         def add(_: int, part: Floats) -> None:
             np.add(products, self._stretch * part, out=products)
 
-        self._rows.pour(add, _probe_parts, self._subset, self._coef, self._likelihood, probes)
+        self._rows.pour(add, probe_parts, self._subset, self._coef, self._likelihood, probes)
         products = products[:, outside] / np.multiply.outer(np.sqrt(self._curvature[probes]), scale)
         norm = float((products**2).sum()) * (np.count_nonzero(outside) / len(probes))
         return agreed / max(0.5 * float(np.sqrt(norm)), 1e-12)
-
-
-def block_design(block: Block, subset: list[int]) -> Floats:
-    """A one and some columns of every row, shape (m + 1, rows)."""
-    design = np.ones((len(subset) + 1, len(block)))
-    design[1:] = block.columns(subset)
-    return design
-
-
-def block_predictor(
-    block: Block, subset: list[int], coef: Floats, design: Floats | None
-) -> tuple[Floats, Floats]:
-    design = block_design(block, subset) if design is None else design
-    eta = coef @ design
-    return design, eta if block.offset is None else eta + block.offset
-
-
-def _newton_parts(
-    block: Block, subset: list[int], coef: Floats, likelihood: tuple[str, float], design: Floats | None = None
-) -> tuple[Floats, Floats, float]:
-    """What a block adds to the curvature, the gradient and the log likelihood."""
-    design, eta = block_predictor(block, subset, coef, design)
-    family, dispersion = likelihood
-    score, curvature = score_and_curvature(family, block.y, eta, dispersion)
-    return (
-        (design * block.weighted(curvature)) @ design.T,
-        design @ block.weighted(score),
-        float(block.weighted(log_likelihood(family, block.y, eta, dispersion=dispersion)).sum()),
-    )
-
-
-def _price_parts(
-    block: Block,
-    subset: list[int],
-    coef: Floats,
-    likelihood: tuple[str, float],
-    members: list[NDArray[np.intp]],
-    design: Floats | None = None,
-) -> tuple[Floats, Floats, Floats, list[Floats]]:
-    """What a block adds to the scores and curvatures of all columns, and their products with the subset."""
-    design, eta = block_predictor(block, subset, coef, design)
-    score, curvature = score_and_curvature(likelihood[0], block.y, eta, likelihood[1])
-    weight = block.weighted(curvature)
-    bent = design * weight
-    products = block.products(np.vstack([block.weighted(score), bent]))
-    inside = [block.within(columns, weight) for columns in members]
-    return products, block.squares(weight), bent @ design.T, inside
-
-
-def _probe_parts(
-    block: Block, subset: list[int], coef: Floats, likelihood: tuple[str, float], probes: NDArray[np.intp]
-) -> Floats:
-    _, eta = block_predictor(block, subset, coef, None)
-    _, curvature = score_and_curvature(likelihood[0], block.y, eta, likelihood[1])
-    return block.products(block.columns(probes) * block.weighted(curvature))
-
-
-def _tie_parts(block: Block, columns: list[int]) -> tuple[Floats, Floats]:
-    """What a block adds to the sums of all columns, their products with some, and their squares."""
-    ones = block.weighted(np.ones(len(block)))
-    vectors = np.vstack([ones, block.columns(columns) * ones])
-    return block.products(vectors), block.squares(ones)
-
-
-def _dispersion_parts(block: Block, subset: list[int], coef: Floats, grid: Floats) -> Floats:
-    """What a block adds to the log likelihood of counts under every dispersion of a grid."""
-    _, eta = block_predictor(block, subset, coef, None)
-    return dispersion_likelihoods(block.y, eta, block.weight, grid)

@@ -5,7 +5,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect.kernels import Outcome, OutcomePoint, damped_newton, small_decrement, summed_problem
+from rlselect.kernels import (
+    Outcome,
+    OutcomePoint,
+    damped_newton,
+    invert_positive,
+    small_decrement,
+    summed_problem,
+)
 
 Floats = NDArray[np.float64]
 
@@ -82,9 +89,8 @@ def outcome_mode(
     point = point_at(coef)
     hessian = point.hessian(columns) + np.diag(prior)
     value = point.value - 0.5 * float(coef @ (prior * coef))
-    logdet = float(np.linalg.slogdet(hessian)[1]) if len(start) else 0.0
+    inverse, logdet = invert_positive(hessian)
     evidence = value - 0.5 * (logdet + q * float(np.log(slabs).sum()) + point.volume)
-    inverse = np.asarray(np.linalg.pinv(hessian, hermitian=True)) if len(start) else hessian
     return OutcomeMode(coef, point, inverse, evidence, converged)
 
 
@@ -115,11 +121,11 @@ def under_other_priors(mode: OutcomeMode, columns: Floats, prior: Floats, others
     point, f = mode.point, len(mode.point.own_score)
     curvature = point.hessian(columns)
     pull = prior * mode.coef
-    hessian = curvature + others[:, :, None] * np.eye(len(prior))
-    inverse = np.linalg.pinv(hessian, hermitian=True) if len(prior) else hessian
+    inverted = [invert_positive(curvature + np.diag(other)) for other in others]
+    inverse = np.array([matrix for matrix, _ in inverted])
     step = np.einsum("tij,tj->ti", inverse, pull - others * mode.coef)
     coef = mode.coef + step
     value = point.value + step @ pull - 0.5 * np.einsum("ti,ij,tj->t", step, curvature, step)
     value -= 0.5 * (others * coef**2).sum(axis=1)
-    logdet = np.linalg.slogdet(hessian)[1] - np.log(others[:, f:]).sum(axis=1)
-    return OtherModes(coef, np.asarray(inverse), value - 0.5 * (logdet + point.volume))
+    logdet = np.array([logdet for _, logdet in inverted]) - np.log(others[:, f:]).sum(axis=1)
+    return OtherModes(coef, inverse, value - 0.5 * (logdet + point.volume))

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,13 @@ class OutcomeFit:
     covariance: Floats
     separated: bool
     value: float
+
+    def mixed(self, other: "OutcomeFit", share: float) -> "OutcomeFit":
+        """Both models, the other one with this share."""
+        own, coef = (
+            (1.0 - share) * a + share * b for a, b in ((self.own, other.own), (self.coef, other.coef))
+        )
+        return replace(self, own=own, coef=coef)
 
 
 def fit_outcome(

@@ -30,8 +30,10 @@ def test_predict_is_the_mean_and_interpolates(data):
 
 def test_rows_of_outer_bins_have_the_curves_of_their_bin(data):
     dates = data.assign(t=pd.Timestamp("2024-01-01") + pd.to_timedelta(data["t"], unit="D"))
-    told = ((data, "0.0 and 5.0", -1), (dates, "2024-01-01.* and 2024-01-06", "2023-12-31"))
-    for rows, edges, outside in told:
+    for rows, edges, outside in (
+        (data, "0.0 and 5.0", -1),
+        (dates, "2024-01-01.* and 2024-01-06", "2023-12-31"),
+    ):
         model = TemporalProcessRegression("v ~ x", visits="bin", grid=2).fit(rows, id="id", time="t")
         ends = rows.loc[[rows["t"].idxmin(), rows["t"].idxmax()]]
         expected = [model.coef_.iloc[k] @ [1.0, x] for k, x in zip((0, 1), ends["x"], strict=True)]

@@ -77,6 +77,10 @@ def report_again(
                 raise ValueError(
                     f"{other!r} holds a {type(fit).__name__}, whose report judges no rows; leave out --data."
                 )
+        if getattr(first, "family_", None) == "cox" and event is None:
+            raise ValueError(f"{name!r} tells times of events; name their column with --event.")
+        if getattr(first, "family_", None) != "cox" and event is not None:
+            raise ValueError(f"{name!r} tells no times of events; leave out --event.")
         told = _targets_in(data, target, first)
         data = with_target(data, told) if drop_missing_target else data
         also = [*told, *(name for name in (weight, event) if name is not None)]

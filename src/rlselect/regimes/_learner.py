@@ -401,7 +401,7 @@ class BackwardLearner(Estimator):
     def __getstate__(self) -> dict[str, Any]:
         # a file holds what was learnt, not whom it was learnt from
         state = super().__getstate__()
-        return state | {"_trial": None, "_relearning": None} if "_trial" in state else state
+        return state | {name: None for name in ("_trial", "_relearning") if name in state}
 
     def _estimate_value(self, evaluation: Evaluation, seconds: float) -> RegimeValue:
         """Value of the regime, whose stages were learnt in so many seconds."""

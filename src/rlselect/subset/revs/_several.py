@@ -69,8 +69,8 @@ def _refuse_indicators(given: Responses) -> None:
     if indicators and np.all(sum(columns) == 1):
         raise ValueError(
             f"y has {len(given)} columns of zeros and ones with a single one in every row: a class in parts, "
-            "where each column would be a response of its own. Give the classes themselves, "
-            "y = y.argmax(axis=1) for an array or y.idxmax(axis=1) for a data frame."
+            "where each column would be a response of its own. Give one column that names the class of each "
+            "row."
         )
 
 

@@ -101,7 +101,7 @@ def test_block_use_counts_right_answers_only():
     used, right = model.acquire(X), model.predict(X) == y
     for c in range(3):
         np.testing.assert_allclose(shown.use[c].ravel(), used[right & (y == c)].mean(axis=0))
-        assert shown.axes_[c].get_xlabel() == f"{shown.sparsity[c]:.2f}"
+        assert shown.axes_[c].get_xlabel() == f"{shown.sparsity[c]:.0%} not needed"
         assert any(np.allclose(shown.images[c].ravel(), row / 16) for row in X[y == c])
     assert len(shown.axes_) == 3
     with pytest.raises(ValueError, match="72 pixels, X has 64 columns"):

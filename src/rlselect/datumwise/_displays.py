@@ -324,8 +324,7 @@ class BlockUseDisplay(Display):
     labels : sequence
         Classes.
     sparsity : (classes,) array
-        Mean share of the pixels not needed.
-
+        Mean share of the pixels not needed; NaN for a class that is never named rightly.
     """
 
     def __init__(self, use: NDArray, images: NDArray, labels: Iterable[Any], sparsity: NDArray) -> None:
@@ -380,18 +379,20 @@ class BlockUseDisplay(Display):
             sample = own[np.argmin(((own - own.mean(axis=0)) ** 2).sum(axis=1))]
             use.append(share.reshape(shape))
             images.append(((sample - low) / max(high - low, 1e-300)).reshape(shape))
-            unused.append(1.0 - share.mean())
+            unused.append(1.0 - share.mean() if len(rows) else np.nan)
         return cls(np.array(use), np.array(images), estimator.classes_, np.array(unused)).plot(ax=ax)
 
     def _panels(self) -> tuple[int, int]:
         return len(self.labels), min(len(self.labels), 5)
 
     def _panel_size(self) -> tuple[float, float]:
-        return (1.7, 2.0)
+        return (1.7, 2.2)
 
     def _draw(self, axes: list[Any]) -> None:
         for place, (ax, label) in enumerate(zip(axes, self.labels, strict=True)):
             # the image stays visible where nothing was looked at
             shown = np.clip(0.75 * self.use[place] + 0.35 * self.images[place], 0.0, 1.0)
             ax.imshow(shown, cmap="gray", vmin=0.0, vmax=1.0)
-            ax.set(title=str(label), xlabel=f"{self.sparsity[place]:.2f}", xticks=[], yticks=[])
+            unused = self.sparsity[place]
+            told = "never named" if np.isnan(unused) else f"{unused:.0%} not needed"
+            ax.set(title=str(label), xlabel=told, xticks=[], yticks=[])

@@ -142,10 +142,12 @@ def find_tailoring(
     Returns
     -------
     TailoringPath or None
-        None when no group was selected; ``groups`` are numbers of the machine's encoder.
+        None when no group was selected, or all of few subjects are in one fold and nobody is left to learn
+        from; ``groups`` are numbers of the machine's encoder.
     """
-    selected = machine.groups
-    if not selected:
+    selected, rows = machine.groups, machine.subjects
+    splits = splits[[len(np.unique(folds[rows])) > 1 for folds in splits]]
+    if not selected or not len(splits):
         return None
     stop_if_late()
     y, weights = machine.y, machine.weights
@@ -163,7 +165,7 @@ def find_tailoring(
     problem.bandwidth = bandwidth
     lam = problem.lam
     path = eliminate(problem, adaptive_cycle)
-    stage, rows = evaluation.trial.stages[t], machine.subjects
+    stage = evaluation.trial.stages[t]
     history = stage.history[rows]
     judge = (history, stage.shares(rows), evaluation.importance[t][rows], stage.allowed(history))
     enough = splits[:1] if many(len(y)) and not _by_columns(machine, selected) else splits

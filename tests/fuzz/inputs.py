@@ -221,8 +221,9 @@ def _in_two_halves(columns):
     """Each cell stored twice, as a half and the rest of it, in no order."""
     X = sparse.coo_array(_csr(columns))
     row, col = np.tile(X.row, 2), np.tile(X.col, 2)
-    # of the smallest numbers no half is exact
-    data = np.concatenate([X.data / 2, X.data - X.data / 2])
+    # of the smallest numbers no half is exact, and infinity has no rest
+    rest = np.subtract(X.data, X.data / 2, out=X.data / 2, where=np.isfinite(X.data))
+    data = np.concatenate([X.data / 2, rest])
     turned = np.argsort(-col, kind="stable")
     order = turned[np.argsort(row[turned], kind="stable")]
     pointers = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=X.shape[0]))])

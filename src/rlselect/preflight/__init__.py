@@ -1,6 +1,6 @@
 """A look at the data before anything is selected: what is in the way, and which method suits them."""
 
-from rlselect.preflight._check import DataCheck, check, find_problems, look_over, tell
+from rlselect.preflight._check import DataCheck, check, look_over, tell
 from rlselect.preflight._dates import expand_dates, find_date_texts, find_dates
 from rlselect.preflight._findings import Finding
 from rlselect.preflight._recommend import Recommendation
@@ -13,7 +13,6 @@ __all__ = [
     "expand_dates",
     "find_date_texts",
     "find_dates",
-    "find_problems",
     "look_over",
     "tell",
 ]

@@ -20,7 +20,7 @@ from rlselect.preflight._rows import look_at_rows
 from rlselect.preflight._target import find_outcome, look_at_target
 from rlselect.report import Summary, how_made, name_some
 
-__all__ = ["DataCheck", "check", "find_problems", "look_over", "tell"]
+__all__ = ["DataCheck", "check", "look_over", "tell"]
 
 # what a column holds, for people
 _HOLDS: dict[Kind, str] = {
@@ -130,21 +130,6 @@ def look_over(X: Any, y: str) -> list[Finding]:
     look = _look(X, y, 10_000)
     found = [*look_at_target(look), *look_at_features(look)]
     return sorted(found, key=lambda finding: _ORDER[finding.weight])
-
-
-def find_problems(X: Any, y: str, also: Sequence[str] = ()) -> list[Finding]:
-    """What is in the way of a fit, of all that `look_over` sees.
-
-    Parameters
-    ----------
-    X : table or source
-        As for `check`.
-    y : str
-        The column of the target.
-    also : sequence of str
-        What else is in the way here.
-    """
-    return [finding for finding in look_over(X, y) if finding.weight == "problem" or finding.what in also]
 
 
 def _look(X: Any, y: Any, most_rows: int) -> SeenRows:

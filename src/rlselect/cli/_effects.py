@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from rlselect.preflight import SLASHED
 from rlselect.temporal import TemporalProcessRegression
 
 __all__ = ["read_grid", "read_width", "run_effects"]
@@ -31,8 +32,9 @@ def read_grid(text: str | None, day_first: bool | None = None) -> Any:
         pass
     try:
         if day_first is not None and all("/" in word for word in words):
-            written = "%d/%m/%Y" if day_first else "%m/%d/%Y"
-            return np.array([datetime.strptime(word, written) for word in words], dtype="datetime64[D]")
+            return np.array(
+                [datetime.strptime(word, SLASHED[day_first]) for word in words], dtype="datetime64[D]"
+            )
         return np.array(words, dtype="datetime64")
     except ValueError:
         raise ValueError(

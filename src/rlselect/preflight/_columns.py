@@ -17,6 +17,7 @@ __all__ = [
     "Kind",
     "common_marks",
     "date_format",
+    "day_stands_first",
     "in_either_order",
     "is_constant",
     "read_column",
@@ -252,9 +253,20 @@ def date_format(levels: list[str], fewest: int = 2) -> str | None:
     return best if shares[best] >= _MOSTLY else None
 
 
+def day_stands_first(written: str | None) -> bool | None:
+    """What stands first in texts such as 01/02/2024; None where dates are written in another way.
+
+    Examples
+    --------
+    >>> day_stands_first("%d/%m/%Y"), day_stands_first("%Y-%m-%d")
+    (True, None)
+    """
+    return next((first for first, slashed in SLASHED.items() if slashed == written), None)
+
+
 def in_either_order(levels: list[str], written: str) -> bool:
     """Whether dates that are written so can be read day first as well as month first."""
-    if written not in SLASHED.values():
+    if day_stands_first(written) is None:
         return False
     day, month = (reads(levels, SLASHED[first]) for first in (True, False))
     return day == month

@@ -10,7 +10,7 @@ import narwhals as nw
 import pyarrow as pa
 
 from rlselect.data import unknown_column
-from rlselect.preflight._columns import SLASHED, date_format, in_either_order, reads
+from rlselect.preflight._columns import SLASHED, date_format, day_stands_first, in_either_order, reads
 
 __all__ = ["DateColumns", "DateTexts", "expand_dates", "find_date_texts", "find_dates"]
 
@@ -71,8 +71,8 @@ class DateColumns:
     @property
     def day_first(self) -> dict[str, bool]:
         """Columns of text such as 01/02/2024, and whether their day stands first."""
-        orders = {written: first for first, written in SLASHED.items()}
-        return {name: orders[how] for name, how in self.written.items() if how in orders}
+        orders = {name: day_stands_first(how) for name, how in self.written.items()}
+        return {name: first for name, first in orders.items() if first is not None}
 
     def schema(self, given: pa.Schema) -> pa.Schema:
         """Columns with numbers in the place of dates."""
@@ -170,7 +170,7 @@ class DateTexts:
     @property
     def day_first(self) -> bool | None:
         """What stands first in text such as 01/02/2024; None where it is written in another way."""
-        return {written: first for first, written in SLASHED.items()}.get(self.written)
+        return day_stands_first(self.written)
 
     def schema(self, given: pa.Schema) -> pa.Schema:
         """Columns with moments in the place of text."""
@@ -237,7 +237,7 @@ def _texts(series: Any) -> list[str]:
 def _ordered(series: Any, day_first: bool | None) -> str | None:
     """How dates are written, with the order of day and month that was told, or that all of the cells tell."""
     written = _written(series, fewest=1)
-    if written is None or written not in SLASHED.values():
+    if written is None or day_stands_first(written) is None:
         return written
     if day_first is None:
         texts = _texts(series)

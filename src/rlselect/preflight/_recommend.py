@@ -12,7 +12,7 @@ from rlselect.preflight._curves import bends
 from rlselect.preflight._features import STRAYS
 from rlselect.preflight._findings import Finding, SeenRows, drop_flags, named
 from rlselect.preflight._target import Outcome, find_outcome
-from rlselect.preflight._visits import find_visits
+from rlselect.preflight._visits import Visits, find_visits
 
 __all__ = ["LEAKS", "QUESTIONS", "Question", "Recommendation", "recommend"]
 
@@ -24,11 +24,12 @@ LEAKS = ("leaks", "telling gaps")
 _TERMS = 4
 # the most columns in which curves and products are searched for
 _BENT_COLUMNS = 300
-_FAMILIES: dict[Outcome, str] = {
-    "number": "gaussian",
-    "two classes": "binomial",
-    "classes": "multinomial",
-    "count": "poisson",
+# the family of REVS, and what is explained how
+_FAMILIES: dict[Outcome, tuple[str, str]] = {
+    "number": ("gaussian", "Numbers explained by straight lines"),
+    "two classes": ("binomial", "Two classes explained by straight lines"),
+    "classes": ("multinomial", "Several classes explained by straight lines"),
+    "count": ("poisson", "Counts explained by straight lines in their logarithm"),
 }
 
 
@@ -74,103 +75,174 @@ def recommend(
     files : sequence of str
         What the data are called in the code and the command.
     """
-    data = shlex.join(files)
-    drop = [name for f in findings if f.what in ("ids and free text", "no table cells") for name in f.columns]
-    dates = [name for f in findings if f.what == "dates" for name in f.columns]
-    gaps = any(f.what in ("missing values", "codes for missing") for f in findings)
-    untold = [f.columns[0] for f in findings if f.what == "missing target"]
-    visits = find_visits(look)
-    if question == "everyone" and visits is not None and visits.time:
-        question = "moment"
-    n = look.n_rows or look.n_seen
-    p = len(look.columns) - len(drop)
-    target = look.target.name if look.target else "TARGET"
-    column = shlex.quote(target)
-    # other files than CSV say themselves what is a number, and what is missing
-    cell_flags = [*_cell_flags(look, findings)] if kind_of(files[0]) in ("csv", None) else []
-    flags = [*cell_flags]
-    flags += [drop_flags(drop, most=len(drop))] if drop else []
-    either = [c.name for c in look.columns if c.in_either_order and c.name in dates]
-    frame = _frame(files, drop, dates, either, untold)
-    if question == "moment":
-        id_, time = (visits.subject, visits.time or "TIME") if visits else ("ID", "TIME")
-        taken = {
-            id_,
-            time,
-            *drop,
-            *dates,
-            *(name for f in findings if f.what in LEAKS for name in f.columns),
-        }
-        others = [c.name for c in look.columns if c.name not in taken and not is_constant(c)]
-        right = " + ".join(map(_term, others[:_TERMS])) or "..."
-        formula = f"{_term(target)} ~ {right}"
-        words = ["--formula", formula, "--id", id_, "--time", time]
-        command = " ".join(["rlselect effects", data, shlex.join(words), *cell_flags])
-        return Recommendation(
-            "TemporalProcessRegression",
-            "The same subjects come several times: their effects are curves in time.",
-            f"TemporalProcessRegression({formula!r}).fit({frame}, id={id_!r}, time={time!r})",
-            command,
-            *cost_of("TemporalProcessRegression", "number", n, p),
-        )
+    seen = _read(look, findings, files)
+    if question == "moment" or (question == "everyone" and seen.visits is not None and seen.visits.time):
+        return _curves_in_time(seen)
     if question == "decision":
-        id_, stage = (visits.subject, visits.time or "STAGE") if visits else ("ID", "STAGE")
-        left_out = [name for name in (*drop, *dates) if name not in (id_, stage)]
-        words = ["--id", id_, "--stage", stage, "--action", "ACTION", "--reward", target]
-        words += [word for name in left_out for word in ("--drop", name)]
-        return Recommendation(
-            "QLearning",
-            "What to do at each stage is learnt from what was done, and what came of it.",
-            f"QLearning().fit(TrialData.from_long({frame}, id=..., stage=..., action=..., "
-            f"reward={target!r}))",
-            " ".join(
-                ["rlselect regimes", data, shlex.join(words), *cell_flags, *(["--missing indicator"] * gaps)]
-            ),
-            *cost_of("QLearning", "number", n, p),
-        )
-    flags += ["--expand-dates"] if dates else []
-    flags += ["--day-first"] if either else []
-    # nobody can tell: what is taken is said, and how to say otherwise
-    order = f" If the month stands first in {named(either)}: day_first=False." if either else ""
-    flags += ["--drop-missing-target"] if untold else []
-    outcome = find_outcome(look.target) if look.target else "number"
+        return _decisions(seen)
     if question == "case":
-        method = "DatumwiseRegressor" if outcome in ("number", "count") else "DatumwiseClassifier"
-        return Recommendation(
-            method,
-            "Features are bought one by one for each case, until the answer is sure enough for their price."
-            + order,
-            f"{method}(feature_cost=0.01).fit({frame}, {target!r})",
-            " ".join(["rlselect datumwise", data, f"--target {column}", "--feature-cost 0.01", *flags]),
-            *cost_of(method, outcome, n, p),
-        )
-    missing = ', missing="indicator"' if gaps else ""
-    flags += ["--missing indicator"] if gaps else []
-    bent = bends(look) if p <= _BENT_COLUMNS and n <= 20 * MANY_ROWS else None
-    if bent:
-        return Recommendation(
-            "ActorCriticPredictor",
-            f"A forest predicts better than straight lines do: curves and products are searched for.{order}",
-            f"ActorCriticPredictor({missing.removeprefix(', ')}).fit({frame}, {target!r})",
-            " ".join(["rlselect select", data, f"--target {column}", "--method acp", *flags]),
-            *cost_of("ActorCriticPredictor", outcome, n, p),
-        )
-    family = _FAMILIES[outcome]
-    why = {
-        "number": "Numbers explained by straight lines",
-        "two classes": "Two classes explained by straight lines",
-        "classes": "Several classes explained by straight lines",
-        "count": "Counts explained by straight lines in their logarithm",
-    }[outcome]
-    many = n > MANY_ROWS
+        return _cases(seen)
+    bent = seen.p <= _BENT_COLUMNS and seen.n <= 20 * MANY_ROWS and bends(look)
+    return _bent(seen) if bent else _straight(seen)
+
+
+@dataclass(frozen=True)
+class _Situation:
+    """What was seen, in the words that lines of code and commands are made of.
+
+    Attributes
+    ----------
+    look : SeenRows
+        The rows.
+    data, frame, target : str
+        The files in a command, the table in a line of code, the column that is explained.
+    n, p : int
+        Rows and columns that are left.
+    visits : Visits or None
+        Subjects that come several times.
+    drop, dates, either, leaks : list of str
+        Columns to leave out, those with dates, with dates in no order that a cell tells, those that may be
+        known only after the target is.
+    gaps, untold : bool
+        Whether values are missing, and values of the target.
+    cell_flags : list of str
+        How the cells of a file are to be read.
+    """
+
+    look: SeenRows
+    data: str
+    frame: str
+    target: str
+    n: int
+    p: int
+    visits: Visits | None
+    drop: list[str]
+    dates: list[str]
+    either: list[str]
+    leaks: list[str]
+    gaps: bool
+    untold: bool
+    cell_flags: list[str]
+
+    @property
+    def outcome(self) -> Outcome:
+        """What kind of target it is."""
+        return find_outcome(self.look.target) if self.look.target else "number"
+
+    @property
+    def flags(self) -> list[str]:
+        """Of a command about one target, but for its gaps."""
+        return [
+            *self.cell_flags,
+            *([drop_flags(self.drop, most=len(self.drop))] if self.drop else []),
+            *["--expand-dates"] * bool(self.dates),
+            *["--day-first"] * bool(self.either),
+            *["--drop-missing-target"] * self.untold,
+        ]
+
+    @property
+    def order(self) -> str:
+        """Nobody can tell whether days stand first: what is taken is said, and how to say otherwise."""
+        return f" If the month stands first in {named(self.either)}: day_first=False." if self.either else ""
+
+    def command(self, name: str, *flags: str) -> str:
+        """One that explains the target."""
+        return " ".join([f"rlselect {name}", self.data, f"--target {shlex.quote(self.target)}", *flags])
+
+
+def _read(look: SeenRows, findings: list[Finding], files: Sequence[str]) -> _Situation:
+    drop = _columns(findings, "ids and free text", "no table cells")
+    dates = _columns(findings, "dates")
+    either = [c.name for c in look.columns if c.in_either_order and c.name in dates]
+    untold = _columns(findings, "missing target")[:1]
+    return _Situation(
+        look=look,
+        data=shlex.join(files),
+        frame=_frame(files, drop, dates, either, untold),
+        target=look.target.name if look.target else "TARGET",
+        n=look.n_rows or look.n_seen,
+        p=len(look.columns) - len(drop),
+        visits=find_visits(look),
+        drop=drop,
+        dates=dates,
+        either=either,
+        leaks=_columns(findings, *LEAKS),
+        gaps=any(f.what in ("missing values", "codes for missing") for f in findings),
+        untold=bool(untold),
+        # other files than CSV say themselves what is a number, and what is missing
+        cell_flags=[*_cell_flags(look, findings)] if kind_of(files[0]) in ("csv", None) else [],
+    )
+
+
+def _columns(findings: list[Finding], *what: str) -> list[str]:
+    return [name for f in findings if f.what in what for name in f.columns]
+
+
+def _curves_in_time(seen: _Situation) -> Recommendation:
+    id_, time = (seen.visits.subject, seen.visits.time or "TIME") if seen.visits else ("ID", "TIME")
+    taken = {id_, time, *seen.drop, *seen.dates, *seen.leaks}
+    others = [c.name for c in seen.look.columns if c.name not in taken and not is_constant(c)]
+    right = " + ".join(map(_term, others[:_TERMS])) or "..."
+    formula = f"{_term(seen.target)} ~ {right}"
+    words = shlex.join(["--formula", formula, "--id", id_, "--time", time])
+    return Recommendation(
+        "TemporalProcessRegression",
+        "The same subjects come several times: their effects are curves in time.",
+        f"TemporalProcessRegression({formula!r}).fit({seen.frame}, id={id_!r}, time={time!r})",
+        " ".join(["rlselect effects", seen.data, words, *seen.cell_flags]),
+        *cost_of("TemporalProcessRegression", "number", seen.n, seen.p),
+    )
+
+
+def _decisions(seen: _Situation) -> Recommendation:
+    id_, stage = (seen.visits.subject, seen.visits.time or "STAGE") if seen.visits else ("ID", "STAGE")
+    words = ["--id", id_, "--stage", stage, "--action", "ACTION", "--reward", seen.target]
+    left_out = [name for name in (*seen.drop, *seen.dates) if name not in (id_, stage)]
+    words += [word for name in left_out for word in ("--drop", name)]
+    flags = [*seen.cell_flags, *["--missing indicator"] * seen.gaps]
+    return Recommendation(
+        "QLearning",
+        "What to do at each stage is learnt from what was done, and what came of it.",
+        f"QLearning().fit(TrialData.from_long({seen.frame}, id=..., stage=..., action=..., "
+        f"reward={seen.target!r}))",
+        " ".join(["rlselect regimes", seen.data, shlex.join(words), *flags]),
+        *cost_of("QLearning", "number", seen.n, seen.p),
+    )
+
+
+def _cases(seen: _Situation) -> Recommendation:
+    method = "DatumwiseRegressor" if seen.outcome in ("number", "count") else "DatumwiseClassifier"
+    return Recommendation(
+        method,
+        "Features are bought one by one for each case, until the answer is sure enough for their price."
+        + seen.order,
+        f"{method}(feature_cost=0.01).fit({seen.frame}, {seen.target!r})",
+        seen.command("datumwise", "--feature-cost 0.01", *seen.flags),
+        *cost_of(method, seen.outcome, seen.n, seen.p),
+    )
+
+
+def _bent(seen: _Situation) -> Recommendation:
+    option = 'missing="indicator"' if seen.gaps else ""
+    return Recommendation(
+        "ActorCriticPredictor",
+        f"A forest predicts better than straight lines do: curves and products are searched for.{seen.order}",
+        f"ActorCriticPredictor({option}).fit({seen.frame}, {seen.target!r})",
+        seen.command("select", "--method acp", *seen.flags, *["--missing indicator"] * seen.gaps),
+        *cost_of("ActorCriticPredictor", seen.outcome, seen.n, seen.p),
+    )
+
+
+def _straight(seen: _Situation) -> Recommendation:
+    family, explained = _FAMILIES[seen.outcome]
+    option = ', missing="indicator"' if seen.gaps else ""
+    how = "on as many rows as it takes" if seen.n > MANY_ROWS else "and averaged over"
     return Recommendation(
         "REVS",
-        f"{why}: subsets are priced by their evidence"
-        + (", on as many rows as it takes." if many else ", and averaged over.")
-        + order,
-        f'REVS(family="{family}"{missing}).fit({frame}, {target!r})',
-        " ".join(["rlselect select", data, f"--target {column}", f"--family {family}", *flags]),
-        *cost_of("REVS", outcome, n, p),
+        f"{explained}: subsets are priced by their evidence, {how}.{seen.order}",
+        f'REVS(family="{family}"{option}).fit({seen.frame}, {seen.target!r})',
+        seen.command("select", f"--family {family}", *seen.flags, *["--missing indicator"] * seen.gaps),
+        *cost_of("REVS", seen.outcome, seen.n, seen.p),
     )
 
 

@@ -4,27 +4,16 @@ RLSELECT_DATA=... python experiments/datumwise_budget_frontier.py --seed 4000 --
 """
 
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from _datumwise_common import Records, arguments, mean_and_error, mixed_at_sparsity, write
-from datumwise_gates import GOALS, PRICE, curve_of, split_of
+from datumwise_gates import GOALS, PRICE, PRICES, _priced, curve_of, split_of, with_budgets
 from joblib import Parallel, delayed
 
 from rlselect import DatumwiseClassifier
 
 DATASETS = ("sonar", "vowel", "vehicle", "heart", "diabetes", "liver_disorders", "segment", "mnist49")
-PRICES = np.geomspace(3e-4, 0.3, 20)
-LIMITED = np.geomspace(3e-4, 0.1, 7)
-# budgets as multiples of what the sparsity leaves of each case, rounded up; the first also down
-MULTIPLES = (1.0, 1.5, 2.0)
-
-
-def budgets_of(n_units):
-    """Whole numbers of purchases about those that a sparsity of .8 leaves."""
-    own = 0.2 * n_units
-    return sorted({max(int(own), 1), *(int(np.ceil(k * own)) for k in MULTIPLES)})
 
 
 def run(key, args):
@@ -38,15 +27,8 @@ def run(key, args):
     ).fit(split.X_train, split.y_train)
     fitted = model._fitted
 
-    def curve(prices, budget):
-        rules = replace(fitted.rules, budget=budget)
-        return curve_of(
-            fitted, lambda p: fitted.at(replace(rules, prices=np.full(rules.n_units, p))), prices, split
-        )
-
-    plain = curve(PRICES, None)
-    limited = [curve(LIMITED, budget) for budget in budgets_of(fitted.rules.n_units)]
-    whole = {what: sum((one[what] for one in limited), plain[what]) for what in ("sparsity", "accuracy")}
+    plain = curve_of(fitted, lambda price: fitted.at(_priced(fitted.rules, price)), PRICES, split)
+    whole = with_budgets(fitted, plain, split)
     return key, {
         f"{way} {goal}": 100 * mixed_at_sparsity(found, goal)[0]
         for way, found in (("prices", plain), ("budgets", whole))

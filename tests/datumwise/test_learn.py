@@ -104,4 +104,10 @@ def test_bins_have_to_be_the_better_the_more_there_is_to_choose_from():
     assert bins_win(-0.10, -0.12, n_units=10, n_rows=1000)
     assert not bins_win(-0.10, -0.105, n_units=10, n_rows=1000)
     assert not bins_win(-0.10, -0.12, n_units=60, n_rows=100)
-    assert bins_win(-0.10, -0.17, n_units=60, n_rows=100)
+    assert bins_win(-0.10, -0.19, n_units=60, n_rows=100)
+
+
+def test_bins_have_to_be_the_better_the_less_rows_can_tell():
+    assert bins_win(-0.30, -0.32, n_units=6, n_rows=1000)
+    assert not bins_win(-0.30, -0.32, n_units=6, n_rows=100)
+    assert bins_win(-0.02, -0.04, n_units=6, n_rows=100)

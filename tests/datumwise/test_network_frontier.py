@@ -29,6 +29,15 @@ def test_budgets_raise_the_price_to_where_as_little_is_bought():
     assert frontier.within(0.5, 0.5, 5.0) == pytest.approx(0.5)
 
 
+def test_what_is_given_lowers_the_price_to_where_as_much_is_known():
+    frontier = make_frontier(np.zeros(4), [6.0, 4.0, 4.5, 0.0], [0.6, 0.4, 0.45, 0.0])
+    for price in (1e-3, 0.05, 1.0):
+        assert frontier.knowing(price, 0.0) == price
+        assert frontier.knowing(price, 1.0) == pytest.approx(1e-3)
+    assert frontier.knowing(1.0, 0.2) == pytest.approx(10**-0.5)
+    assert frontier.knowing(0.01, 1 / 6) == pytest.approx(10**-2.5)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_no_point_and_no_mixture_of_two_is_above_the_hull(seed):
     x, y = np.random.default_rng(seed).random((2, 12))

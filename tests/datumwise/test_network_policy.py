@@ -71,6 +71,21 @@ def test_a_budget_has_the_temperature_of_a_price_at_which_as_little_is_known(fit
     assert replace(cheap, rules=by_cost).temperature == pytest.approx(found[2])
 
 
+def test_what_is_known_from_the_start_has_the_temperature_of_a_price_at_which_as_much_is_known(fitted):
+    model = fitted[0]
+    policy = model._fitted.policy
+    frontier = replace(policy.frontier, temperatures=np.linspace(4.0, 1.0, len(policy.frontier.prices)))
+    dear = replace(policy, frontier=frontier, price=float(frontier.prices[-1]))
+    found = [replace(dear, given=given).temperature for given in range(6)]
+    assert found[0] == pytest.approx(1.0)
+    assert found == sorted(found)
+    assert found[-1] == pytest.approx(4.0)
+    limited = [replace(dear, given=2, rules=replace(dear.rules, budget=b)).temperature for b in (2, 5)]
+    assert limited[0] <= limited[1] == pytest.approx(found[2])
+    assert model.at(known=[0, 1])._fitted.policy.given == 2
+    assert model.at(known=[0, 1]).with_budget(3)._fitted.policy.given == 2
+
+
 def test_a_policy_from_a_machine_with_torch_plays_where_there_is_none(fitted, monkeypatch):
     model, X, _ = fitted
     policy = model._fitted.policy

@@ -64,8 +64,8 @@ class TablePolicy:
         room = None if rules.cost_budget is None else times * rules.cost_budget
         return replace(rules, prices=times * rules.prices, unrelated=unrelated, cost_budget=room)
 
-    def at(self, rules: PurchaseRules, thrift: float | None = None) -> "TablePolicy":
-        """The best policy at other prices."""
+    def at(self, rules: PurchaseRules, thrift: float | None = None, given: int = 0) -> "TablePolicy":
+        """The best policy at other prices, whatever is known from the start."""
         return TablePolicy(rules, self.values, self.counts, self.thrift if thrift is None else thrift)
 
     def outlook(self, codes: NDArray, bought: NDArray) -> tuple[NDArray, NDArray]:

@@ -149,4 +149,4 @@ class FittedPurchases:
         if limits.budget is not None:
             # what is known from the start counts as bought, but not as a purchase
             limits = replace(limits, budget=limits.budget + len(own))
-        return replace(self, rules=rules, policy=self.policy.at(limits, thrift), free=own)
+        return replace(self, rules=rules, policy=self.policy.at(limits, thrift, len(own)), free=own)

@@ -37,9 +37,10 @@ _FOR_BINS = 0.3
 _TO_JUDGE, _MOST_JUDGED = 6e-5, 250
 
 # by how much bins have to be better, as a share of what the worst answer costs more than the best: networks
-# are learned for all prices, bins for theirs alone; and that many times the units per row, as bins are the
-# best of many policies on the rows left out, which look the better the more there is to choose from
-_CLEARLY, _CHOSEN = 0.01, 0.1
+# are learned for all prices, bins for theirs alone; that many times the units per row, as bins are the best
+# of many policies on the rows left out, which look the better the more there is to choose from; and so many
+# standard errors, as few rows left out cannot tell, and networks are the better ones more often than not
+_CLEARLY, _CHOSEN, _ERRORS = 0.01, 0.1, 0.5
 
 
 @dataclass(frozen=True)
@@ -196,7 +197,10 @@ def learn_policy(
 
 def bins_win(bins: float, networks: float, n_units: int, n_rows: float) -> bool:
     """Whether bins are clearly better, by returns over what the worst answer costs more than the best."""
-    return bins > networks + max(_CLEARLY, _CHOSEN * n_units / n_rows)
+    cost = min(max(-bins, 0.0), 1.0)
+    # that of a share, which costs between those of the best and the worst answer cannot exceed
+    error = float(np.sqrt(cost * (1.0 - cost) / n_rows))
+    return bins > networks + max(_CLEARLY, _CHOSEN * n_units / n_rows + _ERRORS * error)
 
 
 def _learn_best(

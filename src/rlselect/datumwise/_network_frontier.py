@@ -68,6 +68,18 @@ class PriceFrontier:
                 found = max(found, np.interp(-limit, -falling, low))
         return float(10**found)
 
+    def knowing(self, price: float, given: float) -> float:
+        """A price of training, or a lower one at which as much is bought as is known where a share is given.
+
+        What is given is taken to be a part of all like any other.
+        """
+        if given == 0:
+            return price
+        falling = np.minimum.accumulate(self.bought)
+        low = np.log10(self.prices)
+        known = given + (1 - given) * np.interp(np.log10(price), low, falling)
+        return float(min(price, 10 ** np.interp(-known, -falling, low)))
+
     def height(self) -> float:
         """Mean of the upper hull of worth against what is not bought, over the range that counts."""
         unused = 1.0 - self.bought

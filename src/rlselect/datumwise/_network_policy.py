@@ -85,6 +85,8 @@ class NetworkPolicy:
         It chooses as if prices were so many times those of the rules.
     logarithm : bool
         Whether that reward is the log probability of the true class.
+    given : int
+        Units that are known from the start.
     """
 
     rules: PurchaseRules
@@ -96,12 +98,13 @@ class NetworkPolicy:
     device: str = "cpu"
     thrift: float = 1.0
     logarithm: bool = False
+    given: int = 0
 
-    def at(self, rules: PurchaseRules, thrift: float | None = None) -> "NetworkPolicy":
+    def at(self, rules: PurchaseRules, thrift: float | None = None, given: int = 0) -> "NetworkPolicy":
         """The same networks under other rules, at the price that earned most on rows left out."""
         thrift = self.thrift if thrift is None else thrift
         price = self.frontier.price_for(thrift * float(rules.prices.mean()))
-        return replace(self, rules=rules, price=price, thrift=thrift)
+        return replace(self, rules=rules, price=price, thrift=thrift, given=given)
 
     def part(self, member: int) -> "NetworkPolicy":
         """One of the networks alone, by the number of the fold that it has not seen."""
@@ -110,15 +113,18 @@ class NetworkPolicy:
 
     @property
     def temperature(self) -> float:
-        """How sure it may be, by the price at which cases know as much as its budgets let them know.
+        """How sure it may be, by the price at which cases know as much: what is given, and within budgets.
 
         The more is known, the more of it the networks have learned by heart.
         """
         rules = self.rules
         mean = float(rules.prices.mean())
         most_bought = np.inf if rules.budget is None else rules.budget / rules.n_units
-        most_spent = np.inf if rules.cost_budget is None or mean <= 0 else rules.cost_budget / mean
-        return self.frontier.temperature(self.frontier.within(self.price, most_bought, most_spent))
+        most_spent = (
+            np.inf if rules.cost_budget is None or mean <= 0 else rules.cost_budget / mean + self.given
+        )
+        price = self.frontier.knowing(self.price, self.given / rules.n_units)
+        return self.frontier.temperature(self.frontier.within(price, most_bought, most_spent))
 
     def _think(
         self, codes: NDArray, bought: NDArray, price: NDArray, *, heads: bool

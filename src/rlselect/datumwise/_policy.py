@@ -89,10 +89,11 @@ class PurchasePolicy(Protocol):
     def run(self, codes: NDArray, closed: NDArray, *, held: NDArray | None = None) -> Episodes:
         """Whole episodes from nothing bought; `closed` cannot be bought, `held` is known (cases x units)."""
 
-    def at(self, rules: PurchaseRules, thrift: float | None = None) -> "PurchasePolicy":
+    def at(self, rules: PurchaseRules, thrift: float | None = None, given: int = 0) -> "PurchasePolicy":
         """The same policy at other prices, or within another budget.
 
-        It chooses as if all prices were `thrift` times as high; None leaves that as it is.
+        It chooses as if all prices were `thrift` times as high; None leaves that as it is. So many units are
+        `given`: they are known from the start.
         """
 
     def outlook(self, codes: NDArray, bought: NDArray) -> tuple[NDArray, NDArray]:
@@ -221,8 +222,11 @@ class AdditivePolicy:
         margins, heat = (first, later), self.temperatures
         return AdditivePolicy(self.rules, self.encoder, theta, self.shares, margins, self.thrift, heat)
 
-    def at(self, rules: PurchaseRules, thrift: float | None = None) -> "AdditivePolicy":
-        """As if all that follows a purchase stayed the same: only its own price is changed in the scores."""
+    def at(self, rules: PurchaseRules, thrift: float | None = None, given: int = 0) -> "AdditivePolicy":
+        """As if all that follows a purchase stayed the same: only its own price is changed in the scores.
+
+        How sure it is depends on the stage, and so on what is known, from the start or not.
+        """
         thrift = self.thrift if thrift is None else thrift
         change = thrift * rules.prices - self.thrift * self.rules.prices
         theta = self._less(change, change)
@@ -237,16 +241,21 @@ class AdditivePolicy:
         return theta
 
     def outlook(self, codes: NDArray, bought: NDArray) -> tuple[NDArray, NDArray]:
-        """Expected costs now and after each purchase, see `PurchasePolicy`."""
+        """Expected costs now and after each purchase, see `PurchasePolicy`.
+
+        The cost of the answer is that of the class probabilities, which are as sure as rows left out have
+        shown; beyond that of the right one it is taken to shrink by the same share as by the scores.
+        """
         rules, scores = self.rules, self.action_scores(codes, bought)
         begins = self.stage[bought.sum(axis=1)][:, None] == 0
         purchases = scores[:, : rules.n_units] + np.where(begins, *self.margins)
         # what thrift adds to a price is no cost
         gains = purchases + rules.price(bought) + (self.thrift - 1) * rules.prices
         answers = scores[:, rules.n_units :].max(axis=1)
-        _, ideal = rules.answer_costs(self.probabilities(codes, bought))
-        now = np.maximum(-answers, ideal)
-        return now, np.clip(now[:, None] - gains + answers[:, None], ideal[:, None], now[:, None])
+        now, ideal = rules.answer_costs(self.probabilities(codes, bought))
+        scored = np.maximum(-answers - ideal, 1e-12)
+        kept = 1 - (gains - answers[:, None]) / scored[:, None]
+        return now, ideal[:, None] + (now - ideal)[:, None] * np.clip(kept, 0, 1)
 
     def score_of(self, cost: float) -> float:
         """By how much a cost lowers a score."""

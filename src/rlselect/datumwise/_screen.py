@@ -33,16 +33,13 @@ def screen_units(
         return np.arange(rules.n_units)
     tables = [_table(codes[:, j], labels, weights) for j in range(codes.shape[1])]
     ratios = np.array([_bins_apart(*one, rules.values) for one in tables])
-    chances = special.chdtrc(np.maximum(ratios[:, 1], 1), ratios[:, 0])
     trends = np.array([_trend(*one, rules.values, missing) for one in tables])
     trends[list(unordered)] = 0.0
-    by_trend = special.chdtrc(np.maximum(trends[:, 1], 1), trends[:, 0])
     # the least of several chances is smaller by chance
-    single = 2 * np.minimum(chances, by_trend)
-    alone = np.array([min(1.0, len(group) * single[group].min()) for group in rules.groups])
-    passed = np.sort(alone) <= PLAN.false_units * np.arange(1, rules.n_units + 1) / rules.n_units
-    number = int(np.flatnonzero(passed).max(initial=-1)) + 1
-    # chances too small for a number are equal
+    single = np.log(2) + np.minimum(_log_chances(ratios), _log_chances(trends))
+    alone = np.array([min(0.0, np.log(len(group)) + single[group].min()) for group in rules.groups])
+    shares = PLAN.false_units * np.arange(1, rules.n_units + 1) / rules.n_units
+    number = int(np.flatnonzero(np.sort(alone) <= np.log(shares)).max(initial=-1)) + 1
     best = np.lexsort((-_largest(ratios, rules.groups), alone))
     keep = np.zeros(rules.n_units, dtype=bool)
     keep[best[: min(max(number, PLAN.least_units), most)]] = True
@@ -88,6 +85,19 @@ def unit_worth(codes: NDArray, labels: NDArray, weights: NDArray, groups: list[N
     """
     tables = (_table(codes[:, j], labels, weights) for j in range(codes.shape[1]))
     return _largest(np.array([_bins_apart(*one, None) for one in tables]), groups)
+
+
+def _log_chances(found: NDArray) -> NDArray:
+    """Logarithms of the chances of statistics as large, of (features, 2) of them and degrees of freedom.
+
+    Of many rows, most chances are too small for a number, and yet not equal: columns that are nearly always
+    zero tell for sure, but little.
+    """
+    statistic, freedom = found[:, 0], np.maximum(found[:, 1], 1)
+    chances = special.chdtrc(freedom, statistic)
+    half = np.maximum(statistic, 1.0) / 2
+    far = (freedom / 2 - 1) * np.log(half) - half - special.gammaln(freedom / 2)
+    return np.where(chances > 1e-250, np.log(np.maximum(chances, 1e-250)), far)
 
 
 def _largest(found: NDArray, groups: list[NDArray]) -> NDArray:

@@ -9,6 +9,7 @@ import numpy as np
 import _runner
 from _tables import Column, mean, median
 from peers import LEARNT, revs
+from revs_highdim import PAPER, SIZES
 from rlselect.simulate import make_revs
 
 
@@ -166,6 +167,19 @@ def by_kind(summary):
     return lines
 
 
+def paper(cell):
+    """What REVS has in Table 3 of the paper; TPR and F1 follow from the number, the PPV and 15 true ones."""
+    kind, _, design = cell.partition("-")
+    if kind != "table3":
+        return {}
+    structure, p = design.split("-")
+    number, ppv, _ = PAPER[f"logistic-{structure}"][SIZES.index(int(p))]
+    right, true = number * ppv / 100.0, 15
+    figures = {"#": number, "TPR %": 100.0 * right / true, "PPV %": ppv}
+    f1 = {"F1": f"{2.0 * right / (number + true):.3f}"}
+    return {"REVS in the paper": {name: f"{value:.1f}" for name, value in figures.items()} | f1}
+
+
 COLUMNS = [
     Column("runs", lambda fits, _: str(len(fits))),
     Column("#", lambda fits, _: mean(fits, "n_selected")),
@@ -202,7 +216,7 @@ def main():
         NAME="REVS before", FAMILIES=revs.FAMILIES, available=revs.available, measure=revs.measure
     )
     methods = {"revs": before} if args.before else LEARNT
-    _runner.run(args, "Priors that are learnt", cells(), methods, COLUMNS)
+    _runner.run(args, "Priors that are learnt", cells(), methods, COLUMNS, reference=paper)
 
 
 if __name__ == "__main__":

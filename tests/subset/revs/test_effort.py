@@ -79,6 +79,7 @@ def test_clear_effects_need_few_rows():
 def test_a_look_that_would_decode_all_rows_is_the_pass_itself(monkeypatch):
     X, y = problem(seed=1)
     monkeypatch.setattr(RowSampler, "in_memory", False)
+    monkeypatch.setattr(_effort, "_NARROW", 0)
     assert effort(X, y)[0].stop_reason == "decided"
     # rows are decoded anew each time: those of a look would come once more in the pass
     monkeypatch.setattr(RowSampler, "decodes", lambda sampler, wanted: 2.0 * wanted)
@@ -86,6 +87,10 @@ def test_a_look_that_would_decode_all_rows_is_the_pass_itself(monkeypatch):
     result, sampler, _ = effort(X, y)
     assert (result.stop_reason, sampler.n_used) == ("all rows", len(y))
     np.testing.assert_array_equal(np.flatnonzero(result.inclusion > 0.5), [0, 1, 2])
+    # nor does a look pay for narrow rows that were decoded once
+    monkeypatch.setattr(_effort, "_NARROW", X.shape[1])
+    monkeypatch.setattr(RowSampler, "decodes", lambda sampler, wanted: float(wanted))
+    assert effort(X, y)[0].stop_reason == "all rows"
 
 
 def test_an_effect_that_is_neither_clear_nor_absent_needs_more():

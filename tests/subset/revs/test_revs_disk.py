@@ -37,18 +37,17 @@ def folder(data, tmp_path_factory):
     return write(tmp_path_factory.mktemp("data"), data.X, data.y, w=weight)
 
 
-def test_same_support_from_a_part_of_the_rows(folder, data):
+def test_same_support_from_files_and_memory(folder, data):
     disk = REVS(random_state=0, never_select=["w"]).fit(str(folder / "*.parquet"), "target")
     memory = REVS(random_state=0).fit(data.X, data.y)
     assert np.array_equal(disk.support_[:P], memory.support_)
     assert np.array_equal(disk.support_[:P], data.support)
-    assert disk.n_rows_read_ == memory.n_rows_read_ == 25_600
-    assert disk.n_rows_decoded_ == N
-    assert disk.stop_reason_ == "decided"
+    # of narrow rows that are decoded anyway, the sums are made of all
+    assert disk.n_rows_read_ == disk.n_rows_decoded_ == N
+    assert disk.stop_reason_ == "all rows"
+    assert (memory.n_rows_read_, memory.stop_reason_) == (25_600, "decided")
     again = REVS(random_state=0, never_select=["w"]).fit(folder, "target")
     assert np.array_equal(again.coef_, disk.coef_)
-    other = REVS(random_state=1, never_select=["w"]).fit(folder, "target")
-    assert not np.array_equal(other.coef_, disk.coef_)
 
 
 def test_all_rows_give_the_answer_of_memory(tmp_path):

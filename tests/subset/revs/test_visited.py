@@ -27,16 +27,6 @@ def test_chains_weigh_the_same_whatever_their_scale():
     assert [list(s) for s in few.relabelled(labels).subsets] == [[100, 103], [110]]
 
 
-def test_one_subset_has_the_share_it_is_given():
-    found = merge_visits([{key(0, 3): np.log(3.0), key(): 0.0}], 11)
-    for one, share in ((np.array([], dtype=np.intp), 0.8), (np.array([7]), 0.6)):
-        beside = found.beside(one, share)
-        assert beside.weights.sum() == pytest.approx(1.0)
-        assert list(beside.subsets[0]) == list(one)
-        assert beside.weights[0] == pytest.approx(share)
-    np.testing.assert_allclose(beside.weights, [0.6, 0.3, 0.1])
-
-
 @pytest.mark.parametrize("chains", [[], [{}, {}]])
 def test_nothing_counted(chains):
     assert merge_visits(chains, 5) is None

@@ -17,12 +17,11 @@ from rlselect.learn import UCB, EpsilonGreedy, Softmax, ThompsonSampling, subset
 from rlselect.simulate import make_revs
 from rlselect.subset.revs import _two_priors, _walk
 from rlselect.subset.revs._two_priors import run_walk
-from rlselect.subset.revs._visited import Tally, Visited
+from rlselect.subset.revs._visited import Tally
 from rlselect.subset.revs._walk import SizePrior, Walker, WalkResult, tune_prior
 from rlselect.subset.revs._walk_plan import WalkPlan
 from rlselect.subset.revs.evidence._glm_subset import GlmSubset
 from rlselect.subset.revs.evidence._gram import LazyGram
-from rlselect.subset.revs.evidence._recall import Recall
 from rlselect.subset.revs.evidence._ridge_subset import RidgeSubset
 from rlselect.subset.revs.evidence._rows import Rows
 from rlselect.subset.revs.evidence._ties import SHAPES
@@ -401,50 +400,6 @@ def test_evidence_averaged_over_priors_chooses_the_walk():
     found = REVS(family="binomial", random_state=96002).fit(data.X, data.y)
     assert not (found.support_ & ~data.support).any()
     assert found.support_.sum() >= 11
-
-
-def test_steps_that_are_weighed_follow_the_posterior_of_large_effects():
-    """One Newton step from a large effect makes little of it, and a walk by such guesses leaves it."""
-    rng = np.random.default_rng(3)
-    X = rng.standard_normal((50, 5))
-    y = (rng.random(50) < expit(4.0 * X[:, 0] - 4.0 * X[:, 1])).astype(float)
-    guesses = []
-    for weighs in (False, True):
-        walker = make_walker(X, y, "binomial", nothing=2e4)
-        walker.state.set_prior(4.0, SHAPES[0])
-        walker.state.thorough = walker.weighs = weighs
-        walker.state._recall = Recall()
-        exact = replace(walker, state=walker.state.copy(), weighs=False)
-        walker.run(1500)
-        _walk.weigh_all(exact, tune=False)
-        guesses.append(np.abs(walker.tally.mean - exact.tally.mean).max())
-    assert guesses[1] < 0.05 < 0.2 < guesses[0]
-
-
-def test_large_effects_that_pay_together_are_stepped_to_and_weighed_against_nothing():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((80, 100))
-    y = (rng.random(80) < expit(3.0 * (X[:, 10] - X[:, 20] + X[:, 30]))).astype(float)
-    walker = make_walker(X, y, "binomial")
-    walker.order = np.arange(100)
-    rival = _two_priors._rival(walker, np.zeros(100, dtype=bool))
-    _two_priors._step_over(rival)
-    assert set(np.flatnonzero(rival.state.mask)) >= {10, 20, 30}
-    assert rival.weighs
-    assert rival.state.thorough
-    # a chain that has seen nothing but the empty subset half of its time
-    rival.weighed = {subset_key(rival.state.mask): 0.0}
-    visited = Visited([np.array([], dtype=np.intp), np.array([10, 20, 30])], np.array([0.5, 0.5]))
-    counted = WalkResult(0.5 * rival.state.mask, [], 0, "converged", visited)
-    found = _two_priors._beside_nothing(rival, [rival], counted)
-    assert found.inclusion[[10, 20, 30]].min() > 0.95
-    assert found.visited.share_without(rival.allowed) < 0.05
-    noise = make_walker(X, rng.integers(2, size=80).astype(float), "binomial")
-    noise.order = np.arange(100)
-    rival = _two_priors._rival(noise, np.zeros(100, dtype=bool))
-    _two_priors._step_over(rival)
-    assert not rival.state.mask.any()
-    assert not rival.weighs
 
 
 def test_units_that_the_second_walk_left_out_are_judged_beside_its_own():

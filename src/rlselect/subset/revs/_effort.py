@@ -24,6 +24,8 @@ from rlselect.subset.revs._outlook import (
 from rlselect.subset.revs._walk import Walker, WalkResult, tune_prior
 
 _PROBES = 8
+# columns up to which all their products cost no more than two looks at rows in parts
+_NARROW = 256
 # half of the log evidence that each of many effects of one size gives for a prior with a hole at zero
 _ALIKE = 0.5 * float(np.log(np.sqrt(27.0)) - 1.0)
 
@@ -239,7 +241,8 @@ def _is_enough(progress: SearchState, plan: EffortPlan, tune: bool) -> bool:
     if not sampler.in_memory and not _is_decided(walker):
         # where rows have to be decoded, a look costs nearly as much as the rows that are needed anyway
         return False
-    if tune and _is_dear(sampler) and plan.look.rounds(sampler, walker.state.units.n_columns) == 1:
+    width = walker.state.units.n_columns
+    if tune and _is_dear(sampler, width) and plan.look.rounds(sampler, width) == 1:
         # and one at all of them as much as the pass over them, of which a linear model needs no second
         progress.needed = np.inf
         return False
@@ -248,7 +251,7 @@ def _is_enough(progress: SearchState, plan: EffortPlan, tune: bool) -> bool:
             walker,
             sampler,
             plan.look,
-            block=plan.block_rows(walker.state.units.n_columns),
+            block=plan.block_rows(width),
             probes=progress.probes,
             tune=tune,
             min_effect=plan.min_effect,
@@ -262,9 +265,15 @@ def _is_enough(progress: SearchState, plan: EffortPlan, tune: bool) -> bool:
     return progress.is_confirmed and _is_decided(walker)
 
 
-def _is_dear(sampler: Sampler) -> bool:
-    """Whether rows are decoded anew each time they pass by."""
-    return sampler.decodes(sampler.n_rows) > sampler.n_rows
+def _is_dear(sampler: Sampler, n_columns: int) -> bool:
+    """Whether a look at rows in parts saves too little of the pass over them.
+
+    They are decoded anew each time they pass by, or, once decoded, so narrow that the products of a pass take
+    less than twice as long as the look.
+    """
+    if sampler.in_memory:
+        return False
+    return n_columns <= _NARROW or sampler.decodes(sampler.n_rows) > sampler.n_rows
 
 
 def _is_sure(outlook: Outlook, plan: EffortPlan) -> bool:

@@ -6,9 +6,8 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logsumexp
+from scipy.special import logsumexp
 
-from rlselect.learn import key_mask
 from rlselect.subset.revs._subset_state import TunableState
 from rlselect.subset.revs._walk import (
     Walker,
@@ -22,6 +21,7 @@ from rlselect.subset.revs._walk import (
     weigh_all,
 )
 from rlselect.subset.revs._walk_plan import WalkPlan
+from rlselect.subset.revs._weighing import weigh_few
 from rlselect.subset.revs.evidence import (
     PROPER_SHAPES,
     SHAPES,
@@ -31,13 +31,9 @@ from rlselect.subset.revs.evidence import (
     RidgeSubset,
 )
 
-# more units than the narrow prior has found need some proof, in units of log evidence; they are looked for
-# until so many subsets, one after the other, are worse than the best so far
-_PROOF = 2.0
-_PATIENCE = 7
-# subsets that are weighed against the empty one, and log odds from which on there is no question
-_WEIGHED = 20
-_CLEAR = 7.0
+# units and rows up to which subsets are weighed one by one: of more rows, one Newton step tells enough
+_FEW = 7
+_FEW_ROWS = 1000
 
 
 def run_walk(
@@ -66,6 +62,8 @@ def run_walk(
         return found
     few = is_few(walker, plan)
     rival = _rival(walker, found.inclusion > 0.5)
+    if not few and (weighed := _weighed(rival, found)) is not None:
+        return weighed
     other = _walk_again(rival, plan, n_jobs, ways, few)
     if other.stop_reason != "converged":
         return other
@@ -84,6 +82,30 @@ def run_walk(
     return other
 
 
+def _weighed(rival: Walker, found: WalkResult) -> WalkResult | None:
+    """What subsets of few effects are worth, weighed one by one; None where the second walk has to say.
+
+    One Newton step makes little of a large effect of few rows, and chains hardly ever cross from the empty
+    subset to several effects that pay only together. But a wide prior gives up effects that correlated
+    columns share: where it leaves out units of the narrow one, it has to find as many others.
+    """
+    likely = (found.inclusion > 0.5) & rival.allowed
+    state, size = rival.state, int(np.count_nonzero(likely))
+    if size > _FEW or rival.rows > _FEW_ROWS or rival.structure is not None:
+        return None
+    if not isinstance(state, GlmSubset) or not state.at_once:
+        return None
+    scales = branch(rival, rival.rng)
+    weighed = weigh_few(scales)
+    if scales.stopped:
+        return replace(found, stop_reason=scales.stopped)
+    inclusion = weighed.inclusion()
+    chosen = (inclusion > 0.5) & rival.allowed
+    if np.any(likely & ~chosen) and np.count_nonzero(chosen & ~likely) < size:
+        return None
+    return replace(found, inclusion=inclusion, visited=weighed.visited, dispersion=state.dispersion)
+
+
 def _walk_again(
     rival: Walker, plan: WalkPlan, n_jobs: int | None, ways: list[Walker], few: bool
 ) -> WalkResult:
@@ -91,13 +113,9 @@ def _walk_again(
     if few:
         weigh_all(rival, tune=True)
     else:
-        if rival.structure is None:
-            _step_over(rival)
         _settle(rival, plan)
     chains = [] if few else run_chains(rival, plan, n_jobs, redraw=False)
-    counted = walk_result(rival, chains or [rival], [*ways, rival, *chains])
-    weighed = counted.stop_reason == "converged" and any(chain.weighed for chain in chains)
-    return _beside_nothing(rival, chains, counted) if weighed else counted
+    return walk_result(rival, chains or [rival], [*ways, rival, *chains])
 
 
 def _rival(walker: Walker, likely: NDArray[np.bool_]) -> Walker:
@@ -116,77 +134,10 @@ def _rival(walker: Walker, likely: NDArray[np.bool_]) -> Walker:
     return rival
 
 
-def _step_over(rival: Walker) -> None:
-    """Stand in more units where several pay together that the narrow prior has missed, and weigh every step.
-
-    The first of several large effects explains little while the others are noise: from few rows, and among
-    many columns, none may pay for itself. So the best unit is added again and again, whether it pays or not,
-    and the best of these subsets counts. From there one Newton step makes far too little of what a unit is
-    worth, and a walk by such guesses leaves the best subset for good.
-
-    The guesses stay where the narrow prior has not missed at least as many units as it found: thorough prices
-    side with the wide prior, which gives up effects that correlated columns share.
-    """
-    found = int(np.count_nonzero(rival.state.mask & rival.allowed))
-    if found > _PATIENCE or not isinstance(rival.state, GlmSubset):
-        return
-    scout = branch(rival, rival.rng)
-    state = cast(TunableState, scout.state)
-    assert rival.order is not None
-    best, top, behind = state.mask.copy(), _value(scout)[0] + _PROOF, 0
-    while behind < _PATIENCE:
-        value, slab = _value(scout)
-        best, top, behind = (state.mask.copy(), value, 0) if value > top else (best, top, behind + 1)
-        state.set_prior(slab if state.size else 1.0, SHAPES[0])
-        values = np.where(state.mask, -np.inf, scout.rewards())
-        unit = int(rival.order[np.argmax(values[rival.order])])
-        if rival.tick() or not np.isfinite(values[unit]) or state.size >= scout.prior.most:
-            break
-        state.toggle(unit)
-    if np.count_nonzero(best & ~rival.state.mask) >= max(found, 1):
-        rival.state.thorough = rival.weighs = True
-        rival.state.reset(best)
-        rival.stand(rival.state)
-
-
-def _value(rival: Walker) -> tuple[float, float]:
-    """Log posterior of the subset, averaged over the priors of the coefficients, and the best plain slab."""
-    state = cast(TunableState, rival.state)
-    table, slabs = state.evidence_table(PROPER_SHAPES), state.slabs()
-    price = rival.posterior - state.evidence - state.alike
-    return _averaged(table, slabs) + price, float(slabs[int(np.argmax(table[:, 0]))])
-
-
 def _averaged(table: NDArray[Any], slabs: NDArray[Any]) -> float:
     """Log evidence averaged over the priors; all standard deviations of the effects are equally likely."""
     spread = 0.5 * np.log(slabs)[:, None]
     return float(logsumexp(table + spread) - logsumexp(spread) - np.log(table.shape[1]))
-
-
-def _beside_nothing(rival: Walker, chains: list[Walker], counted: WalkResult) -> WalkResult:
-    """What chains counted, with the share that the empty subset has of it.
-
-    Between the empty subset and several large effects lie subsets that explain nothing: chains hardly ever
-    cross them, and see as much of either side as they happen to begin there. So the subsets that they have
-    found to be the best are weighed against the empty one by what these are worth.
-    """
-    weighed = {key: value for chain in chains for key, value in chain.weighed.items()}
-    scales = branch(rival, rival.rng)
-    state, odds = scales.state, -np.inf
-    state.reset(state.mask & ~rival.allowed)
-    none, nothing = np.flatnonzero(state.mask), _value(scales)[0]
-    for key in sorted(weighed, key=lambda key: -weighed[key])[:_WEIGHED]:
-        mask = key_mask(key, len(rival.allowed))
-        if (mask & rival.allowed).any() and odds < _CLEAR:
-            state.reset(mask)
-            odds = np.logaddexp(odds, _value(scales)[0] - nothing)
-    assert counted.visited is not None
-    share, old = float(expit(-odds)), counted.visited.share_without(rival.allowed)
-    if old == 1.0:
-        return counted
-    inclusion = np.minimum(counted.inclusion * (1.0 - share) / (1.0 - old), 1.0)
-    inclusion[~rival.allowed] = counted.inclusion[~rival.allowed]
-    return replace(counted, inclusion=inclusion, visited=counted.visited.beside(none, share))
 
 
 def _settle(rival: Walker, plan: WalkPlan) -> None:

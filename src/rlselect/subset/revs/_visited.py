@@ -69,15 +69,6 @@ class Visited:
         none = [not units[subset].any() for subset in self.subsets]
         return min(float(self.weights[none].sum()), 1.0)
 
-    def beside(self, one: NDArray[np.intp], share: float) -> "Visited":
-        """One subset, visited or not, with this share, and the others with the rest."""
-        others = np.array([not np.array_equal(subset, one) for subset in self.subsets])
-        weights = np.where(others, self.weights, 0.0)
-        weights = np.append(weights * ((1.0 - share) / weights.sum()), share)
-        subsets = [*self.subsets, one]
-        order = [i for i in np.argsort(-weights, kind="stable") if weights[i] > 0.0]
-        return Visited([subsets[i] for i in order], weights[order])
-
     def mixed(self, other: "Visited", share: float) -> "Visited":
         """These subsets and those of another walk, which have this share together."""
         total: dict[tuple[int, ...], float] = {}

@@ -70,8 +70,6 @@ class Walker:
     order: NDArray[np.intp] | None = None
     # which subsets may be visited, where not all may
     structure: Structure | None = None
-    # whether a step whose price was a guess is taken back by chance, so that visits follow the posterior
-    weighs: bool = False
     trajectory: Trajectory = field(init=False)
     tally: Tally = field(init=False)
     stopped: str | None = None
@@ -88,8 +86,6 @@ class Walker:
         self._tried: dict[bytes, dict[int, int]] = {}
         # moves that turned out to lead outside the structure, by the subset they were tried from
         self._refused: dict[bytes, list[int]] = {}
-        # log posteriors of the subsets that were weighed
-        self.weighed: dict[bytes, float] = {}
 
     @property
     def _free(self) -> int:
@@ -254,25 +250,9 @@ class Walker:
         else:
             self._count_once(probability)
             unit = self._choose(values)
-        before = self.posterior if self.weighs else 0.0
-        if self.attempt(unit, float(values[unit])) and self.weighs and isinstance(self.policy, Softmax):
-            self._weigh(unit, float(values[unit]), before)
+        self.attempt(unit, float(values[unit]))
         if self.structure is not None and isinstance(self.policy, Softmax):
             draw_swap(self, self.policy)
-
-    def _weigh(self, unit: int, promised: float, before: float) -> None:
-        r"""Take a step back by chance, the likelier the less it brought of what it promised.
-
-        The walk goes from S to S' as often as back when :math:`\pi(S) e^{r / 2} = \pi(S') e^{r' / 2}`. That
-        holds where both rewards are the change of the log posterior; Metropolis' rule makes up for guesses.
-        """
-        self.weighed[subset_key(self.state.mask)] = after = self.posterior
-        back = float(self.rewards()[unit])
-        kept = np.array([2.0 * (after - before) + back - promised])
-        # of one value the normaliser is the value over the temperature
-        chance = cast(Softmax, self.policy).log_normaliser(kept, t=len(self.trajectory) + 1)
-        if np.log(1.0 - self.rng.random()) > chance:
-            self.move(unit, back)
 
     def count(self) -> float:
         """Count the subset itself by its posterior weight, without a step; that weight."""

@@ -137,9 +137,10 @@ class DependentGlm(GlmSubset):
         hessian = hessian + bent @ design.T - inner.T @ inner
         self._set_prices(hessian, score_parts, cross_parts, curvatures, within)
 
-    def _leaving(self, one_step: Floats) -> Floats:
-        # the levels would have to be found anew for every column
-        return one_step
+    @property
+    def at_once(self) -> bool:
+        """No: evidence of one subset after another would leave out what rows share."""
+        return False
 
     def learn_dispersion(self) -> bool:
         """Learn what rows share beside the subset, and the dispersion of counts; whether either changed."""

@@ -34,11 +34,11 @@ from rlselect.subset.revs.evidence._glm_parts import (
     probe_parts,
     tie_parts,
 )
-from rlselect.subset.revs.evidence._leaving import FittedRows, evidence_without
 from rlselect.subset.revs.evidence._look import Look, Scores, glm_scores, paying_z
 from rlselect.subset.revs.evidence._recall import Recall
 from rlselect.subset.revs.evidence._rows import Rows
 from rlselect.subset.revs.evidence._ties import SHAPES, Shape, tie, tied_rows
+from rlselect.subset.revs.evidence._under_priors import FittedRows, evidence_under
 
 Floats = NDArray[np.float64]
 
@@ -49,8 +49,6 @@ _DECREMENT = 1e-4
 # the columns of the subset are kept between the steps of a fit up to this size
 _DESIGN_BYTES = 2**27
 _SLABS = 12
-# a column that leaves at a greater loss stays for sure, and one step says no more than the truth
-_SURE = 10.0
 # a dispersion that differs by less changes no price
 SAME_DISPERSION = 0.02
 # what a subset is solved to
@@ -95,16 +93,9 @@ class GlmSubset:
         Whether the effects in the model are taken to be alike.
     revisits : bool, default=False
         Whether a walk will come back to its subsets, so that these are remembered.
-
-    Attributes
-    ----------
-    thorough : bool
-        Whether columns that leave are priced by Newton steps to the model without them. One step from a large
-        effect makes little of it: rows that the model is sure of have next to no curvature there.
     """
 
     shapes = SHAPES
-    thorough = False
 
     def __init__(
         self,
@@ -338,7 +329,7 @@ class GlmSubset:
         adds, subset = self._adds, self._subset
         removes = tied_removes(self._inverse[1:, 1:], self._coef[1:], self._ties, self.slab)
         columns = adds.fall - 0.5 * adds.logdet
-        columns[subset] = self._leaving(removes.fall - 0.5 * removes.logdet)
+        columns[subset] = removes.fall - 0.5 * removes.logdet
         if self.shape:
             size = adds.mean**2 + adds.variance
             size[subset] = removes.mean**2 + removes.variance
@@ -353,27 +344,26 @@ class GlmSubset:
             moves[unit] = self._block_remove(int(unit))
         return moves
 
-    def _leaving(self, one_step: Floats) -> Floats:
-        """Change of the log evidence when each column of the subset leaves, given what one step says."""
+    @property
+    def at_once(self) -> bool:
+        """Whether all rows are one block in memory."""
         blocks = list(self._rows)
-        doubtful = np.flatnonzero((one_step > -_SURE) & ~self._in_block[self._subset])
-        if not self.thorough or not len(doubtful) or len(blocks) != 1 or blocks[0] is None:
-            return one_step
-        block, out = blocks[0], doubtful + 1
-        rows = FittedRows(
-            block_design(block, self._subset),
+        return len(blocks) == 1 and blocks[0] is not None
+
+    def _fitted_rows(self, columns: list[int]) -> FittedRows:
+        block = next(iter(self._rows))
+        assert block is not None
+        return FittedRows(
+            block_design(block, columns),
             block.y,
             np.ones(len(block)) if block.weight is None else block.weight,
             np.zeros(len(block)) if block.offset is None else block.offset,
         )
-        start = self._coef - self._inverse[out] * (self._coef[out] / self._inverse[out, out])[:, None]
-        left = evidence_without(rows, self._likelihood, self._prior(self.slab, self._ties), out, start)
-        # the determinant of the prior loses what the column has beside the others
-        own = self.slab if self._ties is None else self.slab / self._ties.inverse[doubtful, doubtful]
-        changes = one_step.copy()
-        prior = prior_logdet(len(self._subset), self.slab, self._ties) - np.log(own)
-        changes[doubtful] = left - 0.5 * prior - self.evidence
-        return changes
+
+    def evidence_of(self, mask: NDArray[np.bool_], slabs: Floats) -> Floats:
+        """Log evidence of any subset for each prior variance of independent effects; rows are `at_once`."""
+        columns = [int(j) for u in np.flatnonzero(mask) for j in self.units.columns[u]]
+        return evidence_under(self._fitted_rows(columns), self._likelihood, slabs, float(self._coef[0]))
 
     def slabs(self) -> Floats:
         """The prior variances that `evidence_table` compares.

@@ -317,7 +317,9 @@ class OutcomeSubset:
         self, subset: list[int], near: Parabola
     ) -> tuple[Models, Floats, NDArray[np.intp], Floats]:
         """Models under all priors that may count, slabs and shapes of these, and log evidence times prior."""
-        slabs, orders = self.slabs(), np.array([shape.alike for shape in self.shapes])
+        # without a hole at zero the prior calls what has no effect a very small one: among many columns such
+        # effects, none of them worth anything alone, add up to several that nobody has seen
+        slabs, orders = self.slabs(), np.array([shape.alike for shape in self.shapes if shape.alike])
         spread = 0.5 * np.log(slabs)
         spread -= logsumexp(spread) + np.log(len(orders))
         # a size of effects that the data rule out without a hole at zero is no likelier with one
@@ -353,7 +355,8 @@ class OutcomeSubset:
     def mix_priors(self) -> None:
         """Take evidence and prices over all slabs and shapes from now on, each as likely as the subset says.
 
-        All shapes, and all standard deviations of the effects, are equally likely beforehand. The prior that
+        All shapes with a hole at zero, and all standard deviations of the effects, are equally likely
+        beforehand. The prior that
         suits one subset best is too sure of itself: effects that were seen are larger than those still to be
         found.
         """

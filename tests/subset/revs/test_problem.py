@@ -40,6 +40,22 @@ def test_auto_reads_the_family_off_the_response(y, family, classes):
     assert response.dtype == np.float64
 
 
+def test_auto_takes_labels_with_an_order_as_classes_in_order():
+    y = np.array(["low", "high", "mid", "low", "mid", "high"], dtype=object)
+    assert read_response(y, "auto")[0] == "multinomial"
+    family, labels, codes = read_response(y, "auto", ["low", "mid", "high", "never seen"])
+    assert (family, labels.tolist(), codes.tolist()) == (
+        "ordinal",
+        ["low", "mid", "high"],
+        [0, 2, 1, 0, 1, 2],
+    )
+    assert read_response(np.array([1, 2, 3, 1, 2, 3]), "auto", [1, 2, 3])[0] == "ordinal"
+    assert read_response(y, "multinomial", ["low", "mid", "high"])[0] == "multinomial"
+    # two labels have one coefficient either way
+    two = read_response(np.array(["low", "high", "low", "high"], dtype=object), "auto", ["low", "high"])
+    assert two[0] == "binomial"
+
+
 def test_auto_looks_beyond_the_first_rows():
     y = np.r_[np.zeros(1500), np.ones(1500), [2.0]]
     assert read_response(y, "auto")[0] == "gaussian"

@@ -210,8 +210,11 @@ def read_response(
     """Family, class labels and numeric response.
 
     "auto" takes two distinct values, text and truth values as classes, of which three or more are
-    "multinomial", and other numbers as "gaussian". `order` is that of the labels, where it is known.
+    "multinomial", or "ordinal" where they have an order, and other numbers as "gaussian". `order` is that of
+    the labels, where their type says one.
     """
+    if family == "auto" and order is not None and len(np.unique(y)) > 2:
+        family = "ordinal"
     if family == "auto":
         family = "binomial" if find_task(y, labels="two values") == "classification" else "gaussian"
         if family == "binomial" and y.dtype.kind == "O" and len(np.unique(y)) > 2:

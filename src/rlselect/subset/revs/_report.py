@@ -234,6 +234,12 @@ def _products(selector: Any) -> list[dict[str, Any]]:
 
 def _doubt(selector: Any) -> list[str]:
     """Whether the target may have been meant otherwise."""
+    if selector.family == "auto" and selector.family_ == "ordinal":
+        steps = name_some([spell(label) for label in selector.classes_])
+        return [
+            f"The labels of the target have an order ({steps}), so they were taken as classes in order. Of "
+            'labels without one say family="multinomial".'
+        ]
     found = getattr(selector, "_class_like", [])
     if not found:
         return []

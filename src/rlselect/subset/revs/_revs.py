@@ -99,12 +99,12 @@ class REVS(SubsetSelections):
         Distribution of y: "gaussian", "binomial", "poisson", "negative_binomial", "multinomial" (several
         classes), "ordinal" (classes in the order of their numbers, or of ordered categories; proportional
         odds) or "cox" (censored times, partial likelihood). "auto" takes text, truth values and two distinct
-        values as classes, "multinomial" for three or more, times with events as "cox", and other numbers as
-        "gaussian". A variable of several classes enters with a coefficient for each. "poisson" looks whether
-        the counts are more spread than that (by half a unit of log likelihood) and takes "negative_binomial"
-        then, see `family_` and `overdispersion_`: Poisson's likelihood would find a reason for every large
-        count. A family of classes makes a classifier of it before `fit`, whose folds scikit-learn
-        stratifies; "auto" cannot know before it has seen y.
+        values as classes, "multinomial" for three or more ("ordinal" where their type has an order), times
+        with events as "cox", and other numbers as "gaussian". A variable of several classes enters with a
+        coefficient for each. "poisson" looks whether the counts are more spread than that (by half a unit of
+        log likelihood) and takes "negative_binomial" then, see `family_` and `overdispersion_`: Poisson's
+        likelihood would find a reason for every large count. A family of classes makes a classifier of it
+        before `fit`, whose folds scikit-learn stratifies; "auto" cannot know before it has seen y.
     policy : {"auto", "softmax", "epsilon-greedy", "ucb", "thompson"} or object, default="auto"
         How an action is chosen from the rewards of all actions. "auto" is the softmax, which alone makes the
         visits follow the posterior (the others count each visited subset once, by its posterior weight), and
@@ -515,7 +515,7 @@ class REVS(SubsetSelections):
             never_select=self.never_select,
             ties=self.ties,
             time_ordered=self.time_ordered,
-            order=category_order(X, y) if family == "ordinal" else None,
+            order=category_order(X, y) if family in ("auto", "ordinal") else None,
         )
         refuse_together(self, problem.family, groups)
         problem.structure = read_structure(self, problem)

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from scipy.special import logsumexp
+from scipy.special import gammaln, logsumexp
+from scipy.stats import multivariate_t
 
 from rlselect.data import Units
 from rlselect.kernels import ClassOutcome, CoxOutcome, OrdinalOutcome
-from rlselect.subset.revs.evidence import SHAPES, OutcomeSubset, Shape
+from rlselect.subset.revs.evidence import SHAPES, OutcomeSubset, Shape, outcome_mode
 
 
 def state_of(name, n=240, shape=1):
@@ -33,11 +34,11 @@ def state_of(name, n=240, shape=1):
 def test_every_move_has_about_the_price_of_making_it(name, shape):
     state, _ = state_of(name, shape=shape)
     state.reset(np.array([True, False, True, False, False]))
-    here, prices = state.evidence + state.alike, state.moves().copy()
+    here, prices = state.evidence, state.moves().copy()
     for unit, price in enumerate(prices):
         state.toggle(unit)
-        assert state.evidence + state.alike - here == pytest.approx(price, abs=0.2 + 0.03 * abs(price))
-        made = state.evidence + state.alike - here
+        assert state.evidence - here == pytest.approx(price, abs=0.2 + 0.03 * abs(price))
+        made = state.evidence - here
         state.toggle(unit)
         # a move that was made has its true price
         assert state.moves()[unit] == pytest.approx(made, abs=1e-9)
@@ -45,11 +46,10 @@ def test_every_move_has_about_the_price_of_making_it(name, shape):
 
 @pytest.mark.parametrize("name", ["multinomial", "ordinal", "cox"])
 def test_evidence_is_laplace_at_the_mode(name):
-    state, Z = state_of(name)
+    state, Z = state_of(name, shape=0)
     state.reset(np.array([True, False, True, False, False]))
     outcome, f, q = state.outcome, state.outcome.n_own, state.outcome.n_predictors
-    # the slab is the mean square of a coefficient, hole at zero included
-    variance = state.slab * q / (q + 2)
+    variance = state.slab
     A = Z[[0, 2]] if outcome.order is None else Z[[0, 2]][:, outcome.order]
 
     def loss(theta):
@@ -72,6 +72,46 @@ def test_evidence_is_laplace_at_the_mode(name):
     ]
     logdet = np.linalg.slogdet(hessian)[1] + 2 * q * np.log(variance)
     assert state.evidence == pytest.approx(-best.fun - 0.5 * logdet, abs=1e-3)
+
+
+@pytest.mark.parametrize("name", ["multinomial", "ordinal", "cox"])
+def test_evidence_with_a_hole_at_zero_is_the_integral_over_the_coefficients(name):
+    state, Z = state_of(name)
+    state.reset(np.array([True, False, True, False, False]))
+    outcome, f, q = state.outcome, state.outcome.n_own, state.outcome.n_predictors
+    A = Z[[0, 2]] if outcome.order is None else Z[[0, 2]][:, outcome.order]
+    mode = outcome_mode(outcome, A, 4.0, np.concatenate([outcome.start(), np.zeros(2 * q)]))
+    draws = multivariate_t(mode.coef, 2.0 * mode.inverse, df=6, seed=0)
+    theta = draws.rvs(1500).reshape(1500, -1)
+    fit = [outcome.at(t[:f], t[f:].reshape(2, q).T @ A).value for t in theta] - draws.logpdf(theta)
+    square = (theta[:, f:].reshape(-1, 2, q) ** 2).sum(axis=2)
+    for order in (1, 4):
+        for slab in (0.05, 0.1):
+            # the slab is the mean square of a coefficient, hole at zero included
+            v = slab * q / (q + 2 * order)
+            prior = order * np.log(square) - 0.5 * square / v - 0.5 * q * np.log(2 * np.pi * v)
+            prior -= order * np.log(2 * v) + gammaln(0.5 * q + order) - gammaln(0.5 * q)
+            integral = logsumexp(fit + prior.sum(axis=1)) - np.log(1500)
+            state.set_prior(slab, Shape(order, 0.0))
+            assert state.evidence + 0.5 * f * np.log(2 * np.pi) == pytest.approx(integral, abs=0.15)
+
+
+def test_a_unit_that_all_but_separates_the_classes_leaves_for_its_true_price():
+    rng = np.random.default_rng(3)
+    Z = rng.standard_normal((5, 60))
+    codes = np.digitize(4.0 * Z[0] + 3.0 * Z[1] + rng.logistic(size=60), [-1.0, 1.0])
+    outcome = ClassOutcome(codes, 3, np.ones(60))
+    state = OutcomeSubset(Z, Units(np.arange(5)), outcome, 60.0, slab=4.0, shape=0)
+    state.mix_priors()
+    state.reset(np.array([True, True, True, False, False]))
+    here, prices = state.evidence, state.moves().copy()
+    # one Newton step says -4 of both
+    assert prices[:2].max() < -15.0
+    assert prices[2] > 0.0
+    for unit in range(3):
+        state.toggle(unit)
+        assert state.evidence - here == pytest.approx(prices[unit], abs=0.3)
+        state.toggle(unit)
 
 
 def test_relabelled_classes_have_the_same_evidence():
@@ -103,13 +143,14 @@ def test_prior_follows_the_table_and_prices_are_forgotten_with_it():
 @pytest.mark.parametrize("family", ["multinomial", "cox"])
 def test_prices_over_all_priors_are_those_of_the_averaged_evidence(family):
     state, _ = state_of(family)
-    spread = np.repeat(0.5 * np.log(state.slabs())[:, None], len(state.shapes), axis=1)
+    holes = [shape for shape in state.shapes if shape.alike]
+    spread = np.repeat(0.5 * np.log(state.slabs())[:, None], len(holes), axis=1)
     start = np.array([True, False, True, False, False])
     exact = {}
     for unit in range(-1, 5):
         mask = start ^ (np.arange(5) == unit)
         state.reset(mask)
-        exact[unit] = logsumexp(state.evidence_table(state.shapes) + spread) - logsumexp(spread)
+        exact[unit] = logsumexp(state.evidence_table(holes) + spread) - logsumexp(spread)
     state.reset(start)
     state.mix_priors()
     assert state.alike == 0.0

@@ -67,6 +67,7 @@ class DependentOutcome(OutcomeSubset):
         self._last = own, {j: coef * change[j] for j, coef in known.items()}
         self._seen.clear()
         self._tables.clear()
+        self._averages.clear()
         self._take(dense * self.column_scale[:, None])
         self.reset(self.mask)
 
@@ -74,7 +75,7 @@ class DependentOutcome(OutcomeSubset):
         """Learn what rows share beside the subset; whether that has changed."""
         subset = self._subset()
         # a narrow prior of the coefficients would leave their part to the levels
-        mode = self._mode(subset, WIDE_SLAB, shape=0)
+        mode = self._mode(subset, WIDE_SLAB)
         new, self.row_noise = learn_shared(self.outcome, self._columns[subset], mode.coef, self.counted)
         if alike(new, self.outcome.spread, self.row_noise):
             return False

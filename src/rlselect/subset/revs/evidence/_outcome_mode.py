@@ -1,4 +1,4 @@
-"""Modes of a posterior under any `Outcome`: by Newton's method, and under other priors by one more step."""
+"""Modes of a posterior under any `Outcome`, by Newton's method."""
 
 from typing import NamedTuple
 
@@ -21,20 +21,6 @@ _NEWTON_STEPS = 25
 _DECREMENT = 1e-4
 
 
-class OtherModes(NamedTuple):
-    """Modes under t priors: parameters (t, K), inverse Hessians (t, K, K), log evidences (t,)."""
-
-    coef: Floats
-    inverse: Floats
-    evidence: Floats
-
-    def by_column(self, f: int, q: int) -> tuple[Floats, Floats]:
-        """Coefficients (t, k, q) of the columns, after f own parameters, and covariances (t, k, q, q)."""
-        t, k = len(self.coef), (self.coef.shape[1] - f) // q
-        blocks = np.einsum("tiaib->tiab", self.inverse[:, f:, f:].reshape(t, k, q, k, q))
-        return self.coef[:, f:].reshape(t, k, q), blocks
-
-
 class OutcomeMode(NamedTuple):
     """The mode of a posterior: parameters, the point there, the inverse Hessian, the log evidence."""
 
@@ -43,11 +29,6 @@ class OutcomeMode(NamedTuple):
     inverse: Floats
     evidence: float
     converged: bool
-
-    @property
-    def alone(self) -> OtherModes:
-        """As one of several."""
-        return OtherModes(self.coef[None], self.inverse[None], np.array([self.evidence]))
 
 
 def outcome_mode(
@@ -99,33 +80,3 @@ def outcome_hessian(outcome: Outcome, columns: Floats, coef: Floats) -> Floats:
     f, q = outcome.n_own, outcome.n_predictors
     point = outcome.at(coef[:f], coef[f:].reshape(len(columns), q).T @ columns)
     return point.hessian(columns)
-
-
-def under_other_priors(mode: OutcomeMode, columns: Floats, prior: Floats, others: Floats) -> OtherModes:
-    """Modes under other priors than the one of a mode, each by one Newton step from it.
-
-    Where the data say more than the priors do, these modes lie next to each other, and the log likelihood is
-    a parabola in between.
-
-    Parameters
-    ----------
-    mode : OutcomeMode
-        Of columns (k, n), in the order of the outcome.
-    columns : array of shape (k, n)
-        The columns.
-    prior : array of shape (K,)
-        Precision of all parameters, own ones first, under the prior of the mode.
-    others : array of shape (t, K)
-        Precisions under the other priors.
-    """
-    point, f = mode.point, len(mode.point.own_score)
-    curvature = point.hessian(columns)
-    pull = prior * mode.coef
-    inverted = [invert_positive(curvature + np.diag(other)) for other in others]
-    inverse = np.array([matrix for matrix, _ in inverted])
-    step = np.einsum("tij,tj->ti", inverse, pull - others * mode.coef)
-    coef = mode.coef + step
-    value = point.value + step @ pull - 0.5 * np.einsum("ti,ij,tj->t", step, curvature, step)
-    value -= 0.5 * (others * coef**2).sum(axis=1)
-    logdet = np.array([logdet for _, logdet in inverted]) - np.log(others[:, f:]).sum(axis=1)
-    return OtherModes(coef, inverse, value - 0.5 * (logdet + point.volume))

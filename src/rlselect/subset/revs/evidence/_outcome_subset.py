@@ -17,11 +17,13 @@ from rlselect.kernels import (
     laplace_block_remove,
     log_hole_factor,
 )
-from rlselect.subset.revs.evidence._outcome_mode import (
-    OtherModes,
-    OutcomeMode,
-    outcome_mode,
-    under_other_priors,
+from rlselect.subset.revs.evidence._outcome_mode import OutcomeMode, outcome_mode
+from rlselect.subset.revs.evidence._outcome_priors import (
+    Holes,
+    Models,
+    Parabola,
+    parabola_at,
+    under_priors,
 )
 from rlselect.subset.revs.evidence._ties import OUTCOME_SHAPES, Shape
 
@@ -34,6 +36,11 @@ _SQUARES_KEPT = 2**28
 _MOST_SEEN = 4000
 # priors of the coefficients that are this much less likely than the best one add nothing to a price
 _UNLIKELY = np.log(1e3)
+# a unit that costs more when it leaves, by one Newton step, stays: that step makes too little of it at most
+_STAYS = 10.0
+# and where the log likelihood is further from that step's parabola, the unit is left out for its price
+_BENT = 0.3
+_PLAIN = np.zeros(1, dtype=np.intp)
 
 
 class _Bent(NamedTuple):
@@ -44,17 +51,16 @@ class _Bent(NamedTuple):
 
 
 class _Priced(NamedTuple):
-    """A subset that was fitted: coefficients, log evidence, shape factor, changes by move, directions."""
+    """A subset that was fitted: coefficients, log evidence, changes by move, directions."""
 
     coef: Floats
     evidence: float
-    alike: float
     moves: Floats
     directions: Floats
 
 
 class OutcomeSubset:
-    r"""Laplace log evidence of a subset under an `Outcome`, with all moves priced by one Newton step.
+    r"""Laplace log evidence of a subset under an `Outcome`, with moves priced by one Newton step.
 
     Each column has q coefficients with the prior :math:`N(0, v I)` on the standardised scale, and enters or
     leaves with all of them. A ``shape`` r above zero multiplies the prior density of a column by
@@ -85,6 +91,8 @@ class OutcomeSubset:
 
     shapes = OUTCOME_SHAPES
     share = 0.0
+    # the shape factor is part of the evidence
+    alike = 0.0
     dispersion = 0.0
     noise = 1.0
 
@@ -109,6 +117,8 @@ class OutcomeSubset:
         # what is known of subsets, by the prior of the coefficients; and which prior suits each
         self._seen: dict[tuple[bytes, float, int], _Priced] = {}
         self._tables: dict[tuple[bytes, int], Floats] = {}
+        # log evidences over all priors
+        self._averages: dict[bytes, float] = {}
         self._take(columns if outcome.order is None else np.ascontiguousarray(columns[:, outcome.order]))
         self.reset(np.zeros(units.n_units, dtype=bool))
 
@@ -131,17 +141,12 @@ class OutcomeSubset:
 
     @property
     def evidence(self) -> float:
-        """Laplace log evidence of the subset (the shape factor apart)."""
+        """Laplace log evidence of the subset."""
         return self._priced.evidence
 
     @property
-    def alike(self) -> float:
-        """Log of the shape factor of the subset, zero when it is not in use."""
-        return self._priced.alike
-
-    @property
     def coef(self) -> tuple[Floats, Floats]:
-        """Own parameters of the likelihood, and coefficients (k, q) of the columns of the subset."""
+        """Own parameters of the likelihood, and coefficients (k, q) of the columns, without a hole."""
         f = self.outcome.n_own
         return self._priced.coef[:f], self._priced.coef[f:].reshape(-1, self.outcome.n_predictors)
 
@@ -149,6 +154,7 @@ class OutcomeSubset:
         """Another walker over the same rows; what it comes to know is its own."""
         twin = copy.copy(self)
         twin.mask, twin._seen, twin._tables = self.mask.copy(), dict(self._seen), dict(self._tables)
+        twin._averages = dict(self._averages)
         return twin
 
     def moves(self) -> Floats:
@@ -163,9 +169,9 @@ class OutcomeSubset:
         """
         before, mask = self._key, self.mask.copy()
         mask[unit] = not mask[unit]
-        start = self.evidence + self.alike
+        start = self.evidence
         self.reset(mask)
-        change = self.evidence + self.alike - start
+        change = self.evidence - start
         for key, price in ((before, change), (self._key, -change)):
             if key in self._seen:
                 moves = self._seen[key].moves.copy()
@@ -213,34 +219,29 @@ class OutcomeSubset:
 
     def evidence_table(self, shapes: Sequence[Shape]) -> Floats:
         """Log evidence of the subset for every slab and shape; effects are not tied here."""
-        every = [self._evidence_by_slab(s.alike) for s in shapes]
-        tied = np.array([s.share > 0 for s in shapes])
-        return np.where(tied, -np.inf, np.column_stack(every))
+        return np.column_stack(
+            [
+                np.full(_SLABS, -np.inf) if shape.share else self._evidence_by_slab(shape.alike)
+                for shape in shapes
+            ]
+        )
 
     def _evidence_by_slab(self, shape: int) -> Floats:
         key = self._key[0], shape
         if key not in self._tables:
-            subset, found = self._subset(), []
-            for slab in self.slabs():
-                mode = self._mode(subset, slab, shape)
-                alike = self._alike(subset, mode.alone, np.array([slab]), shape)
-                found.append(mode.evidence + float(alike[0]))
+            subset, slabs = self._subset(), self.slabs()
+            found = []
+            for slab in slabs:
+                near = self._near(subset, self._mode(subset, slab), slab)
+                found.append(self._models(near, subset, np.array([slab]), np.array([shape])).evidence[0])
             self._tables[key] = np.array(found)
         return self._tables[key]
 
-    def _near_modes(
-        self, subset: list[int], mode: OutcomeMode, slab: float, alike: int, shapes: Sequence[Shape]
-    ) -> list[OtherModes]:
-        """From one mode those under all slabs, for each of some shapes whose factors are in the evidence."""
-        slabs, columns = self.slabs(), self._columns[subset]
-        here = self._precisions(subset, np.array([slab]), alike)[0]
-        out = []
-        for shape in shapes:
-            precisions = self._precisions(subset, slabs, shape.alike)
-            modes = under_other_priors(mode, columns, here, precisions)
-            factor = self._alike(subset, modes, slabs, shape.alike)
-            out.append(modes._replace(evidence=modes.evidence + factor))
-        return out
+    def _models(self, near: Parabola, subset: list[int], slabs: Floats, shapes: NDArray[np.intp]) -> Models:
+        """The subset's model under t slabs and shapes, from one parabola of its likelihood."""
+        f, q = self.outcome.n_own, self.outcome.n_predictors
+        holes = Holes(shapes, np.flatnonzero(~self._in_block[subset]), f, q)
+        return under_priors(near, self._precisions(subset, slabs, shapes), holes)
 
     def set_prior(self, slab: float, shape: Shape) -> None:
         """Change the prior of the coefficients."""
@@ -248,76 +249,114 @@ class OutcomeSubset:
         self.reset(self.mask)
 
     def _subset(self) -> list[int]:
-        return [int(j) for u in np.flatnonzero(self.mask) for j in self.units.columns[u]]
+        return self._columns_of(self.mask)
 
-    def _variance(self, slab: Floats, shape: int) -> Floats:
+    def _columns_of(self, mask: NDArray[np.bool_]) -> list[int]:
+        return [int(j) for u in np.flatnonzero(mask) for j in self.units.columns[u]]
+
+    def _variance(self, slab: Floats, shape: NDArray[np.intp]) -> Floats:
         """Variance v of the normal factor of the prior of a column that is no part of a larger unit."""
         q = self.outcome.n_predictors
         return slab * q / (q + 2.0 * shape)
 
-    def _precisions(self, subset: list[int], slabs: Floats, shape: int) -> Floats:
-        """Prior precision (t, f + kq) of all parameters under t slabs."""
-        variances = np.where(self._in_block[subset], slabs[:, None], self._variance(slabs, shape)[:, None])
+    def _precisions(self, subset: list[int], slabs: Floats, shapes: NDArray[np.intp]) -> Floats:
+        """Prior precision (t, f + kq) of all parameters under t slabs and shapes."""
+        variances = np.where(self._in_block[subset], slabs[:, None], self._variance(slabs, shapes)[:, None])
         own = np.broadcast_to(self.outcome.precision, (len(slabs), self.outcome.n_own))
         return np.hstack([own, np.repeat(1.0 / variances, self.outcome.n_predictors, axis=1)])
 
-    def _mode(self, subset: list[int], slab: float, shape: int) -> OutcomeMode:
+    def _mode(self, subset: list[int], slab: float) -> OutcomeMode:
+        """The mode under a slab without a hole: those under other priors are near it."""
         own, known = self._last
         none = np.zeros(self.outcome.n_predictors)
         start = np.concatenate([own, *(known.get(j, none) for j in subset)])
-        f, q = self.outcome.n_own, self.outcome.n_predictors
-        variances = 1.0 / self._precisions(subset, np.array([slab]), shape)[0, f::q]
-        mode = outcome_mode(self.outcome, self._columns[subset], variances, start)
+        f = self.outcome.n_own
+        mode = outcome_mode(self.outcome, self._columns[subset], slab, start)
         self._last = mode.coef[:f], dict(zip(subset, mode.coef[f:].reshape(-1, len(none)), strict=True))
         return mode
 
-    def _alike(self, subset: list[int], modes: OtherModes, slabs: Floats, shape: int) -> Floats:
-        """Log of the shape factor under each of t slabs."""
-        means, blocks = modes.by_column(self.outcome.n_own, self.outcome.n_predictors)
-        free = ~self._in_block[subset]
-        variance = self._variance(slabs, shape)[:, None]
-        return np.asarray(log_hole_factor(means[:, free], blocks[:, free], variance, shape).sum(axis=1))
+    def _near(self, subset: list[int], mode: OutcomeMode, slab: float) -> Parabola:
+        """The likelihood near a mode under a slab."""
+        prior = self._precisions(subset, np.array([slab]), _PLAIN)[0]
+        return parabola_at(mode, self._columns[subset], prior)
 
     def _price(self) -> _Priced:
-        subset, slab = self._subset(), np.array([self.slab])
-        mode = self._mode(subset, self.slab, self.shape)
+        subset, slab, shape = self._subset(), np.array([self.slab]), np.array([self.shape])
+        mode = self._mode(subset, self.slab)
+        near = self._near(subset, mode, self.slab)
         score = (mode.point.score @ self._columns.T).T
         bent = _Bent(mode.point.squares(self._columns, self._squared), self._cross(mode.point, subset))
         directions = score[:, 0].copy()
         directions[subset] = mode.coef[self.outcome.n_own :].reshape(-1, self.outcome.n_predictors)[:, 0]
-        if self._mixed:
-            evidence, moves = self._mixture(subset, mode, score, bent)
-            return _Priced(mode.coef, evidence, 0.0, moves, directions)
-        alone = mode.alone
-        moves = self._priced_moves(mode.point, alone, score[None], bent, slab, self.shape)[0]
-        alike = float(self._alike(subset, alone, slab, self.shape)[0])
-        return _Priced(mode.coef, mode.evidence, alike, moves, directions)
+        if not self._mixed:
+            models = self._models(near, subset, slab, shape)
+            moves = self._priced_moves(mode.point, near, models, score, bent, slab, self.shape)[0]
+            return _Priced(mode.coef, float(models.evidence[0]), moves, directions)
+        evidence, moves = self._mixture(subset, mode.point, near, score, bent)
+        self._averages[self._key[0]] = evidence
+        for unit in np.flatnonzero(self.mask & (moves > -_STAYS)):
+            if self._is_bent(subset, mode, int(unit)):
+                moves[unit] = self._average_without(int(unit)) - evidence
+        return _Priced(mode.coef, evidence, moves, directions)
 
     def _mixture(
-        self, subset: list[int], mode: OutcomeMode, score: Floats, bent: _Bent
+        self, subset: list[int], point: OutcomePoint, near: Parabola, score: Floats, bent: _Bent
     ) -> tuple[float, Floats]:
         """Log evidence over all priors, and its changes by move."""
-        slabs = self.slabs()
-        spread = 0.5 * np.log(slabs)
-        spread -= logsumexp(spread) + np.log(len(self.shapes))
-        every = self._near_modes(subset, mode, self.slab, self.shape, self.shapes)
-        tables = [modes.evidence + spread for modes in every]
-        evidence, best = float(logsumexp(tables)), np.max(tables)
-        changes = []
-        for shape, modes, table in zip(self.shapes, every, tables, strict=True):
-            likely = table > best - _UNLIKELY
-            if not likely.any():
-                continue
-            some = OtherModes(*(part[likely] for part in modes))
-            moved = score - np.einsum("kpa,tk->tpa", bent.cross, some.coef - mode.coef)
-            moves = self._priced_moves(mode.point, some, moved, bent, slabs[likely], shape.alike)
-            changes.append(moves + table[likely, None])
+        models, slabs, shapes, table = self._under_all(subset, near)
+        evidence, changes = float(logsumexp(table)), []
+        likely = table > table.max() - _UNLIKELY
+        for shape in np.unique(shapes[likely]):
+            which = np.flatnonzero(likely & (shapes == shape))
+            some = models.part(which)
+            moves = self._priced_moves(point, near, some, score, bent, slabs[which], int(shape))
+            changes.append(moves + table[which, None])
         return evidence, np.asarray(logsumexp(np.vstack(changes), axis=0) - evidence)
+
+    def _under_all(
+        self, subset: list[int], near: Parabola
+    ) -> tuple[Models, Floats, NDArray[np.intp], Floats]:
+        """Models under all priors that may count, slabs and shapes of these, and log evidence times prior."""
+        # without a hole at zero the prior calls what has no effect a very small one: among many columns such
+        # effects, none of them worth anything alone, add up to several that nobody has seen
+        slabs, orders = self.slabs(), np.array([shape.alike for shape in self.shapes if shape.alike])
+        spread = 0.5 * np.log(slabs)
+        spread -= logsumexp(spread) + np.log(len(orders))
+        # a size of effects that the data rule out without a hole at zero is no likelier with one
+        plain = self._models(near, subset, slabs, np.zeros(_SLABS, dtype=np.intp)).evidence + spread
+        kept = np.flatnonzero(plain > plain.max() - 2.0 * _UNLIKELY)
+        which, shapes = np.tile(kept, len(orders)), np.repeat(orders, len(kept))
+        models = self._models(near, subset, slabs[which], shapes)
+        return models, slabs[which], shapes, models.evidence + spread[which]
+
+    def _is_bent(self, subset: list[int], mode: OutcomeMode, unit: int) -> bool:
+        """Whether the likelihood is no parabola from a mode to where the unit is out, as near separation."""
+        f, q = self.outcome.n_own, self.outcome.n_predictors
+        gone = f + np.flatnonzero(np.repeat(self.units.unit_of[subset] == unit, q))
+        pull = np.linalg.solve(mode.inverse[np.ix_(gone, gone)], mode.coef[gone])
+        coef = mode.coef - mode.inverse[:, gone] @ pull
+        coef[gone] = 0.0
+        there = self.outcome.at(coef[:f], coef[f:].reshape(-1, q).T @ self._columns[subset]).value
+        prior = self._precisions(subset, np.array([self.slab]), _PLAIN)[0]
+        lost = mode.point.value - there - 0.5 * float(prior @ (mode.coef**2 - coef**2))
+        return not abs(lost - 0.5 * float(mode.coef[gone] @ pull)) < _BENT
+
+    def _average_without(self, unit: int) -> float:
+        """Log evidence over all priors of the subset without a unit."""
+        mask = self.mask & (np.arange(len(self.mask)) != unit)
+        key = np.packbits(mask).tobytes()
+        if key not in self._averages:
+            subset, last = self._columns_of(mask), self._last
+            near = self._near(subset, self._mode(subset, self.slab), self.slab)
+            self._last = last
+            self._averages[key] = float(logsumexp(self._under_all(subset, near)[-1]))
+        return self._averages[key]
 
     def mix_priors(self) -> None:
         """Take evidence and prices over all slabs and shapes from now on, each as likely as the subset says.
 
-        All shapes, and all standard deviations of the effects, are equally likely beforehand. The prior that
+        All shapes with a hole at zero, and all standard deviations of the effects, are equally likely
+        beforehand. The prior that
         suits one subset best is too sure of itself: effects that were seen are larger than those still to be
         found.
         """
@@ -337,18 +376,14 @@ class OutcomeSubset:
             Parameters after the step, at which a second look is sharper.
         """
         subset, stretch = self._subset(), look.counted / self.counted
-        mode = self._mode(subset, self.slab, self.shape)
-        slab = np.array([self.slab])
-        prior = self._precisions(subset, slab, self.shape)[0]
-        hessian = stretch * (np.linalg.pinv(mode.inverse, hermitian=True) - np.diag(prior)) + np.diag(prior)
-        inverse = np.asarray(np.linalg.pinv(hessian, hermitian=True))
-        step = inverse @ (np.concatenate([look.own, look.score[subset].ravel()]) - prior * look.coef)
-        own, cross = mode.point.squares(self._columns, self._squared), self._cross(mode.point, subset)
+        point, slab = self._mode(subset, self.slab).point, np.array([self.slab])
+        gradient = np.concatenate([look.own, look.score[subset].ravel()])
+        near = Parabola(look.coef, 0.0, gradient, stretch * point.hessian(self._columns[subset]), 0.0)
+        own, cross = point.squares(self._columns, self._squared), self._cross(point, subset)
         bent = _Bent(stretch * own, stretch * cross)
-        score = look.score - np.einsum("kpa,k->pa", bent.cross, step)
-        there = mode._replace(coef=look.coef + step, inverse=inverse)
-        moves = self._priced_moves(mode.point, there.alone, score[None], bent, slab, self.shape, stretch)
-        return moves[0], there.coef
+        models = self._models(near, subset, slab, np.array([self.shape]))
+        moves = self._priced_moves(point, near, models, look.score, bent, slab, self.shape, stretch)
+        return moves[0], self._models(near, subset, slab, _PLAIN).coef[0]
 
     def look(self, coef: Floats | None = None) -> tuple["OutcomeLook", list[int]]:
         """An empty look at the model of the subset, or at other parameters of it, and its columns."""
@@ -359,7 +394,8 @@ class OutcomeSubset:
     def _priced_moves(
         self,
         point: OutcomePoint,
-        modes: OtherModes,
+        near: Parabola,
+        models: Models,
         score: Floats,
         bent: _Bent,
         slabs: Floats,
@@ -367,22 +403,23 @@ class OutcomeSubset:
         stretch: float = 1.0,
     ) -> Floats:
         """Changes (t, units) of the log evidence by move under t slabs; `bent` is stretched already."""
-        q, p, (t, size) = self.outcome.n_predictors, self.units.n_columns, modes.coef.shape
-        pull = (modes.inverse @ bent.cross.reshape(size, p * q)).reshape(t, size, p, q)
-        variance = self._variance(slabs, shape)
+        q, p, (t, size) = self.outcome.n_predictors, self.units.n_columns, models.coef.shape
+        scores = score - np.einsum("kpa,tk->tpa", bent.cross, models.coef - near.coef)
+        pull = (models.inverse @ bent.cross.reshape(size, p * q)).reshape(t, size, p, q)
+        variance = self._variance(slabs, np.array(shape))
         ridge = np.multiply.outer(1.0 / variance, np.eye(q))[:, None]
         schur = bent.own - np.einsum("kpa,tkpb->tpab", bent.cross, pull) + ridge
         # of a column that the subset explains altogether only its prior is left
         schur = np.where(np.eye(q, dtype=bool), np.maximum(schur, 1e-9 * np.maximum(bent.own, 1.0)), schur)
         columns = np.zeros((p, t))
-        single = np.flatnonzero(~self._in_block)
-        columns[single] = _single_adds(schur[:, single], score[:, single], variance[:, None], shape).T
+        single = np.flatnonzero(~self._in_block & ~self.mask[self.units.unit_of])
+        columns[single] = _single_adds(schur[:, single], scores[:, single], variance[:, None], shape).T
         moves = self.units.spread(columns)
         moves = moves.copy() if moves is columns else moves
         for units, members in self.units.by_size:
             for unit, inside in zip(units, members, strict=True):
-                moves[unit] = self._block_add(inside, point, bent, pull, score, stretch, slabs)
-        self._removes(moves, modes, slabs, shape)
+                moves[unit] = self._block_add(inside, point, bent, pull, scores, stretch, slabs)
+        self._removes(moves, models, slabs, shape)
         return moves.T
 
     def _cross(self, point: OutcomePoint, subset: list[int]) -> Floats:
@@ -414,18 +451,20 @@ class OutcomeSubset:
         schur = (own - inside).reshape(-1, size, size) + np.multiply.outer(1.0 / slabs, np.eye(size))
         return laplace_block_add(schur, score[:, columns].reshape(-1, size), slabs)
 
-    def _removes(self, moves: Floats, modes: OtherModes, slabs: Floats, shape: int) -> None:
+    def _removes(self, moves: Floats, models: Models, slabs: Floats, shape: int) -> None:
         f, q = self.outcome.n_own, self.outcome.n_predictors
         subset = np.array(self._subset(), dtype=np.intp)
-        means, blocks = modes.by_column(f, q)
-        single, variance = ~self._in_block[subset], self._variance(slabs, shape)[:, None]
-        alone = laplace_block_remove(blocks[:, single], means[:, single], variance)
-        alone -= log_hole_factor(means[:, single], blocks[:, single], variance, shape)
+        single, variance = ~self._in_block[subset], self._variance(slabs, np.array(shape))[:, None]
+        means, blocks = models.means[:, single], models.blocks[:, single]
+        alone = laplace_block_remove(blocks, means, variance)
+        alone -= log_hole_factor(means, blocks, variance, shape)
         moves[self.units.unit_of[subset[single]]] = alone.T
         for unit in np.unique(self.units.unit_of[subset[~single]]):
             first, count = np.flatnonzero(self.units.unit_of[subset] == unit)[[0, -1]]
             places = slice(f + first * q, f + (count + 1) * q)
-            moves[unit] = laplace_block_remove(modes.inverse[:, places, places], modes.coef[:, places], slabs)
+            moves[unit] = laplace_block_remove(
+                models.inverse[:, places, places], models.coef[:, places], slabs
+            )
 
 
 def _single_adds(schur: Floats, score: Floats, variance: Floats, shape: int) -> Floats:

@@ -37,7 +37,7 @@ SHAPES = (Shape(0, 0.0), Shape(1, 0.0), Shape(0, _SHARE), Shape(1, _SHARE))
 # the number of correlated columns
 PROPER_SHAPES = SHAPES[:3]
 # of an `OutcomeSubset`, which ties no effects: the more alike they are, the deeper the hole at zero
-OUTCOME_SHAPES = tuple(Shape(alike, 0.0) for alike in range(5))
+OUTCOME_SHAPES = tuple(Shape(alike, 0.0) for alike in (0, 1, 2, 4, 8))
 
 
 def tied_rows(correlations: Floats, subset: list[int], share: float, alone: NDArray[np.bool_]) -> Floats:

@@ -3,7 +3,8 @@
 Runs that are in the file of replicates are not repeated; --seconds stops before the next run that would begin
 later. The table holds what there is.
 
-    python experiments/revs_readings.py --replicates 2 --out experiments/results/revs_readings.md
+    python experiments/revs_readings.py --replicates 3 --seconds 600 \\
+        --out experiments/results/revs_readings.md
 """
 
 import time
@@ -100,8 +101,8 @@ def main():
         "quantile of .6 the state fills up. Banded: an interior variable gains .22 against a price of .2,",
         "less than its noise from batch to batch; a lower price keeps more of them. Logistic: the reward is",
         "the log likelihood of a row, of which a true variable gains some hundredths, so that the price .2,",
-        "the only one that the paper names, empties the set; .01 is the best of three. Where banded comes to",
-        "print, at .05, block and sparse take useless ones in: no one price reaches print in all three.",
+        "the only one that the paper names, empties the set; .01 is the best of three. Where banded comes",
+        "nearest to print, at .05, block and sparse take useless ones in: no one price reaches print in all.",
     ]
     runs = plan(args.replicates, args.seed)
     run_readings(args, __doc__, runs, one, table, title=title, remarks=remarks)

@@ -7,6 +7,7 @@ import time
 from collections import Counter
 
 import numpy as np
+import pandas as pd
 from _risk_rfe_common import arguments, write
 from sklearn.datasets import load_diabetes, make_classification
 from sklearn.feature_selection import RFECV
@@ -52,6 +53,34 @@ def linear(X, rng):
     return X[:, :5] @ [1.0, -1.0, 0.8, 0.5, 0.3] + rng.normal(size=len(X))
 
 
+def product(X, rng):
+    return X[:, 0] * X[:, 1]
+
+
+def product_and_line(X, rng):
+    return X[:, 0] * X[:, 1] + X[:, 2]
+
+
+def product_of_three(X, rng):
+    return X[:, 0] * X[:, 1] * X[:, 2] + 0.1 * rng.normal(size=len(X))
+
+
+def ratio(X, rng):
+    return X[:, 0] / (1.0 + X[:, 1] ** 2) + 0.3 * rng.normal(size=len(X))
+
+
+def larger(X, rng):
+    return np.maximum(X[:, 0], X[:, 1]) + 0.3 * rng.normal(size=len(X))
+
+
+def step(X, rng):
+    return (X[:, 0] > 0) + 0.3 * rng.normal(size=len(X))
+
+
+def short_product(X, rng):
+    return X[:, 0] * X[:, 1] + 0.2 * rng.normal(size=len(X))
+
+
 def noise(X, rng):
     return rng.normal(size=len(X))
 
@@ -76,6 +105,15 @@ def clusters(n, d, rng):
     return X, y, np.arange(d) < 5
 
 
+def categories(n, d, rng):
+    """A column of three levels that turns the slope of another; two more such columns without effect."""
+    X = pd.DataFrame(rng.normal(size=(n, d)), columns=[f"x{j}" for j in range(d)])
+    levels = rng.integers(0, 3, size=(3, n))
+    for j, codes in zip((0, 3, 4), levels, strict=True):
+        X[f"x{j}"] = pd.Categorical.from_codes(codes, list("abc"))
+    return X, (levels[0] - 1) * X["x1"].to_numpy() + 0.3 * rng.normal(size=n), np.arange(d) < 2
+
+
 def normal(truth, informative):
     """A design of normal columns."""
 
@@ -96,6 +134,14 @@ DESIGNS = {
     "sin 3x, a square and a line": (normal(short_wave, 3), 200, 30),
     "sin of a product and a line": (normal(wave_of_a_product, 3), 200, 20),
     "linear, 5 of 20": (normal(linear, 5), 150, 20),
+    "product, no noise": (normal(product, 2), 200, 20),
+    "product and a line, no noise": (normal(product_and_line, 3), 200, 20),
+    "product of three, noise .1": (normal(product_of_three, 3), 400, 20),
+    "product, 60 rows": (normal(short_product, 2), 60, 10),
+    "x1 / (1 + x2^2)": (normal(ratio, 2), 200, 20),
+    "larger of two": (normal(larger, 2), 200, 20),
+    "a step": (normal(step, 1), 200, 30),
+    "three categories turn a slope": (categories, 200, 12),
     "square in a square": (lambda n, d, rng: make_annulus(n, d, random_state=rng), 100, 10),
     "noise": (normal(noise, 0), 150, 20),
     "noise, two classes": (normal(noise_labels, 0), 150, 20),

@@ -115,11 +115,14 @@ def choose_size(rule: StoppingRule, path: EliminationPath, loss_name: str) -> tu
         index = _last_minimum(np.array(path.objective))
         return int(sizes[index]), "smallest held-out regularised risk"
     if rule == "loo-ric":
-        index = _last_minimum(out_of_sample_price(path, loss_name))
+        price = out_of_sample_price(path, loss_name)
+        index = _unless_luck(path, price)
         reason = (
             "smallest error on rows left out, every feature charged what the best of "
             f"{int(sizes[0])} useless ones would gain by luck"
         )
+        if index != _last_minimum(price):
+            reason += ", as far as the gain is not that of a few rows"
         return int(sizes[index]), reason
     compared = paired_comparison(path)
     inside = compared["difference"] <= 2.0 * compared["difference_standard_error"]
@@ -135,10 +138,33 @@ def out_of_sample_price(path: EliminationPath, loss_name: str) -> Array:
     best gains about ``2 log d`` by luck, and once more because its machine was chosen too. The logistic loss
     is a log likelihood by itself.
     """
-    sizes, n = np.array(path.sizes), path.weights.sum()
+    n = path.weights.sum()
     risk = np.maximum(np.array(path.losses) @ path.weights / n, 1e-300)
     fit = 2.0 * n * risk if loss_name == "logistic" else n * np.log(risk)
-    return fit + 2.0 * np.where(sizes > 0, sizes + 1, 0) * np.log(max(int(sizes[0]), 2))
+    return np.asarray(fit + _charges(path))
+
+
+def _charges(path: EliminationPath) -> Array:
+    sizes = np.array(path.sizes)
+    return np.asarray(2.0 * np.where(sizes > 0, sizes + 1, 0) * np.log(max(int(sizes[0]), 2)))
+
+
+def _unless_luck(path: EliminationPath, price: Array) -> int:
+    """Position of the smallest set that the rows do not clearly prefer the best price to.
+
+    A log of a mean takes all rows for equally sure. Where a few far rows have most of the loss, one of them
+    decides, so what features save also has to stand out from its own spread over the rows. In a model with
+    normal errors the squared t of what a feature saves is a quarter of its gain in log likelihood.
+    """
+    best, charged = _last_minimum(price), _charges(path)
+    losses, weights = np.array(path.losses), path.weights
+    for place in range(len(losses) - 1, best, -1):
+        saved = losses[place] - losses[best]
+        total = saved @ weights
+        spread = np.square(saved - total / weights.sum()) @ weights
+        if 4.0 * np.square(total) <= (charged[best] - charged[place]) * spread:
+            return place
+    return best
 
 
 def _last_minimum(values: Array) -> int:

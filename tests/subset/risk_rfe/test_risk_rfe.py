@@ -9,6 +9,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.svm import SVC, SVR
 from sklearn.tree import DecisionTreeRegressor
 
+from rlselect.machines import EliminationPath, choose_size
 from rlselect.machines._kernels import AdditiveKernel, PolynomialKernel
 from rlselect.machines._losses import EpsilonInsensitiveLoss
 from rlselect.machines._stopping import ChangePoint
@@ -172,6 +173,22 @@ def test_bad_groups(groups, message):
     X, y = _regression(5)
     with pytest.raises(ValueError, match=message):
         RiskRFE(feature_groups=groups).fit(X, y)
+
+
+@pytest.mark.parametrize(("clear", "size"), [(False, 2), (True, 3)])
+def test_a_few_rows_keep_no_surplus_feature(clear, size):
+    losses = [np.full(100, 0.01) for _ in range(6)]
+    losses[-2:] = [np.full(100, 1.0), np.full(100, 2.0)]
+    # with three of twenty features the loss of one row is smaller, or those of all are
+    losses[3] = losses[3] + (0.01 if clear else np.where(np.arange(100) == 7, 1.0, 0.0))
+    path = EliminationPath(sizes=[20, 10, 3, 2, 1, 0], losses=losses, weights=np.ones(100))
+    assert choose_size("loo-ric", path, "squared")[0] == size
+
+
+def test_products_without_noise_keep_their_factors():
+    X = np.random.default_rng(0).standard_normal((100, 8))
+    selector = RiskRFE(kernel="rbf").fit(X, X[:, 0] * X[:, 1])
+    np.testing.assert_array_equal(np.flatnonzero(selector.support_), [0, 1])
 
 
 def test_stopping_rules():

@@ -193,3 +193,14 @@ def test_the_default_takes_lines_from_a_linear_trial_and_a_file_keeps_them(tmp_p
     history = trial.history(1)
     np.testing.assert_array_equal(load(tmp_path / "learner").q_values(history), learner.q_values(history))
     assert QLearning(model="linear", random_state=0).fit(trial).model_ == ["linear"]
+
+
+def test_of_very_many_columns_the_strongest_are_averaged_over():
+    rng = np.random.default_rng(7)
+    D = rng.normal(size=(120, 200))
+    y = D[:, 3] - D[:, 190] + 0.5 * rng.normal(size=120)
+    data, _, _ = _moments(D, y, np.ones(120), [np.arange(120) < 40, np.zeros(120, dtype=bool)])
+    found = average_slopes(data, np.arange(200) % 2)
+    np.testing.assert_allclose(found.slopes[:, [3, 190]], [[1.0, -1.0]] * 2, atol=0.2)
+    assert ((found.probable > 0.0).sum(axis=1) == 150).all()
+    assert (found.squares > 0.0).all()

@@ -23,6 +23,8 @@ _CHAINS, _SWEEPS, _FIRST = 16, 50, 20
 # what is known of the variance of slopes beforehand: one slope of this share of the response's variance
 _USUAL = 0.125
 _SURE = 1e-4
+# columns that are averaged over at most, and what is expected of the square of other slopes
+_MOST, _NOTHING = 150, 1e-8
 
 
 class ColumnMoments(NamedTuple):
@@ -71,6 +73,32 @@ def average_slopes(data: ColumnMoments, blocks: np.ndarray) -> Average:
     blocks : (d,) int array
         Block of each column, from 0 on.
     """
+    if len(blocks) <= _MOST:
+        return _averaged(data, blocks)
+    alone = [ColumnMoments(*(part[k : k + 1] for part in data)) for k in range(len(data.total))]
+    return Average(*map(np.concatenate, zip(*(_of_strongest(one, blocks) for one in alone), strict=True)))
+
+
+def _of_strongest(data: ColumnMoments, blocks: np.ndarray) -> Average:
+    """The average over the columns of one data set that move most with its response; others have no slope."""
+    kept = np.sort(np.argsort(-_strength(data), kind="stable")[:_MOST])
+    gram = data.gram[:, kept][:, :, kept]
+    mine = np.unique(blocks[kept], return_inverse=True)[1]
+    found = _averaged(ColumnMoments(gram, data.cross[:, kept], data.total, data.rows), mine)
+    shape = data.cross.shape
+    every = np.zeros(shape), np.full(shape, _NOTHING * data.total / data.rows), np.zeros(shape)
+    for whole, part in zip(every, found, strict=False):
+        whole[:, kept] = part
+    return Average(*every, found.noise)
+
+
+def _strength(data: ColumnMoments) -> np.ndarray:
+    """How much of the responses each column by itself explains (d,), in all data sets together."""
+    size = np.einsum("mjj->j", data.gram)
+    return np.square(data.cross).sum(axis=0) / np.maximum(size, np.finfo(float).tiny)
+
+
+def _averaged(data: ColumnMoments, blocks: np.ndarray) -> Average:
     chains = _Chains(data, blocks)
     found = []
     for sweep in range(_SWEEPS):
@@ -98,7 +126,7 @@ class _Chains:
         self._gram = np.ascontiguousarray(np.moveaxis(data.gram, 0, -1))
         self._cross, self._total, self._rows = data.cross.T[..., None], data.total, data.rows
         self._size = np.array(np.einsum("jjm->jm", self._gram))[..., None]
-        strength = np.square(data.cross.T).sum(axis=1) / np.maximum(self._size[..., 0].sum(axis=1), 1e-300)
+        strength = _strength(data)
         self._order = np.argsort(-strength, kind="stable")
         self._blocks = blocks
         # random numbers go to blocks by what they say, whatever they are called

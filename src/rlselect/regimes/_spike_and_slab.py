@@ -74,7 +74,7 @@ def average_slopes(data: ColumnMoments, blocks: np.ndarray) -> Average:
         Block of each column, from 0 on.
     """
     if len(blocks) <= _MOST:
-        return _averaged(data, blocks)
+        return _averaged(data, blocks, np.bincount(blocks))
     alone = [ColumnMoments(*(part[k : k + 1] for part in data)) for k in range(len(data.total))]
     return Average(*map(np.concatenate, zip(*(_of_strongest(one, blocks) for one in alone), strict=True)))
 
@@ -83,8 +83,9 @@ def _of_strongest(data: ColumnMoments, blocks: np.ndarray) -> Average:
     """The average over the columns of one data set that move most with its response; others have no slope."""
     kept = np.sort(np.argsort(-_strength(data), kind="stable")[:_MOST])
     gram = data.gram[:, kept][:, :, kept]
-    mine = np.unique(blocks[kept], return_inverse=True)[1]
-    found = _averaged(ColumnMoments(gram, data.cross[:, kept], data.total, data.rows), mine)
+    # those that were left out have no slope, and say how rare these are
+    sizes = np.bincount(blocks)
+    found = _averaged(ColumnMoments(gram, data.cross[:, kept], data.total, data.rows), blocks[kept], sizes)
     shape = data.cross.shape
     every = np.zeros(shape), np.full(shape, _NOTHING * data.total / data.rows), np.zeros(shape)
     for whole, part in zip(every, found, strict=False):
@@ -98,8 +99,8 @@ def _strength(data: ColumnMoments) -> np.ndarray:
     return np.square(data.cross).sum(axis=0) / np.maximum(size, np.finfo(float).tiny)
 
 
-def _averaged(data: ColumnMoments, blocks: np.ndarray) -> Average:
-    chains = _Chains(data, blocks)
+def _averaged(data: ColumnMoments, blocks: np.ndarray, sizes: np.ndarray) -> Average:
+    chains = _Chains(data, blocks, sizes)
     found = []
     for sweep in range(_SWEEPS):
         stop_if_late()
@@ -113,6 +114,13 @@ def _averaged(data: ColumnMoments, blocks: np.ndarray) -> Average:
 class _Chains:
     """Gibbs samplers of some data sets, side by side.
 
+    Parameters
+    ----------
+    data : ColumnMoments
+    blocks : (d,) int array
+    sizes : (b,) int array
+        Of the blocks, columns that are not among these included.
+
     Attributes
     ----------
     slopes : (d, m, c) array
@@ -121,16 +129,16 @@ class _Chains:
         Variance of the noise.
     """
 
-    def __init__(self, data: ColumnMoments, blocks: np.ndarray) -> None:
+    def __init__(self, data: ColumnMoments, blocks: np.ndarray, sizes: np.ndarray) -> None:
         self._rng = np.random.default_rng(0)
         self._gram = np.ascontiguousarray(np.moveaxis(data.gram, 0, -1))
         self._cross, self._total, self._rows = data.cross.T[..., None], data.total, data.rows
         self._size = np.array(np.einsum("jjm->jm", self._gram))[..., None]
         strength = _strength(data)
         self._order = np.argsort(-strength, kind="stable")
-        self._blocks = blocks
+        self._blocks, self._sizes = blocks, sizes
         # random numbers go to blocks by what they say, whatever they are called
-        said = np.bincount(blocks, weights=strength)
+        said = np.bincount(blocks, weights=strength, minlength=len(sizes))
         self._members = {int(b): np.flatnonzero(blocks == b) for b in np.argsort(-said, kind="stable")}
         shape = (len(said), len(data.total), _CHAINS)
         self._unit = (data.total / data.rows)[:, None]
@@ -171,7 +179,7 @@ class _Chains:
         for block, members in self._members.items():
             mine = self.slopes[members]
             there = (mine != 0.0).sum(axis=0)
-            share = self._rng.beta(1.0 + there, 1.0 + len(members) - there)
+            share = self._rng.beta(1.0 + there, 1.0 + self._sizes[block] - there)
             self._share[block] = np.clip(share, _SURE, 1.0 - _SURE)
             squares = _USUAL * self._unit + np.square(mine).sum(axis=0)
             self._slab[block] = squares / (2.0 * self._rng.gamma(0.5 * (1.0 + there)))

@@ -108,7 +108,7 @@ def test_both_routes_learn_the_same_regime(monkeypatch):
     assert quick.tailoring_ == exact.tailoring_
     assert quick.value_.value == pytest.approx(exact.value_.value, abs=0.1 * exact.value_.standard_error)
     every = QLearning(random_state=0).fit(trial)
-    assert set(every.model_) <= {"anova", "linear", "rbf", "lasso"}
+    assert set(every.model_) <= {"anova", "linear", "rbf", "lines"}
     assert abs(every.value_.value - exact.value_.value) < exact.value_.standard_error
 
 

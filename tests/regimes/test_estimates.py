@@ -19,13 +19,12 @@ def test_few_heavy_scores_widen_the_interval():
     assert np.isfinite(from_scores(np.ones(5), "dr", 0.95).interval).all()
 
 
-def test_splits_are_averaged_and_their_variance_is_part_of_the_standard_error():
+def test_splits_are_averaged_and_the_standard_error_is_that_of_one():
     rng = np.random.default_rng(1)
     splits = rng.standard_normal((3, 50)) * [[1.0], [2.0], [3.0]]
     found = from_scores(splits, "dr", 0.95)
     assert found.value == pytest.approx(splits.mean())
-    within, between = np.mean(splits.var(axis=1, ddof=1)) / 50, splits.mean(axis=1).var(ddof=1)
-    assert found.standard_error == pytest.approx(np.sqrt(within + between))
+    assert found.standard_error == pytest.approx(np.sqrt(np.mean(splits.var(axis=1, ddof=1)) / 50))
     one = from_scores(splits[0], "dr", 0.95)
     assert one.standard_error == pytest.approx(splits[0].std(ddof=1) / np.sqrt(50))
     np.testing.assert_allclose(found.scores, splits.mean(axis=0))
@@ -39,7 +38,7 @@ def test_a_difference_is_as_uncertain_as_regimes_that_change_between_splits_are(
     done = from_scores(outcome, "observed", 0.95)
     found = from_scores(splits, "dr", 0.95).less(done)
     away = splits - outcome
-    expected = away.var(axis=1, ddof=1).mean() / 100 + away.mean(axis=1).var(ddof=1)
+    expected = away.var(axis=1, ddof=1).mean() / 100
     assert found.value == pytest.approx(away.mean())
     assert found.standard_error == pytest.approx(np.sqrt(expected))
     assert found.standard_error > 1.5 * away.mean(axis=0).std(ddof=1) / 10.0
@@ -53,8 +52,8 @@ def test_the_chance_of_learning_is_part_of_the_standard_error_and_of_differences
     rng = np.random.default_rng(4)
     splits, apart = rng.normal(size=(2, 50)), rng.normal(size=(2, 4, 3, 50))
     found = from_scores(splits, "dr", 0.95, apart=apart)
-    # half the mean square at each of three stages, averaged over splits and divisions, beside what splits do
-    added = 0.5 * np.square(apart).sum(axis=(2, 3)).mean() / 50**2 + splits.mean(axis=1).var(ddof=1)
+    # half the mean square at each of three stages, averaged over splits and divisions
+    added = 0.5 * np.square(apart).sum(axis=(2, 3)).mean() / 50**2
     within = splits.var(axis=1, ddof=1).mean() / 50
     assert found.standard_error == pytest.approx(np.sqrt(within + added))
     assert found.learning_variance == pytest.approx(added)

@@ -162,3 +162,17 @@ def test_with_many_subjects_some_of_them_say_which_penalty_is_best(monkeypatch):
     assert every <= some < every + 1e-3
     rare = np.where(np.arange(3000) < 5, 2, labels)
     assert _propensity._worthwhile_strengths(X, rare, 3) == _propensity._STRENGTHS
+
+
+def test_estimated_probabilities_do_not_depend_on_the_order_of_the_rows():
+    rng = np.random.default_rng(4)
+    table = {"x": rng.normal(size=90), "z": rng.integers(0, 2, 90).astype(float), "y": rng.normal(size=90)}
+    table["a"] = (table["x"] + rng.logistic(size=90) > 0.0).astype(int)
+    order = rng.permutation(90)
+    stages = [{"history": ["x", "z"], "action": "a", "reward": "y"}]
+    one = TrialData.from_wide(table, stages)
+    other = TrialData.from_wide({name: column[order] for name, column in table.items()}, stages)
+    assert np.ptp(one.action_probabilities(1)[:, 0]) > 0.1
+    np.testing.assert_allclose(
+        other.action_probabilities(1), one.action_probabilities(1)[order], rtol=1e-7, atol=1e-9
+    )

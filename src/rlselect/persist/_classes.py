@@ -53,7 +53,7 @@ _HOMES = {
     "regimes._dose": "DoseRange",
     "regimes._encoding": "HistoryEncoder",
     "regimes._estimates": "RegimeComparison RegimeValue",
-    "regimes._lasso_machine": "LassoMachine",
+    "regimes._line_machine": "LineMachine",
     "regimes._overlap": "OverlapReport",
     "regimes._own_loss": "ResponseLink",
     "regimes._policy_tree": "PolicyTree StageTree TreeSplit",

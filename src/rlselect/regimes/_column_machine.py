@@ -45,7 +45,7 @@ def columns_of(encoder: HistoryEncoder, kind: Any, groups: Sequence[int] | None 
     """Number of columns of a stage, of some groups or of all."""
     mine = range(len(encoder.groups)) if groups is None else groups
     past = sum(len(encoder.groups[g]) for g in mine if encoder.past[g])
-    each = (1 if kind in ("linear", "lasso") else _DIMENSIONS) * (1 + len(encoder.action) + past)
+    each = (1 if kind in ("linear", "lines") else _DIMENSIONS) * (1 + len(encoder.action) + past)
     return each * len(mine)
 
 

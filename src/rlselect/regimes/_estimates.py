@@ -85,16 +85,16 @@ def from_scores(
     Few subjects follow a regime through many stages, and their weights are large: the standard error is then
     uncertain itself. The quantile is Student's with the degrees of freedom that the kurtosis of the scores
     leaves to their variance, about n for normal ones. Several splits are averaged, but the standard error
-    stays that of one: it does not know of the regimes and Q-functions that the folds share. To its square is
-    added what the chance of learning does, see `_evaluation`: half the mean square of how far regimes from
-    two halves of the subjects are ``apart``, (splits, divisions, stages, n), and the variance between splits,
-    whose folds follow regimes that are worth more or less than the one that all subjects teach.
+    stays that of one: what an average varies less between splits is left for the regime that all subjects
+    teach, which is worth more or less than those of the folds. To its square is added what the chance of
+    learning does, see `_evaluation`: half the mean square of how far regimes from two halves of the subjects
+    are ``apart``, (splits, divisions, stages, n).
     """
     splits = np.atleast_2d(scores if sample is None else sample.units(scores))
-    learning = float(splits.mean(axis=1).var(ddof=1)) if len(splits) > 1 else 0.0
+    learning = 0.0
     if apart is not None:
         units = apart if sample is None else sample.influences(apart)
-        learning += float(0.5 * np.square(units).mean(axis=-1).sum(axis=-1).mean() / splits.shape[1])
+        learning = float(0.5 * np.square(units).mean(axis=-1).sum(axis=-1).mean() / splits.shape[1])
     return _summed_up(splits, method, level, learning)
 
 

@@ -75,10 +75,20 @@ def log_losses(chances: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 def estimated_probabilities(stage: StageData, *, quick: bool = False) -> np.ndarray:
     """Probability of each action for each subject present, from a model of the history: (m, K) array."""
-    rows = np.flatnonzero(stage.present)
+    rows = _by_content(stage)
     encoder = HistoryEncoder(stage.columns, stage.history[rows], stage.labels)
     X = encoder.encode(stage.history[rows], stage.action[rows])[:, : -len(encoder.action)]
-    return _feasible_only(stage, _logistic(X, stage.action[rows], len(stage.labels), quick=quick))
+    chances = np.empty((len(stage.action), len(stage.labels)))
+    chances[rows] = _logistic(X, stage.action[rows], len(stage.labels), quick=quick)
+    return _feasible_only(stage, chances[stage.present])
+
+
+def _by_content(stage: StageData) -> np.ndarray:
+    """Numbers of those present, sorted by what is known of them: folds are dealt by place, and rows may come
+    in any order.
+    """
+    rows = np.flatnonzero(stage.present)
+    return rows[np.lexsort([stage.reward[rows], stage.history[rows].sum(axis=1), stage.action[rows]])]
 
 
 def _feasible_only(stage: StageData, chances: np.ndarray) -> np.ndarray:
@@ -115,7 +125,7 @@ def stage_probabilities(stage: StageData) -> np.ndarray:
 def remaining_probabilities(stage: StageData, present_next: np.ndarray) -> np.ndarray:
     """Probability of each subject of being at the next stage, where some of those present here are."""
     chances = np.ones(len(stage.action))
-    rows = np.flatnonzero(stage.present)
+    rows = _by_content(stage)
     stays = present_next[rows]
     if stays.all():
         return chances

@@ -12,8 +12,8 @@ from rlselect._random import RandomState
 from rlselect.regimes._column_machine import columns_pay
 from rlselect.regimes._encoding import HistoryEncoder
 from rlselect.regimes._evaluation import Evaluation
-from rlselect.regimes._lasso_machine import prefer_sparse
 from rlselect.regimes._learner import BackwardLearner
+from rlselect.regimes._line_machine import prefer_lines
 from rlselect.regimes._second_look import prune, recall, recall_pairs, recall_strong
 from rlselect.regimes._selection import FAMILIES, StageSelection, fit_q_function
 from rlselect.regimes._stage_machine import StageMachine
@@ -48,8 +48,9 @@ class QLearning(BackwardLearner):
         randomised alike; "trees": extremely randomised trees. "auto" takes the one of the first three with
         the smallest leave-one-out risk after its own elimination, "rbf" only where it is better by more than
         a paired standard error and on held-out folds ("rbf" always for the dissertation's selections); with
-        ``selection="loo"`` it then takes slopes by lasso, of the selected columns or of all, where these are
-        as good, to one standard error on held-out folds (``model_`` says "lasso").
+        ``selection="loo"`` it then takes lines in all columns, averaged over which slopes there are (a spike
+        and a slab), where these are as good, to one standard error on held-out folds (``model_`` says
+        "lines").
     selection : {"loo", "rfe", "rfe-test", "rfe-vpred", "rfe-vstage", None} or StageRFE, default="loo"
         "loo": elimination by regularised risk, size by out-of-sample risk; then, by the same, surplus
         columns of the last stage leave, and columns that the next stage needs and past actions together with
@@ -305,7 +306,7 @@ class QLearning(BackwardLearner):
     def _simplify(self, machine: StageMachine, chosen: StageSelection) -> tuple[StageMachine, StageSelection]:
         if self.model == "auto" and self.selection == "loo":
             with suppress(OutOfTime):
-                return prefer_sparse(machine, chosen)
+                return prefer_lines(machine, chosen)
         return machine, chosen
 
     def _takes_own_loss(self) -> bool:

@@ -17,7 +17,7 @@ import numpy as np
 
 from rlselect.regimes._evaluation import Evaluation, by_subject, folds_of, in_folds
 from rlselect.regimes._held_out_folds import judge
-from rlselect.regimes._lasso_machine import sparse_again
+from rlselect.regimes._line_machine import lines_again
 from rlselect.regimes._selection import StageSelection, select_features
 from rlselect.regimes._stage_machine import StageMachine
 from rlselect.regimes._tailoring import find_tailoring
@@ -144,7 +144,7 @@ def _relearnt(
         if link is not None:
             machine.by_own_loss(link)
         elif judged is not None:
-            machine = sparse_again(machine, judged, machine.weights)
+            machine = lines_again(machine, judged)
         needed.append([machine.encoder.names[g] for g in machine.groups])
         return machine
 

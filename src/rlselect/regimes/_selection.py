@@ -1,7 +1,7 @@
 """Which history columns the Q-function of a stage keeps, and by which family of models."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -49,19 +49,14 @@ MODEL = one_of("auto", *FAMILIES, "trees") | anything(
 
 
 class JudgedLines(NamedTuple):
-    """Held-out losses (n,) of lines in the selected columns, of lines in all, and of the kernel machine.
+    """Held-out losses (n,) of lines and of the kernel machine."""
 
-    ``shares`` are those of the absolute value in the penalties of lines.
-    """
-
-    few: np.ndarray
-    every: np.ndarray
+    lines: np.ndarray
     machine: np.ndarray
-    shares: Mapping[str, float]
 
     def of_rows(self, rows: np.ndarray) -> "JudgedLines":
         """The same of some rows."""
-        return JudgedLines(self.few[rows], self.every[rows], self.machine[rows], self.shares)
+        return JudgedLines(self.lines[rows], self.machine[rows])
 
 
 @dataclass(frozen=True)

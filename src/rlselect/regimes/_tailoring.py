@@ -57,14 +57,14 @@ def _contrast_state(machine: StageMachine, selected: list[int], X: np.ndarray) -
     groups = [e.groups[g] for g in selected]
     if machine.kind == "rbf":
         return ContrastState(X, groups, e.action, machine.bandwidth)
-    width = None if machine.kind in ("linear", "lasso") else ANOVA_WIDTH
+    width = None if machine.kind in ("linear", "lines") else ANOVA_WIDTH
     return ActionAnovaState(X, groups, [e.past[g] for g in selected], e.action, width, contrast_only=True)
 
 
 def _contrast_columns(machine: StageMachine, selected: list[int]) -> ActionColumns:
     """Columns of the same kernel as `_contrast_state`."""
     e = machine.encoder
-    width = None if machine.kind in ("linear", "lasso") else ANOVA_WIDTH
+    width = None if machine.kind in ("linear", "lines") else ANOVA_WIDTH
     groups, past = [e.groups[g] for g in selected], [e.past[g] for g in selected]
     return ActionColumns(machine.X, groups, past, e.action, width, contrast_only=True)
 

@@ -1,0 +1,221 @@
+"""A Q-function of lines, averaged over which slopes there are, and when it is preferred to curves."""
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import replace
+
+import numpy as np
+
+from rlselect._clock import stop_if_late
+from rlselect.machines import EliminationPath, paired_comparison
+from rlselect.regimes._selection import JudgedLines, StageSelection
+from rlselect.regimes._spike_and_slab import ColumnMoments, average_slopes
+from rlselect.regimes._stage_machine import StageMachine, within_reach
+
+__all__ = ["LineMachine", "lines_again", "prefer_lines"]
+
+# a history column stays where one of its slopes is at least so probable; it is often open which of them is
+# there, that of everybody or those of some actions
+_PROBABLE = 0.25
+# columns and products that can be averaged over; of more, those of the selected history columns
+_MOST = 600
+
+
+class LineMachine(StageMachine):
+    """A Q-function that is linear in the history, with slopes of its own for each action.
+
+    Columns are those of the history, and these times the indicator of each action in turn: what an action
+    changes of few slopes costs few coefficients, whichever action it is. Slopes are averaged over which of
+    them there are, see `_spike_and_slab`; main effects and the changes that each action makes are a block
+    each.
+
+    Parameters
+    ----------
+    encoder, X, y, weights, subjects
+        As for `StageMachine`.
+
+    Attributes
+    ----------
+    levels : (K,) array
+        Q-values of the actions for an average history.
+    slopes : (c, K) array
+        Of the encoded columns of the history, 0 for those that are not needed.
+    penalties : (d,) array
+        What a ridge would take for the squares of the actions' levels and of the slopes of needed columns,
+        variance of the noise over their expected squares; refits do.
+    """
+
+    explicit = True
+    penalties: np.ndarray
+    levels: np.ndarray
+    slopes: np.ndarray
+
+    def _like(self, X: np.ndarray, y: np.ndarray, weights: np.ndarray, subjects: np.ndarray) -> "LineMachine":
+        return LineMachine(self.encoder, X, y, weights, "lines", subjects=subjects)
+
+    def _split(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Encoded history (m, c), and actions as indicators (m, K)."""
+        e, K = self.encoder, len(self.encoder.labels)
+        # the product of two corners of a simplex is 1 where they are the same, -1 / (K - 1) where not
+        taken = (X[:, e.action] @ e.codes.T * (K - 1.0) + 1.0) / K
+        return X[:, : e.action[0]], taken
+
+    def _used(self, groups: Sequence[int]) -> np.ndarray:
+        """Numbers of the encoded columns of some groups."""
+        return np.concatenate([np.empty(0, dtype=int), *(self.encoder.groups[g] for g in groups)])
+
+    def _design(self, used: np.ndarray) -> np.ndarray:
+        """Actions, some columns and their products with each action: (n, K + c + c K)."""
+        history, taken = self._split(self.X)
+        products = (history[:, used, None] * taken[:, None]).reshape(len(history), -1)
+        return np.column_stack([taken, history[:, used], products])
+
+    def _learnt(self, groups: Sequence[int], left_out: Sequence[np.ndarray]) -> list["LineMachine"]:
+        """The machine on some groups without each of some sets of rows, bool arrays."""
+        used, K = self._used(groups), len(self.encoder.labels)
+        data, means, mean = _moments(self._design(used), self.y, self.weights, left_out)
+        each = 1 + np.arange(K)
+        blocks = np.concatenate([each, np.zeros(len(used), dtype=int), np.tile(each, len(used))])
+        group = np.repeat(np.array(groups, dtype=int), [len(self.encoder.groups[g]) for g in groups])
+        # group of each column of the design, none for the actions themselves
+        groups_of = np.concatenate([np.full(K, -1), group, np.repeat(group, K)])
+        found, machines = average_slopes(data, blocks), []
+        for k, probable in enumerate(found.probable >= _PROBABLE):
+            needed = np.unique(groups_of[probable & (groups_of >= 0)])
+            stays = np.isin(groups_of, [-1, *needed])
+            slopes = np.where(stays, found.slopes[k], 0.0)
+            machine = self._like(self.X, self.y, self.weights, self.subjects)
+            machine.groups = needed.tolist()
+            machine.penalties = (found.noise[k] / found.squares[k])[stays]
+            machine._take(slopes, float(mean[k] - means[k] @ slopes), used)
+            machines.append(machine)
+        return machines
+
+    def _take(self, coefficients: np.ndarray, intercept: float, used: np.ndarray) -> None:
+        """Keep what predictions need."""
+        K, c = len(self.encoder.labels), len(used)
+        self.levels = intercept + coefficients[:K]
+        self.slopes = np.zeros((self.encoder.action[0], K))
+        self.slopes[used] = coefficients[K : K + c, None] + coefficients[K + c :].reshape(c, K)
+
+    def fit(self, groups: Sequence[int]) -> "LineMachine":
+        """Fit on some groups, of which those that are probably needed stay."""
+        found = self._learnt(list(groups), [np.zeros(len(self.y), dtype=bool)])[0]
+        self.groups, self.penalties = found.groups, found.penalties
+        self.levels, self.slopes = found.levels, found.slopes
+        return self
+
+    def held_out_losses(self, folds: np.ndarray, groups: Sequence[int]) -> np.ndarray:
+        """Losses (n,) of rows by what is learnt without their fold, from some groups."""
+        tests = [folds == fold for fold in np.unique(folds)]
+        losses = np.empty(len(self.y))
+        for test, machine in zip(tests, self._learnt(list(groups), tests), strict=True):
+            fitted = within_reach(machine._lines(self.X[test]), self.y[~test])
+            losses[test] = np.square(self.y[test] - fitted)
+        return losses
+
+    def _refit(self, rows: np.ndarray, y: np.ndarray) -> "LineMachine":
+        other = self._like(self.X[rows], y, self.weights[rows], self.subjects[rows])
+        other.groups, other.penalties = self.groups, self.penalties
+        used, nobody = other._used(self.groups), np.zeros(len(y), dtype=bool)
+        data, means, mean = _moments(other._design(used), y, other.weights, [nobody])
+        found = np.linalg.solve(data.gram[0] + np.diag(self.penalties), data.cross[0])
+        other._take(found, float(mean[0] - means[0] @ found), used)
+        return other
+
+    def _lines(self, X: np.ndarray) -> np.ndarray:
+        history, taken = self._split(X)
+        return (taken * (self.levels + history @ self.slopes)).sum(axis=1)
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Q-function of encoded rows."""
+        return self._limited(self._lines(X))
+
+
+def _moments(
+    design: np.ndarray, y: np.ndarray, weights: np.ndarray, left_out: Sequence[np.ndarray]
+) -> tuple[ColumnMoments, np.ndarray, np.ndarray]:
+    """Moments without each of some sets of rows, means of the columns (m, d) and of the response (m,)."""
+    weights = weights / weights.mean()
+    table = np.column_stack([design, y - y.mean(), np.ones(len(y))])
+    every = table.T @ (weights[:, None] * table)
+    sums = np.array([every - table[rows].T @ (weights[rows, None] * table[rows]) for rows in left_out])
+    count = sums[:, -1, -1]
+    means = sums[:, -1, :-1] / count[:, None]
+    centred = sums[:, :-1, :-1] - count[:, None, None] * means[:, :, None] * means[:, None]
+    data = ColumnMoments(centred[:, :-1, :-1], centred[:, :-1, -1], centred[:, -1, -1], count)
+    return data, means[:, :-1], means[:, -1] + y.mean()
+
+
+def prefer_lines(machine: StageMachine, chosen: StageSelection) -> tuple[StageMachine, StageSelection]:
+    """Lines where they are as good, to one standard error, as a kernel machine.
+
+    A linear contrast needs fewer subjects than a curve does, and an elimination by whole columns may lose
+    slopes that one action alone has. Both are judged on the same folds, those of the elimination: without a
+    fold, selected columns are those that its own elimination keeps. Rows that have chosen them would flatter
+    them.
+    """
+    if not _can_be_lines(machine):
+        return machine, chosen
+    folds = chosen.splits[0].folds if chosen.splits else machine.folds
+    orders = chosen.splits[0].orders if chosen.splits else []
+    selected = {k: sorted(order[: len(machine.groups)]) for k, order in enumerate(orders)}
+    lines = _lines_like(machine)
+    groups = _candidates(machine)
+    judged = JudgedLines(
+        lines=lines.held_out_losses(folds, groups), machine=_losses(machine, folds, selected)
+    )
+    chosen = replace(chosen, judged=judged)
+    if not _lines_are_as_good(judged, machine.weights):
+        return machine, chosen
+    lines.fit(groups)
+    reason = f"{chosen.reason}; linear slopes are as good on held-out folds"
+    return lines, chosen.turned_into(lines.groups, reason)
+
+
+def lines_again(machine: StageMachine, judged: JudgedLines) -> StageMachine:
+    """What `prefer_lines` would make of a machine that was learnt from some of the rows.
+
+    ``judged`` is of the same rows.
+    """
+    if not (_can_be_lines(machine) and _lines_are_as_good(judged, machine.weights)):
+        return machine
+    return _lines_like(machine).fit(_candidates(machine))
+
+
+def _can_be_lines(machine: StageMachine) -> bool:
+    """Whether actions are no doses, and there is something to learn."""
+    e, y = machine.encoder, machine.y
+    simplex = len(e.codes) == e.codes.shape[1] + 1
+    return bool(machine.uses_kernel and simplex and e.groups and np.ptp(y) > 1e-12 * np.abs(y).max())
+
+
+def _lines_like(machine: StageMachine) -> LineMachine:
+    known = machine.encoder, machine.X, machine.y, machine.weights
+    return LineMachine(*known, "lines", subjects=machine.subjects)
+
+
+def _candidates(machine: StageMachine) -> Sequence[int]:
+    """Groups that lines are learnt from: all, or where these are too many those of the machine."""
+    e = machine.encoder
+    every = e.action[0] * (1 + len(e.labels))
+    return range(len(e.groups)) if every <= _MOST else machine.groups
+
+
+def _lines_are_as_good(judged: JudgedLines, weights: np.ndarray) -> bool:
+    """Whether the losses of lines are not larger by more than a paired standard error."""
+    compared = paired_comparison(EliminationPath(losses=[judged.lines, judged.machine], weights=weights))
+    return bool(compared["difference"][0] <= compared["difference_standard_error"][0])
+
+
+def _losses(machine: StageMachine, folds: np.ndarray, selected: Mapping[int, list[int]]) -> np.ndarray:
+    """Losses (n,) of rows by what is learnt without their fold, from the groups selected without it."""
+    losses = np.empty(len(machine.y))
+    for fold in np.unique(folds):
+        stop_if_late()
+        part, test = copy(machine), folds == fold
+        train = np.flatnonzero(~test)
+        part.groups = selected.get(int(fold), machine.groups)
+        fitted = part.refit(train, machine.y[train]).predict(machine.X[test])
+        losses[test] = np.square(machine.y[test] - fitted)
+    return losses

@@ -1,0 +1,188 @@
+r"""Linear slopes averaged over which of them there are: spikes and slabs, one pair for each block of columns.
+
+Each slope is 0 or, with the probability :math:`\pi_b` of its block, normal with the variance :math:`\tau_b`.
+Both are learnt with the slopes, so that few large slopes of one block and many small ones of another are told
+from each other, and no penalty is chosen: a decision hangs on the direction of slopes, which the penalty that
+predicts best spoils where slopes are many, and a choice among penalties on folds is a matter of chance.
+
+The average is that of Gibbs samplers, side by side from few to many expected slopes. They see the sums of
+squares and products alone, and visit columns from the one that moves most with the response on: the order of
+rows or columns does not matter.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit
+
+from rlselect._clock import stop_if_late
+
+__all__ = ["Average", "ColumnMoments", "average_slopes"]
+
+_CHAINS, _SWEEPS, _FIRST = 16, 50, 20
+# what is known of the variance of slopes beforehand: one slope of this share of the response's variance
+_USUAL = 0.125
+_SURE = 1e-4
+# columns that are averaged over at most, and what is expected of the square of other slopes
+_MOST, _NOTHING = 150, 1e-8
+
+
+class ColumnMoments(NamedTuple):
+    """Centred sums of squares and products, of several data sets with the same columns.
+
+    Attributes
+    ----------
+    gram : (m, d, d) array
+    cross : (m, d) array
+        Of the columns with the response.
+    total, rows : (m,) arrays
+        Of the response, and numbers of rows.
+    """
+
+    gram: np.ndarray
+    cross: np.ndarray
+    total: np.ndarray
+    rows: np.ndarray
+
+
+class Average(NamedTuple):
+    """What samplers say of slopes.
+
+    Attributes
+    ----------
+    slopes, squares : (m, d) arrays
+        Expected slopes, and their expected squares.
+    probable : (m, d) array
+        How probable each is.
+    noise : (m,) array
+        Expected variance of the noise.
+    """
+
+    slopes: np.ndarray
+    squares: np.ndarray
+    probable: np.ndarray
+    noise: np.ndarray
+
+
+def average_slopes(data: ColumnMoments, blocks: np.ndarray) -> Average:
+    """Slopes of each data set by itself; they share random numbers alone.
+
+    Parameters
+    ----------
+    data : ColumnMoments
+    blocks : (d,) int array
+        Block of each column, from 0 on.
+    """
+    if len(blocks) <= _MOST:
+        return _averaged(data, blocks, np.bincount(blocks))
+    alone = [ColumnMoments(*(part[k : k + 1] for part in data)) for k in range(len(data.total))]
+    return Average(*map(np.concatenate, zip(*(_of_strongest(one, blocks) for one in alone), strict=True)))
+
+
+def _of_strongest(data: ColumnMoments, blocks: np.ndarray) -> Average:
+    """The average over the columns of one data set that move most with its response; others have no slope."""
+    kept = np.sort(np.argsort(-_strength(data), kind="stable")[:_MOST])
+    gram = data.gram[:, kept][:, :, kept]
+    # those that were left out have no slope, and say how rare these are
+    sizes = np.bincount(blocks)
+    found = _averaged(ColumnMoments(gram, data.cross[:, kept], data.total, data.rows), blocks[kept], sizes)
+    shape = data.cross.shape
+    every = np.zeros(shape), np.full(shape, _NOTHING * data.total / data.rows), np.zeros(shape)
+    for whole, part in zip(every, found, strict=False):
+        whole[:, kept] = part
+    return Average(*every, found.noise)
+
+
+def _strength(data: ColumnMoments) -> np.ndarray:
+    """How much of the responses each column by itself explains (d,), in all data sets together."""
+    size = np.einsum("mjj->j", data.gram)
+    return np.square(data.cross).sum(axis=0) / np.maximum(size, np.finfo(float).tiny)
+
+
+def _averaged(data: ColumnMoments, blocks: np.ndarray, sizes: np.ndarray) -> Average:
+    chains = _Chains(data, blocks, sizes)
+    found = []
+    for sweep in range(_SWEEPS):
+        stop_if_late()
+        drawn = chains.sweep()
+        if sweep >= _FIRST:
+            found.append((*drawn, chains.noise.mean(axis=1)))
+    parts = (np.mean(part, axis=0) for part in zip(*found, strict=True))
+    return Average(*(part.T for part in parts))
+
+
+class _Chains:
+    """Gibbs samplers of some data sets, side by side.
+
+    Parameters
+    ----------
+    data : ColumnMoments
+    blocks : (d,) int array
+    sizes : (b,) int array
+        Of the blocks, columns that are not among these included.
+
+    Attributes
+    ----------
+    slopes : (d, m, c) array
+        Of the columns, by data set and chain.
+    noise : (m, c) array
+        Variance of the noise.
+    """
+
+    def __init__(self, data: ColumnMoments, blocks: np.ndarray, sizes: np.ndarray) -> None:
+        self._rng = np.random.default_rng(0)
+        self._gram = np.ascontiguousarray(np.moveaxis(data.gram, 0, -1))
+        self._cross, self._total, self._rows = data.cross.T[..., None], data.total, data.rows
+        self._size = np.array(np.einsum("jjm->jm", self._gram))[..., None]
+        strength = _strength(data)
+        self._order = np.argsort(-strength, kind="stable")
+        self._blocks, self._sizes = blocks, sizes
+        # random numbers go to blocks by what they say, whatever they are called
+        said = np.bincount(blocks, weights=strength, minlength=len(sizes))
+        self._members = {int(b): np.flatnonzero(blocks == b) for b in np.argsort(-said, kind="stable")}
+        shape = (len(said), len(data.total), _CHAINS)
+        self._unit = (data.total / data.rows)[:, None]
+        self.noise = np.broadcast_to(0.5 * self._unit, shape[1:]).copy()
+        self._slab = np.broadcast_to(_USUAL * self._unit, shape).copy()
+        self._share = np.broadcast_to(np.linspace(0.1, 0.9, _CHAINS), shape).copy()
+        self.slopes = np.zeros((len(blocks), *shape[1:]))
+        self._fitted = np.zeros_like(self.slopes)
+
+    def sweep(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Draw all once: expected slopes, squares and how probable they are, (d, m) means over the chains."""
+        slab, noise = self._slab[self._blocks], self.noise
+        spread = 1.0 / (self._size / noise + 1.0 / slab)
+        odds = np.log(self._share / (1.0 - self._share))[self._blocks] + 0.5 * np.log(spread / slab)
+        gain, half, size = spread / noise, 0.5 / spread, self._size
+        shape = self.slopes.shape
+        # random numbers go to columns by their rank, wherever they stand
+        chance, normal = np.empty(shape), np.empty(shape)
+        chance[self._order] = self._rng.uniform(size=shape)
+        normal[self._order] = self._rng.normal(size=shape)
+        step = np.sqrt(spread) * normal
+        with np.errstate(divide="ignore"):
+            hurdle = np.log(chance / (1.0 - chance)) - odds
+        means = np.empty(shape)
+        for j in self._order:
+            old = self.slopes[j]
+            mean = gain[j] * (self._cross[j] - self._fitted[j] + size[j] * old)
+            new = np.where(half[j] * mean * mean > hurdle[j], mean + step[j], 0.0)
+            self._fitted += self._gram[j][..., None] * (new - old)
+            self.slopes[j], means[j] = new, mean
+        there = expit(odds + half * np.square(means))
+        self._draw_blocks()
+        squares = there * (np.square(means) + spread)
+        return (there * means).mean(axis=2), squares.mean(axis=2), there.mean(axis=2)
+
+    def _draw_blocks(self) -> None:
+        """Shares and variances of the slopes of each block, and the variance of the noise."""
+        for block, members in self._members.items():
+            mine = self.slopes[members]
+            there = (mine != 0.0).sum(axis=0)
+            share = self._rng.beta(1.0 + there, 1.0 + self._sizes[block] - there)
+            self._share[block] = np.clip(share, _SURE, 1.0 - _SURE)
+            squares = _USUAL * self._unit + np.square(mine).sum(axis=0)
+            self._slab[block] = squares / (2.0 * self._rng.gamma(0.5 * (1.0 + there)))
+        left = self._total[:, None] + (self.slopes * (self._fitted - 2.0 * self._cross)).sum(axis=0)
+        left = np.maximum(left, 1e-9 * self._total[:, None])
+        self.noise = left / (2.0 * self._rng.gamma(0.5 * (self._rows[:, None] - 1.0), size=left.shape))

@@ -1,0 +1,206 @@
+"""Q-functions of lines against all subsets of slopes, and when they are preferred."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from rlselect import QLearning, TrialData, load, save
+from rlselect.regimes._encoding import HistoryEncoder
+from rlselect.regimes._held_out_folds import Split
+from rlselect.regimes._line_machine import LineMachine, _losses, _moments, prefer_lines
+from rlselect.regimes._selection import StageSelection
+from rlselect.regimes._spike_and_slab import _Chains, average_slopes
+from rlselect.regimes._stage_machine import StageMachine
+
+
+def arms(n=150, p=6, seed=0, curved=False):
+    """Three arms; the last two have a slope on a column of their own, or a parabola."""
+    rng = np.random.default_rng(seed)
+    X, action = rng.normal(size=(n, p)), rng.integers(0, 3, n)
+    shape = np.square(X) - 1.0 if curved else X
+    gains = np.column_stack([np.zeros(n), shape[:, :2]])
+    table = {f"x{j}": X[:, j] for j in range(p)}
+    table["reward"] = X[:, 2] + gains[np.arange(n), action] + 0.5 * rng.normal(size=n)
+    table["action"] = np.array(["a", "b", "c"])[action]
+    stage = {"history": [f"x{j}" for j in range(p)], "action": "action", "reward": "reward"}
+    return TrialData.from_wide(table, [stage | {"propensity": "1:1:1"}])
+
+
+def machine_of(trial, kind="lines", weights=None):
+    stage = trial.stages[0]
+    encoder = HistoryEncoder(stage.columns, stage.history, stage.labels)
+    X = encoder.encode(stage.history, stage.action)
+    weights = np.ones(len(X)) if weights is None else weights
+    make = LineMachine if kind == "lines" else StageMachine
+    return make(encoder, X, stage.reward, weights, kind)
+
+
+def test_slopes_are_the_average_over_all_sets_of_them(monkeypatch):
+    rng = np.random.default_rng(0)
+    n, d, share, slab, noise = 40, 4, 0.3, 0.2, 1.0
+    D = rng.normal(size=(n, d))
+    y = D @ [0.4, 0.0, 0.25, 0.0] + rng.normal(size=n)
+    data, _, _ = _moments(D, y, np.ones(n), [np.zeros(n, dtype=bool)])
+    weights, slopes, there = [], [], []
+    for on in product([False, True], repeat=d):
+        mine = np.flatnonzero(on)
+        A = data.gram[0][np.ix_(mine, mine)] / noise + np.eye(len(mine)) / slab
+        mean = np.linalg.solve(A, data.cross[0][mine] / noise)
+        evidence = 0.5 * data.cross[0][mine] @ mean / noise - 0.5 * np.linalg.slogdet(A * slab)[1]
+        weights.append(evidence + len(mine) * np.log(share / (1.0 - share)))
+        slopes.append(np.bincount(mine, weights=mean, minlength=d))
+        there.append(on)
+    weights = np.exp(np.array(weights) - max(weights))
+    weights /= weights.sum()
+    # with what is learnt about blocks and noise held where the sets of slopes know it
+    monkeypatch.setattr(_Chains, "_draw_blocks", lambda self: None)
+    made = _Chains.__init__
+
+    def known(self, *args):
+        made(self, *args)
+        self._share[:], self._slab[:], self.noise[:] = share, slab, noise
+
+    monkeypatch.setattr(_Chains, "__init__", known)
+    found = average_slopes(data, np.zeros(d, dtype=int))
+    np.testing.assert_allclose(found.slopes[0], weights @ np.array(slopes), atol=0.02)
+    np.testing.assert_allclose(found.probable[0], weights @ np.array(there), atol=0.03)
+
+
+def test_moments_are_those_of_the_rows_that_are_left():
+    rng = np.random.default_rng(3)
+    D, y, w = rng.normal(size=(30, 3)), rng.normal(size=30) + 5.0, rng.uniform(0.5, 2.0, 30)
+    out = np.arange(30) < 7
+    data, means, mean = _moments(D, y, w, [out, np.zeros(30, dtype=bool)])
+    kept, v = ~out, (w / w.mean())[~out]
+    centre = np.average(D[kept], axis=0, weights=v)
+    assert mean[0] == pytest.approx(np.average(y[kept], weights=v))
+    np.testing.assert_allclose(means[0], centre)
+    Z = D[kept] - centre
+    np.testing.assert_allclose(data.gram[0], Z.T @ (v[:, None] * Z), atol=1e-12)
+    np.testing.assert_allclose(data.cross[0], Z.T @ (v * (y[kept] - mean[0])), atol=1e-12)
+    assert data.rows[0] == pytest.approx(v.sum())
+
+
+def test_what_has_no_slope_is_gone_and_refits_keep_to_the_rest():
+    machine = machine_of(arms(seed=2)).fit(range(6))
+    assert {0, 1, 2} <= set(machine.groups)
+    assert not machine.slopes[[j for j in range(6) if j not in machine.groups]].any()
+    again = machine.refit(np.arange(150), machine.y)
+    assert again.groups == machine.groups
+    np.testing.assert_allclose(again.slopes, machine.slopes, atol=0.06)
+    stage = arms(seed=2).stages[0]
+    fitted = machine.predict(machine.X)
+    np.testing.assert_allclose(fitted, machine.q_values(stage.history)[np.arange(150), stage.action])
+
+
+def test_losses_of_folds_are_those_of_machines_without_them():
+    machine = machine_of(arms(seed=2))
+    folds = np.arange(150) % 3
+    losses = machine.held_out_losses(folds, range(6))
+    alone = machine.on_rows(np.flatnonzero(folds)).fit(range(6))
+    expected = np.square(machine.y - alone.predict(machine.X))[folds == 0]
+    # other random numbers
+    assert losses[folds == 0].mean() == pytest.approx(expected.mean(), rel=0.05)
+
+
+def test_the_order_of_the_actions_does_not_matter():
+    trial = arms(seed=3)
+    stage = trial.stages[0]
+    machine = machine_of(trial).fit(range(6))
+    order = np.array([2, 0, 1])
+    encoder = HistoryEncoder(stage.columns, stage.history, stage.labels)
+    X = encoder.encode(stage.history, order[stage.action])
+    other = LineMachine(encoder, X, stage.reward, np.ones(150), "lines")
+    q = other.fit(range(6)).q_values(stage.history)
+    np.testing.assert_allclose(q[:, order], machine.q_values(stage.history), atol=1e-6)
+
+
+def test_many_small_slopes_are_all_kept():
+    rng = np.random.default_rng(5)
+    X, y_noise = rng.normal(size=(100, 10)), rng.normal(size=100)
+    action = rng.integers(0, 2, 100)
+    table = {f"x{j}": X[:, j] for j in range(10)} | {"action": action}
+    table["reward"] = 0.5 * X.sum(axis=1) * np.where(action, 1.0, 0.2) + y_noise
+    stage = {"history": [f"x{j}" for j in range(10)], "action": "action", "reward": "reward"}
+    machine = machine_of(TrialData.from_wide(table, [stage])).fit(range(10))
+    assert machine.groups == list(range(10))
+
+
+def preferred(trial, groups, kind="anova"):
+    machine = machine_of(trial, kind).fit(groups)
+    return machine, *prefer_lines(machine, StageSelection(list(groups), None, "before"))
+
+
+def test_lines_are_preferred_where_they_are_as_good():
+    _, sparse, chosen = preferred(arms(seed=4), [0, 1, 2])
+    assert isinstance(sparse, LineMachine)
+    assert chosen.groups == sparse.groups
+    assert {0, 1, 2} <= set(sparse.groups)
+    assert chosen.reason == "before; linear slopes are as good on held-out folds"
+    machine, kept, chosen = preferred(arms(seed=4, curved=True), [0, 1, 2])
+    assert kept is machine
+    assert chosen.reason == "before"
+
+
+def test_what_an_elimination_lost_comes_back():
+    _, sparse, chosen = preferred(arms(seed=4), [0, 2])
+    assert isinstance(sparse, LineMachine)
+    assert 1 in chosen.groups
+
+
+def test_selected_columns_are_judged_by_what_each_fold_selects_without_itself():
+    trial = arms(seed=4)
+    machine = machine_of(trial, "anova").fit([0, 1, 2])
+    assert isinstance(prefer_lines(machine, StageSelection([0, 1, 2], None, "before"))[0], LineMachine)
+    folds = np.random.default_rng(0).permutation(150) % 3
+    # every fold loses two of the three that all rows together have found, to columns of noise
+    split = Split(np.empty((0, 150)), [[0, 3, 4, 1, 2, 5], [1, 4, 5, 0, 2, 3], [2, 5, 3, 0, 1, 4]], folds)
+    sparse, chosen = prefer_lines(machine, StageSelection([0, 1, 2], None, "before", (split,)))
+    naive = np.empty(150)
+    for fold, groups in enumerate([[0, 3, 4], [1, 4, 5], [2, 3, 5]]):
+        train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        part = machine_of(trial, "anova")
+        part.groups, part.lam, part.bandwidth = groups, machine.lam, machine.bandwidth
+        fitted = part.refit(train, machine.y[train]).predict(machine.X[test])
+        naive[test] = np.square(machine.y[test] - fitted)
+    mine = _losses(machine, folds, {0: [0, 3, 4], 1: [1, 4, 5], 2: [2, 3, 5]})
+    np.testing.assert_allclose(mine, naive, rtol=1e-9)
+    assert machine.groups == [0, 1, 2]
+    # all columns need no selection, and win
+    assert isinstance(sparse, LineMachine)
+    assert chosen.splits == (split,)
+    assert set(sparse.groups) >= {0, 1, 2}
+
+
+def test_a_response_without_spread_or_a_dose_is_left_alone():
+    trial = arms()
+    machine = machine_of(trial, "linear").fit([0])
+    machine.y = np.full(150, 2.0)
+    chosen = StageSelection([0], None, "before")
+    assert prefer_lines(machine, chosen) == (machine, chosen)
+    machine = machine_of(trial, "linear").fit([0])
+    machine.encoder.codes = np.linspace(-1.0, 1.0, 5)[:, None]
+    assert prefer_lines(machine, chosen) == (machine, chosen)
+
+
+def test_the_default_takes_lines_from_a_linear_trial_and_a_file_keeps_them(tmp_path):
+    trial = arms(seed=6)
+    learner = QLearning(random_state=0).fit(trial)
+    assert learner.model_ == ["lines"]
+    assert {"x0", "x1"} <= set(learner.tailoring_[0]) <= set(learner.selected_[0])
+    save(learner, tmp_path / "learner")
+    history = trial.history(1)
+    np.testing.assert_array_equal(load(tmp_path / "learner").q_values(history), learner.q_values(history))
+    assert QLearning(model="linear", random_state=0).fit(trial).model_ == ["linear"]
+
+
+def test_of_very_many_columns_the_strongest_are_averaged_over():
+    rng = np.random.default_rng(7)
+    D = rng.normal(size=(120, 200))
+    y = D[:, 3] - D[:, 190] + 0.5 * rng.normal(size=120)
+    data, _, _ = _moments(D, y, np.ones(120), [np.arange(120) < 40, np.zeros(120, dtype=bool)])
+    found = average_slopes(data, np.arange(200) % 2)
+    np.testing.assert_allclose(found.slopes[:, [3, 190]], [[1.0, -1.0]] * 2, atol=0.2)
+    assert ((found.probable > 0.0).sum(axis=1) == 150).all()
+    assert (found.squares > 0.0).all()

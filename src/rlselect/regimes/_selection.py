@@ -33,6 +33,7 @@ __all__ = [
     "StageSelection",
     "choose_machine",
     "fit_q_function",
+    "forest",
     "select_features",
 ]
 
@@ -95,6 +96,11 @@ class StageSelection:
         return replace(self, groups=list(groups), reason=reason)
 
 
+def forest(seed: int) -> ExtraTreesRegressor:
+    """What ``model="trees"`` is."""
+    return ExtraTreesRegressor(n_estimators=200, min_samples_leaf=3, random_state=seed)
+
+
 def fit_q_function(
     stage: StageData,
     subjects: np.ndarray,
@@ -133,7 +139,7 @@ def fit_q_function(
         hasty = paper is None and _has_time_for_lines_alone(encoder, len(y))
         kinds = ["linear"] if hasty else kinds
     elif isinstance(model, str) and model == "trees":
-        kinds = [ExtraTreesRegressor(n_estimators=200, min_samples_leaf=3, random_state=seed)]
+        kinds = [forest(seed)]
     machines = [
         (ColumnMachine if columns_pay(encoder, len(y), kind, paper) else StageMachine)(
             encoder, X, y, weights, kind, paper=paper, device=device, subjects=subjects

@@ -32,7 +32,7 @@ _PENALTIES = (np.inf, 1.0, 0.1, 0.01)
 _FLOOR = 0.05
 # pairs of doses up to which densities are added up one by one; of more, knots per bandwidth, so many at most,
 # and bandwidths from the last residual to nothing
-_MANY_PAIRS, _KNOTS, _MOST_KNOTS, _FAR = 10_000_000, 16.0, 20_000, 8.0
+_MANY_PAIRS, _KNOTS, _MOST_KNOTS, _FAR = 4_000_000, 16.0, 20_000, 8.0
 
 
 @dataclass(frozen=True)

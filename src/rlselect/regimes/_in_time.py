@@ -9,7 +9,7 @@ from sklearn.base import clone
 from rlselect._limits import seconds_for
 from rlselect.regimes._column_machine import columns_pay, seconds_of_columns
 from rlselect.regimes._encoding import HistoryEncoder
-from rlselect.regimes._selection import forest
+from rlselect.regimes._selection import FEWEST_TREES, forest
 from rlselect.regimes._stage_rfe import Selection, StageRFE
 from rlselect.regimes._trial import TrialData
 
@@ -20,7 +20,7 @@ __all__ = ["stage_encoders", "subjects_in_time", "takes_kernels"]
 _PASSES, _CUBES, _CELLS, _FITS = 50.0, 100.0, 6000.0, 15.0
 _FEWEST, _LESS = 200, 0.85
 # predictions under so many actions take as long as the rest
-_MANY_ACTIONS = 20
+_MANY_ACTIONS = 6
 # a regressor is timed on so many, and takes more than twice as long for twice as many
 _TIMED, _GROWTH = 300, 1.2
 # of every action at a stage, if there are so many
@@ -92,7 +92,7 @@ def takes_kernels(model: Any) -> bool:
 
 def _time_a_fit(trial: TrialData, encoder: HistoryEncoder, model: Any) -> float:
     """Seconds of a fit to some subjects of the first stage."""
-    regressor = forest(0) if isinstance(model, str) else clone(model)
+    regressor = forest(0, FEWEST_TREES) if isinstance(model, str) else clone(model)
     stage = trial.stages[0]
     rows = np.flatnonzero(stage.present)[:_TIMED]
     X = encoder.encode(stage.history[rows], stage.shares(rows))
@@ -111,6 +111,7 @@ def _spread(trial: TrialData, count: int, rng: np.random.Generator) -> np.ndarra
     done = np.array([stage.action[turned] for stage in trial.stages])
     order = turned[np.lexsort(done)]
     kept = [order[np.linspace(0, n - 1, count).round().astype(np.intp)]]
-    for actions in done:
-        kept += [turned[actions == action][:_EACH] for action in np.unique(actions)]
+    for stage, actions in zip(trial.stages, done, strict=True):
+        if stage.doses is None:
+            kept += [turned[actions == action][:_EACH] for action in np.unique(actions)]
     return np.unique(np.concatenate(kept))

@@ -470,12 +470,11 @@ class RiskRFE(ReportedElimination):
     ) -> None:
         if isinstance(plan.kernel, AdditiveKernel):
             plan.kernel.check(data.X)
-        X = data.dense
+        X, n = data.dense, len(data.y)
         if plan.standardises:
             self.center_, self.scale_ = column_scale(X, data.weights)
             X = (X - self.center_) / self.scale_
-        data, n = replace(data, X=X), len(data.y)
-        data, halves = rows_in_time(plan, data, halves, self.n_landmarks, clock.left)
+        data, halves = rows_in_time(plan, replace(data, X=X), halves, self.n_landmarks, clock.left)
         plan = plan_size(plan, data, halves, self.n_landmarks, clock.left, type(self).__name__)
         rule = SizeRule(self.step, self.stopping, self.safeguard)
         with clock:
@@ -496,7 +495,8 @@ class RiskRFE(ReportedElimination):
             coef = machine.coefficients(len(self.column_names_)) * self._response_scale[:, None]
             intercept = machine.intercept * self._response_scale + self._response_center
             whole = data.loss.classifies or len(coef) > 1
-            self.coef_, self.intercept_ = (coef, intercept) if whole else (coef[0], float(intercept[0]))
+            self.coef_ = coef if whole else coef[0]
+            self.intercept_ = intercept if whole else float(intercept[0])
 
     def _keep_table(self, encoder: TableEncoder, data: RiskData, plan: MachinePlan) -> None:
         self.encoder_ = encoder
@@ -510,9 +510,9 @@ class RiskRFE(ReportedElimination):
         self.center_, self.scale_ = np.zeros(data.X.shape[1]), np.ones(data.X.shape[1])
 
     def _choose(self, path: EliminationPath, units: FeatureUnits, rows: str = "") -> str:
-        gone = path.sizes[0] - path.sizes[-1]
         early = path.broken_off or ("time budget, several features left at once" if path.hurried else "")
-        warn_if_interrupted(early, type(self).__name__, f"{gone} of {path.sizes[0]} removals")
+        first, last = path.sizes[0], path.sizes[-1]
+        warn_if_interrupted(early, type(self).__name__, f"{first - last} of {first} removals")
         path.broken_off = (early or "time budget") + rows if rows else early
         choice = choose(path, self.stopping, self.safeguard, self.loss_, units)
         self._keep_choice(choice, units)

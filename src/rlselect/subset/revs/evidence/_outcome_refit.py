@@ -143,7 +143,7 @@ def jackknife(
         inverse = np.linalg.pinv(point.hessian(columns), hermitian=True)
         steps.append((inverse @ gradient)[len(point.own_score) :])
     # some of the steps stand for all, where time was up
-    away = np.reshape(steps, (-1, size)) * np.repeat(1.0 / scale, fit.coef.shape[1])
+    away = np.reshape(steps, (len(steps), size)) * np.repeat(1.0 / scale, fit.coef.shape[1])
     return np.asarray((count - 1.0) / max(len(away), 1) * (away.T @ away))
 
 

@@ -79,6 +79,7 @@ class Clock:
         self._lock = threading.Lock()
         self._previous: Any = None
         self._outer: Clock | None = None
+        self._asked = False
 
     def __getstate__(self) -> dict[str, Any]:
         # in another process: the time that is left, and nobody to report to
@@ -105,6 +106,16 @@ class Clock:
         # the extra seconds are for the whole
         part._late = 0.0 if seconds is None else _LATE_SHARE * seconds
         return part
+
+    def afterwards(self) -> "Clock":
+        """A clock for what makes an answer of a search that has ended: what is left, and the grace.
+
+        Ctrl-C shortens the answer then, unless it has ended the search already.
+        """
+        clock = Clock(None if self.left is None else max(self.left, 0.0) + self.grace)
+        clock._late = 0.0
+        clock._asked = self.reason == "interrupted"
+        return clock
 
     def tick(self, began: float | None = None) -> str | None:
         """Count a step; the reason to stop, if there is one: also that one more like it would be too late.
@@ -162,9 +173,9 @@ class Clock:
             signal.signal(signal.SIGINT, self._previous)
 
     def _interrupt(self, number: int, frame: Any) -> None:
-        if self.reason == "interrupted":
+        if self._asked:
             signal.default_int_handler(number, frame)
-        self.reason = "interrupted"
+        self._asked, self.reason = True, "interrupted"
 
 
 PRESENT: ContextVar[Clock | None] = ContextVar("clock", default=None)

@@ -94,16 +94,20 @@ class FeatureBuyer(AfterFit, Estimator):
         clock = fit_clock(self.time_budget, task.n_steps, progress.begin(min(task.n_steps, PARTS)))
         table = CaseTable(X, labels, weights, rules, features.levels, self.n_bins)
         with one_thread(), clock:
-            seen = table.units_in_time(task.screen)
-            known = table.units_to_learn(task.screen, seen)
+            table = table.in_time()
+            most = table.screen_for(task)
+            seen = table.units_in_time(most)
+            known = table.units_to_learn(most, seen)
             if task.scoring in ("network", "auto"):
-                known = by_content(X, labels, weights, rules, known)
+                known = by_content(table.X, table.labels, table.weights, rules, known)
             rows, learned = learn_policy(
                 table, known, task, rng, self.n_jobs, lambda: clock.tick() is not None
             )
         hurried = "" if len(seen) == rules.n_units else "time budget, the best of all features at a glance; "
         self.stop_reason_ = clock.reason or hurried + learned.reason
-        warn_if_interrupted(self.stop_reason_, type(self).__name__, f"{len(learned.steps)} iterations")
+        if len(table.labels) < len(labels):
+            self.stop_reason_ = f"time budget, {len(table.labels)} of {len(labels)} rows; {learned.reason}"
+        warn_if_interrupted(clock.reason or "", type(self).__name__, f"{len(learned.steps)} iterations")
         self.value_ = learned.value
         self.path_ = learned.path()
         self.scoring_ = learned.scoring
@@ -114,7 +118,8 @@ class FeatureBuyer(AfterFit, Estimator):
             some = np.linspace(0, len(rows.codes) - 1, _HASTY_ROWS).round().astype(np.intp)
             rows = rows.take(some, rows.weights[some])
         episodes = learned.policy.run(rows.codes, rows.closed)
-        reasons = purchase_reasons(learned.policy, rows.codes, episodes, rows.weights)
+        with clock.afterwards():
+            reasons = purchase_reasons(learned.policy, rows.codes, episodes, rows.weights)
         self._fitted = FittedPurchases(
             features, classes, rules, known, rows.encoder, learned.policy, reasons, variance=variance
         )

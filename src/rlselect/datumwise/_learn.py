@@ -3,13 +3,14 @@
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rlselect._clock import present_clock
+from rlselect._limits import seconds_for, slower_here
 from rlselect.datumwise._encoding import ValueEncoder, make_encoder
 from rlselect.datumwise._exact import can_solve, solve
 from rlselect.datumwise._learned import Learned, Stop, never
@@ -30,6 +31,9 @@ Additive: TypeAlias = Literal["bins", "linear"]
 
 # of a time budget, for the choice among very many units, and how many of them tell how long one takes
 _FOR_SCREENING, _TIMED = 0.25, 100
+# cells of a table that a second of a budget has room for, on the machine of the benchmarks, and rows that are
+# taken in any case; of a budget, for the regressions of the paper
+_CELLS_A_SECOND, _MANY_ROWS, _FOR_PAPER = 750_000.0, 2000, 0.4
 # of a time budget, where networks learn as well
 _FOR_BINS = 0.3
 # seconds per row and feature that networks take at least, to learn a little and to be judged at all prices;
@@ -105,6 +109,32 @@ class CaseTable:
     rules: PurchaseRules
     levels: Mapping[int, list[str]]
     n_bins: int | Sequence[int]
+
+    def in_time(self) -> "CaseTable":
+        """The table, or as many of its rows as there is time to learn from, spread over the answers."""
+        left, n = present_clock().left, len(self.labels)
+        if left is None:
+            return self
+        count = max(int(_CELLS_A_SECOND * max(left, 0.0) / slower_here() / self.X.shape[1]), _MANY_ROWS)
+        if count >= n:
+            return self
+        order = np.argsort(self.labels, kind="stable")
+        rows = np.sort(order[np.linspace(0, n - 1, count).round().astype(np.intp)])
+        return replace(self, X=self.X[rows], labels=self.labels[rows], weights=self.weights[rows])
+
+    def screen_for(self, task: LearningTask) -> int | None:
+        """Most units to learn about; the paper knows no such limit, unless there is no time for all."""
+        left, most = present_clock().left, self.rules.n_units
+        if not isinstance(task.search, PaperIteration) or left is None:
+            return task.screen
+        states = len(self.labels) * task.search.states_per_row
+        codes = np.full(self.X.shape[1], 1.0 if task.scoring == "linear" else float(np.max(self.n_bins)))
+        for j, levels in self.levels.items():
+            codes[j] = len(levels)
+        width = float(codes.sum()) / most
+        while most > 1 and seconds_for(4.0 * most * states * (most * width + 1.0) ** 2) > _FOR_PAPER * left:
+            most -= -(-most // 10)
+        return most
 
     def units_in_time(self, most: int | None) -> NDArray:
         """Units to choose from: all, or where time is short those that a glance holds for the best."""

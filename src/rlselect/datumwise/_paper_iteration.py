@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rlselect._clock import time_is_up
 from rlselect.datumwise._learned import Learned, PolicyStep, Stop, never
 from rlselect.datumwise._policy import NEVER, AdditivePolicy
 from rlselect.datumwise._problem import PurchaseProblem
@@ -105,6 +106,10 @@ def _regress(problem: PurchaseProblem, bought: NDArray, returns: NDArray, ridge:
 
     theta = np.zeros((1, design.shape[1], n_units + rules.n_classes))
     for u in range(n_units):
+        if time_is_up():
+            # what nobody had time to judge is not bought
+            theta[0, 0, u] = NEVER
+            continue
         able = np.flatnonzero(~np.isnan(worth[:, u]))
         if len(able):
             theta[0, :, u] = fit(able, worth[able, u][:, None])[:, 0]

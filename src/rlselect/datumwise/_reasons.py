@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect._clock import time_is_up
 from rlselect.datumwise._policy import Episodes, PurchasePolicy
 from rlselect.datumwise._rules import PurchaseRules
 
@@ -80,7 +81,10 @@ class PurchaseReasons:
 def purchase_reasons(
     policy: PurchasePolicy, codes: NDArray, episodes: Episodes, weights: NDArray
 ) -> PurchaseReasons:
-    """Why the cases of some episodes bought what they did, each counted by its weight (cases,)."""
+    """Why the cases of some episodes bought what they did, each counted by its weight (cases,).
+
+    What purchases promise is not told of the later ones where time is up.
+    """
     n_units = policy.rules.n_units
     follows = np.zeros((n_units, n_units + 1))
     order = np.hstack([episodes.order, np.full((len(weights), 1), -1, dtype=episodes.order.dtype)])
@@ -93,7 +97,7 @@ def purchase_reasons(
         np.add.at(follows, (order[case, step], order[case, step + 1]), weights[case])
         own = some[order[some, step] >= 0]
         unit = order[own, step]
-        if len(own):
+        if len(own) and not time_is_up():
             now, after = policy.outlook(codes[own], bought[own])
             for total, value in zip(sums, (1.0, now, after[np.arange(len(own)), unit]), strict=True):
                 np.add.at(total, unit, weights[own] * value)

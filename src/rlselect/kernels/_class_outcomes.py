@@ -40,6 +40,8 @@ class ClassOutcome:
         self.precision = np.zeros(self.n_own)
         self._codes, self._weight = codes, weight
         self._rows = np.arange(len(codes))
+        # of two contrasts in each class
+        self._pairs = np.einsum("ca,cb->abc", self.contrasts, self.contrasts).reshape(-1, n_classes)
 
     def start(self) -> Array:
         """Logarithms of the shares of the classes; half a row stands in for a class without any."""
@@ -58,7 +60,7 @@ class ClassOutcome:
         probabilities = np.exp(logs)
         mean = Q.T @ probabilities
         score = w * (Q[self._codes].T - mean)
-        weights = np.einsum("ca,cb,cn->abn", Q, Q, probabilities * w)
+        weights = (self._pairs @ (probabilities * w)).reshape(*Q.T.shape[:1] * 2, -1)
         weights -= mean[:, None] * mean * w
         value = float(w @ logs[self._codes, self._rows])
         return OutcomePoint(value, score, weights, score.sum(axis=1), weights.sum(axis=2), weights)

@@ -7,8 +7,9 @@ for small widths.
 
 import numpy as np
 
-# From so many columns on a product beats differences; up to this squared length it is exact to 1e-11.
-_MANY_COLUMNS, _LONGEST = 4, 1e4
+# From so many columns on a product beats differences; up to this squared length it is exact to 1e-11. Of more
+# columns than that some are taken at a time.
+_MANY_COLUMNS, _LONGEST, _AT_ONCE = 4, 1e4, 1024
 
 __all__ = ["chi_squared_part", "exponential_link", "inner_part", "polynomial_link", "squared_distance_part"]
 
@@ -22,6 +23,12 @@ def squared_distance_part(a, b, out=None):
     out = np.empty((len(a), len(b)), dtype=a.dtype) if out is None else out
     if a.shape[1] == 0:
         out[...] = 0.0
+        return out
+    if a.shape[1] > _AT_ONCE:
+        squared_distance_part(a[:, :_AT_ONCE], b[:, :_AT_ONCE], out=out)
+        buffer = np.empty_like(out)
+        for j in range(_AT_ONCE, a.shape[1], _AT_ONCE):
+            out += squared_distance_part(a[:, j : j + _AT_ONCE], b[:, j : j + _AT_ONCE], out=buffer)
         return out
     if a.shape[1] >= _MANY_COLUMNS and a.dtype == np.float64:
         lengths = np.einsum("ij,ij->i", a, a), np.einsum("ij,ij->i", b, b)

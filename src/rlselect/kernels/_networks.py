@@ -5,10 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect._clock import time_is_up
+
 Singles = NDArray[np.float32]
 
 # numbers of hidden units x rows that are worked on at once: about what a cache holds
 _CELLS = 2**17
+# steps that are taken however late it is
+_LEAST_STEPS = 10
 MEAN_DECAY, SQUARE_DECAY, LEAST_SCALE = 0.9, 0.999, 1e-8
 
 
@@ -136,9 +140,9 @@ def _train(
     best = np.full(len(A), np.inf, dtype=np.float32)
     waited = np.zeros(len(A), dtype=np.intp)
     steps = np.zeros(len(A), dtype=np.intp)
-    for size in training.sizes():
+    for number, size in enumerate(training.sizes()):
         active = waited <= training.patience
-        if not active.any():
+        if not active.any() or (number >= _LEAST_STEPS and time_is_up()):
             break
         np.matmul(A, first, out=hidden)
         np.maximum(hidden, 0.0, out=hidden)

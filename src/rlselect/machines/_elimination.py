@@ -321,15 +321,12 @@ class KernelProblem:
         # A linear kernel has fewer dimensions than rows: its free rows change too much to be worth guessing.
         self.start = None if isinstance(self.state.kernel, LinearKernel) else self.solution.coefficients
         self.objective = self.solution.objective
-        # of the first set there has to be something, however late
-        self.losses = self._out_of_sample(gram, self.lam, self.start, may_stop=len(self.losses) > 0)
+        self.losses = self._out_of_sample(gram, self.lam, self.start)
 
-    def _out_of_sample(
-        self, gram: Array, lam: float, start: Array | None = None, may_stop: bool = False
-    ) -> Array:
+    def _out_of_sample(self, gram: Array, lam: float, start: Array | None = None) -> Array:
         if self.folds is not None:
             rows = (gram, self.targets, self.weights)
-            return fold_losses(*rows, lam, self.loss, self.fit_intercept, self.folds, start, may_stop)
+            return fold_losses(*rows, lam, self.loss, self.fit_intercept, self.folds, start)
         ridge = lam * self.weights.sum() / self.weights
         inverse = FactoredInverse(gram, ridge, self.fit_intercept)
         diagonal = inverse.diagonal()

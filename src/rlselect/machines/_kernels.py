@@ -6,6 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect._clock import stop_if_late
 from rlselect.kernels import (
     chi_squared_part,
     expansion_terms,
@@ -239,7 +240,11 @@ def quadratic_forms(state: KernelState, coefficients: Array, candidates: Sequenc
     """``sum_c b_c' K_i b_c`` of coefficients (n, c) for the matrix ``K_i`` without each candidate ``i``."""
     if isinstance(state, AdditiveState):
         return state.quadratic_forms(coefficients, candidates)
-    return np.array([np.einsum("ij,ij->", coefficients, state.without(i) @ coefficients) for i in candidates])
+    forms = []
+    for i in candidates:
+        stop_if_late()
+        forms.append(np.einsum("ij,ij->", coefficients, state.without(i) @ coefficients))
+    return np.array(forms)
 
 
 def _columns_of(groups: Groups, some: Sequence[int]) -> NDArray[np.intp]:
@@ -306,9 +311,10 @@ class AdditiveState:
             gone = np.array([np.square(block[:, self.groups[i]].T @ b).sum() for i in candidates])
             return float(np.einsum("ij,ij->", b, total @ b)) - gone
         self._buffers.clear()
-        forms = [
-            np.einsum("ij,ij->", b, self._reduced(block[:, self.groups[i]], total) @ b) for i in candidates
-        ]
+        forms = []
+        for i in candidates:
+            stop_if_late()
+            forms.append(np.einsum("ij,ij->", b, self._reduced(block[:, self.groups[i]], total) @ b))
         self._buffers.clear()
         return np.array(forms)
 
@@ -346,15 +352,18 @@ class AdditiveState:
 
     def drop(self, groups: Sequence[int]) -> None:
         """Remove groups for good."""
-        for group in groups:
-            block = self.X[:, self.groups[group]]
-            part = self.kernel.part(block, block)
-            self.active.remove(group)
-            before = float(np.abs(self.total).max(initial=0.0))
-            self.total = self.total - part
-            if float(np.abs(self.total).max(initial=0.0)) <= 1e-4 * before:
-                # Nearly everything cancelled: the difference has lost its digits.
-                self._rebuild()
+        gone, n_columns = set(groups), len(self.columns(self.active))
+        self.active = [group for group in self.active if group not in gone]
+        if 2 * len(self.columns(self.active)) < n_columns:
+            # fewer columns to add up than to take away
+            self._rebuild()
+            return
+        block = self.X[:, _columns_of(self.groups, groups)]
+        before = float(np.abs(self.total).max(initial=0.0))
+        self.total = self.total - self.kernel.part(block, block)
+        if float(np.abs(self.total).max(initial=0.0)) <= 1e-4 * before:
+            # Nearly everything cancelled: the difference has lost its digits.
+            self._rebuild()
 
     def cross(self, Z: Array, groups: Sequence[int]) -> Array:
         """Kernel between new rows and the training rows on some groups."""

@@ -210,6 +210,7 @@ def _solve_logistic(
         return NewtonPoint(np.array([loss_here]), (f[None],))
 
     def direction(at: Array, here: NewtonPoint) -> NewtonStep:
+        stop_if_late()
         f = here.kept[0][0]
         s, slope = mean_and_curvature("binomial", -y * f)
         curvature = np.maximum(weights * slope, 1e-12 * weights)
@@ -261,16 +262,14 @@ def fold_losses(
     fit_intercept: bool,
     folds: NDArray[np.intp],
     start: Array | None = None,
-    may_stop: bool = False,
 ) -> Array:
     """Held-out loss of every row (summed over columns), from machines fitted without its fold.
 
-    ``start`` holds the coefficients on all rows, if they are known; ``may_stop`` breaks it off out of time.
+    ``start`` holds the coefficients on all rows, if they are known.
     """
     losses = np.empty(len(targets))
     for fold in np.unique(folds):
-        if may_stop:
-            stop_if_late()
+        stop_if_late()
         train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
         if len(train) == 0:
             train = test

@@ -35,6 +35,7 @@ from rlselect.regimes._estimation import (
 from rlselect.regimes._evaluation import Decide, Evaluation, cross_fitted
 from rlselect.regimes._grow_trees import grow_policy_tree
 from rlselect.regimes._history import read_history
+from rlselect.regimes._in_time import subjects_in_time
 from rlselect.regimes._overlap import warn_of_poor_overlap
 from rlselect.regimes._policy_tree import PolicyTree
 from rlselect.regimes._relearning import Relearning, can_relearn, relearn
@@ -42,6 +43,7 @@ from rlselect.regimes._report import answer_of, marks_of, report_of, selected_fr
 from rlselect.regimes._selection import MODEL, StageSelection
 from rlselect.regimes._stage_machine import StageMachine
 from rlselect.regimes._stage_names import find_stage
+from rlselect.regimes._stage_rfe import as_selection
 from rlselect.regimes._stages import best_feasible
 from rlselect.regimes._tailoring import find_tailoring
 from rlselect.regimes._tree_display import PolicyTreeDisplay
@@ -60,8 +62,8 @@ _RULE_DEPTH = 2
 _DEPTH = anything("an integer between 0 and 3", lambda value: value in (0, 1, 2, 3))
 # shares of a time budget: of all for the stages, and of the rest for their decision features
 _FOR_STAGES, _FOR_DECISIONS = 0.5, 0.4
-# n x n matrices that are there at one time; n^3 operations of the least a stage can do, and of an elimination
-_MATRICES, _LEAST, _ELIMINATION, _ELIMINATIONS = 12, 20.0, 60.0, 15
+# n x n matrices that are there at one time; n^3 operations of an elimination, and how many there are
+_MATRICES, _ELIMINATION, _ELIMINATIONS = 12, 60.0, 15
 
 
 def check_trial(trial: Any) -> TrialData:
@@ -94,6 +96,9 @@ class BackwardLearner(Estimator):
         "level": LEVEL,
         "time_budget": NONE | number("a positive number of seconds", above=0.0),
     }
+
+    # whether machines may be made of columns in place of kernel matrices
+    _takes_columns: ClassVar[bool] = False
 
     model: Any
     selection: Any
@@ -135,6 +140,7 @@ class BackwardLearner(Estimator):
         check_trial(trial)
         self._check_combinations()
         progress.begin(2 * trial.n_stages + 1)
+        n_given, trial = trial.n_subjects, self._in_time(trial)
         self._check_size(trial)
         everyone = np.ones(trial.n_subjects, dtype=bool)
         with jobs(self.n_jobs), fit_clock(self.time_budget) as clock:
@@ -164,12 +170,15 @@ class BackwardLearner(Estimator):
                     evaluation, machines, self._decide, self.tailoring_, self.level
                 )
         self._tell_the_end(clock.reason or decisions.reason)
+        if trial.n_subjects < n_given:
+            some = f"time budget, {trial.n_subjects} of {n_given} subjects"
+            self.stop_reason_ = [f"{some}; {mine}" for mine in self.stop_reason_]
         self.observed_ = observed_value(trial, self.discount, self.level)
         self._notes, self._n_subjects = trial.notes(), trial.n_subjects
         progress.part()
 
     def _check_size(self, trial: TrialData) -> None:
-        """Refuse more subjects than the memory has room for, or a budget that no stage can keep to."""
+        """Refuse more subjects than the memory has room for."""
         name, n = type(self).__name__, trial.n_subjects
         instead = "a sample of some thousand subjects"
         if not self._uses_matrices(trial):
@@ -178,11 +187,13 @@ class BackwardLearner(Estimator):
         cube = trial.n_stages * float(n) ** 3
         if self.time_budget is None:
             warn_if_long(seconds_for(_ELIMINATIONS * _ELIMINATION * cube), name, instead)
-        elif seconds_for(_LEAST * cube) > 3.0 * self.time_budget + 3.0:
-            raise ValueError(
-                f"time_budget={self.time_budget!r} was given; one machine per stage on {n} subjects takes "
-                f"some {seconds_for(_LEAST * cube):.0f} seconds here: give more time, or {instead}."
-            )
+
+    def _in_time(self, trial: TrialData) -> TrialData:
+        """The trial, or as many of its subjects as there is time for."""
+        if self.time_budget is None:
+            return trial
+        given = self.model, as_selection(self.selection), self._takes_columns
+        return subjects_in_time(trial, *given, self.time_budget, as_generator(self.random_state))
 
     def _uses_matrices(self, trial: TrialData) -> bool:
         """Whether some stage is learnt from kernel matrices, with as many rows as there are subjects."""

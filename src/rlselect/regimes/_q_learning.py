@@ -10,8 +10,8 @@ from rlselect._devices import find_device
 from rlselect._options import NONE, instance, one_of, refuse_unused, take_settings
 from rlselect._random import RandomState
 from rlselect.regimes._column_machine import columns_pay
-from rlselect.regimes._encoding import HistoryEncoder
 from rlselect.regimes._evaluation import Evaluation
+from rlselect.regimes._in_time import stage_encoders, takes_kernels
 from rlselect.regimes._learner import BackwardLearner
 from rlselect.regimes._line_machine import prefer_lines
 from rlselect.regimes._second_look import prune, recall, recall_pairs, recall_strong
@@ -164,6 +164,7 @@ class QLearning(BackwardLearner):
     array([1])
     """
 
+    _takes_columns: ClassVar = True
     _options: ClassVar = BackwardLearner._options | {
         "selection": NONE | one_of("loo", *ALGORITHMS) | instance("a StageRFE", StageRFE),
         "device": instance("'cpu', 'torch' or the name of a device of torch", str),
@@ -250,15 +251,16 @@ class QLearning(BackwardLearner):
             find_device(self.device)
 
     def _uses_matrices(self, trial: TrialData) -> bool:
+        if not takes_kernels(self.model):
+            return False
         selection = as_selection(self.selection)
         paper = selection if isinstance(selection, StageRFE) else None
         kinds = [kind for kind in FAMILIES if kind != "rbf"] if self.model == "auto" else [self.model]
-        for stage in trial.stages:
-            rows = stage.present
-            encoder = HistoryEncoder(stage.columns, stage.history[rows], stage.labels, stage.codes)
-            if not all(columns_pay(encoder, int(rows.sum()), kind, paper) for kind in kinds):
-                return True
-        return False
+        return not all(
+            columns_pay(encoder, present, kind, paper)
+            for encoder, present in stage_encoders(trial)
+            for kind in kinds
+        )
 
     def _fit_stage(
         self,

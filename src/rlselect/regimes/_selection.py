@@ -1,6 +1,7 @@
 """Which history columns the Q-function of a stage keeps, and by which family of models."""
 
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -28,11 +29,13 @@ from rlselect.regimes._stages import StageData
 
 __all__ = [
     "FAMILIES",
+    "FEWEST_TREES",
     "MODEL",
     "JudgedLines",
     "StageSelection",
     "choose_machine",
     "fit_q_function",
+    "forest",
     "select_features",
 ]
 
@@ -43,6 +46,9 @@ _SAMPLE, _MOST_FOR_GAUSSIAN = 400, 2000
 # A machine, its value on two folds and the rules of decisions make the columns of a stage sixteen times, in
 # twice the time that is for the machine.
 _PASSES = 8.0
+# trees of a forest, those that a time budget may leave of them, and forests that a stage needs for itself,
+# its value and its rules in twice the time that is for it
+_TREES, FEWEST_TREES, _FITS = 200, 10, 12.0
 MODEL = one_of("auto", *FAMILIES, "trees") | anything(
     "a scikit-learn regressor", lambda model: hasattr(model, "fit") and not isinstance(model, type)
 )
@@ -90,6 +96,22 @@ class StageSelection:
         return replace(self, groups=list(groups), reason=reason)
 
 
+def forest(seed: int, n_trees: int = _TREES) -> ExtraTreesRegressor:
+    """What ``model="trees"`` is."""
+    return ExtraTreesRegressor(n_estimators=n_trees, min_samples_leaf=3, random_state=seed)
+
+
+def _forest_in_time(X: np.ndarray, y: np.ndarray, seed: int) -> ExtraTreesRegressor:
+    """As many trees as a stage has time for."""
+    left = present_clock().left
+    if left is None:
+        return forest(seed)
+    began = time.perf_counter()
+    forest(seed, FEWEST_TREES).fit(X, y)
+    each = (time.perf_counter() - began) / FEWEST_TREES
+    return forest(seed, int(np.clip(left / (_FITS * each), FEWEST_TREES, _TREES)))
+
+
 def fit_q_function(
     stage: StageData,
     subjects: np.ndarray,
@@ -128,7 +150,7 @@ def fit_q_function(
         hasty = paper is None and _has_time_for_lines_alone(encoder, len(y))
         kinds = ["linear"] if hasty else kinds
     elif isinstance(model, str) and model == "trees":
-        kinds = [ExtraTreesRegressor(n_estimators=200, min_samples_leaf=3, random_state=seed)]
+        kinds = [_forest_in_time(X, y, seed)]
     machines = [
         (ColumnMachine if columns_pay(encoder, len(y), kind, paper) else StageMachine)(
             encoder, X, y, weights, kind, paper=paper, device=device, subjects=subjects

@@ -314,7 +314,11 @@ class StageMachine:
 
     def q_values(self, history: np.ndarray) -> np.ndarray:
         """Q-function of rows of a history under each action: (m, K) array."""
-        return np.column_stack([self.predict(X) for X in self.encoder.each_action(history)])
+        each = list(self.encoder.each_action(history))
+        if self.uses_kernel:
+            return np.column_stack([self.predict(X) for X in each])
+        # a forest takes as long for few rows as for many
+        return self.predict(np.concatenate(each)).reshape(len(each), -1).T
 
     def values(self, q: np.ndarray, chosen: np.ndarray, taken: np.ndarray, y: np.ndarray) -> np.ndarray:
         """What rows are worth to the stage before.

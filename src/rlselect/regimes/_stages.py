@@ -1,7 +1,7 @@
 """One stage of a trial: what its history is made of, which actions it has, and what was seen."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -51,6 +51,10 @@ class DoseSupport(Protocol):
 
     def place(self, doses: np.ndarray) -> np.ndarray:
         """Number of the candidate next to each dose."""
+        ...
+
+    def part(self, rows: np.ndarray) -> "DoseSupport":
+        """What some of those say who were there."""
         ...
 
 
@@ -162,6 +166,18 @@ class StageData(StageFrame):
     def frame(self) -> StageFrame:
         """The stage without its subjects."""
         return StageFrame(self.columns, self.labels, self.feasible, self.name, self.doses)
+
+    def part(self, rows: np.ndarray) -> "StageData":
+        """The stage of some subjects."""
+        several = ("history", "action", "dose", "reward", "present", "known", "censored")
+        known = isinstance(self.propensity, np.ndarray)
+        place = np.cumsum(self.present) - 1
+        return replace(
+            self,
+            doses=None if self.doses is None else self.doses.part(place[rows[self.present[rows]]]),
+            propensity=self.propensity[rows] if known else self.propensity,
+            **{name: getattr(self, name)[rows] for name in several},
+        )
 
     def shares(self, rows: np.ndarray) -> np.ndarray:
         """What some subjects took, as shares of the actions: one action whole, but for doses: (m, K)."""

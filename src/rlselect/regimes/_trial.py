@@ -355,6 +355,19 @@ class TrialData:
             return data.censored
         return data.present & ~self.stage(stage + 1).known | data.censored
 
+    def part(self, subjects: np.ndarray) -> "TrialData":
+        """The trial of some of the subjects.
+
+        Parameters
+        ----------
+        subjects : int or bool array
+        """
+        rows = np.arange(self.n_subjects)[subjects]
+        stages, sample = [stage.part(rows) for stage in self.stages], self.sample.part(rows)
+        found = TrialData(stages, self.leaving, sample=sample, horizon=self.horizon)
+        found.reward_type = self.reward_type
+        return found
+
     def notes(self) -> list[str]:
         """What has to be known of the trial to read what is learnt from it, as sentences."""
         return describe_trial(self)

@@ -21,6 +21,7 @@ Array = NDArray[np.float64]
 
 # permutations, those of them that come first, and the multiple of the level after which these are enough
 _PERMUTATIONS, _FIRST, _HOPELESS = 499, 99, 4.0
+_FEW = 19
 # how many columns move with a response by themselves, and by how many standard errors, if any do
 _CROWD, _EFFECT = 4, 2.0
 # the same together: so many columns for each row, with effects of so many squared standard errors on average;
@@ -62,8 +63,10 @@ def beats_permutations(X: Array, Y: Array, level: float, rng: np.random.Generato
     values: list[Array] = []
     least = 1.0
     for count in while_time((_FIRST, max(_PERMUTATIONS, math.ceil(2.0 / level)) - _FIRST)):
-        at_once = max(1, _CELLS // (columns.numbers * Y.shape[1]))
-        for some in _permuted(Y, count, at_once, rng):
+        at_once = max(1, _CELLS // (max(columns.numbers, len(Y)) * Y.shape[1]))
+        # some of them do where time is up
+        least_parts = -(-min(count, _FEW) // at_once)
+        for some in while_time(_permuted(Y, count, at_once, rng), least=least_parts):
             # in the first row of all the response itself
             values.append(columns.statistics(some if values else np.concatenate([Y[None], some])))
         scores = _standard(np.concatenate(values)).sum(axis=1)

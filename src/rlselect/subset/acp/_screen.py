@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect._clock import stop_if_late, while_time
+from rlselect._clock import OutOfTime, present_clock, stop_if_late, while_time
+from rlselect._limits import seconds_for
 from rlselect.data import Units
 from rlselect.subset.acp.masked import MaskedPredictor
 
@@ -81,6 +82,9 @@ def promising(X: Array, residual: Array, first: NDArray[np.bool_]) -> NDArray[np
 
 def product_score(X: Array, residual: Array) -> Array:
     """Largest squared correlation of a residual with a product of each column with any column."""
+    left = present_clock().left
+    if left is not None and seconds_for(2.0 * X.size * X.shape[1] * (1 + residual.shape[1])) > left:
+        raise OutOfTime
     return np.asarray(_product_correlations(X, residual, _product_sizes(X)).max(axis=1))
 
 

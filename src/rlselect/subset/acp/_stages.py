@@ -1,5 +1,6 @@
 """The stages of a fit: which predictor leads the actor, and on which variables."""
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -182,8 +183,9 @@ class Stages:
         residual = self.residual(X, mask)
         some = promising(X, residual, mask)
         products, additions = np.full((2, X.shape[1]), -np.inf)
-        products[some] = product_score(X[:, some], residual)
-        additions[some] = addition_score(self.machine(X, mask), mask, some)
+        with suppress(OutOfTime):  # what is known by then has to do
+            products[some] = product_score(X[:, some], residual)
+            additions[some] = addition_score(self.machine(X, mask), mask, some)
         scores = [marginal_score(X, target.Y), products, additions]
         self.effort.fits += len(some) + 1
         if self.screening == "auto":

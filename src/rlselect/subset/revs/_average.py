@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse, stats
 
+from rlselect._clock import time_is_up
 from rlselect.subset.revs._found import Found, rows_of
 from rlselect.subset.revs._left_out import LeftOutRows, Said, caution
 from rlselect.subset.revs._problem import COUNTS, Problem
@@ -132,8 +133,11 @@ def average_subsets(problem: Problem, found: Found, columns: NDArray[np.intp], r
     design = inside if everything is None else everything
     rows, shift, scale = _standard_rows(problem, found, design)
     places = [np.searchsorted(design, _columns_of(problem, units)) for units in visited.subsets]
-    n, n_subsets = float(rows.weight.sum()), len(places)
-    posteriors, weights = _posteriors(rows, places, likelihood, _slabs(problem, n)), visited.weights
+    n = float(rows.weight.sum())
+    posteriors = _posteriors(rows, places, likelihood, _slabs(problem, n))
+    # the heaviest ones alone, where time was up
+    n_subsets = len(posteriors.coef)
+    places, weights = places[:n_subsets], visited.heaviest(n_subsets).weights
     if problem.structure is not None and problem.structure.is_signed:
         # the ridge of a subset's own evidence may turn a sign that the ridge of the walk has not
         weights = weights * problem.structure.right_signs(posteriors.coef, design)
@@ -144,7 +148,7 @@ def average_subsets(problem: Problem, found: Found, columns: NDArray[np.intp], r
     left_out = LeftOutRows.judged_by(likelihood, rows, posteriors, weights, alike)
     said, said_by_refit = left_out.said_by(posteriors, places), left_out.said_by_refit(places)
     share, used = 0.0, np.searchsorted(design, inside)
-    if everything is not None:
+    if everything is not None and not time_is_up():
         whole, said_by_all = _ridge_of_all(rows, likelihood)
         share = left_out.share_of(said_by_all, said)
         if share:

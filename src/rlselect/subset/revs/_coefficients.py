@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect._clock import Clock, warn_if_interrupted
 from rlselect.subset.revs._autocorrelation import warn_if_alike
 from rlselect.subset.revs._average import average_subsets
 from rlselect.subset.revs._final import final_model
@@ -43,6 +44,13 @@ def set_coefficients(
     selector.intercept_average_ = average.intercept
     selector.average_ = bool(average.serves) and not problem.is_limited
     return gains
+
+
+def say_if_cut(selector: Any, rest: Clock) -> None:
+    """Say it where time or Ctrl-C has cut the average over subsets and its comparisons short."""
+    if rest.reason is not None and selector.stop_reason_ != "interrupted":
+        selector.stop_reason_ = rest.reason
+        warn_if_interrupted(rest.reason, type(selector).__name__, f"{selector.n_stages_} stages")
 
 
 def _keep_outcome(selector: Any, problem: Problem, model: OutcomeModel, apart: Problem | None) -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect._clock import while_time
 from rlselect.data import Units
 from rlselect.kernels import SINGULAR, Levels, Spread, score_and_curvature
 from rlselect.subset.revs._dependence import Dependence, describe
@@ -107,7 +108,7 @@ def learn_dependence(problem: Problem, columns: NDArray[np.intp]) -> tuple[Sprea
     state = walk_state(problem, Units(np.arange(len(some))), rows)
     assert isinstance(state, DependentGlm | DependentOutcome)
     state.reset(np.full(len(some), len(columns) > 0))
-    for _ in range(_MOST_TURNS):
+    for _ in while_time(range(_MOST_TURNS)):
         if not state.learn_dispersion():
             break
     return state.spread, state.row_noise

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect._clock import while_time
 from rlselect.subset.revs.evidence import (
     Posteriors,
     RowLikelihood,
@@ -18,7 +19,7 @@ from rlselect.subset.revs.evidence import (
 Floats = NDArray[np.float64]
 Places = list[NDArray[np.intp]]
 
-# refits for rows without which another subset would have been selected
+# refits for rows without which another subset would have been selected, as far as there is time
 _MOST_REFITS = 20
 # a model with a smaller share of the average would change little
 _LEAST_SHARE = 0.1
@@ -112,7 +113,7 @@ class LeftOutRows(NamedTuple):
         often = np.argsort(-np.bincount(kind_of.ravel()), kind="stable")
         refits = np.zeros((min(len(kinds), _MOST_REFITS), len(self.rows.y)))
         number = np.zeros(len(kinds), dtype=np.intp)
-        for i, kind in enumerate(often[: len(refits)]):
+        for i, kind in enumerate(while_time(often[: len(refits)])):
             number[kind] = i
             refits[i] = self._refit(kinds[kind])
         return np.asarray(refits[number[kind_of.ravel()], np.arange(len(self.rows.y))])

@@ -1,6 +1,7 @@
 """The model of the selected columns, and of the average over subsets, for responses that are no numbers."""
 
 import warnings
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -8,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rlselect._clock import OutOfTime, stop_if_late, time_is_up, while_time
 from rlselect.kernels import class_contrasts
 from rlselect.subset.revs._average import SubsetAverage
 from rlselect.subset.revs._dependence import Dependence, describe
@@ -217,11 +219,11 @@ def _average(
     fit: OutcomeFit,
     folds: NDArray[np.intp] | None,
 ) -> tuple[SubsetAverage, Linear]:
-    """Modes of the heaviest subsets, weighted by their visits; the refit where nothing was counted."""
+    """Modes of the heaviest subsets, weighted by their visits; the refit where there are none, or no time."""
     p = problem.table.n_columns
     refit = _linear(kind, fit, p, columns)
     count = float(found.n_rows_read)
-    if found.visited is None:
+    if found.visited is None or time_is_up():
         return _kept(columns, refit, count, 1), refit
     visited = found.visited.heaviest(_MOST)
     every = [problem.columns_of(np.isin(np.arange(problem.units.n_units), s)) for s in visited.subsets]
@@ -237,11 +239,12 @@ def _average(
     share = 0.0
     if folds is not None and np.isin(columns, design).all():
         chosen = np.searchsorted(design, columns)
-        judged = _held_out(kind, rows, places, visited, slab, chosen, folds, signs)
-        ridge = None if all_columns is None else _ridge_of_all(kind, rows, folds)
-        losses, share = _compared(kind, rows, folds, judged, ridge)
-        if share and ridge is not None:
-            mean, union = mean.mixed(ridge[0], share), design
+        with suppress(OutOfTime):  # then the refit answers
+            judged = _held_out(kind, rows, places, visited, slab, chosen, folds, signs)
+            ridge = None if all_columns is None else _ridge_of_all(kind, rows, folds)
+            losses, share = _compared(kind, rows, folds, judged, ridge)
+            if share and ridge is not None:
+                mean, union = mean.mixed(ridge[0], share), design
     shown = _linear(kind, mean, p, design)
     return _kept(union, shown, count, len(places), losses, share), shown
 
@@ -280,7 +283,10 @@ def _mean_of(
     slab: float,
     signs: NDArray,
 ) -> OutcomeFit:
-    """Mean of the modes of some subsets, on the scale of the data; those with a wrong sign do not count."""
+    """Mean of the modes of some subsets, on the scale of the data; those with a wrong sign do not count.
+
+    The heaviest come first, and may be all there is time for.
+    """
     A, y, weight, offset = rows
     outcome = kind.make(y, weight, offset)
     w = np.ones(len(y)) if weight is None else weight
@@ -288,7 +294,7 @@ def _mean_of(
     standard = np.ascontiguousarray(Z.T if outcome.order is None else Z.T[:, outcome.order])
     f, q = outcome.n_own, outcome.n_predictors
     own, coef, total = np.zeros(f), np.zeros((A.shape[1], q)), 0.0
-    for where, share in zip(places, weights / weights.sum(), strict=True):
+    for where, share in while_time(zip(places, weights / weights.sum(), strict=True)):
         start = np.concatenate([outcome.start(), np.zeros(len(where) * q)])
         mode = outcome_mode(outcome, standard[where], slab, start)
         if np.any(mode.coef[f:].reshape(-1, q) * signs[where, None] < 0):
@@ -316,7 +322,8 @@ def _slab(problem: Problem, kind: OutcomeKind, rows: tuple, places: list[NDArray
     Z = standardise(np.asarray(A, dtype=np.float64)[:, places[first]], w)[0].T
     Z = np.ascontiguousarray(Z if outcome.order is None else Z[:, outcome.order])
     start = np.concatenate([outcome.start(), np.zeros(len(Z) * outcome.n_predictors)])
-    return float(slabs[int(np.argmax([outcome_mode(outcome, Z, float(g), start).evidence for g in slabs]))])
+    tried = [outcome_mode(outcome, Z, float(g), start).evidence for g in while_time(slabs)]
+    return float(slabs[int(np.argmax(tried))])
 
 
 def _ridge_of_all(
@@ -326,10 +333,11 @@ def _ridge_of_all(
     p, n = rows[0].shape[1], float(len(rows[1]) if rows[2] is None else rows[2].sum())
     everything, none = [np.arange(p)], np.zeros(p)
     slabs = np.geomspace(0.1 / n, _WIDEST, _SLABS)
-    fits = [
-        [_mean_of(kind, _part(rows, folds != fold), everything, np.ones(1), float(g), none) for g in slabs]
-        for fold in range(_FOLDS)
-    ]
+    fits = []
+    for fold in range(_FOLDS):
+        inside = _part(rows, folds != fold)
+        fits.append([_mean_of(kind, inside, everything, np.ones(1), float(g), none) for g in slabs])
+        stop_if_late()
     losses = [
         sum(_loss(kind, _part(rows, folds == fold), fits[fold][i]) for fold in range(_FOLDS))
         for i in range(len(slabs))
@@ -364,6 +372,7 @@ def _held_out(
             coef = np.zeros_like(mean.coef)
             coef[chosen] = refit.coef
             fits.append((mean, replace(refit, coef=coef)))
+            stop_if_late()
     return fits
 
 

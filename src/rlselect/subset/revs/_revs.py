@@ -39,7 +39,7 @@ from rlselect.learn import (
     RuleName,
 )
 from rlselect.report import GainDisplay, PathDisplay, PathWords, SelectionDisplay
-from rlselect.subset.revs._coefficients import set_coefficients
+from rlselect.subset.revs._coefficients import say_if_cut, set_coefficients
 from rlselect.subset.revs._credible import credible_groups, name_groups
 from rlselect.subset.revs._final import fitted_family
 from rlselect.subset.revs._found import Found, choices_of
@@ -546,7 +546,9 @@ class REVS(SubsetSelections):
         if not isinstance(self.search, Sarsa):
             found.support = self._choices.by(self.rule)
         self._keep(problem, found)
-        self._refit(problem, found, apart, rng)
+        with clock.afterwards() as rest:
+            self._refit(problem, found, apart, rng)
+        say_if_cut(self, rest)
         table.check_unchanged()
         if checkpoint is not None and found.stop_reason in _FINISHED:
             checkpoint.remove()

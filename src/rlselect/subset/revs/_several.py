@@ -15,6 +15,7 @@ from rlselect._options import refuse_unused
 from rlselect._parallel import one_thread
 from rlselect._random import as_generator
 from rlselect.data import Responses, open_responses, require_rows
+from rlselect.subset.revs._coefficients import say_if_cut
 from rlselect.subset.revs._found import choices_of
 from rlselect.subset.revs._joint_search import search_shared
 from rlselect.subset.revs._problem import Problem, pose_problem
@@ -149,14 +150,16 @@ def _fit_shared(selector: Any, progress: Progress, given: Responses, weight: Any
     choices = choices_of(first, found)
     support = choices.by(selector.rule)
     estimators = []
-    for i, (problem, own) in enumerate(zip(problems, each, strict=True)):
-        own.support, twin = support, selector._unfitted_twin()
-        twin._choices = choices
-        twin._keep(problem, own)
-        twin._refit(problem, own, None if apart is None else apart[i], rng)
-        estimators.append(_own(selector, twin, start))
+    with clock.afterwards() as rest:
+        for i, (problem, own) in enumerate(zip(problems, each, strict=True)):
+            own.support, twin = support, selector._unfitted_twin()
+            twin._choices = choices
+            twin._keep(problem, own)
+            twin._refit(problem, own, None if apart is None else apart[i], rng)
+            estimators.append(_own(selector, twin, start))
     selector._choices = choices
     selector._keep(first, each[0])
+    say_if_cut(selector, rest)
     return estimators
 
 

@@ -90,6 +90,21 @@ class RiskData:
         X = np.ascontiguousarray(self.X[:, columns])
         return replace(self, X=X, groups=[np.array([j]) for j in range(len(columns))])
 
+    def on_rows(self, rows: NDArray[np.intp]) -> "RiskData":
+        """Some rows alone."""
+        some = self.X[rows], self.y[rows], self.targets[rows], self.weights[rows]
+        return RiskData(*some, self.loss, self.groups, self.classes)
+
+    def spread_rows(self, count: int) -> NDArray[np.intp]:
+        """About so many rows, spread evenly over the values of y; two of every class at least."""
+        order = np.argsort(self.y, kind="stable")
+        kept = order[np.linspace(0, len(order) - 1, count).round().astype(np.intp)]
+        if self.classes is not None:
+            _, codes, sizes = np.unique(self.y[order], return_inverse=True, return_counts=True)
+            place = np.arange(len(order)) - (np.cumsum(sizes) - sizes)[codes]
+            kept = np.concatenate([kept, order[place < 2]])
+        return np.unique(kept)
+
     def folds(self, n_folds: int = 5) -> NDArray[np.intp]:
         """Fold of each row, balanced in y; copies of a row share one."""
         _, codes = np.unique(self.y, return_inverse=True)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from rlselect._clock import undisturbed
 from rlselect.machines import KernelProblem, KernelState, LinearKernel, make_state, solve_machine
 from rlselect.subset.risk_rfe._inputs import RiskData
 from rlselect.subset.risk_rfe._landmark_problem import LandmarkProblem
@@ -53,6 +54,12 @@ class LinearMachine:
     def intercept(self) -> Array:
         """Values (c,) where all columns are zero."""
         return np.asarray(self.level - self.center @ self.slopes)
+
+    def coefficients(self, n_columns: int) -> Array:
+        """Slopes of all columns of the design, (c, p)."""
+        coef = np.zeros((len(self.level), n_columns))
+        coef[:, self.columns] = self.slopes.T
+        return coef
 
     def decision(self, X: Any) -> Array:
         """Decision values; X may be sparse."""
@@ -106,6 +113,19 @@ def fit_machine(
     """
     problem, tuner = plan.pose(data.on_columns(columns), final=True)
     tuner.tune(problem)
+    # a choice of parameters may be cut short, the machine may not
+    with undisturbed():
+        return _fit_tuned(plan, data, problem, columns, center, scale)
+
+
+def _fit_tuned(
+    plan: MachinePlan,
+    data: RiskData,
+    problem: RidgeProblem | KernelProblem | LandmarkProblem,
+    columns: NDArray[np.intp],
+    center: Array,
+    scale: Array,
+) -> tuple[LinearMachine | KernelMachine, float, float]:
     center, scale = center[columns], scale[columns]
     if isinstance(problem, RidgeProblem):
         slopes, intercept = problem.slopes()

@@ -28,7 +28,18 @@ from rlselect.subset.risk_rfe._inputs import RiskData
 from rlselect.subset.risk_rfe._landmark_problem import LandmarkProblem, choose_landmarks
 from rlselect.subset.risk_rfe._ridge_problem import RidgeProblem
 
-__all__ = ["Halves", "MachinePlan", "plan_size", "pose_estimator"]
+__all__ = [
+    "BEGINNING",
+    "PASSES",
+    "VALUE",
+    "Halves",
+    "MachinePlan",
+    "is_ridge",
+    "pass_seconds",
+    "plan_size",
+    "pose_estimator",
+    "takes_landmarks",
+]
 
 Array = NDArray[np.float64]
 Halves: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp]]
@@ -37,14 +48,14 @@ _MANY_ROWS, _LANDMARKS, _FEW_LANDMARKS = 3000, 300, 50
 # up to which "auto" tries several kernels: an elimination by any of them takes seconds there
 _ROWS_FOR_SEVERAL = 1000
 # fits from landmarks that a time budget should allow for; a kernel value in operations of matrix products
-_PASSES, _VALUE = 24, 2000.0
+PASSES, VALUE = 24, 2000.0
 # n x n matrices that are there at one time
 _MATRICES = 12
 # n^3 operations: of a choice of parameters, and per group that leaves, with one column of targets, several of
 # them, and with losses whose machines are found step by step (benchmarks/size_estimates.py)
 _TUNING, _REMOVAL, _REMOVAL_OF_SEVERAL, _REMOVAL_BY_STEPS = 20.0, 14.0, 10.0, 130.0
-# and of what a time budget must have room for, or landmarks take over
-_BEGINNING = 90.0
+# and of what a time budget must have room for, or landmarks take over, or some of the rows
+BEGINNING = 90.0
 
 
 @dataclass(frozen=True)
@@ -189,21 +200,20 @@ def plan_size(
         Who asks, for the messages: the exact machine is refused where it does not fit into the memory.
     """
     n, groups = len(data.y), len(data.groups)
-    squared = data.loss.squared and halves is None
-    if squared and data.targets.shape[1] == 1 and isinstance(plan.kernel, LinearKernel):
+    able = takes_landmarks(plan, data, halves)
+    if is_ridge(plan, data, halves):
         if isinstance(n_landmarks, int):
             raise ValueError(
                 f"n_landmarks={n_landmarks} was given with kernel='linear', which needs none; leave it out."
             )
         return plan
-    able = squared and isinstance(plan.kernel, AdditiveKernel)
     if isinstance(n_landmarks, int) and not able:
         raise ValueError(
             f"n_landmarks={n_landmarks} was given; landmarks need the loss 'squared' or 'squared_label', a "
             "kernel that is a name or an AdditiveKernel, and no stopping='held-out'. Leave it out, or None."
         )
     if n_landmarks == "auto" and able:
-        hurried = seconds is not None and seconds_for(_BEGINNING * float(n) ** 3) > seconds
+        hurried = seconds is not None and seconds_for(BEGINNING * float(n) ** 3) > seconds
         if n > _MANY_ROWS or hurried:
             n_landmarks = _fewer_landmarks(n, data.X.shape[1], seconds)
     if isinstance(n_landmarks, int):
@@ -214,6 +224,17 @@ def plan_size(
     if seconds is None:
         warn_if_long(takes, owner, instead)
     return plan
+
+
+def is_ridge(plan: MachinePlan, data: RiskData, halves: Halves | None) -> bool:
+    """Whether machines are lines that sums over the rows tell all of."""
+    one_column = data.targets.shape[1] == 1
+    return data.loss.squared and halves is None and one_column and isinstance(plan.kernel, LinearKernel)
+
+
+def takes_landmarks(plan: MachinePlan, data: RiskData, halves: Halves | None) -> bool:
+    """Whether machines can work from some of the rows."""
+    return data.loss.squared and halves is None and isinstance(plan.kernel, AdditiveKernel)
 
 
 def exact_cost(n: int, groups: int, n_targets: int, squared: bool) -> tuple[float, float]:
@@ -236,7 +257,7 @@ def _fewer_landmarks(n: int, columns: int, seconds: float | None) -> int:
     count = _LANDMARKS
     while count > _FEW_LANDMARKS and seconds is not None:
         # four for a choice of parameters, one or two for each cycle of removals
-        if _PASSES * pass_seconds(n, columns, count) < seconds:
+        if PASSES * pass_seconds(n, columns, count) < seconds:
             break
         count //= 2
     return max(count, _FEW_LANDMARKS)
@@ -244,7 +265,7 @@ def _fewer_landmarks(n: int, columns: int, seconds: float | None) -> int:
 
 def pass_seconds(n: int, columns: int, count: int) -> float:
     """How long it takes to fit and judge a machine on so many rows, columns and landmarks."""
-    return seconds_for(n * count * (_VALUE + 9.0 * columns + 4.0 * count) + 40.0 * float(count) ** 3)
+    return seconds_for(n * count * (VALUE + 9.0 * columns + 4.0 * count) + 40.0 * float(count) ** 3)
 
 
 def _smaller(plan: MachinePlan, data: RiskData, halves: Halves | None) -> str:

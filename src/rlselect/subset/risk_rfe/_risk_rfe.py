@@ -48,6 +48,7 @@ from rlselect.machines import (
     needs_one_curve,
 )
 from rlselect.subset.risk_rfe._choice import Choice, choose, choose_nothing
+from rlselect.subset.risk_rfe._in_time import fits_in_time, rows_in_time, some_rows
 from rlselect.subset.risk_rfe._inputs import (
     RiskData,
     choose_loss,
@@ -457,11 +458,11 @@ class RiskRFE(ReportedElimination):
         self, data: RiskData, units: FeatureUnits, halves: Halves | None, clock: Clock
     ) -> None:
         with jobs(self.n_jobs), clock:
-            problem = pose_estimator(self.estimator, data, halves)
-            path = eliminate(problem, make_cycle(self.step), hurry=True)
-        self._choose(path, units)
+            some, halves = fits_in_time(self.estimator, data, halves, clock.left)
+            path = eliminate(pose_estimator(self.estimator, some, halves), make_cycle(self.step), hurry=True)
+        self._choose(path, units, some_rows(some, len(data.y)))
         if len(self._columns):
-            self.estimator_ = fit_clone(self.estimator, data.X[:, self._columns], data.y, data.weights)
+            self.estimator_ = fit_clone(self.estimator, some.X[:, self._columns], some.y, some.weights)
         else:
             self._machine = ConstantMachine(constant_decision(data.loss, data.targets, data.weights))
 
@@ -470,35 +471,33 @@ class RiskRFE(ReportedElimination):
     ) -> None:
         if isinstance(plan.kernel, AdditiveKernel):
             plan.kernel.check(data.X)
-        X = data.dense
+        X, n = data.dense, len(data.y)
         if plan.standardises:
             self.center_, self.scale_ = column_scale(X, data.weights)
             X = (X - self.center_) / self.scale_
-        data = replace(data, X=X)
+        data, halves = rows_in_time(plan, replace(data, X=X), halves, self.n_landmarks, clock.left)
         plan = plan_size(plan, data, halves, self.n_landmarks, clock.left, type(self).__name__)
+        rule = SizeRule(self.step, self.stopping, self.safeguard)
         with clock:
-            rule = SizeRule(self.step, self.stopping, self.safeguard)
             plan, path = best_elimination(plan, data, units, halves, rule, clock)
-        self._choose(path, units)
-        if plan.once or path.broken_off:
-            # no time is left to choose them for the set that was
+        reason = self._choose(path, units, some_rows(data, n))
+        if plan.once or path.broken_off:  # no time is left to choose them for the set that was
             chosen = 0 if plan.once else nearest_place(self.path_["n_features"], self.n_features_)
             plan = plan.with_parameters(path.lam[chosen], path.bandwidth[chosen])
-        machine, self.regularization_, self.bandwidth_ = fit_machine(
-            plan, data, self._columns, self.center_, self.scale_
-        )
-        self._machine, self._kernel = machine, plan.kernel
-        self.kernel_ = name_of_kernel(plan.kernel)
+        with clock.afterwards() as rest:
+            given = data, self._columns, self.center_, self.scale_
+            machine, self.regularization_, self.bandwidth_ = fit_machine(plan, *given)
+        if rest.reason and not path.broken_off:
+            self.stop_reason_ = f"{rest.reason}; {reason}"
+        self._machine, self._kernel, self.kernel_ = machine, plan.kernel, name_of_kernel(plan.kernel)
         self.n_landmarks_ = len(data.y) if plan.n_landmarks is None else plan.n_landmarks
         self.kernel_error_ = getattr(machine, "kernel_error", 0.0)
         if isinstance(machine, LinearMachine):
-            coef = np.zeros((len(machine.intercept), len(self.column_names_)))
-            coef[:, machine.columns] = machine.slopes.T
-            whole_row = data.loss.classifies or len(coef) > 1
-            coef *= self._response_scale[:, None]
+            coef = machine.coefficients(len(self.column_names_)) * self._response_scale[:, None]
             intercept = machine.intercept * self._response_scale + self._response_center
-            self.coef_ = coef if whole_row else coef[0]
-            self.intercept_ = intercept if whole_row else float(intercept[0])
+            whole = data.loss.classifies or len(coef) > 1
+            self.coef_ = coef if whole else coef[0]
+            self.intercept_ = intercept if whole else float(intercept[0])
 
     def _keep_table(self, encoder: TableEncoder, data: RiskData, plan: MachinePlan) -> None:
         self.encoder_ = encoder
@@ -511,18 +510,20 @@ class RiskRFE(ReportedElimination):
             self._shares = data.weights @ rows / data.weights.sum()
         self.center_, self.scale_ = np.zeros(data.X.shape[1]), np.ones(data.X.shape[1])
 
-    def _choose(self, path: EliminationPath, units: FeatureUnits) -> None:
-        gone = path.sizes[0] - path.sizes[-1]
-        if path.hurried:
-            path.broken_off = path.broken_off or "time budget, several features left at once"
-        warn_if_interrupted(path.broken_off or "", type(self).__name__, f"{gone} of {path.sizes[0]} removals")
-        self._keep_choice(choose(path, self.stopping, self.safeguard, self.loss_, units), units)
+    def _choose(self, path: EliminationPath, units: FeatureUnits, rows: str = "") -> str:
+        early = path.broken_off or ("time budget, several features left at once" if path.hurried else "")
+        first, last = path.sizes[0], path.sizes[-1]
+        warn_if_interrupted(early, type(self).__name__, f"{first - last} of {first} removals")
+        path.broken_off = (early or "time budget") + rows if rows else early
+        choice = choose(path, self.stopping, self.safeguard, self.loss_, units)
+        self._keep_choice(choice, units)
+        return choice.reason
 
     def _keep_choice(self, choice: Choice, units: FeatureUnits) -> None:
         self.support_, self.ranking_, self.path_ = choice.support, choice.ranking, choice.path
         self.n_features_ = int(choice.support.sum())
         self.stop_reason_ = choice.reason
-        self._columns = np.flatnonzero(choice.kept[units.units.unit_of])
+        self._columns: NDArray[np.intp] = np.flatnonzero(choice.kept[units.units.unit_of])
 
     def _design(self, X: Any) -> Any:
         """All design columns of new rows."""

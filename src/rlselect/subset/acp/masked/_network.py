@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rlselect._clock import while_time
+from rlselect._clock import present_clock, undisturbed, while_time
 from rlselect.kernels import (
     Networks,
     Singles,
@@ -20,8 +20,9 @@ from rlselect.subset.acp.masked._predictor import Array, MaskedPredictor, Masks,
 
 # one split judges the subsets of a batch: this share of the rows is held out
 _HELD = 0.3
-# weights of the squared weights in the loss that `tune` tries
+# weights of the squared weights in the loss that `tune` tries, and the share of the time for it
 DECAYS = (0.001, 0.003, 0.01, 0.03)
+_FOR_TUNING = 0.3
 # networks of the final model, from different starts; their outputs are averaged
 _FINAL = 8
 
@@ -123,9 +124,10 @@ class MaskedNetwork(MaskedPredictor):
     def tune(self, mask: NDArray[np.bool_]) -> bool:
         """Choose the decay with the smallest held-out loss for a subset."""
         before, errors = self.training, []
-        for decay in DECAYS:
-            self.training = replace(before, decay=decay)
-            errors.append(self.row_losses(mask).mean())
+        with present_clock().part(_FOR_TUNING):
+            for decay in while_time(DECAYS):
+                self.training = replace(before, decay=decay)
+                errors.append(self.row_losses(mask).mean())
         self.training = replace(before, decay=DECAYS[int(np.argmin(errors))])
         return self.training != before
 
@@ -173,7 +175,10 @@ class MaskedNetwork(MaskedPredictor):
         trained = []
         for _ in while_time(range(_FINAL)):
             start = start_networks(self._uniform(p, rng), np.arange(p)[None], np.array([p]))
-            trained.append(self._train(A[None], self._Y, weight, start, self.training)[0])
+            # a little more time is for what stays
+            clock = present_clock()
+            with undisturbed(), clock.afterwards():
+                trained.append(self._train(A[None], self._Y, weight, start, self.training)[0])
         networks = Networks(
             np.concatenate([one.first for one in trained]), np.concatenate([one.second for one in trained])
         )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect._clock import while_time
 from rlselect._compat import user_level
 from rlselect.kernels import Outcome
 from rlselect.subset.revs.evidence._outcome_mode import OutcomeMode, outcome_hessian, outcome_mode
@@ -132,17 +133,18 @@ def jackknife(
     standard, shift, scale = standardise(np.asarray(A, dtype=np.float64), w)
     coef, size = fit.coef * scale[:, None], fit.coef.size
     count = min(int(together.max(initial=0)) + 1, _MOST_LEFT_OUT)
-    steps = np.zeros((count, size))
-    for i in range(count if size else 0):
+    steps = []
+    for i in while_time(range(count if size else 0)):
         kept = together % count != i
         outcome = make(y[kept], w[kept], None if offset is None else offset[kept])
         columns = standard[kept].T if outcome.order is None else standard[kept].T[:, outcome.order]
         point = outcome.at(outcome.absorb(fit.own, shift @ fit.coef), coef.T @ columns)
         gradient = np.concatenate([point.own_score, (columns @ point.score.T).ravel()])
         inverse = np.linalg.pinv(point.hessian(columns), hermitian=True)
-        steps[i] = (inverse @ gradient)[len(point.own_score) :]
-    turn = np.repeat(1.0 / scale, fit.coef.shape[1])
-    return np.asarray((count - 1.0) / count * (steps.T @ steps) * np.multiply.outer(turn, turn))
+        steps.append((inverse @ gradient)[len(point.own_score) :])
+    # some of the steps stand for all, where time was up
+    away = np.reshape(steps, (len(steps), size)) * np.repeat(1.0 / scale, fit.coef.shape[1])
+    return np.asarray((count - 1.0) / max(len(away), 1) * (away.T @ away))
 
 
 def outcome_gains(
@@ -168,7 +170,7 @@ def outcome_gains(
     Returns
     -------
     array of shape (len(members),)
-        NaN where no fold could tell.
+        NaN where no fold could tell, or time was up before.
     """
     gains = np.full((int(folds.max(initial=0)) + 1, len(members)), np.nan)
     w = np.ones(len(y)) if weight is None else weight
@@ -176,7 +178,7 @@ def outcome_gains(
     def part(vector: Floats | None, rows: NDArray[np.bool_]) -> Floats | None:
         return None if vector is None else vector[rows]
 
-    for fold in range(len(gains)):
+    for fold in while_time(range(len(gains)), least=0):
         inside = folds != fold
         outside = ~inside
 
@@ -193,7 +195,7 @@ def outcome_gains(
             warnings.simplefilter("ignore", SeparationWarning)
             every = np.arange(A.shape[1])
             whole = loss(every)
-            for i, mine in enumerate(members):
+            for i, mine in enumerate(while_time(members, least=0)):
                 gains[fold, i] = loss(np.setdiff1d(every, mine)) - whole
     counted = np.isfinite(gains).sum(axis=0)
     return np.where(counted > 0, np.nansum(gains, axis=0) / np.maximum(counted, 1), np.nan)

@@ -1,12 +1,14 @@
 """Posterior of the coefficients in many subsets of the same columns, and what each says of left-out rows."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from rlselect._clock import while_time
 from rlselect.kernels import (
     NewtonPoint,
     NewtonProblem,
@@ -28,6 +30,10 @@ _DECREMENT = 1e-4
 _NEWTON_STEPS = 30
 # numbers of a batch of designs
 _BATCH = 2**22
+# subsets that are looked at before time is asked for more, and how much more then
+_FIRST, _MORE = 8, 4
+# sums of rows that hold so little beside their cluster are solved with care
+_ILL = 1e6
 
 
 class StandardRows(NamedTuple):
@@ -81,6 +87,39 @@ class Posteriors(NamedTuple):
     left_out: LeftOut
 
 
+class _Sums(NamedTuple):
+    """What ridges need of the rows: their response about its centre, and sums with it."""
+
+    centre: float
+    response: Floats
+    gram: Floats
+    cross: Floats
+    total: float
+
+
+def _sums(rows: StandardRows) -> _Sums:
+    Z, w = rows.columns, rows.weight
+    known = rows.y - rows.offset
+    centre = float(w @ known) / float(w.sum())
+    response = known - centre
+    return _Sums(centre, response, (Z.T * w) @ Z, Z.T @ (w * response), float(w @ response**2))
+
+
+def _parcels(subsets: Subsets) -> Iterator[slice]:
+    """More and more of the subsets at a time, as long as there is time: the heaviest come first."""
+    ends = [0, _FIRST]
+    while ends[-1] < len(subsets):
+        ends.append(_MORE * ends[-1])
+    return while_time(slice(start, stop) for start, stop in pairwise(ends))
+
+
+def _joined(parts: list[Posteriors]) -> Posteriors:
+    """One after the other."""
+    coef, intercept, noise = (np.concatenate([part[i] for part in parts]) for i in range(3))
+    left_out = LeftOut(*(np.concatenate([part.left_out[i] for part in parts]) for i in range(2)))
+    return Posteriors(coef, intercept, noise, [v for part in parts for v in part.variances], left_out)
+
+
 def linear_posteriors(rows: StandardRows, subsets: Subsets, slabs: Floats, judged: int) -> Posteriors:
     r"""Ridge posteriors :math:`\beta_s \sim N(0, g \sigma^2)`, each under the g that its evidence speaks for.
 
@@ -98,18 +137,22 @@ def linear_posteriors(rows: StandardRows, subsets: Subsets, slabs: Floats, judge
     Returns
     -------
     Posteriors
+        Of the first subsets only, where time is up.
     """
-    Z, w = rows.columns, rows.weight
-    n = float(w.sum())
-    known = rows.y - rows.offset
-    centre = float(w @ known) / n
-    response = known - centre
-    gram, cross, total = (Z.T * w) @ Z, Z.T @ (w * response), float(w @ response**2)
+    sums, found = _sums(rows), []
+    for part in _parcels(subsets):
+        found.append(_some_linear(rows, sums, subsets[part], slabs, max(judged - part.start, 0)))
+    return _joined(found)
+
+
+def _some_linear(rows: StandardRows, sums: _Sums, subsets: Subsets, slabs: Floats, judged: int) -> Posteriors:
+    Z, n = rows.columns, float(rows.weight.sum())
+    centre, response, gram, cross, total = sums
     degrees = max(n - 1.0, 1.0)
     coef, quads = np.zeros((len(subsets), Z.shape[1])), np.full(len(subsets), total)
     variances: list[Floats] = [np.zeros((0, 0))] * len(subsets)
     judged = min(judged, len(subsets))
-    leverage = np.full((judged, len(known)), 1.0 / n)
+    leverage = np.full((judged, len(response)), 1.0 / n)
     for which, places in _alike(subsets):
         values, vectors = np.linalg.eigh(gram[places[:, :, None], places[:, None, :]])
         values = np.maximum(values, 0.0)
@@ -180,8 +223,17 @@ def glm_posteriors(
     """
     # the heaviest tenth says it as well as all of them
     few = subsets[: max(len(subsets) // 10, 1)]
-    evidence = [sum(value for _, _, value in _modes(rows, few, likelihood, slab)) for slab in slabs]
-    slab = float(slabs[int(np.argmax(evidence))])
+    tried = while_time(slabs)
+    evidence = [sum(value for _, _, value in _modes(rows, few, likelihood, slab)) for slab in tried]
+    slab, found = float(slabs[int(np.argmax(evidence))]), []
+    for part in _parcels(subsets):
+        found.append(_some_modes(rows, subsets[part], likelihood, slab, max(judged - part.start, 0)))
+    return _joined(found)
+
+
+def _some_modes(
+    rows: StandardRows, subsets: Subsets, likelihood: RowLikelihood, slab: float, judged: int
+) -> Posteriors:
     m, judged = len(subsets), min(judged, len(subsets))
     coef, intercept = np.zeros((m, rows.columns.shape[1])), np.zeros(m)
     variances: list[Floats] = [np.zeros((0, 0))] * m
@@ -227,14 +279,30 @@ def _without_cluster(
     order = np.argsort(together, kind="stable")
     starts = np.flatnonzero(np.diff(together[order], prepend=-1))
     sums = np.add.reduceat(A[order] * score[order, None], starts)
-    off = np.empty(len(A))
-    identity = np.eye(len(covariance))
-    for part, total in zip(np.split(order, starts[1:]), sums, strict=True):
-        inside = A[part]
-        # (C^-1 - H)^-1 = (I - C H)^-1 C, least norm where nothing is left without the cluster
-        rest = identity - covariance @ (inside * curvature[part, None]).T @ inside
-        off[part] = inside @ np.linalg.lstsq(rest, covariance @ total, rcond=1e-8)[0]
+    sizes, off, k = np.diff(starts, append=len(A)), np.empty(len(A)), A.shape[1]
+    for size in np.unique(sizes):
+        same = np.flatnonzero(sizes == size)
+        for which in np.array_split(same, -(-len(same) * max(int(size), k) * k // _BATCH)):
+            part = order[starts[which, None] + np.arange(size)]
+            inside = A[part]
+            # (C^-1 - H)^-1 = (I - C H)^-1 C
+            rest = np.eye(k) - covariance @ ((inside * curvature[part, None]).swapaxes(1, 2) @ inside)
+            off[part] = _times(inside, _solve_rest(rest, sums[which] @ covariance))
     return off
+
+
+def _solve_rest(rest: Floats, right: Floats) -> Floats:
+    """Solve systems (m, k, k), with the least norm where nothing is left without the cluster."""
+    with np.errstate(all="ignore"):
+        try:
+            inverse = np.linalg.inv(rest)
+        except np.linalg.LinAlgError:
+            inverse = np.full(rest.shape, np.nan)
+        ill = ~(np.abs(rest).sum(axis=2).max(axis=1) * np.abs(inverse).sum(axis=2).max(axis=1) < _ILL)
+    found = _times(np.where(ill[:, None, None], 0.0, inverse), right)
+    for i in np.flatnonzero(ill):
+        found[i] = np.linalg.lstsq(rest[i], right[i], rcond=1e-8)[0]
+    return found
 
 
 def _times(matrices: Floats, vectors: Floats) -> Floats:

@@ -55,7 +55,7 @@ def play(policy, codes, labels, reward, rng):
         if depth in DEPTHS:
             now, shares = worth()
             random = np.where(bought, -1.0, rng.random(bought.shape)).argmax(axis=1)
-            leading = np.argsort(-gains.mean(axis=0))[:LEADING]
+            leading = np.argsort(-np.where(bought, 0.0, gains).mean(axis=0))[:LEADING]
             found = [
                 (shares.argmax(axis=1) == labels).mean(),
                 gains[rows, best].mean(),

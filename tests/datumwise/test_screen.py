@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse, stats
+from scipy import sparse, special, stats
 
 from rlselect import DatumwiseClassifier
 from rlselect.datumwise import PolicyIteration, _screen
@@ -166,3 +166,27 @@ def test_where_time_is_short_a_glance_says_what_is_looked_at():
     assert time.process_time() - began < 1.2 * 0.2 + 1.0
     assert model.stop_reason_.startswith("time budget")
     assert model.learned_units_[[3000, 5]].all()
+
+
+def test_of_very_many_rows_what_tells_most_is_kept_though_all_chances_are_too_small_for_a_number():
+    """A column that is nearly always zero tells for sure, but of few cases."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 4, size=20_000)
+    rare = ((labels == 0) & (rng.random(len(labels)) < 0.4)).astype(float)
+    blurred = np.where(rng.random(len(labels)) < 0.5, labels, rng.integers(0, 4, size=len(labels)))
+    codes = np.column_stack([rare, blurred])
+    rules = PurchaseRules([0, 1], [np.array([0]), np.array([1])], np.ones(2), 1 - np.eye(4))
+    tables = [_screen._table(column, labels, np.ones(len(labels))) for column in codes.T]
+    found = np.array([_screen._bins_apart(*table, None) for table in tables])
+    assert (special.chdtrc(found[:, 1], found[:, 0]) == 0).all()
+    assert found[0, 0] / found[0, 1] > found[1, 0] / found[1, 1]
+    assert screen_units(codes, labels, np.ones(len(labels)), rules, most=1).tolist() == [1]
+
+
+def test_logarithms_of_chances_go_on_where_numbers_end():
+    near = np.column_stack([[3.0, 40.0, 900.0], [1, 9, 27]])
+    np.testing.assert_allclose(_screen._log_chances(near), np.log(special.chdtrc(near[:, 1], near[:, 0])))
+    # between neighbours of the last number, half a unit for each unit of the statistic
+    far = np.column_stack([np.arange(1000.0, 3000.0, 10.0), np.full(200, 9)])
+    steps = np.diff(_screen._log_chances(far))
+    np.testing.assert_allclose(steps, -5.0, atol=0.1)

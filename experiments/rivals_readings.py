@@ -72,8 +72,8 @@ def main():
     ]
     remarks = [
         "Size and reward: columns of a game, and the area under the curve in the last quarter of the games.",
-        "Print is that of the paper of FSTD, which the ACP paper quotes. Longer games and more rows that judge",
-        "bring both nearer to it; 500 columns want more games than these, which were not run.",
+        "Print is that of the paper of FSTD, which the ACP paper quotes. Longer games and more rows that",
+        "judge bring both nearer to it; 500 columns want more games than these, which were not run.",
     ]
     run_readings(args, __doc__, plan, one, table, title=title, remarks=remarks)
 

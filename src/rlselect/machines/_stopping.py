@@ -21,6 +21,9 @@ __all__ = [
 
 Array = NDArray[np.float64]
 STOPPING_RULES = ("loo-2se", "loo-ric", "change-point", "held-out")
+# Four times the squared t of n normal rows is at most about 2 n, however strong an effect is. A charge of
+# more than this share of n is a question that even strong effects would hardly answer.
+_ANSWERABLE = 0.5
 
 
 class Threshold:
@@ -159,10 +162,13 @@ def _unless_luck(path: EliminationPath, price: Array) -> int:
     best, charged = _last_minimum(price), _charges(path)
     losses, weights = np.array(path.losses), path.weights
     for place in range(len(losses) - 1, best, -1):
+        charge = charged[best] - charged[place]
+        if charge > _ANSWERABLE * weights.sum():
+            continue
         saved = losses[place] - losses[best]
         total = saved @ weights
         spread = np.square(saved - total / weights.sum()) @ weights
-        if 4.0 * np.square(total) <= (charged[best] - charged[place]) * spread:
+        if 4.0 * np.square(total) <= charge * spread:
             return place
     return best
 

@@ -185,6 +185,13 @@ def test_a_few_rows_keep_no_surplus_feature(clear, size):
     assert choose_size("loo-ric", path, "squared")[0] == size
 
 
+def test_a_strong_feature_of_few_rows_among_many_stays():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 72))
+    selector = RiskRFE(kernel="linear").fit(X, 1.5 * X[:, 0] + rng.standard_normal(30))
+    assert selector.support_[0]
+
+
 def test_products_without_noise_keep_their_factors():
     X = np.random.default_rng(0).standard_normal((100, 8))
     selector = RiskRFE(kernel="rbf").fit(X, X[:, 0] * X[:, 1])

@@ -55,6 +55,7 @@ class FUSE(GameSelector):
         b, above 0 and at most 1.
     continuation : float, default=0.9
         Below the known subsets a game of d features ends with probability 1 minus this to the power of d.
+        Hundreds of features want longer games, such as those of 0.99, since few games have a given feature.
     missing : {"error", "drop", "indicator"}, default="error"
         What to do with missing values: refuse them, leave out their rows, or impute the mean and add an
         indicator.

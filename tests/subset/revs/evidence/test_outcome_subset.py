@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import gammaln, logsumexp
 from scipy.stats import multivariate_t
+from sklearn.datasets import load_wine
 
 from rlselect.data import Units
 from rlselect.kernels import ClassOutcome, CoxOutcome, OrdinalOutcome
@@ -112,6 +113,20 @@ def test_a_unit_that_all_but_separates_the_classes_leaves_for_its_true_price():
         state.toggle(unit)
         assert state.evidence - here == pytest.approx(prices[unit], abs=0.3)
         state.toggle(unit)
+
+
+def test_classes_that_many_subsets_separate_have_prices():
+    data = load_wine()
+    Z = data.data[::2].T
+    Z = (Z - Z.mean(axis=1, keepdims=True)) / Z.std(axis=1, keepdims=True)
+    outcome = ClassOutcome(data.target[::2], 3, np.ones(Z.shape[1]))
+    state = OutcomeSubset(Z, Units(np.arange(13)), outcome, float(Z.shape[1]), slab=2.0, shape=0)
+    state.mix_priors()
+    rng = np.random.default_rng(0)
+    for _ in range(6):
+        state.reset(np.isin(np.arange(13), rng.choice(13, 7, replace=False)))
+        assert np.isfinite(state.evidence)
+        assert np.isfinite(state.moves()).all()
 
 
 def test_relabelled_classes_have_the_same_evidence():

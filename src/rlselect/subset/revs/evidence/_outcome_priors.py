@@ -19,7 +19,7 @@ Ints = NDArray[np.intp]
 
 _STEPS = 30
 # of the log posterior
-_DECREMENT = 1e-5
+_DECREMENT = 1e-3
 # of what is known of a direction, see `_across`
 _LEFT = 0.2
 
@@ -103,6 +103,7 @@ def under_priors(near: Parabola, precisions: Floats, holes: Holes) -> Models:
     if len(holed) and q > 1:
         across = np.zeros_like(site)
         across[np.ix_(holed, which)] = _across(beta, orders, blocks[np.ix_(holed, which)])
+        across *= _is_sound(hessian, site, across, f)[:, None, None, None]
         site += across
         round_about, logdet = _inverted(hessian + _spread(across, f))
         blocks = _by_column(round_about, f, q)
@@ -179,6 +180,22 @@ def _across(beta: Floats, orders: Floats, blocks: Floats) -> Floats:
     known = bend[..., 0, 0] * np.einsum("...ab,...ba->...", flat, blocks)
     share = np.minimum(1.0, (1.0 - _LEFT) / np.maximum(known, 1e-300))
     return np.asarray(-share[..., None, None] * bend * flat)
+
+
+def _is_sound(hessian: Floats, site: Floats, across: Floats, f: int) -> NDArray[np.bool_]:
+    """Under which priors (t,) what is left without the hole of any one column is positive.
+
+    Near separation columns know so much of each other that the curvatures across, together, are too much.
+    """
+    lowest = np.linalg.eigvalsh(hessian + _spread(across, f))[:, 0]
+    sound = lowest > 0
+    if sound.any():
+        blocks = _by_column(
+            np.asarray(np.linalg.inv(hessian[sound] + _spread(across[sound], f))), f, site.shape[2]
+        )
+        left = np.linalg.inv(blocks) - site[sound] - across[sound]
+        sound[sound] = (np.linalg.eigvalsh(left)[..., 0] > 0).all(axis=1)
+    return sound
 
 
 def _moved(hessian: Floats, pulled: Floats, start: Floats, orders: Floats, holes: Holes) -> Floats:

@@ -324,10 +324,11 @@ class OutcomeSubset:
         spread -= logsumexp(spread) + np.log(len(orders))
         # a size of effects that the data rule out without a hole at zero is no likelier with one
         plain = self._models(near, subset, slabs, np.zeros(_SLABS, dtype=np.intp)).evidence + spread
-        kept = np.flatnonzero(plain > plain.max() - 2.0 * _UNLIKELY)
+        kept = np.flatnonzero(plain > plain.max() - _UNLIKELY)
         which, shapes = np.tile(kept, len(orders)), np.repeat(orders, len(kept))
         models = self._models(near, subset, slabs[which], shapes)
-        return models, slabs[which], shapes, models.evidence + spread[which]
+        table = np.nan_to_num(models.evidence + spread[which], nan=-np.inf)
+        return models, slabs[which], shapes, table
 
     def _is_bent(self, subset: list[int], mode: OutcomeMode, unit: int) -> bool:
         """Whether the likelihood is no parabola from a mode to where the unit is out, as near separation."""

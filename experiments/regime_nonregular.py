@@ -2,6 +2,9 @@ r"""Coverage of the intervals of learnt regimes and their rules, also where acti
 
 python experiments/regime_nonregular.py --records experiments/results/regime_nonregular.jsonl \
     --replicates 120 --seed 20000 --models linear --out experiments/results/regime_nonregular.md
+
+python experiments/regime_nonregular.py --records experiments/results/regime_nonregular_default.jsonl \
+    --replicates 15 --seed 40000 --models auto --out experiments/results/regime_nonregular_default.md
 """
 
 import numpy as np
@@ -11,10 +14,6 @@ from rlselect import QLearning, TrialData
 
 N, P = 300, 5
 HALF = {-1: 0.5, 1: 0.5}
-COMMAND = (
-    "python experiments/regime_nonregular.py --records experiments/results/regime_nonregular.jsonl "
-    "--replicates 120 --seed 20000 --models linear --out experiments/results/regime_nonregular.md"
-)
 STAGES = [
     {"history": [f"x{j}" for j in range(P)], "action": "A1", "reward": "R1", "propensity": HALF},
     {"history": ["z"], "action": "A2", "reward": "R2", "propensity": HALF},
@@ -71,6 +70,14 @@ def line(name, model, place, runs):
     )
 
 
+def command_of(args):
+    """What makes the table again."""
+    return (
+        f"python experiments/regime_nonregular.py --records {args.records} --replicates {args.replicates} "
+        f"--seed {args.seed} --models {' '.join(args.models)} --out {args.out}"
+    )
+
+
 def main():
     parser = make_parser(__doc__, replicates=40, seed=9000)
     parser.add_argument("--models", nargs="+", default=["linear"])
@@ -82,7 +89,7 @@ def main():
         "coverage of 95 % intervals with twice its standard error, share of intervals above and below the "
         "truth, bias, spread of the estimates and mean standard error.",
         "",
-        f"`{COMMAND}`",
+        f"`{command_of(args)}`",
         "",
         "| second-stage effect | model | value of | trials | coverage | above | below | bias | spread | "
         "standard error |",

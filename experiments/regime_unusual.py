@@ -1,6 +1,6 @@
 r"""Trials of uncommon shape in which no action does anything: is anything confident and wrong?
 
-python experiments/regime_unusual.py --replicates 20 --seed 71000 \
+python experiments/regime_unusual.py --replicates 6 --seed 71000 \
     --records experiments/results/regime_unusual.jsonl --out experiments/results/regime_unusual.md
 """
 
@@ -12,7 +12,7 @@ from _regimes_common import collect, deliver, make_parser, seeds_of
 from rlselect import QLearning, TrialData
 
 COMMAND = (
-    "python experiments/regime_unusual.py --replicates 20 --seed 71000 "
+    "python experiments/regime_unusual.py --replicates 6 --seed 71000 "
     "--records experiments/results/regime_unusual.jsonl --out experiments/results/regime_unusual.md"
 )
 

@@ -9,6 +9,12 @@ is the F1 of the selected variables, of the decision variables of the first stag
 rows. With ``--processor`` budgets are seconds of the processor, for a machine on which others work. With
 ``--only "RiskRFE, forest"`` these rows are made anew and take their places in the table.
 
+Designs that nobody chose, drawn at random (estimator, mode, outcome, shape, options, budget), go to a table
+of their own; one that is refused counts neither way, and what takes five times its budget is ended:
+
+    python benchmarks/time_budgets.py --draws 40 --seed 5 --processor
+        --out benchmarks/results/time_budgets_drawn.md
+
 The fits without hurry take long and are kept in a file; this makes them anew, each with at most so many
 seconds:
 
@@ -17,10 +23,16 @@ seconds:
 
 import argparse
 import json
+import os
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
 from pathlib import Path
+from threading import Thread
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -28,6 +40,7 @@ import pandas as pd
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LassoCV
 
+from _budget_draws import draw
 from rlselect import (
     FSTD,
     FUSE,
@@ -47,6 +60,8 @@ from rlselect._parallel import one_thread
 from rlselect.datumwise import DatumwiseRegressor
 
 TRUE = (0, 1, 2)
+# multiples of its budget after which a drawn design is ended
+_MOST = 5.0
 REFERENCE = Path(__file__).parent / "results" / "time_budgets_reference.json"
 
 
@@ -84,6 +99,19 @@ def classes(n: int, p: int) -> tuple[Any, np.ndarray]:
     """The sign of a product and a square."""
     X, y = products(n, p)
     return X, np.where(y > 1.0, "high", "low")
+
+
+def clusters(n: int, p: int, times: bool = False) -> dict[str, Any]:
+    """Five rows to a cluster; numbers, or times until an event that one in five does not have."""
+    X, y = numbers(n, p)
+    target = {"time": np.exp(0.3 * y), "event": np.arange(n) % 5 > 0} if times else y
+    return {"X": X, "y": target, "groups": np.arange(n) // 5}
+
+
+def many_classes(n: int, p: int) -> tuple[Any, np.ndarray]:
+    """Twenty classes, equally many of each, in the order of what three columns add up to."""
+    X, y = numbers(n, p)
+    return X, np.array([f"c{k}" for k in range(20)])[np.argsort(np.argsort(y)) * 20 // n]
 
 
 def trial(n: int, p: int) -> TrialData:
@@ -133,6 +161,9 @@ def problems() -> Iterator[Problem]:
     yield "REVS", "tall 200000 x 200", seeded(REVS), lambda: numbers(200_000, 200)
     yield "REVS", "wide 300 x 20000", seeded(REVS), lambda: numbers(300, 20_000)
     yield "REVS", "levels 20000, 2 x 600", seeded(REVS), lambda: many_levels(20_000, 8)
+    yield "REVS, clusters", "20000 x 50", seeded(REVS), lambda: clusters(20_000, 50)
+    yield "REVS, twenty classes", "5000 x 100", seeded(REVS), lambda: many_classes(5000, 100)
+    yield "REVS, clusters of times", "4000 x 500", seeded(REVS), lambda: clusters(4000, 500, times=True)
     yield "REVS.paper", "tall 20000 x 200", seeded(REVS.paper), lambda: numbers(20_000, 200)
     acp = ActorCriticPredictor
     yield "ACP", "tall 50000 x 100", seeded(acp), lambda: numbers(50_000, 100)
@@ -142,6 +173,7 @@ def problems() -> Iterator[Problem]:
     forest = RandomForestRegressor(20, random_state=0)
     yield "ACP, forest", "1000 x 30", seeded(acp, predictor=forest), lambda: products(1000, 30)
     yield "ACP, kernel", "2000 x 60", seeded(acp, predictor="kernel"), lambda: products(2000, 60)
+    yield "ACP, network", "classes, 20000 x 15", seeded(acp, predictor="network"), lambda: classes(20_000, 15)
     yield "ACP.paper", "2000 x 60", seeded(acp.paper, predictor="network"), lambda: products(2000, 60)
     yield "RiskRFE", "2000 x 30", seeded(RiskRFE), lambda: products(2000, 30)
     yield "RiskRFE", "wide 300 x 2000", seeded(RiskRFE), lambda: numbers(300, 2000)
@@ -152,11 +184,19 @@ def problems() -> Iterator[Problem]:
         seeded(RiskRFE, loss="epsilon_insensitive"),
         lambda: products(1000, 30),
     )
+    logistic = seeded(RiskRFE, loss="logistic")
+    yield "RiskRFE, logistic", "2000 x 30", logistic, lambda: classes(2000, 30)
+    yield "RiskRFE, logistic", "tall 20000 x 30", logistic, lambda: classes(20_000, 30)
+    yield "RiskRFE, hinge", "3000 x 40", seeded(RiskRFE, loss="hinge"), lambda: classes(3000, 40)
+    yield "RiskRFE, rbf", "very wide 200 x 20000", seeded(RiskRFE, kernel="rbf"), lambda: numbers(200, 20_000)
+    yield "RiskRFE, forest", "3000 x 120", seeded(RiskRFE, estimator=forest), lambda: products(3000, 120)
     yield "RiskRFE, forest", "1000 x 30", seeded(RiskRFE, estimator=forest), lambda: products(1000, 30)
     yield "Datumwise", "5000 x 40", seeded(DatumwiseClassifier), lambda: signs(5000, 40)
     yield "Datumwise", "wide 1000 x 2000", seeded(DatumwiseClassifier), lambda: signs(1000, 2000)
     yield "Datumwise", "very wide 300 x 20000", seeded(DatumwiseClassifier), lambda: signs(300, 20_000)
     yield "Datumwise", "tall 50000 x 15", seeded(DatumwiseClassifier), lambda: signs(50_000, 15)
+    yield "Datumwise.paper", "1400 x 180", seeded(DatumwiseClassifier.paper), lambda: signs(1400, 180)
+    yield "DatumwiseRegressor", "25000 x 200", seeded(DatumwiseRegressor), lambda: products(25_000, 200)
     yield "DatumwiseRegressor", "5000 x 40", seeded(DatumwiseRegressor), lambda: products(5000, 40)
     yield "DatumwiseRegressor", "tall 50000 x 15", seeded(DatumwiseRegressor), lambda: products(50_000, 15)
     for rival in (ThompsonSelector, FSTD, FUSE):
@@ -170,6 +210,10 @@ def problems() -> Iterator[Problem]:
     for kind in (QLearning, AdvantageLearning):
         yield kind.__name__, "300 x 20, two stages", seeded(kind), lambda: (trial(300, 20),)
         yield kind.__name__, "1000 x 40, two stages", seeded(kind), lambda: (trial(1000, 40),)
+        yield kind.__name__, "7000 x 50, two stages", seeded(kind), lambda: (trial(7000, 50),)
+    yield "QLearning", "50000 x 50, two stages", seeded(QLearning), lambda: (trial(50_000, 50),)
+    trees = seeded(QLearning, model="trees")
+    yield "QLearning, trees", "20000 x 15, two stages", trees, lambda: (trial(20_000, 15),)
     yield "QLearning", "20000 x 15, two stages", seeded(QLearning), lambda: (trial(20_000, 15),)
     yield (
         "TemporalProcessRegression",
@@ -259,6 +303,43 @@ def rows(budgets: list[float], only: str) -> Iterator[list[str]]:
             yield row
 
 
+def drawn_rows(count: int, seed: int) -> Iterator[list[str]]:
+    """One row per draw, each in a process of its own."""
+    for number in range(count):
+        drawn, budget = draw(seed, number)
+        start = [drawn.name, drawn.design, f"{budget:g}"]
+        with ProcessPoolExecutor(1, get_context("fork")) as pool:
+            try:
+                took, work, longest, reason = pool.submit(_run_drawn, seed, number).result()
+                holds = "yes" if took <= 1.2 * budget + 1.0 else "NO"
+            except (ValueError, TypeError, MemoryError) as error:
+                row = [*start, "", "", "", "refused", str(error).replace("|", "/").replace("\n", " ")[:160]]
+            except BrokenProcessPool:
+                row = [*start, "", "", "", "NO", f"ended after {_MOST} times its budget"]
+            else:
+                row = [*start, f"{took:.2f}", f"{work:.2f}", f"{longest:.2f}", holds, reason.split(";")[0]]
+        print(" | ".join(row), flush=True)
+        yield [*row, "", ""]
+
+
+def _run_drawn(seed: int, number: int) -> tuple[float, float, float, str]:
+    """Seconds by the clock in use and by the processor, the longest without a look, and the reason."""
+    drawn, budget = draw(seed, number)
+    args, more = drawn.data()
+    end = time.process_time() + _MOST * budget + 1.0
+
+    def watch() -> None:
+        while time.process_time() < end:
+            time.sleep(0.1)
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
+    given = SimpleNamespace(fit=lambda *_: drawn.make(budget).fit(*args, **more))
+    fitted, seconds = run(lambda _: given, (), budget)
+    reason = fitted.stop_reason_ if isinstance(fitted.stop_reason_, str) else fitted.stop_reason_[0]
+    return *seconds, reason
+
+
 def refer(most: float, only: str) -> None:
     """Fits that nobody hurries, or at most so many seconds, and how good they are."""
     known = json.loads(REFERENCE.read_text(encoding="utf-8")) if REFERENCE.exists() else {}
@@ -284,6 +365,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--budgets", type=float, nargs="+", default=[1.0, 2.0, 5.0])
     parser.add_argument("--only", default="", help="a part of an estimator's name and design")
+    parser.add_argument("--draws", type=int, default=0, help="so many designs at random instead")
+    parser.add_argument("--seed", type=int, default=0, help="of the draws")
     parser.add_argument("--reference", type=float, help="seconds for each of the fits to compare with")
     parser.add_argument("--processor", action="store_true", help="budgets in seconds of the processor")
     parser.add_argument("--out", type=Path)
@@ -295,16 +378,28 @@ def main() -> None:
         return
     head = ["estimator", "design", "budget (s)", "took (s)", "processor (s)", "longest without a look (s)"]
     head += ["within 20 % + 1 s", "reason", "quality", "unhurried"]
-    done = list(rows(options.budgets, options.only))
+    done = list(
+        drawn_rows(options.draws, options.seed) if options.draws else rows(options.budgets, options.only)
+    )
     if options.only and options.out is not None:
         done = in_their_places(done, options.out)
     lines = ["| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *done]]
     late = sum(row[6] == "NO" for row in done)
-    given = " ".join(f"{budget:g}" for budget in options.budgets)
+    # ten seconds are for one of the designs, and others than those of a whole run are of rows made anew
+    every = sorted({float(row[2]) for row in done} - {10.0})
+    given = " ".join(f"{budget:g}" for budget in every)
     command = (
         f"    python benchmarks/time_budgets.py --budgets {given} --out benchmarks/results/time_budgets.md"
     )
+    if options.draws:
+        command = (
+            f"    python benchmarks/time_budgets.py --draws {options.draws} --seed {options.seed} "
+            "--out benchmarks/results/time_budgets_drawn.md"
+        )
     about = "The seed is 0, each fit was made once; `--only` makes some rows anew, so that ages differ."
+    if options.draws:
+        refused = sum(row[6] == "refused" for row in done)
+        about = f"{refused} were refused; each fit was made once."
     if options.processor:
         command, about = command + " --processor", f"{about} Budgets are seconds of the processor."
     text = "\n".join(

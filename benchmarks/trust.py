@@ -35,7 +35,8 @@ a random moment of a second fit the estimator answers as before, to the last bit
 (after Ctrl-C also with the valid best so far, which `stop_reason_` calls interrupted). What is refused is
 refused by an error of ours that names the file or the term, and nothing of it ran.
 
-`python benchmarks/trust.py --seed {seed}`; cases and parts that are not here were not run.
+`python benchmarks/trust.py --seed {seed}`; parts and cases can be run by themselves, so that lines
+differ in age (the seed is that of the last ones), and those that are not here were not run.
 
 | What | Tried | As promised |
 |---|---:|---:|

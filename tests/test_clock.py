@@ -1,6 +1,7 @@
 """Clocks of fits: when a budget begins, what a part of it may take, who is told that time is up."""
 
 import math
+import signal
 import time
 from typing import ClassVar
 
@@ -57,3 +58,24 @@ def test_nothing_is_told_inside_of_what_must_not_be_disturbed():
         with pytest.raises(OutOfTime):
             stop_if_late()
     assert not time_is_up()
+
+
+def test_what_follows_a_search_has_the_rest_and_the_grace():
+    search = Clock(10.0)
+    assert search.afterwards().left == pytest.approx(10.0 + search.grace, abs=0.5)
+    late = Clock(1e-9)
+    with late.afterwards() as rest:
+        assert late.look() == "time budget"
+        assert not time_is_up()
+        assert rest.left == pytest.approx(late.grace, abs=0.1)
+    assert Clock(None).afterwards().left is None
+
+
+def test_a_second_ctrl_c_interrupts_what_follows_a_search():
+    search = Clock(None)
+    search.reason = "interrupted"
+    with search.afterwards(), pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+    with Clock(None).afterwards() as rest:
+        signal.raise_signal(signal.SIGINT)
+        assert rest.look() == "interrupted"

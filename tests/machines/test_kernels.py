@@ -106,3 +106,22 @@ def test_distances_of_many_columns_are_those_of_differences():
     b[:, 0] += 1e9
     np.testing.assert_array_equal(squared_distance_part(a, a).diagonal(), 0.0)
     np.testing.assert_allclose(squared_distance_part(a, b), np.square(a[:, None] - b).sum(axis=-1))
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
+@pytest.mark.parametrize("gone", [[1], [0, 2], [0, 1, 2, 4]])
+def test_groups_leave_together_as_one_by_one(kernel, gone):
+    X = np.random.default_rng(0).standard_normal((12, 7))
+    groups = [np.array([0, 1]), np.array([2]), np.array([3]), np.array([4, 5]), np.array([6])]
+    together, single = (make_state(make_kernel(kernel), X, groups, 1.5) for _ in range(2))
+    together.drop(gone)
+    for group in gone:
+        single.drop([group])
+    assert together.active == single.active
+    np.testing.assert_allclose(together.gram(), single.gram(), rtol=1e-12, atol=1e-12)
+
+
+def test_distances_of_very_many_columns_are_added_up_in_parts():
+    a, b = np.random.default_rng(0).standard_normal((2, 5, 2500))
+    expected = np.square(a[:, None] - b).sum(axis=-1)
+    np.testing.assert_allclose(squared_distance_part(a, b), expected, rtol=1e-11)

@@ -153,3 +153,28 @@ def test_what_is_no_dose():
         regime_value(trial, [9.0])
     with pytest.raises(ValueError, match="must be the smallest and the largest dose"):
         learn_doses([], np.empty((50, 0)), table["dose"], "low", True, 1)
+
+
+def test_densities_of_many_doses_are_those_of_few(monkeypatch):
+    trial, table = dose_trial(150, confounded=True, propensity="estimate")
+    stage = trial.stages[0]
+    one_by_one = stage.doses.masses(stage.history), stage.doses.densities(stage.history, table["dose"])
+    monkeypatch.setattr("rlselect.regimes._dose._MANY_PAIRS", 500)
+    by_spline = stage.doses.masses(stage.history), stage.doses.densities(stage.history, table["dose"])
+    for exact, found in zip(one_by_one, by_spline, strict=True):
+        np.testing.assert_allclose(found, exact, rtol=1e-4, atol=1e-6 * exact.max())
+
+
+def test_a_part_of_a_trial_of_doses_has_the_densities_of_its_own():
+    trial, _ = dose_trial(80, confounded=True, propensity="estimate")
+    some = np.arange(0, 80, 2)
+    part = trial.part(some)
+    doses, stage = part.stages[0].doses, part.stages[0]
+    assert part.n_subjects == 40
+    np.testing.assert_array_equal(doses.residuals, trial.stages[0].doses.residuals[some])
+    away = stage.dose - doses.expected(stage.history)
+    width = 1.06 * doses.residuals.std() * 40**-0.2
+    kernel = norm.pdf((away[:, None] - doses.residuals) / width) / width
+    np.fill_diagonal(kernel, 0.0)
+    floor = 0.05 / np.ptp(doses.grid)
+    np.testing.assert_allclose(part.taken_probabilities(1), np.maximum(kernel.sum(axis=1) / 39, floor))

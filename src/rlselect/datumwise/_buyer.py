@@ -105,9 +105,9 @@ class FeatureBuyer(AfterFit, Estimator):
             )
         hurried = "" if len(seen) == rules.n_units else "time budget, the best of all features at a glance; "
         self.stop_reason_ = clock.reason or hurried + learned.reason
-        if len(table.labels) < len(labels):
+        warn_if_interrupted(self.stop_reason_, type(self).__name__, f"{len(learned.steps)} iterations")
+        if len(table.labels) < len(labels) and self.stop_reason_ not in ("interrupted", "callback"):
             self.stop_reason_ = f"time budget, {len(table.labels)} of {len(labels)} rows; {learned.reason}"
-        warn_if_interrupted(clock.reason or "", type(self).__name__, f"{len(learned.steps)} iterations")
         self.value_ = learned.value
         self.path_ = learned.path()
         self.scoring_ = learned.scoring

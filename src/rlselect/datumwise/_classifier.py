@@ -89,7 +89,8 @@ class DatumwiseClassifier(ClassifierMixin, FeatureBuyer):
         How the policy is learned; "auto" is ``PolicyIteration()``, for networks ``NetworkTraining()``.
     time_budget : float, optional
         Seconds after which the best policy so far is taken, at the end of an iteration. Ctrl-C does the same,
-        and so does a callback that asks to stop (see `set_callbacks` of scikit-learn 1.9).
+        and so does a callback that asks to stop (see `set_callbacks` of scikit-learn 1.9). Of more rows than
+        there is time for some are learnt from, and `stop_reason_` says how many.
     n_jobs : int, optional
         Climbs of `PolicyIteration` at a time, or kinds of networks, in threads. The result does not depend on
         it.

@@ -27,6 +27,9 @@ def iterate_as_paper(
         bought, spent = _random_states(problem, settings.states_per_row, rng)
         returns = _play_mixture(problem, settings, mixture, shares, bought, spent, rng)
         policy = _regress(problem, bought, returns, settings.ridge)
+        if learned.steps and time_is_up():
+            # some of its purchases were not judged: the policies before know more
+            break
         # With nothing learned before it, the first regression is the whole mixture.
         shares = (
             np.append(settings.alpha * shares, 1 - settings.alpha) if iteration > 1 else np.array([0.0, 1.0])

@@ -68,8 +68,8 @@ class QLearning(BackwardLearner):
     time_budget : float, optional
         Seconds after which the search stops: stages keep what their eliminations have found, columns whose
         part in the decision was not looked at count as decision features, and the value is that of two folds.
-        A budget that is too short for one machine per stage is refused; where it is too short for curves of
-        some thousand subjects, lines alone are learnt, and `stop_reason_` says so.
+        Where it is too short for curves of some thousand subjects, lines alone are learnt, and of more
+        subjects than there is time for a sample, spread over their actions; `stop_reason_` says so.
     n_jobs : int, optional
         Eliminations of the model families and of a split into folds, candidates of "rfe-vpred", splits for
         the decision features and folds of the value, at a time; see joblib. None leaves it to

@@ -46,11 +46,18 @@ def set_coefficients(
     return gains
 
 
-def say_if_cut(selector: Any, rest: Clock) -> None:
-    """Say it where time or Ctrl-C has cut the average over subsets and its comparisons short."""
-    if rest.reason is not None and selector.stop_reason_ != "interrupted":
+def say_if_cut(selector: Any, rest: Clock, some: str = "") -> None:
+    """Say it where time or Ctrl-C has cut the average over subsets and its comparisons short.
+
+    `some` tells how many of the rows there was time for, if not for all.
+    """
+    if selector.stop_reason_ == "interrupted":
+        return
+    if rest.reason is not None:
         selector.stop_reason_ = rest.reason
         warn_if_interrupted(rest.reason, type(selector).__name__, f"{selector.n_stages_} stages")
+    if some and rest.reason != "interrupted":
+        selector.stop_reason_ = f"time budget, {some}"
 
 
 def _keep_outcome(selector: Any, problem: Problem, model: OutcomeModel, apart: Problem | None) -> None:

@@ -53,7 +53,7 @@ from rlselect.subset.revs._sarsa import Sarsa, paper_search
 from rlselect.subset.revs._search import expected_steps, search_subset
 from rlselect.subset.revs._selections import RULES, SubsetSelections
 from rlselect.subset.revs._several import fit_several
-from rlselect.subset.revs._split import split_rows
+from rlselect.subset.revs._split import rows_in_time, split_rows
 from rlselect.subset.revs._structure_options import read_structure
 
 # reasons after which a search would not go on if it were started again
@@ -150,8 +150,9 @@ class REVS(SubsetSelections):
         The algorithm; see `REVS.paper`. `Sarsa` has a price of its own in place of `penalty`, and takes
         none of `rule`, `min_effect` and `checkpoint`.
     time_budget : float, optional
-        Seconds after which the search stops with what it has found. Rows that have to be read whole before
-        it (CSV files, queries) are read whole; that time is not counted, and told before where it is long.
+        Seconds after which the search stops with what it has found; the average over subsets is then one of
+        the heaviest. Rows that have to be read whole before it (CSV files, queries) are read whole; that time
+        is not counted, and told before where it is long.
     min_effect : float, optional
         Above 5,000 rows, do not stop before a coefficient of this size would be seen, whichever column it
         belongs to (see `detectable_`); where no look can promise that, all rows are used. The size is in
@@ -519,6 +520,7 @@ class REVS(SubsetSelections):
         )
         refuse_together(self, problem.family, groups)
         problem.structure = read_structure(self, problem)
+        problem, some = rows_in_time(problem, self.time_budget, rng)
         checkpoint = open_checkpoint(self, table)
         apart = None
         if self.inference == "split":
@@ -548,7 +550,7 @@ class REVS(SubsetSelections):
         self._keep(problem, found)
         with clock.afterwards() as rest:
             self._refit(problem, found, apart, rng)
-        say_if_cut(self, rest)
+        say_if_cut(self, rest, some)
         table.check_unchanged()
         if checkpoint is not None and found.stop_reason in _FINISHED:
             checkpoint.remove()

@@ -6,11 +6,15 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from rlselect._limits import slower_here
 from rlselect.data import Table, require_rows
 from rlselect.subset.revs._dependent_fit import dependent_fit
 from rlselect.subset.revs._found import rows_of
 from rlselect.subset.revs._problem import Problem
 from rlselect.subset.revs.evidence import Fit, fit_glm
+
+# of a walk's beginning, for a row, a column and two predictors, in a third of a budget; and rows taken anyway
+_SECONDS_A_CELL, _FEWEST = 6e-6, 200
 
 
 def split_rows(problems: Sequence[Problem], rng: np.random.Generator) -> tuple[list[Problem], list[Problem]]:
@@ -72,6 +76,35 @@ def _require_both(problems: Sequence[Problem], first: NDArray[np.bool_]) -> None
                     f'inference="split" was given, but {what} one half of the clusters (or of the series): '
                     'use inference="refit".'
                 )
+
+
+def rows_in_time(problem: Problem, seconds: float | None, rng: np.random.Generator) -> tuple[Problem, str]:
+    """The problem, or that of some rows where outcomes of rows that belong together take too long for all.
+
+    One price of all columns takes a pass over them for every predictor, with what rows share, and nothing can
+    begin without. Clusters stay whole, of a series the first part is taken.
+
+    Returns
+    -------
+    Problem
+    str
+        How many rows there is time for; nothing where it is all of them.
+    """
+    table, kind = problem.table, problem.outcome
+    if seconds is None or kind is None or problem.levels is None or not isinstance(table, Table):
+        return problem, ""
+    predictors = max(kind.n_classes - 1, 1) if kind.family == "multinomial" else 1
+    room = seconds / slower_here() / (_SECONDS_A_CELL * table.n_columns * predictors**2)
+    count = max(int(room), _FEWEST)
+    if count >= table.n_rows:
+        return problem, ""
+    rows = np.arange(count)
+    if problem.belonging.codes is not None:
+        codes = problem.belonging.codes
+        order = rng.permutation(int(codes.max()) + 1)
+        kept = order[np.cumsum(np.bincount(codes)[order]) <= max(count, np.bincount(codes).max())]
+        rows = np.flatnonzero(np.isin(codes, kept))
+    return _half([problem], rows, rng)[0], f"{len(rows)} of {table.n_rows} rows"
 
 
 def refit_apart(apart: Problem, columns: np.ndarray) -> tuple[np.ndarray, Fit]:

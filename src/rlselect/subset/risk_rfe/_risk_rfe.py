@@ -162,8 +162,8 @@ class RiskRFE(ReportedElimination):
         O(n^3) operations. None is all rows. "auto" is all of up to 3000 rows and 300 of more; and at most 300
         where `time_budget` is too short for all.
     time_budget : float, optional
-        Seconds after which the elimination stops; the size is chosen among the sets it has visited. To get to
-        its end in time more features may leave at once than `step` says, and `stop_reason_` tells so.
+        Seconds after which the elimination stops; the size is chosen among the sets it has visited. In haste
+        more features leave at once than `step` says, and machines learn from some rows: `stop_reason_` tells.
     n_jobs : int, optional
         Refits of an `estimator` at a time, see joblib; None leaves it to `joblib.parallel_config`. The
         answer does not depend on it. Kernel machines judge all candidates in closed form, at once.

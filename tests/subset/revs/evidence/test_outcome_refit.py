@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 from rlselect.kernels import class_contrasts
 from rlselect.subset.revs._outcome_kind import OutcomeKind, read_survival
-from rlselect.subset.revs.evidence import SeparationWarning, fit_outcome, outcome_gains
+from rlselect.subset.revs.evidence import SeparationWarning, fit_outcome, jackknife, outcome_gains
 
 KNOWN = json.loads((Path(__file__).parents[3] / "reference" / "outcomes.json").read_text(encoding="utf-8"))
 X = np.array(KNOWN["X"])
@@ -86,3 +86,10 @@ def test_gain_is_the_held_out_loss_that_a_column_saves():
             parts.append(-judge.at(fit.own, (X[inside][:, columns] @ fit.coef).T).value / inside.sum())
         losses.append(np.mean(parts))
     np.testing.assert_allclose(gains, [losses[1] - losses[0], losses[2] - losses[0]], atol=1e-10)
+
+
+def test_without_columns_there_is_nothing_to_be_unsure_of():
+    kind = OutcomeKind("multinomial", 3)
+    y, none = np.arange(30) % 3, np.empty((30, 0))
+    fit = fit_outcome(none, y, kind.make, None, None)
+    assert jackknife(none, y, kind.make, None, None, fit, np.arange(30) // 5).shape == (0, 0)

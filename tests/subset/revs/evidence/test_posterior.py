@@ -5,7 +5,8 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import gammaln
 
-from rlselect.kernels import log_likelihood
+from rlselect._clock import Clock
+from rlselect.kernels import log_likelihood, score_and_curvature
 from rlselect.subset.revs.evidence import (
     RowLikelihood,
     StandardRows,
@@ -140,3 +141,37 @@ def test_a_row_left_out_of_a_refit(family):
         # exact for least squares; one Newton step otherwise, which is far nearer than leaving the row in
         error = abs(design[i] @ fit.all_coef + rows.offset[i] - slow)
         assert abs(quick[i] - slow) <= (1e-9 if family == "gaussian" else 0.15 * error + 1e-9)
+
+
+def test_clusters_of_any_sizes_are_left_out_as_one_by_one():
+    rows = sample("binomial", n=40)
+    # of six, of one, and one that holds most of what a column says
+    together = np.repeat([0, 1, 2, 3, 4, 5, 6], [6, 6, 1, 1, 6, 19, 1])
+    A = np.column_stack([np.ones(40), rows.columns, np.where(together == 5, 1.0, 0.0)])
+    rng = np.random.default_rng(1)
+    coef, half = 0.3 * rng.normal(size=7), rng.normal(size=(40, 7))
+    likelihood = RowLikelihood("binomial")
+    eta = A @ coef + rows.offset
+    score, curvature = score_and_curvature("binomial", rows.y, eta, 0.0)
+    covariance = np.linalg.inv((A.T * curvature) @ A + 1e-3 * half.T @ half)
+    found = left_out_predictor(A, rows._replace(together=together), likelihood, coef, covariance)
+    for cluster in range(7):
+        own = together == cluster
+        inside = A[own]
+        rest = np.eye(7) - covariance @ (inside * curvature[own, None]).T @ inside
+        step = np.linalg.lstsq(rest, covariance @ (inside.T @ score[own]), rcond=1e-8)[0]
+        np.testing.assert_allclose(found[own], eta[own] - inside @ step, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "binomial"])
+def test_the_heaviest_subsets_come_first_and_are_enough_out_of_time(family):
+    rows, subsets = sample(family), SUBSETS * 5
+    make = linear_posteriors if family == "gaussian" else glm_posteriors
+    given = (SLABS, 12) if family == "gaussian" else (RowLikelihood(family), SLABS[:1], 12)
+    whole = make(rows, subsets, *given)
+    with Clock(1e-9):
+        some = make(rows, subsets, *given)
+    assert len(whole.coef) == 25
+    assert len(some.coef) == len(some.left_out.density) == 8
+    np.testing.assert_allclose(some.coef, whole.coef[:8], rtol=1e-12)
+    np.testing.assert_allclose(some.left_out.density, whole.left_out.density[:8], rtol=1e-9)

@@ -92,6 +92,21 @@ def test_units_that_only_the_narrow_prior_finds_are_for_the_second_walk():
     assert _two_priors._weighed(*first(np.arange(40, 48))) is None
 
 
+def test_copies_that_the_narrow_prior_keeps_beside_each_other_are_told_apart_by_weight():
+    X, y = large_effects(150, 30, 2, where=(0, 10), size=2.0)
+    X[:, 1] = X[:, 0] + 0.05 * np.random.default_rng(9).standard_normal(150)
+    walker = make_walker(X, y)
+    likely = np.isin(np.arange(30), [0, 1, 10])
+    found = WalkResult(np.where(likely, 0.95, 0.01), [], 0, "converged")
+    inclusion = _two_priors._weighed(_two_priors._rival(walker, likely), found).inclusion
+    assert np.count_nonzero(inclusion > 0.5) == 2
+    assert inclusion[[0, 1]].sum() == pytest.approx(1.0, abs=0.2)
+    # a column that is no copy stays for the second walk
+    other = np.isin(np.arange(30), [0, 5, 10])
+    found = WalkResult(np.where(other, 0.95, 0.01), [], 0, "converged")
+    assert _two_priors._weighed(_two_priors._rival(walker, other), found) is None
+
+
 def test_a_search_that_is_stopped_while_it_weighs_keeps_what_the_walk_found():
     X, y = large_effects(80, 100, 0)
     rival = _two_priors._rival(make_walker(X, y), np.zeros(100, dtype=bool))
@@ -108,6 +123,6 @@ def test_the_order_of_columns_does_not_matter_and_weights_are_copies():
     plain = make_walker(np.repeat(X, weight, axis=0), np.repeat(y, weight))
     other = make_walker(X[:, order], y, weight=weight * 1.0)
     other.prior, other.order = plain.prior, np.argsort(order)
-    one, other = weigh_few(plain), weigh_few(other)
+    one, other = (weigh_few(walker, WeighPlan(ahead=2, looks=6)) for walker in (plain, other))
     np.testing.assert_allclose(one.inclusion()[order], other.inclusion(), atol=1e-9)
     assert one.inclusion().max() > 0.5

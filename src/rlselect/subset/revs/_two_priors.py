@@ -34,6 +34,8 @@ from rlselect.subset.revs.evidence import (
 # units and rows up to which subsets are weighed one by one: of more rows, one Newton step tells enough
 _FEW = 7
 _FEW_ROWS = 1000
+# correlation from which on a column is a copy of another: one of the two says it all
+_COPY = 0.95
 
 
 def run_walk(
@@ -87,7 +89,8 @@ def _weighed(rival: Walker, found: WalkResult) -> WalkResult | None:
 
     One Newton step makes little of a large effect of few rows, and chains hardly ever cross from the empty
     subset to several effects that pay only together. But a wide prior gives up effects that correlated
-    columns share: where it leaves out units of the narrow one, it has to find as many others.
+    columns share: where it leaves out units of the narrow one, other than copies of those it keeps, it has to
+    find as many others.
     """
     likely = (found.inclusion > 0.5) & rival.allowed
     state, size = rival.state, int(np.count_nonzero(likely))
@@ -101,7 +104,9 @@ def _weighed(rival: Walker, found: WalkResult) -> WalkResult | None:
         return replace(found, stop_reason=scales.stopped)
     inclusion = weighed.inclusion()
     chosen = (inclusion > 0.5) & rival.allowed
-    if np.any(likely & ~chosen) and np.count_nonzero(chosen & ~likely) < size:
+    lost = likely & ~chosen
+    made_up = np.count_nonzero(chosen & ~likely) >= size
+    if lost.any() and not made_up and np.any(state.correlation_with(chosen)[lost] < _COPY):
         return None
     return replace(found, inclusion=inclusion, visited=weighed.visited, dispersion=state.dispersion)
 

@@ -200,6 +200,14 @@ class GlmSubset:
         spread = np.sqrt(np.maximum(squares - n * mean**2, 1e-300))
         return about / np.outer(spread[columns], spread)
 
+    def correlation_with(self, mask: NDArray[np.bool_]) -> Floats:
+        """Largest absolute correlation of each single column with those of some units; 0 of larger units."""
+        columns = [int(j) for u in np.flatnonzero(mask) for j in self.units.columns[u]]
+        if not columns:
+            return np.zeros(self.units.n_units)
+        largest = np.abs(self._correlations(columns)).max(axis=0)
+        return np.where(self.units.is_block, 0.0, self.units.spread(largest))
+
     def _designs(self) -> list[Floats | None] | None:
         """Columns of the subset, kept for the steps of one fit; None when they are too many for that."""
         if 8 * self._rows.n_rows * (len(self._subset) + 1) > _DESIGN_BYTES:
